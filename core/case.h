@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case: one test with one value on every axis. The table of axes is the one place where an option's
+// name, JSON key, range, default and help are written; the command line, the wire and the result file
+// all read it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace rdmameter {
+
+enum class Opcode : std::uint64_t { send, rdma_write, rdma_read };
+enum class Pattern : std::uint64_t {
+  ping_pong,           ///< one sample is a round trip
+  completion_latency,  ///< one sample is post to CQE
+  bandwidth,           ///< depth kept full
+};
+enum class Transport : std::uint64_t { rc, uc, ud };
+enum class Wait : std::uint64_t { automatic, spin, yield };
+
+/// "The program finds it": what `auto` is stored as.
+inline constexpr std::uint64_t kAuto = std::numeric_limits<std::uint64_t>::max();
+/// "As much as this device can": what `max` is stored as.
+inline constexpr std::uint64_t kMax = kAuto - 1;
+
+/// Every number is a std::uint64_t so that one table can describe them all; typed accessors follow.
+struct Case {
+  std::uint64_t opcode = 0;
+  std::uint64_t pattern = 0;
+
+  std::uint64_t transport = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t qps = 0;
+  std::uint64_t depth = 0;            ///< send queue depth [WRs]
+  std::uint64_t rx_depth = 0;         ///< receive queue depth [WRs]
+  std::uint64_t post_list = 0;        ///< WRs per doorbell
+  std::uint64_t signal_every = 0;     ///< every n-th WR is signaled
+  std::uint64_t inline_bytes = 0;     ///< 0: off; kMax: as much as a QP can be created with
+  std::uint64_t mtu_bytes = 0;        ///< kAuto: the lesser of both ports' active MTUs
+  std::uint64_t iterations = 0;       ///< measured operations; 0 where duration_ns rules
+  std::uint64_t duration_ns = 0;      ///< 0 where iterations rule
+  std::uint64_t warmup = 0;           ///< operations before the measured ones
+  std::uint64_t wait = 0;
+  std::uint64_t verify = 0;           ///< 0 or 1
+  std::uint64_t loss_timeout_ns = 0;  ///< UC and UD ping-pong: a pong later than this is lost
+
+  // Each end's own choices.
+  std::string device;  ///< empty: the first with an active port
+  std::uint64_t port_num = 0;
+  std::uint64_t gid_index = 0;
+  std::uint64_t core = 0;  ///< kAuto: not pinned
+  std::string peer_device;
+  std::uint64_t peer_port_num = 0;
+  std::uint64_t peer_gid_index = 0;
+  std::uint64_t peer_core = 0;
+
+  Opcode op() const noexcept { return static_cast<Opcode>(opcode); }
+  Pattern shape() const noexcept { return static_cast<Pattern>(pattern); }
+  Transport service() const noexcept { return static_cast<Transport>(transport); }
+  Wait waiting() const noexcept { return static_cast<Wait>(wait); }
+  bool reliable() const noexcept { return service() == Transport::rc; }
+  bool one_sided() const noexcept { return op() != Opcode::send; }
+};
+
+/// A word that an option takes beside, or instead of, a number.
+struct Word {
+  std::string_view text;
+  std::uint64_t value;
+};
+
+/// What an axis's text means.
+enum class AxisKind {
+  count,    ///< a whole number
+  bytes,    ///< a whole number, K, M or G (KiB, MiB, GiB) meaning 1024-based
+  seconds,  ///< a decimal number of s, or with a suffix ns, us, ms, s; stored in ns
+  choice,   ///< one of `words` and nothing else
+  text,     ///< taken as it is
+};
+
+struct Axis {
+  std::string_view option;  ///< without the dashes
+  std::string_view key;     ///< in `case` of a result and on the wire; units last
+  std::variant<std::uint64_t Case::*, std::string Case::*> field;
+  AxisKind kind;
+  std::uint64_t least, most;     ///< range of a number
+  std::span<const Word> words;   ///< words it takes
+  std::string_view latency_default, bandwidth_default;  ///< as one would type them
+  std::string_view help;
+  bool (*applies)(const Case&);  ///< has it a meaning for this test and transport?
+};
+
+/// Every axis, in the order of result names.
+std::span<const Axis> axes();
+
+/// One value of an axis as people type it, e.g. "8K", "max", "0.5".
+/// @throws UsageError naming the option and what it accepts
+void set_axis(Case& one_case, const Axis& axis, std::string_view text);
+
+/// The value as a person would type it ("4096", "max", "rc").
+std::string axis_text(const Case& one_case, const Axis& axis);
+
+/// {"size_bytes": 64, "transport": "rc", ...}: the axes that apply, `auto` and `max` as those words.
+nlohmann::ordered_json case_json(const Case& one_case);
+
+/// The whole case for the wire, opcode and pattern included.
+nlohmann::json case_to_wire(const Case& one_case);
+
+/// @throws UsageError on a missing or unknown key, a wrong type or a value out of range
+Case case_from_wire(const nlohmann::json& wire);
+
+/// Why this combination can be measured nowhere, or by this program, whatever the device; empty: it can.
+/// (UD carries sends only, UC no reads, a UD message fits the MTU...)
+std::string why_impossible(const Case& one_case);
+
+}  // namespace rdmameter

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fixed-size log-linear histogram of nanoseconds: HdrHistogram's counts array with
+// sub_bucket_half_count_magnitude 10 and sub_bucket_count 2048 (unit magnitude 0), so that files can be
+// merged exactly and read by HdrHistogram's tools. Recording is part of the measured path.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace rdmameter {
+
+inline constexpr unsigned kHistogramPrecisionBits = 10;
+inline constexpr unsigned kHistogramMaxBits = 41;  ///< values below 2^41 ns (36 min) have a bucket
+
+/// Index of the bucket that holds `value_ns` (below 2^41).
+/// Below 2048 a bucket is 1 ns wide; above it, 2^10 buckets share each power of two.
+constexpr std::uint32_t histogram_index(std::uint64_t value_ns) noexcept {
+  constexpr std::uint64_t kLinear = (2ULL << kHistogramPrecisionBits) - 1;
+  const auto shift =
+      static_cast<unsigned>(std::bit_width(value_ns | kLinear)) - (kHistogramPrecisionBits + 1);
+  return (shift << kHistogramPrecisionBits) + static_cast<std::uint32_t>(value_ns >> shift);
+}
+
+/// Least value of bucket `index` [ns]; the bucket ends before `histogram_lowest(index + 1)`.
+constexpr std::uint64_t histogram_lowest(std::uint32_t index) noexcept {
+  constexpr std::uint32_t kHalf = 1U << kHistogramPrecisionBits;
+  if (index < 2 * kHalf) return index;
+  const std::uint32_t shift = (index >> kHistogramPrecisionBits) - 1;
+  return static_cast<std::uint64_t>(index - (shift << kHistogramPrecisionBits)) << shift;
+}
+
+inline constexpr std::size_t kHistogramBuckets =
+    histogram_index((1ULL << kHistogramMaxBits) - 1) + std::size_t{1};
+static_assert(kHistogramBuckets == 32768);
+
+/// Counts of samples by bucket, with exact sum, least and largest. 256 KiB; allocate and touch it before
+/// the clock starts. One writer.
+class Histogram {
+ public:
+  /// Adds one sample [ns]. Never fails: a value without a bucket counts as overflow (and in sum, max).
+  void record(std::uint64_t value_ns) noexcept {
+    sum_ += value_ns;
+    min_ = value_ns < min_ ? value_ns : min_;
+    max_ = value_ns > max_ ? value_ns : max_;
+    if (value_ns >> kHistogramMaxBits) [[unlikely]] {
+      ++overflow_;
+      return;
+    }
+    ++counts_[histogram_index(value_ns)];
+  }
+
+  std::uint64_t bucket(std::uint32_t index) const noexcept { return counts_[index]; }
+  std::uint64_t sum_ns() const noexcept { return sum_; }
+  std::uint64_t min_ns() const noexcept { return min_; }  ///< UINT64_MAX while empty
+  std::uint64_t max_ns() const noexcept { return max_; }
+  std::uint64_t overflow() const noexcept { return overflow_; }
+
+ private:
+  std::uint64_t sum_ = 0;  ///< [ns]; 584 years of samples fit
+  std::uint64_t min_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t max_ = 0;
+  std::uint64_t overflow_ = 0;
+  std::array<std::uint64_t, kHistogramBuckets> counts_{};
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One repetition of one case as plain data: what a row of a result file says.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rdmameter {
+
+/// The non-empty buckets of a histogram of nanoseconds; see core/histogram.h for the index rule.
+struct HistogramData {
+  std::uint64_t count = 0;  ///< all samples, overflow included
+  std::uint64_t sum_ns = 0;
+  std::uint64_t min_ns = 0;  ///< 0 while count is 0
+  std::uint64_t max_ns = 0;
+  std::uint64_t overflow = 0;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> buckets;  ///< (index, n), index ascending, n > 0
+};
+
+struct LatencyData {
+  enum class Definition { round_trip, completion };
+  Definition definition = Definition::round_trip;
+  HistogramData histogram;
+  bool half_round_trip = false;  ///< derive and print it (ping-pong tests)
+};
+
+struct BandwidthData {
+  std::uint64_t messages = 0;  ///< counted in the window
+  std::uint64_t bytes = 0;     ///< payload of those
+  std::uint64_t window_ns = 0;
+  enum class CountedBy { initiator, receiver };
+  CountedBy counted_by = CountedBy::initiator;
+  bool injected = false;                      ///< plain UC write: nobody knows what arrived
+  std::optional<std::uint64_t> sent, received;  ///< whole traffic, where the receiver counts
+};
+
+struct Row {
+  std::string name;  ///< test/transport/key:value...
+  nlohmann::ordered_json case_object;
+  enum class Status { ok, error, skipped };
+  Status status = Status::ok;
+  std::string message;  ///< of an error or a skip
+  std::uint64_t repetition = 0, repetitions = 1;
+  std::uint64_t family_index = 0;  ///< which case
+  std::uint64_t iterations = 0;
+  double real_time_ns = 0, cpu_time_ns = 0;  ///< per operation
+  std::optional<LatencyData> latency;
+  std::optional<BandwidthData> bandwidth;
+  std::optional<std::uint64_t> lost;           ///< UC/UD pings without a pong
+  nlohmann::ordered_json device_counters;      ///< {"initiator":{...},"responder":{...}}; null: none
+  nlohmann::ordered_json work;                 ///< {"wrs":..,"doorbells":..,"cqes":..,"polls":..}
+  nlohmann::ordered_json resources;
+  nlohmann::ordered_json more;                 ///< further keys of the row ("path", "shared_responder"...)
+};
+
+}  // namespace rdmameter
