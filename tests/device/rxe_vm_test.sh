@@ -1,0 +1,136 @@
+#!/bin/bash
+# Checks what tools/rxe-vm promises. Takes about a minute: five guests, one after the other.
+# Usage: rxe_vm_test.sh [path of rxe-vm]. Needs ibverbs-utils beside what rxe-vm needs.
+set -u
+rxe_vm=$(realpath "${1:-$(dirname "$0")/../../tools/rxe-vm}")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+# check CLAIM COMMAND...: the claim holds if the command succeeds.
+check() {
+  local claim=$1
+  shift
+  if "$@"; then echo "ok    $claim"; else
+    echo "FAIL  $claim"
+    failures=$((failures + 1))
+  fi
+}
+same() { [ "$1" = "$2" ] || { echo "  expected '$2', got '$1'"; return 1; }; }
+contains() { grep -q -- "$2" "$1" || { echo "  no '$2' in:"; sed 's/^/    /' "$1"; return 1; }; }
+at_least() { [ "$1" -ge "$2" ] || { echo "  expected at least $2, got $1"; return 1; }; }
+
+# --- One guest that answers most questions ---
+head -c 300000 /dev/urandom >bytes
+printf 'a\r\nb\n\0\377c\n' >>bytes
+cp "$(command -v true)" program
+cat >inside.sh <<'INSIDE'
+exec 3>answers
+answer() { echo "$1=$2" >&3; }
+cat bytes           # stdout: these bytes and nothing else
+printf 'to stderr' >/dev/stderr
+printf 'rxe: a kernel message\n' >/dev/kmsg
+answer pwd "$PWD"
+answer user "$(id -u)"
+answer env "$RXE_VM,$RDMAMETER_TEST,${RXE_VM_TEST_UNSEEN-},$RXE_VM_TEST_PASSED"
+answer arguments "$*"
+answer stdin "$(wc -c)"
+answer clock "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
+answer memlock "$(ulimit -l)"
+answer root "$(touch /usr/rxe-vm-test 2>/dev/null; echo $?)"
+answer tmp "$(touch /tmp/x /run/x /var/tmp/x /dev/shm/x; echo $?)"
+answer program "$(./program; echo $?)"
+for device in rxe0 rxe1; do
+  answer $device "$(ibv_devinfo -d $device | awk '/state:|active_mtu:/ {printf "%s ", $2}')"
+done
+modprobe sch_tbf
+answer modprobe $?
+
+packets() { cat /sys/class/net/v0/statistics/rx_packets; }
+# pingpong TRANSPORT DEVICE: rxe0 with DEVICE; prints exit status, microseconds, packets on v0.
+pingpong() {
+  local before=$(packets) server
+  timeout 20 ibv_$1_pingpong -d rxe0 -g 1 -n 50 >/dev/null &
+  server=$!
+  sleep 1 # until it listens
+  timeout 20 ibv_$1_pingpong -d $2 -g 1 -n 50 localhost >/tmp/client
+  echo "$? $(awk '/usec\/iter/ {print int($(NF - 1))}' /tmp/client) $(($(packets) - before))"
+  wait $server
+}
+for transport in rc uc ud; do
+  answer same_$transport "$(pingpong $transport rxe0)"
+  answer cross_$transport "$(pingpong $transport rxe1)"
+done
+tc qdisc add dev v0 root netem delay 5ms
+answer netem "$(pingpong rc rxe1)"
+sleep 1000 & # holds stdout open; must not keep the guest
+exit 3
+INSIDE
+export RDMAMETER_TEST='a "b" $c' RXE_VM_TEST_UNSEEN=1 RXE_VM_TEST_PASSED=yes
+"$rxe_vm" run --env RXE_VM_TEST_PASSED --quiet -- bash inside.sh 'one  two' "it's" </etc/passwd >out 2>err
+check "the exit status is the command's" same $? 3
+check "stdout arrives byte for byte, alone" cmp out bytes
+check "stderr arrives by itself, alone" same "$(cat err)" "to stderr"
+[ -e answers ] || touch answers
+answer() { sed -n "s/^$1=//p" answers; }
+check "a file written in the working directory is here, the caller's" \
+  same "$(stat -c '%u %F' answers)" "$(id -u) regular file"
+check "the working directory has the same path" same "$(answer pwd)" "$scratch"
+check "the command is root" same "$(answer user)" 0
+check "RXE_VM, RDMAMETER_* and --env pass, others do not" same "$(answer env)" '1,a "b" $c,,yes'
+check "arguments pass as they are" same "$(answer arguments)" "one  two it's"
+check "stdin is empty" same "$(answer stdin)" 0
+check "the clock is the TSC" same "$(answer clock)" tsc
+check "memlock is unlimited" same "$(answer memlock)" unlimited
+check "the host's files are read-only" same "$(answer root)" 1
+check "the temporary directories are writable" same "$(answer tmp)" 0
+check "a program in the working directory runs" same "$(answer program)" 0
+check "modprobe finds the kernel's modules" same "$(answer modprobe)" 0
+for device in rxe0 rxe1; do
+  check "$device is active with MTU 4096" same "$(answer $device)" "PORT_ACTIVE 4096 "
+done
+for transport in rc uc ud; do
+  read -r status _ packets <<<"$(answer same_$transport)"
+  check "$transport within rxe0 works" same "$status" 0
+  check "$transport within rxe0 stays off v0" same "$((packets < 10))" 1
+  read -r status _ packets <<<"$(answer cross_$transport)"
+  check "$transport from rxe1 to rxe0 works" same "$status" 0
+  check "$transport from rxe1 to rxe0 crosses v0" at_least "$packets" 50
+done
+read -r status microseconds _ <<<"$(answer netem)"
+check "5 ms of netem on v0 show in the round trip" at_least "${microseconds:-0}" 5000
+
+# --- How runs end ---
+"$rxe_vm" run --quiet -- sh -c 'kill -SEGV $$' 2>/dev/null
+check "a signal's status is 128 + its number" same $? 139
+"$rxe_vm" run --timeout 12 -- sh -c 'echo early; sleep 1000' >out 2>err
+check "the time limit ends with 124" same $? 124
+check "output from before the time limit is there" same "$(cat out)" early
+check "the time limit is named" contains err "time limit of 12 s"
+"$rxe_vm" run --quiet -- sh -c 'echo c >/proc/sysrq-trigger; sleep 30' >out 2>err
+check "a dead guest ends with 125" same $? 125
+check "a dead guest's last words are shown" contains err "Kernel panic"
+
+# A group of its own (set -m), to see that nothing is left of it. Its QEMU leaves the group,
+# but has our scratch directory in its arguments.
+set -m
+"$rxe_vm" run --quiet -- sh -c 'echo started; sleep 1000' >out 2>err &
+vm=$!
+set +m
+for _ in {1..300}; do grep -q started out && break; sleep 0.1; done
+at_work() { pgrep -f "qemu-system.*path=$scratch" | wc -l; }
+check "output arrives while the command runs" contains out started
+check "QEMU runs" same "$(at_work)" 1
+kill -TERM $vm
+wait $vm
+check "SIGTERM ends with 143" same $? 143
+check "SIGTERM leaves no QEMU" same "$(at_work)" 0
+check "SIGTERM leaves no scratch files" same "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'rxe-vm-*' -newer bytes -user "$(id -u)" | wc -l)" 0
+
+"$rxe_vm" run --share "$scratch/none" -- true >out 2>err
+check "wrong use ends with 2" same $? 2
+check "wrong use is explained" contains err "none: no such directory"
+
+[ $failures -eq 0 ] || echo "$failures failed"
+exit $((failures > 0))
