@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case: one test with one value on every axis. The table of axes is the one place where an option's
-// name, JSON key, range, default and help are written; the command line, the wire and the result file
-// all read it.
+// A case: one test with one value on every axis. The table of axes is the one place where an
+// option's name, JSON key, range, default and help are written; the command line, the wire and the
+// result file all read it.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,15 @@ struct Case {
   std::uint64_t transport = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t qps = 0;
-  std::uint64_t depth = 0;            ///< send queue depth [WRs]
-  std::uint64_t rx_depth = 0;         ///< receive queue depth [WRs]
-  std::uint64_t post_list = 0;        ///< WRs per doorbell
-  std::uint64_t signal_every = 0;     ///< every n-th WR is signaled
-  std::uint64_t inline_bytes = 0;     ///< 0: off; kMax: as much as a QP can be created with
-  std::uint64_t mtu_bytes = 0;        ///< kAuto: the lesser of both ports' active MTUs
-  std::uint64_t iterations = 0;       ///< measured operations; 0 where duration_ns rules
-  std::uint64_t duration_ns = 0;      ///< 0 where iterations rule
-  std::uint64_t warmup = 0;           ///< operations before the measured ones
+  std::uint64_t depth = 0;         ///< send queue depth [WRs]
+  std::uint64_t rx_depth = 0;      ///< receive queue depth [WRs]
+  std::uint64_t post_list = 0;     ///< WRs per doorbell
+  std::uint64_t signal_every = 0;  ///< every n-th WR is signaled
+  std::uint64_t inline_bytes = 0;  ///< 0: off; kMax: as much as a QP can be created with
+  std::uint64_t mtu_bytes = 0;     ///< kAuto: the lesser of both ports' active MTUs
+  std::uint64_t iterations = 0;    ///< measured operations; 0 where duration_ns rules
+  std::uint64_t duration_ns = 0;   ///< 0 where iterations rule
+  std::uint64_t warmup = 0;        ///< operations before the measured ones
   std::uint64_t wait = 0;
   std::uint64_t verify = 0;           ///< 0 or 1
   std::uint64_t loss_timeout_ns = 0;  ///< UC and UD ping-pong: a pong later than this is lost
@@ -87,8 +87,8 @@ struct Axis {
   std::string_view key;     ///< in `case` of a result and on the wire; units last
   std::variant<std::uint64_t Case::*, std::string Case::*> field;
   AxisKind kind;
-  std::uint64_t least, most;     ///< range of a number
-  std::span<const Word> words;   ///< words it takes
+  std::uint64_t least, most;                            ///< range of a number
+  std::span<const Word> words;                          ///< words it takes
   std::string_view latency_default, bandwidth_default;  ///< as one would type them
   std::string_view help;
   bool (*applies)(const Case&);  ///< has it a meaning for this test and transport?
@@ -97,14 +97,26 @@ struct Axis {
 /// Every axis, in the order of result names.
 std::span<const Axis> axes();
 
-/// One value of an axis as people type it, e.g. "8K", "max", "0.5".
+/// The axis of this option (without dashes); null: there is none.
+const Axis* find_axis(std::string_view option);
+
+/// What the option takes, to end a sentence: "bytes from 1 to 2G (K, M, G are 1024-based)".
+std::string accepts_text(const Axis& axis);
+
+/// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
+/// valid.
+Case default_case(Opcode opcode, Pattern pattern);
+
+/// One value of an axis as people type it, e.g. "8K", "max", "0.5". A duration unsets the
+/// iterations, and they it: one of the two rules.
 /// @throws UsageError naming the option and what it accepts
 void set_axis(Case& one_case, const Axis& axis, std::string_view text);
 
 /// The value as a person would type it ("4096", "max", "rc").
 std::string axis_text(const Case& one_case, const Axis& axis);
 
-/// {"size_bytes": 64, "transport": "rc", ...}: the axes that apply, `auto` and `max` as those words.
+/// {"size_bytes": 64, "transport": "rc", ...}: the axes that apply, `auto` and `max` as those
+/// words.
 nlohmann::ordered_json case_json(const Case& one_case);
 
 /// The whole case for the wire, opcode and pattern included.
@@ -113,8 +125,10 @@ nlohmann::json case_to_wire(const Case& one_case);
 /// @throws UsageError on a missing or unknown key, a wrong type or a value out of range
 Case case_from_wire(const nlohmann::json& wire);
 
-/// Why this combination can be measured nowhere, or by this program, whatever the device; empty: it can.
-/// (UD carries sends only, UC no reads, a UD message fits the MTU...)
+/// Why this combination can be measured nowhere, or by this program, whatever the device; empty: it
+/// can. (UD carries sends only, UC no reads, a UD message fits the MTU, the send queue holds what
+/// must be posted before the first completion...) A UD message is held to `mtu_bytes` where that is
+/// known, else to the largest MTU there is; the device side checks again once the MTU is agreed.
 std::string why_impossible(const Case& one_case);
 
 }  // namespace rdmameter

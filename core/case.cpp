@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases from text, and back to text. Everything here reads the table of axes.
+#include "core/case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.h"
+#include "core/parse_value.h"
+
+namespace rdmameter {
+namespace {
+
+/// Words are matched in any letter case, as suffixes are.
+bool same_word(std::string_view a, std::string_view b) {
+  const auto lower = [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+/// What ibv_get_device_name() can return: shorter than IBV_SYSFS_NAME_MAX, one path component.
+bool device_name(std::string_view text) {
+  return text.size() < 64 &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c != 127 && c != '/'; });
+}
+
+std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view text) {
+  switch (axis.kind) {
+    case AxisKind::count:
+      return parse_count(text);
+    case AxisKind::bytes:
+      return parse_bytes(text);
+    case AxisKind::seconds:
+      return parse_seconds_ns(text);
+    case AxisKind::choice:
+    case AxisKind::text:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string number_text(const Axis& axis, std::uint64_t value) {
+  return axis.kind == AxisKind::seconds ? seconds_text(value) : std::to_string(value);
+}
+
+}  // namespace
+
+const Axis* find_axis(std::string_view option) {
+  const auto found = std::ranges::find(axes(), option, &Axis::option);
+  return found == axes().end() ? nullptr : &*found;
+}
+
+std::string accepts_text(const Axis& axis) {
+  std::vector<std::string_view> words;
+  for (const Word& word : axis.words) words.push_back(word.text);
+  std::string text = fmt::format("{}", fmt::join(words, ", "));
+  const std::string_view also = text.empty() ? "" : ", or ";
+  switch (axis.kind) {
+    case AxisKind::count:
+      return fmt::format("{}{}a whole number from {} to {}", text, also, axis.least, axis.most);
+    case AxisKind::bytes:
+      return fmt::format("{}{}bytes from {} to {} (K, M, G and KiB, MiB, GiB are 1024-based)", text,
+                         also, bytes_text(axis.least), bytes_text(axis.most));
+    case AxisKind::seconds:
+      return fmt::format("{}{}seconds (or a number with ns, us, ms, s) from {} to {}", text, also,
+                         seconds_text(axis.least), seconds_text(axis.most));
+    case AxisKind::choice:
+      return text;
+    case AxisKind::text:
+      return "auto, or a name of at most 63 characters without spaces or slashes";
+  }
+  return text;
+}
+
+void set_axis(Case& one_case, const Axis& axis, std::string_view text) {
+  const auto refuse = [&] {
+    throw UsageError(
+        fmt::format("--{} does not take '{}'; it takes {}", axis.option, text, accepts_text(axis)));
+  };
+  if (const auto* name = std::get_if<std::string Case::*>(&axis.field)) {
+    if (text.empty() || !device_name(text)) refuse();
+    one_case.** name = same_word(text, "auto") ? "" : std::string(text);
+    return;
+  }
+  const auto field = std::get<std::uint64_t Case::*>(axis.field);
+  const auto word = std::ranges::find_if(
+      axis.words, [&](const Word& known) { return same_word(known.text, text); });
+  if (word != axis.words.end()) {
+    one_case.*field = word->value;
+  } else {
+    const auto value = parse_number(axis, text);
+    if (!value || *value < axis.least || *value > axis.most) refuse();
+    one_case.*field = *value;
+  }
+  if (field == &Case::iterations) one_case.duration_ns = 0;
+  if (field == &Case::duration_ns && one_case.duration_ns != 0) one_case.iterations = 0;
+}
+
+std::string axis_text(const Case& one_case, const Axis& axis) {
+  if (const auto* name = std::get_if<std::string Case::*>(&axis.field))
+    return (one_case.**name).empty() ? "auto" : one_case.**name;
+  const std::uint64_t value = one_case.*std::get<std::uint64_t Case::*>(axis.field);
+  const auto word = std::ranges::find(axis.words, value, &Word::value);
+  return word == axis.words.end() ? number_text(axis, value) : std::string(word->text);
+}
+
+Case default_case(Opcode opcode, Pattern pattern) {
+  Case made;
+  made.opcode = static_cast<std::uint64_t>(opcode);
+  made.pattern = static_cast<std::uint64_t>(pattern);
+  for (const Axis& axis : axes())
+    set_axis(made, axis,
+             pattern == Pattern::bandwidth ? axis.bandwidth_default : axis.latency_default);
+  return made;
+}
+
+}  // namespace rdmameter

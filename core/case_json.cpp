@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases as JSON: for people in a result file, and whole for the wire.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/case.h"
+#include "core/error.h"
+
+namespace rdmameter {
+namespace {
+
+using Number = std::uint64_t Case::*;
+using Text = std::string Case::*;
+
+// Not axes, yet part of a case on the wire.
+constexpr std::string_view kOpcode = "opcode";
+constexpr std::string_view kPattern = "pattern";
+
+/// Of iterations and duration only the one that rules is said.
+bool silent(const Case& one_case, const Axis& axis) {
+  const auto* number = std::get_if<Number>(&axis.field);
+  return number != nullptr && (*number == &Case::iterations || *number == &Case::duration_ns) &&
+         one_case.**number == 0;
+}
+
+nlohmann::ordered_json axis_json(const Case& one_case, const Axis& axis) {
+  if (std::holds_alternative<Text>(axis.field)) return axis_text(one_case, axis);
+  if (axis.field == decltype(axis.field){&Case::verify}) return one_case.verify != 0;
+  const std::uint64_t value = one_case.*std::get<Number>(axis.field);
+  const bool a_word =
+      value == kAuto || value == kMax ||
+      (axis.kind == AxisKind::choice && axis.field != decltype(axis.field){&Case::mtu_bytes});
+  if (a_word) return axis_text(one_case, axis);
+  return value;
+}
+
+[[noreturn]] void refuse(std::string_view key, const std::string& what) {
+  throw UsageError(fmt::format("case: '{}' {}", key, what));
+}
+
+std::uint64_t number_at(const nlohmann::json& wire, std::string_view key) {
+  const auto found = wire.find(key);
+  if (found == wire.end()) refuse(key, "is missing");
+  if (!found->is_number_unsigned()) refuse(key, "is not a whole number");
+  return found->get<std::uint64_t>();
+}
+
+std::string text_at(const nlohmann::json& wire, std::string_view key) {
+  const auto found = wire.find(key);
+  if (found == wire.end()) refuse(key, "is missing");
+  if (!found->is_string()) refuse(key, "is not a text");
+  return found->get<std::string>();
+}
+
+bool in_range(const Axis& axis, std::uint64_t value) {
+  const bool a_word = std::ranges::find(axis.words, value, &Word::value) != axis.words.end();
+  if (axis.kind == AxisKind::choice) return a_word;
+  return a_word || (value >= axis.least && value <= axis.most);
+}
+
+void read_axis(Case& made, const Axis& axis, const nlohmann::json& wire) {
+  if (std::holds_alternative<Text>(axis.field)) {
+    const std::string name = text_at(wire, axis.key);
+    if (!name.empty()) set_axis(made, axis, name);
+    return;
+  }
+  const std::uint64_t value = number_at(wire, axis.key);
+  const auto field = std::get<Number>(axis.field);
+  const bool gives_way = field == &Case::iterations && value == 0;  // a duration rules
+  if (!gives_way && !in_range(axis, value))
+    refuse(axis.key, fmt::format("is {}; it takes {}", value, accepts_text(axis)));
+  made.*field = value;
+}
+
+/// Only a read's latency is that of its completion, and a read has no pong.
+bool known_test(Opcode opcode, Pattern pattern) {
+  return pattern == Pattern::bandwidth ||
+         (opcode == Opcode::rdma_read) == (pattern == Pattern::completion_latency);
+}
+
+}  // namespace
+
+nlohmann::ordered_json case_json(const Case& one_case) {
+  auto made = nlohmann::ordered_json::object();
+  for (const Axis& axis : axes())
+    if (axis.applies(one_case) && !silent(one_case, axis))
+      made[std::string(axis.key)] = axis_json(one_case, axis);
+  return made;
+}
+
+nlohmann::json case_to_wire(const Case& one_case) {
+  nlohmann::json wire{{kOpcode, one_case.opcode}, {kPattern, one_case.pattern}};
+  for (const Axis& axis : axes())
+    std::visit([&](auto field) { wire[std::string(axis.key)] = one_case.*field; }, axis.field);
+  return wire;
+}
+
+Case case_from_wire(const nlohmann::json& wire) {
+  if (!wire.is_object()) throw UsageError("case: not an object");
+  Case made;
+  made.opcode = number_at(wire, kOpcode);
+  made.pattern = number_at(wire, kPattern);
+  if (made.op() > Opcode::rdma_read) refuse(kOpcode, "is unknown");
+  if (made.shape() > Pattern::bandwidth) refuse(kPattern, "is unknown");
+  if (!known_test(made.op(), made.shape())) refuse(kPattern, "does not go with the opcode");
+  for (const Axis& axis : axes()) read_axis(made, axis, wire);
+  if ((made.iterations == 0) == (made.duration_ns == 0))
+    refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
+  for (const auto& item : wire.items()) {
+    const bool known = item.key() == kOpcode || item.key() == kPattern ||
+                       std::ranges::find(axes(), item.key(), &Axis::key) != axes().end();
+    if (!known) refuse(item.key(), "is unknown");
+  }
+  return made;
+}
+
+}  // namespace rdmameter
