@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place that knows how each verb says that it failed, and the text of such a failure:
+// "verb(step) object on device: reason. remedy". For set-up only; a measured loop returns plain
+// data.
+#pragma once
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+namespace rdmameter {
+
+/// "ibv_modify_qp(INIT->RTR) QP 0x1a2 on mlx5_0/1: Invalid argument. What to do, where that is
+/// known."
+/// @param verb          its name, with the step in parentheses where it has several
+/// @param object        what it was called for, with the device's name
+/// @param error_number  errno value [0: the verb gave none]
+std::string failure_text(std::string_view verb, std::string_view object, int error_number);
+
+/// What to do about it; empty where nobody knows. Looks at RLIMIT_MEMLOCK of this process.
+std::string remedy(std::string_view verb, int error_number);
+
+/// @throws Unsupported  EOPNOTSUPP, ENOSYS: the device (or its driver) has no such verb
+/// @throws VerbsError   anything else
+[[noreturn]] void throw_failure(std::string_view verb, std::string_view object, int error_number);
+
+/// For verbs that return NULL and set errno: ibv_open_device, ibv_alloc_*, ibv_create_*,
+/// ibv_reg_mr.
+template <class Object>
+Object* check_pointer(Object* result, std::string_view verb, std::string_view object) {
+  if (result == nullptr) throw_failure(verb, object, errno);
+  return result;
+}
+
+/// For verbs that return an errno value: ibv_modify_*, ibv_post_*, ibv_query_{device,port,qp},
+/// ibv_req_notify_cq, ibv_attach_mcast. (A few return it negated: ibv_query_gid_ex, _gid_table.)
+inline void check_errno_value(int result, std::string_view verb, std::string_view object) {
+  if (result != 0) throw_failure(verb, object, result < 0 ? -result : result);
+}
+
+/// For verbs and system calls that return a negative value and set errno: ibv_query_gid,
+/// ibv_query_pkey, ibv_get_cq_event.
+/// @return result
+inline int check_minus_one(int result, std::string_view verb, std::string_view object) {
+  if (result < 0) throw_failure(verb, object, errno);
+  return result;
+}
+
+}  // namespace rdmameter
