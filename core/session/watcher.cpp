@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/watcher.h"
+
+#include <poll.h>
+
+#include <array>
+
+namespace rdmameter {
+
+Watcher::Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopWord& stop,
+                 StopReason on_message)
+    : socket_(socket),
+      deadline_(deadline),
+      interrupt_(interrupt),
+      stop_(stop),
+      on_message_(on_message),
+      thread_([this] { watch(); }) {}
+
+void Watcher::end() noexcept {
+  if (!thread_.joinable()) return;
+  ended_.raise();
+  thread_.join();
+}
+
+void Watcher::watch() noexcept {
+  std::array<pollfd, 3> watched{
+      {{ended_.fd(), POLLIN, 0}, {interrupt_.fd(), POLLIN, 0}, {socket_, POLLIN | POLLRDHUP, 0}}};
+  for (;;) {
+    const int count = poll(watched.data(), watched.size(), deadline_.remaining_ms());
+    if (count <= 0) {  // the time is up, or INT_MAX ms are, or EINTR
+      if (!deadline_.passed()) continue;
+      stop_.request(StopReason::deadline);
+      return;
+    }
+    if (watched[0].revents != 0) return;
+    if (watched[1].revents != 0) {
+      stop_.request(StopReason::interrupted);
+      return;
+    }
+    if ((watched[2].revents & POLLIN) != 0) stop_.request(on_message_);
+    const bool gone = (watched[2].revents & ~POLLIN) != 0;
+    if (gone) stop_.request(StopReason::peer);
+    if (gone || on_message_ != StopReason::finish) return;
+    watched[2].events = POLLRDHUP;  // the message stays unread: do not look at it again
+  }
+}
+
+}  // namespace rdmameter

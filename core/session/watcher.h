@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ends a measured loop from outside. The loop itself looks at nothing but one word on empty polls:
+// a write_lat responder has no completion to tell it that its peer died.
+#pragma once
+
+#include <thread>
+
+#include "core/session/wait.h"
+
+namespace rdmameter {
+
+/// A thread that sleeps in poll() while a loop runs and writes the loop's stop word when
+/// - the peer hung up (StopReason::peer) or spoke (`on_message`); it reads nothing from the socket,
+/// - the deadline passed (StopReason::deadline),
+/// - the user interrupts (StopReason::interrupted).
+/// It never wakes otherwise, so it takes no time from the loop, whose pinning it inherits. After
+/// StopReason::finish it stays, for the deadline and the peer's death still end the loop.
+class Watcher {
+ public:
+  /// @param socket      borrowed, like `interrupt` and `stop`; nobody may read from it meanwhile
+  /// @param on_message  `peer`: nothing was expected; `finish`: the peer's word that it has sent
+  /// all
+  /// @throws std::system_error when there can be no more threads
+  Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopWord& stop,
+          StopReason on_message = StopReason::peer);
+  Watcher(Watcher&&) = delete;  // its thread holds its address
+  ~Watcher() { end(); }
+
+  /// Ends the thread at once and waits for it; afterwards it writes nothing. Does no harm twice.
+  void end() noexcept;
+
+ private:
+  void watch() noexcept;
+
+  const int socket_;
+  const Deadline deadline_;
+  const InterruptSource& interrupt_;
+  StopWord& stop_;
+  const StopReason on_message_;
+  Wake ended_;
+  std::thread thread_;  ///< last: it uses all of the above
+};
+
+}  // namespace rdmameter
