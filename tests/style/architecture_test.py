@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""Holds the direction of dependencies (docs/architecture.md), one TAP line for each rule.
+
+Usage: architecture_test.py SOURCE_ROOT
+"""
+import os
+import re
+import sys
+
+FOLDERS = ("core", "topologies", "reports", "bench", "tests")
+# What both core and reports stand on: no verbs, no session.
+INSTRUMENT = ("core/clock.h", "core/error.h", "core/histogram.h", "core/histogram_data.h", "core/stop.h")
+MAY_INCLUDE = {
+    "core": ("core/",),
+    "topologies": ("core/", "topologies/"),
+    "reports": ("reports/", *INSTRUMENT),
+    "bench": ("core/", "topologies/", "reports/", "bench/"),
+}
+# The measured path: core/loop, but for the table that chooses among its instances.
+MEASURED = re.compile(r"core/loop/(?!table).*\.h$")
+# What allocates, locks or formats has no business on the measured path.
+BARRED = re.compile(r"nlohmann/|fmt/|(string|vector|map|unordered_map|deque|list|functional|memory|mutex|"
+                    r"condition_variable|thread|future|iostream|sstream|fstream|format|regex)$")
+
+
+def sources(root):
+    """Returns {path below root: [(line, quoted?, included)]} of every source."""
+    found = {}
+    for folder in FOLDERS:
+        for directory, _, names in os.walk(os.path.join(root, folder)):
+            for name in names:
+                if name.endswith((".h", ".cpp")):
+                    path = os.path.join(directory, name)
+                    with open(path, encoding="utf-8") as file:
+                        lines = file.read().splitlines()
+                    found[os.path.relpath(path, root)] = [
+                        (number, match[1] == '"', match[2]) for number, line in enumerate(lines, 1)
+                        if (match := re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line))]
+    return found
+
+
+def reached(path, files, seen):
+    """Every header that `path` sees, with the chain of includes that leads there."""
+    for _, _, header in files[path]:
+        if header not in seen:
+            seen[header] = path
+            if header in files:
+                reached(header, files, seen)
+    return seen
+
+
+def chain(header, start, seen):
+    names = [header]
+    while names[-1] != start:
+        names.append(seen[names[-1]])
+    return " <- ".join(names)
+
+
+def unknown_headers(files, root):
+    return [f"{path}:{line}: \"{header}\" (name its folder, as in \"core/clock.h\")"
+            for path, includes in files.items() for line, quoted, header in includes
+            if quoted and header not in files and not os.path.exists(os.path.join(root, header))
+            and not header.endswith(".inc")]
+
+
+def wrong_direction(files):
+    return [f"{path}:{line}: {header}"
+            for path, includes in files.items() if path.split("/")[0] in MAY_INCLUDE
+            for line, quoted, header in includes
+            if quoted and header in files and not header.startswith(MAY_INCLUDE[path.split("/")[0]])]
+
+
+def reaching(files, start, barred):
+    """Chains from files matching `start` to headers matching `barred`."""
+    found = []
+    for path in files:
+        if re.match(start, path):
+            seen = reached(path, files, {})
+            found += [chain(header, path, seen) for header in seen if re.match(barred, header)]
+    return found
+
+
+def without(files, root, pattern, mark):
+    found = []
+    for path in files:
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            if re.search(pattern, path) and mark not in file.read():
+                found.append(path)
+    return found
+
+
+def main():
+    root = sys.argv[1]
+    files = sources(root)
+    checks = [
+        ("an include of ours names its folder, and is there", unknown_headers(files, root)),
+        ("folders include only what lies below them", wrong_direction(files)),
+        ("reports reach no verbs header", reaching(files, r"reports/", r"infiniband/|rdma/")),
+        ("core and topologies reach neither options nor the benchmark library",
+         reaching(files, r"(core|topologies)/", r"CLI/|benchmark/")),
+        ("the measured path reaches nothing that allocates, locks or formats",
+         reaching(files, MEASURED, BARRED)),
+        ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
+        ("a source names its licence", without(files, root, r".", "SPDX-License-Identifier: Apache-2.0")),
+    ]
+    print(f"1..{len(checks)}")
+    for number, (claim, violations) in enumerate(checks, 1):
+        print(f"{'not ok' if violations else 'ok'} {number} - {claim}")
+        for violation in violations:
+            print(f"#   {violation}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+#!/bin/bash
+# Rules that a program can check, one TAP line each. Usage: style_test.sh SOURCE_ROOT
+set -euo pipefail
+cd "$1"
+if ! git rev-parse --git-dir >/dev/null 2>&1; then
+    echo "1..0 # SKIP not a git checkout: its list of files says what is ours"
+    exit 0
+fi
+
+number=0
+# check CLAIM COMMAND...: the claim holds if the command succeeds; what it prints tells where it does not.
+check() {
+    local claim=$1 output result=ok
+    shift
+    number=$((number + 1))
+    output=$("$@" 2>&1) || result="not ok"
+    echo "$result $number - $claim"
+    # shellcheck disable=SC2001 # a prefix for every line
+    [ "$result" = ok ] || sed 's/^/# /' <<<"$output"
+}
+skip() { number=$((number + 1)); echo "ok $number - $1 # SKIP $2"; }
+
+sources() { git ls-files -z -- '*.h' '*.cpp'; }
+# tools/vm holds what runs in the guest, partly in busybox's shell.
+scripts() { git ls-files -z -- ':!tools/vm' | xargs -0 grep -lZE '^#!.*/(ba)?sh' --; }
+
+formatted() {
+    local ill
+    ill=$(sources | xargs -0r clang-format --dry-run 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning:.*//p' | sort -u)
+    [ -z "$ill" ] || { printf 'clang-format -i %s\n' "${ill//$'\n'/ }"; return 1; }
+}
+if [[ $(clang-format --version 2>/dev/null) == *" version 14."* ]]; then
+    check "sources have the format of .clang-format" formatted
+else
+    skip "sources have the format of .clang-format" "needs clang-format 14, whose format this is"
+fi
+
+scripts_parse() {
+    local status=0 file
+    while read -rd '' file; do bash -n "$file" || status=1; done < <(scripts)
+    return $status
+}
+check "scripts parse" scripts_parse
+shellchecked() { scripts | xargs -0r shellcheck -S warning; }
+if command -v shellcheck >/dev/null; then
+    check "scripts pass shellcheck" shellchecked
+else
+    skip "scripts pass shellcheck" "shellcheck is not installed"
+fi
+
+# Names of one machine have no place in what others build.
+no_machine_paths() { ! git grep -nIE '(^|[^[:alnum:]_./-])/(work|home|Users)/[[:alnum:]]'; }
+check "no file names a path of somebody's machine" no_machine_paths
+
+no_stray_space() { ! git grep -nIE '[[:space:]]+$' -- '*.h' '*.cpp' '*.build' '*.sh' 'tools/*' '*.py' '*.md'; }
+check "no line ends in white space" no_stray_space
+
+echo "1..$number"
