@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/case.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/error.h"
+#include "core/parse_value.h"
+
+namespace rdmameter {
+namespace {
+
+using testing::HasSubstr;
+
+Case with(Case made, std::string_view option, std::string_view text) {
+  set_axis(made, *find_axis(option), text);
+  return made;
+}
+
+Case latency() {
+  return default_case(Opcode::rdma_write, Pattern::ping_pong);
+}
+Case bandwidth() {
+  return default_case(Opcode::rdma_write, Pattern::bandwidth);
+}
+
+std::string refusal(std::string_view option, std::string_view text) {
+  try {
+    with(latency(), option, text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ParseBytes, TakesSuffixesAs1024BasedInAnyLetterCase) {
+  EXPECT_EQ(parse_bytes("64"), 64U);
+  EXPECT_EQ(parse_bytes("8k"), 8192U);
+  EXPECT_EQ(parse_bytes("8K"), 8192U);
+  EXPECT_EQ(parse_bytes("2MiB"), 2U << 20);
+  EXPECT_EQ(parse_bytes("1gib"), 1U << 30);
+}
+
+TEST(ParseBytes, RefusesWhatItDoesNotUnderstandToTheLastCharacter) {
+  for (const char* text : {"", "k", "8kk", "8kb", "-1", "+1", "1e3", "0x10", " 8", "8 ", "1.5k",
+                           "18446744073709551616", "17179869184G"})
+    EXPECT_EQ(parse_bytes(text), std::nullopt) << text;
+}
+
+TEST(ParseSeconds, TakesFractionsExactlyAndSuffixes) {
+  EXPECT_EQ(parse_seconds_ns("1"), 1'000'000'000U);
+  EXPECT_EQ(parse_seconds_ns("0.5"), 500'000'000U);
+  EXPECT_EQ(parse_seconds_ns("2.5MS"), 2'500'000U);
+  EXPECT_EQ(parse_seconds_ns("7us"), 7'000U);
+  EXPECT_EQ(parse_seconds_ns("0.000000001"), 1U);
+}
+
+TEST(ParseSeconds, RefusesWhatIsNoTime) {
+  for (const char* text : {"", "s", ".5", "1.", "1.s", "-1", "1e3", "1m", "inf", "nan", "1.2.3",
+                           "1.5ns", "0.0000000001", "18446744074"})
+    EXPECT_EQ(parse_seconds_ns(text), std::nullopt) << text;
+}
+
+TEST(Texts, UseTheLargestUnitThatIsExact) {
+  EXPECT_EQ(bytes_text(8192), "8K");
+  EXPECT_EQ(bytes_text(1000), "1000");
+  EXPECT_EQ(bytes_text(0), "0");
+  EXPECT_EQ(seconds_text(1'500'000'000), "1500ms");
+  EXPECT_EQ(seconds_text(1), "1ns");
+}
+
+TEST(Axes, HaveDistinctOptionsAndKeys) {
+  std::set<std::string_view> options, keys;
+  for (const Axis& axis : axes()) {
+    EXPECT_TRUE(options.insert(axis.option).second) << axis.option;
+    EXPECT_TRUE(keys.insert(axis.key).second) << axis.key;
+  }
+}
+
+TEST(Axes, GoThroughTextUnchanged) {
+  const Case made =
+      with(with(with(latency(), "loss-timeout", "2.5ms"), "inline", "max"), "device", "rxe0");
+  Case again = latency();
+  for (const Axis& axis : axes())
+    if (axis.option != "duration") set_axis(again, axis, axis_text(made, axis));
+  EXPECT_EQ(case_to_wire(again), case_to_wire(made));
+}
+
+TEST(SetAxis, StoresWordsAndNumbers) {
+  EXPECT_EQ(with(latency(), "size", "8M").size_bytes, 8U << 20);
+  EXPECT_EQ(with(latency(), "transport", "UD").service(), Transport::ud);
+  EXPECT_EQ(with(latency(), "inline", "max").inline_bytes, kMax);
+  EXPECT_EQ(with(latency(), "inline", "OFF").inline_bytes, 0U);
+  EXPECT_EQ(with(latency(), "core", "auto").core, kAuto);
+  EXPECT_EQ(with(latency(), "mtu", "1024").mtu_bytes, 1024U);
+  EXPECT_EQ(with(latency(), "peer-device", "auto").peer_device, "");
+}
+
+TEST(SetAxis, RefusesNamingTheOptionAndWhatItTakes) {
+  EXPECT_EQ(
+      refusal("size", "8kk"),
+      "--size does not take '8kk'; it takes bytes from 1 to 2G (K, M, G and KiB, MiB, GiB are "
+      "1024-based)");
+  EXPECT_EQ(refusal("transport", "xrc"), "--transport does not take 'xrc'; it takes rc, uc, ud");
+  for (const char* size : {"0", "-1", "", "auto", "2147483649", "1e3"})
+    EXPECT_THAT(refusal("size", size), HasSubstr("--size does not take")) << size;
+  for (const char* port : {"0", "256", "257"})
+    EXPECT_THAT(refusal("port-num", port), HasSubstr("from 1 to 255")) << port;
+  EXPECT_THAT(refusal("mtu", "1000"), HasSubstr("auto, 256, 512, 1024, 2048, 4096"));
+  EXPECT_THAT(refusal("device", "a b"), HasSubstr("--device does not take"));
+  EXPECT_THAT(refusal("device", "../x"), HasSubstr("--device does not take"));
+  EXPECT_THAT(refusal("device", std::string(64, 'x')), HasSubstr("--device does not take"));
+}
+
+TEST(SetAxis, LetsOneOfIterationsAndDurationRule) {
+  const Case timed = with(latency(), "duration", "0.5");
+  EXPECT_EQ(timed.iterations, 0U);
+  EXPECT_EQ(timed.duration_ns, 500'000'000U);
+  const Case counted = with(timed, "iterations", "5");
+  EXPECT_EQ(counted.iterations, 5U);
+  EXPECT_EQ(counted.duration_ns, 0U);
+}
+
+TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
+  EXPECT_EQ(
+      case_json(with(latency(), "core", "3")).dump(),
+      R"({"transport":"rc","size_bytes":64,"signal_every":1,"inline_bytes":0,"mtu_bytes":"auto",)"
+      R"("iterations":10000,"warmup":100,"wait":"auto","verify":false,"device":"auto",)"
+      R"("port_num":"auto","gid_index":"auto","core":3,"peer_device":"auto",)"
+      R"("peer_port_num":"auto","peer_gid_index":"auto","peer_core":"auto"})");
+  const auto timed = case_json(with(bandwidth(), "duration", "1"));
+  EXPECT_EQ(timed["duration_ns"], 1'000'000'000U);
+  EXPECT_FALSE(timed.contains("iterations"));
+  EXPECT_EQ(timed["depth"], 128U);
+  EXPECT_FALSE(timed.contains("loss_timeout_ns"));
+  EXPECT_EQ(case_json(with(latency(), "mtu", "1024"))["mtu_bytes"], 1024U);
+}
+
+TEST(CaseJson, LeavesOutAxesWithoutMeaningForTheTest) {
+  const auto read = case_json(default_case(Opcode::rdma_read, Pattern::completion_latency));
+  for (const char* key : {"signal_every", "inline_bytes", "rx_depth", "depth", "loss_timeout_ns"})
+    EXPECT_FALSE(read.contains(key)) << key;
+  const auto ud =
+      case_json(with(default_case(Opcode::send, Pattern::ping_pong), "transport", "ud"));
+  EXPECT_EQ(ud["loss_timeout_ns"], 100'000'000U);
+  EXPECT_EQ(ud["rx_depth"], 512U);
+}
+
+TEST(CaseWire, CarriesEveryValueThere) {
+  const Case made = with(with(bandwidth(), "peer-device", "mlx5_0"), "duration", "2");
+  EXPECT_EQ(case_to_wire(case_from_wire(nlohmann::json::parse(case_to_wire(made).dump()))),
+            case_to_wire(made));
+  EXPECT_EQ(case_from_wire(case_to_wire(made)).peer_device, "mlx5_0");
+}
+
+TEST(CaseWire, RefusesEveryKeyMissingOrOfAWrongType) {
+  const nlohmann::json good = case_to_wire(latency());
+  for (const auto& item : good.items()) {
+    nlohmann::json wire = good;
+    wire.erase(item.key());
+    EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
+    wire[item.key()] = nullptr;
+    EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
+    wire[item.key()] = -1;
+    EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
+    wire[item.key()] = 1.5;
+    EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
+  }
+}
+
+TEST(CaseWire, RefusesValuesOutOfRangeAndUnknownKeys) {
+  const auto refused = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json wire = case_to_wire(latency());
+    wire[key] = value;
+    EXPECT_THROW(case_from_wire(wire), UsageError) << key << " " << value;
+  };
+  refused("size_bytes", 0U);
+  refused("size_bytes", kAuto);
+  refused("transport", 3U);
+  refused("opcode", 3U);
+  refused("pattern", 3U);
+  refused("pattern", static_cast<std::uint64_t>(Pattern::completion_latency));
+  refused("mtu_bytes", 1000U);
+  refused("depth", 0U);
+  refused("iterations", 0U);
+  refused("duration_ns", 1'000'000'000U);  // beside iterations
+  refused("device", "a/b");
+  refused("surprise", 1U);
+  EXPECT_THROW(case_from_wire(nlohmann::json::array()), UsageError);
+}
+
+TEST(WhyImpossible, NamesWhatATransportCannotCarry) {
+  EXPECT_EQ(why_impossible(latency()), "");
+  EXPECT_THAT(why_impossible(with(latency(), "transport", "ud")), HasSubstr("sends only"));
+  const Case read = default_case(Opcode::rdma_read, Pattern::bandwidth);
+  EXPECT_EQ(why_impossible(read), "");
+  EXPECT_THAT(why_impossible(with(read, "transport", "uc")), HasSubstr("UC has no reads"));
+  EXPECT_EQ(why_impossible(with(bandwidth(), "transport", "uc")), "");
+}
+
+TEST(WhyImpossible, HoldsAUdMessageToTheMtu) {
+  const Case ud = with(default_case(Opcode::send, Pattern::ping_pong), "transport", "ud");
+  EXPECT_EQ(why_impossible(with(ud, "size", "4096")), "");
+  EXPECT_THAT(why_impossible(with(ud, "size", "8K")),
+              HasSubstr("8192 bytes are more than the largest MTU of 4096"));
+  EXPECT_THAT(why_impossible(with(with(ud, "size", "2K"), "mtu", "1024")),
+              HasSubstr("2048 bytes are more than the MTU of 1024"));
+}
+
+TEST(WhyImpossible, FindsQueuesInWhichNothingEverCompletes) {
+  const auto why = [](const char* depth, const char* signal_every, const char* post_list) {
+    return why_impossible(
+        with(with(with(bandwidth(), "depth", depth), "signal-every", signal_every), "post-list",
+             post_list));
+  };
+  EXPECT_EQ(why("32", "32", "1"), "");
+  EXPECT_THAT(why("31", "32", "1"), HasSubstr("nothing ever completes: use --depth 32 or more"));
+  EXPECT_EQ(why("35", "32", "4"), "");
+  EXPECT_THAT(why("34", "32", "4"), HasSubstr("use --depth 35 or more"));
+  EXPECT_THAT(why("4", "1", "8"), HasSubstr("a list of 8 WRs does not fit"));
+  EXPECT_THAT(why("1048576", "65535", "65534"), HasSubstr("prebuilt"));
+  EXPECT_EQ(why_impossible(with(latency(), "signal-every", "64")), "")
+      << "a ping-pong sizes its own";
+}
+
+}  // namespace
+}  // namespace rdmameter
