@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading a row from a file that anybody may have written.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/histogram.h"
+#include "reports/checked_json.h"
+#include "reports/row_json.h"
+
+namespace rdmameter {
+namespace {
+
+/// Big enough for any histogram in truth; small enough that no sum of them wraps around.
+constexpr std::uint64_t kMostSamples = 1ULL << 53;
+
+/// The non-empty buckets: as many indexes as counts, ascending, none of them 0.
+void read_buckets(const CheckedJson& json, HistogramData& data) {
+  const CheckedJson index = json.at("index"), n = json.at("n");
+  const std::size_t size = index.array_size();
+  if (n.array_size() != size)
+    n.fail(fmt::format("has {} elements, `index` {}", n.array_size(), size));
+  std::uint64_t total = data.overflow, least = 0;
+  data.buckets.reserve(std::min(size, kHistogramBuckets));
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto bucket = index.at(i).count_within(0, kHistogramBuckets - 1);
+    if (bucket < least) index.at(i).fail("is not greater than the one before it");
+    least = bucket + 1;
+    const std::uint64_t samples = n.at(i).count_within(1, kMostSamples);
+    data.buckets.emplace_back(static_cast<std::uint32_t>(bucket), samples);
+    total += samples;
+    if (total > data.count) break;  // never wraps: count and samples are below 2^54
+  }
+  if (total != data.count)
+    n.fail(fmt::format("and `overflow` do not sum to `count` ({})", data.count));
+}
+
+/// min, max and sum against the buckets: an exact value lies within its bucket.
+void check_extremes(const CheckedJson& json, const HistogramData& data) {
+  if (data.count == 0) {
+    if (data.sum_ns != 0 || data.min_ns != 0 || data.max_ns != 0)
+      json.fail("has no samples, but a sum, min or max");
+    return;
+  }
+  constexpr std::uint64_t kNoBucket = 1ULL << kHistogramMaxBits;
+  const auto in_bucket = [](std::uint64_t value, std::uint32_t bucket) {
+    return value < kNoBucket && histogram_index(value) == bucket;
+  };
+  if (data.min_ns > data.max_ns) json.at("min").fail("is greater than `max`");
+  const bool only_overflow = data.buckets.empty();
+  if (only_overflow ? data.min_ns < kNoBucket : !in_bucket(data.min_ns, data.buckets.front().first))
+    json.at("min").fail("is not in the first bucket");
+  if (data.overflow > 0 ? data.max_ns < kNoBucket
+                        : !in_bucket(data.max_ns, data.buckets.back().first))
+    json.at("max").fail("is not in the last bucket");
+  const double mean = static_cast<double>(data.sum_ns) / static_cast<double>(data.count);
+  constexpr double kRounding = 1e-9;
+  if (mean < static_cast<double>(data.min_ns) * (1 - kRounding) ||
+      mean > static_cast<double>(data.max_ns) * (1 + kRounding))
+    json.at("sum").fail("gives a mean outside min to max");
+}
+
+HistogramData read_histogram(const CheckedJson& json) {
+  if (json.at("type").text() != "log_linear") json.at("type").fail("is not \"log_linear\"");
+  json.at("precision_bits").count_within(kHistogramPrecisionBits, kHistogramPrecisionBits);
+  HistogramData data;
+  data.count = json.at("count").count_within(0, kMostSamples);
+  data.sum_ns = json.at("sum").count();
+  data.min_ns = json.at("min").count();
+  data.max_ns = json.at("max").count();
+  data.overflow = json.at("overflow").count_within(0, data.count);
+  read_buckets(json, data);
+  check_extremes(json, data);
+  return data;
+}
+
+LatencyData read_latency(const CheckedJson& json) {
+  LatencyData data;
+  const CheckedJson definition = json.at("definition");
+  if (definition.text() == "completion")
+    data.definition = LatencyData::Definition::completion;
+  else if (definition.text() != "round_trip")
+    definition.fail("is neither \"round_trip\" nor \"completion\"");
+  data.half_round_trip = json.find("half_round_trip").has_value();
+  if (data.half_round_trip && data.definition == LatencyData::Definition::completion)
+    json.at("half_round_trip").fail("stands beside a definition that is not \"round_trip\"");
+  data.histogram = read_histogram(json.at("histogram"));
+  return data;
+}
+
+BandwidthData read_bandwidth(const CheckedJson& json) {
+  BandwidthData data;
+  data.messages = json.at("messages").count();
+  data.bytes = json.at("bytes").count();
+  data.window_ns = json.at("window_ns").count();
+  const CheckedJson counted_by = json.at("counted_by");
+  if (counted_by.text() == "receiver")
+    data.counted_by = BandwidthData::CountedBy::receiver;
+  else if (counted_by.text() != "initiator")
+    counted_by.fail("is neither \"initiator\" nor \"receiver\"");
+  if (const auto injected = json.find("injected")) data.injected = injected->flag();
+  if (const auto sent = json.find("sent")) data.sent = sent->count();
+  if (const auto received = json.find("received")) data.received = received->count();
+  return data;
+}
+
+void read_status(const CheckedJson& json, Row& row) {
+  const auto error = json.find("error_occurred"), skipped = json.find("skipped");
+  if (error && error->flag()) {
+    row.status = Row::Status::error;
+    row.message = json.at("error_message").text();
+  } else if (skipped && skipped->flag()) {
+    row.status = Row::Status::skipped;
+    row.message = json.at("skip_message").text();
+  }
+  row.name = json.at("run_name").text();
+  const CheckedJson name = json.at("name");
+  if (name.text() != row.name + std::string(name_suffix(row.status)))
+    name.fail(fmt::format("is not `run_name` and \"{}\"", name_suffix(row.status)));
+}
+
+void read_google_benchmark_keys(const CheckedJson& json, Row& row) {
+  constexpr std::uint64_t kMost = 1ULL << 53;
+  if (json.at("run_type").text() != "iteration") json.at("run_type").fail("is not \"iteration\"");
+  if (json.at("time_unit").text() != "ns") json.at("time_unit").fail("is not \"ns\"");
+  row.family_index = json.at("family_index").count_within(0, kMost);
+  row.repetitions = json.at("repetitions").count_within(1, kMost);
+  row.repetition = json.at("repetition_index").count_within(0, row.repetitions - 1);
+  row.iterations = json.at("iterations").count_within(0, kMost);
+  row.real_time_ns = json.at("real_time").not_negative();
+  row.cpu_time_ns = json.at("cpu_time").not_negative();
+}
+
+}  // namespace
+
+Row row_from_json(const nlohmann::ordered_json& value, const std::string& where) {
+  const CheckedJson json(value, where);
+  Row row;
+  read_status(json, row);
+  read_google_benchmark_keys(json, row);
+  row.case_object = json.at("case").object();
+  if (const auto latency = json.find("latency")) row.latency = read_latency(*latency);
+  if (const auto bandwidth = json.find("bandwidth")) row.bandwidth = read_bandwidth(*bandwidth);
+  if (const auto lost = json.find("lost")) row.lost = lost->count();
+  if (const auto counters = json.find("device_counters")) row.device_counters = counters->object();
+  if (const auto work = json.find("work")) row.work = work->object();
+  if (const auto resources = json.find("resources")) row.resources = resources->object();
+  for (const auto& [key, kept] : value.items())
+    if (!is_row_key(key)) row.more[key] = kept;
+  return row;
+}
+
+}  // namespace rdmameter
