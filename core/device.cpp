@@ -239,11 +239,13 @@ PortInfo query_port(ibv_context& context, std::uint64_t port_num) {
 }
 
 PortInfo query_active_port(ibv_context& context, std::uint64_t port_num) {
-  PortInfo port = query_port(context, port_num);
-  if (!port.active())
-    throw Unsupported(fmt::format("{} is {}, not ACTIVE (ports of {}: {})", port.where(),
-                                  port_state_name(port.state), port.device, port_states(context)));
-  return port;
+  const bool any = port_num == kAuto;
+  const std::uint64_t last = any ? port_count(context) : port_num;
+  for (std::uint64_t number = any ? 1 : port_num; number <= last; ++number)
+    if (PortInfo port = query_port(context, number); port.active()) return port;
+  throw Unsupported(fmt::format("--port-num {}: not an ACTIVE port of {} (ports: {})",
+                                any ? "auto" : std::to_string(port_num), device_name(context),
+                                port_states(context)));
 }
 
 std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num) {

@@ -53,8 +53,8 @@ std::optional<ibv_mtu> mtu_from_bytes(std::uint64_t size_bytes);  ///< 256, 512 
 /// @throws UsageError  the device has no such port; the text says which it has
 PortInfo query_port(ibv_context& context, std::uint64_t port_num);
 
-/// As query_port.
-/// @throws Unsupported  the port is not ACTIVE; the text names those that are
+/// As query_port; kAuto: the first ACTIVE one.
+/// @throws Unsupported  the port is not ACTIVE; the text gives the state of each
 PortInfo query_active_port(ibv_context& context, std::uint64_t port_num);
 
 /// The port's GIDs without the empty entries, ascending by index.

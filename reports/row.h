@@ -6,20 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
+
+#include "core/histogram_data.h"
 
 namespace rdmameter {
-
-/// The non-empty buckets of a histogram of nanoseconds; see core/histogram.h for the index rule.
-struct HistogramData {
-  std::uint64_t count = 0;  ///< all samples, overflow included
-  std::uint64_t sum_ns = 0;
-  std::uint64_t min_ns = 0;  ///< 0 while count is 0
-  std::uint64_t max_ns = 0;
-  std::uint64_t overflow = 0;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> buckets;  ///< (index, n), index ascending, n > 0
-};
 
 struct LatencyData {
   enum class Definition { round_trip, completion };
@@ -34,7 +24,7 @@ struct BandwidthData {
   std::uint64_t window_ns = 0;
   enum class CountedBy { initiator, receiver };
   CountedBy counted_by = CountedBy::initiator;
-  bool injected = false;                      ///< plain UC write: nobody knows what arrived
+  bool injected = false;                        ///< plain UC write: nobody knows what arrived
   std::optional<std::uint64_t> sent, received;  ///< whole traffic, where the receiver counts
 };
 
@@ -50,11 +40,11 @@ struct Row {
   double real_time_ns = 0, cpu_time_ns = 0;  ///< per operation
   std::optional<LatencyData> latency;
   std::optional<BandwidthData> bandwidth;
-  std::optional<std::uint64_t> lost;           ///< UC/UD pings without a pong
-  nlohmann::ordered_json device_counters;      ///< {"initiator":{...},"responder":{...}}; null: none
-  nlohmann::ordered_json work;                 ///< {"wrs":..,"doorbells":..,"cqes":..,"polls":..}
+  std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
+  nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none
+  nlohmann::ordered_json work;             ///< {"wrs":..,"doorbells":..,"cqes":..,"polls":..}
   nlohmann::ordered_json resources;
-  nlohmann::ordered_json more;                 ///< further keys of the row ("path", "shared_responder"...)
+  nlohmann::ordered_json more;  ///< further keys of the row ("path", "shared_responder"...)
 };
 
 }  // namespace rdmameter
