@@ -1,12 +1,15 @@
 #!/bin/bash
-# Checks what tools/rxe-vm promises. Takes about a minute: five guests, one after the other.
+# Checks what tools/rxe-vm promises. Takes about 40 s: eight guests.
 # Usage: rxe_vm_test.sh [path of rxe-vm]. Needs ibverbs-utils beside what rxe-vm needs.
 set -u
 rxe_vm=$(realpath "${1:-$(dirname "$0")/../../tools/rxe-vm}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
+mkdir tmp
+export TMPDIR=$scratch/tmp # where runs keep their scratch files: others may run guests, too
 failures=0
+command -v ibv_rc_pingpong >/dev/null || { echo "SKIP: no ibverbs-utils"; exit 77; }
 
 # check CLAIM COMMAND...: the claim holds if the command succeeds.
 check() {
@@ -24,7 +27,7 @@ at_least() { [ "$1" -ge "$2" ] || { echo "  expected at least $2, got $1"; retur
 # --- One guest that answers most questions ---
 head -c 300000 /dev/urandom >bytes
 printf 'a\r\nb\n\0\377c\n' >>bytes
-cp "$(command -v true)" program
+cp "$(type -P true)" program
 cat >inside.sh <<'INSIDE'
 exec 3>answers
 answer() { echo "$1=$2" >&3; }
@@ -44,6 +47,7 @@ answer program "$(./program; echo $?)"
 for device in rxe0 rxe1; do
   answer $device "$(ibv_devinfo -d $device | awk '/state:|active_mtu:/ {printf "%s ", $2}')"
 done
+answer gids "$(ibv_devinfo -v -d rxe0 | awk '/GID/ {printf "%s ", $(NF - 2)}')"
 modprobe sch_tbf
 answer modprobe $?
 
@@ -69,7 +73,9 @@ exit 3
 INSIDE
 export RDMAMETER_TEST='a "b" $c' RXE_VM_TEST_UNSEEN=1 RXE_VM_TEST_PASSED=yes
 "$rxe_vm" run --env RXE_VM_TEST_PASSED --quiet -- bash inside.sh 'one  two' "it's" </etc/passwd >out 2>err
-check "the exit status is the command's" same $? 3
+status=$?
+if grep "not installed" err; then exit 77; fi
+check "the exit status is the command's" same $status 3
 check "stdout arrives byte for byte, alone" cmp out bytes
 check "stderr arrives by itself, alone" same "$(cat err)" "to stderr"
 [ -e answers ] || touch answers
@@ -90,6 +96,8 @@ check "modprobe finds the kernel's modules" same "$(answer modprobe)" 0
 for device in rxe0 rxe1; do
   check "$device is active with MTU 4096" same "$(answer $device)" "PORT_ACTIVE 4096 "
 done
+check "the GIDs are the same in each run" same "$(answer gids)" \
+  "fe80::ff:fe09:1, ::ffff:10.9.0.1, fd00:9::1, "
 for transport in rc uc ud; do
   read -r status _ packets <<<"$(answer same_$transport)"
   check "$transport within rxe0 works" same "$status" 0
@@ -112,13 +120,10 @@ check "the time limit is named" contains err "time limit of 12 s"
 check "a dead guest ends with 125" same $? 125
 check "a dead guest's last words are shown" contains err "Kernel panic"
 
-# A group of its own (set -m), to see that nothing is left of it. Its QEMU leaves the group,
-# but has our scratch directory in its arguments.
-set -m
 "$rxe_vm" run --quiet -- sh -c 'echo started; sleep 1000' >out 2>err &
 vm=$!
-set +m
 for _ in {1..300}; do grep -q started out && break; sleep 0.1; done
+# QEMU has our directory in its arguments.
 at_work() { pgrep -f "qemu-system.*path=$scratch" | wc -l; }
 check "output arrives while the command runs" contains out started
 check "QEMU runs" same "$(at_work)" 1
@@ -126,7 +131,23 @@ kill -TERM $vm
 wait $vm
 check "SIGTERM ends with 143" same $? 143
 check "SIGTERM leaves no QEMU" same "$(at_work)" 0
-check "SIGTERM leaves no scratch files" same "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'rxe-vm-*' -newer bytes -user "$(id -u)" | wc -l)" 0
+check "SIGTERM leaves no scratch files" same "$(ls tmp)" ""
+
+"$rxe_vm" run --quiet -- true 2>err &
+vm=$!
+for _ in {1..100}; do [ "$(at_work)" = 1 ] && break; sleep 0.05; done
+check "QEMU runs" same "$(at_work)" 1
+kill -KILL $vm
+wait $vm 2>/dev/null
+sleep 0.5
+check "SIGKILL leaves no QEMU" same "$(at_work)" 0
+
+"$rxe_vm" run --quiet -- true >out1 2>err1 &
+first=$!
+"$rxe_vm" run --quiet -- false >out 2>err
+second=$?
+wait $first
+check "two runs at once keep to themselves" same "$? $second" "0 1"
 
 "$rxe_vm" run --share "$scratch/none" -- true >out 2>err
 check "wrong use ends with 2" same $? 2
