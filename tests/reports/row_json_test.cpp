@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/row_json.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "core/error.h"
+#include "tests/reports/samples.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> keys(const Json& json) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : json.items()) names.push_back(key);
+  return names;
+}
+
+TEST(RowJson, StartsWithGoogleBenchmarksKeysInItsOrder) {
+  const auto names = keys(row_to_json(latency_row("rc", 2, 1, 3)));
+  const std::vector<std::string> expected = {"name",
+                                             "family_index",
+                                             "per_family_instance_index",
+                                             "run_name",
+                                             "run_type",
+                                             "repetitions",
+                                             "repetition_index",
+                                             "threads",
+                                             "iterations",
+                                             "real_time",
+                                             "cpu_time",
+                                             "time_unit",
+                                             "case",
+                                             "latency",
+                                             "device_counters",
+                                             "work",
+                                             "resources",
+                                             "path"};
+  EXPECT_EQ(names, expected);
+}
+
+TEST(RowJson, EveryKindOfRowSurvivesThereAndBack) {
+  for (const Row& row : sample_rows()) {
+    const Json json = row_to_json(row);
+    const Json read = Json::parse(json.dump());
+    EXPECT_EQ(row_to_json(row_from_json(read, "test")).dump(), json.dump());
+  }
+}
+
+TEST(RowJson, EveryKeyItWritesIsReserved) {
+  for (const Row& row : sample_rows())
+    for (const std::string& key : keys(row_to_json(row)))
+      EXPECT_TRUE(is_row_key(key) || key == "path") << key;
+}
+
+TEST(RowJson, MoreCannotShadowAKeyOfTheRow) {
+  Row row = bandwidth_row(64, 0, 1);
+  row.more = {{"lost", 3}};  // not written by this row, but would be read as its own
+  EXPECT_THROW(row_to_json(row), std::logic_error);
+}
+
+TEST(RowJson, FailedRowsHaveTheirOwnNameAndZeros) {
+  Row row = error_row(64);
+  row.real_time_ns = 7;
+  row.iterations = 7;
+  Json json = row_to_json(row);
+  EXPECT_EQ(json["name"], "read_lat/rc/size:64/error");
+  EXPECT_EQ(json["run_name"], "read_lat/rc/size:64");
+  EXPECT_EQ(json["real_time"], 0);
+  EXPECT_EQ(json["cpu_time"], 0);
+  EXPECT_EQ(json["iterations"], 0);
+  EXPECT_EQ(json["error_occurred"], true);
+  EXPECT_EQ(json["error_message"], row.message);
+  json = row_to_json(skipped_row(8192));
+  EXPECT_EQ(json["name"], "send_lat/ud/size:8192/skipped");
+  EXPECT_EQ(json["skipped"], true);
+  EXPECT_EQ(json["skip_message"], skipped_row(8192).message);
+  EXPECT_FALSE(json.contains("error_occurred"));
+}
+
+TEST(RowJson, HalfRoundTripHalvesEachStatisticButTheCount) {
+  const Json latency = row_to_json(latency_row("rc", 2, 0, 1))["latency"];
+  for (const char* key : {"min", "max", "mean", "stddev", "p50", "p90", "p99", "p99.9"})
+    EXPECT_DOUBLE_EQ(latency["half_round_trip"][key].get<double>(), latency[key].get<double>() / 2)
+        << key;
+  EXPECT_EQ(latency["half_round_trip"]["count"], 10'000);
+  EXPECT_EQ(latency["p99.99"], nullptr);  // 10^4 samples are too few
+  EXPECT_EQ(latency["half_round_trip"]["p99.99"], nullptr);
+}
+
+TEST(RowJson, CompletionLatencyIsNotHalved) {
+  Row row = latency_row("rc", 2, 0, 1);
+  row.latency->definition = LatencyData::Definition::completion;
+  row.latency->half_round_trip = false;
+  const Json latency = row_to_json(row)["latency"];
+  EXPECT_EQ(latency["definition"], "completion");
+  EXPECT_FALSE(latency.contains("half_round_trip"));
+}
+
+TEST(RowJson, NoSamplesGiveNullsNotZeros) {
+  Row row = latency_row("ud", 2, 0, 1);
+  row.latency->histogram = {};
+  const Json latency = row_to_json(row)["latency"];
+  EXPECT_EQ(latency["count"], 0);
+  for (const char* key : {"min", "max", "mean", "stddev", "p50"}) EXPECT_EQ(latency[key], nullptr);
+  EXPECT_EQ(latency["histogram"]["min"], 0);
+}
+
+TEST(RowJson, RatesFollowFromBytesMessagesAndWindow) {
+  const BandwidthData data{.messages = 1'000, .bytes = 1'048'576'000, .window_ns = 1'000'000'000};
+  EXPECT_DOUBLE_EQ(bandwidth_gbps(data), 8.388608);
+  EXPECT_DOUBLE_EQ(bandwidth_mib_per_s(data), 1000);
+  EXPECT_DOUBLE_EQ(bandwidth_mmsg_per_s(data), 0.001);
+}
+
+TEST(RowJson, AnEmptyWindowGivesNoInfinity) {
+  const BandwidthData data{.messages = 1, .bytes = 64};
+  EXPECT_EQ(bandwidth_gbps(data), 0);
+  EXPECT_EQ(bandwidth_mib_per_s(data), 0);
+  EXPECT_EQ(bandwidth_mmsg_per_s(data), 0);
+}
+
+TEST(RowJson, LostIsSentMinusReceivedAndNeverNegative) {
+  EXPECT_EQ(row_to_json(receiver_counted_row(64))["bandwidth"]["lost"], 1'000);
+  BandwidthData data{.messages = 1, .sent = 5, .received = 6};  // one came twice
+  EXPECT_EQ(bandwidth_lost(data), 0);
+  data.sent.reset();
+  EXPECT_EQ(bandwidth_lost(data), std::nullopt);
+}
+
+TEST(RowJson, NeverWritesNanOrInfinity) {
+  Row row = bandwidth_row(64, 0, 1);
+  row.real_time_ns = std::numeric_limits<double>::quiet_NaN();
+  row.cpu_time_ns = std::numeric_limits<double>::infinity();
+  const Json json = row_to_json(row);
+  EXPECT_EQ(json["real_time"], 0);
+  EXPECT_EQ(json["cpu_time"], 0);
+}
+
+TEST(RowJson, CountsFromTwoToThe53rdAreDigits) {
+  EXPECT_EQ(count_to_json((1ULL << 53) - 1), (1ULL << 53) - 1);
+  EXPECT_EQ(count_to_json(1ULL << 53), "9007199254740992");
+  Row row = latency_row("rc", 2, 0, 1, 1);
+  HistogramData& data = row.latency->histogram;
+  data.sum_ns = data.max_ns = data.min_ns = ~0ULL;
+  data.overflow = data.count;
+  data.buckets.clear();
+  const Json json = Json::parse(row_to_json(row).dump());
+  EXPECT_EQ(json["latency"]["histogram"]["sum"], "18446744073709551615");
+  EXPECT_EQ(row_from_json(json, "test").latency->histogram.sum_ns, ~0ULL);
+}
+
+TEST(RowFromJson, KeepsKeysItDoesNotKnow) {
+  Json json = row_to_json(bandwidth_row(64, 0, 1));
+  json["shared_responder"] = true;
+  const Row row = row_from_json(json, "test");
+  EXPECT_EQ(row.more, Json({{"shared_responder", true}}));
+}
+
+/// A change that makes a good row bad, and a piece of the reason it is refused with.
+struct BadRow {
+  const char* pointer;
+  const char* value;
+  const char* reason;
+};
+
+class RowFromJsonRefuses : public testing::TestWithParam<BadRow> {};
+
+TEST_P(RowFromJsonRefuses, WithWhereAndWhy) {
+  Row row = latency_row("ud", 64, 0, 1, 3);
+  row.latency->histogram = {
+      .count = 3, .sum_ns = 30, .min_ns = 9, .max_ns = 11, .buckets = {{9, 1}, {10, 1}, {11, 1}}};
+  row.bandwidth =
+      BandwidthData{.messages = 1, .bytes = 2, .window_ns = 3, .sent = 1, .received = 1};
+  Json json = row_to_json(row);
+  ASSERT_NO_THROW(row_from_json(json, "good"));
+  json[Json::json_pointer(GetParam().pointer)] = Json::parse(GetParam().value);
+  try {
+    row_from_json(json, "some file: row 7");
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(std::string(error.what()).find("some file: row 7"), 0U) << error.what();
+    EXPECT_NE(std::string(error.what()).find(GetParam().reason), std::string::npos) << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, RowFromJsonRefuses,
+    testing::Values(
+        BadRow{"/name", "\"other\"", "name is not `run_name`"},
+        BadRow{"/name", "7", "name is not a string"},
+        BadRow{"/run_type", "\"aggregate\"", "is not \"iteration\""},
+        BadRow{"/time_unit", "\"ms\"", "is not \"ns\""},
+        BadRow{"/repetitions", "0", "is 0, outside 1"},
+        BadRow{"/repetition_index", "1", "is 1, outside 0 to 0"},
+        BadRow{"/iterations", "-1", "iterations is negative"},
+        BadRow{"/iterations", "1.5", "is not a whole number"},
+        BadRow{"/iterations", "1e30", "is not a whole number"},
+        BadRow{"/real_time", "-0.5", "real_time is negative"},
+        BadRow{"/real_time", "null", "real_time is not a number"},
+        BadRow{"/case", "[]", "case is not an object"},
+        BadRow{"/work", "3", "work is not an object"}, BadRow{"/lost", "-3", "lost is negative"},
+        BadRow{"/error_occurred", "true", "\"error_message\" is missing"},
+        BadRow{"/error_occurred", "1", "is neither true nor false"},
+        BadRow{"/latency", "[]", "latency is not an object"},
+        BadRow{"/latency/definition", "\"quarter\"", "is neither"},
+        BadRow{"/latency/definition", "\"completion\"", "half_round_trip stands beside"},
+        BadRow{"/latency/histogram/type", "\"linear\"", "is not \"log_linear\""},
+        BadRow{"/latency/histogram/precision_bits", "11", "is 11, outside 10 to 10"},
+        BadRow{"/latency/histogram/count", "4", "do not sum to `count` (4)"},
+        BadRow{"/latency/histogram/count", "2", "do not sum to `count` (2)"},
+        BadRow{"/latency/histogram/overflow", "1", "do not sum to `count` (3)"},
+        BadRow{"/latency/histogram/overflow", "4", "is 4, outside 0 to 3"},
+        BadRow{"/latency/histogram/sum", "\"1e3\"", "is not the digits"},
+        BadRow{"/latency/histogram/sum", "\"18446744073709551616\"", "is not the digits"},
+        BadRow{"/latency/histogram/sum", "\"\"", "is not the digits"},
+        BadRow{"/latency/histogram/sum", "300", "gives a mean outside"},
+        BadRow{"/latency/histogram/min", "8", "is not in the first bucket"},
+        BadRow{"/latency/histogram/max", "12", "is not in the last bucket"},
+        BadRow{"/latency/histogram/min", "12", "is greater than `max`"},
+        BadRow{"/latency/histogram/index", "[9, 10]", "n has 3 elements, `index` 2"},
+        BadRow{"/latency/histogram/index", "[9, 11, 10]", "is not greater than the one before"},
+        BadRow{"/latency/histogram/index", "[9, 9, 11]", "is not greater than the one before"},
+        BadRow{"/latency/histogram/index", "[9, 10, 32768]", "is 32768, outside 0 to 32767"},
+        BadRow{"/latency/histogram/index", "[-9, 10, 11]", "index[0] is negative"},
+        BadRow{"/latency/histogram/n", "[1, 0, 2]", "n[1] is 0, outside 1"},
+        BadRow{"/latency/histogram/n", "[1, -1, 3]", "n[1] is negative"},
+        BadRow{"/latency/histogram/n", "[18446744073709551615, 3, 1]", "outside 1"},
+        BadRow{"/latency/histogram/n", "7", "is not an array"},
+        BadRow{"/bandwidth/messages", "-1", "messages is negative"},
+        BadRow{"/bandwidth/counted_by", "\"nobody\"", "is neither"},
+        BadRow{"/bandwidth/injected", "1", "is neither true nor false"}));
+
+TEST(RowFromJson, RefusesEachMissingKey) {
+  for (const char* key :
+       {"name", "family_index", "run_name", "run_type", "repetitions", "repetition_index",
+        "iterations", "real_time", "cpu_time", "time_unit", "case"}) {
+    Json json = row_to_json(latency_row("rc", 2, 0, 1));
+    json.erase(key);
+    EXPECT_THROW(row_from_json(json, "test"), UsageError) << key;
+  }
+  for (const char* key :
+       {"type", "precision_bits", "count", "sum", "min", "max", "overflow", "index", "n"}) {
+    Json json = row_to_json(latency_row("rc", 2, 0, 1));
+    json["latency"]["histogram"].erase(key);
+    EXPECT_THROW(row_from_json(json, "test"), UsageError) << key;
+  }
+}
+
+}  // namespace
+}  // namespace rdmameter

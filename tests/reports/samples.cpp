@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/reports/samples.h"
+
+#include <fmt/core.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "core/histogram.h"
+#include "reports/result_file.h"
+
+namespace rdmameter {
+namespace {
+
+/// Uniform in [0, 1): the standard's distributions differ from library to library, its engines do
+/// not.
+double uniform(std::mt19937& engine) {
+  return engine() / 4294967296.0;
+}
+
+Row row_of(const std::string& test, const std::string& transport, std::uint64_t size_bytes) {
+  Row row;
+  row.name = fmt::format("{}/{}/size:{}", test, transport, size_bytes);
+  row.case_object = {{"transport", transport}, {"size_bytes", size_bytes}, {"qps", 1}, {"depth", 1},
+                     {"inline_bytes", 0},      {"mtu_bytes", 4096}};
+  return row;
+}
+
+}  // namespace
+
+HistogramData sample_histogram(std::uint64_t count, std::uint64_t typical_ns, std::uint32_t seed) {
+  std::mt19937 engine(seed);
+  std::map<std::uint32_t, std::uint64_t> buckets;
+  HistogramData data{.count = count, .min_ns = ~0ULL};
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double body = 1 + 0.08 * (uniform(engine) + uniform(engine) - uniform(engine));
+    const double tail = uniform(engine) < 0.01 ? 1 + 24 * uniform(engine) * uniform(engine) : 1;
+    const auto value = static_cast<std::uint64_t>(static_cast<double>(typical_ns) * body * tail);
+    ++buckets[histogram_index(value)];
+    data.sum_ns += value;
+    data.min_ns = std::min(data.min_ns, value);
+    data.max_ns = std::max(data.max_ns, value);
+  }
+  data.buckets.assign(buckets.begin(), buckets.end());
+  if (count == 0) data.min_ns = 0;
+  return data;
+}
+
+Row latency_row(const std::string& transport, std::uint64_t size_bytes, std::uint64_t repetition,
+                std::uint64_t repetitions, std::uint64_t samples) {
+  Row row = row_of("send_lat", transport, size_bytes);
+  row.repetition = repetition;
+  row.repetitions = repetitions;
+  row.iterations = samples;
+  const auto seed = static_cast<std::uint32_t>(size_bytes * 100 + repetition);
+  LatencyData latency;
+  latency.half_round_trip = true;
+  latency.histogram = sample_histogram(samples, 8'200 + size_bytes / 3 + seed % 7 * 20, seed);
+  row.real_time_ns =
+      static_cast<double>(latency.histogram.sum_ns) / static_cast<double>(samples) / 2;
+  row.cpu_time_ns = row.real_time_ns * 2;
+  if (transport != "rc") row.lost = seed % 5;
+  row.latency = std::move(latency);
+  row.device_counters = {{"initiator", {{"rcvd_pkts", samples}, {"sent_pkts", samples}}},
+                         {"responder", {{"rcvd_pkts", samples}, {"sent_pkts", samples}}}};
+  row.work = {
+      {"wrs", samples}, {"doorbells", samples}, {"cqes", 2 * samples}, {"polls", 40 * samples}};
+  row.resources = {{"qps", 1}, {"buffer_bytes", 2 * size_bytes}};
+  row.more = {{"path", "netdev"}};
+  return row;
+}
+
+Row bandwidth_row(std::uint64_t size_bytes, std::uint64_t repetition, std::uint64_t repetitions) {
+  Row row = row_of("write_bw", "rc", size_bytes);
+  row.case_object["depth"] = 128;
+  row.repetition = repetition;
+  row.repetitions = repetitions;
+  row.iterations = 5'000;
+  BandwidthData bandwidth;
+  bandwidth.messages = 5'000;
+  bandwidth.bytes = 5'000 * size_bytes;
+  bandwidth.window_ns = 5'000 * (1'500 + size_bytes / 3 + repetition * 31);
+  row.real_time_ns = static_cast<double>(bandwidth.window_ns) / 5'000;
+  row.cpu_time_ns = row.real_time_ns;
+  row.bandwidth = bandwidth;
+  row.family_index = 1;
+  return row;
+}
+
+Row receiver_counted_row(std::uint64_t size_bytes) {
+  Row row = row_of("send_bw", "ud", size_bytes);
+  row.iterations = 49'000;
+  BandwidthData bandwidth;
+  bandwidth.messages = 48'990;
+  bandwidth.bytes = 48'990 * size_bytes;
+  bandwidth.window_ns = 61'000'000;
+  bandwidth.counted_by = BandwidthData::CountedBy::receiver;
+  bandwidth.sent = 50'000;
+  bandwidth.received = 49'000;
+  row.real_time_ns = 61'000'000 / 48'990.0;
+  row.cpu_time_ns = 800;
+  row.bandwidth = bandwidth;
+  row.family_index = 2;
+  return row;
+}
+
+Row skipped_row(std::uint64_t size_bytes) {
+  Row row = row_of("send_lat", "ud", size_bytes);
+  row.status = Row::Status::skipped;
+  row.message = "A UD message must fit the MTU, 4096 bytes here.";
+  row.family_index = 3;
+  return row;
+}
+
+Row error_row(std::uint64_t size_bytes) {
+  Row row = row_of("read_lat", "rc", size_bytes);
+  row.status = Row::Status::error;
+  row.message = "The responder hung up while the case ran.";
+  row.family_index = 4;
+  return row;
+}
+
+nlohmann::ordered_json sample_context() {
+  const nlohmann::ordered_json end = {
+      {"host", "alpha"},
+      {"cpu", "Example CPU 9000"},
+      {"kernel", "6.1.0-18-amd64"},
+      {"device", {{"name", "rxe0"}, {"driver", "rdma_rxe"}, {"port", 1}, {"mtu_bytes", 4096}}}};
+  nlohmann::ordered_json other = end;
+  other["host"] = "beta";
+  other["kernel"] = "6.6.13-amd64";
+  ContextParts parts;
+  parts.google_benchmark = {{"date", "2024-01-02T03:04:05+00:00"},
+                            {"host_name", "alpha"},
+                            {"executable", "rdmameter"},
+                            {"num_cpus", 2},
+                            {"mhz_per_cpu", 2600},
+                            {"cpu_scaling_enabled", false},
+                            {"caches", nlohmann::ordered_json::array()},
+                            {"load_avg", {0.5, 0.25, 0.125}},
+                            {"library_build_type", "release"}};
+  parts.command = "rdmameter run beta send_lat --size 2,64";
+  parts.floor = {{"clock_read_ns", 21.5}, {"record_ns", 3.25}};
+  parts.initiator = end;
+  parts.responder = other;
+  return make_context(parts);
+}
+
+std::vector<Row> sample_rows() {
+  std::vector<Row> rows;
+  for (const std::uint64_t size : {2, 1024})
+    for (std::uint64_t repetition = 0; repetition < 3; ++repetition)
+      rows.push_back(latency_row("rc", size, repetition, 3));
+  rows.push_back(latency_row("ud", 64, 0, 1, 500));
+  for (const std::uint64_t size : {64, 65536})
+    for (std::uint64_t repetition = 0; repetition < 2; ++repetition)
+      rows.push_back(bandwidth_row(size, repetition, 2));
+  rows.push_back(receiver_counted_row(1024));
+  rows.push_back(skipped_row(8192));
+  rows.push_back(skipped_row(16384));
+  rows.push_back(error_row(64));
+  return rows;
+}
+
+ScratchDirectory::ScratchDirectory() {
+  std::string pattern = std::filesystem::temp_directory_path() / "rdmameter-test-XXXXXX";
+  path_ = mkdtemp(pattern.data());
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string read_file(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace rdmameter

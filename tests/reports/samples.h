@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results that look like measured ones, the same at every run: for the tests and goldens of
+// reports.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "reports/row.h"
+
+namespace rdmameter {
+
+/// `count` samples about `typical_ns`, with a tail to some 25 times as much.
+HistogramData sample_histogram(std::uint64_t count, std::uint64_t typical_ns, std::uint32_t seed);
+
+/// A send_lat repetition. @param transport "rc", "uc" or "ud" (the last two lose a few)
+Row latency_row(const std::string& transport, std::uint64_t size_bytes, std::uint64_t repetition,
+                std::uint64_t repetitions, std::uint64_t samples = 10'000);
+
+/// A write_bw repetition over RC.
+Row bandwidth_row(std::uint64_t size_bytes, std::uint64_t repetition, std::uint64_t repetitions);
+
+/// A send_bw repetition over UD: the receiver counts, and some are lost.
+Row receiver_counted_row(std::uint64_t size_bytes);
+
+Row skipped_row(std::uint64_t size_bytes);
+Row error_row(std::uint64_t size_bytes);
+
+/// A context as a run on two machines writes it.
+nlohmann::ordered_json sample_context();
+
+/// Every kind of row once or more.
+std::vector<Row> sample_rows();
+
+/// A directory of its own for one test, gone with the object.
+class ScratchDirectory {
+ public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& text);
+
+}  // namespace rdmameter
