@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The token challenge: each end proves that it knows the server's token without sending it. Pure
+// functions; the messages that carry the values are not decided here.
+//
+//   initiator -> responder   its nonce
+//   responder -> initiator   its nonce
+//   initiator -> responder   make_proof(token, Role::initiator, ...)
+//   responder -> initiator   make_proof(token, Role::responder, ...), only once the first one holds
+//
+// A fresh nonce of ours in every proof stops replays, the role stops a proof from being sent back
+// to its maker, the version stops a talk into an older protocol. What follows the proofs is neither
+// encrypted nor authenticated: who can change packets on the way can take over the connection.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rdmameter {
+
+inline constexpr std::size_t kTokenLeastChars = 16;
+inline constexpr std::size_t kTokenMostChars = 256;
+inline constexpr std::size_t kNonceChars = 64;  ///< 256 bits in hexadecimal
+inline constexpr std::size_t kProofChars = 64;  ///< HMAC-SHA-256 in hexadecimal
+
+enum class Role : std::uint8_t { initiator = 1, responder = 2 };
+
+/// A random token of 192 bits: 32 characters of A-Z, a-z, 0-9, - and _, safe in a shell's command
+/// line.
+std::string make_token();
+
+/// Why this text cannot be a token; empty: it can. A short one could be guessed offline by whoever
+/// records a proof, so there is a least length; what it says never repeats the text.
+std::string why_bad_token(std::string_view token);
+
+/// A random nonce. Make one per connection and never use it again.
+std::string make_nonce();
+
+/// What both ends must agree on for a proof to hold.
+struct Challenge {
+  std::uint32_t version;  ///< of the protocol
+  std::string_view initiator_nonce, responder_nonce;
+};
+
+/// HMAC-SHA-256, keyed with the token, over purpose, role, version and both nonces.
+std::string make_proof(std::string_view token, Role prover, const Challenge& challenge);
+
+/// Does `proof` come from a `prover` that knows the token? Compared in constant time. Never for a
+/// token that why_bad_token() refuses, nor where either nonce is not kNonceChars long.
+bool proof_holds(std::string_view token, Role prover, const Challenge& challenge,
+                 std::string_view proof);
+
+}  // namespace rdmameter
