@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks a measured loop may read. The loop is instantiated for one of them; which one is decided,
-// once, by choose_clock().
+// The clocks a measured loop may read. The loop is instantiated for one of them; which one is
+// decided, once, by choose_clock().
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct TickScale {
   }
 };
 
-/// The CPU's own counter (x86: TSC, aarch64: virtual counter). Ordered: reads after everything before it
-/// has executed (Intel SDM vol. 2, RDTSC: "LFENCE immediately before RDTSC"; Arm: ISB).
+/// The CPU's own counter (x86: TSC, aarch64: virtual counter). Ordered: reads after everything
+/// before it has executed (Intel SDM vol. 2, RDTSC: "LFENCE immediately before RDTSC"; Arm: ISB).
 struct CounterClock {
   TickScale scale;
   std::uint64_t now() const noexcept {
@@ -34,14 +34,17 @@ struct CounterClock {
     return 0;  // choose_clock() never picks it here
 #endif
   }
-  std::uint64_t to_ns(std::uint64_t ticks) const noexcept { return scale.to_ns(ticks); }
+  std::uint64_t to_ns(std::uint64_t ticks) const noexcept {
+    return scale.to_ns(ticks);
+  }
   std::uint64_t to_ticks(std::uint64_t ns) const noexcept {  // set-up only: divides
     __extension__ using uint128 = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<uint128>(ns) << 32) / scale.multiplier);
   }
 };
 
-/// The kernel's CLOCK_MONOTONIC_RAW, where there is no counter to trust. One tick is one nanosecond.
+/// The kernel's CLOCK_MONOTONIC_RAW, where there is no counter to trust. One tick is one
+/// nanosecond.
 struct KernelClock {
   std::uint64_t now() const noexcept {
     timespec time;
@@ -57,16 +60,16 @@ struct KernelClock {
 struct ClockChoice {
   enum class Kind { counter, kernel };
   Kind kind = Kind::kernel;
-  CounterClock counter;         ///< valid for Kind::counter
+  CounterClock counter;  ///< valid for Kind::counter
   double ticks_per_ns = 1.0;
-  double error_ppm = 0.0;       ///< disagreement of the two calibration intervals [1e-6]
-  double read_ns = 0.0;         ///< cost of one reading, median [ns]
-  std::string reason;           ///< why this clock: for the result file and for people
+  double error_ppm = 0.0;  ///< disagreement of the two calibration intervals [1e-6]
+  double read_ns = 0.0;    ///< cost of one reading, median [ns]
+  std::string reason;      ///< why this clock: for the result file and for people
 };
 
-/// Calibrates the CPU's counter against CLOCK_MONOTONIC_RAW over two intervals, and takes it when the CPU
-/// calls it invariant (or the kernel keeps time by it) and both intervals agree; else the kernel's clock.
-/// Takes about 20 ms; call it once per process. Never throws.
+/// Calibrates the CPU's counter against CLOCK_MONOTONIC_RAW over two intervals, and takes it when
+/// the CPU calls it invariant (or the kernel keeps time by it) and both intervals agree; else the
+/// kernel's clock. Takes about 20 ms; call it once per process. Never throws.
 ClockChoice choose_clock();
 
 }  // namespace rdmameter

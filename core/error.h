@@ -30,8 +30,8 @@ struct VerbsError : std::runtime_error {
   int error_number;  ///< errno value [0: the verb gave none]
 };
 
-/// The measurement failed: the peer died, refused or fell silent, or a completion reported an error.
-/// Exit status 99.
+/// The measurement failed: the peer died, refused or fell silent, or a completion reported an
+/// error. Exit status 99.
 struct MeasurementError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

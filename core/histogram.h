@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fixed-size log-linear histogram of nanoseconds: HdrHistogram's counts array with
-// sub_bucket_half_count_magnitude 10 and sub_bucket_count 2048 (unit magnitude 0), so that files can be
-// merged exactly and read by HdrHistogram's tools. Recording is part of the measured path.
+// sub_bucket_half_count_magnitude 10 and sub_bucket_count 2048 (unit magnitude 0), so that files
+// can be merged exactly and read by HdrHistogram's tools. Recording is part of the measured path.
 #pragma once
 
 #include <array>
@@ -36,11 +36,12 @@ inline constexpr std::size_t kHistogramBuckets =
     histogram_index((1ULL << kHistogramMaxBits) - 1) + std::size_t{1};
 static_assert(kHistogramBuckets == 32768);
 
-/// Counts of samples by bucket, with exact sum, least and largest. 256 KiB; allocate and touch it before
-/// the clock starts. One writer.
+/// Counts of samples by bucket, with exact sum, least and largest. 256 KiB; allocate and touch it
+/// before the clock starts. One writer.
 class Histogram {
  public:
-  /// Adds one sample [ns]. Never fails: a value without a bucket counts as overflow (and in sum, max).
+  /// Adds one sample [ns]. Never fails: a value without a bucket counts as overflow (and in sum,
+  /// max).
   void record(std::uint64_t value_ns) noexcept {
     sum_ += value_ns;
     min_ = value_ns < min_ ? value_ns : min_;

@@ -15,10 +15,10 @@ namespace rdmameter {
 
 /// What a bandwidth loop counted.
 struct BandwidthTally {
-  std::uint64_t messages = 0;   ///< retired (or arrived) in the window
+  std::uint64_t messages = 0;  ///< retired (or arrived) in the window
   std::uint64_t window_ns = 0;
-  bool by_receiver = false;     ///< else by the initiator
-  bool injected = false;        ///< plain UC write: delivery is unknown
+  bool by_receiver = false;                     ///< else by the initiator
+  bool injected = false;                        ///< plain UC write: delivery is unknown
   std::optional<std::uint64_t> sent, received;  ///< the whole traffic, where the receiver counts
 };
 

@@ -17,14 +17,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/role.h"
+
 namespace rdmameter {
 
 inline constexpr std::size_t kTokenLeastChars = 16;
 inline constexpr std::size_t kTokenMostChars = 256;
 inline constexpr std::size_t kNonceChars = 64;  ///< 256 bits in hexadecimal
 inline constexpr std::size_t kProofChars = 64;  ///< HMAC-SHA-256 in hexadecimal
-
-enum class Role : std::uint8_t { initiator = 1, responder = 2 };
 
 /// A random token of 192 bits: 32 characters of A-Z, a-z, 0-9, - and _, safe in a shell's command
 /// line.

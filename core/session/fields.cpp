@@ -66,8 +66,8 @@ bool require_bool(const nlohmann::json& message, std::string_view key) {
   return value.get<bool>();
 }
 
-const std::string& require_string(const nlohmann::json& message, std::string_view key,
-                                  std::size_t max_bytes, std::size_t min_bytes) {
+std::string require_string(const nlohmann::json& message, std::string_view key,
+                           std::size_t max_bytes, std::size_t min_bytes) {
   const nlohmann::json& value = field(message, key);
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();

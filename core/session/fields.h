@@ -36,12 +36,16 @@ double require_number(const nlohmann::json& message, std::string_view key, doubl
 bool require_bool(const nlohmann::json& message, std::string_view key);
 
 /// Text without control characters (a terminal would obey them), but for tab and newline.
-const std::string& require_string(const nlohmann::json& message, std::string_view key,
-                                  std::size_t max_bytes, std::size_t min_bytes = 0);
+std::string require_string(const nlohmann::json& message, std::string_view key,
+                           std::size_t max_bytes, std::size_t min_bytes = 0);
 
+/// Borrowed from `message`, which therefore is no temporary.
 const nlohmann::json& require_array(const nlohmann::json& message, std::string_view key,
                                     std::size_t max_elements, std::size_t min_elements = 0);
 
 const nlohmann::json& require_object(const nlohmann::json& message, std::string_view key);
+const nlohmann::json& require_array(nlohmann::json&&, std::string_view, std::size_t,
+                                    std::size_t = 0) = delete;
+const nlohmann::json& require_object(nlohmann::json&&, std::string_view) = delete;
 
 }  // namespace rdmameter

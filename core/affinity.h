@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a thread may run.
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace rdmameter {
+
+/// Pins the calling thread to one CPU for the life of the object, then puts it back where it was.
+class Pinned {
+ public:
+  /// @param core  CPU number; kAuto: stays as it is
+  /// @throws UsageError  no such CPU, or not allowed here; the text lists those that are
+  Pinned(std::uint64_t core, std::string_view option);
+  ~Pinned();
+  Pinned(Pinned&&) = delete;
+
+ private:
+  std::optional<cpu_set_t> before_;
+};
+
+/// The one CPU that the calling thread may run on; nullopt: it has a choice.
+std::optional<std::uint64_t> only_cpu();
+
+}  // namespace rdmameter

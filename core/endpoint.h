@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// One end of a case on a verbs device: everything that is created before the clock starts, and goes
+// after.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/case.h"
+#include "core/device.h"
+#include "core/endpoint_view.h"
+#include "core/handles.h"
+#include "core/layout.h"
+#include "core/memory.h"
+#include "core/qp_state.h"
+
+namespace rdmameter {
+
+/// An open device with the port and GID of a run. Kept over cases: opening is slow.
+struct OpenDevice {
+  Context context;
+  PortInfo port;
+  Gid gid;
+  DeviceLimits limits;
+  std::optional<int> numa_node;
+  /// Most inline bytes that a QP was created with, by (transport, send depth): found once, by
+  /// trying.
+  std::map<std::pair<Transport, std::uint32_t>, std::uint32_t> most_inline;
+};
+
+/// @param device     empty: the first with an active port
+/// @param port_num   kAuto: the device's first active port
+/// @param gid_index  kAuto: see choose_gid()
+/// @throws NoDevice, UsageError, Unsupported, VerbsError
+OpenDevice open_for_run(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index);
+
+/// What an end tells the other: all that is needed to reach it.
+struct EndpointInfo {
+  std::uint16_t lid = 0;
+  Gid gid;
+  int link_layer = 0;
+  std::uint32_t mtu_bytes = 0;                ///< its port's active MTU
+  std::uint32_t reads_in = 0, reads_out = 0;  ///< outstanding reads that it can take, and make
+  std::uint64_t address = 0;                  ///< of the area that one-sided operations work on
+  std::uint32_t rkey = 0;
+  std::uint32_t qkey = 0;
+  std::vector<std::uint32_t> qpns, psns;
+};
+
+nlohmann::json endpoint_info_to_wire(const EndpointInfo& info);
+/// @throws MeasurementError  a field is missing or out of range
+EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps);
+
+/// What both ends use in the end.
+struct Agreed {
+  std::uint32_t mtu_bytes = 0;
+  std::uint32_t outstanding_reads = 1;
+};
+
+class Endpoint {
+ public:
+  /// Creates PD, buffer, MR, CQs and QPs, and brings the QPs to INIT, so that receives can be
+  /// posted.
+  /// @throws Unsupported  the device cannot: so much inline, so deep a queue, so large a message...
+  /// @throws VerbsError   it should, but a verb failed
+  Endpoint(OpenDevice& device, const Case& one_case, Role role);
+  Endpoint(Endpoint&&) = delete;  // posted WRs point into it, and members must go in their order
+
+  const EndpointInfo& info() const { return info_; }
+  const Layout& layout() const { return layout_; }
+  const EndpointView& view() const { return view_; }
+  std::span<std::byte> source() { return {view_.source, layout_.source.total_bytes()}; }
+  std::span<std::byte> target() { return {view_.target, layout_.target.total_bytes()}; }
+
+  /// Settles MTU and outstanding reads with the peer and completes the view: now WRs can be built.
+  /// @throws Unsupported   ports that cannot talk; an MTU that one has not; a UD message beyond it
+  Agreed learn(const EndpointInfo& peer);
+
+  /// Brings the QPs to RTR and RTS. To be called after learn(), with the receives posted.
+  void connect(const EndpointInfo& peer, const Agreed& agreed);
+
+  /// "qps", "cqs", "mrs", "buffer_bytes", "max_send_wr", ...
+  nlohmann::ordered_json resources() const;
+
+  /// Whether the device promises that a message's last byte is written last
+  /// (ibv_query_qp_data_in_order); what write_lat relies on.
+  bool data_in_order() const;
+
+ private:
+  void check_limits() const;
+  void register_memory();
+  Cq create_cq(std::uint64_t cqes, const char* which);
+  void create_qps();
+  Qp try_qp(std::uint32_t& inline_bytes);
+  std::uint32_t find_most_inline();
+  QpPath path_to(const EndpointInfo& peer, const Agreed& agreed) const;
+
+  OpenDevice& device_;
+  Case case_;
+  Role role_;
+  Layout layout_;
+  QueueDepths depths_;
+  std::string where_;
+  EndpointInfo info_;
+  EndpointView view_;
+
+  Buffer buffer_;
+  Pd pd_;
+  Mr mr_;
+  Cq send_cq_, recv_cq_;
+  Ah ah_;
+  std::vector<Qp> qps_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// EndpointInfo to and from the wire: what the peer wrote is trusted only after this.
+#include <fmt/format.h>
+
+#include "core/endpoint.h"
+#include "core/error.h"
+#include "core/session/fields.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint32_t k24Bits = 0xffffff;
+
+std::vector<std::uint32_t> require_numbers(const nlohmann::json& wire, std::string_view key,
+                                           std::uint32_t expected) {
+  std::vector<std::uint32_t> numbers;
+  for (const nlohmann::json& element : require_array(wire, key, expected, expected)) {
+    if (!element.is_number_unsigned() || element.get<std::uint64_t>() > k24Bits)
+      throw MeasurementError(
+          fmt::format("the peer's message: {} must hold numbers of 24 bits", key));
+    numbers.push_back(element.get<std::uint32_t>());
+  }
+  return numbers;
+}
+
+}  // namespace
+
+nlohmann::json endpoint_info_to_wire(const EndpointInfo& info) {
+  return {{"lid", info.lid},
+          {"gid", gid_text(info.gid.value)},
+          {"gid_type", gid_type_name(info.gid.type)},
+          {"link_layer", info.link_layer},
+          {"mtu_bytes", info.mtu_bytes},
+          {"reads_in", info.reads_in},
+          {"reads_out", info.reads_out},
+          {"address", info.address},
+          {"rkey", info.rkey},
+          {"qkey", info.qkey},
+          {"qpns", info.qpns},
+          {"psns", info.psns}};
+}
+
+EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps) {
+  EndpointInfo info;
+  info.lid = require_uint_as<std::uint16_t>(wire, "lid");
+  const auto gid = gid_from_text(require_string(wire, "gid", 64));
+  const auto type = gid_type_from_name(require_string(wire, "gid_type", 16));
+  if (!gid || !type) throw MeasurementError("the peer's message: gid or gid_type is not one");
+  info.gid.value = *gid;
+  info.gid.type = *type;
+  info.link_layer = static_cast<int>(require_uint(wire, "link_layer", 0, 255));
+  info.mtu_bytes = static_cast<std::uint32_t>(require_uint(wire, "mtu_bytes", 256, 4096));
+  if (!mtu_from_bytes(info.mtu_bytes))
+    throw MeasurementError("the peer's message: mtu_bytes is no MTU");
+  info.reads_in = require_uint_as<std::uint32_t>(wire, "reads_in");
+  info.reads_out = require_uint_as<std::uint32_t>(wire, "reads_out");
+  info.address = require_uint_as<std::uint64_t>(wire, "address");
+  info.rkey = require_uint_as<std::uint32_t>(wire, "rkey");
+  info.qkey = require_uint_as<std::uint32_t>(wire, "qkey");
+  info.qpns = require_numbers(wire, "qpns", expected_qps);
+  info.psns = require_numbers(wire, "psns", expected_qps);
+  return info;
+}
+
+}  // namespace rdmameter

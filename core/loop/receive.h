@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured path of a receiver of bandwidth: takes arrivals, keeps the receive queues filled,
+// and, where the receiver counts (UC, UD), times them from the arrival that ends the warm-up to the
+// last one.
+#pragma once
+
+#include "core/loop/bandwidth.h"
+
+namespace rdmameter {
+
+/// Told to finish, has the receiver everything? Either as many as were sent, or nothing for a quiet
+/// time.
+inline bool all_there(const LoopPlan& plan, std::uint64_t arrived,
+                      std::uint64_t silent_ns) noexcept {
+  return arrived >= plan.expected.load(std::memory_order_acquire) || silent_ns > plan.quiet_ns;
+}
+
+template <class Clock, class Waiter>
+LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const Clock& clock, const StopWord& stop,
+                LoopTally& tally) {
+  std::uint64_t arrived = 0, opened_with = 0, opened_at = 0, last_at = clock.now(), polls = 0;
+  bool open = false;
+  LoopEnd end;
+  ibv_wc wcs[kPollBatch];
+  for (;;) {
+    const int polled = ibv_poll_cq(traffic.recv_cq, kPollBatch, wcs);
+    ++polls;
+    if (polled <= 0) {
+      if (polled < 0) [[unlikely]] {
+        end = {.why = LoopEnd::Why::poll_failed, .error = polled};
+        break;
+      }
+      const StopReason reason = stop.reason();
+      if (reason == StopReason::finish) [[unlikely]] {
+        if (all_there(plan, arrived, clock.to_ns(clock.now() - last_at))) break;
+      } else if (reason != StopReason::none) [[unlikely]] {
+        end = {.why = LoopEnd::Why::stopped};
+        break;
+      }
+      Waiter{}();
+      continue;
+    }
+    last_at = clock.now();
+    for (int i = 0; i < polled; ++i) {
+      int error = 0;
+      if (wcs[i].status != IBV_WC_SUCCESS ||
+          (error = replenish(traffic.lanes[wcs[i].wr_id], traffic.recv_list)) != 0) [[unlikely]] {
+        end = error == 0 ? completion_failure(wcs[i])
+                         : LoopEnd{.why = LoopEnd::Why::post_failed, .error = error};
+        break;
+      }
+    }
+    if (end.why != LoopEnd::Why::done) [[unlikely]]
+      break;
+    arrived += static_cast<std::uint64_t>(polled);
+    tally.progress.store(arrived, std::memory_order_relaxed);
+    if (!open && arrived >= plan.warmup) [[unlikely]] {
+      open = true;
+      opened_with = arrived;
+      opened_at = last_at;
+    }
+  }
+  tally.total = arrived;
+  tally.operations = open ? arrived - opened_with : 0;
+  tally.elapsed_ns = open ? clock.to_ns(last_at - opened_at) : 0;
+  tally.polls = polls;
+  return end;
+}
+
+}  // namespace rdmameter

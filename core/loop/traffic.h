@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a measured loop works on: prebuilt work, laid out for reading in a circle. Plain data;
+// core/work.h builds and owns it. Nothing here changes while the clock runs but a lane's cursors.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include "core/histogram.h"
+
+namespace rdmameter {
+
+/// WRs posted with one doorbell. The lists of a QP form a ring, so that the next one is a load
+/// away.
+struct SendList {
+  ibv_send_wr* head;
+  SendList* next;
+  std::uint32_t signaled;  ///< how many WRs of the list are signaled
+};
+
+struct RecvList {
+  ibv_recv_wr* head;
+  RecvList* next;
+};
+
+/// One QP and its work.
+struct alignas(64) Lane {
+  ibv_qp* qp = nullptr;
+  const SendList* send = nullptr;     ///< next to be posted
+  const RecvList* receive = nullptr;  ///< next to be posted
+  std::uint32_t outstanding = 0;      ///< send WRs posted and not known to be retired
+  std::uint32_t arrived = 0;          ///< receives taken since the last list was posted
+  std::uint64_t* stamps = nullptr;  ///< when each signaled WR in flight was posted [ticks], a ring
+  std::uint32_t stamp_mask = 0;
+  std::uint32_t stamp_in = 0, stamp_out = 0;
+  ibv_send_wr* closing = nullptr;  ///< one signaled WR that ends the traffic
+};
+
+/// wr_id of a closing WR is kClosingBit + lane; of every other send WR the lane.
+inline constexpr std::uint64_t kClosingBit = 1ULL << 63;
+
+struct Traffic {
+  Lane* lanes = nullptr;
+  std::uint32_t lane_count = 0;
+  ibv_cq* send_cq = nullptr;
+  ibv_cq* recv_cq = nullptr;
+  std::uint32_t post_list = 1;     ///< WRs per send list
+  std::uint32_t signal_every = 1;  ///< WRs that a send completion retires
+  std::uint32_t depth = 1;         ///< most WRs outstanding on a QP
+  std::uint32_t recv_list = 1;     ///< WRs per receive list
+  /// Ping-pong: the last byte of the outgoing message carries the round's number (modulo 256), the
+  /// last byte of the incoming one shows whose answer it is. For a receive, its wr_id is that
+  /// byte's address.
+  std::uint8_t* departure = nullptr;
+  const volatile std::uint8_t* arrival = nullptr;
+  std::uint8_t sequence = 0;  ///< the last round's number
+};
+
+/// How long to go on; every loop reads what concerns it.
+struct LoopPlan {
+  std::uint64_t operations = std::numeric_limits<std::uint64_t>::max();  ///< measured ones
+  std::uint64_t duration_ns = 0;                                         ///< 0: `operations` rule
+  std::uint64_t warmup = 0;           ///< operations before the measured ones
+  std::uint64_t loss_timeout_ns = 0;  ///< a pong later than this is lost
+  std::uint64_t quiet_ns = 0;  ///< a receiver told to finish ends after this long without arrivals
+  /// Operations below this are not counted by a receiver whose sender is known to have sent so many
+  /// (set while it runs, before StopReason::finish).
+  std::atomic<std::uint64_t> expected{std::numeric_limits<std::uint64_t>::max()};
+};
+
+/// What a loop counted. `progress` is read by the session's thread while the loop runs.
+struct LoopTally {
+  Histogram* latency = nullptr;  ///< measured samples
+  Histogram* scratch = nullptr;  ///< samples of the warm-up
+  std::uint64_t operations = 0;  ///< measured rounds, or messages in the window
+  std::uint64_t elapsed_ns = 0;  ///< first to last moment of those
+  std::uint64_t lost = 0;
+  std::uint64_t total = 0;  ///< messages sent or received over the whole traffic, warm-up included
+  std::uint64_t doorbells = 0, cqes = 0, polls = 0;
+  alignas(64) std::atomic<std::uint64_t> progress{0};
+};
+
+/// Why a loop ended. Plain data; core/loop_end.h turns it into text.
+struct LoopEnd {
+  enum class Why : std::uint8_t { done, stopped, post_failed, poll_failed, completion_failed };
+  Why why = Why::done;
+  int error = 0;  ///< errno value of a failed post, ibv_poll_cq's negative result
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  std::uint32_t vendor_err = 0;
+  std::uint32_t qp_num = 0;
+};
+
+}  // namespace rdmameter

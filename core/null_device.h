@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in null device: QPs and CQs of a fake ibv_context whose operations complete at once,
+// made with public headers only. The measured loops run on it unchanged, so what they take here is
+// the instrument's own share of every number. It is not a model of any adapter.
+//
+// An imaginary peer echoes: a SEND takes one posted receive of its own QP, an RDMA WRITE stores the
+// message's last byte at its remote address (which is our own target area); an RDMA READ moves
+// nothing.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/case.h"
+#include "core/endpoint_view.h"
+#include "core/layout.h"
+#include "core/memory.h"
+
+namespace rdmameter {
+
+/// How the imaginary peer or device misbehaves, for tests. Zero: not at all.
+struct NullFaults {
+  std::uint64_t lose_every = 0;       ///< every n-th message is never echoed
+  std::uint64_t fail_completion = 0;  ///< the n-th send completion is a retry-exceeded error
+  std::uint64_t fail_post = 0;        ///< the n-th post is refused with ENOMEM
+  std::uint64_t silent_after = 0;     ///< after n messages nothing completes any more
+};
+
+struct NullCq {
+  ibv_cq cq{};
+  std::vector<ibv_wc> ring;  ///< a power of two
+  std::uint32_t in = 0, out = 0;
+};
+
+struct NullQp {
+  ibv_qp qp{};
+  NullCq* send_cq = nullptr;
+  NullCq* recv_cq = nullptr;
+  std::vector<std::uint64_t> receives;  ///< wr_ids of posted receives, a ring, a power of two
+  std::uint32_t receives_in = 0, receives_out = 0;
+  bool source = false;  ///< every posted receive completes at once: a receiver's endless supply
+  NullFaults faults;
+  std::uint64_t messages = 0, posts = 0, completions = 0;
+};
+
+/// The null device's counterpart of Endpoint.
+class NullEndpoint {
+ public:
+  NullEndpoint(const Case& one_case, Role role, const NullFaults& faults = {});
+  NullEndpoint(NullEndpoint&&) = delete;  // QPs and WRs point into it
+
+  const Layout& layout() const { return layout_; }
+  const EndpointView& view() const { return view_; }
+  std::uint64_t buffer_bytes() const { return buffer_.size_bytes(); }
+
+ private:
+  Layout layout_;
+  ibv_context context_{};
+  NullCq send_cq_, recv_cq_;
+  std::unique_ptr<NullQp[]> qps_;
+  Buffer buffer_;
+  EndpointView view_;
+};
+
+}  // namespace rdmameter

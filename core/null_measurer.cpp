@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/null_measurer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/environment.h"
+#include "core/error.h"
+#include "core/histogram_data.h"
+#include "core/null_device.h"
+#include "core/side.h"
+#include "core/work.h"
+
+namespace rdmameter {
+namespace {
+
+struct NullRun {
+  LoopEnd end;
+  LoopTally tally;
+  std::unique_ptr<Histogram> latency = std::make_unique<Histogram>();
+  std::uint64_t buffer_bytes = 0;
+};
+
+void run_on_null(NullRun& run, const Case& one_case, const ClockChoice& clock,
+                 const StopWord& stop) {
+  NullEndpoint endpoint{one_case, Role::initiator};
+  Work work{one_case, Role::initiator, endpoint.layout(), endpoint.view()};
+  work.post_receives();
+  auto scratch = std::make_unique<Histogram>();
+  run.tally.latency = run.latency.get();
+  run.tally.scratch = scratch.get();
+  run.buffer_bytes = endpoint.buffer_bytes();
+  LoopPlan plan;
+  fill_plan(plan, one_case);
+  const Wait wait = one_case.waiting() == Wait::yield ? Wait::yield : Wait::spin;
+  run.end = choose_loop(one_case, Role::initiator, wait, clock.kind)(work.traffic(), plan, clock,
+                                                                     stop, run.tally);
+}
+
+class NullMeasurer final : public Measurer {
+ public:
+  NullMeasurer(const ClockChoice& clock, const StopWord& interrupt)
+      : clock_(clock), interrupt_(interrupt) {}
+
+  Outcome measure(const Case& one_case) override {
+    if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
+    if (one_case.verify != 0)
+      throw Unsupported("the null device moves no data: there is nothing to --verify");
+    NullRun run;
+    run_on_null(run, one_case, clock_, interrupt_);
+    if (run.end.why == LoopEnd::Why::stopped) throw Interrupted("interrupted");
+    if (run.end.why != LoopEnd::Why::done)
+      throw MeasurementError(loop_end_text(run.end, "the null device"));
+    return outcome(one_case, std::move(run));
+  }
+
+  bool usable() const override { return true; }
+  nlohmann::ordered_json initiator_environment() const override {
+    nlohmann::ordered_json environment = environment_json(clock_, nullptr);
+    environment["device"] = {{"name", "null"}, {"driver", "built-in null device"}};
+    return environment;
+  }
+  nlohmann::ordered_json responder_environment() const override { return nullptr; }
+
+ private:
+  static Outcome outcome(const Case& one_case, NullRun run) {
+    Outcome outcome;
+    outcome.effective = one_case;
+    outcome.effective.device = "null";
+    if (one_case.waiting() == Wait::automatic)
+      outcome.effective.wait = static_cast<std::uint64_t>(Wait::spin);
+    outcome.operations = run.tally.operations;
+    outcome.elapsed_ns = run.tally.elapsed_ns;
+    outcome.latency = std::move(run.latency);
+    if (one_case.shape() == Pattern::bandwidth)
+      outcome.bandwidth =
+          BandwidthTally{.messages = run.tally.operations, .window_ns = run.tally.elapsed_ns};
+    outcome.work = {{"polls", run.tally.polls}};
+    outcome.resources = {{"buffer_bytes", run.buffer_bytes}};
+    outcome.more = {{"path", "null"}};
+    return outcome;
+  }
+
+  const ClockChoice clock_;
+  const StopWord& interrupt_;
+};
+
+}  // namespace
+
+std::unique_ptr<Measurer> make_null_measurer(const ClockChoice& clock, const StopWord& interrupt) {
+  return std::make_unique<NullMeasurer>(clock, interrupt);
+}
+
+nlohmann::ordered_json instrument_floor(const ClockChoice& clock) {
+  struct Test {
+    const char* key;
+    Opcode opcode;
+    Pattern pattern;
+  };
+  constexpr std::array kTests{
+      Test{"send_lat_ns", Opcode::send, Pattern::ping_pong},
+      Test{"write_lat_ns", Opcode::rdma_write, Pattern::ping_pong},
+      Test{"read_lat_ns", Opcode::rdma_read, Pattern::completion_latency},
+      Test{"write_bw_ns_per_message", Opcode::rdma_write, Pattern::bandwidth},
+  };
+  nlohmann::ordered_json floor = {{"clock_read_ns", clock.read_ns}};
+  const StopWord never;
+  for (const Test& test : kTests) {
+    Case one_case;
+    one_case.opcode = static_cast<std::uint64_t>(test.opcode);
+    one_case.pattern = static_cast<std::uint64_t>(test.pattern);
+    one_case.size_bytes = 8;
+    one_case.qps = 1;
+    one_case.depth = 128;
+    one_case.rx_depth = 512;
+    one_case.post_list = 1;
+    one_case.signal_every = test.pattern == Pattern::bandwidth ? 32 : 1;
+    one_case.iterations = 10'000;
+    one_case.warmup = 1'000;
+    NullRun run;
+    run_on_null(run, one_case, clock, never);
+    floor[test.key] = static_cast<double>(run.tally.elapsed_ns) /
+                      static_cast<double>(std::max<std::uint64_t>(run.tally.operations, 1));
+  }
+  return floor;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A QP's way RESET -> INIT -> RTR -> RTS, and the attributes that each step needs.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/case.h"
+
+namespace rdmameter {
+
+/// The Q_Key of every UD QP here: any value that both ends share and that is not privileged (bit 31
+/// clear, IBTA vol. 1, 3.5.3).
+inline constexpr std::uint32_t kQkey = 0x11111111;
+
+/// What a connected QP needs to know of its peer, and what both have agreed.
+struct QpPath {
+  ibv_mtu mtu = IBV_MTU_1024;
+  std::uint8_t port_num = 1;
+  std::uint8_t gid_index = 0;
+  bool global = true;  ///< with a GRH: always on Ethernet, on InfiniBand only between subnets
+  std::uint16_t remote_lid = 0;
+  ibv_gid remote_gid{};
+  std::uint8_t outstanding_reads = 1;  ///< towards the peer, and from it
+};
+
+/// The address handle attributes of the path, for RTR (RC, UC) and for ibv_create_ah (UD).
+ibv_ah_attr ah_attributes(const QpPath& path);
+
+/// RESET -> INIT. @param where  device/port, for the error's text
+/// @throws VerbsError
+void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, const std::string& where);
+
+/// INIT -> RTR. @param remote_psn  first PSN that the peer will send with
+void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
+            std::uint32_t remote_psn, const std::string& where);
+
+/// RTR -> RTS.
+void to_rts(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t psn,
+            const std::string& where);
+
+}  // namespace rdmameter

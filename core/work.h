@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds and owns the work of one end of a case: WRs with their SGEs, linked into lists, linked
+// into rings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/case.h"
+#include "core/endpoint_view.h"
+#include "core/layout.h"
+#include "core/loop/traffic.h"
+
+namespace rdmameter {
+
+class Work {
+ public:
+  /// Builds everything that the measured loop will post. Does not post anything.
+  Work(const Case& one_case, Role role, const Layout& layout, const EndpointView& view);
+  Work(Work&&) = delete;  // WRs point to each other
+
+  /// Posts `rx_depth` receives on every QP: to be done before the peer may send.
+  /// @throws VerbsError
+  void post_receives();
+
+  Traffic& traffic() { return traffic_; }
+
+  /// Are this end's messages inlined (small enough for the QP's inline room, and asked for)?
+  bool inlined() const { return inlined_; }
+
+ private:
+  void build_sends(const Case& one_case, const Layout& layout, const EndpointView& view);
+  void build_receives(const Case& one_case, const Layout& layout, const EndpointView& view);
+
+  Traffic traffic_;
+  bool inlined_ = false;
+  std::uint32_t receives_per_qp_ = 0;
+  std::unique_ptr<Lane[]> lanes_;
+  std::unique_ptr<ibv_send_wr[]> send_wrs_;
+  std::unique_ptr<ibv_recv_wr[]> recv_wrs_;
+  std::unique_ptr<ibv_sge[]> send_sges_, recv_sges_;
+  std::unique_ptr<SendList[]> send_lists_;
+  std::unique_ptr<RecvList[]> recv_lists_;
+  std::unique_ptr<ibv_send_wr[]> closing_wrs_;
+  std::unique_ptr<std::uint64_t[]> stamps_;
+};
+
+/// WRs per receive list: the largest divisor of the depth that is at most 16, so that lists tile
+/// the receive queue and a doorbell is paid once for many.
+std::uint32_t receive_list_length(std::uint32_t rx_depth);
+
+/// WRs in a QP's ring of sends: a multiple of both periods that gives every slot its turn where
+/// that takes no more than 4096 WRs.
+std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
+                                std::uint64_t slots);
+
+}  // namespace rdmameter
