@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/environment_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::size_t kMostFacts = 48;  ///< of one end; the file has them all
+
+void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items())
+      flatten_into(facts, prefix.empty() ? printable(key) : prefix + " " + printable(key), inner);
+  } else if (value.is_string()) {
+    const std::string text = printable(value.get_ref<const std::string&>());
+    if (!text.empty()) facts.emplace_back(prefix, text);
+  } else if (value.is_number_float()) {
+    facts.emplace_back(prefix, fmt::format("{:.6g}", value.get<double>()));
+  } else if (value.is_number() || value.is_boolean()) {
+    facts.emplace_back(prefix,
+                       value.is_boolean() ? (value.get<bool>() ? "yes" : "no") : value.dump());
+  }
+}
+
+std::string joined(const Facts& facts) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(facts.size(), kMostFacts); ++i)
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", facts[i].first, facts[i].second);
+  if (facts.size() > kMostFacts) text += fmt::format(" and {} more", facts.size() - kMostFacts);
+  return text;
+}
+
+void add(std::string& text, std::string_view label, const std::string& value,
+         const TextStyle& style) {
+  if (!value.empty()) text += wrap(pad_right(fmt::format("  {}", label), 14), value, style.width);
+}
+
+/// Takes out of both what both say alike.
+Facts take_common(Facts& left, Facts& right) {
+  Facts common;
+  for (const auto& fact : left)
+    if (std::find(right.begin(), right.end(), fact) != right.end()) common.push_back(fact);
+  const auto is_common = [&](const auto& fact) {
+    return std::find(common.begin(), common.end(), fact) != common.end();
+  };
+  std::erase_if(left, is_common);
+  std::erase_if(right, is_common);
+  return common;
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string()
+             ? printable(found->get_ref<const std::string&>())
+             : "";
+}
+
+}  // namespace
+
+Facts flatten(const Json& object) {
+  Facts facts;
+  flatten_into(facts, "", object);
+  return facts;
+}
+
+std::string describe_context(const ResultFile& file, const TextStyle& style) {
+  const Json& ours = file.context.at("rdmameter");
+  std::string text = bold(printable(file.path), style) + "\n";
+  const std::string date = text_at(file.context, "date");
+  add(text, "version", text_at(ours, "version") + (date.empty() ? "" : ", " + date), style);
+  add(text, "command", text_at(ours, "command"), style);
+  Facts initiator = flatten(ours.at("initiator")), responder = flatten(ours.at("responder"));
+  add(text, "both ends", joined(take_common(initiator, responder)), style);
+  add(text, "initiator", joined(initiator), style);
+  add(text, "responder", joined(responder), style);
+  add(text, "floor", joined(flatten(ours.at("floor"))), style);
+  return text;
+}
+
+}  // namespace rdmameter

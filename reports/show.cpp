@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/show.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "reports/case_text.h"
+#include "reports/csv.h"
+#include "reports/environment_text.h"
+#include "reports/histogram_text.h"
+#include "reports/result_tables.h"
+#include "reports/summary.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kFewCases = 4;  ///< whose histograms fill a screen, not a book
+
+/// Bandwidth tests have a latency, too; their histograms are drawn where they are asked for.
+std::vector<const CaseSummary*> drawable(const Group& group, bool asked_for) {
+  std::vector<const CaseSummary*> cases;
+  for (const CaseSummary& summary : group.cases) {
+    const Row& row = *summary.repetitions.front();
+    if (row.latency && (asked_for || !row.bandwidth)) cases.push_back(&summary);
+  }
+  return cases;
+}
+
+std::string histograms(const Group& group, const ShowOptions& options) {
+  if (options.histogram == false) return "";
+  const auto cases = drawable(group, options.histogram == true);
+  if (!options.histogram && cases.size() > kFewCases)
+    return dim(fmt::format("  {} histograms left out; --histogram draws them.\n", cases.size()),
+               options.style);
+  std::string text;
+  for (const CaseSummary* summary : cases) {
+    std::string title = case_text(summary->case_object, group.varying);
+    if (title.empty()) title = printable(group.test);
+    title += ", " + latency_title(group);
+    if (summary->repetitions.size() > 1)
+      title += fmt::format(", {} repetitions merged", summary->repetitions.size());
+    text += "\n" + bold("  " + title, options.style) + "\n" +
+            draw_histogram(merged_latency(*summary), latency_divisor(*summary->repetitions.front()),
+                           options.style);
+  }
+  return text;
+}
+
+std::string show_group(const Group& group, const ShowOptions& options) {
+  std::string text = "\n" + group_heading(group, options.style);
+  const std::string bandwidth = bandwidth_table(group, options.style);
+  const std::string latency = latency_table(group, options.style);
+  text += bandwidth;
+  if (!bandwidth.empty() && !latency.empty())
+    text += "\n" + bold("  " + latency_title(group), options.style) + "\n";
+  return text + latency + histograms(group, options);
+}
+
+/// Rows without a measurement, those with the same reason together: "name ×3, name".
+std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title,
+                     const TextStyle& style) {
+  std::vector<std::pair<std::string, std::vector<std::pair<std::string, int>>>> reasons;
+  for (const Row& row : rows) {
+    if (row.status != status) continue;
+    auto reason = std::find_if(reasons.begin(), reasons.end(),
+                               [&row](const auto& known) { return known.first == row.message; });
+    if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {row.message, {}});
+    auto& names = reason->second;
+    const auto name = std::find_if(names.begin(), names.end(),
+                                   [&row](const auto& known) { return known.first == row.name; });
+    if (name == names.end())
+      names.emplace_back(row.name, 1);
+    else
+      ++name->second;
+  }
+  std::string text;
+  for (const auto& [message, names] : reasons) {
+    std::string list;
+    for (const auto& [name, times] : names)
+      list += (list.empty() ? "" : ", ") + printable(name) +
+              (times > 1 ? fmt::format(" ×{}", times) : "");
+    text += wrap("  ", printable(message), style.width) + wrap("      ", list, style.width);
+  }
+  return text.empty() ? "" : "\n" + bold(title, style) + "\n" + text;
+}
+
+}  // namespace
+
+std::string show_result(const ResultFile& file, const ShowOptions& options) {
+  const TextStyle& style = options.style;
+  std::string text = describe_context(file, style);
+  for (const Group& group : group_rows(file.rows)) text += show_group(group, options);
+  text += failures(file.rows, Row::Status::skipped, "skipped", style);
+  text += failures(file.rows, Row::Status::error, "failed", style);
+  if (file.rows.empty()) text += "\nThere are no rows.\n";
+  return style.utf8 ? text : to_ascii(text);
+}
+
+std::string show_files(const std::vector<std::string>& paths, const ShowOptions& options) {
+  std::vector<ResultFile> files;
+  for (const std::string& path : paths) files.push_back(read_result(path));
+  if (options.csv) return to_csv(files);
+  std::string text;
+  for (const ResultFile& file : files)
+    text += (text.empty() ? "" : "\n\n") + show_result(file, options);
+  return text;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// `rdmameter show`: results at a terminal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/result_file.h"
+#include "reports/text.h"
+
+namespace rdmameter {
+
+struct ShowOptions {
+  bool csv = false;
+  std::optional<bool> histogram;  ///< nothing: where a test has few latency cases
+  TextStyle style = {};           ///< the program gives terminal_style()
+};
+
+/// One result: its environment; for each test and transport a table; histograms; what was not
+/// measured.
+std::string show_result(const ResultFile& file, const ShowOptions& options);
+
+/// The text for stdout of all files, one below the other (or as one CSV).
+/// @throws UsageError  a file cannot be read
+std::string show_files(const std::vector<std::string>& paths, const ShowOptions& options);
+
+}  // namespace rdmameter

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/summary.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The n-th part of a name (from 0), split at '/'.
+std::string name_part(const std::string& name, int n) {
+  std::size_t begin = 0;
+  for (; n > 0; --n) {
+    begin = name.find('/', begin);
+    if (begin == name.npos) return "";
+    ++begin;
+  }
+  return name.substr(begin, name.find('/', begin) - begin);
+}
+
+std::string text_or(const Json& object, const char* key, std::string otherwise) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
+/// null where the key has no meaning for the case
+Json value_of(const CaseSummary& summary, const std::string& key) {
+  const auto found = summary.case_object.find(key);
+  return found == summary.case_object.end() ? Json() : *found;
+}
+
+/// Every key of any case, in order of appearance, but size_bytes first.
+std::vector<std::string> all_keys(const Group& group) {
+  std::vector<std::string> keys;
+  for (const CaseSummary& summary : group.cases)
+    for (const auto& [key, value] : summary.case_object.items())
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const auto& key) { return key == "size_bytes"; });
+  return keys;
+}
+
+void sort_keys(Group& group) {
+  for (const std::string& key : all_keys(group)) {
+    const Json first = value_of(group.cases.front(), key);
+    const bool same = std::all_of(group.cases.begin(), group.cases.end(), [&](const auto& summary) {
+      return value_of(summary, key) == first;
+    });
+    if (!same)
+      group.varying.push_back(key);
+    else if (key != "transport" && key != "test")
+      group.constant[key] = first;
+  }
+  std::stable_sort(group.cases.begin(), group.cases.end(), [&](const auto& a, const auto& b) {
+    for (const std::string& key : group.varying) {
+      const Json left = value_of(a, key), right = value_of(b, key);
+      if (left != right) return left < right;
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+std::string test_of(const Row& row) {
+  return text_or(row.case_object, "test", name_part(row.name, 0));
+}
+
+std::string transport_of(const Row& row) {
+  return text_or(row.case_object, "transport", name_part(row.name, 1));
+}
+
+std::vector<Group> group_rows(std::span<const Row> rows) {
+  std::vector<Group> groups;
+  std::map<std::pair<std::string, std::string>, std::size_t> group_at;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> case_at;
+  for (const Row& row : rows) {
+    if (row.status != Row::Status::ok) continue;
+    const auto [where, is_new] =
+        group_at.try_emplace({test_of(row), transport_of(row)}, groups.size());
+    if (is_new) {
+      groups.emplace_back();
+      groups.back().test = test_of(row);
+      groups.back().transport = transport_of(row);
+    }
+    std::vector<CaseSummary>& cases = groups[where->second].cases;
+    const auto [at, is_new_case] =
+        case_at.try_emplace({where->second, row.case_object.dump()}, cases.size());
+    if (is_new_case) cases.push_back({row.case_object, {}});
+    cases[at->second].repetitions.push_back(&row);
+  }
+  for (Group& group : groups) sort_keys(group);
+  return groups;
+}
+
+std::optional<Spread> spread(const CaseSummary& summary,
+                             const std::function<std::optional<double>(const Row&)>& number) {
+  std::vector<double> values;
+  for (const Row* row : summary.repetitions) {
+    const auto value = number(*row);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  const double median =
+      values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return Spread{median, (values.back() - values.front()) / 2};
+}
+
+HistogramData merged_latency(const CaseSummary& summary) {
+  HistogramData merged;
+  for (const Row* row : summary.repetitions)
+    if (row->latency) merge(merged, row->latency->histogram);
+  return merged;
+}
+
+double latency_divisor(const Row& row) {
+  return row.latency && row.latency->half_round_trip ? 2 : 1;
+}
+
+}  // namespace rdmameter

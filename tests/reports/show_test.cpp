@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole reports against tests/reports/golden. RDMAMETER_REGENERATE_GOLDEN=1 writes them anew: then
+// read the difference.
+#include "reports/show.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "core/error.h"
+#include "reports/csv.h"
+#include "reports/histogram_text.h"
+#include "tests/reports/samples.h"
+
+namespace rdmameter {
+namespace {
+
+const TextStyle kPlain{.width = 80, .utf8 = true, .color = false};
+const TextStyle kAscii{.width = 80, .utf8 = false, .color = false};
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(GOLDEN_DIRECTORY) + "/" + name;
+  if (std::getenv("RDMAMETER_REGENERATE_GOLDEN") != nullptr) write_file(path, text);
+  EXPECT_EQ(text, read_file(path)) << path;
+}
+
+ResultFile sample_file(std::vector<Row> rows) {
+  return {"new.json", sample_context(), std::move(rows)};
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, text_width(line));
+  return widest;
+}
+
+bool is_ascii(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+TEST(Show, WholeReport) {
+  const std::string text = show_result(sample_file(sample_rows()), {.style = kPlain});
+  expect_golden("whole.txt", text);
+  EXPECT_LE(widest_line(text), 80U);
+}
+
+TEST(Show, WholeReportInAscii) {
+  const std::string text = show_result(sample_file(sample_rows()), {.style = kAscii});
+  expect_golden("whole_ascii.txt", text);
+  EXPECT_TRUE(is_ascii(text));
+  EXPECT_LE(widest_line(text), 80U);
+}
+
+TEST(Show, AsciiHasTheSameColumns) {
+  std::istringstream utf8(show_result(sample_file(sample_rows()), {.style = kPlain}));
+  std::istringstream ascii(show_result(sample_file(sample_rows()), {.style = kAscii}));
+  std::string left, right;
+  while (std::getline(utf8, left) && std::getline(ascii, right)) {
+    EXPECT_EQ(text_width(left), right.size()) << left;
+  }
+}
+
+TEST(Show, ManySizes) {
+  std::vector<Row> rows;
+  for (std::uint64_t size = 2; size <= 8U << 20; size *= 4) {
+    rows.push_back(latency_row("rc", size, 0, 1, 1'000));
+    rows.push_back(bandwidth_row(size, 0, 1));
+  }
+  std::reverse(rows.begin(), rows.end());  // random interleaving must not matter
+  const std::string text = show_result(sample_file(rows), {.style = kPlain});
+  expect_golden("many_sizes.txt", text);
+  EXPECT_LE(widest_line(text), 80U);
+}
+
+TEST(Show, ColumnsThatDoNotFitGoOnBelow) {
+  const TextStyle narrow{.width = 48};
+  const std::string text =
+      show_result(sample_file({latency_row("ud", 64, 0, 2), latency_row("ud", 128, 0, 2)}),
+                  {.histogram = false, .style = narrow});
+  expect_golden("narrow.txt", text);
+  EXPECT_LE(widest_line(text), 48U);
+}
+
+TEST(Show, OneCaseWithAPercentileThatOneRepetitionLacks) {
+  const std::string text =
+      show_result(sample_file({latency_row("rc", 64, 0, 2, 2'000), latency_row("rc", 64, 1, 2, 500),
+                               latency_row("rc", 2, 0, 1, 2'000)}),
+                  {.histogram = false, .style = kPlain});
+  expect_golden("few_samples.txt", text);
+}
+
+TEST(Show, NoRows) {
+  const std::string text = show_result(sample_file({}), {.style = kPlain});
+  EXPECT_NE(text.find("There are no rows."), text.npos);
+}
+
+TEST(Show, PlainMeansNoEscapeSequence) {
+  const ResultFile file = sample_file(sample_rows());
+  EXPECT_EQ(show_result(file, {.style = kPlain}).find('\x1b'), std::string::npos);
+  EXPECT_NE(show_result(file, {.style = {.color = true}}).find('\x1b'), std::string::npos);
+}
+
+TEST(Show, AFilesTextCannotSteerTheTerminal) {
+  Row row = error_row(64);
+  row.message = "red \x1b[31m alert\nsecond \u202e line \x9b";
+  row.name = "read_lat/\x1b]0;title\x07";
+  ResultFile file = sample_file({row, latency_row("r\x1b[c", 2, 0, 1)});
+  file.context["rdmameter"]["command"] = "\x1b[2J";
+  for (const std::string& text : {show_result(file, {.style = kPlain}), to_csv({file})}) {
+    EXPECT_EQ(text.find('\x1b'), text.npos) << text;
+    EXPECT_EQ(text.find("\u202e"), text.npos) << text;
+  }
+  EXPECT_NE(show_result(file, {.style = kPlain}).find("red ?[31m alert?second ? line ?"),
+            std::string::npos);
+}
+
+TEST(Show, OptionsChooseHistograms) {
+  std::vector<Row> rows;
+  for (const std::uint64_t size : {2, 4, 8, 16, 32}) rows.push_back(latency_row("rc", size, 0, 1));
+  const auto drawn = [&](std::optional<bool> histogram) {
+    return show_result(sample_file(rows), {.histogram = histogram, .style = kPlain}).find("█") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(drawn(std::nullopt));  // five: too many
+  EXPECT_TRUE(drawn(true));
+  rows.pop_back();
+  EXPECT_TRUE(drawn(std::nullopt));
+  EXPECT_FALSE(drawn(false));
+}
+
+TEST(Show, LostPongsHaveAColumnOnlyWhereSomeWereLost) {
+  Row row = latency_row("ud", 64, 0, 1);
+  row.lost = 0;
+  const ShowOptions options{.histogram = false, .style = kPlain};
+  EXPECT_EQ(show_result(sample_file({row}), options).find("lost"), std::string::npos);
+  row.lost = 3;
+  EXPECT_NE(show_result(sample_file({row}), options).find("lost"), std::string::npos);
+}
+
+TEST(Show, AllLostIsATableOfDashes) {
+  Row row = latency_row("ud", 64, 0, 1);
+  row.latency->histogram = {};
+  row.lost = 10'000;
+  const std::string text = show_result(sample_file({row}), {.style = kPlain});
+  EXPECT_NE(text.find("10000"), text.npos) << text;
+  EXPECT_NE(text.find("no samples"), text.npos) << text;
+  EXPECT_EQ(text.find("nan"), text.npos) << text;
+}
+
+TEST(Show, InjectedIsSaid) {
+  Row row = bandwidth_row(64, 0, 1);
+  row.bandwidth->injected = true;
+  EXPECT_NE(show_result(sample_file({row}), {.style = kPlain}).find("Injected:"),
+            std::string::npos);
+}
+
+TEST(Show, ReadsFilesAndRefusesBadOnes) {
+  const ScratchDirectory scratch;
+  {
+    ResultWriter writer(scratch.path("r.json"), sample_context());
+    writer.append(latency_row("rc", 2, 0, 1));
+  }
+  const std::string path = scratch.path("r.json");
+  EXPECT_NE(show_files({path, path}, {.style = kPlain}).find("half round trip"), std::string::npos);
+  EXPECT_THROW(show_files({path, scratch.path("none.json")}, {.style = kPlain}), UsageError);
+}
+
+TEST(Csv, HoldsEveryRow) {
+  expect_golden("rows.csv", to_csv({sample_file(sample_rows())}));
+}
+
+TEST(Csv, HeadDoesNotDependOnTheRows) {
+  const std::string some = to_csv({sample_file({bandwidth_row(64, 0, 1)})});
+  const std::string none = to_csv({});
+  EXPECT_EQ(some.substr(0, some.find('\n') + 1), none);
+}
+
+TEST(Csv, QuotesAsRfc4180Says) {
+  Row row = error_row(64);
+  row.message = "a \"quote\", a comma";
+  EXPECT_NE(to_csv({sample_file({row})}).find(",\"a \"\"quote\"\", a comma\","), std::string::npos);
+}
+
+/// The bars' characters of a drawing: what stands right of the vertical axis.
+std::string bars_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::string bars;
+  for (std::string line; std::getline(lines, line);)
+    for (const char* axis : {"│", "┤"})
+      if (const auto at = line.find(axis); at != line.npos) bars += line.substr(at + 3);
+  return bars;
+}
+
+TEST(DrawHistogram, OneSampleInAMillionIsSeen) {
+  HistogramData data{
+      .count = 1'000'001, .sum_ns = 5'000'000'000 + 90'000, .min_ns = 5'000, .max_ns = 90'000};
+  data.buckets = {{histogram_index(5'000), 1'000'000}, {histogram_index(90'000), 1}};
+  const std::string bars = bars_of(draw_histogram(data, 1, kPlain));
+  EXPECT_NE(bars.find("█"), bars.npos);
+  EXPECT_NE(bars.find("▁"), bars.npos);
+}
+
+TEST(DrawHistogram, ExtremesOfWhatAFileMayHold) {
+  const std::uint64_t most = (1ULL << 41) - 1;
+  const HistogramData zeros{.count = 20, .buckets = {{0, 20}}};
+  const HistogramData whole_range{
+      .count = 2, .sum_ns = most, .min_ns = 0, .max_ns = most, .buckets = {{0, 1}, {32767, 1}}};
+  const HistogramData overflow{
+      .count = 1, .sum_ns = ~0ULL, .min_ns = ~0ULL, .max_ns = ~0ULL, .overflow = 1};
+  HistogramData both = whole_range;
+  both.count = 3;
+  both.overflow = 1;
+  both.max_ns = ~0ULL;
+  for (const HistogramData& data : {zeros, whole_range, overflow, both, HistogramData{}})
+    for (const std::size_t width : {0, 40, 80, 400}) {
+      const std::string text = draw_histogram(data, 2, {.width = width});
+      EXPECT_LE(widest_line(text), std::max<std::size_t>(width, 70)) << text;
+      EXPECT_EQ(text.find("nan"), text.npos) << text;
+      EXPECT_EQ(text.find("inf"), text.npos) << text;
+    }
+}
+
+TEST(TerminalStyle, FollowsColumnsLocaleAndNoColor) {
+  const char* names[] = {"COLUMNS", "LC_ALL", "NO_COLOR"};
+  setenv("COLUMNS", "100", 1);
+  setenv("LC_ALL", "C", 1);
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_EQ(terminal_style().width, 100U);
+  EXPECT_FALSE(terminal_style().utf8);
+  EXPECT_FALSE(terminal_style().color);
+  setenv("LC_ALL", "en_US.UTF-8", 1);
+  setenv("COLUMNS", "7", 1);
+  EXPECT_TRUE(terminal_style().utf8);
+  EXPECT_EQ(terminal_style().width, 40U);
+  for (const char* name : names) unsetenv(name);
+}
+
+}  // namespace
+}  // namespace rdmameter

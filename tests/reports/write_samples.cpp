@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes sample results for the tests in other languages: DIRECTORY/base.json and new.json (the
+// same, measured once more), every kind of row in each, and empty.json without a row.
+#include <cstdio>
+
+#include "reports/result_file.h"
+#include "tests/reports/samples.h"
+
+int main(int argc, char** argv) {
+  using namespace rdmameter;
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: write_samples DIRECTORY\n");
+    return 2;
+  }
+  const std::string directory = argv[1];
+  for (const char* name : {"base.json", "new.json"}) {
+    ResultWriter writer(directory + "/" + name, sample_context());
+    for (Row row : sample_rows()) {
+      if (std::string(name) == "new.json") row.real_time_ns *= 1.25;
+      writer.append(row);
+    }
+    writer.finish();
+  }
+  ResultWriter(directory + "/empty.json", sample_context()).finish();
+}
