@@ -31,17 +31,20 @@ configure() {
 
 # active_device: prints the first verbs device with an active port, or says why there is none (status 1).
 active_device() {
-    local state
-    for state in /sys/class/infiniband/*/ports/*/state; do
-        [[ -r $state && $(<"$state") == *ACTIVE* ]] || continue
-        state=${state#/sys/class/infiniband/}
-        echo "${state%%/*}"
-        return 0
-    done
-    if compgen -G '/sys/class/infiniband/*' >/dev/null; then
-        echo "the RDMA devices here have no active port"
-    else
-        echo "this machine has no RDMA device"
-    fi
-    return 1
+    local answer
+    answer=$("$root/build/rdmameter" devices --json 2>/dev/null) || true
+    python3 -c '
+import json, sys
+try:
+    devices = json.loads(sys.argv[1])["devices"]
+except (ValueError, KeyError):
+    devices = []
+for device in devices:
+    if any(port["state"] == "ACTIVE" for port in device.get("ports", [])):
+        print(device["name"])
+        sys.exit(0)
+broken = [device["error"] for device in devices if "error" in device]
+print(broken[0] if broken else "no RDMA device here has an active port" if devices
+      else "this machine has no RDMA device")
+sys.exit(1)' "$answer"
 }
