@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <net/if.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <span>
 
 #include "core/check.h"
@@ -50,9 +52,18 @@ std::vector<std::string> names(const Devices& devices) {
       "without any device: `--device null`.");
 }
 
+/// libibverbs (44) says ENOENT also when the file is there and may not be opened: it goes on to
+/// look for another of the same device and forgets the first errno. So ask again.
+int open_errno(const ibv_device& device, int told) {
+  const std::string file = fmt::format("/dev/infiniband/{}", device.dev_name);
+  return access(file.c_str(), R_OK | W_OK) == 0 ? told : errno;
+}
+
 Context open_one(ibv_device* device) {
-  return Context(
-      check_pointer(ibv_open_device(device), "ibv_open_device", ibv_get_device_name(device)));
+  Context context(ibv_open_device(device));
+  if (context == nullptr)
+    throw_failure("ibv_open_device", ibv_get_device_name(device), open_errno(*device, errno));
+  return context;
 }
 
 Context open_named(const Devices& devices, std::string_view name) {
@@ -85,15 +96,15 @@ bool has_active_port(ibv_context& context) {
 
 Context open_first_active(const Devices& devices) {
   std::vector<std::string> seen;
-  for (ibv_device* device : devices.all()) {
-    Context context(ibv_open_device(device));
-    if (context == nullptr) {
-      seen.push_back(failure_text("ibv_open_device", ibv_get_device_name(device), errno));
-      continue;
+  std::exception_ptr failure;
+  for (ibv_device* device : devices.all()) try {
+      Context context = open_one(device);
+      if (has_active_port(*context)) return context;
+      seen.push_back(fmt::format("{}: port {}", device_name(*context), port_states(*context)));
+    } catch (const VerbsError&) {  // one that may not be opened need not hinder the next
+      if (failure == nullptr) failure = std::current_exception();
     }
-    if (has_active_port(*context)) return context;
-    seen.push_back(fmt::format("{}: port {}", device_name(*context), port_states(*context)));
-  }
+  if (seen.empty() && failure != nullptr) std::rethrow_exception(failure);
   throw NoDevice(
       fmt::format("No verbs device here has an ACTIVE port ({}). Set its link (rxe: its network "
                   "interface) up; on "

@@ -63,6 +63,12 @@ json odp_json(const ibv_odp_caps& odp) {
           {"ud", odp_operations(odp.per_transport_caps.ud_odp_caps)}};
 }
 
+/// Drivers say 2^64 - 1 for "no limit of mine"; beyond 2^53 a JSON number is no longer exact.
+json size_limit(std::uint64_t size_bytes) {
+  if (size_bytes >= 1ULL << 53) return "unlimited";
+  return size_bytes;
+}
+
 json limits_json(const DeviceLimits& limits) {
   return {{"max_qp", limits.max_qp},
           {"max_qp_wr", limits.max_qp_wr},
@@ -72,7 +78,7 @@ json limits_json(const DeviceLimits& limits) {
           {"max_cqe", limits.max_cqe},
           {"completion_vectors", limits.completion_vectors},
           {"max_mr", limits.max_mr},
-          {"max_mr_size_bytes", limits.max_mr_size_bytes},
+          {"max_mr_size_bytes", size_limit(limits.max_mr_size_bytes)},
           {"max_mw", limits.max_mw},
           {"max_pd", limits.max_pd},
           {"max_ah", limits.max_ah},
@@ -159,7 +165,7 @@ std::string plain(const json& value) {
 
 std::string port_text(const json& port) {
   std::string text = fmt::format(
-      "  port {}  {}  {}  {} Gb/s ({} lanes)  MTU {} of {} B\n", plain(port["port_num"]),
+      "  port {}  {}  {}  {} Gb/s ({}X)  MTU {} of {} B\n", plain(port["port_num"]),
       plain(port["state"]), plain(port["link_layer"]), plain(port["rate_gbps"]),
       plain(port["lanes"]), plain(port["active_mtu_bytes"]), plain(port["max_mtu_bytes"]));
   for (const json& gid : port["gids"])
@@ -203,15 +209,19 @@ std::string limits_text(const json& limits) {
   return text;
 }
 
+std::string slot_text(const json& device) {
+  if (device["pcie_speed"].is_null()) return "no PCIe slot known";
+  return fmt::format("PCIe {} x{}", plain(device["pcie_speed"]), plain(device["pcie_width"]));
+}
+
 std::string device_text(const json& device) {
   if (device.contains("error"))
     return fmt::format("{}\n  cannot be opened: {}\n", plain(device["name"]),
                        plain(device["error"]));
   std::string text = fmt::format(
-      "{}  driver {}, firmware {}, vendor {:#x} part {}, NUMA node {}, PCIe {} x{}\n",
-      plain(device["name"]), plain(device["driver"]), plain(device["firmware"]),
-      device["vendor_id"].get<std::uint32_t>(), plain(device["vendor_part_id"]),
-      plain(device["numa_node"]), plain(device["pcie_speed"]), plain(device["pcie_width"]));
+      "{}  driver {}, firmware {}, vendor {:#x} part {}, NUMA node {}, {}\n", plain(device["name"]),
+      plain(device["driver"]), plain(device["firmware"]), device["vendor_id"].get<std::uint32_t>(),
+      plain(device["vendor_part_id"]), plain(device["numa_node"]), slot_text(device));
   for (const json& port : device["ports"]) text += port_text(port);
   return text + transports_text(device["transports"]) + features_text(device["features"]) +
          limits_text(device["limits"]);

@@ -64,11 +64,8 @@ std::optional<std::size_t> numa_nodes(const std::filesystem::path& sysfs) {
   std::size_t nodes = 0;
   std::error_code error;
   for (const auto& entry :
-       std::filesystem::directory_iterator(sysfs / "devices/system/node", error)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("node") && name.find_first_not_of("0123456789", 4) == std::string::npos)
-      ++nodes;
-  }
+       std::filesystem::directory_iterator(sysfs / "devices/system/node", error))
+    if (entry.path().filename().string().starts_with("node")) ++nodes;  // not "possible", "online"
   return nodes == 0 ? std::nullopt : std::optional(nodes);
 }
 

@@ -15,7 +15,8 @@ TEST(HostEnvironment, ReadsWhatTheKernelShows) {
   const FakeTree tree;
   tree.write("proc/sys/kernel/random/boot_id", "6b1f\n");
   tree.write("proc/cpuinfo",
-             "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Some CPU @ 2.60GHz\n"
+             "processor\t: 0\nmodel\t\t: 85\nmodel name of board\t: no CPU\nmodel name\t: Some CPU "
+             "@ 2.60GHz\n"
              "flags\t\t: fpu tsc hypervisor sse\n");
   for (const char* cpu : {"cpu0", "cpu1", "cpu2", "cpu3"})  // the test runs on any of the first few
     tree.write(std::string("sys/devices/system/cpu/") + cpu + "/cpufreq/scaling_governor",
