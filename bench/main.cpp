@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program: subcommands, and the one place where failures become exit statuses.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "bench/arguments.h"
+#include "bench/benchmark_flags.h"
+#include "bench/command.h"
+#include "bench/help_text.h"
+#include "bench/signals.h"
+#include "core/error.h"
+
+namespace rdmameter {
+namespace {
+
+struct Subcommand {
+  const char* name;
+  const char* summary;
+  Action (*declare)(CLI::App&);
+};
+
+constexpr std::array kSubcommands{
+    Subcommand{"devices", "print the devices, ports and GIDs that are here, and their limits",
+               declare_devices},
+    Subcommand{"serve", "be the responder of measurements that others run", declare_serve},
+    Subcommand{"run", "measure: tests times sizes, transports and other axes", declare_run},
+    Subcommand{"show", "print results as tables and histograms", declare_show},
+};
+
+/// An App with every subcommand, and what each will do.
+struct CommandLine {
+  CLI::App app{"rdmameter measures latency and bandwidth of RDMA verbs."};
+  std::array<std::pair<CLI::App*, Action>, kSubcommands.size()> actions;
+
+  CommandLine() {
+    app.name("rdmameter");
+    app.set_version_flag("--version", "rdmameter " RDMAMETER_VERSION);
+    app.get_formatter()->column_width(kHelpColumn);
+    app.footer(
+        "'rdmameter SUBCOMMAND --help' says more, with examples.\n\n"
+        "Exit status: 0 pass, 1 regression, 2 usage or nothing to measure, 3 inconclusive,\n"
+        "77 no device, 99 a measurement failed, 130 interrupted.");
+    for (std::size_t i = 0; i < kSubcommands.size(); ++i) {
+      CLI::App* sub = app.add_subcommand(kSubcommands[i].name, kSubcommands[i].summary);
+      sub->allow_extras();  // reported by us, with the nearest option
+      actions[i] = {sub, kSubcommands[i].declare(*sub)};
+    }
+    app.allow_extras();
+  }
+};
+
+ExitStatus run_program(std::vector<std::string> arguments) {
+  static InterruptSource interrupt;  // outlives the signal handlers
+  raise_on_signals(interrupt);
+  Invocation invocation{shell_text(arguments), {}, interrupt};
+  arguments.erase(arguments.begin());
+  invocation.benchmark_arguments = take_benchmark_arguments(arguments);
+
+  CommandLine command_line;
+  if (!parse(command_line.app, arguments)) return ExitStatus::pass;  // --help, --version
+  for (const auto& [sub, action] : command_line.actions)
+    if (sub->parsed()) {
+      if (!invocation.benchmark_arguments.empty() && sub->get_name() != "run")
+        throw UsageError("--benchmark_* arguments go with 'rdmameter run'");
+      return action(invocation);
+    }
+  throw UsageError("say what to do:\n\n" + command_line.app.help());
+}
+
+/// What has been printed has arrived, or the run has failed (a full disk, a closed pipe).
+ExitStatus flush_stdout(ExitStatus status) {
+  const bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (arrived || status != ExitStatus::pass) return status;
+  fmt::print(stderr, "rdmameter: stdout cannot be written\n");
+  return ExitStatus::failed;
+}
+
+}  // namespace
+}  // namespace rdmameter
+
+int main(int argc, char** argv) {
+  using namespace rdmameter;
+  try {
+    return static_cast<int>(flush_stdout(run_program({argv, argv + argc})));
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    fmt::print(stderr, "rdmameter: {}\n", error.what());
+    return static_cast<int>(status_of(std::current_exception()));
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways of measuring, chosen by where a run measures.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/clock.h"
+#include "core/measurer.h"
+#include "core/session/socket.h"
+#include "core/session/wait.h"
+
+namespace rdmameter {
+
+inline constexpr std::uint16_t kDefaultPort = 18620;  ///< TCP; not assigned by IANA
+
+/// Where the responder is.
+struct RunTarget {
+  enum class Kind {
+    host,         ///< a server elsewhere, or in another process
+    loopback,     ///< started by ourselves, in this process, for this run
+    null_device,  ///< there is none: the built-in device that completes at once
+  };
+  Kind kind = Kind::loopback;
+  Address server = {};     ///< of a host
+  std::string token = {};  ///< to prove to a host; empty: none
+};
+
+/// @param first  its devices, ports and GIDs are the ones that both environments describe
+/// @throws NoDevice, UsageError, VerbsError, MeasurementError (nobody listens there), Interrupted
+std::unique_ptr<Measurer> make_measurer(const RunTarget& target, const Case& first,
+                                        const ClockChoice& clock, InterruptSource& interrupt);
+
+}  // namespace rdmameter

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `context` of a result file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bench/benchmark_flags.h"
+#include "core/clock.h"
+#include "core/measurer.h"
+
+namespace rdmameter {
+
+/// Google Benchmark's keys as its own reporter writes them, with --benchmark_context, and ours.
+/// @throws UsageError where --benchmark_context names a key that is taken
+nlohmann::ordered_json result_context(const std::string& command_line, const BenchmarkFlags& flags,
+                                      const ClockChoice& clock, const Measurer& measurer);
+
+}  // namespace rdmameter

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/row_line.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "core/histogram_data.h"
+#include "reports/row_json.h"
+#include "reports/text.h"
+#include "reports/unit.h"
+
+namespace rdmameter {
+namespace {
+
+/// Three significant digits, in the unit that suits.
+std::string time(double ns) {
+  const Unit unit = time_unit(ns);
+  const std::array scaled{ns / unit.size};
+  return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
+}
+
+std::string rate(double value) {
+  const std::array values{value};
+  return fixed(value, decimals_for(values));
+}
+
+std::string latency_text(const LatencyData& latency) {
+  const LatencySummary summary = summarize(latency.histogram, latency.half_round_trip ? 2 : 1);
+  std::string text = latency.half_round_trip ? "half RTT" : "completion";
+  const auto add = [&text](std::string_view name, const std::optional<double>& value) {
+    if (value) text += fmt::format(" {} {} ", name, time(*value));
+  };
+  add("p50", summary.p50);
+  add("p99", summary.p99);
+  add("p99.9", summary.p99_9);
+  if (summary.count > 0) add("max", summary.max);
+  if (summary.count > 0 && !summary.p50) add("mean", summary.mean);
+  if (summary.count == 0) text += " no samples ";
+  text.pop_back();
+  return text;
+}
+
+std::string bandwidth_text(const BandwidthData& bandwidth) {
+  std::string text = fmt::format("{} Gb/s  {} Mmsg/s", rate(bandwidth_gbps(bandwidth)),
+                                 rate(bandwidth_mmsg_per_s(bandwidth)));
+  if (bandwidth.injected) text += "  (injected: delivery is unknown)";
+  if (const auto lost = bandwidth_lost(bandwidth); lost && *lost > 0)
+    text += fmt::format("  lost {} of {}", *lost, *bandwidth.sent);
+  return text;
+}
+
+std::string body(const Row& row) {
+  switch (row.status) {
+    case Row::Status::error:
+      return "error: " + printable(row.message);
+    case Row::Status::skipped:
+      return "skipped: " + printable(row.message);
+    case Row::Status::ok:
+      break;
+  }
+  std::string text;
+  if (row.bandwidth) text += bandwidth_text(*row.bandwidth);
+  if (row.latency) text += (text.empty() ? "" : "  ") + latency_text(*row.latency);
+  if (row.lost) text += fmt::format("  lost {}", *row.lost);
+  return text;
+}
+
+}  // namespace
+
+std::string row_line(const Row& row, std::size_t name_width) {
+  return fmt::format("{:<{}}  {}", row.name, name_width, body(row));
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/run_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/axis_list.h"
+#include "bench/command.h"
+#include "bench/help_text.h"
+#include "bench/token.h"
+#include "core/error.h"
+#include "core/parse_value.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::string_view kNullDevice = "null";
+constexpr const char* kAxisGroup = "Axes (each takes a list A,B or a range A..B, A..B:STEP)";
+constexpr const char* kPeerGroup = "The responder's own choices";
+constexpr std::uint64_t kMostRepetitions = 1'000'000;
+
+/// "off|max|BYTES": what stands behind the option in the help.
+std::string type_text(const Axis& axis) {
+  std::vector<std::string_view> types;
+  for (const Word& word : axis.words) types.push_back(word.text);
+  switch (axis.kind) {
+    case AxisKind::count:
+      types.push_back("N");
+      break;
+    case AxisKind::bytes:
+      types.push_back("BYTES");
+      break;
+    case AxisKind::seconds:
+      types.push_back("SECONDS");
+      break;
+    case AxisKind::text:
+      types.push_back("NAME");
+      break;
+    case AxisKind::choice:
+      break;
+  }
+  return fmt::format("{}", fmt::join(types, "|"));
+}
+
+std::string range_text(const Axis& axis) {
+  switch (axis.kind) {
+    case AxisKind::count:
+      return fmt::format("; {} to {}", axis.least, axis.most);
+    case AxisKind::bytes:
+      return fmt::format("; {} to {}", bytes_text(axis.least), bytes_text(axis.most));
+    case AxisKind::seconds:
+      return fmt::format("; {} to {}", seconds_text(axis.least), seconds_text(axis.most));
+    case AxisKind::choice:
+    case AxisKind::text:
+      return "";
+  }
+  return "";
+}
+
+std::string axis_help(const Axis& axis) {
+  const std::string also = axis.latency_default == axis.bandwidth_default
+                               ? ""
+                               : fmt::format(" (bandwidth: {})", axis.bandwidth_default);
+  return help_text(
+      fmt::format("{}{}. Default: {}{}", axis.help, range_text(axis), axis.latency_default, also));
+}
+
+void declare_axes(CLI::App& app, RunOptions& options) {
+  options.axis_texts.resize(axes().size());  // CLI11 keeps references to them
+  for (std::size_t index = 0; index < axes().size(); ++index) {
+    const Axis& axis = axes()[index];
+    const bool peers = axis.option.starts_with("peer-");
+    CLI::Option* option = app.add_option(fmt::format("--{}", axis.option),
+                                         options.axis_texts[index], axis_help(axis));
+    option->type_name(type_text(axis))->group(peers ? kPeerGroup : kAxisGroup);
+    options.axis_options.push_back(option);
+  }
+}
+
+std::vector<GivenAxis> given_axes(const RunOptions& options) {
+  std::vector<GivenAxis> given;
+  for (std::size_t index = 0; index < axes().size(); ++index)
+    if (options.axis_options[index]->count() > 0)
+      given.push_back({&axes()[index], read_axis_list(axes()[index], options.axis_texts[index])});
+  return given;
+}
+
+/// The null device is no verbs device beside others: it decides how the whole run measures.
+bool null_device(const std::vector<GivenAxis>& given) {
+  for (const GivenAxis& axis : given) {
+    if (axis.axis->option != "device") continue;
+    const bool named = std::ranges::find(axis.values, kNullDevice) != axis.values.end();
+    if (named && axis.values.size() > 1)
+      throw UsageError("--device null stands alone: run it apart from real devices");
+    return named;
+  }
+  return false;
+}
+
+/// A lone positional that is no test is rather a misspelled one than a host.
+bool begins_with_host(const RunOptions& options) {
+  return !options.positionals.empty() && !names_test(options.positionals.front()) &&
+         options.positionals.size() > 1;
+}
+
+std::uint16_t port_of(const RunOptions& options) {
+  if (options.port.empty()) return kDefaultPort;
+  return static_cast<std::uint16_t>(read_option("--port", options.port, 1, 65535));
+}
+
+}  // namespace
+
+void declare_run_options(CLI::App& app, RunOptions& options) {
+  app.add_option(
+         "HOST_TEST", options.positionals,
+         help_text(
+             "where `rdmameter serve` runs (HOST, HOST:PORT; not with --loopback), then tests: "
+             "names, globs, or all"))
+      ->type_name("");
+  app.add_flag("--loopback", options.loopback, help_text("start the responder here, for this run"));
+  app.add_flag("--list", options.list, help_text("print the tests there are, and end"));
+  app.add_flag("--dry-run", options.dry_run,
+               help_text("print the cases, their memory and what is known of their time, and end"));
+  app.add_option("-o,--output", options.output,
+                 help_text("write the result, as JSON, here; -: to stdout"))
+      ->type_name("FILE");
+  app.add_option("--port", options.port,
+                 help_text(fmt::format("TCP port of HOST. Default: {}", kDefaultPort)))
+      ->type_name("N");
+  app.add_option("--token-file", options.token_file, help_text(kTokenFileHelp))->type_name("FILE");
+  app.add_option(
+         "--repetitions", options.repetitions,
+         help_text(
+             "measure each case this often, with new QPs and buffers; 10 or more where results "
+             "are to be compared. Default: 1"))
+      ->type_name("N");
+  declare_axes(app, options);
+}
+
+RunRequest interpret(const RunOptions& options) {
+  RunRequest request;
+  request.given = given_axes(options);
+  request.output = options.output;
+  if (!options.repetitions.empty())
+    request.repetitions = read_option("--repetitions", options.repetitions, 1, kMostRepetitions);
+
+  std::span<const std::string> tests = options.positionals;
+  const std::uint16_t port = port_of(options);
+  if (null_device(request.given)) {
+    request.target = {.kind = RunTarget::Kind::null_device};
+  } else if (options.loopback) {
+    request.target = {.kind = RunTarget::Kind::loopback};
+  } else if (begins_with_host(options)) {
+    request.target = {.kind = RunTarget::Kind::host,
+                      .server = parse_address(tests.front(), port),
+                      .token = read_token(options.token_file)};
+    tests = tests.subspan(1);
+  }
+  request.tests = select_tests(tests);
+  if (request.tests.empty())
+    throw UsageError("name at least one test, or all ('rdmameter run --list' prints them)");
+  return request;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `run` takes: where, which tests, which values on which axes.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases.h"
+#include "bench/measurers.h"
+
+namespace rdmameter {
+
+/// As CLI11 leaves it: texts. Must outlive the parsing.
+struct RunOptions {
+  std::vector<std::string> positionals;
+  bool loopback = false, list = false, dry_run = false;
+  std::string output, port, repetitions, token_file;
+  std::vector<std::string> axis_texts;           ///< one for each of axes()
+  std::vector<const CLI::Option*> axis_options;  ///< the same
+};
+
+void declare_run_options(CLI::App& app, RunOptions& options);
+
+/// The same, checked.
+struct RunRequest {
+  std::optional<RunTarget> target;  ///< nothing: not said, which a dry run does not mind
+  std::vector<const Test*> tests;
+  std::vector<GivenAxis> given;
+  std::uint64_t repetitions = 1;
+  std::string output;  ///< empty: no file; "-": stdout
+};
+
+/// @throws UsageError
+RunRequest interpret(const RunOptions& options);
+
+}  // namespace rdmameter

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a server's token comes from: never an argument, which every user of the machine can read.
+#pragma once
+
+#include <string>
+
+namespace rdmameter {
+
+inline constexpr const char* kTokenVariable = "RDMAMETER_TOKEN";
+inline constexpr const char* kTokenFileHelp =
+    "a file whose first line is the server's token; else RDMAMETER_TOKEN";
+
+/// The token in the file, or in RDMAMETER_TOKEN where no file is named; empty: neither is there.
+/// @throws UsageError where the file cannot be read, or what it holds cannot be a token
+std::string read_token(const std::string& file);
+
+}  // namespace rdmameter
