@@ -14,6 +14,20 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::size_t kMostFacts = 48;  ///< of one end; the file has them all
 
+/// Facts for programs: what tells hosts apart, numbers of a vendor, reasons in long sentences.
+bool for_programs(const std::string& fact) {
+  static constexpr std::string_view kFacts[] = {"version",          "boot_id",
+                                                "clock reason",     "clock ticks_per_ns",
+                                                "device vendor_id", "device vendor_part_id"};
+  return std::find(std::begin(kFacts), std::end(kFacts), fact) != std::end(kFacts);
+}
+
+Facts facts_of(const Json& end) {
+  Facts facts = flatten(end);
+  std::erase_if(facts, [](const auto& fact) { return for_programs(fact.first); });
+  return facts;
+}
+
 void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
   if (value.is_object()) {
     for (const auto& [key, inner] : value.items())
@@ -29,11 +43,15 @@ void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
   }
 }
 
+/// "cpu model: Example; device mtu bytes: 4096"
 std::string joined(const Facts& facts) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(facts.size(), kMostFacts); ++i)
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", facts[i].first, facts[i].second);
-  if (facts.size() > kMostFacts) text += fmt::format(" and {} more", facts.size() - kMostFacts);
+  for (std::size_t i = 0; i < std::min(facts.size(), kMostFacts); ++i) {
+    std::string name = facts[i].first;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", name, facts[i].second);
+  }
+  if (facts.size() > kMostFacts) text += fmt::format("; and {} more", facts.size() - kMostFacts);
   return text;
 }
 
@@ -76,7 +94,7 @@ std::string describe_context(const ResultFile& file, const TextStyle& style) {
   const std::string date = text_at(file.context, "date");
   add(text, "version", text_at(ours, "version") + (date.empty() ? "" : ", " + date), style);
   add(text, "command", text_at(ours, "command"), style);
-  Facts initiator = flatten(ours.at("initiator")), responder = flatten(ours.at("responder"));
+  Facts initiator = facts_of(ours.at("initiator")), responder = facts_of(ours.at("responder"));
   add(text, "both ends", joined(take_common(initiator, responder)), style);
   add(text, "initiator", joined(initiator), style);
   add(text, "responder", joined(responder), style);

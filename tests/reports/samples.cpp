@@ -126,14 +126,34 @@ Row error_row(std::uint64_t size_bytes) {
 }
 
 nlohmann::ordered_json sample_context() {
-  const nlohmann::ordered_json end = {
-      {"host", "alpha"},
-      {"cpu", "Example CPU 9000"},
-      {"kernel", "6.1.0-18-amd64"},
-      {"device", {{"name", "rxe0"}, {"driver", "rdma_rxe"}, {"port", 1}, {"mtu_bytes", 4096}}}};
+  const nlohmann::ordered_json end = {{"version", RDMAMETER_VERSION},
+                                      {"hostname", "alpha"},
+                                      {"boot_id", "0a1b2c3d-0000-4000-8000-000000000001"},
+                                      {"kernel", "6.1.0-18-amd64"},
+                                      {"cpu_model", "Example CPU 9000"},
+                                      {"cpu_count", 2},
+                                      {"cpu_governor", nullptr},
+                                      {"memlock_limit_bytes", "unlimited"},
+                                      {"clock",
+                                       {{"kind", "counter"},
+                                        {"ticks_per_ns", 2.5961},
+                                        {"error_ppm", 0.7},
+                                        {"reason", "invariant"}}},
+                                      {"device",
+                                       {{"name", "rxe0"},
+                                        {"port_num", 1},
+                                        {"vendor_id", 0},
+                                        {"link_layer", "Ethernet"},
+                                        {"active_mtu_bytes", 4096},
+                                        {"gid_index", 1},
+                                        {"gid", "::ffff:10.9.0.1"},
+                                        {"gid_type", "RoCE v2"},
+                                        {"driver", "rdma_rxe"}}}};
   nlohmann::ordered_json other = end;
-  other["host"] = "beta";
+  other["hostname"] = "beta";
+  other["boot_id"] = "0a1b2c3d-0000-4000-8000-000000000002";
   other["kernel"] = "6.6.13-amd64";
+  other["device"]["gid"] = "::ffff:10.9.0.2";
   ContextParts parts;
   parts.google_benchmark = {{"date", "2024-01-02T03:04:05+00:00"},
                             {"host_name", "alpha"},
