@@ -75,6 +75,8 @@ nlohmann::json parse_message(std::string_view text, const std::string& peer) {
   if (nested_too_deep(text)) {
     throw refuse(fmt::format("it is nested more than {} deep", kMessageDepth));
   }
+  // The parser takes a NUL for the end and would not look at what follows.
+  if (text.find('\0') != std::string_view::npos) throw refuse("it holds a NUL");
   nlohmann::json message;
   try {
     message = nlohmann::json::parse(text.begin(), text.end());

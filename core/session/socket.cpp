@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "core/error.h"
 
@@ -194,6 +194,10 @@ Descriptor try_listen(const addrinfo& local, int& error) {
   return {};
 }
 
+bool short_of_resources(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 }  // namespace
 
 Listener::Listener(const Address& bind) {
@@ -212,7 +216,7 @@ Listener::Listener(const Address& bind) {
 
 std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSource& interrupt,
                                            const Wake* wake) {
-  for (;;) {
+  do {
     if (wait_for(socket_.get(), POLLIN, deadline, interrupt, wake) != Waited::ready) return {};
     Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
@@ -220,18 +224,14 @@ std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSou
       std::string peer = peer_text(socket.get());
       return Connection{std::move(socket), std::move(peer)};
     }
-    switch (errno) {
-      case EMFILE:
-      case ENFILE:
-      case ENOBUFS:
-      case ENOMEM:  // the client stays in the backlog, so poll() would return at once
-        if (wait_for(-1, 0, deadline.within(kRetryPause), interrupt, wake) == Waited::deadline)
-          break;
-        return {};
-      default:  // that one client's network error, or it has gone again (accept(2))
-        break;
+    // While the client stays in the backlog poll() returns at once: pause instead of spinning.
+    if (short_of_resources(errno) &&
+        wait_for(-1, 0, deadline.within(kRetryPause), interrupt, wake) != Waited::deadline) {
+      return {};
     }
-  }
+    // Anything else is that one client's network error, or it has gone again (accept(2)).
+  } while (!deadline.passed());  // poll() with no time left still says `ready`
+  return {};
 }
 
 std::string peer_text(int socket) {
