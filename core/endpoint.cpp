@@ -8,18 +8,13 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/probe.h"
 
 namespace rdmameter {
 namespace {
 
 constexpr std::uint32_t kPsnMask = 0xffffff;  // PSNs are 24 bits wide
 constexpr std::uint32_t kInlineCeiling = 65536;
-
-std::uint64_t first_active_port(ibv_context& context, const DeviceLimits& limits) {
-  for (std::uint64_t number = 1; number <= limits.phys_port_cnt; ++number)
-    if (query_port(context, number).active()) return number;
-  return 1;  // query_active_port() then says what is wrong with it
-}
 
 /// Completions that can be outstanding on a QP's send side: one for each signal_every WRs and the
 /// closing one; all of them in case of a flush, which the CQ need not hold, since the run has
@@ -37,8 +32,7 @@ OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
   OpenDevice open;
   open.context = open_device(device);
   open.limits = query_limits(*open.context);
-  open.port = query_active_port(
-      *open.context, port_num == kAuto ? first_active_port(*open.context, open.limits) : port_num);
+  open.port = query_active_port(*open.context, port_num);
   const std::vector<Gid> gids = query_gids(*open.context, open.port.number);
   open.gid = choose_gid(gids, open.port.link_layer, gid_index, open.port.where());
   open.numa_node = device_numa_node(open.port.device);
@@ -138,17 +132,7 @@ Qp Endpoint::try_qp(std::uint32_t& inline_bytes) {
   attr.cap.max_send_sge = 1;
   attr.cap.max_recv_sge = 1;
   attr.cap.max_inline_data = inline_bytes;
-  switch (case_.service()) {
-    case Transport::rc:
-      attr.qp_type = IBV_QPT_RC;
-      break;
-    case Transport::uc:
-      attr.qp_type = IBV_QPT_UC;
-      break;
-    case Transport::ud:
-      attr.qp_type = IBV_QPT_UD;
-      break;
-  }
+  attr.qp_type = qp_type(case_.service());
   Qp qp{ibv_create_qp(pd_.get(), &attr)};
   if (qp) inline_bytes = attr.cap.max_inline_data;
   return qp;
@@ -248,6 +232,14 @@ Agreed Endpoint::learn(const EndpointInfo& peer) {
   view_.remote_qpns = peer.qpns;
   view_.remote_qkey = peer.qkey;
   return agreed;
+}
+
+void Endpoint::connect(const EndpointInfo& peer, const Agreed& agreed) {
+  const QpPath path = path_to(peer, agreed);
+  for (std::size_t i = 0; i < qps_.size(); ++i) {
+    to_rtr(*qps_[i], case_.service(), path, peer.qpns[i], peer.psns[i], where_);
+    to_rts(*qps_[i], case_.service(), path, info_.psns[i], where_);
+  }
 }
 
 nlohmann::ordered_json Endpoint::resources() const {

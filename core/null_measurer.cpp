@@ -53,7 +53,7 @@ class NullMeasurer final : public Measurer {
     if (run.end.why == LoopEnd::Why::stopped) throw Interrupted("interrupted");
     if (run.end.why != LoopEnd::Why::done)
       throw MeasurementError(loop_end_text(run.end, "the null device"));
-    return outcome(one_case, std::move(run));
+    return outcome(one_case, run);
   }
 
   bool usable() const override { return true; }
@@ -65,7 +65,7 @@ class NullMeasurer final : public Measurer {
   nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
-  static Outcome outcome(const Case& one_case, NullRun run) {
+  static Outcome outcome(const Case& one_case, NullRun& run) {
     Outcome outcome;
     outcome.effective = one_case;
     outcome.effective.device = "null";

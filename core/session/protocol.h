@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What initiator and responder say to each other over TCP, and how long each waits. Messages are JSON
-// objects with a "type"; docs/architecture.md draws a whole session.
+// What initiator and responder say to each other over TCP, and how long each waits. Messages are
+// JSON objects with a "type"; docs/architecture.md draws a whole session.
 //
 //   initiator                                     responder
 //   hello {protocol, version, nonce}          ->
-//                                             <-  challenge {protocol, version, nonce, token_required}
-//   proof {proof}                             ->
+//                                             <-  challenge {protocol, version, nonce,
+//                                             token_required}
+//   proof {proof, device, port_num, gid_index} -> (the responder's, for its environment)
 //                                             <-  welcome {proof, environment}
 //   then for each repetition of a case:
 //   prepare {case, seed}                      ->
-//                                             <-  ready {endpoint, only_cpu, environment of the device}
+//                                             <-  ready {endpoint, only_cpu}
 //   connect {endpoint, wait}                  ->
 //                                             <-  running {}
 //   (the measured traffic; meanwhile: alive {} every few seconds)
 //   finish {sent}                             ->
 //                                             <-  done {counted, counters, verdict...}
-//   or, at any time, from the responder: unsupported {reason} or failed {reason}, which end the case;
-//   and from the initiator: abandon {} -> abandoned {}. bye {} ends the session.
+//   or, at any time, from the responder: failed {kind, reason}, which ends the case; and from the
+//   initiator: abandon {} -> abandoned {}. bye {} ends the session.
 #pragma once
 
 #include <chrono>
@@ -31,11 +32,11 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr std::chrono::seconds kSetupTimeout{30};
 /// Until the peer has proved its token.
 inline constexpr std::chrono::seconds kProofTimeout{2};
-/// The initiator shows that it lives, and looks whether its loop makes progress, this often. Rare enough
-/// not to be seen in a measurement.
+/// The initiator shows that it lives, and looks whether its loop makes progress, this often. Rare
+/// enough not to be seen in a measurement.
 inline constexpr std::chrono::seconds kTick{2};
-/// No sign of life (the responder's view), or no progress of the loop (the initiator's), for this long:
-/// the run has failed.
+/// No sign of life (the responder's view), or no progress of the loop (the initiator's), for this
+/// long: the run has failed.
 inline constexpr std::chrono::seconds kSilence{12};
 /// Between two cases.
 inline constexpr std::chrono::seconds kIdle{120};
@@ -43,6 +44,7 @@ inline constexpr std::chrono::seconds kIdle{120};
 /// A case whose buffers and WRs would take more than this at one end is refused.
 inline constexpr std::uint64_t kMostBytesPerCase = 16ULL << 30;
 
+/// Text of an error on the wire.
 inline constexpr std::size_t kMostReasonBytes = 2000;
 inline constexpr std::size_t kMostVersionBytes = 64;
 

@@ -4,16 +4,19 @@
 #include <poll.h>
 
 #include <array>
+#include <exception>
+#include <utility>
 
 namespace rdmameter {
 
 Watcher::Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopWord& stop,
-                 StopReason on_message)
+                 StopReason on_message, Tick tick)
     : socket_(socket),
       deadline_(deadline),
       interrupt_(interrupt),
       stop_(stop),
       on_message_(on_message),
+      tick_(std::move(tick)),
       thread_([this] { watch(); }) {}
 
 void Watcher::end() noexcept {
@@ -22,15 +25,32 @@ void Watcher::end() noexcept {
   thread_.join();
 }
 
+bool Watcher::act() const noexcept {
+  try {
+    return tick_.act();
+  } catch (const std::exception&) {
+    return true;  // poll() sees what has become of the connection
+  }
+}
+
 void Watcher::watch() noexcept {
   std::array<pollfd, 3> watched{
       {{ended_.fd(), POLLIN, 0}, {interrupt_.fd(), POLLIN, 0}, {socket_, POLLIN | POLLRDHUP, 0}}};
+  const auto next_tick = [this] {
+    return tick_.act ? Deadline::in(tick_.every) : Deadline::never();
+  };
+  Deadline tick_at = next_tick();
   for (;;) {
-    const int count = poll(watched.data(), watched.size(), deadline_.remaining_ms());
+    const Deadline next = tick_at.is_never() ? deadline_ : deadline_.within(tick_at.remaining());
+    const int count = poll(watched.data(), watched.size(), next.remaining_ms());
     if (count <= 0) {  // the time is up, or INT_MAX ms are, or EINTR
-      if (!deadline_.passed()) continue;
-      stop_.request(StopReason::deadline);
-      return;
+      const bool ticks = tick_at.passed();
+      if (deadline_.passed() || (ticks && !act())) {
+        stop_.request(StopReason::deadline);
+        return;
+      }
+      if (ticks) tick_at = next_tick();
+      continue;
     }
     if (watched[0].revents != 0) return;
     if (watched[1].revents != 0) {

@@ -3,16 +3,25 @@
 // a write_lat responder has no completion to tell it that its peer died.
 #pragma once
 
+#include <functional>
 #include <thread>
 
 #include "core/session/wait.h"
 
 namespace rdmameter {
 
+/// What a watcher does now and then: shows the peer that this end lives, looks whether the loop
+/// makes progress. Rare, since a wake-up can land in a measurement.
+struct Tick {
+  Deadline::Clock::duration every{};
+  std::function<bool()> act;  ///< false: give up, as at the deadline. May throw: the peer has gone
+};
+
 /// A thread that sleeps in poll() while a loop runs and writes the loop's stop word when
 /// - the peer hung up (StopReason::peer) or spoke (`on_message`); it reads nothing from the socket,
 /// - the deadline passed (StopReason::deadline),
 /// - the user interrupts (StopReason::interrupted).
+/// - a tick says so (StopReason::deadline).
 /// It never wakes otherwise, so it takes no time from the loop, whose pinning it inherits. After
 /// StopReason::finish it stays, for the deadline and the peer's death still end the loop.
 class Watcher {
@@ -22,7 +31,7 @@ class Watcher {
   /// all
   /// @throws std::system_error when there can be no more threads
   Watcher(int socket, Deadline deadline, const InterruptSource& interrupt, StopWord& stop,
-          StopReason on_message = StopReason::peer);
+          StopReason on_message = StopReason::peer, Tick tick = {});
   Watcher(Watcher&&) = delete;  // its thread holds its address
   ~Watcher() { end(); }
 
@@ -31,12 +40,14 @@ class Watcher {
 
  private:
   void watch() noexcept;
+  bool act() const noexcept;
 
   const int socket_;
   const Deadline deadline_;
   const InterruptSource& interrupt_;
   StopWord& stop_;
   const StopReason on_message_;
+  const Tick tick_;
   Wake ended_;
   std::thread thread_;  ///< last: it uses all of the above
 };

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/initiator.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "core/affinity.h"
+#include "core/environment.h"
+#include "core/session/channel.h"
+#include "core/session/devices.h"
+#include "core/session/failure.h"
+#include "core/session/fields.h"
+#include "core/session/handshake.h"
+#include "core/session/protocol.h"
+#include "core/session/watcher.h"
+#include "core/side.h"
+
+namespace rdmameter {
+namespace {
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 21) ^ device();  // below 2^53, for JSON readers of every kind
+}
+
+/// One repetition of one case, from prepare to done.
+class Repetition {
+ public:
+  Repetition(Channel& channel, OpenDevice& device, const Case& one_case, const ClockChoice& clock,
+             const InterruptSource& interrupt)
+      : channel_(channel), device_(device), case_(one_case), clock_(clock), interrupt_(interrupt) {}
+
+  /// @param same_host  do both ends run on one machine?
+  Outcome run(bool same_host);
+
+  /// Tells the responder that this repetition ends here, and waits until it has cleaned up.
+  void abandon();
+
+ private:
+  nlohmann::json expect(std::string_view type);
+  void say(nlohmann::json message, const char* type);
+  void decide_wait(const nlohmann::json& ready, bool same_host);
+  void measure(Side& side);
+  std::uint64_t judge(const Side& side, const nlohmann::json& done) const;
+  void keep_effective(const Side& side, const Agreed& agreed, const nlohmann::json& ready);
+  Outcome outcome(Side& side, const nlohmann::json& done) const;
+
+  Channel& channel_;
+  OpenDevice& device_;
+  Case case_;
+  const ClockChoice& clock_;
+  const InterruptSource& interrupt_;
+  std::uint32_t outstanding_reads_ = 0;
+};
+
+nlohmann::json Repetition::expect(std::string_view type) {
+  nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
+  const std::string& got = require_string(message, "type", 32);
+  if (got == "failed") throw_failure_message(message);
+  if (got != type)
+    throw MeasurementError(fmt::format("{}: expected the message '{}'", channel_.peer(), type));
+  return message;
+}
+
+void Repetition::say(nlohmann::json message, const char* type) {
+  message["type"] = type;
+  channel_.send(message, Deadline::in(kSetupTimeout));
+}
+
+void Repetition::abandon() {
+  say({}, "abandon");
+  // What it said before it heard us still lies in between.
+  const Deadline deadline = Deadline::in(kSetupTimeout);
+  while (require_string(channel_.receive(deadline), "type", 32) != "abandoned") {
+  }
+}
+
+/// Two spinning ends on one core answer each other once per time slice.
+void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
+  if (case_.waiting() != Wait::automatic) return;
+  std::optional<std::uint64_t> mine = only_cpu();
+  if (case_.core != kAuto) mine = case_.core;
+  const nlohmann::json& theirs = ready.at("only_cpu");
+  const bool share = same_host && mine && theirs.is_number_unsigned() && theirs == *mine;
+  case_.wait = static_cast<std::uint64_t>(share ? Wait::yield : Wait::spin);
+}
+
+void Repetition::measure(Side& side) {
+  LoopPlan plan;
+  fill_plan(plan, case_);
+  StopWord stop;
+  auto alive_at = Deadline::Clock::now();
+  std::uint64_t seen = 0;
+  LoopEnd end;
+  {
+    // Whoever waits for an answer that never comes makes no progress; a fixed limit on the whole
+    // would end long runs that are well.
+    const auto act = [&] {
+      channel_.send({{"type", "alive"}}, Deadline::in(kTick));
+      const std::uint64_t progress = side.tally().progress.load(std::memory_order_relaxed);
+      if (progress != seen) alive_at = Deadline::Clock::now();
+      seen = progress;
+      return Deadline::Clock::now() - alive_at < kSilence;
+    };
+    const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
+                          stop,          StopReason::peer,  {kTick, act}};
+    end = side.run(plan, case_.waiting(), case_.core, clock_, stop);
+  }
+  const std::string where = device_.port.where();
+  switch (stop.reason()) {
+    case StopReason::interrupted:
+      throw Interrupted("interrupted");
+    case StopReason::peer:
+      expect("failed");  // throws what the responder says, or how it went away
+      break;
+    case StopReason::deadline:
+      throw MeasurementError(
+          fmt::format("no message got through on {} for {} s: is the peer alive, and the "
+                      "path between the two devices up?",
+                      where, kSilence.count()));
+    case StopReason::finish:
+    case StopReason::none:
+      break;
+  }
+  if (end.why != LoopEnd::Why::done) throw MeasurementError(loop_end_text(end, where));
+}
+
+Verdict verdict_from_wire(const nlohmann::json& wire) {
+  constexpr std::uint64_t kMost = 1ULL << 53;
+  return {.checked_bytes = require_uint(wire, "checked_bytes", 0, kMost),
+          .missing_bytes = require_uint(wire, "missing_bytes", 0, kMost),
+          .wrong_bytes = require_uint(wire, "wrong_bytes", 0, kMost),
+          .guard_bytes_hit = require_uint(wire, "guard_bytes_hit", 0, kMost),
+          .first_fault = require_string(wire, "first_fault", 200)};
+}
+
+/// @return payload bytes compared, at both ends
+/// @throws MeasurementError  what arrived is not what was sent
+std::uint64_t Repetition::judge(const Side& side, const nlohmann::json& done) const {
+  std::uint64_t checked_bytes = 0;
+  const auto require_clean = [&](const Verdict& verdict, std::string_view end) {
+    checked_bytes += verdict.checked_bytes;
+    const bool lost = verdict.missing_bytes != 0 && case_.reliable();
+    if (verdict.wrong_bytes == 0 && verdict.guard_bytes_hit == 0 && !lost) return;
+    throw MeasurementError(fmt::format(
+        "verification failed at the {}: {}; of {} bytes {} wrong, {} missing, {} beyond a message",
+        end, verdict.first_fault, verdict.checked_bytes, verdict.wrong_bytes, verdict.missing_bytes,
+        verdict.guard_bytes_hit));
+  };
+  const std::uint64_t arrived = case_.op() == Opcode::rdma_read
+                                    ? side.tally().total
+                                    : require_uint(done, "total", 0, 1ULL << 53);
+  if (const auto mine = side.verify(arrived)) require_clean(*mine, "initiator");
+  if (done.contains("verdict"))
+    require_clean(verdict_from_wire(require_object(done, "verdict")), "responder");
+  return checked_bytes;
+}
+
+/// Where the receiver counts: sends that nothing acknowledges.
+bool receiver_counts(const Case& one_case) {
+  return one_case.shape() == Pattern::bandwidth && !one_case.one_sided() && !one_case.reliable();
+}
+
+BandwidthTally bandwidth_of(const Case& one_case, const LoopTally& mine,
+                            const nlohmann::json& done) {
+  BandwidthTally bandwidth;
+  if (receiver_counts(one_case)) {
+    bandwidth.by_receiver = true;
+    bandwidth.messages = require_uint(done, "operations", 0, 1ULL << 53);
+    bandwidth.window_ns = require_uint(done, "elapsed_ns", 0, 1ULL << 62);
+    bandwidth.sent = mine.total;
+    bandwidth.received = require_uint(done, "total", 0, 1ULL << 53);
+  } else {
+    bandwidth.messages = mine.operations;
+    bandwidth.window_ns = mine.elapsed_ns;
+    bandwidth.injected = one_case.service() == Transport::uc;
+  }
+  return bandwidth;
+}
+
+/// From here on the case says what was found and agreed, no longer what was asked for.
+void Repetition::keep_effective(const Side& side, const Agreed& agreed,
+                                const nlohmann::json& ready) {
+  case_.mtu_bytes = agreed.mtu_bytes;
+  case_.device = device_.port.device;
+  case_.port_num = device_.port.number;
+  case_.gid_index = device_.gid.index;
+  case_.peer_device = require_string(ready, "device", 64);
+  case_.peer_port_num = require_uint(ready, "port_num", 1, 255);
+  case_.peer_gid_index = require_uint(ready, "gid_index", 0, 255);
+  if (case_.inline_bytes != 0) case_.inline_bytes = side.inline_bytes();
+  outstanding_reads_ = agreed.outstanding_reads;
+}
+
+Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
+  const LoopTally& tally = side.tally();
+  Outcome outcome;
+  outcome.effective = case_;
+  outcome.operations = tally.operations;
+  outcome.elapsed_ns = tally.elapsed_ns;
+  outcome.cpu_ns = tally.total == 0 ? 0 : side.cpu_ns() * tally.operations / tally.total;
+  if (case_.shape() == Pattern::bandwidth) {
+    outcome.bandwidth = bandwidth_of(case_, tally, done);
+    outcome.operations = outcome.bandwidth->messages;
+    outcome.elapsed_ns = outcome.bandwidth->window_ns;
+  } else if (!case_.reliable()) {
+    outcome.lost = tally.lost;
+  }
+  outcome.device_counters = {{"initiator", side.counters()},
+                             {"responder", nlohmann::ordered_json::parse(
+                                               done.value("counters", nlohmann::json{}).dump())}};
+  outcome.work = {{"wrs", tally.total}, {"polls", tally.polls}};
+  if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
+  outcome.resources = side.resources();
+  if (case_.op() != Opcode::rdma_read && case_.inline_bytes != 0)
+    outcome.more["inlined"] = side.inlined();
+  if (case_.op() == Opcode::rdma_read) outcome.more["outstanding_reads"] = outstanding_reads_;
+  if (case_.shape() == Pattern::ping_pong && case_.one_sided())
+    outcome.more["data_in_order"] = side.data_in_order();
+  if (case_.verify != 0) outcome.more["verified_bytes"] = judge(side, done);
+  if (done.value("shared_responder", false)) outcome.more["shared_responder"] = true;
+  outcome.latency = side.take_latency();
+  return outcome;
+}
+
+Outcome Repetition::run(bool same_host) {
+  const std::uint64_t seed = random_seed();
+  say({{"case", case_to_wire(case_)}, {"seed", seed}}, "prepare");
+  std::unique_ptr<Side> side;
+  std::exception_ptr mine;
+  try {  // both ends create their objects at the same time
+    side = std::make_unique<Side>(device_, case_, Role::initiator, seed);
+  } catch (const std::exception&) {
+    mine = std::current_exception();
+  }
+  const nlohmann::json ready = expect("ready");
+  if (mine) std::rethrow_exception(mine);
+  const EndpointInfo peer =
+      endpoint_info_from_wire(require_object(ready, "endpoint"), qp_count(case_));
+  decide_wait(ready, same_host);
+  keep_effective(*side, side->connect(peer), ready);
+  say({{"endpoint", endpoint_info_to_wire(side->info())}, {"wait", case_.wait}}, "connect");
+  expect("running");
+  measure(*side);
+  say({{"sent", side->tally().total}}, "finish");
+  const nlohmann::json done = expect("done");
+  return outcome(*side, done);
+}
+
+class Initiator final : public Measurer {
+ public:
+  Initiator(const SessionOptions& options, const Case& first, const ClockChoice& clock,
+            const InterruptSource& interrupt)
+      : clock_(clock),
+        interrupt_(interrupt),
+        first_(devices_.get(first.device, first.port_num, first.gid_index)),
+        channel_(connect_to(options.server, Deadline::in(options.connect_for), interrupt),
+                 interrupt) {
+    responder_environment_ = greet_responder(channel_, options.token,
+                                             {{"device", first.peer_device},
+                                              {"port_num", first.peer_port_num},
+                                              {"gid_index", first.peer_gid_index}});
+    const DeviceInUse in_use{*first_.context, first_.port, first_.gid};
+    initiator_environment_ = environment_json(clock_, &in_use);
+  }
+
+  ~Initiator() override {
+    try {
+      if (channel_.usable()) channel_.send({{"type", "bye"}}, Deadline::in(kTick));
+    } catch (const std::exception&) {  // the responder sees the connection close as well
+    }
+  }
+
+  Outcome measure(const Case& one_case) override {
+    if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
+    OpenDevice& device = devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
+    Repetition repetition{channel_, device, one_case, clock_, interrupt_};
+    try {
+      Outcome outcome = repetition.run(same_host());
+      outcome.more["path"] = path(outcome.effective);
+      return outcome;
+    } catch (const ChannelError&) {
+      throw;  // nobody is left to be told
+    } catch (const Interrupted&) {
+      throw;  // the session ends, and with it all that the responder holds for us
+    } catch (const std::exception&) {
+      repetition.abandon();
+      throw;
+    }
+  }
+
+  bool usable() const override { return channel_.usable(); }
+  nlohmann::ordered_json initiator_environment() const override { return initiator_environment_; }
+  nlohmann::ordered_json responder_environment() const override { return responder_environment_; }
+
+ private:
+  bool same_host() const {
+    const auto& mine = initiator_environment_["boot_id"];
+    return mine.is_string() && responder_environment_.contains("boot_id") &&
+           responder_environment_["boot_id"] == mine;
+  }
+
+  /// Traffic within one device never sees its netdev or cable.
+  std::string path(const Case& effective) const {
+    if (!same_host()) return "network";
+    return effective.device == effective.peer_device ? "same_device" : "netdev";
+  }
+
+  const ClockChoice clock_;
+  const InterruptSource& interrupt_;
+  OpenDevices devices_;
+  OpenDevice& first_;
+  Channel channel_;
+  nlohmann::ordered_json initiator_environment_, responder_environment_;
+};
+
+}  // namespace
+
+std::unique_ptr<Measurer> make_initiator(const SessionOptions& options, const Case& first,
+                                         const ClockChoice& clock,
+                                         const InterruptSource& interrupt) {
+  return std::make_unique<Initiator>(options, first, clock, interrupt);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/responder.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <thread>
+
+#include "core/affinity.h"
+#include "core/environment.h"
+#include "core/session/devices.h"
+#include "core/session/failure.h"
+#include "core/session/fields.h"
+#include "core/session/handshake.h"
+#include "core/session/protocol.h"
+#include "core/side.h"
+
+namespace rdmameter {
+namespace {
+
+/// The measuring thread of a case: it runs the responder's loop while the session's thread listens.
+class LoopThread {
+ public:
+  LoopThread(Side& side, const Case& one_case, const ClockChoice& clock, std::string where)
+      : side_(side), where_(std::move(where)) {
+    fill_plan(plan_, one_case);
+    thread_ = std::thread([this, one_case, clock] {
+      try {
+        end_ = side_.run(plan_, one_case.waiting(), one_case.peer_core, clock, stop_);
+      } catch (const std::exception&) {
+        error_ = std::current_exception();
+      }
+      if (error_ || end_.why != LoopEnd::Why::done) failed_.raise();
+    });
+  }
+  LoopThread(LoopThread&&) = delete;
+  ~LoopThread() { end(StopReason::peer); }
+
+  /// Everything is sent: take it and end. @throws what made the loop fail
+  void finish(std::uint64_t sent) {
+    plan_.expected.store(sent, std::memory_order_release);
+    end(StopReason::finish);
+    if (error_) std::rethrow_exception(error_);
+    if (end_.why != LoopEnd::Why::done && end_.why != LoopEnd::Why::stopped)
+      throw MeasurementError(loop_end_text(end_, where_));
+  }
+
+  /// Raised when the loop ends before its time.
+  const Wake& failed() const { return failed_; }
+
+ private:
+  void end(StopReason reason) {
+    stop_.request(reason);
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Side& side_;
+  const std::string where_;
+  LoopPlan plan_;
+  StopWord stop_;
+  Wake failed_;
+  LoopEnd end_;
+  std::exception_ptr error_;
+  std::thread thread_;  ///< last: it uses all of the above
+};
+
+/// Counts the cases that run at the same time, for the length of one.
+class Running {
+ public:
+  explicit Running(ResponderShared& shared) : shared_(shared), alone_(++shared.cases_running == 1) {
+    started_ = ++shared.cases_started;
+  }
+  ~Running() { --shared_.cases_running; }
+  /// Has another case run beside this one at any time?
+  bool shared() const { return !alone_ || shared_.cases_started != started_; }
+
+ private:
+  ResponderShared& shared_;
+  bool alone_;
+  std::uint64_t started_ = 0;
+};
+
+std::string case_text(const Case& one_case) {
+  const char* opcode = one_case.op() == Opcode::send         ? "send"
+                       : one_case.op() == Opcode::rdma_write ? "write"
+                                                             : "read";
+  return fmt::format("{} {} of {} bytes over {}", opcode,
+                     one_case.shape() == Pattern::bandwidth ? "bandwidth" : "latency",
+                     one_case.size_bytes, case_json(one_case).value("transport", "?"));
+}
+
+class ClientSession {
+ public:
+  ClientSession(Connection connection, ResponderShared& shared, const InterruptSource& interrupt)
+      : shared_(shared), channel_(std::move(connection), interrupt) {}
+
+  void serve();
+
+ private:
+  void log(const std::string& text) { shared_.log(fmt::format("{}: {}", channel_.peer(), text)); }
+  void say(nlohmann::json message, const char* type) {
+    message["type"] = type;
+    channel_.send(message, Deadline::in(kSetupTimeout));
+  }
+  void greet();
+  bool serve_next();
+  void serve_case(const nlohmann::json& prepare);
+  bool connect(Side& side, Case& one_case);
+  std::optional<std::uint64_t> await_finish(LoopThread& loop);
+  nlohmann::json report(const Side& side, const Case& one_case, std::uint64_t sent) const;
+
+  ResponderShared& shared_;
+  Channel channel_;
+  OpenDevices devices_;
+};
+
+void ClientSession::greet() {
+  const Greeting greeting = greet_initiator(channel_, shared_.token);
+  OpenDevice& device = devices_.get(require_string(greeting.wanted, "device", 64),
+                                    require_uint_as<std::uint64_t>(greeting.wanted, "port_num"),
+                                    require_uint_as<std::uint64_t>(greeting.wanted, "gid_index"));
+  const DeviceInUse in_use{*device.context, device.port, device.gid};
+  send_welcome(channel_, greeting, environment_json(shared_.clock, &in_use));
+  log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
+                  device.port.where()));
+}
+
+void ClientSession::serve() {
+  try {
+    try {
+      greet();
+    } catch (const ChannelError&) {
+      throw;
+    } catch (const std::exception& error) {
+      channel_.send(failure_message(error), Deadline::in(kProofTimeout));
+      throw;
+    }
+    while (serve_next()) {
+    }
+    log("gone");
+  } catch (const std::exception& error) {
+    log(fmt::format("dropped: {}", error.what()));
+  }
+}
+
+/// @return false when the client has said bye
+bool ClientSession::serve_next() {
+  const nlohmann::json message = channel_.receive(Deadline::in(kIdle));
+  const std::string& type = require_string(message, "type", 32);
+  if (type == "bye") return false;
+  if (type == "abandon") {
+    say({}, "abandoned");
+  } else if (type == "prepare") {
+    serve_case(message);
+  } else if (type != "alive" &&
+             type != "finish") {  // those two may have crossed a "failed" of ours
+    throw MeasurementError("an unknown message: is that an rdmameter of this release?");
+  }
+  return true;
+}
+
+void ClientSession::serve_case(const nlohmann::json& prepare) {
+  try {
+    Case one_case = case_from_wire(require_object(prepare, "case"));
+    const std::uint64_t seed = require_uint_as<std::uint64_t>(prepare, "seed");
+    if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
+    const Running running{shared_};
+    OpenDevice& device =
+        devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index);
+    log(case_text(one_case));
+    Side side{device, one_case, Role::responder, seed};
+    const auto cpu = one_case.peer_core == kAuto ? only_cpu() : std::optional{one_case.peer_core};
+    say({{"endpoint", endpoint_info_to_wire(side.info())},
+         {"device", device.port.device},
+         {"port_num", device.port.number},
+         {"gid_index", device.gid.index},
+         {"only_cpu", cpu ? nlohmann::json(*cpu) : nlohmann::json()}},
+        "ready");
+    if (!connect(side, one_case)) return;
+    LoopThread loop{side, one_case, shared_.clock, device.port.where()};
+    say({}, "running");
+    const std::optional<std::uint64_t> sent = await_finish(loop);
+    if (!sent) {
+      say({}, "abandoned");
+      return;
+    }
+    loop.finish(*sent);
+    nlohmann::json done = report(side, one_case, *sent);
+    done["shared_responder"] = running.shared();
+    say(done, "done");
+  } catch (const ChannelError&) {
+    throw;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    log(fmt::format("failed: {}", error.what()));
+    channel_.send(failure_message(error), Deadline::in(kSetupTimeout));
+  }
+}
+
+/// Takes the initiator's endpoint and brings ours to RTS.
+/// @return false when the initiator has abandoned the case
+bool ClientSession::connect(Side& side, Case& one_case) {
+  const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
+  const std::string& type = require_string(message, "type", 32);
+  if (type == "abandon") {
+    say({}, "abandoned");
+    return false;
+  }
+  if (type != "connect") throw MeasurementError("expected the message 'connect'");
+  one_case.wait = require_uint(message, "wait", static_cast<std::uint64_t>(Wait::spin),
+                               static_cast<std::uint64_t>(Wait::yield));
+  side.connect(endpoint_info_from_wire(require_object(message, "endpoint"), qp_count(one_case)));
+  return true;
+}
+
+/// Listens while the loop runs.
+/// @return how many messages were sent; nothing when the initiator abandons the case
+/// @throws MeasurementError  the loop failed, or the initiator went away
+std::optional<std::uint64_t> ClientSession::await_finish(LoopThread& loop) {
+  for (;;) {
+    const Deadline deadline = Deadline::in(kSilence);
+    if (channel_.wait_readable(deadline, &loop.failed()) == Waited::woken) {
+      loop.finish(0);  // throws what made it fail
+      throw MeasurementError("the responder's loop ended before its time");
+    }
+    const nlohmann::json message = channel_.receive(deadline);
+    const std::string& type = require_string(message, "type", 32);
+    if (type == "alive") continue;
+    if (type == "abandon") return std::nullopt;
+    if (type != "finish") throw MeasurementError("expected the message 'finish'");
+    return require_uint(message, "sent", 0, 1ULL << 53);
+  }
+}
+
+nlohmann::json ClientSession::report(const Side& side, const Case& one_case,
+                                     std::uint64_t sent) const {
+  const LoopTally& tally = side.tally();
+  nlohmann::json done = {{"operations", tally.operations},
+                         {"elapsed_ns", tally.elapsed_ns},
+                         {"total", tally.total},
+                         {"counters", side.counters()}};
+  if (one_case.verify == 0) return done;
+  const std::uint64_t arrived = side.has_loop() ? tally.total : sent;
+  if (const auto verdict = side.verify(arrived))
+    done["verdict"] = {{"checked_bytes", verdict->checked_bytes},
+                       {"missing_bytes", verdict->missing_bytes},
+                       {"wrong_bytes", verdict->wrong_bytes},
+                       {"guard_bytes_hit", verdict->guard_bytes_hit},
+                       {"first_fault", verdict->first_fault}};
+  return done;
+}
+
+}  // namespace
+
+void serve_client(Connection connection, ResponderShared& shared,
+                  const InterruptSource& interrupt) {
+  ClientSession{std::move(connection), shared, interrupt}.serve();
+}
+
+}  // namespace rdmameter
