@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// libFuzzer target: whatever a peer may send, through frames, JSON and fields. The first byte
+// chooses the limit on messages; the rest is the stream.
+//
+//   build-fuzz/tests/fuzz/channel_fuzz -max_total_time=60 NEW_FINDS tests/fuzz/corpus/channel
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/session/auth.h"
+#include "core/session/channel.h"
+#include "core/session/fields.h"
+
+namespace rdmameter {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Takes one field in every way there is; only MeasurementError may come out.
+template <class Take>
+void refuse_or_take(Take&& take) {
+  try {
+    take();
+  } catch (const MeasurementError& error) {
+    // Texts go to terminals and into result files: nothing of the peer's may be in them.
+    for (const char* at = error.what(); *at != '\0'; ++at) {
+      if (*at < ' ' || *at > '~') std::abort();
+    }
+  }
+}
+
+void take_fields(const nlohmann::json& message) {
+  for (const char* const key : {"a", "type", "version", "nonce", "proof", "case", "qps"}) {
+    refuse_or_take([&] {
+      const std::uint64_t value = require_uint(message, key, 3, 0xffffff);
+      if (value < 3 || value > 0xffffff) std::abort();
+    });
+    refuse_or_take([&] { require_number(message, key, -1e6, 1e6); });
+    refuse_or_take([&] { require_bool(message, key); });
+    refuse_or_take([&] {
+      const std::string text = require_string(message, key, kNonceChars);
+      if (text.size() > kNonceChars || text.find('\x1b') != std::string::npos) std::abort();
+      const Challenge challenge{1, text, text};
+      if (proof_holds("0123456789abcdef", Role::initiator, challenge, text)) std::abort();
+    });
+    refuse_or_take([&] {
+      for (const nlohmann::json& each : require_array(message, key, 64)) {
+        refuse_or_take([&] { require_uint(each, "qpn", 0, 0xffffff); });
+      }
+    });
+    refuse_or_take([&] { require_object(message, key); });
+  }
+}
+
+void receive_all(std::string_view stream, std::size_t limit) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) std::abort();
+  static InterruptSource interrupt;
+  Channel channel({Descriptor(ends[0]), "the peer"}, interrupt, limit);
+  {
+    const Descriptor sender(ends[1]);
+    // A stream that the socket's buffer does not hold is cut there, which is as good an input.
+    [[maybe_unused]] const ssize_t sent =
+        send(sender.get(), stream.data(), stream.size(), MSG_NOSIGNAL);
+  }
+  for (;;) {  // every turn takes at least four bytes, or throws
+    const nlohmann::json message = channel.receive(Deadline::in(1s));
+    if (nlohmann::json::parse(message.dump()) != message) std::abort();  // what is let in comes out
+    take_fields(message);
+  }
+}
+
+}  // namespace
+}  // namespace rdmameter
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view stream(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const bool proved = (data[0] & 1) != 0;
+  try {
+    rdmameter::receive_all(
+        stream, proved ? rdmameter::kProvedMessageBytes : rdmameter::kUnprovedMessageBytes);
+  } catch (const rdmameter::MeasurementError&) {  // the only way out
+  }
+  return 0;
+}
