@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cases.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/axis_list.h"
+#include "bench/dry_run.h"
+#include "core/error.h"
+
+namespace rdmameter {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Given = std::vector<std::pair<std::string_view, std::string_view>>;
+
+std::vector<PlannedCase> plan(const std::vector<std::string>& tests, const Given& axes = {}) {
+  std::vector<GivenAxis> given;
+  for (const auto& [option, list] : axes) {
+    const Axis* axis = find_axis(option);
+    given.push_back({axis, read_axis_list(*axis, list)});
+  }
+  return plan_cases(select_tests(tests), given);
+}
+
+std::vector<std::string> names(const std::vector<PlannedCase>& cases) {
+  std::vector<std::string> made;
+  for (const PlannedCase& planned : cases) made.push_back(planned.name);
+  return made;
+}
+
+TEST(PlanCases, NamesTheAxesGivenInTheTablesOrder) {
+  EXPECT_THAT(names(plan({"write_lat"})), ElementsAre("write_lat/rc"));
+  EXPECT_THAT(names(plan({"write_lat"}, {{"inline", "max"}, {"size", "64,1K"}})),
+              ElementsAre("write_lat/rc/size:64/inline:max", "write_lat/rc/size:1024/inline:max"));
+}
+
+TEST(PlanCases, MakesTheCrossProduct) {
+  EXPECT_THAT(names(plan({"send_lat", "write_lat"}, {{"transport", "rc,uc"}, {"size", "1,2"}})),
+              ElementsAre("send_lat/rc/size:1", "send_lat/rc/size:2", "send_lat/uc/size:1",
+                          "send_lat/uc/size:2", "write_lat/rc/size:1", "write_lat/rc/size:2",
+                          "write_lat/uc/size:1", "write_lat/uc/size:2"));
+}
+
+TEST(PlanCases, CollapsesAnAxisWithoutMeaningForTheTest) {
+  EXPECT_THAT(names(plan({"send_lat", "send_bw"}, {{"depth", "64,128"}})),
+              ElementsAre("send_lat/rc", "send_bw/rc/depth:64", "send_bw/rc/depth:128"));
+  EXPECT_THAT(
+      names(plan({"send_lat"}, {{"transport", "rc,ud"}, {"loss-timeout", "1,2"}})),
+      ElementsAre("send_lat/rc", "send_lat/ud/loss-timeout:1s", "send_lat/ud/loss-timeout:2s"));
+}
+
+TEST(PlanCases, UsesTheDefaultsOfTheKindOfTest) {
+  EXPECT_EQ(plan({"write_lat"})[0].one_case.size_bytes, 64U);
+  EXPECT_EQ(plan({"write_bw"})[0].one_case.size_bytes, 64U << 10);
+}
+
+TEST(PlanCases, KeepsImpossibleCasesWithTheirReason) {
+  const auto cases = plan({"read_lat", "send_lat"}, {{"transport", "ud"}, {"size", "64,8K"}});
+  ASSERT_EQ(cases.size(), 4U);
+  EXPECT_THAT(cases[0].why_skipped, HasSubstr("sends only"));
+  EXPECT_EQ(cases[2].why_skipped, "");
+  EXPECT_THAT(cases[3].why_skipped, HasSubstr("8192 bytes are more than the largest MTU"));
+}
+
+TEST(PlanCases, FitsDefaultsToWhatIsGiven) {
+  for (const PlannedCase& planned : plan({"write_bw"}, {{"depth", "1..128"}}))
+    EXPECT_EQ(planned.why_skipped, "") << planned.name;
+  for (const PlannedCase& planned :
+       plan({"write_bw"}, {{"signal-every", "1,256"}, {"post-list", "1,64"}}))
+    EXPECT_EQ(planned.why_skipped, "") << planned.name;
+  EXPECT_EQ(plan({"write_bw"}, {{"depth", "16"}})[0].one_case.signal_every, 8U);
+  EXPECT_EQ(plan({"write_bw"}, {{"depth", "64"}})[0].one_case.signal_every, 32U);
+  EXPECT_EQ(plan({"write_bw"}, {{"signal-every", "256"}})[0].one_case.depth, 512U);
+  EXPECT_EQ(plan({"write_bw"}, {{"post-list", "128"}})[0].one_case.depth, 256U);
+}
+
+TEST(PlanCases, LeavesWhatIsGivenAsItIs) {
+  const auto cases = plan({"write_bw"}, {{"depth", "16"}, {"signal-every", "32"}});
+  EXPECT_THAT(cases[0].why_skipped, HasSubstr("use --depth 32 or more"));
+  EXPECT_EQ(cases[0].one_case.depth, 16U);
+}
+
+TEST(PlanCases, RefusesTooManyAndContradictions) {
+  EXPECT_THROW(plan({"all"}, {{"size", "1..1000:1"}, {"warmup", "1..100:1"}}), UsageError);
+  EXPECT_THROW(plan({"write_lat"}, {{"iterations", "5"}, {"duration", "1"}}), UsageError);
+}
+
+TEST(DryRun, SaysCasesSkipsMeasurementsTimeAndMemory) {
+  const std::string text = dry_run_text(
+      plan({"send_lat"}, {{"transport", "rc,ud"}, {"size", "1,8K"}, {"duration", "2"}}), 10);
+  EXPECT_THAT(text, HasSubstr("send_lat/rc/size:1/duration:2s\n"));
+  EXPECT_THAT(text, HasSubstr("send_lat/ud/size:8192/duration:2s  skipped: a UD message"));
+  EXPECT_THAT(text, HasSubstr("4 cases, 1 skipped; 3 x 10 repetitions = 30 measurements"));
+  EXPECT_THAT(text, HasSubstr("time: 60 s of measuring, and 3000 operations of warm-up"));
+  EXPECT_THAT(text, HasSubstr("memory: buffers of at most"));
+}
+
+}  // namespace
+}  // namespace rdmameter
