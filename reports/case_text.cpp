@@ -65,9 +65,11 @@ bool any_bandwidth(const Group& group) {
 }  // namespace
 
 NameAndUnit split_key(const std::string& key) {
+  NameAndUnit made{printable(key), ""};
   for (const auto& [suffix, unit] : {std::pair{"_bytes", "B"}, std::pair{"_ns", "ns"}})
-    if (key.ends_with(suffix)) return {printable(key.substr(0, key.rfind('_'))), unit};
-  return {printable(key), ""};
+    if (key.ends_with(suffix)) made = {printable(key.substr(0, key.rfind('_'))), unit};
+  std::replace(made.name.begin(), made.name.end(), '_', ' ');
+  return made;
 }
 
 std::string value_text(const Json& value) {
@@ -87,7 +89,8 @@ std::string case_text(const Json& case_object, const std::vector<std::string>& k
 
 std::string group_heading(const Group& group, const TextStyle& style) {
   std::vector<std::string> keys;
-  for (const auto& [key, value] : group.constant.items()) keys.push_back(key);
+  for (const auto& [key, value] : group.constant.items())
+    if (value != "auto") keys.push_back(key);  // what nobody chose, and nothing is known of
   std::string title = printable(group.test) + " over " + upper(printable(group.transport));
   if (const std::string latency = latency_title(group); !latency.empty() && !any_bandwidth(group))
     title += ": " + latency;

@@ -36,7 +36,7 @@ void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
     const std::string text = printable(value.get_ref<const std::string&>());
     if (!text.empty()) facts.emplace_back(prefix, text);
   } else if (value.is_number_float()) {
-    facts.emplace_back(prefix, fmt::format("{:.6g}", value.get<double>()));
+    facts.emplace_back(prefix, fmt::format("{:.4g}", value.get<double>()));
   } else if (value.is_number() || value.is_boolean()) {
     facts.emplace_back(prefix,
                        value.is_boolean() ? (value.get<bool>() ? "yes" : "no") : value.dump());

@@ -149,7 +149,7 @@ std::string draw_histogram(const HistogramData& data, double divisor, const Text
   if (data.count == 0) return "  no samples\n";
   const LatencySummary summary = summarize(data, divisor);
   const Unit unit = time_unit(summary.p50.value_or(summary.mean));
-  const int decimals = decimals_for(std::vector{summary.min / unit.size});
+  const int decimals = decimals_for(std::vector{summary.min / unit.size}, most_decimals(unit));
   std::string text;
   if (!data.buckets.empty()) {
     constexpr std::size_t kMargin = 9;

@@ -57,7 +57,7 @@ Table key_table(const Group& group) {
 /// A column of medians with the spreads beneath, "–" where there is no number; not where there is
 /// none at all.
 void add_medians(Table& table, const Group& group, const NameAndUnit& head, const Unit& unit,
-                 const std::function<Number(const Row&)>& number) {
+                 int most_decimals, const std::function<Number(const Row&)>& number) {
   std::vector<std::optional<Spread>> spreads;
   std::vector<double> known;
   for (const CaseSummary& summary : group.cases) {
@@ -65,7 +65,7 @@ void add_medians(Table& table, const Group& group, const NameAndUnit& head, cons
     if (spreads.back()) known.push_back(spreads.back()->median / unit.size);
   }
   if (known.empty()) return;
-  const int decimals = decimals_for(known);
+  const int decimals = decimals_for(known, most_decimals);
   Table::Column column{head.name, head.unit, {}};
   for (std::size_t i = 0; i < spreads.size(); ++i) {
     const auto cell = [&](double Spread::*part) {
@@ -176,7 +176,7 @@ std::string latency_table(const Group& whole, const TextStyle& style) {
   const Unit unit = latency_unit(group);
   for (const LatencyColumn& column : kLatencyColumns)
     add_medians(table, group, {column.head, fmt::format("[{}]", unit.name)}, unit,
-                [&column](const Row& row) -> Number {
+                most_decimals(unit), [&column](const Row& row) -> Number {
                   if (row.latency->histogram.count == 0) return std::nullopt;
                   return column.value(summarize(row.latency->histogram, latency_divisor(row)));
                 });
@@ -203,7 +203,7 @@ std::string bandwidth_table(const Group& whole, const TextStyle& style) {
     for (const CaseSummary& summary : group.cases)
       largest = std::max(largest, spread(summary, value)->median);
     const Unit unit = rate_unit(rate.units, largest);
-    add_medians(table, group, {std::string(unit.name), ""}, unit, value);
+    add_medians(table, group, {std::string(unit.name), ""}, unit, 4, value);
   }
   add_sums(table, group, "sent", true, [](const Row& row) { return row.bandwidth->sent; });
   add_sums(table, group, "received", true, [](const Row& row) { return row.bandwidth->received; });

@@ -21,12 +21,16 @@ Unit rate_unit(std::span<const Unit> units, double largest) {
   return largest > 0 ? units.back() : units.front();
 }
 
-int decimals_for(std::span<const double> values) {
+int decimals_for(std::span<const double> values, int most) {
   double smallest = 0;
   for (const double value : values)
     if (value > 0 && (smallest == 0 || value < smallest)) smallest = value;
   if (smallest == 0) return 1;
-  return std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), 1, 4);
+  return std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), 1, most);
+}
+
+int most_decimals(const Unit& time_unit) {
+  return time_unit.size <= 1 ? 1 : 3;
 }
 
 std::string fixed(double value, int decimals) {

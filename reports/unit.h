@@ -21,8 +21,13 @@ Unit time_unit(double typical_ns);
 /// The greatest unit in which the largest value is 1 or more. Largest units first, never empty.
 Unit rate_unit(std::span<const Unit> units, double largest);
 
-/// As many decimals as give the smallest of the values (but 0) three significant digits; 1 to 4.
-int decimals_for(std::span<const double> values);
+/// As many decimals as give the smallest of the values (but 0) three significant digits; 1 to
+/// `most`.
+int decimals_for(std::span<const double> values, int most = 4);
+
+/// Decimals of times in this unit that still tell something: samples are whole ns, halves of them
+/// at the least.
+int most_decimals(const Unit& time_unit);
 
 std::string fixed(double value, int decimals);
 

@@ -151,6 +151,28 @@ TEST(Show, AllLostIsATableOfDashes) {
   EXPECT_EQ(text.find("nan"), text.npos) << text;
 }
 
+TEST(Show, NanosecondsAreNotPrintedFinerThanTheyAreMeasured) {
+  Row row = latency_row("rc", 64, 0, 1);
+  row.latency->histogram = sample_histogram(10'000, 20, 1);
+  std::string text = show_result(sample_file({row}), {.style = kPlain});
+  EXPECT_NE(text.find("[ns]"), text.npos) << text;
+  EXPECT_EQ(text.find("9.50 "), text.npos) << text;
+  row.latency->histogram = sample_histogram(10'000, 400, 1);
+  row.latency->half_round_trip = false;
+  row.latency->histogram.min_ns = 20;
+  text = show_result(sample_file({row}), {.style = kPlain});
+  EXPECT_NE(text.find(" 0.020 "), text.npos) << text;
+}
+
+TEST(Show, AxesThatNobodyChoseAreNotListed) {
+  Row row = bandwidth_row(64, 0, 1);
+  row.case_object["gid_index"] = "auto";
+  row.case_object["signal_every"] = 32;
+  const std::string text = show_result(sample_file({row}), {.style = kPlain});
+  EXPECT_EQ(text.find("auto"), text.npos) << text;
+  EXPECT_NE(text.find("signal every 32"), text.npos) << text;
+}
+
 TEST(Show, InjectedIsSaid) {
   Row row = bandwidth_row(64, 0, 1);
   row.bandwidth->injected = true;
