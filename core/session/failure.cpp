@@ -13,9 +13,10 @@ nlohmann::json failure_message(const std::exception& error) {
   if (dynamic_cast<const Unsupported*>(&error) != nullptr) kind = "unsupported";
   if (dynamic_cast<const UsageError*>(&error) != nullptr) kind = "usage";
   if (dynamic_cast<const NoDevice*>(&error) != nullptr) kind = "no_device";
-  return {{"type", "failed"},
-          {"kind", kind},
-          {"reason", std::string(error.what()).substr(0, kMostReasonBytes)}};
+  std::string reason = std::string(error.what()).substr(0, kMostReasonBytes);
+  // An option of the responder's own has another name where the user gives it.
+  if (reason.starts_with("--") && !reason.starts_with("--peer-")) reason.insert(2, "peer-");
+  return {{"type", "failed"}, {"kind", kind}, {"reason", std::move(reason)}};
 }
 
 void throw_failure_message(const nlohmann::json& message) {

@@ -179,6 +179,20 @@ BandwidthTally bandwidth_of(const Case& one_case, const LoopTally& mine,
   return bandwidth;
 }
 
+/// Zeros would pass for the best result there is.
+void require_any(const Case& one_case, const Outcome& outcome) {
+  constexpr std::string_view kAdvice =
+      "is the path between the two devices up, and does it let UDP port 4791 through?";
+  if (outcome.lost == outcome.operations)
+    throw MeasurementError(
+        fmt::format("none of the {} pings was answered within the loss timeout: {}",
+                    outcome.operations, kAdvice));
+  if (receiver_counts(one_case) && outcome.bandwidth->messages == 0)
+    throw MeasurementError(fmt::format(
+        "of {} messages {} arrived, and none after the warm-up of {}: {}", *outcome.bandwidth->sent,
+        *outcome.bandwidth->received, one_case.warmup, kAdvice));
+}
+
 /// From here on the case says what was found and agreed, no longer what was asked for.
 void Repetition::keep_effective(const Side& side, const Agreed& agreed,
                                 const nlohmann::json& ready) {
@@ -207,11 +221,13 @@ Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
   } else if (!case_.reliable()) {
     outcome.lost = tally.lost;
   }
+  require_any(case_, outcome);
   outcome.device_counters = {{"initiator", side.counters()},
                              {"responder", nlohmann::ordered_json::parse(
                                                done.value("counters", nlohmann::json{}).dump())}};
   outcome.work = {{"wrs", tally.total}, {"polls", tally.polls}};
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
+  if (tally.cqes != 0) outcome.work["cqes"] = tally.cqes;
   outcome.resources = side.resources();
   if (case_.op() != Opcode::rdma_read && case_.inline_bytes != 0)
     outcome.more["inlined"] = side.inlined();
