@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,11 +16,12 @@ inline constexpr unsigned kHistogramMaxBits = 41;  ///< values below 2^41 ns (36
 
 /// Index of the bucket that holds `value_ns` (below 2^41).
 /// Below 2048 a bucket is 1 ns wide; above it, 2^10 buckets share each power of two.
-constexpr std::uint32_t histogram_index(std::uint64_t value_ns) noexcept {
+constexpr std::uint64_t histogram_index(std::uint64_t value_ns) noexcept {
   constexpr std::uint64_t kLinear = (2ULL << kHistogramPrecisionBits) - 1;
-  const auto shift =
-      static_cast<unsigned>(std::bit_width(value_ns | kLinear)) - (kHistogramPrecisionBits + 1);
-  return (shift << kHistogramPrecisionBits) + static_cast<std::uint32_t>(value_ns >> shift);
+  // 63 ^ clz is the number of the highest bit, and one instruction (std::bit_width takes three).
+  const unsigned highest_bit = 63U ^ static_cast<unsigned>(__builtin_clzll(value_ns | kLinear));
+  const unsigned shift = highest_bit - kHistogramPrecisionBits;
+  return (std::uint64_t{shift} << kHistogramPrecisionBits) + (value_ns >> shift);
 }
 
 /// Least value of bucket `index` [ns]; the bucket ends before `histogram_lowest(index + 1)`.
@@ -33,7 +33,7 @@ constexpr std::uint64_t histogram_lowest(std::uint32_t index) noexcept {
 }
 
 inline constexpr std::size_t kHistogramBuckets =
-    histogram_index((1ULL << kHistogramMaxBits) - 1) + std::size_t{1};
+    histogram_index((1ULL << kHistogramMaxBits) - 1) + 1;
 static_assert(kHistogramBuckets == 32768);
 
 /// Counts of samples by bucket, with exact sum, least and largest. 256 KiB; allocate and touch it
@@ -41,14 +41,19 @@ static_assert(kHistogramBuckets == 32768);
 class Histogram {
  public:
   /// Adds one sample [ns]. Never fails: a value without a bucket counts as overflow (and in sum,
-  /// max).
+  /// max). New extremes are rare, so branches cost less than keeping both up by conditional moves,
+  /// and one of them finds the overflow too.
   void record(std::uint64_t value_ns) noexcept {
     sum_ += value_ns;
-    min_ = value_ns < min_ ? value_ns : min_;
-    max_ = value_ns > max_ ? value_ns : max_;
-    if (value_ns >> kHistogramMaxBits) [[unlikely]] {
-      ++overflow_;
-      return;
+    if (value_ns < min_) [[unlikely]]
+      min_ = value_ns;
+    if (value_ns > highest_) [[unlikely]] {
+      if (value_ns >> kHistogramMaxBits != 0) {
+        ++overflow_;
+        overflow_max_ = value_ns > overflow_max_ ? value_ns : overflow_max_;
+        return;
+      }
+      highest_ = value_ns;
     }
     ++counts_[histogram_index(value_ns)];
   }
@@ -56,14 +61,14 @@ class Histogram {
   std::uint64_t bucket(std::uint32_t index) const noexcept { return counts_[index]; }
   std::uint64_t sum_ns() const noexcept { return sum_; }
   std::uint64_t min_ns() const noexcept { return min_; }  ///< UINT64_MAX while empty
-  std::uint64_t max_ns() const noexcept { return max_; }
+  std::uint64_t max_ns() const noexcept { return overflow_ != 0 ? overflow_max_ : highest_; }
   std::uint64_t overflow() const noexcept { return overflow_; }
 
  private:
   std::uint64_t sum_ = 0;  ///< [ns]; 584 years of samples fit
   std::uint64_t min_ = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t max_ = 0;
-  std::uint64_t overflow_ = 0;
+  std::uint64_t highest_ = 0;  ///< of the values that have a bucket
+  std::uint64_t overflow_ = 0, overflow_max_ = 0;
   std::array<std::uint64_t, kHistogramBuckets> counts_{};
 };
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <numeric>
 
 #include "core/check.h"
@@ -34,7 +33,6 @@ std::uint64_t address(const std::byte* base, std::uint64_t offset) {
 ibv_send_wr send_wr(const Case& one_case, const Area& remote, const EndpointView& view,
                     std::uint32_t qp, std::uint64_t slot, ibv_sge* sge) {
   ibv_send_wr wr{};
-  wr.wr_id = qp;
   wr.sg_list = sge;
   wr.num_sge = 1;
   wr.opcode = wr_opcode(one_case.op());
@@ -58,12 +56,11 @@ std::uint32_t receive_list_length(std::uint32_t rx_depth) {
 }
 
 std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
-                                std::uint64_t slots) {
-  const auto period = std::lcm(signal_every, post_list);
-  if (period >= kLongestSendChain) return period;
-  const auto whole = static_cast<std::uint32_t>(std::lcm<std::uint64_t>(period, slots));
-  if (whole <= kLongestSendChain) return whole;
-  return kLongestSendChain / period * period;
+                                std::uint32_t depth, std::uint64_t slots) {
+  const std::uint32_t period = std::lcm(signal_every, post_list);
+  const std::uint64_t whole = std::lcm<std::uint64_t>(period, slots);
+  const std::uint64_t unit = whole <= kLongestSendChain ? whole : period;
+  return static_cast<std::uint32_t>((depth + unit - 1) / unit * unit);
 }
 
 Work::Work(const Case& one_case, Role role, const Layout& layout, const EndpointView& view) {
@@ -98,15 +95,14 @@ void Work::build_sends(const Case& one_case, const Layout& layout, const Endpoin
   traffic_.post_list = post_list;
   traffic_.depth = static_cast<std::uint32_t>(bandwidth ? one_case.depth : signal_every + 1);
 
-  const std::uint32_t chain = send_chain_length(signal_every, post_list, local.slots);
+  const std::uint32_t chain =
+      send_chain_length(signal_every, post_list, traffic_.depth, local.slots);
   const std::uint32_t lists = chain / post_list;
   const std::uint32_t qps = traffic_.lane_count;
-  const std::uint32_t stamps = std::bit_ceil(traffic_.depth / signal_every + 1);
   send_wrs_ = std::make_unique<ibv_send_wr[]>(std::size_t{chain} * qps);
   send_sges_ = std::make_unique<ibv_sge[]>(std::size_t{chain} * qps);
   send_lists_ = std::make_unique<SendList[]>(std::size_t{lists} * qps);
   closing_wrs_ = std::make_unique<ibv_send_wr[]>(qps);
-  stamps_ = std::make_unique<std::uint64_t[]>(std::size_t{stamps} * qps);
 
   for (std::uint32_t qp = 0; qp < qps; ++qp) {
     ibv_send_wr* const wrs = &send_wrs_[std::size_t{chain} * qp];
@@ -122,22 +118,22 @@ void Work::build_sends(const Case& one_case, const Layout& layout, const Endpoin
       wrs[i].next = (i + 1) % post_list == 0 ? nullptr : &wrs[i + 1];
       if (inlined_) wrs[i].send_flags |= IBV_SEND_INLINE;
       SendList& list = ring[i / post_list];
+      wrs[i].wr_id = reinterpret_cast<std::uint64_t>(&list);
       if ((i + 1) % signal_every == 0) {
         wrs[i].send_flags |= IBV_SEND_SIGNALED;
         ++list.signaled;
       }
       list.head = &wrs[i / post_list * post_list];
+      list.lane = &lanes_[qp];
       list.next = &ring[(i / post_list + 1) % lists];
     }
     closing_wrs_[qp] = wrs[0];
     closing_wrs_[qp].next = nullptr;
     closing_wrs_[qp].send_flags |= IBV_SEND_SIGNALED;
-    closing_wrs_[qp].wr_id = kClosingBit | qp;
+    closing_wrs_[qp].wr_id = kClosing;
     Lane& lane = lanes_[qp];
     lane.send = ring;
     lane.closing = &closing_wrs_[qp];
-    lane.stamps = &stamps_[std::size_t{stamps} * qp];
-    lane.stamp_mask = stamps - 1;
   }
 }
 

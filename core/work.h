@@ -43,16 +43,16 @@ class Work {
   std::unique_ptr<SendList[]> send_lists_;
   std::unique_ptr<RecvList[]> recv_lists_;
   std::unique_ptr<ibv_send_wr[]> closing_wrs_;
-  std::unique_ptr<std::uint64_t[]> stamps_;
 };
 
 /// WRs per receive list: the largest divisor of the depth that is at most 16, so that lists tile
 /// the receive queue and a doorbell is paid once for many.
 std::uint32_t receive_list_length(std::uint32_t rx_depth);
 
-/// WRs in a QP's ring of sends: a multiple of both periods that gives every slot its turn where
-/// that takes no more than 4096 WRs.
+/// WRs in a QP's ring of sends: a multiple of both periods, at least the depth (no list is posted
+/// again before it is retired), and where that takes no more than 4096 WRs one that gives every
+/// slot its turn.
 std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
-                                std::uint64_t slots);
+                                std::uint32_t depth, std::uint64_t slots);
 
 }  // namespace rdmameter

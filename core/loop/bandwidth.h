@@ -11,130 +11,148 @@ namespace rdmameter {
 
 inline constexpr int kPollBatch = 16;
 
-/// Posts lists while the lane has room for one. A signaled WR leaves the time of its post.
+/// Posts lists while the lane has room for one more.
+/// @param room_to  most outstanding WRs that leave room for a list
+/// @return 0 or the errno value
 template <class Clock>
-int fill(const Traffic& traffic, Lane& lane, const Clock& clock,
-         std::uint64_t& doorbells) noexcept {
-  std::uint32_t outstanding = lane.outstanding;
-  const std::uint32_t most = traffic.depth - traffic.post_list;
-  while (outstanding <= most) {
-    if (const std::uint32_t signaled = lane.send->signaled; signaled != 0) {
-      const std::uint64_t now = clock.now();
-      for (std::uint32_t i = 0; i < signaled; ++i)
-        lane.stamps[lane.stamp_in++ & lane.stamp_mask] = now;
-    }
-    if (const int error = post_next(lane); error != 0) [[unlikely]]
-      return error;
-    outstanding += traffic.post_list;
-    ++doorbells;
+[[gnu::always_inline]] inline int fill(Lane& lane, std::uint32_t outstanding, std::uint32_t room_to,
+                                       std::uint32_t post_list, const Clock& clock) noexcept {
+  SendList* list = lane.send;
+  ibv_send_wr* bad;
+  int error = 0;
+  while (outstanding <= room_to) {
+    if (list->signaled != 0) list->stamp = clock.now();
+    error = ibv_post_send(lane.qp, list->head, &bad);
+    if (error != 0) [[unlikely]]
+      break;
+    outstanding += post_list;
+    list = list->next;
   }
+  lane.send = list;
   lane.outstanding = outstanding;
-  return 0;
+  return error;
 }
 
-/// The window, in ticks and messages. Which of the two limits rules was decided before: the other
-/// is never reached.
-struct Window {
-  std::uint64_t close_after_messages, close_after_ticks;
-  std::uint64_t opened_at = 0, opened_with = 0;  ///< [ticks], [messages retired]
-  bool open = false;
-};
+/// Takes one completion of closing the traffic.
+template <class Waiter>
+LoopEnd take_while_closing(Traffic& traffic, const StopWord& stop, LoopTally& tally,
+                           std::uint32_t& closed) noexcept {
+  ibv_wc wc;
+  const int polled = await_completion<Waiter>(traffic.send_cq, wc, stop, tally.polls);
+  if (!good(polled, wc)) return no_completion(polled, wc);
+  if (wc.wr_id == kClosing)
+    ++closed;
+  else
+    reinterpret_cast<SendList*>(wc.wr_id)->lane->outstanding -= traffic.signal_every;
+  return {};
+}
 
 /// Posts one signaled WR on every lane and waits for all of them, so that everything before them is
 /// retired too. Not timed.
 template <class Waiter>
-LoopEnd close_traffic(Traffic& traffic, const StopWord& stop, LoopTally& tally) {
-  ibv_wc wc;
-  std::uint32_t unfinished = traffic.lane_count;
-  for (std::uint32_t lane = 0; lane < traffic.lane_count; ++lane) {
+LoopEnd close_traffic(Traffic& traffic, const StopWord& stop, LoopTally& tally) noexcept {
+  std::uint32_t closed = 0;
+  for (std::uint32_t i = 0; i < traffic.lane_count; ++i) {
+    Lane& lane = traffic.lanes[i];
     ibv_send_wr* bad;
-    Lane& one = traffic.lanes[lane];
-    while (one.outstanding == traffic.depth) {  // another lane's completion may come first
-      const int polled = await_completion<Waiter>(traffic.send_cq, wc, stop, tally.polls);
-      if (polled <= 0 || wc.status != IBV_WC_SUCCESS) return no_completion(polled, wc);
-      if ((wc.wr_id & kClosingBit) != 0)
-        --unfinished;
-      else
-        traffic.lanes[wc.wr_id].outstanding -= traffic.signal_every;
+    while (lane.outstanding == traffic.depth) {  // another lane's completion may come first
+      const LoopEnd end = take_while_closing<Waiter>(traffic, stop, tally, closed);
+      if (end.why != LoopEnd::Why::done) return end;
     }
-    if (const int error = ibv_post_send(one.qp, one.closing, &bad); error != 0)
-      return {.why = LoopEnd::Why::post_failed, .error = error};
-    ++tally.total;
+    if (const int error = ibv_post_send(lane.qp, lane.closing, &bad); error != 0)
+      return post_failure(error);
+    ++tally.doorbells;
   }
-  while (unfinished != 0) {
-    const int polled = await_completion<Waiter>(traffic.send_cq, wc, stop, tally.polls);
-    if (polled <= 0 || wc.status != IBV_WC_SUCCESS) return no_completion(polled, wc);
-    if ((wc.wr_id & kClosingBit) != 0) --unfinished;
+  while (closed != traffic.lane_count) {
+    const LoopEnd end = take_while_closing<Waiter>(traffic, stop, tally, closed);
+    if (end.why != LoopEnd::Why::done) return end;
   }
   return {};
 }
 
+/// When to open and to close the window. Of the two limits one rules and the other is out of reach,
+/// so the loop need not know which.
+struct Window {
+  std::uint64_t goal_messages;  ///< retired: opens, later closes
+  std::uint64_t close_ticks = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t opened_ticks = 0, opened_messages = 0;
+  bool open = false;
+
+  bool reached(std::uint64_t retired, std::uint64_t now) const noexcept {
+    return retired >= goal_messages || now >= close_ticks;
+  }
+};
+
 template <class Clock, class Waiter>
 LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const Clock& clock,
-                            const StopWord& stop, LoopTally& tally) {
-  constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max();
-  Window window{
-      .close_after_messages = plan.duration_ns == 0 ? plan.operations : kEver,
-      .close_after_ticks = plan.duration_ns == 0 ? kEver : clock.to_ticks(plan.duration_ns)};
+                            const StopWord& stop, LoopTally& tally) noexcept {
+  const std::uint32_t post_list = traffic.post_list, signal_every = traffic.signal_every;
+  const std::uint32_t room_to = traffic.depth - post_list;
+  Window window{.goal_messages = plan.warmup};
   Histogram* histogram = tally.scratch;
-  std::uint64_t retired = 0, retire_goal = plan.warmup, doorbells = 0, polls = 0, now = 0;
+  std::uint64_t retired = 0, cqes = 0, batches = 0, empties = 0, now = 0;
   LoopEnd end;
   ibv_wc wcs[kPollBatch];
   int error = 0;
   for (std::uint32_t lane = 0; lane < traffic.lane_count && error == 0; ++lane)
-    error = fill(traffic, traffic.lanes[lane], clock, doorbells);
+    error = fill(traffic.lanes[lane], 0, room_to, post_list, clock);
+  if (error != 0) return post_failure(error);
 
-  while (error == 0) {
+  for (;;) {
     const int polled = ibv_poll_cq(traffic.send_cq, kPollBatch, wcs);
-    ++polls;
     if (polled <= 0) {
-      if (polled < 0) [[unlikely]] {
-        end = {.why = LoopEnd::Why::poll_failed, .error = polled};
+      if (polled < 0 || stop.requested()) [[unlikely]] {
+        end = no_completion(polled, wcs[0]);
         break;
       }
-      if (stop.requested()) [[unlikely]] {
-        end = {.why = LoopEnd::Why::stopped};
-        break;
-      }
+      ++empties;
       Waiter{}();
       continue;
     }
     now = clock.now();
-    for (int i = 0; i < polled; ++i) {
-      if (wcs[i].status != IBV_WC_SUCCESS) [[unlikely]] {
-        end = completion_failure(wcs[i]);
+    int i = 0;
+    do {
+      if (wcs[i].status != IBV_WC_SUCCESS) [[unlikely]]
         break;
-      }
-      Lane& lane = traffic.lanes[wcs[i].wr_id];
-      histogram->record(clock.to_ns(now - lane.stamps[lane.stamp_out++ & lane.stamp_mask]));
-      lane.outstanding -= traffic.signal_every;
-      retired += traffic.signal_every;
-      error = fill(traffic, lane, clock, doorbells);
+      const SendList& done = *reinterpret_cast<SendList*>(wcs[i].wr_id);
+      histogram->record(clock.to_ns(now - done.stamp));
+      Lane& lane = *done.lane;
+      error = fill(lane, lane.outstanding - signal_every, room_to, post_list, clock);
       if (error != 0) [[unlikely]]
         break;
-    }
-    tally.progress.store(retired, std::memory_order_relaxed);
-    if (end.why != LoopEnd::Why::done) [[unlikely]]
+    } while (++i < polled);
+    ++batches;
+    cqes += static_cast<std::uint64_t>(i);
+    if (i != polled) [[unlikely]] {
+      end = error != 0 ? post_failure(error) : no_completion(1, wcs[i]);
       break;
-    if (retired < retire_goal && now - window.opened_at < window.close_after_ticks) continue;
+    }
+    retired = cqes * signal_every;
+    tally.progress.store(retired, std::memory_order_relaxed);
+    if (!window.reached(retired, now)) [[likely]]
+      continue;
     if (window.open) break;
-    if (retired < retire_goal) continue;  // duration mode: still warming up
     window.open = true;
-    window.opened_at = now;
-    window.opened_with = retired;
-    retire_goal =
-        window.close_after_messages == kEver ? kEver : retired + window.close_after_messages;
+    window.opened_ticks = now;
+    window.opened_messages = retired;
+    window.goal_messages = plan.duration_ns == 0 ? retired + plan.operations
+                                                 : std::numeric_limits<std::uint64_t>::max();
+    window.close_ticks = end_of(now, plan.duration_ns, clock);
     histogram = tally.latency;
   }
-  if (error != 0) end = {.why = LoopEnd::Why::post_failed, .error = error};
   if (window.open) {
-    tally.operations = retired - window.opened_with;
-    tally.elapsed_ns = clock.to_ns(now - window.opened_at);
+    tally.operations = retired - window.opened_messages;
+    tally.elapsed_ns = clock.to_ns(now - window.opened_ticks);
   }
-  tally.total = doorbells * traffic.post_list;
-  tally.doorbells = doorbells;
-  tally.polls = polls;
-  return end.why == LoopEnd::Why::done ? close_traffic<Waiter>(traffic, stop, tally) : end;
+  tally.cqes = cqes;
+  tally.polls = batches + empties;
+  tally.total = retired;
+  for (std::uint32_t lane = 0; lane < traffic.lane_count; ++lane)
+    tally.total += traffic.lanes[lane].outstanding;
+  tally.doorbells = tally.total / post_list;
+  if (end.why != LoopEnd::Why::done) return end;
+  tally.total += traffic.lane_count;
+  return close_traffic<Waiter>(traffic, stop, tally);
 }
 
 }  // namespace rdmameter

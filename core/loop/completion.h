@@ -7,52 +7,58 @@
 
 namespace rdmameter {
 
+/// `rounds` WRs, or WRs until the duration is over. Adds to `tally`; samples go to `histogram`.
 template <class Clock, class Waiter>
 LoopEnd complete_rounds(Traffic& traffic, const Clock& clock, std::uint64_t rounds,
-                        std::uint64_t duration_ticks, const StopWord& stop, Histogram& histogram,
-                        LoopTally& tally) {
+                        std::uint64_t duration_ns, const StopWord& stop, Histogram& histogram,
+                        LoopTally& tally) noexcept {
   Lane& lane = traffic.lanes[0];
+  ibv_qp* const qp = lane.qp;
+  ibv_cq* const cq = traffic.send_cq;
+  SendList* list = lane.send;
+  std::uint64_t empties = 0, round = 0;
   LoopEnd end;
   ibv_wc wc;
-  std::uint64_t polls = 0, round = 0;
+  ibv_send_wr* bad;
   const std::uint64_t start = clock.now();
-  std::uint64_t seen = start;
+  const std::uint64_t last = end_of(start, duration_ns, clock);
   for (; round < rounds; ++round) {
     const std::uint64_t sent = clock.now();
-    if (sent - start >= duration_ticks) [[unlikely]]
+    if (sent >= last) [[unlikely]]
       break;
-    if (const int error = post_next(lane); error != 0) [[unlikely]] {
-      end = {.why = LoopEnd::Why::post_failed, .error = error};
+    if (const int error = ibv_post_send(qp, list->head, &bad); error != 0) [[unlikely]] {
+      end = post_failure(error);
       break;
     }
-    const int polled = await_completion<Waiter>(traffic.send_cq, wc, stop, polls);
-    seen = clock.now();
-    if (polled <= 0 || wc.status != IBV_WC_SUCCESS) [[unlikely]] {
+    const int polled = await_completion<Waiter>(cq, wc, stop, empties);
+    const std::uint64_t seen = clock.now();
+    if (!good(polled, wc)) [[unlikely]] {
       end = no_completion(polled, wc);
       break;
     }
     histogram.record(clock.to_ns(seen - sent));
     tally.progress.store(round + 1, std::memory_order_relaxed);
+    list = list->next;
   }
+  lane.send = list;
   tally.operations = round;
   tally.total += round;
-  tally.polls = polls;
-  tally.elapsed_ns = clock.to_ns(seen - start);
+  tally.cqes = round;
+  tally.polls = empties + round;
+  tally.elapsed_ns = clock.to_ns(clock.now() - start);
   return end;
 }
 
 template <class Clock, class Waiter>
 LoopEnd completion_initiator(Traffic& traffic, const LoopPlan& plan, const Clock& clock,
-                             const StopWord& stop, LoopTally& tally) {
-  constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t duration = plan.duration_ns == 0 ? kEver : clock.to_ticks(plan.duration_ns);
-  const LoopEnd warm = complete_rounds<Clock, Waiter>(traffic, clock, plan.warmup, kEver, stop,
-                                                      *tally.scratch, tally);
+                             const StopWord& stop, LoopTally& tally) noexcept {
+  const LoopEnd warm =
+      complete_rounds<Clock, Waiter>(traffic, clock, plan.warmup, 0, stop, *tally.scratch, tally);
   if (warm.why != LoopEnd::Why::done) {
     tally.operations = 0;
     return warm;
   }
-  return complete_rounds<Clock, Waiter>(traffic, clock, plan.operations, duration, stop,
+  return complete_rounds<Clock, Waiter>(traffic, clock, plan.operations, plan.duration_ns, stop,
                                         *tally.latency, tally);
 }
 

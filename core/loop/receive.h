@@ -17,7 +17,7 @@ inline bool all_there(const LoopPlan& plan, std::uint64_t arrived,
 
 template <class Clock, class Waiter>
 LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const Clock& clock, const StopWord& stop,
-                LoopTally& tally) {
+                LoopTally& tally) noexcept {
   std::uint64_t arrived = 0, opened_with = 0, opened_at = 0, last_at = clock.now(), polls = 0;
   bool open = false;
   LoopEnd end;
@@ -42,11 +42,11 @@ LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const Clock& clock, cons
     }
     last_at = clock.now();
     for (int i = 0; i < polled; ++i) {
-      int error = 0;
-      if (wcs[i].status != IBV_WC_SUCCESS ||
-          (error = replenish(traffic.lanes[wcs[i].wr_id], traffic.recv_list)) != 0) [[unlikely]] {
-        end = error == 0 ? completion_failure(wcs[i])
-                         : LoopEnd{.why = LoopEnd::Why::post_failed, .error = error};
+      const int error = wcs[i].status == IBV_WC_SUCCESS
+                            ? replenish(traffic.lanes[wcs[i].wr_id], traffic.recv_list)
+                            : 0;
+      if (wcs[i].status != IBV_WC_SUCCESS || error != 0) [[unlikely]] {
+        end = error != 0 ? post_failure(error) : no_completion(1, wcs[i]);
         break;
       }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that every measured loop is made of. Part of the measured path.
+// The steps that every measured loop is made of. Part of the measured path: they are inlined into
+// it, and keep what they can in registers.
 #pragma once
 
 #include "core/loop/traffic.h"
@@ -7,24 +8,57 @@
 
 namespace rdmameter {
 
-[[gnu::cold]] inline LoopEnd completion_failure(const ibv_wc& wc) noexcept {
+[[gnu::cold]] inline LoopEnd post_failure(int error) noexcept {
+  return {.why = LoopEnd::Why::post_failed, .error = error};
+}
+
+/// Why no good completion came of a wait.
+/// @param polled  what await_completion() returned
+[[gnu::cold]] inline LoopEnd no_completion(int polled, const ibv_wc& wc) noexcept {
+  if (polled == 0) return {.why = LoopEnd::Why::stopped};
+  if (polled < 0) return {.why = LoopEnd::Why::poll_failed, .error = polled};
   return {.why = LoopEnd::Why::completion_failed,
           .status = wc.status,
           .vendor_err = wc.vendor_err,
           .qp_num = wc.qp_num};
 }
 
-/// Posts the lane's next list. Returns 0 or the errno value.
-inline int post_next(Lane& lane) noexcept {
-  ibv_send_wr* bad;
-  const SendList* list = lane.send;
-  lane.send = list->next;
-  return ibv_post_send(lane.qp, list->head, &bad);
+/// The part of await_completion() that waits. A function of its own: inlined, its loop would take
+/// the registers of the loop around it.
+template <class Waiter>
+[[gnu::noinline]] int keep_polling(ibv_cq* cq, ibv_wc& wc, const StopWord& stop,
+                                   std::uint64_t& empties) noexcept {
+  int polled = 0;
+  do {
+    if (stop.requested()) [[unlikely]]
+      break;
+    ++empties;
+    Waiter{}();
+    polled = ibv_poll_cq(cq, 1, &wc);
+  } while (polled == 0);
+  return polled;
+}
+
+/// Polls `cq` until one completion is there.
+/// @param empties  counts polls that found nothing
+/// @return         1, or 0 when asked to stop, or ibv_poll_cq's negative result
+template <class Waiter>
+[[gnu::always_inline]] inline int await_completion(ibv_cq* cq, ibv_wc& wc, const StopWord& stop,
+                                                   std::uint64_t& empties) noexcept {
+  const int polled = ibv_poll_cq(cq, 1, &wc);
+  return polled != 0 ? polled : keep_polling<Waiter>(cq, wc, stop, empties);
+}
+
+/// Is there a good completion?
+inline bool good(int polled, const ibv_wc& wc) noexcept {
+  return polled > 0 && wc.status == IBV_WC_SUCCESS;
 }
 
 /// Counts one receive as taken, and posts a list once a whole list's worth is gone.
-inline int replenish(Lane& lane, std::uint32_t recv_list) noexcept {
-  if (++lane.arrived != recv_list) return 0;
+/// @return 0 or the errno value
+[[gnu::always_inline]] inline int replenish(Lane& lane, std::uint32_t recv_list) noexcept {
+  if (++lane.arrived != recv_list) [[likely]]
+    return 0;
   lane.arrived = 0;
   ibv_recv_wr* bad;
   const RecvList* list = lane.receive;
@@ -32,37 +66,11 @@ inline int replenish(Lane& lane, std::uint32_t recv_list) noexcept {
   return ibv_post_recv(lane.qp, list->head, &bad);
 }
 
-/// Polls `cq` until one completion is there.
-/// @return 1, or 0 when asked to stop, or ibv_poll_cq's negative result
-template <class Waiter>
-int await_completion(ibv_cq* cq, ibv_wc& wc, const StopWord& stop, std::uint64_t& polls) noexcept {
-  int polled = ibv_poll_cq(cq, 1, &wc);
-  ++polls;
-  while (polled == 0) {
-    if (stop.requested()) [[unlikely]]
-      return 0;
-    Waiter{}();
-    polled = ibv_poll_cq(cq, 1, &wc);
-    ++polls;
-  }
-  return polled;
-}
-
-[[gnu::cold]] inline LoopEnd no_completion(int polled, const ibv_wc& wc) noexcept {
-  if (polled == 0) return {.why = LoopEnd::Why::stopped};
-  if (polled < 0) return {.why = LoopEnd::Why::poll_failed, .error = polled};
-  return completion_failure(wc);
-}
-
-/// Waits for the completion of a signaled send and checks it.
-/// @return Why::done when it came and was good
-template <class Waiter>
-LoopEnd reap_send(ibv_cq* cq, const StopWord& stop, std::uint64_t& polls) noexcept {
-  ibv_wc wc;
-  const int polled = await_completion<Waiter>(cq, wc, stop, polls);
-  if (polled <= 0 || wc.status != IBV_WC_SUCCESS) [[unlikely]]
-    return no_completion(polled, wc);
-  return {};
+/// When a measured run that begins now ends [ticks]; never where iterations rule.
+template <class Clock>
+std::uint64_t end_of(std::uint64_t start, std::uint64_t duration_ns, const Clock& clock) noexcept {
+  return duration_ns == 0 ? std::numeric_limits<std::uint64_t>::max()
+                          : start + clock.to_ticks(duration_ns);
 }
 
 }  // namespace rdmameter

@@ -13,13 +13,21 @@
 
 namespace rdmameter {
 
+struct Lane;
+
 /// WRs posted with one doorbell. The lists of a QP form a ring, so that the next one is a load
-/// away.
+/// away, and long enough that none is posted again before it is retired: so a list can hold what is
+/// known of its flight. The wr_id of its signaled WRs is its address.
 struct SendList {
   ibv_send_wr* head;
   SendList* next;
+  Lane* lane;
+  std::uint64_t stamp;     ///< when it was posted [ticks]; kept where a WR of it is signaled
   std::uint32_t signaled;  ///< how many WRs of the list are signaled
 };
+
+/// wr_id of a lane's closing WR, which no list holds.
+inline constexpr std::uint64_t kClosing = 0;
 
 struct RecvList {
   ibv_recv_wr* head;
@@ -29,18 +37,12 @@ struct RecvList {
 /// One QP and its work.
 struct alignas(64) Lane {
   ibv_qp* qp = nullptr;
-  const SendList* send = nullptr;     ///< next to be posted
+  SendList* send = nullptr;           ///< next to be posted
   const RecvList* receive = nullptr;  ///< next to be posted
   std::uint32_t outstanding = 0;      ///< send WRs posted and not known to be retired
   std::uint32_t arrived = 0;          ///< receives taken since the last list was posted
-  std::uint64_t* stamps = nullptr;  ///< when each signaled WR in flight was posted [ticks], a ring
-  std::uint32_t stamp_mask = 0;
-  std::uint32_t stamp_in = 0, stamp_out = 0;
-  ibv_send_wr* closing = nullptr;  ///< one signaled WR that ends the traffic
+  ibv_send_wr* closing = nullptr;     ///< one signaled WR that ends the traffic
 };
-
-/// wr_id of a closing WR is kClosingBit + lane; of every other send WR the lane.
-inline constexpr std::uint64_t kClosingBit = 1ULL << 63;
 
 struct Traffic {
   Lane* lanes = nullptr;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one measured loop on the null device, for counting instructions from outside:
+//   loop_driver TEST ITERATIONS [post_list [signal_every]]
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "tests/null/null_case.h"
+
+int main(int argc, char** argv) {
+  using namespace rdmameter;
+  const std::map<std::string, Case> cases{
+      {"send_lat", null_case(Opcode::send, Pattern::ping_pong)},
+      {"send_lat_ud", null_case(Opcode::send, Pattern::ping_pong, Transport::ud)},
+      {"write_lat", null_case(Opcode::rdma_write, Pattern::ping_pong)},
+      {"write_lat_uc", null_case(Opcode::rdma_write, Pattern::ping_pong, Transport::uc)},
+      {"read_lat", null_case(Opcode::rdma_read, Pattern::completion_latency)},
+      {"write_bw", null_case(Opcode::rdma_write, Pattern::bandwidth)},
+  };
+  if (argc < 3 || !cases.contains(argv[1])) return 2;
+  Case one_case = cases.at(argv[1]);
+  one_case.iterations = std::strtoull(argv[2], nullptr, 10);
+  if (argc > 3) one_case.post_list = std::strtoull(argv[3], nullptr, 10);
+  if (argc > 4) one_case.signal_every = std::strtoull(argv[4], nullptr, 10);
+  NullSide side{one_case};
+  const LoopEnd end = side.run();
+  std::printf("%llu\n", static_cast<unsigned long long>(side.tally.operations));
+  return end.why == LoopEnd::Why::done ? 0 : 1;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured loops on the null device: what they count, how they end.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "core/histogram_data.h"
+#include "tests/null/null_case.h"
+
+namespace rdmameter {
+namespace {
+
+Case ping_pong(Opcode opcode, Transport transport = Transport::rc) {
+  return null_case(opcode, Pattern::ping_pong, transport);
+}
+
+class EveryLatency : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EveryLatency, TakesOneSampleForEachMeasuredRoundAndNoneForTheWarmUp) {
+  NullSide side{GetParam()};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  EXPECT_EQ(side.tally.operations, 1000U);
+  EXPECT_EQ(snapshot(*side.latency).count, 1000U);
+  EXPECT_EQ(snapshot(*side.scratch).count, 100U);
+  EXPECT_EQ(side.tally.total, 1100U);
+  EXPECT_EQ(side.tally.lost, 0U);
+}
+
+TEST_P(EveryLatency, EndsAfterItsDuration) {
+  Case one_case = GetParam();
+  one_case.iterations = 0;
+  one_case.duration_ns = 20'000'000;  // of the test's clock, whose ticks count half a nanosecond
+  NullSide side{one_case};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  EXPECT_GT(side.tally.operations, 100U);
+  EXPECT_GE(side.tally.elapsed_ns, one_case.duration_ns);
+  EXPECT_LT(side.tally.elapsed_ns, 40 * one_case.duration_ns);
+  EXPECT_EQ(snapshot(*side.latency).count, side.tally.operations);
+}
+
+TEST_P(EveryLatency, NamesTheErrnoOfARefusedPost) {
+  NullSide side{GetParam(), Role::initiator, {.fail_post = 150}};
+  const LoopEnd end = side.run();
+  EXPECT_EQ(end.why, LoopEnd::Why::post_failed);
+  EXPECT_EQ(end.error, ENOMEM);
+  EXPECT_EQ(side.tally.operations, 49U);
+}
+
+TEST_P(EveryLatency, NamesTheStatusOfABadCompletion) {
+  NullSide side{GetParam(), Role::initiator, {.fail_completion = 150}};
+  const LoopEnd end = side.run();
+  EXPECT_EQ(end.why, LoopEnd::Why::completion_failed);
+  EXPECT_EQ(end.status, IBV_WC_RETRY_EXC_ERR);
+  EXPECT_EQ(end.qp_num, 1U);
+}
+
+TEST_P(EveryLatency, EndsWhenAskedToWhileItWaitsForAnAnswerThatNeverComes) {
+  Case one_case = GetParam();
+  one_case.loss_timeout_ns = 1'000'000'000'000;
+  NullSide side{one_case, Role::initiator, {.silent_after = 500}};
+  std::thread stopper{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    side.stop.request(StopReason::deadline);
+  }};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::stopped);
+  stopper.join();
+  EXPECT_EQ(side.tally.operations, 400U);
+}
+
+std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+  constexpr const char* kOpcodes[] = {"Send", "Write", "Read"};
+  constexpr const char* kTransports[] = {"Rc", "Uc", "Ud"};
+  return std::string(kOpcodes[info.param.opcode]) + kTransports[info.param.transport];
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Loops, EveryLatency,
+    ::testing::Values(ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::uc),
+                      ping_pong(Opcode::send, Transport::ud), ping_pong(Opcode::rdma_write),
+                      ping_pong(Opcode::rdma_write, Transport::uc),
+                      null_case(Opcode::rdma_read, Pattern::completion_latency)),
+    name_of);
+
+class LossyPingPong : public ::testing::TestWithParam<Case> {};
+
+TEST_P(LossyPingPong, CountsALostPongOnceAndGoesOn) {
+  NullSide side{GetParam(), Role::initiator, {.lose_every = 10}};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  EXPECT_EQ(side.tally.operations, 1000U);
+  EXPECT_EQ(side.tally.lost, 100U);
+  EXPECT_EQ(snapshot(*side.latency).count, 900U);
+  // A lost round is no sample: not even as long as the time-out.
+  EXPECT_LT(side.latency->sum_ns() / 900, GetParam().loss_timeout_ns);
+}
+
+INSTANTIATE_TEST_SUITE_P(Loops, LossyPingPong,
+                         ::testing::Values(ping_pong(Opcode::send, Transport::uc),
+                                           ping_pong(Opcode::send, Transport::ud),
+                                           ping_pong(Opcode::rdma_write, Transport::uc)),
+                         name_of);
+
+TEST(PingPong, IgnoresAPongOfAnEarlierRound) {
+  const Case one_case = ping_pong(Opcode::send, Transport::ud);
+  NullSide side{one_case};
+  // An extra arrival with an old number lies in the queue before the first round.
+  NullQp& qp = *reinterpret_cast<NullQp*>(side.endpoint.view().qps[0]);
+  NullCq& cq = *qp.recv_cq;
+  const std::uint64_t stale = qp.receives[qp.receives_out++];
+  *reinterpret_cast<std::uint8_t*>(stale) = 200;
+  cq.ring[cq.in].status = IBV_WC_SUCCESS;
+  cq.ring[cq.in++].wr_id = stale;
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  EXPECT_EQ(side.tally.lost, 0U);
+  EXPECT_EQ(snapshot(*side.latency).count, 1000U);
+}
+
+TEST(PingPong, LeavesSendsUnsignaledAsAskedAndReapsTheOthers) {
+  Case one_case = ping_pong(Opcode::send);
+  one_case.signal_every = 8;
+  NullSide side{one_case};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  const NullQp& qp = *reinterpret_cast<NullQp*>(side.endpoint.view().qps[0]);
+  EXPECT_EQ(qp.completions, 1100U / 8);
+  EXPECT_EQ(qp.send_cq->in, qp.send_cq->out);
+}
+
+TEST(PingPongResponder, AnswersWhatHasArrivedAndEndsWhenAskedTo) {
+  for (const Opcode opcode : {Opcode::send, Opcode::rdma_write}) {
+    NullSide side{ping_pong(opcode), Role::responder};
+    std::thread stopper{[&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      side.stop.request(StopReason::finish);
+    }};
+    EXPECT_EQ(side.run().why, LoopEnd::Why::stopped);
+    stopper.join();
+    EXPECT_EQ(side.tally.total, 0U);
+  }
+}
+
+struct Shape {
+  std::uint64_t qps, depth, post_list, signal_every;
+};
+
+class BandwidthShapes : public ::testing::TestWithParam<Shape> {
+ protected:
+  static Case one_case() {
+    Case made = null_case(Opcode::rdma_write, Pattern::bandwidth);
+    made.qps = GetParam().qps;
+    made.depth = GetParam().depth;
+    made.post_list = GetParam().post_list;
+    made.signal_every = GetParam().signal_every;
+    return made;
+  }
+};
+
+TEST_P(BandwidthShapes, CountsEachMessageOnceAndLeavesNothingBehind) {
+  NullSide side{one_case()};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  const Shape& shape = GetParam();
+  // The window closes at the first completion that reaches the goal: at most a batch of completions
+  // later.
+  EXPECT_GE(side.tally.operations, 1000U);
+  EXPECT_LT(side.tally.operations, 1000U + 16 * shape.signal_every + shape.signal_every);
+  EXPECT_EQ(side.tally.operations % shape.signal_every, 0U);
+  std::uint64_t posted = 0, posts = 0;
+  for (ibv_qp* qp : side.endpoint.view().qps) {
+    posted += reinterpret_cast<NullQp*>(qp)->messages;
+    posts += reinterpret_cast<NullQp*>(qp)->posts;
+    EXPECT_GE(reinterpret_cast<NullQp*>(qp)->messages,
+              shape.depth / shape.post_list * shape.post_list);
+  }
+  EXPECT_EQ(side.tally.total, posted);
+  EXPECT_EQ(side.tally.doorbells, posts);
+  const NullCq& cq = *reinterpret_cast<NullQp*>(side.endpoint.view().qps[0])->send_cq;
+  EXPECT_EQ(cq.in, cq.out);
+  EXPECT_EQ(snapshot(*side.latency).count, side.tally.operations / shape.signal_every);
+}
+
+TEST_P(BandwidthShapes, SignalsEveryNthWrAndNoOther) {
+  NullSide side{one_case()};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  std::uint64_t expected = 0, completions = 0;
+  for (ibv_qp* qp : side.endpoint.view().qps) {
+    const NullQp& null_qp = *reinterpret_cast<NullQp*>(qp);
+    expected += (null_qp.messages - 1) / GetParam().signal_every + 1;  // and the closing one
+    completions += null_qp.completions;
+  }
+  EXPECT_EQ(completions, expected);
+}
+
+TEST_P(BandwidthShapes, NeverHasMoreOutstandingThanTheDepth) {
+  Case silent = one_case();
+  NullSide side{silent, Role::initiator, {.silent_after = 1}};
+  side.stop.request(StopReason::deadline);
+  EXPECT_EQ(side.run().why, LoopEnd::Why::stopped);
+  for (ibv_qp* qp : side.endpoint.view().qps)
+    EXPECT_LE(reinterpret_cast<NullQp*>(qp)->messages,
+              GetParam().depth + (GetParam().signal_every == 1 ? 1 : 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Loops, BandwidthShapes,
+                         ::testing::Values(Shape{1, 1, 1, 1}, Shape{1, 128, 1, 1},
+                                           Shape{1, 128, 1, 32}, Shape{1, 128, 1, 128},
+                                           Shape{1, 128, 16, 16}, Shape{1, 128, 16, 4},
+                                           Shape{1, 128, 4, 16}, Shape{1, 31, 16, 16},
+                                           Shape{1, 100, 6, 10}, Shape{7, 128, 3, 5},
+                                           Shape{64, 16, 1, 16}));
+
+TEST(Bandwidth, EndsAfterItsDurationWithAHistogram) {
+  Case one_case = null_case(Opcode::rdma_write, Pattern::bandwidth);
+  one_case.iterations = 0;
+  one_case.duration_ns = 20'000'000;
+  NullSide side{one_case};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  EXPECT_GE(side.tally.elapsed_ns, one_case.duration_ns);
+  EXPECT_GT(side.tally.operations, 1000U);
+  EXPECT_GT(snapshot(*side.latency).count, 10U);
+}
+
+TEST(Bandwidth, NamesTheStatusOfABadCompletion) {
+  NullSide side{
+      null_case(Opcode::rdma_write, Pattern::bandwidth), Role::initiator, {.fail_completion = 20}};
+  const LoopEnd end = side.run();
+  EXPECT_EQ(end.why, LoopEnd::Why::completion_failed);
+  EXPECT_EQ(end.status, IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(Receive, EndsWhenEverythingThatWasSentHasArrived) {
+  NullSide side{null_case(Opcode::send, Pattern::bandwidth), Role::responder};
+  // The first 512 receives are there; the source refills as fast as they are replenished, so ask it
+  // to end through a peer that sent less than it supplies: only an empty queue looks at the word.
+  NullQp& qp = *reinterpret_cast<NullQp*>(side.endpoint.view().qps[0]);
+  qp.source = false;
+  side.plan.expected.store(512);
+  side.stop.request(StopReason::finish);
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  EXPECT_EQ(side.tally.total, 512U);
+}
+
+TEST(Receive, EndsAfterAQuietTimeWhenSomeOfItNeverComes) {
+  NullSide side{null_case(Opcode::send, Pattern::bandwidth), Role::responder};
+  reinterpret_cast<NullQp*>(side.endpoint.view().qps[0])->source = false;
+  side.plan.expected.store(600);
+  side.plan.quiet_ns = 5'000'000;
+  side.stop.request(StopReason::finish);
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  EXPECT_EQ(side.tally.total, 512U);
+  // The window opens with the batch that completes the warm-up of 100: 112 arrivals in batches
+  // of 16.
+  EXPECT_EQ(side.tally.operations, 512U - 112U);
+}
+
+}  // namespace
+}  // namespace rdmameter

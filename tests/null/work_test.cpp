@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work that is built before the clock starts: layout, lists, rings, payload patterns.
+#include "core/work.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "core/verify.h"
+#include "tests/null/null_case.h"
+
+namespace rdmameter {
+namespace {
+
+Case bandwidth(Opcode opcode, std::uint64_t size_bytes) {
+  Case made = null_case(opcode, Pattern::bandwidth);
+  made.size_bytes = size_bytes;
+  return made;
+}
+
+TEST(Layout, DataLeavesTheInitiatorOfAWriteAndTheResponderOfARead) {
+  const Case write = bandwidth(Opcode::rdma_write, 64), read = bandwidth(Opcode::rdma_read, 64);
+  EXPECT_GT(layout_of(write, Role::initiator).source.slots, 0U);
+  EXPECT_EQ(layout_of(write, Role::initiator).target.slots, 0U);
+  EXPECT_EQ(layout_of(read, Role::initiator).source.slots, 0U);
+  EXPECT_GT(layout_of(read, Role::responder).source.slots, 0U);
+}
+
+TEST(Layout, BothEndsOfAOneSidedCaseAgreeOnTheSlots) {
+  for (const std::uint64_t size : {1, 64, 4095, 4096, 1 << 20}) {
+    const Area from = layout_of(bandwidth(Opcode::rdma_write, size), Role::initiator).source;
+    const Area to = layout_of(bandwidth(Opcode::rdma_write, size), Role::responder).target;
+    EXPECT_EQ(from.slots, to.slots);
+    EXPECT_EQ(from.stride_bytes, to.stride_bytes);
+  }
+}
+
+TEST(Layout, EverySlotHasAGuardBehindItsPayload) {
+  for (const std::uint64_t size : {1, 63, 64, 65, 4095, 4096, 4097, 1 << 20}) {
+    Case one_case = bandwidth(Opcode::send, size);
+    if (size <= 4096) one_case.transport = static_cast<std::uint64_t>(Transport::ud);
+    const Area area = layout_of(one_case, Role::responder).target;
+    EXPECT_GT(area.stride_bytes, area.head_bytes + size);
+    EXPECT_EQ(area.head_bytes, size <= 4096 ? kGrhBytes : 0);
+  }
+}
+
+TEST(Layout, ThousandsOfQpsShareABoundedBufferWithOneSlotEachAtLeast) {
+  Case one_case = bandwidth(Opcode::rdma_write, 64);
+  one_case.qps = 65536;
+  const Area area = layout_of(one_case, Role::initiator).source;
+  EXPECT_GE(area.slots, 1U);
+  EXPECT_LE(area.total_bytes(), 512U << 20);
+}
+
+TEST(ReceiveLists, TileTheReceiveQueue) {
+  for (std::uint32_t depth = 1; depth < 600; ++depth) {
+    const std::uint32_t length = receive_list_length(depth);
+    EXPECT_EQ(depth % length, 0U) << depth;
+    EXPECT_LE(length, 16U);
+  }
+  EXPECT_EQ(receive_list_length(512), 16U);
+  EXPECT_EQ(receive_list_length(509), 1U);  // a prime
+}
+
+TEST(SendChain, HoldsWholePeriodsAndAtLeastTheDepth) {
+  for (const std::uint32_t signal_every : {1, 3, 16, 100})
+    for (const std::uint32_t post_list : {1, 4, 7})
+      for (const std::uint32_t depth : {1, 64, 128, 5000})
+        for (const std::uint64_t slots : {1, 3, 128}) {
+          const std::uint32_t chain = send_chain_length(signal_every, post_list, depth, slots);
+          EXPECT_EQ(chain % std::lcm(signal_every, post_list), 0U);
+          EXPECT_GE(chain, depth);
+        }
+}
+
+TEST(Work, GivesEverySlotItsTurn) {
+  NullSide side{bandwidth(Opcode::rdma_write, 64)};
+  std::set<std::uint64_t> addresses;
+  const SendList* list = side.work.traffic().lanes[0].send;
+  for (int i = 0; i < 128; ++i, list = list->next) addresses.insert(list->head->sg_list->addr);
+  EXPECT_EQ(addresses.size(), 128U);
+}
+
+TEST(Work, InlinesWhatFitsAndNothingElse) {
+  Case one_case = bandwidth(Opcode::rdma_write, 64);
+  one_case.inline_bytes = 64;
+  EXPECT_TRUE(NullSide{one_case}.work.inlined());
+  one_case.inline_bytes = 63;
+  EXPECT_FALSE(NullSide{one_case}.work.inlined());
+  one_case.inline_bytes = 0;
+  EXPECT_FALSE(NullSide{one_case}.work.inlined());
+}
+
+TEST(Work, SendsOverUdCarryTheAddressAndReceivesLeaveRoomForTheGrh) {
+  Case one_case = null_case(Opcode::send, Pattern::ping_pong, Transport::ud);
+  NullSide side{one_case};
+  const Lane& lane = side.work.traffic().lanes[0];
+  EXPECT_EQ(lane.send->head->wr.ud.remote_qpn, side.endpoint.view().remote_qpns[0]);
+  EXPECT_EQ(lane.receive->head->sg_list->length, kGrhBytes + one_case.size_bytes);
+}
+
+/// A target as the peer's traffic should leave it.
+struct Delivered {
+  explicit Delivered(std::uint64_t size_bytes, std::uint64_t head_bytes = 0) {
+    area = {.slots = 4,
+            .stride_bytes = 256,
+            .head_bytes = head_bytes,
+            .payload_bytes = size_bytes,
+            .qps = 2};
+    bytes.resize(area.total_bytes());
+    poison_target(bytes);
+    fill_source(bytes, area, 7, true);
+  }
+  Verdict check(std::uint64_t least_slots = 4, bool skip_last = false) const {
+    return check_target(bytes, area, 7, true, skip_last, least_slots);
+  }
+  Area area;
+  std::vector<std::byte> bytes;
+};
+
+TEST(Verify, FindsNothingWrongWithWhatArrivedWhole) {
+  for (const std::uint64_t size : {1, 7, 8, 9, 200}) {
+    const Verdict verdict = Delivered{size, 40}.check();
+    EXPECT_EQ(verdict.checked_bytes, 8 * size);
+    EXPECT_EQ(verdict.wrong_bytes + verdict.missing_bytes + verdict.guard_bytes_hit, 0U) << size;
+    EXPECT_EQ(verdict.first_fault, "");
+  }
+}
+
+TEST(Verify, FindsAnyOneWrongByteAndSaysWhere) {
+  Delivered target{100};
+  for (std::uint64_t at = 0; at < 100; ++at) {
+    std::byte& byte = target.bytes[target.area.payload(1, 2) + at];
+    byte ^= std::byte{1};
+    const Verdict verdict = target.check();
+    EXPECT_EQ(verdict.wrong_bytes + verdict.missing_bytes, 1U) << at;
+    EXPECT_NE(verdict.first_fault.find("slot 2 of QP 1"), std::string::npos);
+    byte ^= std::byte{1};
+  }
+}
+
+TEST(Verify, TellsAMessageThatNeverCameFromAWrongOne) {
+  Delivered target{100};
+  for (std::uint64_t at = 0; at < 100; ++at)
+    target.bytes[target.area.payload(0, 3) + at] = std::byte{0xa5};
+  // Of random bytes one in 256 equals the poison.
+  EXPECT_GT(target.check().missing_bytes, 90U);
+  EXPECT_EQ(target.check().wrong_bytes, 0U);
+  EXPECT_EQ(target.check(3).missing_bytes, 0U) << "a later slot need not have been used";
+}
+
+TEST(Verify, FindsAMessageThatIsInAnothersPlace) {
+  Delivered target{100};
+  std::copy_n(target.bytes.begin() + target.area.payload(0, 0), 100,
+              target.bytes.begin() + target.area.payload(0, 1));
+  EXPECT_GT(target.check().wrong_bytes, 50U);
+}
+
+TEST(Verify, FindsBytesWrittenBehindTheMessage) {
+  Delivered target{100};
+  target.bytes[target.area.payload(0, 0) + 100] = std::byte{0};
+  EXPECT_EQ(target.check().guard_bytes_hit, 1U);
+}
+
+TEST(Verify, LeavesAPingPongsNumberOut) {
+  Delivered target{100};
+  target.bytes[target.area.payload(0, 0) + 99] ^= std::byte{0xff};
+  EXPECT_EQ(target.check(4, true).wrong_bytes, 0U);
+  EXPECT_EQ(target.check(4, false).wrong_bytes, 1U);
+}
+
+TEST(Verify, TheTwoEndsSendDifferentBytes) {
+  EXPECT_NE(source_seed(1, Role::initiator), source_seed(1, Role::responder));
+  EXPECT_NE(source_seed(1, Role::initiator), source_seed(2, Role::initiator));
+}
+
+}  // namespace
+}  // namespace rdmameter
