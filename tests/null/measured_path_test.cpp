@@ -24,12 +24,12 @@ std::atomic<bool> watching{false};
 std::atomic<std::uint64_t> allocations{0}, locks{0};
 }  // namespace
 
-void* operator new(std::size_t size) {
+[[gnu::noinline]] void* operator new(std::size_t size) {
   if (watching) ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc{};
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   if (watching) ++allocations;
   std::free(memory);
 }
