@@ -20,15 +20,15 @@ namespace {
 
 constexpr const char* kFooter =
     "Values: bytes or K, M, G (1024-based); seconds or a number with ns, us, ms, s.\n"
-    "A..B doubles from A and always includes B; A..B:S steps by S. Every combination is\n"
-    "measured; one that cannot be done is a row that says why. --verify alone means on.\n"
-    "Google Benchmark's --benchmark_filter=REGEX, --benchmark_list_tests,\n"
-    "--benchmark_enable_random_interleaving and --benchmark_context=KEY=VALUE work too.\n\n"
+    "A..B doubles from A and always includes B; A..B:S steps by S. Every combination\n"
+    "is measured; one that cannot be done is a row that says why. --verify alone\n"
+    "means on. Google Benchmark's --benchmark_filter=REGEX, --benchmark_list_tests,\n"
+    "--benchmark_enable_random_interleaving, --benchmark_context=KEY=VALUE work too.\n\n"
     "Examples:\n"
     "  rdmameter run --loopback write_lat\n"
     "  rdmameter run --loopback all --size 2..4K --transport rc,uc,ud -o result.json\n"
-    "  rdmameter run 192.0.2.1 send_bw --size 64K --qps 1..8 --duration 2 --repetitions 10\n"
-    "  rdmameter run --device null write_lat          the tool's own cost, no device needed\n"
+    "  rdmameter run 192.0.2.1 send_bw --qps 1..8 --duration 2 --repetitions 10\n"
+    "  rdmameter run --device null write_lat      the tool's own cost, without a device\n"
     "  rdmameter run --dry-run '*_bw' --depth 1..128 --signal-every 1,16";
 
 std::vector<PlannedCase> select_cases(const RunRequest& request, const BenchmarkFlags& flags) {

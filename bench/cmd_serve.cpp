@@ -25,11 +25,11 @@ struct Options {
 };
 
 constexpr const char* kFooter =
-    "It stays and serves clients; what each measures, on which device and with which\n"
+    "It stays and serves clients; what each measures, on which device and with what\n"
     "parameters, is in the client's plan. Ctrl-C ends it.\n\n"
-    "Bound to anything but loopback it lets in only clients that know its token: that of\n"
-    "--token-file or RDMAMETER_TOKEN, or else a random one, which it prints. Nothing is\n"
-    "encrypted.\n\n"
+    "Bound to anything but loopback it lets in only clients that know its token: that\n"
+    "of --token-file or RDMAMETER_TOKEN, or else a random one, which it prints.\n"
+    "Nothing is encrypted.\n\n"
     "Examples:\n"
     "  rdmameter serve                          then, in another terminal:\n"
     "  rdmameter run localhost write_lat --size 2..4K\n\n"

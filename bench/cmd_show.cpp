@@ -31,8 +31,7 @@ ExitStatus show(const Options& options) {
 
 Action declare_show(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  app.add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'")
-      ->type_name("...");
+  app.add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'");
   app.add_flag("--csv", options->csv, "one line per row, for spreadsheets and scripts");
   app.add_flag("--histogram", options->histogram,
                help_text("a histogram for every latency case; else only where there are few"));

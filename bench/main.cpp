@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "bench/arguments.h"
 #include "bench/benchmark_flags.h"
@@ -21,31 +22,48 @@ namespace {
 
 struct Subcommand {
   const char* name;
+  const char* usage;
   const char* summary;
   Action (*declare)(CLI::App&);
 };
 
 constexpr std::array kSubcommands{
-    Subcommand{"devices", "print the devices, ports and GIDs that are here, and their limits",
+    Subcommand{"devices", "devices [--json]", "Print the devices, ports and GIDs that are here.",
                declare_devices},
-    Subcommand{"serve", "be the responder of measurements that others run", declare_serve},
-    Subcommand{"run", "measure: tests times sizes, transports and other axes", declare_run},
-    Subcommand{"show", "print results as tables and histograms", declare_show},
+    Subcommand{"serve", "serve [--bind ADDRESS] [--port N]",
+               "Be the responder of what others measure.", declare_serve},
+    Subcommand{"run", "run [HOST | --loopback] TEST... [axes] [-o FILE]",
+               "Measure tests, over sizes and other axes.", declare_run},
+    Subcommand{"show", "show FILE... [--csv]", "Print results as tables and histograms.",
+               declare_show},
+};
+
+/// Says how to call a subcommand in our words: CLI11 cannot tell HOST from TEST.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(kHelpColumn); }
+
+  std::string make_usage(const CLI::App* app, std::string) const override {
+    for (const Subcommand& subcommand : kSubcommands)
+      if (app->get_name() == subcommand.name)
+        return fmt::format("Usage: rdmameter {}\n", subcommand.usage);
+    return "Usage: rdmameter SUBCOMMAND ...\n";
+  }
 };
 
 /// An App with every subcommand, and what each will do.
 struct CommandLine {
-  CLI::App app{"rdmameter measures latency and bandwidth of RDMA verbs."};
+  CLI::App app{"Measures latency and bandwidth of RDMA verbs."};
   std::array<std::pair<CLI::App*, Action>, kSubcommands.size()> actions;
 
   CommandLine() {
     app.name("rdmameter");
     app.set_version_flag("--version", "rdmameter " RDMAMETER_VERSION);
-    app.get_formatter()->column_width(kHelpColumn);
+    app.formatter(std::make_shared<HelpFormatter>());
     app.footer(
         "'rdmameter SUBCOMMAND --help' says more, with examples.\n\n"
-        "Exit status: 0 pass, 1 regression, 2 usage or nothing to measure, 3 inconclusive,\n"
-        "77 no device, 99 a measurement failed, 130 interrupted.");
+        "Exit status: 0 pass, 1 regression, 2 usage or nothing to measure,\n"
+        "3 inconclusive, 77 no device, 99 a measurement failed, 130 interrupted.");
     for (std::size_t i = 0; i < kSubcommands.size(); ++i) {
       CLI::App* sub = app.add_subcommand(kSubcommands[i].name, kSubcommands[i].summary);
       sub->allow_extras();  // reported by us, with the nearest option

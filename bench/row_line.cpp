@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <optional>
+#include <string_view>
 
 #include "core/histogram_data.h"
 #include "reports/row_json.h"
@@ -52,10 +52,15 @@ std::string bandwidth_text(const BandwidthData& bandwidth) {
   return text;
 }
 
+/// The first sentence: what to do about an error follows it, and has its place in the summary.
+std::string_view headline(std::string_view message) {
+  return message.substr(0, message.find(". "));
+}
+
 std::string body(const Row& row) {
   switch (row.status) {
     case Row::Status::error:
-      return "error: " + printable(row.message);
+      return "error: " + printable(headline(row.message));
     case Row::Status::skipped:
       return "skipped: " + printable(row.message);
     case Row::Status::ok:

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "bench/axis_list.h"
 #include "bench/command.h"
@@ -43,10 +44,17 @@ std::string type_text(const Axis& axis) {
   return fmt::format("{}", fmt::join(types, "|"));
 }
 
+/// Large powers of two are told as such: 2^40 is read, 1099511627776 is not.
+std::string limit_text(std::uint64_t count) {
+  if (count >= 1U << 20 && std::has_single_bit(count))
+    return fmt::format("2^{}", std::bit_width(count) - 1);
+  return std::to_string(count);
+}
+
 std::string range_text(const Axis& axis) {
   switch (axis.kind) {
     case AxisKind::count:
-      return fmt::format("; {} to {}", axis.least, axis.most);
+      return fmt::format("; {} to {}", axis.least, limit_text(axis.most));
     case AxisKind::bytes:
       return fmt::format("; {} to {}", bytes_text(axis.least), bytes_text(axis.most));
     case AxisKind::seconds:
@@ -58,12 +66,26 @@ std::string range_text(const Axis& axis) {
   return "";
 }
 
+/// Has the axis a meaning for a test other than bandwidth? (On UD, where each has one that has it
+/// at all.)
+bool for_latency(const Axis& axis) {
+  return std::ranges::any_of(catalog(), [&](const Test& test) {
+    Case made = default_case(test.opcode, test.pattern);
+    made.transport = static_cast<std::uint64_t>(Transport::ud);
+    return test.pattern != Pattern::bandwidth && axis.applies(made);
+  });
+}
+
+std::string default_text(const Axis& axis) {
+  if (!for_latency(axis))
+    return fmt::format("Default: {} (for bandwidth alone)", axis.bandwidth_default);
+  if (axis.latency_default == axis.bandwidth_default)
+    return fmt::format("Default: {}", axis.latency_default);
+  return fmt::format("Default: {}, for bandwidth {}", axis.latency_default, axis.bandwidth_default);
+}
+
 std::string axis_help(const Axis& axis) {
-  const std::string also = axis.latency_default == axis.bandwidth_default
-                               ? ""
-                               : fmt::format(" (bandwidth: {})", axis.bandwidth_default);
-  return help_text(
-      fmt::format("{}{}. Default: {}{}", axis.help, range_text(axis), axis.latency_default, also));
+  return help_text(fmt::format("{}{}. {}", axis.help, range_text(axis), default_text(axis)));
 }
 
 void declare_axes(CLI::App& app, RunOptions& options) {
@@ -113,7 +135,7 @@ std::uint16_t port_of(const RunOptions& options) {
 
 void declare_run_options(CLI::App& app, RunOptions& options) {
   app.add_option(
-         "HOST_TEST", options.positionals,
+         "TEST", options.positionals,
          help_text(
              "where `rdmameter serve` runs (HOST, HOST:PORT; not with --loopback), then tests: "
              "names, globs, or all"))

@@ -77,9 +77,9 @@ void RunOutput::finish(const RunTally& tally) {
   clear_progress();
   if (writer_) writer_->finish();
   if (tally.interrupted)
-    fmt::print(stderr, "rdmameter: interrupted; {} rows {}\n",
-               tally.measured + tally.skipped + tally.failed,
-               writer_ ? "are in the result" : "were measured");
+    fmt::print(stderr, "rdmameter: interrupted; rows {}: {}\n",
+               writer_ ? "in the result" : "measured",
+               tally.measured + tally.skipped + tally.failed);
   else if (tally.failed > 0)
     fmt::print(stderr, "rdmameter: {} of {} measurements failed: {}\n", tally.failed,
                tally.failed + tally.measured, printable(first_error_));

@@ -6,6 +6,8 @@ Usage: cli_test.py PATH_OF_RDMAMETER [unittest's arguments]
 """
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,13 +37,16 @@ class Help(unittest.TestCase):
                 if words:
                     self.assertIn("Examples:", result.stdout)
                 for line in result.stdout.splitlines():
-                    self.assertLessEqual(len(line), 90, line)
+                    self.assertLessEqual(len(line), 80, line)
 
     def test_of_run_says_default_range_and_unit_of_an_axis(self):
         text = " ".join(run("run", "--help").stdout.split())
-        self.assertIn("--size BYTES payload of one message [bytes]; 1 to 2G. Default: 64 (bandwidth: 64K)",
+        self.assertIn("--size BYTES payload of one message [bytes]; 1 to 2G. Default: 64, for bandwidth 64K",
                       text)
         self.assertIn("--transport rc|uc|ud", text)
+        self.assertIn("1 to 2^20. Default: 128 (for bandwidth alone)", text)
+        self.assertIn("1us to 3600s. Default: 100ms --", text)
+        self.assertIn("Usage: rdmameter run [HOST | --loopback] TEST...", text)
 
     def test_version(self):
         result = run("--version")
@@ -204,6 +209,49 @@ class NullDevice(unittest.TestCase):
             child = subprocess.run([PROGRAM, "run", "--list"], stdout=full, stderr=subprocess.PIPE,
                                    timeout=60, check=False)
         self.assertEqual(child.returncode, FAILED)
+
+
+class Interrupt(unittest.TestCase):
+    def test_ends_with_130_and_keeps_the_rows(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with tempfile.TemporaryDirectory() as folder:
+                path = folder + "/result.json"
+                child = subprocess.Popen([PROGRAM, "run", "--device", "null", "write_lat", "--duration",
+                                          "50ms", "--repetitions", "1000", "-o", path], stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True)
+                with child:
+                    self.assertIn("duration:50ms", child.stdout.readline())
+                    child.send_signal(number)
+                    _, errors = child.communicate(timeout=10)
+                self.assertEqual(child.returncode, 130, errors)
+                with open(path, encoding="utf-8") as file:
+                    rows = len(json.load(file)["benchmarks"])
+                self.assertIn(rows, range(1, 100))
+                self.assertIn(f"interrupted; rows in the result: {rows}", errors)
+
+
+class Progress(unittest.TestCase):
+    """What a terminal on stderr sees."""
+
+    def seen(self, **environment):
+        ours, theirs = pty.openpty()
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            environment = {**os.environ, "TERM": "xterm", **environment}
+            subprocess.run([PROGRAM, "run", "--device", "null", "write_lat", "--iterations", "100"],
+                           stdout=subprocess.DEVNULL, stderr=theirs, timeout=60, check=True,
+                           env={key: value for key, value in environment.items() if value is not None})
+            os.close(theirs)
+            text = b""
+            try:
+                while chunk := terminal.read(4096):
+                    text += chunk
+            except OSError:  # Linux's end of a pty
+                pass
+            return text.decode()
+
+    def test_is_shown_at_a_terminal_and_not_under_ci(self):
+        self.assertIn("1 of 1: write_lat/rc", self.seen(CI=None))
+        self.assertEqual(self.seen(CI="true"), "")
 
 
 class NoDevice(unittest.TestCase):

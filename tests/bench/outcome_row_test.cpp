@@ -65,7 +65,8 @@ TEST(RowLine, SaysUnitsAndWhatTheTimeIs) {
   EXPECT_EQ(row_line(measured_row({ping_pong, 0, 0, 1}, four_round_trips(ping_pong.one_case)), 0),
             "some_test/rc  half RTT max 2.00 µs  mean 1.25 µs");
   EXPECT_EQ(row_line(skipped_row({ping_pong, 0, 0, 1}, "why"), 0), "some_test/rc  skipped: why");
-  EXPECT_EQ(row_line(error_row({ping_pong, 0, 0, 1}, "a\x1b[2J"), 0), "some_test/rc  error: a?[2J");
+  EXPECT_EQ(row_line(error_row({ping_pong, 0, 0, 1}, "a\x1b[2J. Do this."), 0),
+            "some_test/rc  error: a?[2J");
 }
 
 }  // namespace
