@@ -22,6 +22,10 @@ check() {
 }
 same() { [ "$1" = "$2" ] || { echo "  expected '$2', got '$1'"; return 1; }; }
 contains() { grep -q -- "$2" "$1" || { echo "  no '$2' in:"; sed 's/^/    /' "$1"; return 1; }; }
+near() { # within 30 %: a busy machine delays either
+  local gap=$(($1 > $2 ? $1 - $2 : $2 - $1))
+  [ $((gap * 10)) -lt $(($2 * 3)) ] || { echo "  expected about $2, got $1"; return 1; }
+}
 at_least() { [ "$1" -ge "$2" ] || { echo "  expected at least $2, got $1"; return 1; }; }
 
 # --- One guest that answers most questions ---
@@ -40,6 +44,10 @@ answer env "$RXE_VM,$RDMAMETER_TEST,${RXE_VM_TEST_UNSEEN-},$RXE_VM_TEST_PASSED"
 answer arguments "$*"
 answer stdin "$(wc -c)"
 answer clock "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)"
+: >tick; start=$(date +%s%N)  # the host dates these files, so they compare the two clocks
+sleep 3
+: >tock; end=$(date +%s%N)
+answer pace $(((end - start) / 1000000))
 answer memlock "$(ulimit -l)"
 answer root "$(touch /usr/rxe-vm-test 2>/dev/null; echo $?)"
 answer tmp "$(touch /tmp/x /run/x /var/tmp/x /dev/shm/x; echo $?)"
@@ -88,6 +96,8 @@ check "RXE_VM, RDMAMETER_* and --env pass, others do not" same "$(answer env)" '
 check "arguments pass as they are" same "$(answer arguments)" "one  two it's"
 check "stdin is empty" same "$(answer stdin)" 0
 check "the clock is the TSC" same "$(answer clock)" tsc
+host_pace=$(($(date -r tock +%s%3N) - $(date -r tick +%s%3N)))
+check "the clock keeps the host's pace" near "$(answer pace)" "$host_pace"
 check "memlock is unlimited" same "$(answer memlock)" unlimited
 check "the host's files are read-only" same "$(answer root)" 1
 check "the temporary directories are writable" same "$(answer tmp)" 0
