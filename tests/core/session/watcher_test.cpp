@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -87,6 +88,34 @@ TEST_F(WatcherTest, LeavesTheWordAloneWhenTheLoopEndsByItself) {
   }
   pair.raw("x");
   EXPECT_EQ(stop.reason(), StopReason::none);
+}
+
+TEST_F(WatcherTest, TicksAgainAndAgainUntilTheDeadline) {
+  std::atomic<int> ticks{0};
+  Watcher watcher(pair.channel.fd(), Deadline::in(200ms), pair.interrupt, stop, StopReason::peer,
+                  {.every = 20ms, .act = [&ticks] { return ++ticks > 0; }});
+  EXPECT_EQ(spin(stop), StopReason::deadline);
+  EXPECT_GE(ticks, 3);  // nine on a machine of one's own
+  EXPECT_LE(ticks, 10);
+}
+
+TEST_F(WatcherTest, ATickThatGivesUpEndsTheLoop) {
+  int ticks = 0;
+  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop, StopReason::peer,
+                  {.every = 5ms, .act = [&ticks] { return ++ticks < 3; }});
+  const double seconds = seconds_of([&] { EXPECT_EQ(spin(stop), StopReason::deadline); });
+  EXPECT_LT(seconds, 2);
+  watcher.end();
+  EXPECT_EQ(ticks, 3);
+}
+
+TEST_F(WatcherTest, ATickThatThrowsLeavesTheVerdictToPoll) {
+  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop, StopReason::peer,
+                  {.every = 5ms, .act = []() -> bool { throw MeasurementError("gone"); }});
+  std::this_thread::sleep_for(30ms);
+  EXPECT_EQ(stop.reason(), StopReason::none);
+  pair.other.reset();
+  EXPECT_EQ(spin(stop), StopReason::peer);
 }
 
 TEST_F(WatcherTest, StartsAndEndsInUnderAMillisecond) {
