@@ -28,7 +28,7 @@ constexpr const char* kFooter =
     "  rdmameter run --loopback write_lat\n"
     "  rdmameter run --loopback all --size 2..4K --transport rc,uc,ud -o result.json\n"
     "  rdmameter run 192.0.2.1 send_bw --qps 1..8 --duration 2 --repetitions 10\n"
-    "  rdmameter run --device null write_lat      the tool's own cost, without a device\n"
+    "  rdmameter run --device null write_lat     the tool's own cost, no device\n"
     "  rdmameter run --dry-run '*_bw' --depth 1..128 --signal-every 1,16";
 
 std::vector<PlannedCase> select_cases(const RunRequest& request, const BenchmarkFlags& flags) {

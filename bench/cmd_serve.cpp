@@ -33,7 +33,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  rdmameter serve                          then, in another terminal:\n"
     "  rdmameter run localhost write_lat --size 2..4K\n\n"
-    "  rdmameter serve --bind 192.0.2.1         prints the command for the other machine";
+    "  rdmameter serve --bind 192.0.2.1         prints the command to use elsewhere";
 
 std::string this_host() {
   std::array<char, 256> name{};

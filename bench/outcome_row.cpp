@@ -40,6 +40,8 @@ BandwidthData bandwidth_of(const BandwidthTally& tally, std::uint64_t size_bytes
           .counted_by = tally.by_receiver ? BandwidthData::CountedBy::receiver
                                           : BandwidthData::CountedBy::initiator,
           .injected = tally.injected,
+          .traffic_messages = tally.traffic_messages,
+          .traffic_ns = tally.traffic_ns,
           .sent = tally.sent,
           .received = tally.received};
 }

@@ -29,11 +29,12 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Nearest, CountsLettersAddedLostChangedAndSwapped) {
-  constexpr std::string_view kKnown[] = {"size", "depth", "inline"};
+  constexpr std::string_view kKnown[] = {"size", "depth", "inline", "rc"};
   EXPECT_EQ(nearest("sizes", kKnown), "size");
   EXPECT_EQ(nearest("siez", kKnown), "size");
   EXPECT_EQ(nearest("deth", kKnown), "depth");
   EXPECT_EQ(nearest("inlane", kKnown), "inline");
+  EXPECT_EQ(nearest("cr", kKnown), "rc");
   EXPECT_EQ(nearest("quux", kKnown), "");
   EXPECT_EQ(nearest("", kKnown), "");
   EXPECT_EQ(nearest(std::string(100'000, 'x'), kKnown), "");

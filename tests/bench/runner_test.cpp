@@ -180,8 +180,8 @@ TEST_F(Runner, HasTheStatusOfTheFailureWhereNothingElseHappened) {
   script = [](const Case&) -> Outcome { throw UsageError("no such GID"); };
   EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::usage);
   script = [](const Case& one_case) -> Outcome {
-    if (one_case.size_bytes == 1) throw NoDevice("none");
-    throw MeasurementError("peer died");
+    if (one_case.size_bytes == 1) throw MeasurementError("peer died");
+    throw NoDevice("none");
   };
   EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::failed);
   script = [](const Case& one_case) {
@@ -235,6 +235,7 @@ TEST(BenchmarkFlags, RefuseWhatGoogleBenchmarkDoesNotTake) {
   EXPECT_THAT(refusal("--benchmark_repetitions=0"), HasSubstr("from 1 to"));
   EXPECT_THAT(refusal("--benchmark_repetitions=1e3"), HasSubstr("from 1 to"));
   EXPECT_THAT(refusal("--benchmark_format=yaml"), HasSubstr("does not take"));
+  EXPECT_EQ(refusal("--benchmark_format=console"), "") << "(its flags last as long as the process)";
 }
 
 }  // namespace
