@@ -17,8 +17,9 @@ namespace rdmameter {
 struct BandwidthTally {
   std::uint64_t messages = 0;  ///< retired (or arrived) in the window
   std::uint64_t window_ns = 0;
-  bool by_receiver = false;                     ///< else by the initiator
-  bool injected = false;                        ///< plain UC write: delivery is unknown
+  bool by_receiver = false;                            ///< else by the initiator
+  bool injected = false;                               ///< plain UC write: delivery is unknown
+  std::uint64_t traffic_messages = 0, traffic_ns = 0;  ///< all of it, first post to last completion
   std::optional<std::uint64_t> sent, received;  ///< the whole traffic, where the receiver counts
 };
 

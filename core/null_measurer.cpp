@@ -75,8 +75,10 @@ class NullMeasurer final : public Measurer {
     outcome.elapsed_ns = run.tally.elapsed_ns;
     outcome.latency = std::move(run.latency);
     if (one_case.shape() == Pattern::bandwidth)
-      outcome.bandwidth =
-          BandwidthTally{.messages = run.tally.operations, .window_ns = run.tally.elapsed_ns};
+      outcome.bandwidth = BandwidthTally{.messages = run.tally.operations,
+                                         .window_ns = run.tally.elapsed_ns,
+                                         .traffic_messages = run.tally.total,
+                                         .traffic_ns = run.tally.traffic_ns};
     outcome.work = {{"polls", run.tally.polls}};
     outcome.resources = {{"buffer_bytes", run.buffer_bytes}};
     outcome.more = {{"path", "null"}};

@@ -100,6 +100,8 @@ BandwidthData read_bandwidth(const CheckedJson& json) {
   else if (counted_by.text() != "initiator")
     counted_by.fail("is neither \"initiator\" nor \"receiver\"");
   if (const auto injected = json.find("injected")) data.injected = injected->flag();
+  data.traffic_messages = json.at("traffic_messages").count();
+  data.traffic_ns = json.at("traffic_ns").count();
   if (const auto sent = json.find("sent")) data.sent = sent->count();
   if (const auto received = json.find("received")) data.received = received->count();
   return data;

@@ -82,6 +82,8 @@ Json bandwidth_to_json(const BandwidthData& data) {
                {"mmsg_per_s", bandwidth_mmsg_per_s(data)},
                {"counted_by", receiver ? "receiver" : "initiator"}};
   if (data.injected) json["injected"] = true;
+  json["traffic_messages"] = count_to_json(data.traffic_messages);
+  json["traffic_ns"] = count_to_json(data.traffic_ns);
   if (data.sent) json["sent"] = count_to_json(*data.sent);
   if (data.received) json["received"] = count_to_json(*data.received);
   if (const auto lost = bandwidth_lost(data)) json["lost"] = count_to_json(*lost);

@@ -94,6 +94,7 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const Clock&
   LoopEnd end;
   ibv_wc wcs[kPollBatch];
   int error = 0;
+  const std::uint64_t begin = clock.now();
   for (std::uint32_t lane = 0; lane < traffic.lane_count && error == 0; ++lane)
     error = fill(traffic.lanes[lane], 0, room_to, post_list, clock);
   if (error != 0) return post_failure(error);
@@ -152,7 +153,9 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const Clock&
   tally.doorbells = tally.total / post_list;
   if (end.why != LoopEnd::Why::done) return end;
   tally.total += traffic.lane_count;
-  return close_traffic<Waiter>(traffic, stop, tally);
+  end = close_traffic<Waiter>(traffic, stop, tally);
+  tally.traffic_ns = clock.to_ns(clock.now() - begin);
+  return end;
 }
 
 }  // namespace rdmameter

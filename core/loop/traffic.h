@@ -79,6 +79,7 @@ struct LoopTally {
   Histogram* scratch = nullptr;  ///< samples of the warm-up
   std::uint64_t operations = 0;  ///< measured rounds, or messages in the window
   std::uint64_t elapsed_ns = 0;  ///< first to last moment of those
+  std::uint64_t traffic_ns = 0;  ///< bandwidth: first post to the last completion of all
   std::uint64_t lost = 0;
   std::uint64_t total = 0;  ///< messages sent or received over the whole traffic, warm-up included
   std::uint64_t doorbells = 0, cqes = 0, polls = 0;

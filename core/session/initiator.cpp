@@ -164,7 +164,7 @@ bool receiver_counts(const Case& one_case) {
 
 BandwidthTally bandwidth_of(const Case& one_case, const LoopTally& mine,
                             const nlohmann::json& done) {
-  BandwidthTally bandwidth;
+  BandwidthTally bandwidth{.traffic_messages = mine.total, .traffic_ns = mine.traffic_ns};
   if (receiver_counts(one_case)) {
     bandwidth.by_receiver = true;
     bandwidth.messages = require_uint(done, "operations", 0, 1ULL << 53);
