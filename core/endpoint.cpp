@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "core/case_memory.h"
 #include "core/check.h"
 #include "core/error.h"
 #include "core/probe.h"
@@ -90,6 +91,11 @@ void Endpoint::check_limits() const {
     refuse("receive WRs per QP", depths_.receive, limits.max_qp_wr, "use a smaller --rx-depth");
   if (qp_count(case_) > limits.max_qp)
     refuse("QPs", qp_count(case_), limits.max_qp, "use fewer --qps");
+  if (const std::uint64_t bytes = case_memory_bytes(case_, role_); bytes > kMostBytesPerCase)
+    throw Unsupported(fmt::format(
+        "buffers and queues of {:.1f} GiB, more than the {} GiB that one end of a case may take: "
+        "use a smaller --size, --qps, --depth or --rx-depth",
+        static_cast<double>(bytes) / (1ULL << 30), kMostBytesPerCase >> 30));
 }
 
 void Endpoint::register_memory() {
@@ -240,6 +246,12 @@ void Endpoint::connect(const EndpointInfo& peer, const Agreed& agreed) {
     to_rtr(*qps_[i], case_.service(), path, peer.qpns[i], peer.psns[i], where_);
     to_rts(*qps_[i], case_.service(), path, info_.psns[i], where_);
   }
+}
+
+void Endpoint::silence() noexcept {
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_ERR;
+  for (const Qp& qp : qps_) ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE);
 }
 
 nlohmann::ordered_json Endpoint::resources() const {

@@ -85,6 +85,11 @@ class Endpoint {
   /// Brings the QPs to RTR and RTS. To be called after learn(), with the receives posted.
   void connect(const EndpointInfo& peer, const Agreed& agreed);
 
+  /// Puts the QPs into the error state, so that nothing more arrives: a peer that never stops
+  /// sending cannot keep a loop from seeing its stop word. For a thread other than the measuring
+  /// one.
+  void silence() noexcept;
+
   /// "qps", "cqs", "mrs", "buffer_bytes", "max_send_wr", ...
   nlohmann::ordered_json resources() const;
 

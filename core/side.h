@@ -36,6 +36,9 @@ class Side {
   LoopEnd run(const LoopPlan& plan, Wait wait, std::uint64_t core, const ClockChoice& clock,
               const StopWord& stop);
 
+  /// Cuts this end off from its peer; see Endpoint::silence().
+  void silence() noexcept { endpoint_.silence(); }
+
   const LoopTally& tally() const { return tally_; }
   LoopTally& tally() { return tally_; }
   bool has_loop() const { return has_loop_; }

@@ -283,7 +283,7 @@ class Initiator final : public Measurer {
 
   ~Initiator() override {
     try {
-      if (channel_.usable()) channel_.send({{"type", "bye"}}, Deadline::in(kTick));
+      if (channel_.usable() && !interrupt_.requested()) channel_.send({{"type", "bye"}}, Deadline::in(kTick));
     } catch (const std::exception&) {  // the responder sees the connection close as well
     }
   }
