@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Which server, which device, which GID, on either end; and what becomes of those that do not exist."""
+import socket
+import time
+
+import rdmameter
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Servers(rdmameter.Test):
+    def test_a_server_is_reached_over_ipv4_ipv6_and_by_name(self):
+        for bind, addresses in (("127.0.0.1", ("127.0.0.1:{}", "localhost:{}")), ("::1", ("[::1]:{}",))):
+            server = self.serve("--bind", bind)
+            for address in addresses:
+                with self.subTest(address):
+                    done = self.run_program(address.format(server.port), "send_lat", "--iterations", "20")
+                    self.assertEqual(len(done.rows), 1)
+            done = self.run_program(bind, "send_lat", "--port", server.port, "--iterations", "20")
+            self.assertEqual(done.rows[0]["path"], "same_device")
+
+    def test_the_command_that_a_server_prints_works(self):
+        server = self.serve("--bind", "127.0.0.1")
+        words = server.client_command.split()
+        self.assertEqual(words[:2], ["rdmameter", "run"])
+        self.run_program(*words[2:], "--iterations", "20")
+
+    def test_where_nobody_listens_it_waits_and_says_what_to_start(self):
+        port = free_port()
+        done = self.run_program(f"localhost:{port}", "write_lat", status=rdmameter.FAILED)
+        self.assertRegex(done.stderr, f"nobody listens on localhost:{port} .*start `rdmameter serve --bind localhost "
+                                      f"--port {port}`")
+        self.assertGreater(done.seconds, 2)
+        self.assertIn("nobody listens", done.rows[0]["error_message"])
+
+    def test_a_server_that_comes_late_is_found(self):
+        port = str(free_port())
+        run = self.start(f"localhost:{port}", "write_lat", "--iterations", "20")
+        time.sleep(1)  # nothing to wait for: nobody is there
+        self.assertIsNone(run.process.poll())
+        self.serve("--port", port)
+        done = run.end(60)
+        self.assertEqual(done.status, rdmameter.PASS, done)
+
+    def test_a_name_that_does_not_exist_is_wrong_use(self):
+        done = self.run_program("no-such-host.invalid", "write_lat", status=rdmameter.USAGE)
+        self.assertIn("cannot look up `no-such-host.invalid`", done.stderr)
+
+    def test_ports_out_of_range_or_taken_are_refused_by_name(self):
+        for port in ("0", "65536", "http"):
+            done = self.run_program("localhost", "write_lat", "--port", port, status=rdmameter.USAGE)
+            self.assertRegex(done.stderr, f"--port.*{port}")
+        server = self.serve()
+        second = rdmameter.Started([rdmameter.program, "serve", "--port", server.port], rdmameter.environment()).end(30)
+        self.assertEqual(second.status, rdmameter.USAGE)
+        self.assertRegex(second.stderr, "the port is in use.*--port")
+
+    def test_an_address_of_another_machine_cannot_be_bound(self):
+        done = rdmameter.Started([rdmameter.program, "serve", "--bind", "192.0.2.1"], rdmameter.environment()).end(30)
+        self.assertEqual(done.status, rdmameter.USAGE)
+        self.assertIn("--bind 192.0.2.1", done.stderr)
+
+
+class Devices(rdmameter.Test):
+    def setUp(self):
+        super().setUp()
+        ports = rdmameter.active_ports()
+        self.device, self.port = ports[0]
+        self.names = [device["name"] for device, _ in ports]
+
+    def test_one_that_is_not_there_is_status_77_at_either_end(self):
+        for option in ("--device", "--peer-device"):
+            done = self.run_program("--loopback", "write_lat", option, "mlx9_9", status=rdmameter.NO_DEVICE)
+            self.assertRegex(done.stderr, rf"no verbs device mlx9_9 .*there is .*{self.device['name']}")
+
+    def test_a_port_that_is_not_there_is_refused(self):
+        for option in ("--port-num", "--peer-port-num"):
+            done = self.start("--loopback", "write_lat", option, "77").end(60)
+            self.assertIn(done.status, (rdmameter.USAGE, rdmameter.NO_DEVICE), done)
+            self.assertIn(f"{option} 77", done.stderr)
+
+    def test_a_gid_index_that_is_not_there_is_refused_with_those_that_are(self):
+        there = ", ".join(str(gid["index"]) for gid in self.port["gids"][:1])
+        for option in ("--gid-index", "--peer-gid-index"):
+            done = self.run_program("--loopback", "write_lat", option, "254", status=rdmameter.USAGE)
+            self.assertRegex(done.stderr, rf"(?<!peer){option} 254: .*no such GID; it has {there}")
+
+    def test_every_gid_of_a_kind_works_with_itself(self):
+        for gid in self.port["gids"][:3]:
+            index = str(gid["index"])
+            [row] = self.measure("send_lat", "--device", self.device["name"], "--peer-device", self.device["name"],
+                                 "--gid-index", index, "--peer-gid-index", index, "--iterations", "20", "--verify")
+            self.assertEqual((row["case"]["gid_index"], row["case"]["peer_gid_index"]), (gid["index"],) * 2)
+
+    def test_gids_that_do_not_match_are_skipped_with_both_options(self):
+        by_family = {gid["gid"].startswith("::ffff:"): gid["index"] for gid in self.port["gids"]
+                     if gid["type"] == "roce_v2"}
+        if len(by_family) < 2:
+            self.skipTest("it needs RoCE v2 GIDs of two address families")
+        reason = self.skipped("send_lat", "--device", self.device["name"], "--gid-index", str(by_family[True]),
+                              "--peer-device", self.device["name"], "--peer-gid-index", str(by_family[False]))
+        self.assertIn("choose --gid-index on either end", reason)
+
+    def test_a_message_larger_than_the_port_takes_is_skipped_with_its_limit(self):
+        most = self.port["max_message_bytes"]
+        if most >= 1 << 31:
+            self.skipTest("it takes whatever --size can ask for")
+        reason = self.skipped("write_lat", "--size", str(most + 1), "--device", self.device["name"])
+        self.assertRegex(reason, f"message size in bytes .*takes {most}; use a smaller --size")
+
+    def test_a_ud_message_longer_than_a_packet_is_skipped_and_the_rest_measured(self):
+        done = self.run_program("--loopback", "send_lat", "--transport", "ud", "--size", "8K,64", "--iterations", "20")
+        self.assertRegex(done.rows[0]["skip_message"], "a UD message is one packet: 8192 bytes .*--transport rc")
+        self.assertTrue(done.rows[0]["name"].endswith("/skipped"))
+        self.assertIn("latency", done.rows[1])
+
+    def test_the_path_between_two_devices_is_told_from_that_within_one(self):
+        if len(self.names) < 2:
+            self.skipTest("it needs two devices")
+        for peer, path in ((self.names[0], "same_device"), (self.names[1], "netdev")):
+            rows = self.measure("send_lat", "write_lat", "--transport", "rc,uc", "--device", self.names[0],
+                                "--peer-device", peer, "--iterations", "50", "--verify")
+            for row in rows:
+                self.assertEqual((row["path"], row["case"]["device"], row["case"]["peer_device"]),
+                                 (path, self.names[0], peer))
+
+
+class Together(rdmameter.Test):
+    def test_all_tests_and_transports_run_between_two_devices(self):
+        names = [device["name"] for device, _ in rdmameter.active_ports()]
+        if len(names) < 2:
+            self.skipTest("it needs two devices")
+        done = self.run_program("--loopback", "all", "--transport", "rc,uc,ud", "--size", "64,4K,64K", "--iterations",
+                                "50", "--warmup", "10", "--device", names[0], "--peer-device", names[1], "--verify")
+        for row in done.rows:
+            self.assertNotIn("error_message", row)
+        self.assertEqual(sum("skip_message" not in row for row in done.rows), 6 * 3 + 4 * 3 + 2 * 2)
+
+
+if __name__ == "__main__":
+    rdmameter.main()

@@ -1,0 +1,44 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C: a run ends at once, and keeps the rows that it has."""
+import signal
+import time
+
+import rdmameter
+
+
+class Interrupt(rdmameter.Test):
+    def interrupted(self, number, *arguments):
+        run = self.start("--loopback", *arguments)
+        run.await_text("stdout", "(?m)(.*\n){2}")
+        time.sleep(0.3)
+        asked = time.monotonic()
+        run.process.send_signal(number)
+        done = run.end(30)
+        self.assertEqual(done.status, rdmameter.INTERRUPTED, done)
+        self.assertLess(time.monotonic() - asked, 2 * rdmameter.SLOW)
+        return done
+
+    def test_it_ends_a_long_run_and_leaves_a_valid_file_of_the_rows_so_far(self):
+        done = self.interrupted(signal.SIGINT, "send_lat", "--duration", "0.05,0.1,60")
+        self.assertEqual(len(done.rows), 2)
+        self.assertIn("interrupted; 2 rows are in the result", done.stderr)
+        self.assert_valid(done.path)
+
+    def test_a_waiting_loop_ends_too(self):
+        for test, transport in (("write_lat", "uc"), ("read_bw", "rc"), ("send_lat", "ud")):
+            with self.subTest(test):
+                self.interrupted(signal.SIGINT, test, "--transport", transport, "--duration", "0.05,0.06,60")
+
+    def test_sigterm_does_the_same(self):
+        self.interrupted(signal.SIGTERM, "write_bw", "--duration", "0.05,0.06,60")
+
+    def test_it_ends_a_client_that_waits_for_a_server(self):
+        run = self.start("localhost:9", "write_lat")  # discard: nobody listens there
+        time.sleep(0.7 * rdmameter.SLOW)
+        run.process.send_signal(signal.SIGINT)
+        self.assertEqual(run.end(10).status, rdmameter.INTERRUPTED)
+
+
+if __name__ == "__main__":
+    rdmameter.main()

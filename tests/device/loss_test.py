@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Lost packets: runs end, and the loss is a figure. On the pair rxe0 - rxe1, whose link drops packets."""
+import subprocess
+import time
+
+
+import rdmameter
+
+PAIR = ("--loopback", "--device", "rxe0", "--peer-device", "rxe1")
+
+
+class Loss(rdmameter.Test):
+    def lose(self, percent):
+        """From here to the end of the test, so many of the packets are dropped, each way."""
+        for link in ("v0", "v1"):
+            subprocess.run(["tc", "qdisc", "replace", "dev", link, "root", "netem", "loss", f"{percent}%"], check=True)
+            self.addCleanup(subprocess.run, ["tc", "qdisc", "del", "dev", link, "root"], check=True)
+
+    def know_each_other(self):
+        """From here to the end of the test, the ends need not ask for each other's MAC address."""
+        for link, peer in (("v0", 2), ("v1", 1)):
+            subprocess.run(["ip", "neigh", "replace", f"10.9.0.{peer}", "lladdr", f"02:00:00:09:00:0{peer}", "dev",
+                            link, "nud", "permanent"], check=True)
+            self.addCleanup(subprocess.run, ["ip", "neigh", "del", f"10.9.0.{peer}", "dev", link], check=True)
+
+    def forget_each_other(self):
+        for link in ("v0", "v1"):
+            subprocess.run(["ip", "neigh", "flush", "dev", link], check=True)
+
+    def test_a_ping_pong_under_1_percent_ends_and_says_how_many_were_lost(self):
+        self.lose(1)
+        for test, transports in (("send_lat", "uc,ud"), ("write_lat", "uc")):
+            done = self.run_program(*PAIR, test, "--transport", transports, "--iterations", "1000",
+                                    "--loss-timeout", "50ms", "--verify")
+            for row in done.rows:
+                with self.subTest(row["name"]):
+                    # Each way drops 1 %, and nothing at all once in 10^8 runs.
+                    self.assertGreater(row["lost"], 0)
+                    self.assertLess(row["lost"], 100)
+                    self.assertEqual(row["latency"]["count"], 1000 - row["lost"])
+            self.assert_valid(done.path)
+
+    def test_messages_of_many_packets_are_lost_whole(self):
+        self.lose(1)
+        [row] = self.measure(*PAIR[1:], "send_lat", "--transport", "uc", "--size", "32K", "--iterations", "200",
+                             "--loss-timeout", "50ms", "--verify")
+        self.assertGreater(row["lost"], 0)
+
+    def test_a_driver_that_does_not_recover_from_loss_is_an_error_and_no_hang(self):
+        # rxe of Linux 6.1: a UC write whose middle was lost leaves the QP waiting for its end for ever
+        # (rxe_resp.c, do_class_d1e_error: it resets `opcode` only where there is a receive).
+        self.lose(2)
+        done = self.start(*PAIR, "write_lat", "--transport", "uc", "--size", "32K", "--iterations", "100000",
+                          "--loss-timeout", "20ms").end(60)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.rows[0]["error_message"], "no message got through on rxe0/1 for 12 s")
+
+    def test_where_the_peer_cannot_even_be_found_the_error_says_how_to_look(self):
+        self.lose(100)
+        self.forget_each_other()
+        done = self.run_program(*PAIR, "send_lat", "--transport", "rc,ud", status=rdmameter.FAILED)
+        for row in done.rows:
+            self.assertRegex(row["error_message"], "No way to the peer's GID was found: look at `ip route get`")
+
+    def test_where_every_packet_is_lost_it_ends_with_an_error(self):
+        self.know_each_other()
+        self.lose(100)
+        began = time.monotonic()
+        done = self.run_program(*PAIR, "send_lat", "--transport", "uc,ud,rc", "--loss-timeout", "20ms",
+                                "--iterations", "1000000", status=rdmameter.FAILED)
+        for row in done.rows:
+            with self.subTest(row["name"]):
+                self.assertRegex(row["error_message"], "no message got through|RETRY_EXC")
+        self.assertLess(time.monotonic() - began, 3 * 20 * 1.5)
+        self.assert_valid(done.path)
+
+    def test_not_one_answer_is_an_error_and_no_latency_of_zero(self):
+        self.know_each_other()
+        self.lose(100)
+        done = self.run_program(*PAIR, "send_lat", "--transport", "uc,ud", "--loss-timeout", "5ms", "--warmup", "0",
+                                "--iterations", "10", status=rdmameter.FAILED)
+        for row in done.rows:
+            self.assertRegex(row["error_message"], "none of the 10 pings was answered")
+        done = self.run_program(*PAIR, "send_bw", "--transport", "uc,ud", "--size", "64", "--iterations", "100",
+                                status=rdmameter.FAILED)
+        for row in done.rows:
+            self.assertRegex(row["error_message"], "of [0-9]+ messages 0 arrived")
+
+    def test_goodput_is_what_the_receiver_counted(self):
+        self.lose(5)
+        done = self.run_program(*PAIR, "send_bw", "--transport", "uc,ud", "--size", "1K", "--iterations", "3000",
+                                "--verify")
+        for row in done.rows:
+            with self.subTest(row["name"]):
+                bandwidth = row["bandwidth"]
+                self.assertEqual(bandwidth["counted_by"], "receiver")
+                self.assertEqual(bandwidth["lost"], bandwidth["sent"] - bandwidth["received"])
+                self.assertTrue(0.01 < bandwidth["lost"] / bandwidth["sent"] < 0.5, bandwidth)
+                self.assertLessEqual(bandwidth["messages"], bandwidth["received"])
+                self.assertEqual(bandwidth["bytes"], bandwidth["messages"] * 1024)
+        self.assert_valid(done.path)
+
+    def test_a_uc_write_is_called_injected_since_nobody_knows_what_arrived(self):
+        self.lose(5)
+        [row] = self.measure(*PAIR[1:], "write_bw", "--transport", "uc", "--size", "1K", "--iterations", "500",
+                             "--verify")
+        self.assertIs(row["bandwidth"]["injected"], True)
+        self.assertEqual(row["bandwidth"]["counted_by"], "initiator")
+
+    def test_a_reliable_connection_repeats_and_delivers_all(self):
+        self.lose(1)
+        rows = self.measure(*PAIR[1:], "all", "--size", "64,8K", "--iterations", "300", "--verify", timeout=240)
+        self.assertEqual(len(rows), 12)
+        repeated = 0
+        for row in rows:
+            self.assertNotIn("lost", row)
+            counters = row["device_counters"]["initiator"]
+            repeated += counters.get("completer_retry_err", 0) + counters.get("rcvd_seq_err", 0)
+        self.assertGreater(repeated, 0)
+
+
+if __name__ == "__main__":
+    rdmameter.main(devices=2, in_vm=True)

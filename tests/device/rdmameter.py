@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the whole program share: they run it, read its results, and report as TAP.
+
+Each test file is a program: FILE_test.py RDMAMETER [-k PATTERN]. Its tests' names are claims; meson and
+tools/test count them one by one.
+"""
+import importlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Status of a run (docs/running.md).
+PASS, USAGE, NO_DEVICE, FAILED, INTERRUPTED = 0, 2, 77, 99, 130
+IN_VM = os.environ.get("RXE_VM") == "1"
+SLOW = 4 if IN_VM else 1  # an emulated CPU, often a shared one: limits on time are so much wider there
+
+program = "rdmameter"  # main() has the real one
+
+
+class Finished:
+    """A run of the program that has ended."""
+
+    def __init__(self, command, status, stdout, stderr, seconds, path):
+        self.command, self.status, self.seconds = command, status, seconds
+        self.stdout, self.stderr, self.path = stdout, stderr, path
+
+    @property
+    def result(self):
+        with open(self.path, encoding="utf-8") as file:
+            return json.load(file)
+
+    @property
+    def rows(self):
+        return self.result["benchmarks"]
+
+    def __str__(self):
+        return f"{' '.join(self.command)}\nstatus {self.status}\n{self.stdout}{self.stderr}"
+
+
+class Started:
+    """A run of the program in the background: `stderr` fills as it speaks."""
+
+    def __init__(self, command, env, path=None):
+        self.command, self.path, self.stdout, self.stderr = command, path, "", ""
+        self.arrivals = []  # (when [s], line of stdout)
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env=env)
+        self.changed = threading.Condition()
+        self.readers = [threading.Thread(target=self.read, args=(name,), daemon=True)
+                        for name in ("stdout", "stderr")]
+        for reader in self.readers:
+            reader.start()
+
+    def read(self, name):
+        for line in getattr(self.process, name):
+            with self.changed:
+                if name == "stdout":
+                    self.arrivals.append((time.monotonic(), line))
+                setattr(self, name, getattr(self, name) + line)
+                self.changed.notify_all()
+        getattr(self.process, name).close()
+
+    def await_text(self, name, pattern, timeout=30, since=0):
+        """Waits until `name` (stdout, stderr), from character `since` on, has a match of `pattern`; returns it."""
+        def found():
+            return re.search(pattern, getattr(self, name)[since:])
+        with self.changed:
+            self.changed.wait_for(lambda: found() or self.process.poll() is not None, timeout)
+            match = found()
+        if match is None:
+            raise AssertionError(f"no '{pattern}' on {name} within {timeout} s: {self.end(1)}")
+        return match
+
+    def end(self, timeout):
+        """Waits for its end; past `timeout` it is killed, and its status -9 says so."""
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        seconds = time.monotonic() - self.began
+        for reader in self.readers:
+            reader.join(5)
+        return Finished(self.command, self.process.returncode, self.stdout, self.stderr, seconds, self.path)
+
+
+class Server:
+    """A `rdmameter serve`, listening."""
+
+    def __init__(self, arguments, env):
+        port = () if "--port" in arguments else ("--port", "0")
+        self.started = Started([program, "serve", *port, *arguments], env)
+        announced = self.started.await_text("stderr", r"listening on (\S+):(\d+); [^\n]*\n *([^\n]*)\n")
+        self.host, self.port, self.client_command = announced.groups()
+        token = re.search(r"RDMAMETER_TOKEN=(\S+)", self.client_command)
+        self.token = token and token[1]
+        self.pid = self.started.process.pid
+
+    @property
+    def log(self):
+        return self.started.stderr
+
+    def await_log(self, pattern, since=0):
+        return self.started.await_text("stderr", pattern, since=since)
+
+    def stop(self, number=signal.SIGTERM, timeout=30):
+        self.started.process.send_signal(number)
+        return self.started.end(timeout)
+
+    def footprint(self):
+        """What it holds: open descriptors, threads, and its verbs objects where that can be seen."""
+        held = {"descriptors": len(os.listdir(f"/proc/{self.pid}/fd")),
+                "threads": len(os.listdir(f"/proc/{self.pid}/task"))}
+        for kind in ("qp", "cq", "mr", "pd"):
+            listed = verbs_objects(kind)
+            if listed is not None:
+                held[kind] = sum(each.get("pid") == self.pid for each in listed)
+        return held
+
+
+def verbs_objects(kind):
+    """Every object of the kind ("qp", "mr"...) on this machine; None where the kernel does not tell."""
+    try:
+        listed = subprocess.run(["rdma", "--json", "resource", "show", kind], capture_output=True, text=True,
+                                check=True, timeout=30)
+        return json.loads(listed.stdout or "[]")
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+def environment(token=None):
+    env = {name: value for name, value in os.environ.items() if name != "RDMAMETER_TOKEN"}
+    if token is not None:
+        env["RDMAMETER_TOKEN"] = token
+    return env
+
+
+def active_ports():
+    """[(device, port)] of `rdmameter devices`, the active ones."""
+    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True, timeout=60, check=False)
+    devices = json.loads(done.stdout)["devices"] if done.stdout else []
+    return [(device, port) for device in devices for port in device.get("ports", [])
+            if port["state"] == "ACTIVE"]
+
+
+def wait_until(condition, timeout=30, pause=0.05):
+    """Returns what `condition` gives once it is true, or its last answer after `timeout` s."""
+    end = time.monotonic() + timeout
+    while True:
+        answer = condition()
+        if answer or time.monotonic() > end:
+            return answer
+        time.sleep(pause)
+
+
+def faults_in(path):
+    """What the schema and its rules find wrong in a result file."""
+    sys.path.append(f"{HERE}/../reports")
+    schema_test = importlib.import_module("schema_test")  # ends this program with 77 where it cannot work
+    validator = schema_test.jsonschema.Draft7Validator(schema_test.load(schema_test.SCHEMA))
+    return schema_test.faults(schema_test.load(path), validator)
+
+
+class Test(unittest.TestCase):
+    """A test of the program, with a directory of its own."""
+
+    def setUp(self):
+        self.scratch = tempfile.mkdtemp(prefix="rdmameter-")
+        self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.files = 0
+
+    def output(self):
+        self.files += 1
+        return f"{self.scratch}/{self.files}.json"
+
+    def start(self, *arguments, token=None, prefix=()):
+        """Starts `rdmameter run ARGUMENTS -o FILE`; it is killed when the test ends."""
+        path = self.output()
+        started = Started([*prefix, program, "run", *arguments, "-o", path], environment(token), path)
+        self.addCleanup(started.end, 0)
+        return started
+
+    def run_program(self, *arguments, status=PASS, timeout=120, token=None, prefix=()):
+        """Runs `rdmameter run ARGUMENTS -o FILE` to its end, which must be `status`."""
+        done = self.start(*arguments, token=token, prefix=prefix).end(timeout)
+        self.assertEqual(done.status, status, done)
+        return done
+
+    def measure(self, *arguments, **options):
+        """The rows of a run on one machine, all of them measured."""
+        done = self.run_program("--loopback", *arguments, **options)
+        rows = done.rows
+        self.assertTrue(rows, done)
+        for row in rows:
+            self.assertNotIn("error_message", row, done)
+            self.assertNotIn("skip_message", row, done)
+        return rows
+
+    def skipped(self, *arguments):
+        """The reason of the only row of a run that has nothing left to measure."""
+        done = self.run_program("--loopback", *arguments, status=USAGE)
+        [row] = done.rows
+        self.assertTrue(row["name"].endswith("/skipped"), row["name"])
+        return row["skip_message"]
+
+    def serve(self, *arguments, token=None):
+        server = Server(arguments, environment(token))
+        self.addCleanup(server.stop, signal.SIGKILL)
+        return server
+
+    def assert_valid(self, path):
+        self.assertEqual(faults_in(path), [])
+
+
+class TapResult(unittest.TestResult):
+    """Writes a line for each test as it ends; of subtests, one for each that failed."""
+
+    def __init__(self):
+        super().__init__()
+        self.count, self.bad = 0, False
+
+    def line(self, good, test, more=""):
+        self.count += 1
+        claim = test.id().rpartition(".")[2].removeprefix("test_").replace("_", " ")
+        print(f"{'ok' if good else 'not ok'} {self.count} - {claim}{more}", flush=True)
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.began = time.monotonic()
+
+    def addSuccess(self, test):
+        self.line(True, test)
+        print(f"# {time.monotonic() - self.began:.1f} s", flush=True)
+
+    def fail(self, test, error, more=""):
+        self.bad = True
+        self.line(False, test, more)
+        kind, value, trace = error
+        for frame in traceback.extract_tb(trace):
+            if "/unittest/" not in frame.filename:
+                print(f"# {os.path.basename(frame.filename)}:{frame.lineno}: {frame.line}")
+        for line in "".join(traceback.format_exception_only(kind, value)).splitlines():
+            print(f"# {line}", flush=True)
+
+    def addFailure(self, test, error):
+        self.fail(test, error)
+
+    addError = addFailure
+
+    def addSubTest(self, test, subtest, error):
+        if error is not None:
+            self.fail(test, error, f": {subtest._message}")
+
+    def addSkip(self, test, reason):
+        self.line(True, test, f" # SKIP {reason}")
+
+
+def note(text):
+    """Says a figure in the test's log."""
+    print(f"# {text}", flush=True)
+
+
+def main(devices=1, in_vm=False):
+    """Runs the tests of the calling file, or skips all of them with the reason."""
+    global program
+    arguments = sys.argv[1:]
+    pattern = arguments[arguments.index("-k") + 1] if "-k" in arguments else ""
+    if not arguments or arguments[0].startswith("-"):
+        sys.exit(f"usage: {sys.argv[0]} RDMAMETER [-k PATTERN]")
+    program = os.path.abspath(arguments[0])
+    if in_vm and not IN_VM:
+        print("1..0 # SKIP it breaks links and limits, so it runs in tools/rxe-vm alone")
+        return
+    if devices and len({device["name"] for device, _ in active_ports()}) < devices:
+        print(f"1..0 # SKIP it needs {devices} verbs device{'s' if devices > 1 else ''} with an active port")
+        return
+    loader = unittest.TestLoader()
+    loader.testNamePatterns = [f"*{pattern}*"]
+    result = TapResult()
+    loader.loadTestsFromModule(sys.modules["__main__"]).run(result)
+    print(f"1..{result.count}")
+    sys.exit(result.bad)

@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The resident server: many clients, one after another and at once, and however they go; how it ends."""
+import signal
+import time
+
+import rdmameter
+
+
+class Clients(rdmameter.Test):
+    def setUp(self):
+        super().setUp()
+        self.server = self.serve()
+        self.at = f"localhost:{self.server.port}"
+        # Once warm: libraries that are loaded with the first client stay.
+        self.run_program(self.at, "send_lat", "--iterations", "20")
+        self.before = self.settled()
+
+    def settled(self, target=None):
+        """What the server holds, once that no longer changes or is as `target`."""
+        def answer():
+            held = self.server.footprint()
+            time.sleep(0.1)
+            return held if held == (target or self.server.footprint()) else None
+        return rdmameter.wait_until(answer, 10) or self.server.footprint()
+
+    def assert_nothing_left(self):
+        self.assertEqual(self.settled(self.before), self.before)
+
+    def assert_serves(self):
+        done = self.run_program(self.at, "send_lat", "--iterations", "20", "--verify")
+        self.assertIn("latency", done.rows[0])
+
+    def test_no_object_lives_on_between_clients(self):
+        for kind in ("qp", "cq", "mr", "pd"):
+            self.assertEqual(self.before.get(kind, 0), 0, kind)
+
+    def test_twenty_clients_one_after_another_leave_nothing(self):
+        for number in range(20):
+            test = ("send_lat", "write_bw", "read_lat", "send_bw")[number % 4]
+            self.run_program(self.at, test, "--iterations", "40", "--warmup", "0")
+        self.assert_nothing_left()
+        self.assertEqual(self.server.log.count(": gone"), 21)
+
+    def test_four_at_once_are_served_marked_as_sharing_and_leave_nothing(self):
+        runs = [self.start(self.at, test, "--duration", "1", "--transport", transport, "--size", "64", "--verify",
+                           "--wait", "yield")
+                for test, transport in (("send_lat", "rc"), ("write_bw", "rc"), ("send_bw", "ud"), ("read_bw", "rc"))]
+        for run in runs:
+            done = run.end(90)
+            self.assertEqual(done.status, rdmameter.PASS, done)
+            self.assertIs(done.rows[0].get("shared_responder"), True, done)
+        self.assert_nothing_left()
+        alone = self.run_program(self.at, "send_lat", "--iterations", "20")
+        self.assertNotIn("shared_responder", alone.rows[0])
+
+    def test_a_client_that_is_killed_leaves_nothing_and_the_next_is_served(self):
+        for test, transport in (("send_lat", "rc"), ("write_lat", "uc"), ("send_bw", "ud"), ("read_bw", "rc")):
+            with self.subTest(test):
+                so_far = len(self.server.log)
+                run = self.start(self.at, test, "--transport", transport, "--size", "64", "--duration", "60")
+                self.server.await_log(f"{test.partition('_')[0]} .* over {transport}", so_far)
+                time.sleep(0.3)  # in the middle of the traffic
+                run.process.send_signal(signal.SIGKILL)
+                run.end(10)
+                self.assert_nothing_left()
+                self.assert_serves()
+
+    def test_a_client_that_is_interrupted_leaves_nothing(self):
+        run = self.start(self.at, "write_lat", "--duration", "60")
+        self.server.await_log("write latency")
+        run.process.send_signal(signal.SIGINT)
+        self.assertEqual(run.end(10).status, rdmameter.INTERRUPTED)
+        self.assert_nothing_left()
+        self.assert_serves()
+
+    def test_a_client_whose_case_cannot_be_done_leaves_nothing(self):
+        done = self.run_program(self.at, "send_lat", "--inline", "60000,off", "--iterations", "20")
+        self.assertIn("skip_message", done.rows[0])
+        self.assertIn("latency", done.rows[1])
+        self.assert_nothing_left()
+
+    def test_a_peer_device_that_it_does_not_have_is_told_to_that_client_alone(self):
+        done = self.run_program(self.at, "send_lat", "--peer-device", "mlx9_9", status=rdmameter.NO_DEVICE)
+        self.assertIn("the responder: There is no verbs device mlx9_9", done.stderr)
+        self.assert_nothing_left()
+        self.assert_serves()
+
+
+class End(rdmameter.Test):
+    def test_a_signal_ends_an_idle_server_within_a_second(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            server = self.serve()
+            self.run_program(f"localhost:{server.port}", "send_lat", "--iterations", "20")
+            asked = time.monotonic()
+            done = server.stop(number)
+            self.assertEqual(done.status, rdmameter.PASS, done)
+            self.assertLess(time.monotonic() - asked, rdmameter.SLOW)
+
+    def test_a_signal_ends_a_busy_server_and_its_client_knows(self):
+        server = self.serve()
+        run = self.start(f"localhost:{server.port}", "write_lat", "--duration", "60")
+        server.await_log("write latency")
+        asked = time.monotonic()
+        self.assertEqual(server.stop().status, rdmameter.PASS)
+        self.assertLess(time.monotonic() - asked, rdmameter.SLOW)
+        done = run.end(20)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertLess(time.monotonic() - asked, 2 * rdmameter.SLOW)
+
+    def test_when_a_server_is_killed_the_client_keeps_its_rows_and_says_so(self):
+        for test, transport in (("send_lat", "rc"), ("write_lat", "uc"), ("write_bw", "rc")):
+            with self.subTest(test):
+                server = self.serve()
+                run = self.start(f"localhost:{server.port}", test, "--transport", transport, "--size", "64",
+                                 "--duration", "0.05,60")
+                run.await_text("stdout", "duration:50ms")
+                time.sleep(0.5)  # in the middle of the second case
+                killed = time.monotonic()
+                server.stop(signal.SIGKILL)
+                done = run.end(30)
+                self.assertLess(time.monotonic() - killed, 2 * rdmameter.SLOW)
+                self.assertEqual(done.status, rdmameter.FAILED, done)
+                self.assertRegex(done.stderr, f"localhost:{server.port}.*(closed the connection|broke)")
+                first, second = done.rows
+                self.assertIn("real_time", first)
+                self.assertIn("error_message", second)
+
+
+if __name__ == "__main__":
+    rdmameter.main()
