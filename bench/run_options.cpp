@@ -126,11 +126,6 @@ bool begins_with_host(const RunOptions& options) {
          options.positionals.size() > 1;
 }
 
-std::uint16_t port_of(const RunOptions& options) {
-  if (options.port.empty()) return kDefaultPort;
-  return static_cast<std::uint16_t>(read_option("--port", options.port, 1, 65535));
-}
-
 }  // namespace
 
 void declare_run_options(CLI::App& app, RunOptions& options) {
@@ -163,12 +158,12 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
 RunRequest interpret(const RunOptions& options) {
   RunRequest request;
   request.given = given_axes(options);
-  request.output = options.output;
-  if (!options.repetitions.empty())
-    request.repetitions = read_option("--repetitions", options.repetitions, 1, kMostRepetitions);
+  if (options.output == "") throw UsageError("-o takes the name of a file, or - for stdout");
+  request.output = options.output.value_or("");
+  request.repetitions = read_option("--repetitions", options.repetitions, 1, kMostRepetitions);
 
   std::span<const std::string> tests = options.positionals;
-  const std::uint16_t port = port_of(options);
+  const auto port = static_cast<std::uint16_t>(read_option("--port", options.port, 1, 65535));
   if (null_device(request.given)) {
     request.target = {.kind = RunTarget::Kind::null_device};
   } else if (options.loopback) {

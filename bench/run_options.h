@@ -17,7 +17,8 @@ namespace rdmameter {
 struct RunOptions {
   std::vector<std::string> positionals;
   bool loopback = false, list = false, dry_run = false;
-  std::string output, port, repetitions, token_file;
+  std::optional<std::string> output;
+  std::string port = std::to_string(kDefaultPort), repetitions = "1", token_file;
   std::vector<std::string> axis_texts;           ///< one for each of axes()
   std::vector<const CLI::Option*> axis_options;  ///< the same
 };

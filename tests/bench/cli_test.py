@@ -97,7 +97,7 @@ class BadInput(unittest.TestCase):
         for option, value in (("--transport", "xrc"), ("--depth", "0"), ("--port-num", "257"),
                               ("--mtu", "1000"), ("--duration", "0"), ("--duration", "forever"),
                               ("--wait", "sleep"), ("--repetitions", "0"), ("--repetitions", "1e3"),
-                              ("--port", "65536"), ("--iterations", "0"), ("--verify=perhaps", None)):
+                              ("--port", "65536"), ("--port", ""), ("--repetitions", ""), ("--iterations", "0"), ("--verify=perhaps", None)):
             arguments = [option] if value is None else [option, value]
             self.refused("run", "127.0.0.1", "write_lat", *arguments, says=option.split("=")[0])
         self.refused("run", "--loopback", "write_lat", "--size", says="--size")
@@ -123,6 +123,7 @@ class BadInput(unittest.TestCase):
     def test_an_output_that_cannot_be_written(self):
         with tempfile.TemporaryDirectory() as folder:
             self.refused("run", "--device", "null", "write_lat", "-o", folder, says="-o")
+            self.refused("run", "--device", "null", "write_lat", "-o", "", says="-o takes")
             self.refused("run", "--device", "null", "write_lat", "-o", folder + "/no/where.json",
                          says="No such file or directory")
 
