@@ -3,26 +3,31 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <memory>
 
+#include "bench/client_address.h"
 #include "bench/command.h"
 #include "bench/help_text.h"
 #include "bench/measurers.h"
 #include "bench/token.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/parse_value.h"
 #include "core/session/auth.h"
+#include "core/session/protocol.h"
 #include "core/session/server.h"
 
 namespace rdmameter {
 namespace {
 
 struct Options {
-  std::string bind = "localhost", port, token_file;
-  bool no_auth = false;
+  std::string bind = "localhost", port, token_file, max_clients, max_memory;
+  bool no_auth = false, exclusive = false;
 };
+
+constexpr std::uint32_t kDefaultClients = 64;
+constexpr std::uint32_t kMostClients = 1024;
 
 constexpr const char* kFooter =
     "It stays and serves clients; what each measures, on which device and with what\n"
@@ -35,15 +40,10 @@ constexpr const char* kFooter =
     "  rdmameter run localhost write_lat --size 2..4K\n\n"
     "  rdmameter serve --bind 192.0.2.1         prints the command to use elsewhere";
 
-std::string this_host() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "HOST";
-}
-
 /// How a client would type this server's address.
 std::string client_address(const Address& bind) {
   const bool any = bind.host == "0.0.0.0" || bind.host == "::";
-  const Address address{any ? this_host() : bind.host, bind.port};
+  const Address address{any ? reachable_name() : bind.host, bind.port};
   return address.port == kDefaultPort && address.host.find(':') == std::string::npos
              ? address.host
              : address.text();
@@ -72,6 +72,29 @@ void announce(const Server& server, const Options& options) {
                "and memory\n");
 }
 
+std::uint32_t most_clients(const Options& options) {
+  if (options.exclusive && !options.max_clients.empty())
+    throw UsageError("--exclusive and --max-clients: give one");
+  if (options.exclusive) return 1;
+  if (options.max_clients.empty()) return kDefaultClients;
+  return static_cast<std::uint32_t>(
+      read_option("--max-clients", options.max_clients, 1, kMostClients));
+}
+
+/// Half of the machine's memory is left to those who live there.
+std::uint64_t most_memory_bytes(const Options& options) {
+  const auto machine = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                       static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (options.max_memory.empty()) return machine / 2;
+  const auto bytes = parse_bytes(options.max_memory);
+  if (!bytes || *bytes == 0 || *bytes > machine)
+    throw UsageError(fmt::format(
+        "--max-memory does not take '{}'; it takes bytes up to the {} MiB of this machine (K, M, G "
+        "and KiB, MiB, GiB are 1024-based)",
+        options.max_memory, machine >> 20));
+  return *bytes;
+}
+
 ExitStatus serve(const Options& options, const Invocation& invocation) {
   const std::uint64_t port =
       options.port.empty() ? kDefaultPort : read_option("--port", options.port, 0, 65535);
@@ -79,6 +102,8 @@ ExitStatus serve(const Options& options, const Invocation& invocation) {
   const ClockChoice clock = choose_clock();
   Server server({.bind = {options.bind, static_cast<std::uint16_t>(port)},
                  .choose_token = [&](bool loopback) { return choose_token(options, loopback); },
+                 .most_clients = most_clients(options),
+                 .most_memory_bytes = most_memory_bytes(options),
                  .log = log},
                 clock, invocation.interrupt);
   announce(server, options);
@@ -98,6 +123,18 @@ Action declare_serve(CLI::App& app) {
       ->type_name("N");
   app.add_option("--token-file", options->token_file, help_text(kTokenFileHelp))->type_name("FILE");
   app.add_flag("--no-auth", options->no_auth, help_text("let everybody in, wherever bound"));
+  app.add_flag("--exclusive", options->exclusive,
+               help_text("serve one client at a time; the others wait"));
+  app.add_option(
+         "--max-clients", options->max_clients,
+         help_text(fmt::format("serve so many clients at a time; others wait for {} s, then "
+                               "are refused. Default: {}",
+                               kPlaceTimeout.count(), kDefaultClients)))
+      ->type_name("N");
+  app.add_option("--max-memory", options->max_memory,
+                 help_text("memory that all clients' cases together may take [bytes]. Default: "
+                           "half of this machine's"))
+      ->type_name("SIZE");
   app.footer(kFooter);
   return [options](const Invocation& invocation) { return serve(*options, invocation); };
 }

@@ -71,8 +71,7 @@ nlohmann::ordered_json greet_responder(Channel& channel, const std::string& toke
   return nlohmann::ordered_json::parse(require_object(welcome, "environment").dump());
 }
 
-Greeting greet_initiator(Channel& channel, const std::string& token) {
-  const Deadline deadline = Deadline::in(kProofTimeout);
+Greeting greet_initiator(Channel& channel, const std::string& token, Deadline deadline) {
   const nlohmann::json hello = expect(channel, "hello", deadline);
   const std::string theirs = require_string(hello, "nonce", kNonceChars, kNonceChars);
   const std::string nonce = make_nonce();

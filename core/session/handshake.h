@@ -27,9 +27,10 @@ struct Greeting {
   std::string welcome_proof;  ///< for send_welcome(); empty without a token
   nlohmann::json wanted;      ///< {"device", "port_num", "gid_index"} of the responder
 };
-/// @param token  empty: none is wanted
+/// @param token     empty: none is wanted
+/// @param deadline  of the whole greeting
 /// @throws MeasurementError
-Greeting greet_initiator(Channel& channel, const std::string& token);
+Greeting greet_initiator(Channel& channel, const std::string& token, Deadline deadline);
 
 void send_welcome(Channel& channel, const Greeting& greeting,
                   const nlohmann::ordered_json& environment);

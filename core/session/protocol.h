@@ -41,8 +41,10 @@ inline constexpr std::chrono::seconds kSilence{12};
 /// Between two cases.
 inline constexpr std::chrono::seconds kIdle{120};
 
-/// A case whose buffers and WRs would take more than this at one end is refused.
-inline constexpr std::uint64_t kMostBytesPerCase = 16ULL << 30;
+/// A client that finds every place taken is told so after this long, before it gives up waiting for
+/// the welcome by itself.
+inline constexpr std::chrono::seconds kPlaceTimeout{20};
+static_assert(kPlaceTimeout + kProofTimeout < kSetupTimeout);
 
 /// Text of an error on the wire.
 inline constexpr std::size_t kMostReasonBytes = 2000;

@@ -31,15 +31,29 @@ class LoopThread {
         error_ = std::current_exception();
       }
       if (error_ || end_.why != LoopEnd::Why::done) failed_.raise();
+      ended_.raise();
     });
   }
   LoopThread(LoopThread&&) = delete;
-  ~LoopThread() { end(StopReason::peer); }
+  ~LoopThread() {
+    if (!thread_.joinable()) return;
+    stop_.request(StopReason::peer);
+    side_.silence();
+    thread_.join();
+  }
 
-  /// Everything is sent: take it and end. @throws what made the loop fail
-  void finish(std::uint64_t sent) {
+  /// Everything is sent: take it and end.
+  /// @throws MeasurementError  what made the loop fail, or that it never ends: a peer may go on
+  ///                           sending
+  /// @throws Interrupted
+  void finish(std::uint64_t sent, const InterruptSource& interrupt) {
     plan_.expected.store(sent, std::memory_order_release);
-    end(StopReason::finish);
+    stop_.request(StopReason::finish);
+    const Waited waited = wait_for(-1, 0, Deadline::in(kSilence), interrupt, &ended_);
+    if (waited == Waited::interrupted) throw Interrupted("the server ends");
+    if (waited != Waited::woken)
+      throw MeasurementError("messages went on arriving after the initiator had sent everything");
+    thread_.join();
     if (error_) std::rethrow_exception(error_);
     if (end_.why != LoopEnd::Why::done && end_.why != LoopEnd::Why::stopped)
       throw MeasurementError(loop_end_text(end_, where_));
@@ -49,16 +63,11 @@ class LoopThread {
   const Wake& failed() const { return failed_; }
 
  private:
-  void end(StopReason reason) {
-    stop_.request(reason);
-    if (thread_.joinable()) thread_.join();
-  }
-
   Side& side_;
   const std::string where_;
   LoopPlan plan_;
   StopWord stop_;
-  Wake failed_;
+  Wake failed_, ended_;
   LoopEnd end_;
   std::exception_ptr error_;
   std::thread thread_;  ///< last: it uses all of the above
@@ -80,6 +89,38 @@ class Running {
   std::uint64_t started_ = 0;
 };
 
+/// What a case takes of the server's memory, for its length.
+class Reserved {
+ public:
+  /// @throws Unsupported       it would not fit if it were alone
+  /// @throws MeasurementError  it does not fit beside the others
+  Reserved(ResponderShared& shared, std::uint64_t bytes) : shared_(shared), bytes_(bytes) {
+    constexpr double kMib = 1 << 20;
+    const auto most = static_cast<double>(shared.most_memory_bytes) / kMib;
+    if (bytes > shared.most_memory_bytes)
+      throw Unsupported(
+          fmt::format("buffers and queues of {:.1f} MiB, while the server gives its clients {:.1f} "
+                      "MiB: use a smaller --size, --qps, --depth or --rx-depth, or `rdmameter "
+                      "serve --max-memory` there",
+                      static_cast<double>(bytes) / kMib, most));
+    if (const std::uint64_t others = shared.memory_bytes.fetch_add(bytes);
+        others + bytes > shared.most_memory_bytes) {
+      shared.memory_bytes -= bytes;
+      throw MeasurementError(fmt::format(
+          "buffers and queues of {:.1f} MiB beside the {:.1f} MiB of other clients, while the "
+          "server gives {:.1f} MiB in all: try again later, or `rdmameter serve --max-memory` "
+          "there",
+          static_cast<double>(bytes) / kMib, static_cast<double>(others) / kMib, most));
+    }
+  }
+  Reserved(Reserved&&) = delete;
+  ~Reserved() { shared_.memory_bytes -= bytes_; }
+
+ private:
+  ResponderShared& shared_;
+  const std::uint64_t bytes_;
+};
+
 std::string case_text(const Case& one_case) {
   const char* opcode = one_case.op() == Opcode::send         ? "send"
                        : one_case.op() == Opcode::rdma_write ? "write"
@@ -91,8 +132,12 @@ std::string case_text(const Case& one_case) {
 
 class ClientSession {
  public:
-  ClientSession(Connection connection, ResponderShared& shared, const InterruptSource& interrupt)
-      : shared_(shared), channel_(std::move(connection), interrupt) {}
+  ClientSession(Connection connection, ResponderShared& shared, const InterruptSource& interrupt,
+                Admission& admission)
+      : shared_(shared),
+        interrupt_(interrupt),
+        admission_(admission),
+        channel_(std::move(connection), interrupt) {}
 
   void serve();
 
@@ -110,12 +155,17 @@ class ClientSession {
   nlohmann::json report(const Side& side, const Case& one_case, std::uint64_t sent) const;
 
   ResponderShared& shared_;
+  const InterruptSource& interrupt_;
+  Admission& admission_;
   Channel channel_;
   OpenDevices devices_;
 };
 
 void ClientSession::greet() {
-  const Greeting greeting = greet_initiator(channel_, shared_.token);
+  const Deadline deadline = Deadline::in(kProofTimeout);
+  if (channel_.wait_readable(deadline) == Waited::ready) admission_.spoken();
+  const Greeting greeting = greet_initiator(channel_, shared_.token, deadline);
+  admission_.enter(channel_);
   OpenDevice& device = devices_.get(require_string(greeting.wanted, "device", 64),
                                     require_uint_as<std::uint64_t>(greeting.wanted, "port_num"),
                                     require_uint_as<std::uint64_t>(greeting.wanted, "gid_index"));
@@ -164,6 +214,7 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     Case one_case = case_from_wire(require_object(prepare, "case"));
     const std::uint64_t seed = require_uint_as<std::uint64_t>(prepare, "seed");
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
+    const Reserved reserved{shared_, case_memory_bytes(one_case, Role::responder)};
     const Running running{shared_};
     OpenDevice& device =
         devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index);
@@ -184,7 +235,7 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
       say({}, "abandoned");
       return;
     }
-    loop.finish(*sent);
+    loop.finish(*sent, interrupt_);
     nlohmann::json done = report(side, one_case, *sent);
     done["shared_responder"] = running.shared();
     say(done, "done");
@@ -221,7 +272,7 @@ std::optional<std::uint64_t> ClientSession::await_finish(LoopThread& loop) {
   for (;;) {
     const Deadline deadline = Deadline::in(kSilence);
     if (channel_.wait_readable(deadline, &loop.failed()) == Waited::woken) {
-      loop.finish(0);  // throws what made it fail
+      loop.finish(0, interrupt_);  // throws what made it fail
       throw MeasurementError("the responder's loop ended before its time");
     }
     const nlohmann::json message = channel_.receive(deadline);
@@ -253,9 +304,9 @@ nlohmann::json ClientSession::report(const Side& side, const Case& one_case,
 
 }  // namespace
 
-void serve_client(Connection connection, ResponderShared& shared,
-                  const InterruptSource& interrupt) {
-  ClientSession{std::move(connection), shared, interrupt}.serve();
+void serve_client(Connection connection, ResponderShared& shared, const InterruptSource& interrupt,
+                  Admission& admission) {
+  ClientSession{std::move(connection), shared, interrupt, admission}.serve();
 }
 
 }  // namespace rdmameter

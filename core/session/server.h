@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "core/case_memory.h"
 #include "core/clock.h"
 #include "core/session/socket.h"
 #include "core/session/wait.h"
@@ -18,8 +19,9 @@ struct ServerOptions {
   /// The token that clients must prove, or empty for none; asked once it is known who can reach the
   /// address at all.
   std::function<std::string(bool loopback_only)> choose_token;
-  std::uint32_t most_clients = 64;              ///< more wait in the listening socket's backlog
-  std::function<void(const std::string&)> log;  ///< a line; called from several threads
+  std::uint32_t most_clients = 64;  ///< served at a time; as many more wait for a place
+  std::uint64_t most_memory_bytes = kMostBytesPerCase;  ///< of all cases that run at a time
+  std::function<void(const std::string&)> log;          ///< a line; called from several threads
 };
 
 class Server {
@@ -39,7 +41,7 @@ class Server {
   void stop() noexcept;  ///< from any thread
 
  private:
-  struct State;
+  class State;
   std::unique_ptr<State> state_;
 };
 
