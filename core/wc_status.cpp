@@ -17,7 +17,8 @@ WcMeaning wc_meaning(ibv_wc_status status) {
     case IBV_WC_LOC_QP_OP_ERR:
       return {"IBV_WC_LOC_QP_OP_ERR", "the local QP could not carry out the request",
               "An operation or size that this QP was not made for: too many SGEs or inline bytes, "
-              "or too many reads at once."};
+              "or too many reads at once. On rxe also a packet that found no way out: is the link "
+              "up, and is there a route?"};
     case IBV_WC_LOC_EEC_OP_ERR:
       return {"IBV_WC_LOC_EEC_OP_ERR", "the local end-to-end context (RD) failed",
               "RD is not in use: a driver's fault."};

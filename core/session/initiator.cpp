@@ -19,6 +19,10 @@
 namespace rdmameter {
 namespace {
 
+/// How long a client whose server hangs up before the welcome tries again, and how often.
+constexpr std::chrono::seconds kGreetAgainFor{8};
+constexpr std::chrono::milliseconds kGreetPause{500};
+
 std::uint64_t random_seed() {
   std::random_device device;
   return (std::uint64_t{device()} << 21) ^ device();  // below 2^53, for JSON readers of every kind
@@ -104,7 +108,7 @@ void Repetition::measure(Side& side) {
       return Deadline::Clock::now() - alive_at < kSilence;
     };
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
-                          stop,          StopReason::peer,  {kTick, act}};
+                          stop,          StopReason::peer,  {kTick, act, [&] { side.silence(); }}};
     end = side.run(plan, case_.waiting(), case_.core, clock_, stop);
   }
   const std::string where = device_.port.where();
@@ -185,7 +189,8 @@ void require_any(const Case& one_case, const Outcome& outcome) {
       "is the path between the two devices up, and does it let UDP port 4791 through?";
   if (outcome.lost == outcome.operations)
     throw MeasurementError(
-        fmt::format("none of the {} pings was answered within the loss timeout: {}",
+        fmt::format("none of the {} pings was answered within --loss-timeout: is it shorter than the "
+                    "round trip? Else {}",
                     outcome.operations, kAdvice));
   if (receiver_counts(one_case) && outcome.bandwidth->messages == 0)
     throw MeasurementError(fmt::format(
@@ -264,6 +269,31 @@ Outcome Repetition::run(bool same_host) {
   return outcome(*side, done);
 }
 
+/// A connection that the responder has welcomed. A crowded server hangs up on those that are not
+/// quick enough to prove themselves, so that is no reason to give up at once.
+/// @param environment  out: the responder's
+Channel greeted(const SessionOptions& options, const Case& first, const InterruptSource& interrupt,
+                nlohmann::ordered_json& environment) {
+  const Deadline deadline = Deadline::in(kGreetAgainFor);
+  for (;;) {
+    Channel channel{connect_to(options.server, Deadline::in(options.connect_for), interrupt),
+                    interrupt};
+    try {
+      environment = greet_responder(channel, options.token,
+                                    {{"device", first.peer_device},
+                                     {"port_num", first.peer_port_num},
+                                     {"gid_index", first.peer_gid_index}});
+      return channel;
+    } catch (const ChannelError& error) {
+      const bool hung_up =
+          error.cause == ChannelError::Cause::closed || error.cause == ChannelError::Cause::reset;
+      if (!hung_up || deadline.passed()) throw;
+    }
+    if (wait_for(-1, 0, Deadline::in(kGreetPause), interrupt) == Waited::interrupted)
+      throw Interrupted("interrupted while connecting");
+  }
+}
+
 class Initiator final : public Measurer {
  public:
   Initiator(const SessionOptions& options, const Case& first, const ClockChoice& clock,
@@ -271,19 +301,15 @@ class Initiator final : public Measurer {
       : clock_(clock),
         interrupt_(interrupt),
         first_(devices_.get(first.device, first.port_num, first.gid_index)),
-        channel_(connect_to(options.server, Deadline::in(options.connect_for), interrupt),
-                 interrupt) {
-    responder_environment_ = greet_responder(channel_, options.token,
-                                             {{"device", first.peer_device},
-                                              {"port_num", first.peer_port_num},
-                                              {"gid_index", first.peer_gid_index}});
+        channel_(greeted(options, first, interrupt, responder_environment_)) {
     const DeviceInUse in_use{*first_.context, first_.port, first_.gid};
     initiator_environment_ = environment_json(clock_, &in_use);
   }
 
   ~Initiator() override {
     try {
-      if (channel_.usable() && !interrupt_.requested()) channel_.send({{"type", "bye"}}, Deadline::in(kTick));
+      if (channel_.usable() && !interrupt_.requested())
+        channel_.send({{"type", "bye"}}, Deadline::in(kTick));
     } catch (const std::exception&) {  // the responder sees the connection close as well
     }
   }
@@ -327,8 +353,8 @@ class Initiator final : public Measurer {
   const InterruptSource& interrupt_;
   OpenDevices devices_;
   OpenDevice& first_;
-  Channel channel_;
   nlohmann::ordered_json initiator_environment_, responder_environment_;
+  Channel channel_;
 };
 
 }  // namespace

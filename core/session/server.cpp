@@ -24,7 +24,9 @@ namespace {
 constexpr std::ptrdiff_t kMostUnproved = 16;
 /// Where there are so many, the oldest that has not said a word in this long gives way. A client
 /// speaks at once; those that do speak have kProofTimeout.
-constexpr std::chrono::milliseconds kSilenceInCrowd{300};
+constexpr std::chrono::milliseconds kSilenceInCrowd{500};
+/// Clients that have proved themselves and find every place taken.
+constexpr std::size_t kMostWaiting = 64;
 
 }  // namespace
 
@@ -125,9 +127,9 @@ void Server::State::enter(Client& client, const Channel& channel) {
       return;
     }
     client.standing = Standing::waiting;
-    if (waiting_.size() >= options.most_clients)
-      throw MeasurementError(fmt::format(
-          "{} clients are served here and as many wait: try again later", options.most_clients));
+    if (waiting_.size() >= kMostWaiting)
+      throw MeasurementError(
+          fmt::format("{} clients wait for a place here already: try again later", kMostWaiting));
     waiting_.push_back(&client);
   }
   log(fmt::format("{}: waits for a place", channel.peer()));

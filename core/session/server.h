@@ -19,7 +19,7 @@ struct ServerOptions {
   /// The token that clients must prove, or empty for none; asked once it is known who can reach the
   /// address at all.
   std::function<std::string(bool loopback_only)> choose_token;
-  std::uint32_t most_clients = 64;  ///< served at a time; as many more wait for a place
+  std::uint32_t most_clients = 64;  ///< served at a time; others wait for a place
   std::uint64_t most_memory_bytes = kMostBytesPerCase;  ///< of all cases that run at a time
   std::function<void(const std::string&)> log;          ///< a line; called from several threads
 };

@@ -33,6 +33,11 @@ bool Watcher::act() const noexcept {
   }
 }
 
+void Watcher::stop(StopReason reason) const noexcept {
+  stop_.request(reason);
+  if (reason != StopReason::finish && tick_.stopped) tick_.stopped();
+}
+
 void Watcher::watch() noexcept {
   std::array<pollfd, 3> watched{
       {{ended_.fd(), POLLIN, 0}, {interrupt_.fd(), POLLIN, 0}, {socket_, POLLIN | POLLRDHUP, 0}}};
@@ -46,7 +51,7 @@ void Watcher::watch() noexcept {
     if (count <= 0) {  // the time is up, or INT_MAX ms are, or EINTR
       const bool ticks = tick_at.passed();
       if (deadline_.passed() || (ticks && !act())) {
-        stop_.request(StopReason::deadline);
+        stop(StopReason::deadline);
         return;
       }
       if (ticks) tick_at = next_tick();
@@ -54,12 +59,12 @@ void Watcher::watch() noexcept {
     }
     if (watched[0].revents != 0) return;
     if (watched[1].revents != 0) {
-      stop_.request(StopReason::interrupted);
+      stop(StopReason::interrupted);
       return;
     }
-    if ((watched[2].revents & POLLIN) != 0) stop_.request(on_message_);
+    if ((watched[2].revents & POLLIN) != 0) stop(on_message_);
     const bool gone = (watched[2].revents & ~POLLIN) != 0;
-    if (gone) stop_.request(StopReason::peer);
+    if (gone) stop(StopReason::peer);
     if (gone || on_message_ != StopReason::finish) return;
     watched[2].events = POLLRDHUP;  // the message stays unread: do not look at it again
   }

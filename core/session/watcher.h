@@ -15,6 +15,9 @@ namespace rdmameter {
 struct Tick {
   Deadline::Clock::duration every{};
   std::function<bool()> act;  ///< false: give up, as at the deadline. May throw: the peer has gone
+  /// Called once the loop is told to stop, but for StopReason::finish: a loop whose polls are never
+  /// empty does not see the word.
+  std::function<void()> stopped;
 };
 
 /// A thread that sleeps in poll() while a loop runs and writes the loop's stop word when
@@ -41,6 +44,7 @@ class Watcher {
  private:
   void watch() noexcept;
   bool act() const noexcept;
+  void stop(StopReason reason) const noexcept;
 
   const int socket_;
   const Deadline deadline_;
