@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/layout.h"
+#include "core/case_memory.h"
 
 namespace rdmameter {
 namespace {
@@ -20,18 +20,13 @@ struct Totals {
   void add(const Case& one_case);
 };
 
-std::uint64_t buffer_bytes(const Case& one_case, Role role) {
-  const Layout layout = layout_of(one_case, role);
-  return layout.source.total_bytes() + layout.target.total_bytes();
-}
-
 void Totals::add(const Case& one_case) {
   ++cases;
   operations += one_case.iterations;
   warmup += one_case.warmup;
   duration_s += static_cast<double>(one_case.duration_ns) * 1e-9;
-  initiator_bytes = std::max(initiator_bytes, buffer_bytes(one_case, Role::initiator));
-  responder_bytes = std::max(responder_bytes, buffer_bytes(one_case, Role::responder));
+  initiator_bytes = std::max(initiator_bytes, case_memory_bytes(one_case, Role::initiator));
+  responder_bytes = std::max(responder_bytes, case_memory_bytes(one_case, Role::responder));
 }
 
 std::string memory_text(std::uint64_t bytes) {
@@ -70,7 +65,7 @@ std::string dry_run_text(const std::vector<PlannedCase>& cases, std::uint64_t re
   text += fmt::format("; {} x {} repetitions = {} measurements\n", totals.cases, repetitions,
                       totals.cases * repetitions);
   text += totals_time_text(totals, repetitions);
-  return text + fmt::format("memory: buffers of at most {} at the initiator, {} at the responder\n",
+  return text + fmt::format("memory: up to {} at the initiator, {} at the responder\n",
                             memory_text(totals.initiator_bytes),
                             memory_text(totals.responder_bytes));
 }

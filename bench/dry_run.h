@@ -11,7 +11,7 @@
 namespace rdmameter {
 
 /// The cases with why some are skipped; how many measurements; what is known of their time; the
-/// registered memory of each end.
+/// memory of each end.
 std::string dry_run_text(const std::vector<PlannedCase>& cases, std::uint64_t repetitions);
 
 }  // namespace rdmameter

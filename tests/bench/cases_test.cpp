@@ -95,7 +95,7 @@ TEST(DryRun, SaysCasesSkipsMeasurementsTimeAndMemory) {
   EXPECT_THAT(text, HasSubstr("send_lat/ud/size:8192/duration:2s  skipped: a UD message"));
   EXPECT_THAT(text, HasSubstr("4 cases, 1 skipped; 3 x 10 repetitions = 30 measurements"));
   EXPECT_THAT(text, HasSubstr("time: 60 s of measuring, and 3000 operations of warm-up"));
-  EXPECT_THAT(text, HasSubstr("memory: buffers of at most"));
+  EXPECT_THAT(text, HasSubstr(" MiB at the initiator"));
 }
 
 }  // namespace
