@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Either end killed or stopped at any moment: the other ends its part in time and holds nothing of the dead one.
+
+RDMAMETER_KILLS: at how many moments clients are killed (15; 100 for a night), servers at a third of them.
+RDMAMETER_SEED: which moments.
+"""
+import os
+import random
+import signal
+import time
+
+import wire
+from wire import rdmameter
+
+KILLS = int(os.environ.get("RDMAMETER_KILLS", "15"))
+SEED = int(os.environ.get("RDMAMETER_SEED", "20260"))
+CASES = [(test, transport) for test, transports in (("send_lat", ("rc", "uc", "ud")), ("write_lat", ("rc", "uc")),
+                                                    ("read_lat", ("rc",)), ("send_bw", ("rc", "uc", "ud")),
+                                                    ("write_bw", ("rc", "uc")), ("read_bw", ("rc",)))
+         for transport in transports]
+LONGEST = 0.8 * rdmameter.SLOW  # [s] to be in the middle of the traffic
+
+
+def moments(count):
+    """(test, transport, after how long [s]), the same ones for the same seed."""
+    chance = random.Random(SEED)
+    for number in range(count):
+        test, transport = chance.choice(CASES)
+        yield number, test, transport, chance.uniform(0, LONGEST)
+
+
+class Killed(wire.Test):
+    def test_a_client_killed_at_any_moment_leaves_nothing_and_the_next_is_served(self):
+        for number, test, transport, after in moments(KILLS):
+            with self.subTest(f"{number}: {test} over {transport} after {after:.2f} s"):
+                run = self.start(self.at, test, "--transport", transport, "--size", "64", "--qps",
+                                 "4" if test.endswith("bw") else "1", "--duration", "60")
+                time.sleep(after)
+                run.process.send_signal(signal.SIGKILL)
+                run.end(10)
+                self.assert_nothing_left()
+                self.assert_greets()
+        self.assert_nothing_left()
+        self.assert_serves()
+
+
+class KilledServer(rdmameter.Test):
+    def test_a_server_killed_at_any_moment_ends_its_client_in_time_with_its_rows(self):
+        for number, test, transport, after in moments((KILLS + 2) // 3):
+            with self.subTest(f"{number}: {test} over {transport} after {after:.2f} s"):
+                server = self.serve()
+                run = self.start(f"localhost:{server.port}", test, "--transport", transport, "--size", "64",
+                                 "--duration", "0.02,0.03,60")
+                time.sleep(after)
+                server.stop(signal.SIGKILL)
+                killed = time.monotonic()
+                done = run.end(60)
+                # A client that has not yet connected looks out for a server for 5 s.
+                self.assertLess(time.monotonic() - killed, 6 + 3 * rdmameter.SLOW)
+                self.assertEqual(done.status, rdmameter.FAILED, done)
+                self.assertRegex(done.stderr, "closed the connection|broke|nobody listens")
+                self.assertEqual(len(done.rows), 3)
+                self.assertIn("error_message", done.rows[-1])
+                self.assert_valid(done.path)
+
+
+class Stopped(wire.Test):
+    def wait_silence(self, since):
+        time.sleep(max(0, since + wire.SILENCE + 3 - time.monotonic()))
+
+    def test_stopped_ends_are_given_up_after_the_deadline(self):
+        """One wait for all: each is 12 s and more."""
+        other = self.serve()
+        busy = ("--transport", "rc", "--size", "64", "--duration")
+        client = self.start(self.at, "send_lat", *busy, "60")
+        waiting = self.start(f"localhost:{other.port}", "send_lat", *busy, "0.05,60")
+        self.server.await_log("send latency of 64 bytes over rc", len(self.server.log) - 1)
+        waiting.await_text("stdout", "duration:50ms")
+        time.sleep(rdmameter.SLOW / 2)
+        began = time.monotonic()
+        client.process.send_signal(signal.SIGSTOP)
+        other.started.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(other.started.process.send_signal, signal.SIGKILL)
+        self.server.await_log("dropped: .* has not answered in time: is it stopped", 0)
+        seconds = time.monotonic() - began
+        self.assertTrue(wire.SILENCE - 3 < seconds < wire.SILENCE + 2 * rdmameter.SLOW, seconds)
+        self.assert_nothing_left()
+        self.assert_serves()
+        client.process.send_signal(signal.SIGCONT)
+        self.assert_failed_clearly(client.end(20), "closed the connection|broke|RETRY_EXC")
+        done = waiting.end(60)
+        seconds = time.monotonic() - began
+        self.assertLess(seconds, wire.SILENCE + wire.SETUP_TIMEOUT + 2 * rdmameter.SLOW)
+        self.assert_failed_clearly(done, "is it stopped, or the network down|no message got through")
+        self.assertIn("latency", done.rows[0])
+        rdmameter.note(f"the client of a stopped server ended after {seconds:.1f} s")
+
+
+if __name__ == "__main__":
+    rdmameter.main()

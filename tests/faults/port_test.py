@@ -1,0 +1,233 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whoever finds the port: noise, silence, wrong proofs, other versions; and servers that are none."""
+import os
+import random
+import secrets
+import threading
+import time
+
+import wire
+from wire import rdmameter
+
+SLACK = 2 * rdmameter.SLOW  # [s]
+
+
+class Port(wire.Test):
+    def dropped(self, stream, reason):
+        so_far = len(self.server.log)
+        peer = self.peer()
+        peer.socket.sendall(stream)
+        self.assertLess(peer.seconds_to_close(), SLACK)
+        self.server.await_log(f"dropped: .*{reason}", so_far)
+
+    def test_noise_is_dropped_at_once_and_named(self):
+        noise = random.Random(7).randbytes(1000)
+        for stream, reason in ((b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "announced a message of 1195725856 bytes"),
+                               (b"\xff" * 400, "announced a message of 4294967295 bytes where at most 1024"),
+                               (b"\xff" + noise, "announced a message of"),
+                               (wire.frame(noise[:900]), "no message of rdmameter"),
+                               (wire.frame(b"[" * 1000), "nested more than"),
+                               (wire.frame(b"[1]"), "no JSON object"),
+                               (wire.frame(b""), "no message of rdmameter"),
+                               (wire.frame({}), "`type`"),
+                               (wire.frame({"type": 7}), "`type`"),
+                               (wire.frame({"type": "prepare"}), "expected the message 'hello'"),
+                               (wire.frame({"type": "hello"}), "`nonce`"),
+                               (wire.frame({"type": "hello", "nonce": "n" * 65}), "`nonce`"),
+                               (wire.frame({"type": "hello", "nonce": "\x1b[2J" * 16}), "`nonce`")):
+            with self.subTest(stream[:40]):
+                self.dropped(stream, reason)
+        self.assertNotIn("\x1b", self.server.log)
+        self.assert_nothing_left()
+        self.assert_serves()
+
+    def test_who_says_nothing_half_a_message_or_a_byte_now_and_then_has_two_seconds(self):
+        hello = wire.frame({"type": "hello", "protocol": 1, "version": "0.1.0", "nonce": "0" * 64})
+
+        def trickle(peer):
+            try:
+                for byte in hello:
+                    peer.socket.sendall(bytes((byte,)))
+                    time.sleep(0.3)
+            except OSError:
+                pass
+
+        silent, half, slow, mute = (self.peer() for _ in range(4))
+        began = time.monotonic()
+        half.socket.sendall(hello[:40])
+        threading.Thread(target=trickle, args=(slow,), daemon=True).start()
+        mute.hello()  # and no proof
+        for peer in (silent, half, slow, mute):
+            peer.seconds_to_close()
+            self.assertTrue(wire.PROOF_TIMEOUT - 0.5 < time.monotonic() - began < wire.PROOF_TIMEOUT + SLACK)
+        self.server.await_log(r"sent only 40 of the \d+ bytes of a message in time")
+        self.assertEqual(self.server.log.count("in time"), 4, self.server.log)
+        self.assert_nothing_left()
+        self.assert_serves()
+
+    def test_two_hundred_silent_connections_keep_nobody_out_for_long(self):
+        flood = [self.peer() for _ in range(100)]
+        most = 0
+        stop = threading.Event()
+
+        def look():
+            nonlocal most
+            while not stop.wait(0.05):
+                most = max(most, len(os.listdir(f"/proc/{self.server.pid}/task")))
+        looking = threading.Thread(target=look, daemon=True)
+        looking.start()
+        flood += [self.peer() for _ in range(100)]
+        began = time.monotonic()
+        self.assert_serves()
+        seconds = time.monotonic() - began
+        stop.set()
+        looking.join()
+        rdmameter.note(f"served after {seconds:.1f} s, {most} threads at most")
+        self.assertLess(seconds, 10 + 2 * rdmameter.SLOW)
+        self.assertLessEqual(most, self.before["threads"] + 16 + 16)  # some are on their way out
+        for peer in flood:
+            peer.close()
+        self.assert_nothing_left()
+
+    def test_those_that_speak_and_prove_nothing_keep_nobody_out_for_long(self):
+        stop = threading.Event()
+
+        def keep_speaking():
+            while not stop.is_set():
+                try:
+                    peer = wire.Peer.to(self.port)
+                    peer.hello()
+                    peer.seconds_to_close()
+                    peer.close()
+                except (OSError, TypeError):
+                    pass
+        threads = [threading.Thread(target=keep_speaking, daemon=True) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        began = time.monotonic()
+        self.assert_serves()
+        self.assertLess(time.monotonic() - began, wire.PROOF_TIMEOUT + 6 * rdmameter.SLOW)
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+        self.assert_nothing_left()
+
+    def test_a_client_of_another_protocol_is_told_to_use_one_release(self):
+        for protocol in (0, 2, 999_999):
+            so_far = len(self.server.log)
+            peer = self.peer()
+            peer.hello(protocol)
+            failed = peer.hear()
+            self.assertEqual(failed["type"], "failed")
+            self.assertIn("use the same release at both ends", failed["reason"])
+            self.server.await_log("use the same release at both ends", so_far)
+        self.assert_nothing_left()
+
+    def test_what_comes_out_of_turn_after_the_welcome_ends_that_client_alone(self):
+        for message in ({"type": "hello"}, {"type": "connect"}, {}, {"type": "prepare", "case": 7}, b"noise",
+                        b"x" * (2 << 20)):
+            with self.subTest(str(message)[:40]):
+                peer = self.peer()
+                self.assertEqual(peer.greet()["type"], "welcome")
+                try:
+                    peer.say(message)
+                    peer.say({"type": "bye"})
+                except OSError:  # it has hung up before all was sent
+                    pass
+                self.assertLess(peer.seconds_to_close(), SLACK)
+        self.assert_nothing_left()
+        self.assert_serves()
+
+
+class Proof(wire.Test):
+    arguments = ("--bind", "0.0.0.0")
+
+    def test_the_right_proof_is_taken_and_answered_with_the_server_s_own(self):
+        peer = self.peer()
+        nonces = peer.hello()
+        peer.say({"type": "proof", "proof": wire.proof(self.server.token, "initiator", *nonces), **wire.ANY_DEVICE})
+        self.assertEqual(peer.hear()["proof"], wire.proof(self.server.token, "responder", *nonces))
+
+    def refused(self, make, nonce=None):
+        peer = self.peer()
+        nonces = peer.hello(nonce=nonce)
+        peer.say({"type": "proof", "proof": make(*nonces), **wire.ANY_DEVICE})
+        answer = peer.hear()
+        self.assertEqual(answer["type"], "failed", answer)
+        self.assertIn("the token is wrong", answer["reason"])
+        self.assertIsNone(peer.hear())
+
+    def test_a_replayed_proof_a_wrong_role_an_older_protocol_and_no_proof_are_refused(self):
+        peer = self.peer()
+        mine, theirs = peer.hello()
+        recorded = wire.proof(self.server.token, "initiator", mine, theirs)
+        peer.say({"type": "proof", "proof": recorded, **wire.ANY_DEVICE})
+        self.assertEqual(peer.hear()["type"], "welcome")
+        self.refused(lambda *nonces: recorded, mine)
+        self.refused(lambda *nonces: wire.proof(self.server.token, "responder", *nonces))
+        self.refused(lambda *nonces: wire.proof(self.server.token, "initiator", *nonces, version=0))
+        self.refused(lambda *nonces: wire.proof("another-token-entirely", "initiator", *nonces))
+        self.refused(lambda *nonces: "")
+        self.refused(lambda *nonces: recorded[:63])
+        peer.close()
+        self.assert_nothing_left()
+        self.assert_serves()
+
+    def test_nothing_of_the_token_is_in_the_log_of_its_clients(self):
+        announced = self.server.log.index("write_lat")
+        self.refused(lambda *nonces: secrets.token_hex(32))
+        self.assertNotIn(self.server.token, self.server.log[announced:])
+
+
+class FakeServer(rdmameter.Test):
+    """What listens there is no server, or not one of ours."""
+
+    def failing(self, answer, pattern, seconds=10 + 6 * rdmameter.SLOW):
+        fake = wire.FakeServer(answer)
+        done = self.run_program(f"127.0.0.1:{fake.port}", "send_lat", "--iterations", "20", status=rdmameter.FAILED)
+        self.assertLess(done.seconds, seconds)
+        self.assertRegex(done.stderr, pattern)
+        self.assertRegex(done.rows[0]["error_message"], pattern)
+        self.assert_valid(done.path)
+        fake.end()
+
+    def test_noise_for_an_answer_is_named(self):
+        for stream, pattern in ((b"SSH-2.0-OpenSSH_9.2\r\n", "announced a message of 1397966893 bytes"),
+                                (b"\xff\xff\xff\xff", "announced a message of 4294967295 bytes"),
+                                (wire.frame(b"\0\1\2"), "no message of rdmameter"),
+                                (wire.frame({"type": "welcome"}), "expected the message 'challenge'"),
+                                (b"\0\0\0\x50{", "in the middle of a message"),
+                                (b"", "closed the connection|broke")):
+            with self.subTest(stream):
+                def answer(peer, stream=stream):
+                    peer.hear()
+                    peer.socket.sendall(stream)
+                self.failing(answer, pattern)
+
+    def test_another_protocol_is_named_with_both_releases(self):
+        def answer(peer):
+            peer.hear()
+            peer.say({"type": "challenge", "protocol": 2, "version": "9.9.9", "nonce": "0" * 64,
+                      "token_required": False})
+            peer.hear()
+        self.failing(answer, "runs rdmameter 9.9.9 with protocol 2, .* use the same release at both ends")
+
+    def test_a_server_that_goes_wrong_after_the_welcome_is_an_error_in_each_row(self):
+        for stream, pattern in ((wire.frame({"type": "ready"}), "`endpoint`"),
+                                (wire.frame({"type": "ready", "endpoint": {}, "only_cpu": None}), "`[a-z_]+`"),
+                                (wire.frame({"type": "failed", "kind": "x", "reason": "\x1b[2J"}), "`reason`"),
+                                (b"\xff\xff\xff\xff", "announced a message of 4294967295 bytes")):
+            with self.subTest(stream):
+                def answer(peer, stream=stream):
+                    wire.welcome(peer)
+                    peer.hear()
+                    peer.socket.sendall(stream)
+                    if peer.hear() is not None:  # abandon
+                        peer.say({"type": "abandoned"})
+                self.failing(answer, pattern)
+
+
+if __name__ == "__main__":
+    rdmameter.main()

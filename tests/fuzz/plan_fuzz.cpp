@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// libFuzzer target: what a proved peer may say of a case and of its end. The first byte chooses the
+// number of QPs that an end must have; the rest is the JSON of a message: a case, or an end.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/case.h"
+#include "core/case_memory.h"
+#include "core/endpoint.h"
+#include "core/error.h"
+#include "core/layout.h"
+#include "core/session/channel.h"
+
+namespace rdmameter {
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+/// No product of the plan's numbers may wrap: a buffer too small for its slots would be overrun.
+void require_sound(const Area& area) {
+  if (area.slots == 0) return;
+  require(area.stride_bytes > area.head_bytes + area.payload_bytes);
+  const auto exact = static_cast<unsigned __int128>(area.qps) * area.slots * area.stride_bytes;
+  require(exact == area.total_bytes() && exact < (1ULL << 60));
+  require(area.payload(area.qps - 1, area.slots - 1) + area.payload_bytes < area.total_bytes());
+}
+
+void take_case(const nlohmann::json& message) {
+  const Case one_case = case_from_wire(message);
+  require(case_to_wire(case_from_wire(case_to_wire(one_case))) == case_to_wire(one_case));
+  require(!case_json(one_case).dump().empty());
+  if (!why_impossible(one_case).empty()) return;
+  for (const Role role : {Role::initiator, Role::responder}) {
+    const Layout layout = layout_of(one_case, role);
+    require_sound(layout.source);
+    require_sound(layout.target);
+    const QueueDepths depths = queue_depths_of(one_case, role);
+    require(depths.send >= 1 && depths.receive >= 1);
+    const std::uint64_t bytes = case_memory_bytes(one_case, role);
+    require(bytes >= layout.source.total_bytes() + layout.target.total_bytes());
+    require(bytes < (1ULL << 60));
+  }
+}
+
+void take_endpoint(const nlohmann::json& message, std::uint32_t qps) {
+  const EndpointInfo info = endpoint_info_from_wire(message, qps);
+  require(info.qpns.size() == qps && info.psns.size() == qps);
+  require(*std::ranges::max_element(info.psns) <= 0xffffff);
+  endpoint_info_from_wire(endpoint_info_to_wire(info), qps);
+}
+
+template <class Take>
+void refuse_or_take(Take&& take) {
+  try {
+    take();
+  } catch (const MeasurementError&) {
+  } catch (const UsageError&) {
+  }
+}
+
+}  // namespace
+}  // namespace rdmameter
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace rdmameter;
+  if (size == 0) return 0;
+  nlohmann::json message;
+  try {
+    message = parse_message({reinterpret_cast<const char*>(data) + 1, size - 1}, "the peer");
+  } catch (const ChannelError&) {
+    return 0;
+  }
+  refuse_or_take([&] { take_case(message); });
+  refuse_or_take([&] { take_endpoint(message, data[0] % 4U + 1); });
+  return 0;
+}

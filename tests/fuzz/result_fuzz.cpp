@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// libFuzzer target: a result file that anybody may have written, read, and shown as a table, as
+// histograms and as CSV.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "reports/csv.h"
+#include "reports/result_file.h"
+#include "reports/show.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace rdmameter;
+  static const int file = memfd_create("result", 0);
+  static const std::string path = "/proc/self/fd/" + std::to_string(file);
+  if (ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != static_cast<ssize_t>(size))
+    std::abort();
+  try {
+    const std::vector<ResultFile> files{read_result(path)};
+    to_csv(files);
+    show_result(files.front(), {.histogram = true});
+  } catch (const UsageError&) {  // the only way out
+  }
+  return 0;
+}
