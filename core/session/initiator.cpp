@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 #include "core/affinity.h"
@@ -90,10 +91,23 @@ void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
   case_.wait = static_cast<std::uint64_t>(share ? Wait::yield : Wait::spin);
 }
 
+/// A completion is the only sign of progress, and what must go through before one is certain can be
+/// gigabytes on a slow device.
+std::chrono::seconds patience_of(const Case& one_case) {
+  constexpr double kSlowest_bytes_per_s = 4 << 20;
+  constexpr double kMost_s = 600;
+  const std::uint64_t messages =  // at most 2^36
+      one_case.shape() == Pattern::bandwidth ? one_case.qps * one_case.depth : 1;
+  const double seconds = static_cast<double>(messages) * static_cast<double>(one_case.size_bytes) /
+                         kSlowest_bytes_per_s;
+  return kSilence + std::chrono::seconds(static_cast<int>(std::min(seconds, kMost_s)));
+}
+
 void Repetition::measure(Side& side) {
   LoopPlan plan;
   fill_plan(plan, case_);
   StopWord stop;
+  const std::chrono::seconds patience = patience_of(case_);
   auto alive_at = Deadline::Clock::now();
   std::uint64_t seen = 0;
   LoopEnd end;
@@ -105,7 +119,7 @@ void Repetition::measure(Side& side) {
       const std::uint64_t progress = side.tally().progress.load(std::memory_order_relaxed);
       if (progress != seen) alive_at = Deadline::Clock::now();
       seen = progress;
-      return Deadline::Clock::now() - alive_at < kSilence;
+      return Deadline::Clock::now() - alive_at < patience;
     };
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  {kTick, act, [&] { side.silence(); }}};
@@ -122,7 +136,7 @@ void Repetition::measure(Side& side) {
       throw MeasurementError(
           fmt::format("no message got through on {} for {} s: is the peer alive, and the "
                       "path between the two devices up?",
-                      where, kSilence.count()));
+                      where, patience.count()));
     case StopReason::finish:
     case StopReason::none:
       break;
@@ -188,10 +202,10 @@ void require_any(const Case& one_case, const Outcome& outcome) {
   constexpr std::string_view kAdvice =
       "is the path between the two devices up, and does it let UDP port 4791 through?";
   if (outcome.lost == outcome.operations)
-    throw MeasurementError(
-        fmt::format("none of the {} pings was answered within --loss-timeout: is it shorter than the "
-                    "round trip? Else {}",
-                    outcome.operations, kAdvice));
+    throw MeasurementError(fmt::format(
+        "none of the {} pings was answered within --loss-timeout: is it shorter than the "
+        "round trip? Else {}",
+        outcome.operations, kAdvice));
   if (receiver_counts(one_case) && outcome.bandwidth->messages == 0)
     throw MeasurementError(fmt::format(
         "of {} messages {} arrived, and none after the warm-up of {}: {}", *outcome.bandwidth->sent,
