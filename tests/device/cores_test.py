@@ -66,4 +66,4 @@ class Cores(rdmameter.Test):
 
 
 if __name__ == "__main__":
-    rdmameter.main()
+    rdmameter.main(cpus=2)

@@ -81,7 +81,7 @@ class Loss(rdmameter.Test):
         done = self.run_program(*PAIR, "send_lat", "--transport", "uc,ud", "--loss-timeout", "5ms", "--warmup", "0",
                                 "--iterations", "10", status=rdmameter.FAILED)
         for row in done.rows:
-            self.assertRegex(row["error_message"], "none of the 10 pings was answered")
+            self.assertRegex(row["error_message"], "none of the 10 pings was answered within --loss-timeout")
         done = self.run_program(*PAIR, "send_bw", "--transport", "uc,ud", "--size", "64", "--iterations", "100",
                                 status=rdmameter.FAILED)
         for row in done.rows:

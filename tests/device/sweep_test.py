@@ -34,7 +34,9 @@ class Sweep(rdmameter.Test):
         cls.addClassCleanup(cls.runner.doCleanups)
         cls.done = cls.runner.run_program(
             "--loopback", "all", "--transport", "rc,uc,ud", "--size", ",".join(SIZES),
-            "--iterations", "60", "--warmup", "10", "--verify", timeout=240)
+            "--iterations", "60", "--warmup", "10", "--verify", "--depth", "32", "--signal-every", "8",
+            "--loss-timeout", "20s",  # 1 MiB and back can take longer than the default, emulated
+            timeout=240)
         cls.rows = {(row["name"].split("/")[0], row["case"]["transport"], row["case"]["size_bytes"]): row
                     for row in cls.done.rows}
         cls.mtu = next(row["case"]["mtu_bytes"] for row in cls.rows.values() if "latency" in row)
