@@ -35,8 +35,10 @@ class Run {
   /// @return  time per operation [s]; 0 where nothing was measured
   double repeat(std::size_t index) noexcept;
 
-  RunTally finish() const {
+  RunTally finish() {
     if (broken_) std::rethrow_exception(broken_);
+    if (stop_.requested())
+      tally_.interrupted = true;  // during the last repetition, which still ended
     return tally_;
   }
 

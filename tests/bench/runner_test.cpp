@@ -168,6 +168,15 @@ TEST_F(Runner, MeasuresNothingAfterAnInterrupt) {
   EXPECT_TRUE(measurer.measured.empty());
 }
 
+TEST_F(Runner, IsInterruptedEvenWhereTheLastRepetitionStillEnded) {
+  script = [this](const Case& one_case) {
+    stop.request(StopReason::interrupted);
+    return four_round_trips(one_case);
+  };
+  EXPECT_EQ(run(sizes("1")).status(), ExitStatus::interrupted);
+  EXPECT_EQ(rows.rows.size(), 1U);
+}
+
 TEST_F(Runner, EndsWhereRowsCannotBeKept) {
   rows.break_after = 1;
   EXPECT_THROW(run(sizes("1,2,3")), std::runtime_error);
