@@ -73,6 +73,9 @@ int post_recv(ibv_qp* verbs_qp, ibv_recv_wr* wr, ibv_recv_wr**) {
 
 int poll_cq(ibv_cq* verbs_cq, int most, ibv_wc* wcs) {
   NullCq& cq = null_cq(verbs_cq);
+  // A loop looks at its stop word on empty polls only, so there must be one now and then.
+  constexpr std::uint32_t kEmptyEvery = 1U << 16;
+  if (++cq.polls % kEmptyEvery == 0) return 0;
   int taken = 0;
   for (; taken < most && cq.out != cq.in; ++taken)
     wcs[taken] = cq.ring[cq.out++ & (cq.ring.size() - 1)];

@@ -33,6 +33,7 @@ struct NullCq {
   ibv_cq cq{};
   std::vector<ibv_wc> ring;  ///< a power of two
   std::uint32_t in = 0, out = 0;
+  std::uint32_t polls = 0;
 };
 
 struct NullQp {

@@ -100,6 +100,16 @@ INSTANTIATE_TEST_SUITE_P(Loops, LossyPingPong,
                                            ping_pong(Opcode::rdma_write, Transport::uc)),
                          name_of);
 
+TEST(NullDevice, LetsALoopThatNeverWaitsSeeItsStopWord) {
+  for (Case one_case : {ping_pong(Opcode::send), ping_pong(Opcode::rdma_write),
+                        null_case(Opcode::rdma_write, Pattern::bandwidth)}) {
+    one_case.iterations = 1ULL << 40;
+    NullSide side{one_case};
+    side.stop.request(StopReason::interrupted);
+    EXPECT_EQ(side.run().why, LoopEnd::Why::stopped);
+  }
+}
+
 TEST(PingPong, IgnoresAPongOfAnEarlierRound) {
   const Case one_case = ping_pong(Opcode::send, Transport::ud);
   NullSide side{one_case};
