@@ -36,8 +36,9 @@ inline constexpr std::chrono::seconds kProofTimeout{2};
 /// enough not to be seen in a measurement.
 inline constexpr std::chrono::seconds kTick{2};
 /// No sign of life (the responder's view), or no progress of the loop (the initiator's), for this
-/// long: the run has failed.
-inline constexpr std::chrono::seconds kSilence{12};
+/// long: the run has failed. Long, because moving messages of 1 MiB in bulk, rxe's tasklets can
+/// keep every thread of a small emulated machine waiting for more than ten seconds.
+inline constexpr std::chrono::seconds kSilence{20};
 /// Between two cases.
 inline constexpr std::chrono::seconds kIdle{120};
 

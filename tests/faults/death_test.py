@@ -70,7 +70,7 @@ class Stopped(wire.Test):
         time.sleep(max(0, since + wire.SILENCE + 3 - time.monotonic()))
 
     def test_stopped_ends_are_given_up_after_the_deadline(self):
-        """One wait for all: each is 12 s and more."""
+        """One wait for all: each is 20 s and more."""
         other = self.serve()
         busy = ("--transport", "rc", "--size", "64", "--duration")
         client = self.start(self.at, "send_lat", *busy, "60")
