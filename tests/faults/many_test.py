@@ -3,6 +3,8 @@
 """A server left running: hundreds of clients, one after another and at once; its limits; how it ends.
 
 RDMAMETER_CLIENTS: how many one after another (default 30; 1000 for a night).
+RDMAMETER_AT_ONCE: how many side by side (default 16; 64 on a machine with more than two emulated CPUs, where
+so many spinning ends starve each other of the signs of life that a session rests on).
 """
 import os
 import re
@@ -14,7 +16,7 @@ import wire
 from wire import rdmameter
 
 IN_TURN = int(os.environ.get("RDMAMETER_CLIENTS", "30"))
-AT_ONCE = 64
+AT_ONCE = int(os.environ.get("RDMAMETER_AT_ONCE", "16"))
 WARM_UP = 6
 TESTS = ("send_lat", "write_bw", "read_lat", "send_bw", "write_lat", "read_bw")
 
@@ -38,7 +40,7 @@ class Many(wire.Test):
         rdmameter.note(f"{growth} KiB more resident after {IN_TURN} clients")
         self.assertLess(growth, 1024)
 
-    def test_64_clients_at_once_are_all_served_and_leave_nothing(self):
+    def test_many_clients_at_once_are_all_served_and_leave_nothing(self):
         began = time.monotonic()
         runs = [self.start(self.at, TESTS[number % len(TESTS)], "--iterations", "200", "--size", "64", "--wait", "yield")
                 for number in range(AT_ONCE)]
