@@ -22,7 +22,7 @@ class Interrupt(rdmameter.Test):
     def test_it_ends_a_long_run_and_leaves_a_valid_file_of_the_rows_so_far(self):
         done = self.interrupted(signal.SIGINT, "send_lat", "--duration", "0.05,0.1,60")
         self.assertEqual(len(done.rows), 2)
-        self.assertIn("interrupted; 2 rows are in the result", done.stderr)
+        self.assertIn("interrupted; rows in the result: 2", done.stderr)
         self.assert_valid(done.path)
 
     def test_a_waiting_loop_ends_too(self):

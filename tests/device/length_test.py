@@ -31,6 +31,7 @@ class Length(rdmameter.Test):
 
     def test_iterations_are_counted_exactly_and_warm_up_is_not_among_them(self):
         rows = self.measure(*ALL, "--iterations", "96", "--warmup", "0,32,320")
+        self.assertEqual({row["case"]["warmup"] for row in rows}, {0, 32, 320})
         for row in rows:
             with self.subTest(row["name"]):
                 case = row["case"]

@@ -47,14 +47,18 @@ class Loss(rdmameter.Test):
                              "--loss-timeout", "50ms", "--verify")
         self.assertGreater(row["lost"], 0)
 
-    def test_a_driver_that_does_not_recover_from_loss_is_an_error_and_no_hang(self):
-        # rxe of Linux 6.1: a UC write whose middle was lost leaves the QP waiting for its end for ever
+    def test_writes_of_many_packets_end_even_where_the_driver_does_not_recover(self):
+        # rxe of Linux 6.1: a UC write whose middle was lost can leave the QP waiting for its end for ever
         # (rxe_resp.c, do_class_d1e_error: it resets `opcode` only where there is a receive).
         self.lose(2)
-        done = self.start(*PAIR, "write_lat", "--transport", "uc", "--size", "32K", "--iterations", "100000",
-                          "--loss-timeout", "20ms").end(60)
-        self.assertEqual(done.status, rdmameter.FAILED, done)
-        self.assertRegex(done.rows[0]["error_message"], "no message got through on rxe0/1 for 20 s")
+        done = self.start(*PAIR, "write_lat", "--transport", "uc", "--size", "32K", "--iterations", "800",
+                          "--loss-timeout", "20ms").end(100)
+        [row] = done.rows
+        if done.status == rdmameter.PASS:
+            self.assertGreater(row["lost"], 0)
+        else:
+            self.assertEqual(done.status, rdmameter.FAILED, done)
+            self.assertRegex(row["error_message"], "no message got through on rxe0/1 for 12 s|none of the")
 
     def test_where_the_peer_cannot_even_be_found_the_error_says_how_to_look(self):
         self.lose(100)
