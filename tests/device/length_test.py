@@ -65,11 +65,14 @@ class Length(rdmameter.Test):
         done = self.run_program("--loopback", "all", "--benchmark_filter=no_such", status=rdmameter.USAGE)
         self.assertIn("--benchmark_filter=no_such lets no case through", done.stderr)
 
-    def test_random_interleaving_keeps_every_repetition(self):
-        rows = self.measure("write_lat", "--size", "2,4,8", "--repetitions", "3", "--iterations", "20",
+    def test_random_interleaving_mixes_the_repetitions_and_keeps_every_one(self):
+        sizes = (2, 4, 8, 16)
+        rows = self.measure("write_lat", "--size", "2..16", "--repetitions", "3", "--iterations", "20",
                             "--benchmark_enable_random_interleaving=true")
-        self.assertEqual(sorted((row["case"]["size_bytes"], row["repetition_index"]) for row in rows),
-                         [(size, index) for size in (2, 4, 8) for index in range(3)])
+        measured = [(row["case"]["size_bytes"], row["repetition_index"]) for row in rows]
+        in_order = [(size, index) for size in sizes for index in range(3)]
+        self.assertEqual(sorted(measured), in_order)
+        self.assertNotEqual(measured, in_order)  # by chance once in 369 600 runs
 
 
 if __name__ == "__main__":
