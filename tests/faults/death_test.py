@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Either end killed or stopped at any moment: the other ends its part in time and holds nothing of the dead one.
 
-RDMAMETER_KILLS: at how many moments clients are killed (15; 100 for a night), servers at a third of them.
+RDMAMETER_KILLS: at how many moments clients are killed (6; 100 for a night), servers at a third of them.
 RDMAMETER_SEED: which moments.
 """
 import os
@@ -13,7 +13,7 @@ import time
 import wire
 from wire import rdmameter
 
-KILLS = int(os.environ.get("RDMAMETER_KILLS", "15"))
+KILLS = int(os.environ.get("RDMAMETER_KILLS", "6"))
 SEED = int(os.environ.get("RDMAMETER_SEED", "20260"))
 CASES = [(test, transport) for test, transports in (("send_lat", ("rc", "uc", "ud")), ("write_lat", ("rc", "uc")),
                                                     ("read_lat", ("rc",)), ("send_bw", ("rc", "uc", "ud")),

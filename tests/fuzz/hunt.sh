@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs a libFuzzer target over its corpus, then hunts for RDMAMETER_FUZZ_SECONDS (20; 0: not at all).
+# Runs a libFuzzer target over its corpus, then hunts for RDMAMETER_FUZZ_SECONDS (5; 0: not at all).
 # Usage: hunt.sh TARGET CORPUS [OPTION...]    What it found lies where it ran: crash-*, timeout-*...
 set -eu
 target=$1 corpus=$2
 shift 2
 "$target" -runs=0 "$@" "$corpus"
-seconds=${RDMAMETER_FUZZ_SECONDS:-20}
+seconds=${RDMAMETER_FUZZ_SECONDS:-5}
 [ "$seconds" -gt 0 ] || exit 0
 finds=$(mktemp -d) # the corpus in the sources stays as it is
 trap 'rm -rf "$finds"' EXIT
