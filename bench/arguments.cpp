@@ -8,20 +8,28 @@
 
 #include "bench/command.h"
 #include "bench/nearest.h"
+#include "core/case.h"
 #include "core/error.h"
 #include "core/parse_value.h"
 
 namespace rdmameter {
 namespace {
 
-/// `--verify` alone means on. CLI11 has no option whose value may be left out before a positional.
-void complete_verify(std::vector<std::string>& arguments) {
+bool is_switch(std::string_view argument) {
+  if (!argument.starts_with("--")) return false;
+  const Axis* axis = find_axis(argument.substr(2));
+  return axis != nullptr && axis->words.size() == 2 && axis->words[1].text == "on";
+}
+
+/// `--verify` alone means on, as any axis that is on or off. CLI11 has no option whose value may be
+/// left out before a positional.
+void complete_switches(std::vector<std::string>& arguments) {
   const auto is_value = [](const std::string& text) {
     return text == "on" || text == "off" || text == "on,off" || text == "off,on";
   };
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i] == "--verify" && (i + 1 == arguments.size() || !is_value(arguments[i + 1])))
-      arguments[i] = "--verify=on";
+    if (is_switch(arguments[i]) && (i + 1 == arguments.size() || !is_value(arguments[i + 1])))
+      arguments[i] += "=on";
 }
 
 [[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed) {
@@ -63,7 +71,7 @@ bool plain(char c) {
 }  // namespace
 
 bool parse(CLI::App& app, std::vector<std::string> arguments) {
-  complete_verify(arguments);
+  complete_switches(arguments);
   std::ranges::reverse(arguments);  // what CLI11's parse(vector) wants
   try {
     app.parse(arguments);

@@ -35,7 +35,9 @@ class Values {
                                  has_ranges() ? ", and ranges (A..B doubles, A..B:S steps)" : ""));
   }
 
-  bool has_ranges() const { return axis_.kind != AxisKind::choice && axis_.kind != AxisKind::text; }
+  bool has_ranges() const {
+    return axis_.kind != AxisKind::choice && std::holds_alternative<Number>(axis_.field);
+  }
 
   std::uint64_t end_of_range(std::string_view text) const;
   std::uint64_t step_of(std::string_view text, std::uint64_t last) const;

@@ -16,12 +16,28 @@ namespace {
 constexpr std::array kCatalog{
     Test{"send_lat", Opcode::send, Pattern::ping_pong, "SEND and RECEIVE, round trips"},
     Test{"send_bw", Opcode::send, Pattern::bandwidth, "SEND and RECEIVE, bandwidth"},
+    Test{"send_imm_lat", Opcode::send_imm, Pattern::ping_pong, "SEND with immediate, round trips"},
+    Test{"send_imm_bw", Opcode::send_imm, Pattern::bandwidth, "SEND with immediate, bandwidth"},
     Test{"write_lat", Opcode::rdma_write, Pattern::ping_pong,
          "RDMA WRITE, round trips: each end polls its memory"},
+    Test{"write_cqe_lat", Opcode::rdma_write, Pattern::completion_latency,
+         "RDMA WRITE, from post to completion"},
     Test{"write_bw", Opcode::rdma_write, Pattern::bandwidth, "RDMA WRITE, bandwidth"},
+    Test{"write_imm_lat", Opcode::write_imm, Pattern::ping_pong,
+         "RDMA WRITE with immediate, round trips: each end awaits a receive"},
+    Test{"write_imm_bw", Opcode::write_imm, Pattern::bandwidth,
+         "RDMA WRITE with immediate, bandwidth"},
     Test{"read_lat", Opcode::rdma_read, Pattern::completion_latency,
          "RDMA READ, from post to completion"},
     Test{"read_bw", Opcode::rdma_read, Pattern::bandwidth, "RDMA READ, bandwidth"},
+    Test{"fetch_add_lat", Opcode::fetch_add, Pattern::completion_latency,
+         "atomic fetch and add, from post to completion"},
+    Test{"fetch_add_bw", Opcode::fetch_add, Pattern::bandwidth,
+         "atomic fetch and add, bandwidth: each QP adds to a word of its own"},
+    Test{"cmp_swap_lat", Opcode::cmp_swap, Pattern::completion_latency,
+         "atomic compare and swap, from post to completion"},
+    Test{"cmp_swap_bw", Opcode::cmp_swap, Pattern::bandwidth,
+         "atomic compare and swap, bandwidth: each finds what the one before left"},
 };
 
 bool matches(const std::string& pattern, const Test& test) {
@@ -61,7 +77,7 @@ std::vector<const Test*> select_tests(std::span<const std::string> texts) {
 std::string catalog_text() {
   std::string text;
   for (const Test& test : kCatalog)
-    text += fmt::format("{:<10}  {}\n", test.name, test.description);
+    text += fmt::format("{:<13}  {}\n", test.name, test.description);
   return text;
 }
 

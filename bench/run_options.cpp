@@ -35,8 +35,11 @@ std::string type_text(const Axis& axis) {
     case AxisKind::seconds:
       types.push_back("SECONDS");
       break;
-    case AxisKind::text:
+    case AxisKind::name:
       types.push_back("NAME");
+      break;
+    case AxisKind::memory:
+      types.push_back("file:PATH");
       break;
     case AxisKind::choice:
       break;
@@ -60,19 +63,23 @@ std::string range_text(const Axis& axis) {
     case AxisKind::seconds:
       return fmt::format("; {} to {}", seconds_text(axis.least), seconds_text(axis.most));
     case AxisKind::choice:
-    case AxisKind::text:
+    case AxisKind::name:
+    case AxisKind::memory:
       return "";
   }
   return "";
 }
 
-/// Has the axis a meaning for a test other than bandwidth? (On UD, where each has one that has it
-/// at all.)
+/// Has the axis a meaning for a test other than bandwidth, over some transport, with several SGEs?
 bool for_latency(const Axis& axis) {
   return std::ranges::any_of(catalog(), [&](const Test& test) {
     Case made = default_case(test.opcode, test.pattern);
-    made.transport = static_cast<std::uint64_t>(Transport::ud);
-    return test.pattern != Pattern::bandwidth && axis.applies(made);
+    made.sge = 2;
+    for (const Transport transport : {Transport::rc, Transport::ud}) {
+      made.transport = static_cast<std::uint64_t>(transport);
+      if (test.pattern != Pattern::bandwidth && axis.applies(made)) return true;
+    }
+    return false;
   });
 }
 

@@ -11,7 +11,14 @@ constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 
 constexpr std::span<const Word> kNone;
 constexpr std::array kTransports{Word{"rc", 0}, Word{"uc", 1}, Word{"ud", 2}};
-constexpr std::array kWaits{Word{"auto", 0}, Word{"spin", 1}, Word{"yield", 2}};
+constexpr std::array kWaits{Word{"auto", 0}, Word{"spin", 1}, Word{"yield", 2}, Word{"event", 3}};
+constexpr std::array kInterfaces{Word{"classic", 0}, Word{"extended", 1}};
+constexpr std::array kRecvQueues{Word{"rq", 0}, Word{"srq", 1}};
+constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
+constexpr std::array kPayloads{Word{"random", 0}, Word{"zero", 1}};
+constexpr std::array kMost{Word{"max", kMax}};
+constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
+                               Word{kDeviceMemory, 0}};
 constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"off", 0}, Word{"max", kMax}};
 constexpr std::array kOff{Word{"off", 0}};
@@ -19,7 +26,11 @@ constexpr std::array kFound{Word{"auto", kAuto}};
 constexpr std::array kMtus{Word{"auto", kAuto}, Word{"256", 256},   Word{"512", 512},
                            Word{"1024", 1024},  Word{"2048", 2048}, Word{"4096", 4096}};
 static_assert(kTransports[2].value == static_cast<std::uint64_t>(Transport::ud));
-static_assert(kWaits[2].value == static_cast<std::uint64_t>(Wait::yield));
+static_assert(kWaits[3].value == static_cast<std::uint64_t>(Wait::event));
+static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::extended));
+static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
+static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
+static_assert(kPayloads[1].value == static_cast<std::uint64_t>(Payload::zero));
 
 bool always(const Case&) {
   return true;
@@ -28,10 +39,29 @@ bool bandwidth(const Case& c) {
   return c.shape() == Pattern::bandwidth;
 }
 bool receives(const Case& c) {
-  return c.op() == Opcode::send;
+  return c.takes_receive();
+}
+/// Into its receives: an RDMA WRITE with immediate takes one and leaves its memory alone.
+bool receives_data(const Case& c) {
+  return !c.one_sided();
 }
 bool sends_data(const Case& c) {
-  return c.op() != Opcode::rdma_read;
+  return !c.returns_data();
+}
+bool has_size(const Case& c) {
+  return !c.atomic();
+}
+bool returns_data(const Case& c) {
+  return c.returns_data();
+}
+bool is_split(const Case& c) {
+  return !c.atomic() && (c.sge > 1 || (receives_data(c) && c.recv_sge > 1));
+}
+bool reliable(const Case& c) {
+  return c.reliable();
+}
+bool can_be_not_ready(const Case& c) {
+  return c.reliable() && c.takes_receive();
 }
 /// A completion latency signals every WR by definition.
 bool may_leave_unsignaled(const Case& c) {
@@ -50,9 +80,9 @@ const std::array kAxes{
     Axis{"transport", "transport", &Case::transport, choice, 0, 2, kTransports, "rc", "rc",
          "QP type: reliable or unreliable connection, unreliable datagram", always},
     Axis{"size", "size_bytes", &Case::size_bytes, bytes, 1, 1ULL << 31, kNone, "64", "64K",
-         "payload of one message [bytes]", always},
+         "payload of one message [bytes]; an atomic's is 8", has_size},
     Axis{"qps", "qps", &Case::qps, count, 1, 65536, kNone, "1", "1",
-         "queue pairs that share the traffic", bandwidth},
+         "queue pairs that share the traffic; a latency's messages go over them in turn", always},
     Axis{"depth", "depth", &Case::depth, count, 1, 1ULL << 20, kNone, "1", "128",
          "send queue depth: requests in flight per QP [WRs]; unless given, as much more as "
          "--signal-every and --post-list need",
@@ -66,6 +96,21 @@ const std::array kAxes{
          may_leave_unsignaled},
     Axis{"inline", "inline_bytes", &Case::inline_bytes, bytes, 1, 65536, kInline, "off", "off",
          "copy payloads up to this into the WQE [bytes]", sends_data},
+    Axis{"sge", "sge", &Case::sge, count, 1, 65535, kMost, "1", "1",
+         "SGEs that a message is gathered from (what a read brings: scattered to)", has_size},
+    Axis{"recv-sge", "recv_sge", &Case::recv_sge, count, 1, 65535, kMost, "1", "1",
+         "SGEs of a receive, which scatter what arrives", receives_data},
+    Axis{"sge-layout", "sge_layout", &Case::split, choice, 0, 2, kSplits, "even", "even",
+         "pieces of a message: even, uneven (1:2:3...), or each across a page boundary", is_split},
+    Axis{"outstanding-reads", "outstanding_reads", &Case::outstanding_reads, count, 1, 255, kFound,
+         "auto", "auto", "reads and atomics under way per QP; auto: the most that both ends can",
+         returns_data},
+    Axis{"api", "api", &Case::api, choice, 0, 1, kInterfaces, "classic", "classic",
+         "post by ibv_post_send (classic) or ibv_wr_* (extended)", always},
+    Axis{"cq", "cq", &Case::cq, choice, 0, 1, kInterfaces, "classic", "classic",
+         "poll by ibv_poll_cq (classic) or ibv_start_poll (extended)", always},
+    Axis{"recv", "recv", &Case::recv, choice, 0, 1, kRecvQueues, "rq", "rq",
+         "a receive queue per QP (rq), or one that all share (srq)", receives},
     Axis{"mtu", "mtu_bytes", &Case::mtu_bytes, choice, 256, 4096, kMtus, "auto", "auto",
          "path MTU [bytes]; auto: the lesser of both ports' active ones", always},
     Axis{"iterations", "iterations", &Case::iterations, count, 1, 1ULL << 40, kNone, "10000",
@@ -74,15 +119,52 @@ const std::array kAxes{
          kOff, "off", "off", "measure for this long instead of counting iterations [s]", always},
     Axis{"warmup", "warmup", &Case::warmup, count, 0, 1ULL << 32, kNone, "100", "256",
          "operations before the measured ones", always},
-    Axis{"wait", "wait", &Case::wait, choice, 0, 2, kWaits, "auto", "auto",
-         "between empty polls; auto: yield where both ends share one core, else spin", always},
+    Axis{"wait", "wait", &Case::wait, choice, 0, 3, kWaits, "auto", "auto",
+         "between empty polls; event: sleep until the CQ's next completion; auto: yield where both "
+         "ends share one core, else spin",
+         always},
     Axis{"verify", "verify", &Case::verify, choice, 0, 1, kOffOn, "off", "off",
          "check every byte at the receiver, off the measured path", always},
     Axis{"loss-timeout", "loss_timeout_ns", &Case::loss_timeout_ns, seconds, 1'000,
          3600 * kSecond_ns, kNone, "100ms", "100ms", "a UC or UD pong later than this is lost [s]",
          may_lose_a_pong},
+    Axis{"payload", "payload", &Case::payload, choice, 0, 1, kPayloads, "random", "random",
+         "what messages hold", has_size},
 
-    Axis{"device", "device", &Case::device, text, 0, 0, kNone, "auto", "auto",
+    Axis{"sl", "service_level", &Case::service_level, count, 0, 15, kNone, "0", "0",
+         "service level (on RoCE: the VLAN priority)", always},
+    Axis{"tclass", "traffic_class", &Case::traffic_class, count, 0, 255, kNone, "0", "0",
+         "traffic class of the GRH (on RoCE v2: the IP header's TOS, so 4 times the DSCP)", always},
+    Axis{"flow-label", "flow_label", &Case::flow_label, count, 0, (1U << 20) - 1, kNone, "0", "0",
+         "flow label of the GRH", always},
+    Axis{"pkey-index", "pkey_index", &Case::pkey_index, count, 0, 65535, kNone, "0", "0",
+         "entry of the port's partition table, at both ends", always},
+    Axis{"qp-timeout", "qp_timeout", &Case::qp_timeout, count, 0, 31, kNone, "14", "14",
+         "wait for an acknowledgement: 4.096 us times 2 to the power of this; 0: for ever",
+         reliable},
+    Axis{"retry-count", "retry_count", &Case::retry_count, count, 0, 7, kNone, "7", "7",
+         "retries of a request that is not acknowledged", reliable},
+    Axis{"rnr-retry", "rnr_retry", &Case::rnr_retry, count, 0, 7, kNone, "7", "7",
+         "retries of a request that found no receive; 7: without end", can_be_not_ready},
+    Axis{"min-rnr-timer", "min_rnr_timer", &Case::min_rnr_timer, count, 0, 31, kNone, "12", "12",
+         "wait that a receiver without receives asks for: a code of IBTA's table, 12: 0.64 ms, 1: "
+         "0.01 ms, 31: 491 ms, 0: 655 ms",
+         can_be_not_ready},
+
+    Axis{"memory", "memory", &Case::memory, memory, 0, 0, kMemories, "host", "host",
+         "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
+         "device's own memory, a mapped file",
+         always},
+    Axis{"peer-memory", "peer_memory", &Case::peer_memory, memory, 0, 0, kMemories, "host", "host",
+         "where the responder's lie", always},
+    Axis{"mr-per-qp", "mr_per_qp", &Case::mr_per_qp, choice, 0, 1, kOffOn, "off", "off",
+         "memory regions of each QP's own", always},
+    Axis{"relaxed-ordering", "relaxed_ordering", &Case::relaxed_ordering, choice, 0, 1, kOffOn,
+         "off", "off", "let PCIe writes into the memory pass each other", always},
+    Axis{"odp", "odp", &Case::odp, choice, 0, 1, kOffOn, "off", "off",
+         "register memory for on-demand paging instead of pinning it", always},
+
+    Axis{"device", "device", &Case::device, name, 0, 0, kNone, "auto", "auto",
          "verbs device; auto: the first with an active port", always},
     Axis{"port-num", "port_num", &Case::port_num, count, 1, 255, kFound, "auto", "auto",
          "port of the device; auto: the first active one", always},
@@ -90,7 +172,7 @@ const std::array kAxes{
          "GID table entry; auto: RoCE v2 over IPv4, then v2 over IPv6, then v1", always},
     Axis{"core", "core", &Case::core, count, 0, 8191, kFound, "auto", "auto",
          "CPU to pin the measuring thread to; auto: not pinned", always},
-    Axis{"peer-device", "peer_device", &Case::peer_device, text, 0, 0, kNone, "auto", "auto",
+    Axis{"peer-device", "peer_device", &Case::peer_device, name, 0, 0, kNone, "auto", "auto",
          "the responder's --device", always},
     Axis{"peer-port-num", "peer_port_num", &Case::peer_port_num, count, 1, 255, kFound, "auto",
          "auto", "the responder's --port-num", always},

@@ -25,6 +25,11 @@ bool device_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > ' ' && c != 127 && c != '/'; });
 }
 
+/// "file:PATH", short enough for the wire.
+bool file_path(std::string_view text) {
+  return text.starts_with(kFileMemory) && text.size() > kFileMemory.size() && text.size() <= 1024;
+}
+
 std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view text) {
   switch (axis.kind) {
     case AxisKind::count:
@@ -34,7 +39,8 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
     case AxisKind::seconds:
       return parse_seconds_ns(text);
     case AxisKind::choice:
-    case AxisKind::text:
+    case AxisKind::name:
+    case AxisKind::memory:
       return std::nullopt;
   }
   return std::nullopt;
@@ -67,8 +73,10 @@ std::string accepts_text(const Axis& axis) {
                          seconds_text(axis.least), seconds_text(axis.most));
     case AxisKind::choice:
       return text;
-    case AxisKind::text:
+    case AxisKind::name:
       return "auto, or a name of at most 63 characters without spaces or slashes";
+    case AxisKind::memory:
+      return text + ", or file:PATH";
   }
   return text;
 }
@@ -78,14 +86,19 @@ void set_axis(Case& one_case, const Axis& axis, std::string_view text) {
     throw UsageError(
         fmt::format("--{} does not take '{}'; it takes {}", axis.option, text, accepts_text(axis)));
   };
+  const auto word = std::ranges::find_if(
+      axis.words, [&](const Word& known) { return same_word(known.text, text); });
   if (const auto* name = std::get_if<std::string Case::*>(&axis.field)) {
-    if (text.empty() || !device_name(text)) refuse();
-    one_case.** name = same_word(text, "auto") ? "" : std::string(text);
+    const bool known = axis.kind == AxisKind::name ? device_name(text)
+                                                   : word != axis.words.end() || file_path(text);
+    if (text.empty() || !known) refuse();
+    const bool by_default = same_word(text, axis.latency_default);
+    one_case.** name = by_default                 ? ""
+                       : word != axis.words.end() ? std::string(word->text)
+                                                  : std::string(text);
     return;
   }
   const auto field = std::get<std::uint64_t Case::*>(axis.field);
-  const auto word = std::ranges::find_if(
-      axis.words, [&](const Word& known) { return same_word(known.text, text); });
   if (word != axis.words.end()) {
     one_case.*field = word->value;
   } else {
@@ -99,7 +112,7 @@ void set_axis(Case& one_case, const Axis& axis, std::string_view text) {
 
 std::string axis_text(const Case& one_case, const Axis& axis) {
   if (const auto* name = std::get_if<std::string Case::*>(&axis.field))
-    return (one_case.**name).empty() ? "auto" : one_case.**name;
+    return (one_case.**name).empty() ? std::string(axis.latency_default) : one_case.**name;
   const std::uint64_t value = one_case.*std::get<std::uint64_t Case::*>(axis.field);
   const auto word = std::ranges::find(axis.words, value, &Word::value);
   return word == axis.words.end() ? number_text(axis, value) : std::string(word->text);
@@ -112,6 +125,7 @@ Case default_case(Opcode opcode, Pattern pattern) {
   for (const Axis& axis : axes())
     set_axis(made, axis,
              pattern == Pattern::bandwidth ? axis.bandwidth_default : axis.latency_default);
+  if (made.atomic()) made.size_bytes = kAtomicBytes;
   return made;
 }
 

@@ -12,21 +12,36 @@
 #include <string_view>
 #include <variant>
 
+#include "core/opcode.h"
+
 namespace rdmameter {
 
-enum class Opcode : std::uint64_t { send, rdma_write, rdma_read };
 enum class Pattern : std::uint64_t {
   ping_pong,           ///< one sample is a round trip
   completion_latency,  ///< one sample is post to CQE
   bandwidth,           ///< depth kept full
 };
 enum class Transport : std::uint64_t { rc, uc, ud };
-enum class Wait : std::uint64_t { automatic, spin, yield };
+enum class Wait : std::uint64_t { automatic, spin, yield, event };
+/// Which of two interfaces of verbs: ibv_post_send or ibv_wr_*; ibv_poll_cq or ibv_start_poll.
+enum class Interface : std::uint64_t { classic, extended };
+enum class RecvQueue : std::uint64_t { rq, srq };
+/// How a message is split over its SGEs; see pieces_of().
+enum class Split : std::uint64_t { even, uneven, page };
+enum class Payload : std::uint64_t { random, zero };
 
 /// "The program finds it": what `auto` is stored as.
 inline constexpr std::uint64_t kAuto = std::numeric_limits<std::uint64_t>::max();
 /// "As much as this device can": what `max` is stored as.
 inline constexpr std::uint64_t kMax = kAuto - 1;
+
+/// What begins a `memory` that is a mapped file: "file:PATH".
+inline constexpr std::string_view kFileMemory = "file:";
+inline constexpr std::string_view kDeviceMemory = "device";
+inline constexpr std::string_view kHugePages = "huge";      ///< of 2 MiB
+inline constexpr std::string_view kHugePages1G = "huge1g";  ///< of 1 GiB
+/// An atomic works on 8 bytes, aligned to 8 (IBTA vol. 1, 9.4.5).
+inline constexpr std::uint64_t kAtomicBytes = 8;
 
 /// Every number is a std::uint64_t so that one table can describe them all; typed accessors follow.
 struct Case {
@@ -41,13 +56,38 @@ struct Case {
   std::uint64_t post_list = 0;     ///< WRs per doorbell
   std::uint64_t signal_every = 0;  ///< every n-th WR is signaled
   std::uint64_t inline_bytes = 0;  ///< 0: off; kMax: as much as a QP can be created with
-  std::uint64_t mtu_bytes = 0;     ///< kAuto: the lesser of both ports' active MTUs
-  std::uint64_t iterations = 0;    ///< measured operations; 0 where duration_ns rules
-  std::uint64_t duration_ns = 0;   ///< 0 where iterations rule
-  std::uint64_t warmup = 0;        ///< operations before the measured ones
+  std::uint64_t sge = 1;           ///< SGEs of a request at the initiator; kMax: the device's most
+  std::uint64_t recv_sge = 1;      ///< SGEs of a receive
+  std::uint64_t split = 0;
+  std::uint64_t outstanding_reads = 0;  ///< kAuto: the most that both ends can
+  std::uint64_t api = 0;
+  std::uint64_t cq = 0;
+  std::uint64_t recv = 0;
+  std::uint64_t mtu_bytes = 0;    ///< kAuto: the lesser of both ports' active MTUs
+  std::uint64_t iterations = 0;   ///< measured operations; 0 where duration_ns rules
+  std::uint64_t duration_ns = 0;  ///< 0 where iterations rule
+  std::uint64_t warmup = 0;       ///< operations before the measured ones
   std::uint64_t wait = 0;
   std::uint64_t verify = 0;           ///< 0 or 1
   std::uint64_t loss_timeout_ns = 0;  ///< UC and UD ping-pong: a pong later than this is lost
+  std::uint64_t payload = 0;
+
+  // Attributes of the QPs and their path.
+  std::uint64_t service_level = 0;
+  std::uint64_t traffic_class = 0;
+  std::uint64_t flow_label = 0;
+  std::uint64_t pkey_index = 0;
+  std::uint64_t qp_timeout = 0;     ///< 4.096 us * 2^this; 0: for ever
+  std::uint64_t retry_count = 0;    ///< of a request that is not acknowledged
+  std::uint64_t rnr_retry = 0;      ///< of one that found no receive; 7: without end
+  std::uint64_t min_rnr_timer = 0;  ///< code of the wait that an RNR NAK asks for
+
+  // Memory.
+  std::string memory;       ///< empty: host; huge, huge1g, device, file:PATH
+  std::string peer_memory;  ///< the responder's
+  std::uint64_t mr_per_qp = 0;
+  std::uint64_t relaxed_ordering = 0;
+  std::uint64_t odp = 0;
 
   // Each end's own choices.
   std::string device;  ///< empty: the first with an active port
@@ -64,7 +104,18 @@ struct Case {
   Transport service() const noexcept { return static_cast<Transport>(transport); }
   Wait waiting() const noexcept { return static_cast<Wait>(wait); }
   bool reliable() const noexcept { return service() == Transport::rc; }
-  bool one_sided() const noexcept { return op() != Opcode::send; }
+  bool extended_api() const noexcept { return api != 0; }
+  bool extended_cq() const noexcept { return cq != 0; }
+  bool shared_receives() const noexcept { return recv != 0; }
+
+  bool atomic() const noexcept { return op() == Opcode::fetch_add || op() == Opcode::cmp_swap; }
+  /// Does the request name memory of the other end?
+  bool one_sided() const noexcept { return op() != Opcode::send && op() != Opcode::send_imm; }
+  /// Does it take a receive there?
+  bool takes_receive() const noexcept { return !one_sided() || op() == Opcode::write_imm; }
+  bool immediate() const noexcept { return op() == Opcode::send_imm || op() == Opcode::write_imm; }
+  /// Does data come back?
+  bool returns_data() const noexcept { return op() == Opcode::rdma_read || atomic(); }
 };
 
 /// A word that an option takes beside, or instead of, a number.
@@ -79,7 +130,8 @@ enum class AxisKind {
   bytes,    ///< a whole number, K, M or G (KiB, MiB, GiB) meaning 1024-based
   seconds,  ///< a decimal number of s, or with a suffix ns, us, ms, s; stored in ns
   choice,   ///< one of `words` and nothing else
-  text,     ///< taken as it is
+  name,     ///< of a device
+  memory,   ///< a kind of memory: one of `words`, or file:PATH
 };
 
 struct Axis {
@@ -104,7 +156,7 @@ const Axis* find_axis(std::string_view option);
 std::string accepts_text(const Axis& axis);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
-/// valid.
+/// valid. Atomics have the one size there is.
 Case default_case(Opcode opcode, Pattern pattern);
 
 /// One value of an axis as people type it, e.g. "8K", "max", "0.5". A duration unsets the

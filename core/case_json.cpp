@@ -26,7 +26,8 @@ bool silent(const Case& one_case, const Axis& axis) {
 
 nlohmann::ordered_json axis_json(const Case& one_case, const Axis& axis) {
   if (std::holds_alternative<Text>(axis.field)) return axis_text(one_case, axis);
-  if (axis.field == decltype(axis.field){&Case::verify}) return one_case.verify != 0;
+  if (axis.words.size() == 2 && axis.words[1].text == "on")
+    return axis_text(one_case, axis) == "on";
   const std::uint64_t value = one_case.*std::get<Number>(axis.field);
   const bool a_word =
       value == kAuto || value == kMax ||
@@ -73,18 +74,27 @@ void read_axis(Case& made, const Axis& axis, const nlohmann::json& wire) {
   made.*field = value;
 }
 
-/// Only a read's latency is that of its completion, and a read has no pong.
-bool known_test(Opcode opcode, Pattern pattern) {
-  return pattern == Pattern::bandwidth ||
-         (opcode == Opcode::rdma_read) == (pattern == Pattern::completion_latency);
+/// What brings data back has no pong; and a pong says more than the completion of what a receive
+/// awaits.
+bool known_test(const Case& made) {
+  switch (made.shape()) {
+    case Pattern::bandwidth:
+      return true;
+    case Pattern::ping_pong:
+      return !made.returns_data();
+    case Pattern::completion_latency:
+      return made.returns_data() || made.op() == Opcode::rdma_write;
+  }
+  return false;
 }
 
 }  // namespace
 
 nlohmann::ordered_json case_json(const Case& one_case) {
+  // Every message has a size, also an atomic's, which nobody chooses.
   auto made = nlohmann::ordered_json::object();
   for (const Axis& axis : axes())
-    if (axis.applies(one_case) && !silent(one_case, axis))
+    if ((axis.applies(one_case) || axis.option == "size") && !silent(one_case, axis))
       made[std::string(axis.key)] = axis_json(one_case, axis);
   return made;
 }
@@ -101,12 +111,13 @@ Case case_from_wire(const nlohmann::json& wire) {
   Case made;
   made.opcode = number_at(wire, kOpcode);
   made.pattern = number_at(wire, kPattern);
-  if (made.op() > Opcode::rdma_read) refuse(kOpcode, "is unknown");
+  if (made.op() > Opcode::cmp_swap) refuse(kOpcode, "is unknown");
   if (made.shape() > Pattern::bandwidth) refuse(kPattern, "is unknown");
-  if (!known_test(made.op(), made.shape())) refuse(kPattern, "does not go with the opcode");
+  if (!known_test(made)) refuse(kPattern, "does not go with the opcode");
   for (const Axis& axis : axes()) read_axis(made, axis, wire);
   if ((made.iterations == 0) == (made.duration_ns == 0))
     refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
+  if (made.atomic() && made.size_bytes != kAtomicBytes) refuse("size_bytes", "of an atomic is 8");
   for (const auto& item : wire.items()) {
     const bool known = item.key() == kOpcode || item.key() == kPattern ||
                        std::ranges::find(axes(), item.key(), &Axis::key) != axes().end();

@@ -3,6 +3,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
+
 #include "core/layout.h"
 #include "core/loop/traffic.h"
 #include "core/work.h"
@@ -12,37 +14,45 @@ namespace {
 
 constexpr std::uint64_t kQueueEntryBytes = 64;    ///< the least WQE or CQE of any provider
 constexpr std::uint64_t kMostInlineBytes = 1024;  ///< what `max` finds on today's devices
-constexpr std::uint64_t kQpBytes = 4096;          ///< the QP itself, here and in the kernel
+constexpr std::uint64_t kUsualMostSge = 32;
+constexpr std::uint64_t kQpBytes = 4096;  ///< the QP itself, here and in the kernel
 
-std::uint64_t send_bytes(const Case& one_case, const Layout& layout, std::uint64_t depth) {
-  const bool bandwidth = one_case.shape() == Pattern::bandwidth;
-  const auto signal_every = static_cast<std::uint32_t>(
-      one_case.shape() == Pattern::completion_latency ? 1 : one_case.signal_every);
-  const auto post_list = static_cast<std::uint32_t>(bandwidth ? one_case.post_list : 1);
-  const Area& local = one_case.op() == Opcode::rdma_read ? layout.target : layout.source;
-  const std::uint64_t chain =
-      send_chain_length(signal_every, post_list, static_cast<std::uint32_t>(depth), local.slots);
+std::uint64_t send_bytes(const Case& one_case, Role role, std::uint64_t depth) {
   const std::uint64_t inlined =
       one_case.inline_bytes == kMax ? kMostInlineBytes : one_case.inline_bytes;
-  return chain * (sizeof(ibv_send_wr) + sizeof(ibv_sge) + sizeof(SendList)) +
-         depth * (2 * kQueueEntryBytes + inlined);  // a WQE and, at worst, a CQE
+  const std::uint64_t wqe =
+      kQueueEntryBytes + std::max(inlined, (one_case.sge - 1) * sizeof(ibv_sge));
+  return send_chain_length(one_case, role) *
+             (sizeof(ibv_send_wr) + one_case.sge * sizeof(ibv_sge) + sizeof(SendList)) +
+         depth * (wqe + kQueueEntryBytes);  // at worst a CQE for each
 }
 
-std::uint64_t receive_bytes(std::uint64_t depth) {
-  return depth * (sizeof(ibv_recv_wr) + sizeof(ibv_sge) + sizeof(RecvList) + 2 * kQueueEntryBytes);
+std::uint64_t receive_bytes(const Case& one_case, std::uint64_t depth) {
+  return depth * (sizeof(ibv_recv_wr) + one_case.recv_sge * 2 * sizeof(ibv_sge) + sizeof(RecvList) +
+                  sizeof(RecvWork) + 2 * kQueueEntryBytes);
 }
 
 }  // namespace
 
-std::uint64_t case_memory_bytes(const Case& one_case, Role role) {
+std::uint64_t case_memory_bytes(const Case& asked, Role role) {
+  Case one_case = asked;
+  const auto settle = [&](std::uint64_t& sges) {
+    if (sges == kMax) sges = std::min(kUsualMostSge, one_case.size_bytes);
+  };
+  settle(one_case.sge);
+  settle(one_case.recv_sge);
   const Layout layout = layout_of(one_case, role);
   const QueueDepths depths = queue_depths_of(one_case, role);
-  const bool ping_pong = one_case.shape() == Pattern::ping_pong;
+  std::uint64_t bytes = layout.source.total_bytes() + layout.target.total_bytes();
   std::uint64_t each = kQpBytes;
-  if (role == Role::initiator || ping_pong) each += send_bytes(one_case, layout, depths.send);
-  if (!one_case.one_sided() && (role == Role::responder || ping_pong))
-    each += receive_bytes(depths.receive);
-  return layout.source.total_bytes() + layout.target.total_bytes() + each * qp_count(one_case);
+  if (posts_sends(one_case, role)) each += send_bytes(one_case, role, depths.send);
+  if (posts_receives(one_case, role)) {
+    if (one_case.shared_receives())
+      bytes += receive_bytes(one_case, depths.receive);
+    else
+      each += receive_bytes(one_case, depths.receive);
+  }
+  return bytes + each * one_case.qps;
 }
 
 }  // namespace rdmameter

@@ -18,8 +18,9 @@ constexpr std::uint64_t kLongestChain = 65536;
 std::string why_not_on_transport(const Case& c) {
   if (c.service() == Transport::ud && c.one_sided())
     return "UD carries sends only: use --transport rc, or a send test";
-  if (c.service() == Transport::uc && c.op() == Opcode::rdma_read)
-    return "UC has no reads, since nothing answers on it: use --transport rc";
+  if (c.service() == Transport::uc && c.returns_data())
+    return fmt::format("UC has no {}, since nothing answers on it: use --transport rc",
+                       c.atomic() ? "atomics" : "reads");
   const bool mtu_known = c.mtu_bytes != kAuto;
   const std::uint64_t mtu = std::min(c.mtu_bytes, kLargestMtu);
   if (c.service() == Transport::ud && c.size_bytes > mtu)
@@ -28,6 +29,43 @@ std::string why_not_on_transport(const Case& c) {
         "less, or "
         "--transport rc",
         c.size_bytes, mtu_known ? "" : "largest ", mtu, mtu);
+  return {};
+}
+
+/// A piece of no bytes is none, and a length of 0 in an SGE means 2^31 to some devices.
+std::string why_not_split(const Case& c) {
+  const auto more_than_bytes = [&](std::uint64_t sges) {
+    return sges != kMax && sges > c.size_bytes;
+  };
+  if (c.atomic() || (!more_than_bytes(c.sge) && (c.one_sided() || !more_than_bytes(c.recv_sge))))
+    return {};
+  return fmt::format("{} bytes cannot be split over more SGEs than that: use a larger --size",
+                     c.size_bytes);
+}
+
+/// Who finds a message by its last byte, and who writes a number into each, is the CPU.
+std::string why_not_in_memory(const Case& c) {
+  const bool pongs = c.shape() == Pattern::ping_pong;
+  const bool by_memory = pongs && !c.takes_receive();
+  const bool numbered = pongs && !c.reliable() && !c.immediate();
+  const bool device = c.memory == kDeviceMemory || c.peer_memory == kDeviceMemory;
+  if (by_memory && c.waiting() == Wait::event)
+    return "an RDMA WRITE raises no event where it arrives: use write_imm_lat, or another --wait";
+  if (by_memory && c.relaxed_ordering != 0)
+    return "with relaxed ordering a message's last byte may arrive before the others, and by it "
+           "the message is found: use write_imm_lat";
+  if (device && (by_memory || numbered))
+    return fmt::format(
+        "the CPU {} each message, and does not reach device memory: use the same test with "
+        "immediate{}",
+        by_memory ? "looks for the last byte of" : "writes a number into",
+        by_memory ? "" : ", or --transport rc");
+  if ((c.memory == kDeviceMemory || (c.peer_memory == kDeviceMemory && pongs)) &&
+      c.inline_bytes != 0 && !c.returns_data())
+    return "inline data is copied by the CPU, which does not reach device memory: use --inline off";
+  if (c.peer_memory.starts_with(kFileMemory))
+    return "a file of the responder's machine is not the initiator's to name: --peer-memory takes "
+           "host, huge, huge1g or device";
   return {};
 }
 
@@ -59,6 +97,8 @@ std::string why_not_in_queue(const Case& c) {
 
 std::string why_impossible(const Case& one_case) {
   std::string why = why_not_on_transport(one_case);
+  if (why.empty()) why = why_not_split(one_case);
+  if (why.empty()) why = why_not_in_memory(one_case);
   if (why.empty() && one_case.shape() == Pattern::bandwidth) why = why_not_in_queue(one_case);
   return why;
 }

@@ -8,7 +8,9 @@
 
 #include "core/case_memory.h"
 #include "core/check.h"
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/loop/table_post.h"
 #include "core/probe.h"
 
 namespace rdmameter {
@@ -21,9 +23,19 @@ constexpr std::uint32_t kInlineCeiling = 65536;
 /// closing one; all of them in case of a flush, which the CQ need not hold, since the run has
 /// failed by then.
 std::uint64_t send_cqes(const Case& one_case, std::uint32_t depth) {
-  const std::uint64_t every =
-      one_case.shape() == Pattern::completion_latency ? 1 : one_case.signal_every;
-  return depth / every + 2;
+  return depth / signal_period(one_case) + 2;
+}
+
+/// What the peer may do with this end's memory.
+int remote_access(const Case& one_case) {
+  int access = IBV_ACCESS_REMOTE_WRITE;
+  if (one_case.reliable()) access |= IBV_ACCESS_REMOTE_READ;
+  if (one_case.atomic()) access |= IBV_ACCESS_REMOTE_ATOMIC;
+  return access;
+}
+
+const std::string& memory_of(const Case& one_case, Role role) {
+  return role == Role::initiator ? one_case.memory : one_case.peer_memory;
 }
 
 }  // namespace
@@ -40,19 +52,31 @@ OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
   return open;
 }
 
+Case with_known_sges(const Case& one_case, const DeviceLimits& limits) {
+  Case known = one_case;
+  const std::uint32_t most_read = limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge;
+  if (known.sge == kMax)
+    known.sge = std::clamp<std::uint64_t>(known.returns_data() ? most_read : limits.max_sge, 1,
+                                          known.size_bytes);
+  if (known.recv_sge == kMax)
+    known.recv_sge = std::clamp<std::uint64_t>(
+        known.shared_receives() ? limits.max_srq_sge : limits.max_sge, 1, known.size_bytes);
+  return known;
+}
+
 Endpoint::Endpoint(OpenDevice& device, const Case& one_case, Role role)
     : device_(device),
-      case_(one_case),
+      case_(with_known_sges(one_case, device.limits)),
       role_(role),
-      layout_(layout_of(one_case, role)),
-      depths_(queue_depths_of(one_case, role)),
+      layout_((check_limits(), layout_of(case_, role))),
+      depths_(queue_depths_of(case_, role)),
       where_(device.port.where()),
-      buffer_((check_limits(), layout_.source.total_bytes() + layout_.target.total_bytes()),
-              device.numa_node) {
+      memory_((check_memory(), *device.context), device.limits.max_dm_size_bytes,
+              layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
+              memory_of(case_, role), where_) {
   register_memory();
-  const std::uint64_t qps = qp_count(case_);
-  send_cq_ = create_cq(send_cqes(case_, depths_.send) * qps, "send CQ");
-  recv_cq_ = create_cq(std::uint64_t{depths_.receive} * qps, "receive CQ");
+  create_cqs();
+  if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();
   create_qps();
 
   info_.lid = device.port.lid;
@@ -65,32 +89,52 @@ Endpoint::Endpoint(OpenDevice& device, const Case& one_case, Role role)
   std::mt19937 random{std::random_device{}()};
   for (const Qp& qp : qps_) {
     view_.qps.push_back(qp.get());
+    if (case_.extended_api()) view_.extended_qps.push_back(ibv_qp_to_qp_ex(qp.get()));
     info_.qpns.push_back(qp->qp_num);
     info_.psns.push_back(static_cast<std::uint32_t>(random()) & kPsnMask);
   }
-  view_.send_cq = send_cq_.get();
-  view_.recv_cq = recv_cq_.get();
 }
 
 void Endpoint::check_limits() const {
-  const auto refuse = [this](std::string_view what, std::uint64_t wanted, std::uint64_t most,
+  const std::string where = device_.port.where();  // where_ is not there yet
+  const auto hold = [&where](std::string_view what, std::uint64_t wanted, std::uint64_t most,
                              std::string_view remedy) {
-    throw Unsupported(fmt::format("{} on {}: {} wanted, the device takes {}; {}", what, where_,
-                                  wanted, most, remedy));
+    if (wanted > most)
+      throw Unsupported(fmt::format("{} on {}: {} wanted, the device takes {}; {}", what, where,
+                                    wanted, most, remedy));
   };
   const DeviceLimits& limits = device_.limits;
-  if (case_.size_bytes > device_.port.max_message_bytes)
-    refuse("message size in bytes", case_.size_bytes, device_.port.max_message_bytes,
-           "use a smaller --size");
-  if (case_.service() == Transport::ud && case_.size_bytes > device_.port.active_mtu_bytes)
-    refuse("a UD message is one packet; bytes of payload", case_.size_bytes,
-           device_.port.active_mtu_bytes, "use a --size up to the MTU, or --transport rc");
-  if (depths_.send > limits.max_qp_wr)
-    refuse("send WRs per QP", depths_.send, limits.max_qp_wr, "use a smaller --depth");
-  if (depths_.receive > limits.max_qp_wr)
-    refuse("receive WRs per QP", depths_.receive, limits.max_qp_wr, "use a smaller --rx-depth");
-  if (qp_count(case_) > limits.max_qp)
-    refuse("QPs", qp_count(case_), limits.max_qp, "use fewer --qps");
+  const QueueDepths depths = queue_depths_of(case_, role_);
+  hold("message size in bytes", case_.size_bytes, device_.port.max_message_bytes,
+       "use a smaller --size");
+  if (case_.service() == Transport::ud)
+    hold("a UD message is one packet; bytes of payload", case_.size_bytes,
+         device_.port.active_mtu_bytes, "use a --size up to the MTU, or --transport rc");
+  hold("send WRs per QP", depths.send, limits.max_qp_wr, "use a smaller --depth");
+  hold("QPs", case_.qps, limits.max_qp, "use fewer --qps");
+  if (posts_sends(case_, role_))
+    hold("SGEs per request", case_.sge,
+         case_.returns_data() && limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge,
+         "use fewer --sge");
+  if (case_.shared_receives()) {
+    if (limits.max_srq == 0)
+      throw Unsupported(fmt::format("{} has no shared receive queues: use --recv rq", where));
+    hold("receive WRs per SRQ", depths.receive, limits.max_srq_wr, "use a smaller --rx-depth");
+    hold("SGEs per receive of an SRQ", case_.recv_sge, limits.max_srq_sge, "use fewer --recv-sge");
+  } else {
+    hold("receive WRs per QP", depths.receive, limits.max_qp_wr, "use a smaller --rx-depth");
+    hold("SGEs per receive", case_.recv_sge, limits.max_sge, "use fewer --recv-sge");
+  }
+  if (case_.atomic() && limits.atomic_cap == IBV_ATOMIC_NONE)
+    throw Unsupported(fmt::format("{} has no atomic operations", where));
+  if (case_.pkey_index >= device_.port.pkey_table_length)
+    throw Unsupported(fmt::format("--pkey-index {}: {} has {} partition keys, 0 being the first",
+                                  case_.pkey_index, where, device_.port.pkey_table_length));
+}
+
+void Endpoint::check_memory() const {
+  if (case_.odp != 0 && (device_.limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
+    throw Unsupported(fmt::format("{} has no on-demand paging", where_));
   if (const std::uint64_t bytes = case_memory_bytes(case_, role_); bytes > kMostBytesPerCase)
     throw Unsupported(fmt::format(
         "buffers and queues of {:.1f} GiB, more than the {} GiB that one end of a case may take: "
@@ -98,55 +142,90 @@ void Endpoint::check_limits() const {
         static_cast<double>(bytes) / (1ULL << 30), kMostBytesPerCase >> 30));
 }
 
-void Endpoint::register_memory() {
-  pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
-  const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  mr_.reset(check_pointer(ibv_reg_mr(pd_.get(), buffer_.data(), buffer_.size_bytes(), access),
-                          "ibv_reg_mr",
-                          fmt::format("{} bytes on {}", buffer_.size_bytes(), where_)));
-  view_.source = buffer_.data();
-  view_.target = buffer_.data() + layout_.source.total_bytes();
-  view_.lkey = mr_->lkey;
-  // The area that the peer's one-sided operations work on: it writes into the target, reads the
-  // source.
-  const std::byte* area = case_.op() == Opcode::rdma_read ? view_.source : view_.target;
-  info_.address = reinterpret_cast<std::uint64_t>(area);
-  info_.rkey = mr_->rkey;
+AreaView Endpoint::register_area(const Area& area, std::size_t offset, int access) {
+  AreaView view{.address = memory_.address() + offset,
+                .host = memory_.host() == nullptr ? nullptr : memory_.host() + offset,
+                .lkeys = {}};
+  if (area.slots == 0) return view;
+  const std::uint64_t parts = case_.mr_per_qp != 0 ? area.qps : 1;
+  const std::uint64_t length = area.total_bytes() / parts;
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    mrs_.push_back(memory_.register_part(*pd_, offset + part * length, length, access));
+    view.lkeys.push_back(mrs_.back()->lkey);
+  }
+  return view;
 }
 
-Cq Endpoint::create_cq(std::uint64_t cqes, const char* which) {
-  if (cqes > device_.limits.max_cqe)
-    throw Unsupported(
-        fmt::format("{} on {} must hold {} completions, the device's largest holds {}: use fewer "
-                    "--qps, a smaller "
-                    "--depth or --rx-depth, or a larger --signal-every",
-                    which, where_, cqes, device_.limits.max_cqe));
-  return Cq{check_pointer(
-      ibv_create_cq(device_.context.get(), static_cast<int>(std::max<std::uint64_t>(cqes, 1)),
-                    nullptr, nullptr, 0),
-      "ibv_create_cq", fmt::format("{} of {} entries on {}", which, cqes, where_))};
+void Endpoint::register_memory() {
+  pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
+  int access = IBV_ACCESS_LOCAL_WRITE | remote_access(case_);
+  if (case_.relaxed_ordering != 0) access |= IBV_ACCESS_RELAXED_ORDERING;
+  if (case_.odp != 0) access |= IBV_ACCESS_ON_DEMAND;
+  view_.source = register_area(layout_.source, 0, access);
+  const std::size_t targets = mrs_.size();
+  view_.target = register_area(layout_.target, layout_.source.total_bytes(), access);
+  // The area that the peer's one-sided operations work on: it writes into the target, reads the
+  // source.
+  info_.address = case_.returns_data() ? view_.source.address : view_.target.address;
+  const std::size_t begin = case_.returns_data() ? 0 : targets;
+  const std::size_t end = case_.returns_data() ? targets : mrs_.size();
+  for (std::size_t i = begin; i < end; ++i) info_.rkeys.push_back(mrs_[i]->rkey);
+}
+
+void Endpoint::create_cqs() {
+  const auto create = [this](std::optional<CompletionQueue>& queue, std::uint64_t cqes,
+                             const char* which) {
+    if (cqes > device_.limits.max_cqe)
+      throw Unsupported(
+          fmt::format("{} on {} must hold {} completions, the device's largest holds {}: use fewer "
+                      "--qps, a smaller --depth or --rx-depth, or a larger --signal-every",
+                      which, where_, cqes, device_.limits.max_cqe));
+    queue.emplace(*device_.context, cqes, case_, which, where_);
+    return queue->get();
+  };
+  const std::uint64_t rings = case_.shared_receives() ? 1 : case_.qps;
+  view_.send_cq = create(send_cq_, send_cqes(case_, depths_.send) * case_.qps, "send CQ");
+  view_.recv_cq = create(recv_cq_, depths_.receive * rings, "receive CQ");
+}
+
+void Endpoint::create_srq() {
+  ibv_srq_init_attr attributes{};
+  attributes.attr.max_wr = depths_.receive;
+  attributes.attr.max_sge = static_cast<std::uint32_t>(case_.recv_sge);
+  srq_.reset(check_pointer(ibv_create_srq(pd_.get(), &attributes), "ibv_create_srq",
+                           fmt::format("{} WRs on {}", depths_.receive, where_)));
+  view_.srq = srq_.get();
 }
 
 /// @param inline_bytes  in: wanted, out: what the QP was created with
 /// @return  null, with errno, when the device refuses
 Qp Endpoint::try_qp(std::uint32_t& inline_bytes) {
-  ibv_qp_init_attr attr{};
-  attr.send_cq = send_cq_.get();
-  attr.recv_cq = recv_cq_.get();
+  ibv_qp_init_attr_ex attr{};
+  attr.send_cq = view_.send_cq;
+  attr.recv_cq = view_.recv_cq;
+  attr.srq = srq_.get();
   attr.cap.max_send_wr = depths_.send;
-  attr.cap.max_recv_wr = depths_.receive;
-  attr.cap.max_send_sge = 1;
-  attr.cap.max_recv_sge = 1;
+  attr.cap.max_recv_wr = srq_ ? 0 : depths_.receive;
+  attr.cap.max_send_sge = posts_sends(case_, role_) ? static_cast<std::uint32_t>(case_.sge) : 1;
+  attr.cap.max_recv_sge =
+      !srq_ && posts_receives(case_, role_) ? static_cast<std::uint32_t>(case_.recv_sge) : 1;
   attr.cap.max_inline_data = inline_bytes;
   attr.qp_type = qp_type(case_.service());
-  Qp qp{ibv_create_qp(pd_.get(), &attr)};
+  attr.pd = pd_.get();
+  attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+  if (case_.extended_api()) {
+    attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.send_ops_flags = extended_operations(case_);
+  }
+  // Without anything extended this is ibv_create_qp() itself (verbs.h).
+  Qp qp{ibv_create_qp_ex(device_.context.get(), &attr)};
   if (qp) inline_bytes = attr.cap.max_inline_data;
   return qp;
 }
 
 /// Lists of devices and their inline limits go stale; the device itself knows.
 std::uint32_t Endpoint::find_most_inline() {
-  const auto key = std::pair{case_.service(), depths_.send};
+  const auto key = std::tuple{case_.service(), depths_.send, case_.sge};
   if (const auto known = device_.most_inline.find(key); known != device_.most_inline.end())
     return known->second;
   std::uint32_t works = 0, refused = kInlineCeiling;
@@ -161,31 +240,55 @@ std::uint32_t Endpoint::find_most_inline() {
   return device_.most_inline[key] = works;
 }
 
+/// Says what of the case a device that refuses a QP cannot do, where that can be told.
+void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
+  if (case_.extended_api() && (error == EOPNOTSUPP || error == ENOSYS))
+    throw Unsupported(fmt::format(
+        "{} does not post by ibv_wr_* what this test posts: use --api classic", where_));
+  if (wanted_inline != 0) {
+    const std::uint32_t most = find_most_inline();
+    if (most < wanted_inline)
+      throw Unsupported(
+          fmt::format("inline data of {} bytes on {}: a QP can be created with at most {}; "
+                      "use --inline {} or --inline max",
+                      wanted_inline, where_, most, most));
+  }
+  if (srq_ && case_.service() != Transport::rc)
+    throw Unsupported(fmt::format(
+        "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
+        where_));
+}
+
 void Endpoint::create_qps() {
-  std::uint32_t wanted = 0;
-  if (case_.inline_bytes == kMax)
-    wanted = find_most_inline();
-  else
-    wanted = static_cast<std::uint32_t>(case_.inline_bytes);
-  const std::uint32_t count = qp_count(case_);
-  for (std::uint32_t i = 0; i < count; ++i) {
+  const std::uint32_t wanted = case_.inline_bytes == kMax
+                                   ? find_most_inline()
+                                   : static_cast<std::uint32_t>(case_.inline_bytes);
+  for (std::uint64_t i = 0; i < case_.qps; ++i) {
     std::uint32_t got = wanted;
     Qp qp = try_qp(got);
     const int error = errno;
-    if (!qp && wanted != 0 && i == 0) {
-      const std::uint32_t most = find_most_inline();
-      if (most < wanted)
-        throw Unsupported(
-            fmt::format("inline data of {} bytes on {}: a QP can be created with at most {}; "
-                        "use --inline {} or --inline max",
-                        wanted, where_, most, most));
-    }
+    if (!qp && i == 0) explain_refusal(wanted, error);
     errno = error;
     qps_.emplace_back(check_pointer(qp.release(), "ibv_create_qp",
-                                    fmt::format("QP {} of {} on {}", i + 1, count, where_)));
+                                    fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_)));
     view_.inline_bytes = got;
-    to_init(*qps_.back(), case_.service(), device_.port.number, where_);
+    to_init(*qps_.back(), case_.service(), device_.port.number,
+            static_cast<std::uint16_t>(case_.pkey_index), remote_access(case_), where_);
   }
+  refuse_what_rxe_drops();
+}
+
+/// rdma-core's rxe (seen in 44, and in its sources since) sends an empty message there: it never
+/// sums up the pieces' lengths.
+void Endpoint::refuse_what_rxe_drops() const {
+  const bool inlined = posts_sends(case_, role_) && !case_.returns_data() &&
+                       case_.inline_bytes != 0 && case_.size_bytes <= view_.inline_bytes;
+  if (inlined && case_.extended_api() && case_.sge > 1 &&
+      device_driver(device_.port.device) == "rdma_rxe")
+    throw Unsupported(
+        fmt::format("ibv_wr_set_inline_data_list on {}: rdma-core's rxe sends nothing of several "
+                    "inlined pieces; use --api classic, --sge 1 or --inline off",
+                    where_));
 }
 
 QpPath Endpoint::path_to(const EndpointInfo& peer, const Agreed& agreed) const {
@@ -199,6 +302,13 @@ QpPath Endpoint::path_to(const EndpointInfo& peer, const Agreed& agreed) const {
   path.remote_lid = peer.lid;
   path.remote_gid = peer.gid.value;
   path.outstanding_reads = static_cast<std::uint8_t>(agreed.outstanding_reads);
+  path.service_level = static_cast<std::uint8_t>(case_.service_level);
+  path.traffic_class = static_cast<std::uint8_t>(case_.traffic_class);
+  path.flow_label = static_cast<std::uint32_t>(case_.flow_label);
+  path.timeout = static_cast<std::uint8_t>(case_.qp_timeout);
+  path.retry_count = static_cast<std::uint8_t>(case_.retry_count);
+  path.rnr_retry = static_cast<std::uint8_t>(case_.rnr_retry);
+  path.min_rnr_timer = static_cast<std::uint8_t>(case_.min_rnr_timer);
   return path;
 }
 
@@ -226,14 +336,23 @@ Agreed Endpoint::learn(const EndpointInfo& peer) {
   const std::uint32_t reads = role_ == Role::initiator ? std::min(info_.reads_out, peer.reads_in)
                                                        : std::min(peer.reads_out, info_.reads_in);
   agreed.outstanding_reads = std::clamp<std::uint32_t>(reads, 1, 255);
+  if (case_.returns_data() && case_.outstanding_reads != kAuto) {
+    if (case_.outstanding_reads > reads)
+      throw Unsupported(fmt::format("--outstanding-reads {}: the two ends can do {}",
+                                    case_.outstanding_reads, reads));
+    agreed.outstanding_reads = static_cast<std::uint32_t>(case_.outstanding_reads);
+  }
 
   if (case_.service() == Transport::ud) {
     ibv_ah_attr attr = ah_attributes(path_to(peer, agreed));
     ah_.reset(check_pointer(ibv_create_ah(pd_.get(), &attr), "ibv_create_ah",
                             fmt::format("towards {} on {}", gid_text(peer.gid.value), where_)));
   }
+  if (case_.one_sided() && posts_sends(case_, role_) && peer.rkeys.size() != 1 &&
+      peer.rkeys.size() != case_.qps)
+    throw MeasurementError("the peer's message: rkeys must hold one, or one for each QP");
   view_.remote_address = peer.address;
-  view_.remote_key = peer.rkey;
+  view_.remote_keys = peer.rkeys;
   view_.ah = ah_.get();
   view_.remote_qpns = peer.qpns;
   view_.remote_qkey = peer.qkey;
@@ -254,15 +373,30 @@ void Endpoint::silence() noexcept {
   for (const Qp& qp : qps_) ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE);
 }
 
+void Endpoint::edit_source(const std::function<void(std::span<std::byte>)>& edit) {
+  memory_.edit(0, layout_.source.total_bytes(), edit);
+}
+void Endpoint::edit_target(const std::function<void(std::span<std::byte>)>& edit) {
+  memory_.edit(layout_.source.total_bytes(), layout_.target.total_bytes(), edit);
+}
+void Endpoint::inspect_source(const std::function<void(std::span<const std::byte>)>& look) const {
+  memory_.inspect(0, layout_.source.total_bytes(), look);
+}
+void Endpoint::inspect_target(const std::function<void(std::span<const std::byte>)>& look) const {
+  memory_.inspect(layout_.source.total_bytes(), layout_.target.total_bytes(), look);
+}
+
 nlohmann::ordered_json Endpoint::resources() const {
-  return {{"qps", qps_.size()},
-          {"cqs", 2},
-          {"mrs", 1},
-          {"buffer_bytes", buffer_.size_bytes()},
-          {"send_wrs_per_qp", depths_.send},
-          {"recv_wrs_per_qp", depths_.receive},
-          {"send_cqes", send_cq_->cqe},
-          {"recv_cqes", recv_cq_->cqe}};
+  nlohmann::ordered_json made = {{"qps", qps_.size()},
+                                 {"cqs", 2},
+                                 {"mrs", mrs_.size()},
+                                 {"buffer_bytes", memory_.size_bytes()},
+                                 {"send_wrs_per_qp", depths_.send},
+                                 {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},
+                                 {"send_cqes", view_.send_cq->cqe},
+                                 {"recv_cqes", view_.recv_cq->cqe}};
+  if (srq_) made["srq_wrs"] = depths_.receive;
+  return made;
 }
 
 bool Endpoint::data_in_order() const {

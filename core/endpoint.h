@@ -4,15 +4,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "core/case.h"
+#include "core/completion_queue.h"
 #include "core/device.h"
 #include "core/endpoint_view.h"
 #include "core/handles.h"
@@ -29,9 +31,9 @@ struct OpenDevice {
   Gid gid;
   DeviceLimits limits;
   std::optional<int> numa_node;
-  /// Most inline bytes that a QP was created with, by (transport, send depth): found once, by
+  /// Most inline bytes that a QP was created with, by (transport, send depth, SGEs): found once, by
   /// trying.
-  std::map<std::pair<Transport, std::uint32_t>, std::uint32_t> most_inline;
+  std::map<std::tuple<Transport, std::uint32_t, std::uint64_t>, std::uint32_t> most_inline;
 };
 
 /// @param device     empty: the first with an active port
@@ -48,7 +50,7 @@ struct EndpointInfo {
   std::uint32_t mtu_bytes = 0;                ///< its port's active MTU
   std::uint32_t reads_in = 0, reads_out = 0;  ///< outstanding reads that it can take, and make
   std::uint64_t address = 0;                  ///< of the area that one-sided operations work on
-  std::uint32_t rkey = 0;
+  std::vector<std::uint32_t> rkeys;           ///< of it: of each QP, or one for all
   std::uint32_t qkey = 0;
   std::vector<std::uint32_t> qpns, psns;
 };
@@ -63,6 +65,9 @@ struct Agreed {
   std::uint32_t outstanding_reads = 1;
 };
 
+/// The case with its `max` SGEs as this device has them: what layouts are made for.
+Case with_known_sges(const Case& one_case, const DeviceLimits& limits);
+
 class Endpoint {
  public:
   /// Creates PD, buffer, MR, CQs and QPs, and brings the QPs to INIT, so that receives can be
@@ -75,8 +80,13 @@ class Endpoint {
   const EndpointInfo& info() const { return info_; }
   const Layout& layout() const { return layout_; }
   const EndpointView& view() const { return view_; }
-  std::span<std::byte> source() { return {view_.source, layout_.source.total_bytes()}; }
-  std::span<std::byte> target() { return {view_.target, layout_.target.total_bytes()}; }
+  const Case& one_case() const { return case_; }  ///< with its SGEs known
+
+  /// The source area's bytes, or the target's, to be filled or looked at.
+  void edit_source(const std::function<void(std::span<std::byte>)>& edit);
+  void edit_target(const std::function<void(std::span<std::byte>)>& edit);
+  void inspect_source(const std::function<void(std::span<const std::byte>)>& look) const;
+  void inspect_target(const std::function<void(std::span<const std::byte>)>& look) const;
 
   /// Settles MTU and outstanding reads with the peer and completes the view: now WRs can be built.
   /// @throws Unsupported   ports that cannot talk; an MTU that one has not; a UD message beyond it
@@ -99,10 +109,15 @@ class Endpoint {
 
  private:
   void check_limits() const;
+  void check_memory() const;
   void register_memory();
-  Cq create_cq(std::uint64_t cqes, const char* which);
+  AreaView register_area(const Area& area, std::size_t offset, int access);
+  void create_cqs();
+  void create_srq();
   void create_qps();
   Qp try_qp(std::uint32_t& inline_bytes);
+  void refuse_what_rxe_drops() const;
+  void explain_refusal(std::uint32_t wanted_inline, int error);
   std::uint32_t find_most_inline();
   QpPath path_to(const EndpointInfo& peer, const Agreed& agreed) const;
 
@@ -115,10 +130,11 @@ class Endpoint {
   EndpointInfo info_;
   EndpointView view_;
 
-  Buffer buffer_;
+  MessageMemory memory_;
   Pd pd_;
-  Mr mr_;
-  Cq send_cq_, recv_cq_;
+  std::vector<Mr> mrs_;
+  std::optional<CompletionQueue> send_cq_, recv_cq_;
+  Srq srq_;
   Ah ah_;
   std::vector<Qp> qps_;
 };

@@ -10,20 +10,28 @@
 
 namespace rdmameter {
 
+/// An area of an end's own memory.
+struct AreaView {
+  std::uint64_t address = 0;         ///< as SGEs and the peer name it
+  std::byte* host = nullptr;         ///< null: the CPU cannot reach it
+  std::vector<std::uint32_t> lkeys;  ///< of each QP, or one for all
+  std::uint32_t lkey(std::uint64_t qp) const { return lkeys[lkeys.size() == 1 ? 0 : qp]; }
+};
+
 /// Borrowed from an endpoint, which must outlive it and every WR built from it.
 struct EndpointView {
   std::vector<ibv_qp*> qps;
+  std::vector<ibv_qp_ex*> extended_qps;  ///< the same, where ibv_wr_* posts; else empty
   ibv_cq* send_cq = nullptr;
   ibv_cq* recv_cq = nullptr;
-  std::byte* source = nullptr;  ///< begin of the source area
-  std::byte* target = nullptr;  ///< begin of the target area
-  std::uint32_t lkey = 0;
+  ibv_srq* srq = nullptr;  ///< null: each QP has its own receive queue
+  AreaView source, target;
   std::uint32_t inline_bytes = 0;  ///< what the QPs were created with
 
   // The peer's, known once connected.
-  std::uint64_t remote_address = 0;  ///< the area that one-sided operations work on
-  std::uint32_t remote_key = 0;
-  ibv_ah* ah = nullptr;  ///< UD
+  std::uint64_t remote_address = 0;        ///< the area that one-sided operations work on
+  std::vector<std::uint32_t> remote_keys;  ///< of each QP, or one for all
+  ibv_ah* ah = nullptr;                    ///< UD
   std::vector<std::uint32_t> remote_qpns;
   std::uint32_t remote_qkey = 0;
 };

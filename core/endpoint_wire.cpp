@@ -2,6 +2,8 @@
 // EndpointInfo to and from the wire: what the peer wrote is trusted only after this.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "core/endpoint.h"
 #include "core/error.h"
 #include "core/session/fields.h"
@@ -12,12 +14,13 @@ namespace {
 constexpr std::uint32_t k24Bits = 0xffffff;
 
 std::vector<std::uint32_t> require_numbers(const nlohmann::json& wire, std::string_view key,
-                                           std::uint32_t expected) {
+                                           std::uint32_t least, std::uint32_t most,
+                                           std::uint32_t highest) {
   std::vector<std::uint32_t> numbers;
-  for (const nlohmann::json& element : require_array(wire, key, expected, expected)) {
-    if (!element.is_number_unsigned() || element.get<std::uint64_t>() > k24Bits)
+  for (const nlohmann::json& element : require_array(wire, key, most, least)) {
+    if (!element.is_number_unsigned() || element.get<std::uint64_t>() > highest)
       throw MeasurementError(
-          fmt::format("the peer's message: {} must hold numbers of 24 bits", key));
+          fmt::format("the peer's message: {} must hold numbers up to {}", key, highest));
     numbers.push_back(element.get<std::uint32_t>());
   }
   return numbers;
@@ -34,7 +37,7 @@ nlohmann::json endpoint_info_to_wire(const EndpointInfo& info) {
           {"reads_in", info.reads_in},
           {"reads_out", info.reads_out},
           {"address", info.address},
-          {"rkey", info.rkey},
+          {"rkeys", info.rkeys},
           {"qkey", info.qkey},
           {"qpns", info.qpns},
           {"psns", info.psns}};
@@ -55,10 +58,11 @@ EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t e
   info.reads_in = require_uint_as<std::uint32_t>(wire, "reads_in");
   info.reads_out = require_uint_as<std::uint32_t>(wire, "reads_out");
   info.address = require_uint_as<std::uint64_t>(wire, "address");
-  info.rkey = require_uint_as<std::uint32_t>(wire, "rkey");
+  info.rkeys =
+      require_numbers(wire, "rkeys", 0, expected_qps, std::numeric_limits<std::uint32_t>::max());
   info.qkey = require_uint_as<std::uint32_t>(wire, "qkey");
-  info.qpns = require_numbers(wire, "qpns", expected_qps);
-  info.psns = require_numbers(wire, "psns", expected_qps);
+  info.qpns = require_numbers(wire, "qpns", expected_qps, expected_qps, k24Bits);
+  info.psns = require_numbers(wire, "psns", expected_qps, expected_qps, k24Bits);
   return info;
 }
 

@@ -96,17 +96,6 @@ json host_name() {
   return std::string(name.data());
 }
 
-/// rxe belongs to no bus, so that sysfs names no driver; its node_desc is "rxe"
-/// (rxe_register_device() in Linux) unless an administrator has changed that.
-std::optional<std::string> driver_of(const std::filesystem::path& device) {
-  std::error_code error;
-  const auto link = std::filesystem::read_symlink(device / "device/driver", error);
-  if (!error) return link.filename();
-  const bool on_a_bus = std::filesystem::exists(device / "device", error);
-  if (!on_a_bus && read_line(device / "node_desc") == "rxe") return "rdma_rxe";
-  return std::nullopt;
-}
-
 json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
   const DeviceLimits limits = query_limits(used.context);
   const PortInfo& port = used.port;
@@ -131,6 +120,19 @@ json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
 }
 
 }  // namespace
+
+/// rxe belongs to no bus, so that sysfs names no driver; its node_desc is "rxe"
+/// (rxe_register_device() in Linux) unless an administrator has changed that.
+std::optional<std::string> device_driver(std::string_view name,
+                                         const std::filesystem::path& sysfs) {
+  const std::filesystem::path device = sysfs / "class/infiniband" / name;
+  std::error_code error;
+  const auto link = std::filesystem::read_symlink(device / "device/driver", error);
+  if (!error) return link.filename();
+  const bool on_a_bus = std::filesystem::exists(device / "device", error);
+  if (!on_a_bus && read_line(device / "node_desc") == "rxe") return "rdma_rxe";
+  return std::nullopt;
+}
 
 json host_json(const KernelTrees& trees) {
   unsigned cpu = 0, node = 0;
@@ -163,7 +165,7 @@ json clock_json(const ClockChoice& clock) {
 
 json device_slot_json(std::string_view device, const std::filesystem::path& sysfs) {
   const std::filesystem::path root = sysfs / "class/infiniband" / device;
-  return {{"driver", or_null(driver_of(root))},
+  return {{"driver", or_null(device_driver(device, sysfs))},
           {"numa_node", or_null(device_numa_node(device, sysfs))},
           {"pcie_speed", or_null(read_line(root / "device/current_link_speed"))},
           {"pcie_width", or_null(read_number(root / "device/current_link_width"))}};

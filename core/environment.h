@@ -32,6 +32,10 @@ struct KernelTrees {
 nlohmann::ordered_json environment_json(const ClockChoice& clock, const DeviceInUse* device,
                                         const KernelTrees& trees = {});
 
+/// The kernel's driver of a device, "mlx5_core", "rdma_rxe"; nullopt: the kernel does not tell.
+std::optional<std::string> device_driver(std::string_view device,
+                                         const std::filesystem::path& sysfs = "/sys");
+
 /// Parts of it, apart for tests.
 nlohmann::ordered_json host_json(const KernelTrees& trees);
 nlohmann::ordered_json clock_json(const ClockChoice& clock);

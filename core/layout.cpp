@@ -10,41 +10,115 @@ constexpr std::uint64_t kCacheLine = 64;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kBytesPerQp = 1 << 20;
 constexpr std::uint64_t kBytesInAll = 256 << 20;
+constexpr std::uint64_t kDeviceMemoryBytes = 64 << 10;  ///< devices have 100 KiB or so
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// The pieces' lengths, in the ratio of their weights, at least a byte each: each ends where its
+/// share of the whole ends, so that roundings do not add up.
+std::vector<std::uint64_t> lengths_of(Split split, std::uint64_t count, std::uint64_t bytes) {
+  const auto weight_below = [&](std::uint64_t k) {
+    return split == Split::uneven ? k * (k + 1) / 2 : k;
+  };
+  const auto end_of = [&](std::uint64_t k) {
+    return k + (bytes - count) * weight_below(k) / weight_below(count);
+  };
+  std::vector<std::uint64_t> lengths;
+  for (std::uint64_t k = 0; k < count; ++k) lengths.push_back(end_of(k + 1) - end_of(k));
+  return lengths;
+}
 
 /// Slots begin on a cache line (large ones on a page) and end before a guard of at least one byte,
-/// which
-/// --verify finds untouched.
-Area area(const Case& one_case, std::uint64_t in_flight, std::uint64_t head_bytes) {
-  Area area{
-      .head_bytes = head_bytes, .payload_bytes = one_case.size_bytes, .qps = qp_count(one_case)};
-  const std::uint64_t used = head_bytes + one_case.size_bytes + 1;
-  const std::uint64_t unit = one_case.size_bytes >= kPage ? kPage : kCacheLine;
-  area.stride_bytes = (used + unit - 1) / unit * unit;
-  const std::uint64_t share = std::min(kBytesPerQp, kBytesInAll / area.qps);
-  area.slots = std::clamp<std::uint64_t>(share / area.stride_bytes, 1, in_flight);
+/// which --verify finds untouched.
+Area area(const Case& one_case, std::uint64_t sges, std::uint64_t head_bytes) {
+  Area area{.head_bytes = head_bytes,
+            .payload_bytes = one_case.size_bytes,
+            .qps = one_case.qps,
+            .pieces = pieces_of(static_cast<Split>(one_case.split), sges, one_case.size_bytes,
+                                head_bytes)};
+  const Piece& last = area.pieces.back();
+  const bool pages = one_case.size_bytes >= kPage || (sges > 1 && one_case.split != 0);
+  area.stride_bytes = round_up(last.offset + last.length + 1, pages ? kPage : kCacheLine);
   return area;
 }
 
-/// In flight at once towards the target of a one-sided operation, or from its source.
-std::uint64_t in_flight(const Case& one_case) {
-  return one_case.shape() == Pattern::bandwidth ? one_case.depth : 1;
+void set_slots(const Case& one_case, Area& area, std::uint64_t stride_bytes, std::uint64_t most) {
+  const bool scarce = one_case.memory == kDeviceMemory || one_case.peer_memory == kDeviceMemory;
+  const std::uint64_t in_all = scarce ? kDeviceMemoryBytes : kBytesInAll;
+  const std::uint64_t share = std::min(kBytesPerQp, in_all / area.qps);
+  area.slots = std::clamp<std::uint64_t>(share / stride_bytes, 1, most);
+}
+
+/// The memory at the far end of one-sided operations: contiguous, since a request names one
+/// address. Atomics of a QP all work on one word, so that their order shows in what they return.
+Area one_sided_area(const Case& one_case) {
+  Area made = area(one_case, 1, 0);
+  const std::uint64_t near_stride = area(one_case, one_case.sge, 0).stride_bytes;
+  set_slots(one_case, made, std::max(near_stride, made.stride_bytes),
+            one_case.atomic() ? 1 : in_flight(one_case));
+  return made;
+}
+
+/// Where requests take their data from, or reads and atomics bring theirs to.
+Area request_area(const Case& one_case) {
+  Area made = area(one_case, one_case.sge, 0);
+  const std::uint64_t far_stride = one_case.one_sided() ? area(one_case, 1, 0).stride_bytes : 0;
+  set_slots(one_case, made, std::max(far_stride, made.stride_bytes), in_flight(one_case));
+  return made;
+}
+
+Area receive_area(const Case& one_case) {
+  Area made =
+      area(one_case, one_case.recv_sge, one_case.service() == Transport::ud ? kGrhBytes : 0);
+  if (one_case.shared_receives()) made.qps = 1;
+  set_slots(one_case, made, made.stride_bytes, one_case.rx_depth);
+  return made;
 }
 
 }  // namespace
 
-std::uint32_t qp_count(const Case& one_case) {
-  return one_case.shape() == Pattern::bandwidth ? static_cast<std::uint32_t>(one_case.qps) : 1;
+std::vector<Piece> pieces_of(Split split, std::uint64_t count, std::uint64_t payload_bytes,
+                             std::uint64_t head_bytes) {
+  if (count == 1) return {{head_bytes, payload_bytes}};
+  std::vector<Piece> pieces;
+  std::uint64_t next = head_bytes;
+  for (const std::uint64_t length : lengths_of(split, count, payload_bytes)) {
+    if (split == Split::page && length > 1) next = round_up(next + length / 2, kPage) - length / 2;
+    pieces.push_back({next, length});
+    next = round_up(next + length + 1, kCacheLine);
+  }
+  return pieces;
+}
+
+std::uint64_t in_flight(const Case& one_case) {
+  return one_case.shape() == Pattern::bandwidth ? one_case.depth : 1;
+}
+
+bool posts_sends(const Case& one_case, Role role) {
+  return role == Role::initiator || one_case.shape() == Pattern::ping_pong;
+}
+
+bool posts_receives(const Case& one_case, Role role) {
+  return one_case.takes_receive() &&
+         (role == Role::responder || one_case.shape() == Pattern::ping_pong);
+}
+
+std::uint32_t signal_period(const Case& one_case) {
+  return static_cast<std::uint32_t>(
+      one_case.shape() == Pattern::completion_latency ? 1 : one_case.signal_every);
 }
 
 QueueDepths queue_depths_of(const Case& one_case, Role role) {
   QueueDepths depths;
-  const bool both_send = one_case.shape() == Pattern::ping_pong;
-  if (role == Role::initiator || both_send) {
-    // A ping-pong has signal_every unsignaled WRs behind it before one is known to be retired.
-    depths.send = static_cast<std::uint32_t>(
-        both_send ? one_case.signal_every + 1 : std::max<std::uint64_t>(one_case.depth, 1));
-  }
-  if (!one_case.one_sided() && (role == Role::responder || both_send))
+  // A ping-pong has signal_every unsignaled WRs behind it before one is known to be retired, and of
+  // several QPs that one may be any.
+  if (posts_sends(one_case, role))
+    depths.send = static_cast<std::uint32_t>(one_case.shape() == Pattern::ping_pong
+                                                 ? one_case.signal_every + 1
+                                                 : std::max<std::uint64_t>(in_flight(one_case), 1));
+  if (posts_receives(one_case, role))
     depths.receive = static_cast<std::uint32_t>(one_case.rx_depth);
   return depths;
 }
@@ -52,17 +126,22 @@ QueueDepths queue_depths_of(const Case& one_case, Role role) {
 Layout layout_of(const Case& one_case, Role role) {
   Layout layout;
   const bool ping_pong = one_case.shape() == Pattern::ping_pong;
-  const bool data_comes_from_here =
-      ping_pong || (role == Role::initiator) == (one_case.op() != Opcode::rdma_read);
-  const bool data_goes_here =
-      ping_pong || (role == Role::initiator) == (one_case.op() == Opcode::rdma_read);
-  if (data_comes_from_here) layout.source = area(one_case, in_flight(one_case), 0);
-  if (data_goes_here) {
-    const bool receives = !one_case.one_sided();
-    layout.target = area(one_case, receives ? one_case.rx_depth : in_flight(one_case),
-                         receives && one_case.service() == Transport::ud ? kGrhBytes : 0);
+  const bool requests = posts_sends(one_case, role), serves = role == Role::responder || ping_pong;
+  if (one_case.returns_data()) {
+    if (requests) layout.target = request_area(one_case);
+    if (serves) layout.source = one_sided_area(one_case);
+  } else {
+    if (requests) layout.source = request_area(one_case);
+    if (serves)
+      layout.target = one_case.one_sided() ? one_sided_area(one_case) : receive_area(one_case);
   }
   return layout;
+}
+
+Area remote_area(const Case& one_case, Role role) {
+  const Layout far =
+      layout_of(one_case, role == Role::initiator ? Role::responder : Role::initiator);
+  return one_case.returns_data() ? far.source : far.target;
 }
 
 }  // namespace rdmameter

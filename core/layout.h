@@ -4,9 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/case.h"
-#include "core/loop/table.h"
+#include "core/role.h"
 
 namespace rdmameter {
 
@@ -14,42 +15,72 @@ namespace rdmameter {
 /// bytes).
 inline constexpr std::uint64_t kGrhBytes = 40;
 
-/// One area of an end's buffer: for each QP `slots` slots of `slot_bytes`, each followed by a guard
-/// up to its stride.
+/// What one SGE covers of a slot.
+struct Piece {
+  std::uint64_t offset = 0;  ///< from the slot's begin
+  std::uint64_t length = 0;
+};
+
+/// One area of an end's buffer: for each QP `slots` slots, each as long as its message, pieces,
+/// guards and all. What no piece covers is guard, but for the head of the first.
 struct Area {
   std::uint64_t slots = 0;         ///< per QP; 0: this end has no such area
   std::uint64_t stride_bytes = 0;  ///< slot to slot
-  std::uint64_t head_bytes = 0;    ///< before the payload: 40 in UD receives
+  std::uint64_t head_bytes = 0;    ///< before the first piece: 40 in UD receives
   std::uint64_t payload_bytes = 0;
   std::uint64_t qps = 0;
+  std::vector<Piece> pieces;  ///< of the payload, in its order, ascending
 
   std::uint64_t total_bytes() const { return qps * slots * stride_bytes; }
+  std::uint64_t bytes_per_qp() const { return slots * stride_bytes; }
   /// Offset of a slot from the area's begin.
   std::uint64_t slot(std::uint64_t qp, std::uint64_t index) const {
     return (qp * slots + index) * stride_bytes;
   }
   std::uint64_t payload(std::uint64_t qp, std::uint64_t index) const {
-    return slot(qp, index) + head_bytes;
+    return slot(qp, index) + pieces.front().offset;
+  }
+  std::uint64_t last_byte(std::uint64_t qp, std::uint64_t index) const {
+    return slot(qp, index) + pieces.back().offset + pieces.back().length - 1;
   }
 };
 
 struct Layout {
   Area source;  ///< what leaves this end: sends, writes, and what the peer reads
-  Area target;  ///< what arrives at this end: receives, the peer's writes, and reads' results
+  Area target;  ///< what arrives at this end: receives, the peer's writes, and what reads bring
 };
 
 /// Queue sizes of one end.
 struct QueueDepths {
-  std::uint32_t send = 1, receive = 1;  ///< WRs per QP
+  std::uint32_t send = 1, receive = 1;  ///< WRs per QP; of the SRQ where receives are shared
 };
 
+/// How `payload_bytes` are split over `count` SGEs [1, payload_bytes]: evenly; unevenly, the k-th
+/// piece about k times as long as the first; or each across a page boundary of its own. Between two
+/// pieces lies a guard.
+/// @param head_bytes  room before the first piece
+std::vector<Piece> pieces_of(Split split, std::uint64_t count, std::uint64_t payload_bytes,
+                             std::uint64_t head_bytes);
+
 /// A slot for each WR in flight, as far as a QP's share of memory goes (1 MiB, less with very many
-/// QPs, never less than one slot); beyond that slots are used in turn.
+/// QPs, never less than one slot); beyond that slots are used in turn. Where one end's operations
+/// name the other's memory, both have as many slots.
+/// @param one_case  with its SGEs known (no kMax)
 Layout layout_of(const Case& one_case, Role role);
+
+/// The area at the other end that this end's one-sided operations work on.
+Area remote_area(const Case& one_case, Role role);
 
 QueueDepths queue_depths_of(const Case& one_case, Role role);
 
-/// QPs of the case: one for everything but bandwidth.
-std::uint32_t qp_count(const Case& one_case);
+/// WRs that an end has under way per QP.
+std::uint64_t in_flight(const Case& one_case);
+
+/// Does this end post requests? Does it post receives?
+bool posts_sends(const Case& one_case, Role role);
+bool posts_receives(const Case& one_case, Role role);
+
+/// Every n-th WR is signaled; a completion latency's are all.
+std::uint32_t signal_period(const Case& one_case);
 
 }  // namespace rdmameter

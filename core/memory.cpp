@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <vector>
 
+#include "core/case.h"
 #include "core/check.h"
+#include "core/error.h"
+#include "core/sysfs.h"
 
 namespace rdmameter {
 namespace {
+
+constexpr unsigned kHugeShift = 21, kHuge1GShift = 30;  // 2 MiB, 1 GiB
+/// What providers align device memory and its copies to.
+constexpr std::size_t kDeviceUnit = 64;
+
+std::size_t round_up(std::size_t size, std::size_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
 
 /// Asks for pages on one node, by the system call itself: libnuma would be a dependency for one
 /// line. A refusal (no NUMA, not allowed) leaves the kernel's own placement, which is only slower.
@@ -25,20 +39,129 @@ void prefer_node(std::byte* data, std::size_t size_bytes, int node) {
   syscall(SYS_mbind, data, size_bytes, kPreferred, &mask, kBits, 0);
 }
 
+void* map_anonymous(std::size_t bytes) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw_failure("mmap", fmt::format("buffer of {} bytes", bytes), errno);
+  return data;
+}
+
+void* map_huge(std::size_t bytes, unsigned shift) {
+  const int flags =
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | static_cast<int>(shift << MAP_HUGE_SHIFT);
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (data != MAP_FAILED) return data;
+  const int error = errno;
+  if (error != ENOMEM && error != EINVAL)
+    throw_failure("mmap", fmt::format("{} bytes of huge pages", bytes), error);
+  const std::string directory =
+      fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB", (1UL << shift) >> 10);
+  const auto unused = read_line(directory + "/free_hugepages");
+  const std::string pages = shift == kHuge1GShift ? "1 GiB" : "2 MiB";
+  if (!unused)
+    throw Unsupported(fmt::format(
+        "huge pages of {}: this machine has none of that size (--memory host, huge and huge1g are "
+        "the sizes known)",
+        pages));
+  throw Unsupported(fmt::format(
+      "huge pages of {0}: {1} needed, {2} free; reserve them with `echo {1} > {3}/nr_hugepages`",
+      pages, bytes >> shift, *unused, directory));
+}
+
+/// The file's contents become messages. It is made as long as it must be.
+void* map_file(const std::string& path, std::size_t bytes) {
+  struct Descriptor {
+    int number;
+    ~Descriptor() {
+      if (number >= 0) close(number);
+    }
+  } const file{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+  if (file.number < 0) throw_failure("open", path, errno);
+  struct stat facts {};
+  if (fstat(file.number, &facts) != 0) throw_failure("fstat", path, errno);
+  const bool short_file = S_ISREG(facts.st_mode) && static_cast<std::size_t>(facts.st_size) < bytes;
+  if (short_file && ftruncate(file.number, static_cast<off_t>(bytes)) != 0)
+    throw_failure("ftruncate", fmt::format("{} to {} bytes", path, bytes), errno);
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, 0);
+  if (data == MAP_FAILED) throw_failure("mmap", fmt::format("{} bytes of {}", bytes, path), errno);
+  return data;
+}
+
 }  // namespace
 
 void Buffer::Unmap::operator()(std::byte* data) const noexcept {
   munmap(data, size_bytes);
 }
 
-Buffer::Buffer(std::size_t size_bytes, std::optional<int> numa_node) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t mapped = (size_bytes + page - 1) / page * page + (size_bytes == 0 ? page : 0);
-  void* data = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw_failure("mmap", fmt::format("buffer of {} bytes", mapped), errno);
+Buffer::Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::string& kind) {
+  const unsigned huge_shift = kind == kHugePages     ? kHugeShift
+                              : kind == kHugePages1G ? kHuge1GShift
+                                                     : 0;
+  const std::size_t page = huge_shift != 0 ? std::size_t{1} << huge_shift
+                                           : static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t mapped = round_up(std::max<std::size_t>(size_bytes, 1), page);
+  void* const data = kind.starts_with(kFileMemory)
+                         ? map_file(kind.substr(kFileMemory.size()), mapped)
+                     : huge_shift != 0 ? map_huge(mapped, huge_shift)
+                                       : map_anonymous(mapped);
   data_ = {static_cast<std::byte*>(data), Unmap{mapped}};
   if (numa_node) prefer_node(data_.get(), mapped, *numa_node);
   std::memset(data, 0, mapped);
+}
+
+MessageMemory::MessageMemory(ibv_context& context, std::uint64_t most_device_bytes,
+                             std::size_t size_bytes, std::optional<int> numa_node,
+                             const std::string& kind, const std::string& where)
+    : where_(where), size_bytes_(size_bytes) {
+  if (kind != kDeviceMemory) {
+    buffer_.emplace(size_bytes, numa_node, kind);
+    size_bytes_ = buffer_->size_bytes();
+    return;
+  }
+  size_bytes_ = round_up(std::max<std::size_t>(size_bytes, 1), kDeviceUnit);
+  if (most_device_bytes == 0)
+    throw Unsupported(fmt::format("{} has no memory of its own: use --memory host", where));
+  if (size_bytes_ > most_device_bytes)
+    throw Unsupported(
+        fmt::format("device memory on {}: {} bytes needed, the device gives at most {}; use a "
+                    "smaller --size, --qps, --depth or --rx-depth",
+                    where, size_bytes_, most_device_bytes));
+  ibv_alloc_dm_attr attributes{};
+  attributes.length = size_bytes_;
+  device_memory_.reset(check_pointer(ibv_alloc_dm(&context, &attributes), "ibv_alloc_dm",
+                                     fmt::format("{} bytes on {}", size_bytes_, where)));
+}
+
+std::uint64_t MessageMemory::address() const noexcept {
+  return buffer_ ? reinterpret_cast<std::uint64_t>(buffer_->data()) : 0;
+}
+
+Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t length,
+                                int access) const {
+  const std::string object = fmt::format("{} bytes on {}", length, where_);
+  if (buffer_)
+    return Mr{check_pointer(ibv_reg_mr(&pd, buffer_->data() + offset, length, access), "ibv_reg_mr",
+                            object)};
+  return Mr{check_pointer(ibv_reg_dm_mr(&pd, device_memory_.get(), 0, size_bytes_,
+                                        static_cast<unsigned>(access) | IBV_ACCESS_ZERO_BASED),
+                          "ibv_reg_dm_mr", object)};
+}
+
+void MessageMemory::edit(std::size_t offset, std::size_t length,
+                         const std::function<void(std::span<std::byte>)>& edit) {
+  if (buffer_) return edit({buffer_->data() + offset, length});
+  std::vector<std::byte> copy(length);
+  edit(copy);
+  check_errno_value(ibv_memcpy_to_dm(device_memory_.get(), offset, copy.data(), length),
+                    "ibv_memcpy_to_dm", where_);
+}
+
+void MessageMemory::inspect(std::size_t offset, std::size_t length,
+                            const std::function<void(std::span<const std::byte>)>& look) const {
+  if (buffer_) return look({buffer_->data() + offset, length});
+  std::vector<std::byte> copy(length);
+  check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, length),
+                    "ibv_memcpy_from_dm", where_);
+  look(copy);
 }
 
 }  // namespace rdmameter

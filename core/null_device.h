@@ -4,8 +4,8 @@
 // the instrument's own share of every number. It is not a model of any adapter.
 //
 // An imaginary peer echoes: a SEND takes one posted receive of its own QP, an RDMA WRITE stores the
-// message's last byte at its remote address (which is our own target area); an RDMA READ moves
-// nothing.
+// message's last byte at its remote address (which is our own target area), one with immediate does
+// both; what brings data back moves nothing.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -30,19 +30,25 @@ struct NullFaults {
 };
 
 struct NullCq {
-  ibv_cq cq{};
+  ibv_cq_ex cq{};            ///< begins as an ibv_cq does
   std::vector<ibv_wc> ring;  ///< a power of two
   std::uint32_t in = 0, out = 0;
   std::uint32_t polls = 0;
+
+  ibv_cq* plain() { return ibv_cq_ex_to_cq(&cq); }
 };
 
 struct NullQp {
-  ibv_qp qp{};
+  ibv_qp_ex qp{};  ///< begins with an ibv_qp
   NullCq* send_cq = nullptr;
   NullCq* recv_cq = nullptr;
   std::vector<std::uint64_t> receives;  ///< wr_ids of posted receives, a ring, a power of two
   std::uint32_t receives_in = 0, receives_out = 0;
   bool source = false;  ///< every posted receive completes at once: a receiver's endless supply
+  std::uint64_t message_bytes = 0;
+  ibv_send_wr building{};  ///< what ibv_wr_* says, up to the next one
+  ibv_sge first_sge{};
+  bool started = false;  ///< is there one in `building`?
   NullFaults faults;
   std::uint64_t messages = 0, posts = 0, completions = 0;
 };

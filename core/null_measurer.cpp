@@ -39,6 +39,19 @@ void run_on_null(NullRun& run, const Case& one_case, const ClockChoice& clock,
                                                                      stop, run.tally);
 }
 
+/// What the null device cannot do.
+std::string why_not_null(const Case& one_case) {
+  if (one_case.verify != 0) return "the null device moves no data: there is nothing to --verify";
+  if (one_case.waiting() == Wait::event)
+    return "the null device raises no events: use another --wait";
+  if (one_case.shared_receives()) return "the null device has no SRQ: use --recv rq";
+  if (!one_case.memory.empty() || !one_case.peer_memory.empty() || one_case.odp != 0)
+    return "the null device registers no memory: --memory host is all there is";
+  if (one_case.sge == kMax || one_case.recv_sge == kMax)
+    return "the null device has no limit of SGEs: give their number";
+  return {};
+}
+
 class NullMeasurer final : public Measurer {
  public:
   NullMeasurer(const ClockChoice& clock, const StopWord& interrupt)
@@ -46,8 +59,7 @@ class NullMeasurer final : public Measurer {
 
   Outcome measure(const Case& one_case) override {
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
-    if (one_case.verify != 0)
-      throw Unsupported("the null device moves no data: there is nothing to --verify");
+    if (const std::string why = why_not_null(one_case); !why.empty()) throw Unsupported(why);
     NullRun run;
     run_on_null(run, one_case, clock_, interrupt_);
     if (run.end.why == LoopEnd::Why::stopped) throw Interrupted("interrupted");

@@ -24,14 +24,22 @@ struct QpPath {
   std::uint16_t remote_lid = 0;
   ibv_gid remote_gid{};
   std::uint8_t outstanding_reads = 1;  ///< towards the peer, and from it
+
+  // As the axes of these names have them.
+  std::uint8_t service_level = 0, traffic_class = 0;
+  std::uint32_t flow_label = 0;
+  std::uint8_t timeout = 14, retry_count = 7, rnr_retry = 7, min_rnr_timer = 12;
 };
 
 /// The address handle attributes of the path, for RTR (RC, UC) and for ibv_create_ah (UD).
 ibv_ah_attr ah_attributes(const QpPath& path);
 
-/// RESET -> INIT. @param where  device/port, for the error's text
+/// RESET -> INIT.
+/// @param remote_access  IBV_ACCESS_REMOTE_...: what the peer may do (not UD)
+/// @param where          device/port, for the error's text
 /// @throws VerbsError
-void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, const std::string& where);
+void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
+             int remote_access, const std::string& where);
 
 /// INIT -> RTR. @param remote_psn  first PSN that the peer will send with
 void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,

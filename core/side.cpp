@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/affinity.h"
@@ -26,7 +27,7 @@ std::uint64_t thread_cpu_ns() {
 
 Side::Side(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed)
     : device_(device),
-      case_(one_case),
+      case_(with_known_sges(one_case, device.limits)),
       role_(role),
       seed_(seed),
       counters_before_(read_counters(device.port.device, device.port.number)),
@@ -35,10 +36,14 @@ Side::Side(OpenDevice& device, const Case& one_case, Role role, std::uint64_t se
       endpoint_(device, one_case, role) {
   tally_.latency = latency_.get();
   tally_.scratch = scratch_.get();
-  fill_source(endpoint_.source(), endpoint_.layout().source, source_seed(seed_, role_),
-              case_.one_sided());
+  endpoint_.edit_source([&](std::span<std::byte> bytes) {
+    if (case_.atomic())
+      std::ranges::fill(bytes, std::byte{0});  // the words that atomics work on
+    else
+      fill_source(bytes, endpoint_.layout().source, pattern_of(case_, seed_, role_));
+  });
   // A ping-pong's responder answers the first byte that differs from what its target holds.
-  poison_target(endpoint_.target());
+  endpoint_.edit_target(poison_target);
 }
 
 Agreed Side::connect(const EndpointInfo& peer) {
@@ -47,7 +52,6 @@ Agreed Side::connect(const EndpointInfo& peer) {
   const Agreed agreed = endpoint_.learn(peer);
   work_ = std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view());
   work_->post_receives();
-  if (case_.shape() == Pattern::ping_pong) work_->traffic().sequence = *work_->traffic().arrival;
   endpoint_.connect(peer, agreed);
   return agreed;
 }
@@ -65,17 +69,43 @@ LoopEnd Side::run(const LoopPlan& plan, Wait wait, std::uint64_t core, const Clo
 }
 
 std::optional<Verdict> Side::verify(std::uint64_t peer_total) const {
+  if (case_.atomic()) return verify_atomics(role_ == Role::initiator ? tally_.total : peer_total);
   const Area& area = endpoint_.layout().target;
   if (area.slots == 0) return std::nullopt;
   const bool ping_pong = case_.shape() == Pattern::ping_pong;
   // Every QP of a bandwidth test is filled to its depth before anything else, and RC delivers it
-  // all.
-  const std::uint64_t filled = case_.depth / case_.post_list * case_.post_list;
-  std::uint64_t least = !case_.reliable() ? 0 : area.qps == 1 ? peer_total : filled;
-  return check_target(
-      endpoint_.target(), area,
-      source_seed(seed_, role_ == Role::initiator ? Role::responder : Role::initiator),
-      case_.one_sided(), ping_pong, least);
+  // all; those of a latency have their turns.
+  const std::uint64_t filled = ping_pong || case_.shape() == Pattern::completion_latency
+                                   ? peer_total / case_.qps
+                                   : case_.depth / case_.post_list * case_.post_list;
+  const bool known = case_.reliable() && !(case_.shared_receives() && case_.takes_receive());
+  const std::uint64_t least = !known ? 0 : area.qps == 1 ? peer_total : filled;
+  const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
+  // A number in the immediate leaves the payload alone.
+  const bool numbered =
+      ping_pong && (!case_.takes_receive() || (!case_.reliable() && !case_.immediate()));
+  Verdict verdict;
+  endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
+    verdict = check_target(bytes, area, pattern_of(case_, seed_, sender), numbered, least);
+  });
+  return verdict;
+}
+
+/// @param total  atomics made, closing ones included
+Verdict Side::verify_atomics(std::uint64_t total) const {
+  const bool closed = case_.op() == Opcode::cmp_swap && case_.shape() == Pattern::bandwidth;
+  const std::uint64_t made = total - (closed ? case_.qps : 0);
+  const std::uint64_t chain = send_chain_length(case_, Role::initiator);
+  Verdict verdict;
+  if (role_ == Role::initiator)
+    endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
+      verdict = check_returned(bytes, endpoint_.layout().target, case_.op(), made, chain);
+    });
+  else
+    endpoint_.inspect_source([&](std::span<const std::byte> bytes) {
+      verdict = check_words(bytes, endpoint_.layout().source, case_.op(), made, chain);
+    });
+  return verdict;
 }
 
 nlohmann::ordered_json Side::counters() const {

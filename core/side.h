@@ -32,7 +32,7 @@ class Side {
 
   /// Runs this end's measured loop on the calling thread, pinned to `core` [kAuto: left where it
   /// is]. Returns at once where this end takes no part.
-  /// @param wait  Wait::spin or Wait::yield
+  /// @param wait  not Wait::automatic
   LoopEnd run(const LoopPlan& plan, Wait wait, std::uint64_t core, const ClockChoice& clock,
               const StopWord& stop);
 
@@ -55,8 +55,11 @@ class Side {
   bool inlined() const { return work_->inlined(); }
   bool data_in_order() const { return endpoint_.data_in_order(); }
   std::uint32_t inline_bytes() const { return endpoint_.view().inline_bytes; }
+  const Case& one_case() const { return case_; }  ///< with its SGEs known
 
  private:
+  Verdict verify_atomics(std::uint64_t total) const;
+
   OpenDevice& device_;
   const Case case_;
   const Role role_;

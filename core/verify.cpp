@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <vector>
 
 namespace rdmameter {
 namespace {
@@ -19,20 +21,15 @@ std::uint64_t splitmix64(std::uint64_t counter) {
   return z ^ (z >> 31);
 }
 
-/// The pattern of one payload, eight bytes at a time.
-class Pattern8 {
- public:
-  Pattern8(std::uint64_t seed, std::uint64_t stream)
-      : state_(splitmix64(seed ^ splitmix64(stream))) {}
-  std::uint64_t word(std::uint64_t index) const { return splitmix64(state_ + index); }
-
- private:
-  std::uint64_t state_;
-};
-
-/// Of QP and slot alone: a sender's area need not have as many slots as the receiver's.
-std::uint64_t stream_of(std::uint64_t qp, std::uint64_t slot, bool by_slot) {
-  return (qp << 32) + (by_slot ? slot + 1 : 0);
+/// A sender's area need not have as many slots as the receiver's, so slots are told by number.
+void make_payload(std::span<std::byte> bytes, const PayloadPattern& pattern, std::uint64_t qp,
+                  std::uint64_t slot) {
+  const std::uint64_t stream = ((pattern.by_qp ? qp : 0) << 32) + (pattern.by_slot ? slot + 1 : 0);
+  const std::uint64_t state = splitmix64(pattern.seed ^ splitmix64(stream));
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    const std::uint64_t word = pattern.payload == Payload::zero ? 0 : splitmix64(state + at / 8);
+    std::memcpy(&bytes[at], &word, std::min<std::size_t>(8, bytes.size() - at));
+  }
 }
 
 void note(Verdict& verdict, std::string_view what, std::uint64_t qp, std::uint64_t slot,
@@ -41,42 +38,74 @@ void note(Verdict& verdict, std::string_view what, std::uint64_t qp, std::uint64
     verdict.first_fault = fmt::format("{} at byte {} of slot {} of QP {}", what, offset, slot, qp);
 }
 
-void check_payload(Verdict& verdict, const std::byte* payload, std::uint64_t length,
-                   const Pattern8& pattern, std::uint64_t qp, std::uint64_t slot) {
-  verdict.checked_bytes += length;
-  for (std::uint64_t at = 0; at < length; at += 8) {
-    const std::uint64_t expected = pattern.word(at / 8);
-    const std::uint64_t part = std::min<std::uint64_t>(8, length - at);
-    if (std::memcmp(payload + at, &expected, part) == 0) continue;
-    const auto* want = reinterpret_cast<const std::byte*>(&expected);
-    for (std::uint64_t i = 0; i < part; ++i) {
-      if (payload[at + i] == want[i]) continue;
-      const bool missing = payload[at + i] == kPoison;
-      ++(missing ? verdict.missing_bytes : verdict.wrong_bytes);
-      note(verdict, missing ? "nothing arrived" : "wrong data", qp, slot,
-           static_cast<std::int64_t>(at + i));
-    }
+/// Compares one piece, which begins `at` bytes into the payload.
+void check_piece(Verdict& verdict, std::span<const std::byte> got, std::span<const std::byte> want,
+                 std::uint64_t at, std::uint64_t qp, std::uint64_t slot) {
+  verdict.checked_bytes += got.size();
+  if (got.empty() || std::memcmp(got.data(), want.data(), got.size()) == 0) return;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i] == want[i]) continue;
+    const bool missing = got[i] == kPoison;
+    ++(missing ? verdict.missing_bytes : verdict.wrong_bytes);
+    note(verdict, missing ? "nothing arrived" : "wrong data", qp, slot,
+         static_cast<std::int64_t>(at + i));
   }
 }
 
-bool untouched(const std::byte* begin, std::uint64_t length) {
-  return std::all_of(begin, begin + length, [](std::byte byte) { return byte == kPoison; });
+void check_guard(Verdict& verdict, std::span<const std::byte> slot_bytes, std::uint64_t begin,
+                 std::uint64_t end, std::uint64_t qp, std::uint64_t slot) {
+  for (std::uint64_t at = begin; at < end; ++at) {
+    if (slot_bytes[at] == kPoison) continue;
+    ++verdict.guard_bytes_hit;
+    note(verdict, "written beyond the message", qp, slot, static_cast<std::int64_t>(at));
+  }
+}
+
+bool untouched(std::span<const std::byte> slot, const Area& area, bool skip_last) {
+  for (const Piece& piece : area.pieces) {
+    const bool last = &piece == &area.pieces.back();
+    const auto bytes = slot.subspan(piece.offset, piece.length - (last && skip_last ? 1 : 0));
+    if (!std::ranges::all_of(bytes, [](std::byte byte) { return byte == kPoison; })) return false;
+  }
+  return true;
+}
+
+std::uint64_t word_at(std::span<const std::byte> bytes, std::uint64_t offset) {
+  std::uint64_t word;
+  std::memcpy(&word, &bytes[offset], sizeof word);
+  return word;
+}
+
+std::uint64_t poison_word() {
+  std::uint64_t word;
+  std::memset(&word, static_cast<int>(kPoison), sizeof word);
+  return word;
+}
+
+/// Says that a word is not what it should be.
+void blame(Verdict& verdict, std::string_view what, std::uint64_t qp, std::uint64_t slot) {
+  verdict.wrong_bytes += sizeof(std::uint64_t);
+  note(verdict, what, qp, slot, 0);
 }
 
 }  // namespace
 
-std::uint64_t source_seed(std::uint64_t case_seed, Role sender) {
-  return splitmix64(case_seed + static_cast<std::uint64_t>(sender));
+PayloadPattern pattern_of(const Case& one_case, std::uint64_t case_seed, Role sender) {
+  return {.seed = splitmix64(case_seed + static_cast<std::uint64_t>(sender)),
+          .payload = static_cast<Payload>(one_case.payload),
+          .by_slot = one_case.one_sided(),
+          .by_qp = one_case.one_sided() || !one_case.shared_receives()};
 }
 
-void fill_source(std::span<std::byte> bytes, const Area& area, std::uint64_t seed, bool by_slot) {
+void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPattern& pattern) {
+  std::vector<std::byte> message(area.payload_bytes);
   for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
     for (std::uint64_t slot = 0; slot < area.slots; ++slot) {
-      const Pattern8 pattern{seed, stream_of(qp, slot, by_slot)};
-      std::byte* const payload = bytes.data() + area.payload(qp, slot);
-      for (std::uint64_t at = 0; at < area.payload_bytes; at += 8) {
-        const std::uint64_t word = pattern.word(at / 8);
-        std::memcpy(payload + at, &word, std::min<std::uint64_t>(8, area.payload_bytes - at));
+      if (slot == 0 || pattern.by_slot) make_payload(message, pattern, qp, slot);
+      const std::byte* from = message.data();
+      for (const Piece& piece : area.pieces) {
+        std::memcpy(&bytes[area.slot(qp, slot) + piece.offset], from, piece.length);
+        from += piece.length;
       }
     }
   }
@@ -86,25 +115,74 @@ void poison_target(std::span<std::byte> bytes) {
   std::memset(bytes.data(), static_cast<int>(kPoison), bytes.size());
 }
 
-Verdict check_target(std::span<const std::byte> bytes, const Area& area, std::uint64_t seed,
-                     bool by_slot, bool skip_last, std::uint64_t least_slots) {
+Verdict check_target(std::span<const std::byte> bytes, const Area& area,
+                     const PayloadPattern& pattern, bool skip_last, std::uint64_t least_slots) {
   Verdict verdict;
-  const std::uint64_t compared = area.payload_bytes - (skip_last ? 1 : 0);
-  const std::uint64_t guard_begin = area.head_bytes + area.payload_bytes;
+  std::vector<std::byte> message(area.payload_bytes);
   for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
     for (std::uint64_t slot = 0; slot < area.slots; ++slot) {
-      const Pattern8 pattern{seed, stream_of(qp, slot, by_slot)};
-      const std::byte* const begin = bytes.data() + area.slot(qp, slot);
-      if (slot < least_slots || !untouched(begin + area.head_bytes, compared))
-        check_payload(verdict, begin + area.head_bytes, compared, pattern, qp, slot);
-      for (std::uint64_t at = guard_begin; at < area.stride_bytes; ++at) {
-        if (begin[at] == kPoison) continue;
-        ++verdict.guard_bytes_hit;
-        note(verdict, "written beyond the message", qp, slot,
-             static_cast<std::int64_t>(at - area.head_bytes));
+      if (slot == 0 || pattern.by_slot) make_payload(message, pattern, qp, slot);
+      const auto got = bytes.subspan(area.slot(qp, slot), area.stride_bytes);
+      const bool compare = slot < least_slots || !untouched(got, area, skip_last);
+      std::uint64_t at = 0, guard = 0;
+      for (const Piece& piece : area.pieces) {
+        const bool last = &piece == &area.pieces.back();
+        const std::uint64_t length = piece.length - (last && skip_last ? 1 : 0);
+        if (compare)
+          check_piece(verdict, got.subspan(piece.offset, length),
+                      std::span(message).subspan(at, length), at, qp, slot);
+        const std::uint64_t head = at == 0 ? area.head_bytes : 0;
+        check_guard(verdict, got, guard, std::max(guard, piece.offset - head), qp, slot);
+        at += piece.length;
+        guard = piece.offset + piece.length;
       }
+      check_guard(verdict, got, guard, area.stride_bytes, qp, slot);
     }
   }
+  return verdict;
+}
+
+Verdict check_words(std::span<const std::byte> bytes, const Area& area, Opcode opcode,
+                    std::uint64_t total, std::uint64_t chain) {
+  Verdict verdict;
+  std::uint64_t sum = 0;
+  for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
+    const std::uint64_t word = word_at(bytes, area.payload(qp, 0));
+    verdict.checked_bytes += sizeof word;
+    sum += word;
+    if (opcode == Opcode::cmp_swap && word >= chain)
+      blame(verdict, "a value that nobody swapped in", qp, 0);
+  }
+  if (opcode == Opcode::fetch_add && sum != total)
+    blame(verdict, fmt::format("{} additions made, {} counted,", total, sum), 0, 0);
+  if (opcode == Opcode::cmp_swap && area.qps == 1 && sum != total % chain)
+    blame(verdict, fmt::format("{} swaps made of a chain of {}, {} left,", total, chain, sum), 0,
+          0);
+  return verdict;
+}
+
+Verdict check_returned(std::span<const std::byte> bytes, const Area& area, Opcode opcode,
+                       std::uint64_t total, std::uint64_t chain) {
+  Verdict verdict;
+  std::uint64_t made = 0;
+  for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
+    std::set<std::uint64_t> seen;
+    for (std::uint64_t slot = 0; slot < area.slots; ++slot) {
+      const std::uint64_t word = word_at(bytes, area.payload(qp, slot));
+      if (word == poison_word()) continue;  // not used
+      verdict.checked_bytes += sizeof word;
+      if (opcode == Opcode::cmp_swap) {
+        // Slot 0 may hold what the closing one found, which is any.
+        if (word >= chain || (slot != 0 && word % area.slots != slot))
+          blame(verdict, "a swap found another value than the one before it left", qp, slot);
+      } else if (!seen.insert(word).second || word >= total) {
+        blame(verdict, "two additions found one value", qp, slot);
+      }
+    }
+    if (!seen.empty()) made += *seen.rbegin() + 1;
+  }
+  if (opcode == Opcode::fetch_add && made != total)
+    blame(verdict, fmt::format("{} additions made, {} seen,", total, made), 0, 0);
   return verdict;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "core/case.h"
 #include "core/layout.h"
 
 namespace rdmameter {
@@ -21,23 +22,44 @@ struct Verdict {
   std::string first_fault;            ///< where and what; empty: none
 };
 
-/// Fills every slot's payload with its pattern. Slots of one QP differ where `by_slot`: the peer's
-/// one-sided operations put slot i into slot i, while a send lands in whatever receive is next.
-void fill_source(std::span<std::byte> bytes, const Area& area, std::uint64_t seed, bool by_slot);
+/// What tells one payload from another.
+struct PayloadPattern {
+  std::uint64_t seed = 0;  ///< of the end that sends
+  Payload payload = Payload::random;
+  /// Slots of one QP differ: the peer's one-sided operations put slot i into slot i, while a send
+  /// lands in whatever receive is next.
+  bool by_slot = false;
+  /// QPs differ: not where they share their receives.
+  bool by_qp = true;
+};
+
+/// The pattern of what `sender` sends.
+PayloadPattern pattern_of(const Case& one_case, std::uint64_t case_seed, Role sender);
+
+/// Fills every slot's payload with its pattern.
+void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPattern& pattern);
 
 /// Fills all of the area with poison.
 void poison_target(std::span<std::byte> bytes);
 
-/// Compares every slot with the peer's pattern. A slot used many times is checked as its last
-/// message left it.
+/// Compares every slot with the peer's pattern, and what lies between and behind its pieces with
+/// the poison. A slot used many times is checked as its last message left it.
 /// @param least_slots  the first so many slots of each QP must have been written; a later one may
-/// be
-///                     untouched altogether
+///                     be untouched altogether
 /// @param skip_last    the payload's last byte carries a ping-pong's number: not compared
-Verdict check_target(std::span<const std::byte> bytes, const Area& area, std::uint64_t seed,
-                     bool by_slot, bool skip_last, std::uint64_t least_slots);
+Verdict check_target(std::span<const std::byte> bytes, const Area& area,
+                     const PayloadPattern& pattern, bool skip_last, std::uint64_t least_slots);
 
-/// The seed of what an end sends, from the case's.
-std::uint64_t source_seed(std::uint64_t case_seed, Role sender);
+/// Checks the words that atomics worked on: each was 0 at first.
+/// @param total  additions or swaps that were made, over all QPs
+/// @param chain  swaps after which a word is 0 again
+Verdict check_words(std::span<const std::byte> bytes, const Area& area, Opcode opcode,
+                    std::uint64_t total, std::uint64_t chain);
+
+/// Checks what atomics returned: each QP's additions found different values, the greatest of which
+/// tells how many there were; each swap found the value that its place in the chain looks for.
+/// @param total, chain  as above
+Verdict check_returned(std::span<const std::byte> bytes, const Area& area, Opcode opcode,
+                       std::uint64_t total, std::uint64_t chain);
 
 }  // namespace rdmameter

@@ -63,8 +63,8 @@ WcMeaning wc_meaning(ibv_wc_status status) {
     case IBV_WC_RNR_RETRY_EXC_ERR:
       return {"IBV_WC_RNR_RETRY_EXC_ERR",
               "the receiver had no receive posted, in all retries (RNR)",
-              "The receiver is slower than the sender or did not post: a greater --rx-depth; RNR "
-              "retry 7 waits for ever."};
+              "The receiver is slower than the sender or did not post: a greater --rx-depth, or "
+              "--rnr-retry 7, which waits for ever."};
     case IBV_WC_LOC_RDD_VIOL_ERR:
       return {"IBV_WC_LOC_RDD_VIOL_ERR", "the RD domains of QP and end-to-end context differ",
               "RD is not in use: a driver's fault."};

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <numeric>
 
 #include "core/check.h"
+#include "core/loop/step.h"
+#include "core/loop/table_post.h"
 
 namespace rdmameter {
 namespace {
@@ -21,31 +24,82 @@ ibv_wr_opcode wr_opcode(Opcode opcode) {
       return IBV_WR_RDMA_WRITE;
     case Opcode::rdma_read:
       return IBV_WR_RDMA_READ;
+    case Opcode::send_imm:
+      return IBV_WR_SEND_WITH_IMM;
+    case Opcode::write_imm:
+      return IBV_WR_RDMA_WRITE_WITH_IMM;
+    case Opcode::fetch_add:
+      return IBV_WR_ATOMIC_FETCH_AND_ADD;
+    case Opcode::cmp_swap:
+      return IBV_WR_ATOMIC_CMP_AND_SWP;
   }
   return IBV_WR_SEND;
 }
 
-std::uint64_t address(const std::byte* base, std::uint64_t offset) {
-  return reinterpret_cast<std::uint64_t>(base) + offset;
-}
+/// The requests of one end, one at a time.
+class RequestBuilder {
+ public:
+  RequestBuilder(const Case& one_case, Role role, const Area& local, const AreaView& view,
+                 const EndpointView& endpoint, bool inlined, std::uint32_t chain)
+      : case_(one_case),
+        remote_(one_case.one_sided() ? remote_area(one_case, role) : Area{}),
+        local_(local),
+        view_(view),
+        endpoint_(endpoint),
+        inlined_(inlined),
+        chain_(chain) {}
 
-/// A send WR without its place in a list: what to do with slot `slot` of QP `qp`.
-ibv_send_wr send_wr(const Case& one_case, const Area& remote, const EndpointView& view,
-                    std::uint32_t qp, std::uint64_t slot, ibv_sge* sge) {
-  ibv_send_wr wr{};
-  wr.sg_list = sge;
-  wr.num_sge = 1;
-  wr.opcode = wr_opcode(one_case.op());
-  if (one_case.one_sided()) {
-    wr.wr.rdma.remote_addr = view.remote_address + remote.payload(qp, slot);
-    wr.wr.rdma.rkey = view.remote_key;
-  } else if (one_case.service() == Transport::ud) {
-    wr.wr.ud.ah = view.ah;
-    wr.wr.ud.remote_qpn = view.remote_qpns[qp];
-    wr.wr.ud.remote_qkey = view.remote_qkey;
+  /// Fills in WR `i` of QP `qp`'s chain but for its place in a list.
+  /// @param sges  as many as the area has pieces
+  void build(ibv_send_wr& wr, ibv_sge* sges, std::uint32_t qp, std::uint32_t i) const {
+    const std::uint64_t slot = i % local_.slots;
+    for (std::size_t k = 0; k < local_.pieces.size(); ++k)
+      sges[k] = {.addr = view_.address + local_.slot(qp, slot) + local_.pieces[k].offset,
+                 .length = static_cast<std::uint32_t>(local_.pieces[k].length),
+                 .lkey = view_.lkey(qp)};
+    wr.sg_list = sges;
+    wr.num_sge = static_cast<int>(local_.pieces.size());
+    wr.opcode = wr_opcode(case_.op());
+    if (inlined_) wr.send_flags |= IBV_SEND_INLINE;
+    if (case_.atomic())
+      aim_atomic(wr, qp, i);
+    else if (case_.one_sided())
+      aim(wr, qp, slot);
+    else if (case_.service() == Transport::ud)
+      address(wr, qp);
   }
-  return wr;
-}
+
+ private:
+  std::uint32_t remote_key(std::uint32_t qp) const {
+    return endpoint_.remote_keys.empty()
+               ? 0
+               : endpoint_.remote_keys[endpoint_.remote_keys.size() == 1 ? 0 : qp];
+  }
+  void aim(ibv_send_wr& wr, std::uint32_t qp, std::uint64_t slot) const {
+    wr.wr.rdma.remote_addr = endpoint_.remote_address + remote_.payload(qp, slot % remote_.slots);
+    wr.wr.rdma.rkey = remote_key(qp);
+  }
+  /// Swaps along the chain: each finds what the one before it left, so that all of them swap.
+  void aim_atomic(ibv_send_wr& wr, std::uint32_t qp, std::uint32_t i) const {
+    wr.wr.atomic.remote_addr = endpoint_.remote_address + remote_.payload(qp, 0);
+    wr.wr.atomic.rkey = remote_key(qp);
+    wr.wr.atomic.compare_add = case_.op() == Opcode::fetch_add ? 1 : i;
+    wr.wr.atomic.swap = (i + 1) % chain_;
+  }
+  void address(ibv_send_wr& wr, std::uint32_t qp) const {
+    wr.wr.ud.ah = endpoint_.ah;
+    wr.wr.ud.remote_qpn = endpoint_.remote_qpns[qp];
+    wr.wr.ud.remote_qkey = endpoint_.remote_qkey;
+  }
+
+  const Case& case_;
+  const Area remote_;
+  const Area& local_;
+  const AreaView& view_;
+  const EndpointView& endpoint_;
+  const bool inlined_;
+  const std::uint32_t chain_;
+};
 
 }  // namespace
 
@@ -63,60 +117,75 @@ std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_l
   return static_cast<std::uint32_t>((depth + unit - 1) / unit * unit);
 }
 
+std::uint32_t send_chain_length(const Case& one_case, Role role) {
+  const Layout layout = layout_of(one_case, role);
+  const Area& local = one_case.returns_data() ? layout.target : layout.source;
+  const bool bandwidth = one_case.shape() == Pattern::bandwidth;
+  return send_chain_length(signal_period(one_case),
+                           static_cast<std::uint32_t>(bandwidth ? one_case.post_list : 1),
+                           queue_depths_of(one_case, role).send, local.slots);
+}
+
 Work::Work(const Case& one_case, Role role, const Layout& layout, const EndpointView& view) {
   traffic_.lane_count = static_cast<std::uint32_t>(view.qps.size());
   traffic_.send_cq = view.send_cq;
   traffic_.recv_cq = view.recv_cq;
   lanes_ = std::make_unique<Lane[]>(view.qps.size());
-  for (std::size_t qp = 0; qp < view.qps.size(); ++qp) lanes_[qp].qp = view.qps[qp];
+  for (std::size_t qp = 0; qp < view.qps.size(); ++qp) {
+    lanes_[qp].qp = view.qps[qp];
+    if (!view.extended_qps.empty()) lanes_[qp].extended_qp = view.extended_qps[qp];
+  }
   traffic_.lanes = lanes_.get();
-  const bool ping_pong = one_case.shape() == Pattern::ping_pong;
-  if (role == Role::initiator || ping_pong) build_sends(one_case, layout, view);
-  if (!one_case.one_sided() && (role == Role::responder || ping_pong))
-    build_receives(one_case, layout, view);
-  if (ping_pong) {
-    const std::uint64_t last = one_case.size_bytes - 1;
-    traffic_.departure = reinterpret_cast<std::uint8_t*>(view.source) + last;
-    traffic_.arrival = reinterpret_cast<std::uint8_t*>(view.target) + last;
+  if (posts_sends(one_case, role)) build_sends(one_case, role, layout, view);
+  if (posts_receives(one_case, role)) build_receives(one_case, layout, view);
+  if (one_case.shape() != Pattern::ping_pong) return;
+  for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
+    Lane& lane = lanes_[qp];
+    if (view.source.host != nullptr)
+      lane.departure =
+          reinterpret_cast<std::uint8_t*>(view.source.host) + layout.source.last_byte(qp, 0);
+    if (one_case.takes_receive()) continue;
+    lane.arrival =
+        reinterpret_cast<std::uint8_t*>(view.target.host) + layout.target.last_byte(qp, 0);
+    lane.answered = *lane.arrival;
+    traffic_.sequence = lane.answered;  // alike in all, being poisoned
   }
 }
 
-void Work::build_sends(const Case& one_case, const Layout& layout, const EndpointView& view) {
+void Work::build_sends(const Case& one_case, Role role, const Layout& layout,
+                       const EndpointView& view) {
   const bool bandwidth = one_case.shape() == Pattern::bandwidth;
-  const auto signal_every = static_cast<std::uint32_t>(
-      one_case.shape() == Pattern::completion_latency ? 1 : one_case.signal_every);
+  const std::uint32_t signal_every = signal_period(one_case);
   const auto post_list = static_cast<std::uint32_t>(bandwidth ? one_case.post_list : 1);
-  const bool read = one_case.op() == Opcode::rdma_read;
-  const Area& local = read ? layout.target : layout.source;
-  std::byte* const base = read ? view.target : view.source;
-  inlined_ = !read && one_case.inline_bytes != 0 && one_case.size_bytes <= view.inline_bytes;
+  const Area& local = one_case.returns_data() ? layout.target : layout.source;
+  inlined_ = !one_case.returns_data() && one_case.inline_bytes != 0 &&
+             one_case.size_bytes <= view.inline_bytes;
 
   traffic_.signal_every = signal_every;
   traffic_.post_list = post_list;
-  traffic_.depth = static_cast<std::uint32_t>(bandwidth ? one_case.depth : signal_every + 1);
+  traffic_.depth = queue_depths_of(one_case, role).send;
+  if (one_case.extended_api())
+    traffic_.post = choose_extended_post(one_case, inlined_, local.pieces.size());
 
   const std::uint32_t chain =
       send_chain_length(signal_every, post_list, traffic_.depth, local.slots);
   const std::uint32_t lists = chain / post_list;
   const std::uint32_t qps = traffic_.lane_count;
+  const std::size_t sges = local.pieces.size();
   send_wrs_ = std::make_unique<ibv_send_wr[]>(std::size_t{chain} * qps);
-  send_sges_ = std::make_unique<ibv_sge[]>(std::size_t{chain} * qps);
+  send_sges_ = std::make_unique<ibv_sge[]>(std::size_t{chain} * qps * sges);
   send_lists_ = std::make_unique<SendList[]>(std::size_t{lists} * qps);
   closing_wrs_ = std::make_unique<ibv_send_wr[]>(qps);
+  const RequestBuilder builder{
+      one_case, role,     local, one_case.returns_data() ? view.target : view.source,
+      view,     inlined_, chain};
 
   for (std::uint32_t qp = 0; qp < qps; ++qp) {
     ibv_send_wr* const wrs = &send_wrs_[std::size_t{chain} * qp];
-    ibv_sge* const sges = &send_sges_[std::size_t{chain} * qp];
     SendList* const ring = &send_lists_[std::size_t{lists} * qp];
     for (std::uint32_t i = 0; i < chain; ++i) {
-      const std::uint64_t slot = i % local.slots;
-      sges[i] = {.addr = address(base, local.payload(qp, slot)),
-                 .length = static_cast<std::uint32_t>(one_case.size_bytes),
-                 .lkey = view.lkey};
-      // One-sided: both areas have the same slots, and heads are only in receives.
-      wrs[i] = send_wr(one_case, local, view, qp, slot, &sges[i]);
+      builder.build(wrs[i], &send_sges_[(std::size_t{chain} * qp + i) * sges], qp, i);
       wrs[i].next = (i + 1) % post_list == 0 ? nullptr : &wrs[i + 1];
-      if (inlined_) wrs[i].send_flags |= IBV_SEND_INLINE;
       SendList& list = ring[i / post_list];
       wrs[i].wr_id = reinterpret_cast<std::uint64_t>(&list);
       if ((i + 1) % signal_every == 0) {
@@ -131,56 +200,82 @@ void Work::build_sends(const Case& one_case, const Layout& layout, const Endpoin
     closing_wrs_[qp].next = nullptr;
     closing_wrs_[qp].send_flags |= IBV_SEND_SIGNALED;
     closing_wrs_[qp].wr_id = kClosing;
-    Lane& lane = lanes_[qp];
-    lane.send = ring;
-    lane.closing = &closing_wrs_[qp];
+    if (one_case.op() == Opcode::cmp_swap)  // finds no such value: it may come at any place
+      closing_wrs_[qp].wr.atomic.compare_add = std::numeric_limits<std::uint64_t>::max();
+    lanes_[qp].send = ring;
+    lanes_[qp].closing = &closing_wrs_[qp];
   }
+  if (!bandwidth) thread_rings(lists);
+}
+
+/// Makes one ring of those of all QPs: a latency's messages go over them in turn.
+void Work::thread_rings(std::uint32_t lists) {
+  const std::uint32_t qps = traffic_.lane_count;
+  for (std::uint32_t qp = 0; qp < qps; ++qp)
+    for (std::uint32_t i = 0; i < lists; ++i) {
+      const bool last = qp + 1 == qps;
+      send_lists_[std::size_t{lists} * qp + i].next =
+          &send_lists_[last ? (i + 1) % lists : std::size_t{lists} * (qp + 1) + i];
+    }
 }
 
 void Work::build_receives(const Case& one_case, const Layout& layout, const EndpointView& view) {
-  receives_per_qp_ = static_cast<std::uint32_t>(one_case.rx_depth);
-  const std::uint32_t per_list = receive_list_length(receives_per_qp_);
-  const std::uint32_t lists = receives_per_qp_ / per_list;
-  const std::uint32_t qps = traffic_.lane_count;
-  const bool ping_pong = one_case.shape() == Pattern::ping_pong;
+  const bool shared = view.srq != nullptr;
   const Area& area = layout.target;
-  traffic_.recv_list = per_list;
-  recv_wrs_ = std::make_unique<ibv_recv_wr[]>(std::size_t{receives_per_qp_} * qps);
-  recv_sges_ = std::make_unique<ibv_sge[]>(std::size_t{receives_per_qp_} * qps);
-  recv_lists_ = std::make_unique<RecvList[]>(std::size_t{lists} * qps);
+  // What a write with immediate leaves lies elsewhere: its receives are bare.
+  const std::size_t sges = one_case.one_sided() ? 0 : area.pieces.size();
+  receives_per_ring_ = static_cast<std::uint32_t>(one_case.rx_depth);
+  ring_count_ = shared ? 1 : traffic_.lane_count;
+  const std::uint32_t per_list = receive_list_length(receives_per_ring_);
+  const std::uint32_t lists = receives_per_ring_ / per_list;
+  const std::size_t count = std::size_t{receives_per_ring_} * ring_count_;
+  recv_wrs_ = std::make_unique<ibv_recv_wr[]>(count);
+  recv_works_ = std::make_unique<RecvWork[]>(count);
+  recv_sges_ = std::make_unique<ibv_sge[]>(count * sges);
+  recv_lists_ = std::make_unique<RecvList[]>(std::size_t{lists} * ring_count_);
+  rings_ = std::make_unique<RecvRing[]>(ring_count_);
 
-  for (std::uint32_t qp = 0; qp < qps; ++qp) {
-    ibv_recv_wr* const wrs = &recv_wrs_[std::size_t{receives_per_qp_} * qp];
-    ibv_sge* const sges = &recv_sges_[std::size_t{receives_per_qp_} * qp];
-    RecvList* const ring = &recv_lists_[std::size_t{lists} * qp];
-    for (std::uint32_t i = 0; i < receives_per_qp_; ++i) {
+  for (std::uint32_t r = 0; r < ring_count_; ++r) {
+    const std::size_t first = std::size_t{receives_per_ring_} * r;
+    ibv_recv_wr* const wrs = &recv_wrs_[first];
+    RecvList* const ring = &recv_lists_[std::size_t{lists} * r];
+    for (std::uint32_t i = 0; i < receives_per_ring_; ++i) {
       const std::uint64_t slot = i % area.slots;
-      sges[i] = {.addr = address(view.target, area.slot(qp, slot)),
-                 .length = static_cast<std::uint32_t>(area.head_bytes + area.payload_bytes),
-                 .lkey = view.lkey};
-      wrs[i] = {.wr_id = ping_pong
-                             ? address(view.target, area.payload(qp, slot) + area.payload_bytes - 1)
-                             : qp,
+      ibv_sge* const list = &recv_sges_[(first + i) * sges];
+      for (std::size_t k = 0; k < sges; ++k) {
+        const std::uint64_t head = k == 0 ? area.head_bytes : 0;
+        list[k] = {.addr = view.target.address + area.slot(r, slot) + area.pieces[k].offset - head,
+                   .length = static_cast<std::uint32_t>(area.pieces[k].length + head),
+                   .lkey = view.target.lkey(r)};
+      }
+      RecvWork& work = recv_works_[first + i];
+      work = {.ring = &rings_[r],
+              .number = view.target.host == nullptr
+                            ? nullptr
+                            : reinterpret_cast<const std::uint8_t*>(view.target.host) +
+                                  area.last_byte(r, slot)};
+      wrs[i] = {.wr_id = reinterpret_cast<std::uint64_t>(&work),
                 .next = (i + 1) % per_list == 0 ? nullptr : &wrs[i + 1],
-                .sg_list = &sges[i],
-                .num_sge = 1};
+                .sg_list = sges == 0 ? nullptr : list,
+                .num_sge = static_cast<int>(sges)};
       ring[i / per_list] = {.head = &wrs[i / per_list * per_list],
                             .next = &ring[(i / per_list + 1) % lists]};
     }
-    lanes_[qp].receive = ring;
+    rings_[r].next = ring;
+    rings_[r].list_length = per_list;
+    rings_[r].qp = view.qps[r];
+    rings_[r].srq = view.srq;
   }
 }
 
 void Work::post_receives() {
-  for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
-    Lane& lane = lanes_[qp];
-    for (std::uint32_t posted = 0; posted < receives_per_qp_; posted += traffic_.recv_list) {
-      ibv_recv_wr* bad = nullptr;
+  for (std::uint32_t r = 0; r < ring_count_; ++r) {
+    RecvRing& ring = rings_[r];
+    for (std::uint32_t posted = 0; posted < receives_per_ring_; posted += ring.list_length)
       check_errno_value(
-          ibv_post_recv(lane.qp, lane.receive->head, &bad), "ibv_post_recv",
-          fmt::format("receive {} of {} on QP {:#x}", posted, receives_per_qp_, lane.qp->qp_num));
-      lane.receive = lane.receive->next;
-    }
+          rdmameter::post_receives(ring),
+          ring.srq != nullptr ? "ibv_post_srq_recv" : "ibv_post_recv",
+          fmt::format("receive {} of {} on QP {:#x}", posted, receives_per_ring_, ring.qp->qp_num));
   }
 }
 

@@ -20,7 +20,7 @@ class Work {
   Work(const Case& one_case, Role role, const Layout& layout, const EndpointView& view);
   Work(Work&&) = delete;  // WRs point to each other
 
-  /// Posts `rx_depth` receives on every QP: to be done before the peer may send.
+  /// Posts `rx_depth` receives on every QP, or on the SRQ: to be done before the peer may send.
   /// @throws VerbsError
   void post_receives();
 
@@ -30,13 +30,16 @@ class Work {
   bool inlined() const { return inlined_; }
 
  private:
-  void build_sends(const Case& one_case, const Layout& layout, const EndpointView& view);
+  void build_sends(const Case& one_case, Role role, const Layout& layout, const EndpointView& view);
+  void thread_rings(std::uint32_t lists);
   void build_receives(const Case& one_case, const Layout& layout, const EndpointView& view);
 
   Traffic traffic_;
   bool inlined_ = false;
-  std::uint32_t receives_per_qp_ = 0;
+  std::uint32_t receives_per_ring_ = 0, ring_count_ = 0;
   std::unique_ptr<Lane[]> lanes_;
+  std::unique_ptr<RecvRing[]> rings_;
+  std::unique_ptr<RecvWork[]> recv_works_;
   std::unique_ptr<ibv_send_wr[]> send_wrs_;
   std::unique_ptr<ibv_recv_wr[]> recv_wrs_;
   std::unique_ptr<ibv_sge[]> send_sges_, recv_sges_;
@@ -54,5 +57,8 @@ std::uint32_t receive_list_length(std::uint32_t rx_depth);
 /// slot its turn.
 std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
                                 std::uint32_t depth, std::uint64_t slots);
+
+/// The same, of a case.
+std::uint32_t send_chain_length(const Case& one_case, Role role);
 
 }  // namespace rdmameter

@@ -14,15 +14,16 @@ inline constexpr int kPollBatch = 16;
 /// Posts lists while the lane has room for one more.
 /// @param room_to  most outstanding WRs that leave room for a list
 /// @return 0 or the errno value
-template <class Clock>
-[[gnu::always_inline]] inline int fill(Lane& lane, std::uint32_t outstanding, std::uint32_t room_to,
-                                       std::uint32_t post_list, const Clock& clock) noexcept {
+template <class P>
+[[gnu::always_inline]] inline int fill(const Traffic& traffic, Lane& lane,
+                                       std::uint32_t outstanding, std::uint32_t room_to,
+                                       std::uint32_t post_list,
+                                       const typename P::Clock& clock) noexcept {
   SendList* list = lane.send;
-  ibv_send_wr* bad;
   int error = 0;
   while (outstanding <= room_to) {
     if (list->signaled != 0) list->stamp = clock.now();
-    error = ibv_post_send(lane.qp, list->head, &bad);
+    error = P::Post::post(traffic, lane, list->head);
     if (error != 0) [[unlikely]]
       break;
     outstanding += post_list;
@@ -34,11 +35,11 @@ template <class Clock>
 }
 
 /// Takes one completion of closing the traffic.
-template <class Waiter>
+template <class P>
 LoopEnd take_while_closing(Traffic& traffic, const StopWord& stop, LoopTally& tally,
                            std::uint32_t& closed) noexcept {
   ibv_wc wc;
-  const int polled = await_completion<Waiter>(traffic.send_cq, wc, stop, tally.polls);
+  const int polled = await_completion<P>(traffic.send_cq, wc, stop, tally.polls);
   if (!good(polled, wc)) return no_completion(polled, wc);
   if (wc.wr_id == kClosing)
     ++closed;
@@ -49,22 +50,21 @@ LoopEnd take_while_closing(Traffic& traffic, const StopWord& stop, LoopTally& ta
 
 /// Posts one signaled WR on every lane and waits for all of them, so that everything before them is
 /// retired too. Not timed.
-template <class Waiter>
+template <class P>
 LoopEnd close_traffic(Traffic& traffic, const StopWord& stop, LoopTally& tally) noexcept {
   std::uint32_t closed = 0;
   for (std::uint32_t i = 0; i < traffic.lane_count; ++i) {
     Lane& lane = traffic.lanes[i];
-    ibv_send_wr* bad;
     while (lane.outstanding == traffic.depth) {  // another lane's completion may come first
-      const LoopEnd end = take_while_closing<Waiter>(traffic, stop, tally, closed);
+      const LoopEnd end = take_while_closing<P>(traffic, stop, tally, closed);
       if (end.why != LoopEnd::Why::done) return end;
     }
-    if (const int error = ibv_post_send(lane.qp, lane.closing, &bad); error != 0)
+    if (const int error = P::Post::post(traffic, lane, lane.closing); error != 0)
       return post_failure(error);
     ++tally.doorbells;
   }
   while (closed != traffic.lane_count) {
-    const LoopEnd end = take_while_closing<Waiter>(traffic, stop, tally, closed);
+    const LoopEnd end = take_while_closing<P>(traffic, stop, tally, closed);
     if (end.why != LoopEnd::Why::done) return end;
   }
   return {};
@@ -83,8 +83,8 @@ struct Window {
   }
 };
 
-template <class Clock, class Waiter>
-LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const Clock& clock,
+template <class P>
+LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const typename P::Clock& clock,
                             const StopWord& stop, LoopTally& tally) noexcept {
   const std::uint32_t post_list = traffic.post_list, signal_every = traffic.signal_every;
   const std::uint32_t room_to = traffic.depth - post_list;
@@ -96,18 +96,18 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const Clock&
   int error = 0;
   const std::uint64_t begin = clock.now();
   for (std::uint32_t lane = 0; lane < traffic.lane_count && error == 0; ++lane)
-    error = fill(traffic.lanes[lane], 0, room_to, post_list, clock);
+    error = fill<P>(traffic, traffic.lanes[lane], 0, room_to, post_list, clock);
   if (error != 0) return post_failure(error);
 
   for (;;) {
-    const int polled = ibv_poll_cq(traffic.send_cq, kPollBatch, wcs);
+    const int polled = P::Cq::poll(traffic.send_cq, kPollBatch, wcs);
     if (polled <= 0) {
       if (polled < 0 || stop.requested()) [[unlikely]] {
         end = no_completion(polled, wcs[0]);
         break;
       }
       ++empties;
-      Waiter{}();
+      typename P::Waiter{}(traffic.send_cq);
       continue;
     }
     now = clock.now();
@@ -118,7 +118,7 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const Clock&
       const SendList& done = *reinterpret_cast<SendList*>(wcs[i].wr_id);
       histogram->record(clock.to_ns(now - done.stamp));
       Lane& lane = *done.lane;
-      error = fill(lane, lane.outstanding - signal_every, room_to, post_list, clock);
+      error = fill<P>(traffic, lane, lane.outstanding - signal_every, room_to, post_list, clock);
       if (error != 0) [[unlikely]]
         break;
     } while (++i < polled);
@@ -153,7 +153,7 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const Clock&
   tally.doorbells = tally.total / post_list;
   if (end.why != LoopEnd::Why::done) return end;
   tally.total += traffic.lane_count;
-  end = close_traffic<Waiter>(traffic, stop, tally);
+  end = close_traffic<P>(traffic, stop, tally);
   tally.traffic_ns = clock.to_ns(clock.now() - begin);
   return end;
 }

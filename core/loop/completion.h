@@ -8,29 +8,27 @@
 namespace rdmameter {
 
 /// `rounds` WRs, or WRs until the duration is over. Adds to `tally`; samples go to `histogram`.
-template <class Clock, class Waiter>
-LoopEnd complete_rounds(Traffic& traffic, const Clock& clock, std::uint64_t rounds,
+template <class P>
+LoopEnd complete_rounds(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rounds,
                         std::uint64_t duration_ns, const StopWord& stop, Histogram& histogram,
                         LoopTally& tally) noexcept {
-  Lane& lane = traffic.lanes[0];
-  ibv_qp* const qp = lane.qp;
   ibv_cq* const cq = traffic.send_cq;
-  SendList* list = lane.send;
+  SendList* list = traffic.lanes[0].send;
   std::uint64_t empties = 0, round = 0;
   LoopEnd end;
   ibv_wc wc;
-  ibv_send_wr* bad;
   const std::uint64_t start = clock.now();
   const std::uint64_t last = end_of(start, duration_ns, clock);
   for (; round < rounds; ++round) {
     const std::uint64_t sent = clock.now();
     if (sent >= last) [[unlikely]]
       break;
-    if (const int error = ibv_post_send(qp, list->head, &bad); error != 0) [[unlikely]] {
+    if (const int error = P::Post::post(traffic, *list->lane, list->head); error != 0)
+        [[unlikely]] {
       end = post_failure(error);
       break;
     }
-    const int polled = await_completion<Waiter>(cq, wc, stop, empties);
+    const int polled = await_completion<P>(cq, wc, stop, empties);
     const std::uint64_t seen = clock.now();
     if (!good(polled, wc)) [[unlikely]] {
       end = no_completion(polled, wc);
@@ -40,7 +38,7 @@ LoopEnd complete_rounds(Traffic& traffic, const Clock& clock, std::uint64_t roun
     tally.progress.store(round + 1, std::memory_order_relaxed);
     list = list->next;
   }
-  lane.send = list;
+  traffic.lanes[0].send = list;
   tally.operations = round;
   tally.total += round;
   tally.cqes = round;
@@ -49,17 +47,17 @@ LoopEnd complete_rounds(Traffic& traffic, const Clock& clock, std::uint64_t roun
   return end;
 }
 
-template <class Clock, class Waiter>
-LoopEnd completion_initiator(Traffic& traffic, const LoopPlan& plan, const Clock& clock,
+template <class P>
+LoopEnd completion_initiator(Traffic& traffic, const LoopPlan& plan, const typename P::Clock& clock,
                              const StopWord& stop, LoopTally& tally) noexcept {
   const LoopEnd warm =
-      complete_rounds<Clock, Waiter>(traffic, clock, plan.warmup, 0, stop, *tally.scratch, tally);
+      complete_rounds<P>(traffic, clock, plan.warmup, 0, stop, *tally.scratch, tally);
   if (warm.why != LoopEnd::Why::done) {
     tally.operations = 0;
     return warm;
   }
-  return complete_rounds<Clock, Waiter>(traffic, clock, plan.operations, plan.duration_ns, stop,
-                                        *tally.latency, tally);
+  return complete_rounds<P>(traffic, clock, plan.operations, plan.duration_ns, stop, *tally.latency,
+                            tally);
 }
 
 }  // namespace rdmameter

@@ -15,15 +15,15 @@ inline bool all_there(const LoopPlan& plan, std::uint64_t arrived,
   return arrived >= plan.expected.load(std::memory_order_acquire) || silent_ns > plan.quiet_ns;
 }
 
-template <class Clock, class Waiter>
-LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const Clock& clock, const StopWord& stop,
-                LoopTally& tally) noexcept {
+template <class P>
+LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const typename P::Clock& clock,
+                const StopWord& stop, LoopTally& tally) noexcept {
   std::uint64_t arrived = 0, opened_with = 0, opened_at = 0, last_at = clock.now(), polls = 0;
   bool open = false;
   LoopEnd end;
   ibv_wc wcs[kPollBatch];
   for (;;) {
-    const int polled = ibv_poll_cq(traffic.recv_cq, kPollBatch, wcs);
+    const int polled = P::Cq::poll(traffic.recv_cq, kPollBatch, wcs);
     ++polls;
     if (polled <= 0) {
       if (polled < 0) [[unlikely]] {
@@ -37,14 +37,12 @@ LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const Clock& clock, cons
         end = {.why = LoopEnd::Why::stopped};
         break;
       }
-      Waiter{}();
+      typename P::Waiter{}(traffic.recv_cq);
       continue;
     }
     last_at = clock.now();
     for (int i = 0; i < polled; ++i) {
-      const int error = wcs[i].status == IBV_WC_SUCCESS
-                            ? replenish(traffic.lanes[wcs[i].wr_id], traffic.recv_list)
-                            : 0;
+      const int error = wcs[i].status == IBV_WC_SUCCESS ? replenish(*receive_of(wcs[i]).ring) : 0;
       if (wcs[i].status != IBV_WC_SUCCESS || error != 0) [[unlikely]] {
         end = error != 0 ? post_failure(error) : no_completion(1, wcs[i]);
         break;

@@ -4,9 +4,20 @@
 #pragma once
 
 #include "core/loop/traffic.h"
+#include "core/loop/verbs.h"
+#include "core/loop/wait.h"
 #include "core/stop.h"
 
 namespace rdmameter {
+
+/// What is chosen for a run and costs nothing within it: a loop is an instance for one policy.
+template <class TheClock, class TheWaiter, class ThePost, class TheCq>
+struct Policy {
+  using Clock = TheClock;
+  using Waiter = TheWaiter;
+  using Post = ThePost;
+  using Cq = TheCq;
+};
 
 [[gnu::cold]] inline LoopEnd post_failure(int error) noexcept {
   return {.why = LoopEnd::Why::post_failed, .error = error};
@@ -25,7 +36,7 @@ namespace rdmameter {
 
 /// The part of await_completion() that waits. A function of its own: inlined, its loop would take
 /// the registers of the loop around it.
-template <class Waiter>
+template <class P>
 [[gnu::noinline]] int keep_polling(ibv_cq* cq, ibv_wc& wc, const StopWord& stop,
                                    std::uint64_t& empties) noexcept {
   int polled = 0;
@@ -33,8 +44,8 @@ template <class Waiter>
     if (stop.requested()) [[unlikely]]
       break;
     ++empties;
-    Waiter{}();
-    polled = ibv_poll_cq(cq, 1, &wc);
+    typename P::Waiter{}(cq);
+    polled = P::Cq::poll(cq, 1, &wc);
   } while (polled == 0);
   return polled;
 }
@@ -42,11 +53,11 @@ template <class Waiter>
 /// Polls `cq` until one completion is there.
 /// @param empties  counts polls that found nothing
 /// @return         1, or 0 when asked to stop, or ibv_poll_cq's negative result
-template <class Waiter>
+template <class P>
 [[gnu::always_inline]] inline int await_completion(ibv_cq* cq, ibv_wc& wc, const StopWord& stop,
                                                    std::uint64_t& empties) noexcept {
-  const int polled = ibv_poll_cq(cq, 1, &wc);
-  return polled != 0 ? polled : keep_polling<Waiter>(cq, wc, stop, empties);
+  const int polled = P::Cq::poll(cq, 1, &wc);
+  return polled != 0 ? polled : keep_polling<P>(cq, wc, stop, empties);
 }
 
 /// Is there a good completion?
@@ -54,16 +65,28 @@ inline bool good(int polled, const ibv_wc& wc) noexcept {
   return polled > 0 && wc.status == IBV_WC_SUCCESS;
 }
 
+/// The receive that completed.
+inline RecvWork& receive_of(const ibv_wc& wc) noexcept {
+  return *reinterpret_cast<RecvWork*>(wc.wr_id);
+}
+
+/// Posts the next list of receives. A function of its own, being rare.
+/// @return 0 or the errno value
+[[gnu::noinline]] inline int post_receives(RecvRing& ring) noexcept {
+  ibv_recv_wr* bad;
+  const RecvList* list = ring.next;
+  ring.next = list->next;
+  ring.arrived = 0;
+  return ring.srq != nullptr ? ibv_post_srq_recv(ring.srq, list->head, &bad)
+                             : ibv_post_recv(ring.qp, list->head, &bad);
+}
+
 /// Counts one receive as taken, and posts a list once a whole list's worth is gone.
 /// @return 0 or the errno value
-[[gnu::always_inline]] inline int replenish(Lane& lane, std::uint32_t recv_list) noexcept {
-  if (++lane.arrived != recv_list) [[likely]]
+[[gnu::always_inline]] inline int replenish(RecvRing& ring) noexcept {
+  if (++ring.arrived != ring.list_length) [[likely]]
     return 0;
-  lane.arrived = 0;
-  ibv_recv_wr* bad;
-  const RecvList* list = lane.receive;
-  lane.receive = list->next;
-  return ibv_post_recv(lane.qp, list->head, &bad);
+  return post_receives(ring);
 }
 
 /// When a measured run that begins now ends [ticks]; never where iterations rule.

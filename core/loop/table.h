@@ -17,7 +17,7 @@ using MeasuredLoop = LoopEnd (*)(Traffic&, const LoopPlan&, const ClockChoice&, 
 
 /// The loop for this end of a case; nullptr where this end takes no part (the target of RDMA WRITE
 /// bandwidth and of RDMA READ).
-/// @param wait  Wait::spin or Wait::yield
+/// @param wait  not Wait::automatic
 MeasuredLoop choose_loop(const Case& one_case, Role role, Wait wait, ClockChoice::Kind clock);
 
 }  // namespace rdmameter

@@ -14,10 +14,12 @@
 namespace rdmameter {
 
 struct Lane;
+struct RecvRing;
 
 /// WRs posted with one doorbell. The lists of a QP form a ring, so that the next one is a load
 /// away, and long enough that none is posted again before it is retired: so a list can hold what is
-/// known of its flight. The wr_id of its signaled WRs is its address.
+/// known of its flight. The wr_id of its signaled WRs is its address. A latency over several QPs
+/// has one ring that visits them in turn.
 struct SendList {
   ibv_send_wr* head;
   SendList* next;
@@ -29,36 +31,53 @@ struct SendList {
 /// wr_id of a lane's closing WR, which no list holds.
 inline constexpr std::uint64_t kClosing = 0;
 
+/// A receive; its address is its wr_id.
+struct RecvWork {
+  RecvRing* ring;                       ///< where it belongs
+  const volatile std::uint8_t* number;  ///< the byte that carries a ping-pong's number
+};
+
 struct RecvList {
   ibv_recv_wr* head;
   RecvList* next;
 };
 
-/// One QP and its work.
+/// A receive queue, of a QP or shared, and the lists that fill it.
+struct alignas(64) RecvRing {
+  const RecvList* next = nullptr;  ///< to be posted
+  std::uint32_t arrived = 0;       ///< receives taken since the last list was posted
+  std::uint32_t list_length = 1;   ///< WRs per list
+  ibv_qp* qp = nullptr;
+  ibv_srq* srq = nullptr;  ///< not null: receives are posted here
+};
+
+/// One QP and its sends.
 struct alignas(64) Lane {
   ibv_qp* qp = nullptr;
-  SendList* send = nullptr;           ///< next to be posted
-  const RecvList* receive = nullptr;  ///< next to be posted
-  std::uint32_t outstanding = 0;      ///< send WRs posted and not known to be retired
-  std::uint32_t arrived = 0;          ///< receives taken since the last list was posted
-  ibv_send_wr* closing = nullptr;     ///< one signaled WR that ends the traffic
+  ibv_qp_ex* extended_qp = nullptr;
+  SendList* send = nullptr;       ///< next to be posted; in a latency's case the first lane's rules
+  std::uint32_t outstanding = 0;  ///< send WRs posted and not known to be retired
+  ibv_send_wr* closing = nullptr;  ///< one signaled WR that ends the traffic
+  /// Ping-pong: the last byte of the outgoing message carries the round's number (modulo 256), the
+  /// last byte of what the peer writes here shows whose answer it is.
+  std::uint8_t* departure = nullptr;
+  const volatile std::uint8_t* arrival = nullptr;
+  std::uint8_t answered = 0;  ///< the number that the responder saw last
 };
+
+/// Posts linked WRs by ibv_wr_*. @return 0 or the errno value
+using PostFunction = int (*)(ibv_qp_ex*, const ibv_send_wr*);
 
 struct Traffic {
   Lane* lanes = nullptr;
   std::uint32_t lane_count = 0;
   ibv_cq* send_cq = nullptr;
   ibv_cq* recv_cq = nullptr;
+  PostFunction post = nullptr;     ///< where ibv_wr_* posts
   std::uint32_t post_list = 1;     ///< WRs per send list
   std::uint32_t signal_every = 1;  ///< WRs that a send completion retires
   std::uint32_t depth = 1;         ///< most WRs outstanding on a QP
-  std::uint32_t recv_list = 1;     ///< WRs per receive list
-  /// Ping-pong: the last byte of the outgoing message carries the round's number (modulo 256), the
-  /// last byte of the incoming one shows whose answer it is. For a receive, its wr_id is that
-  /// byte's address.
-  std::uint8_t* departure = nullptr;
-  const volatile std::uint8_t* arrival = nullptr;
-  std::uint8_t sequence = 0;  ///< the last round's number
+  std::uint8_t sequence = 0;       ///< the last round's number
 };
 
 /// How long to go on; every loop reads what concerns it.
@@ -86,7 +105,7 @@ struct LoopTally {
   alignas(64) std::atomic<std::uint64_t> progress{0};
 };
 
-/// Why a loop ended. Plain data; core/loop_end.h turns it into text.
+/// Why a loop ended. Plain data; loop_end_text() turns it into text.
 struct LoopEnd {
   enum class Why : std::uint8_t { done, stopped, post_failed, poll_failed, completion_failed };
   Why why = Why::done;

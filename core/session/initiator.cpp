@@ -56,7 +56,6 @@ class Repetition {
   Case case_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
-  std::uint32_t outstanding_reads_ = 0;
 };
 
 nlohmann::json Repetition::expect(std::string_view type) {
@@ -166,9 +165,8 @@ std::uint64_t Repetition::judge(const Side& side, const nlohmann::json& done) co
         end, verdict.first_fault, verdict.checked_bytes, verdict.wrong_bytes, verdict.missing_bytes,
         verdict.guard_bytes_hit));
   };
-  const std::uint64_t arrived = case_.op() == Opcode::rdma_read
-                                    ? side.tally().total
-                                    : require_uint(done, "total", 0, 1ULL << 53);
+  const std::uint64_t arrived =
+      case_.returns_data() ? side.tally().total : require_uint(done, "total", 0, 1ULL << 53);
   if (const auto mine = side.verify(arrived)) require_clean(*mine, "initiator");
   if (done.contains("verdict"))
     require_clean(verdict_from_wire(require_object(done, "verdict")), "responder");
@@ -177,7 +175,7 @@ std::uint64_t Repetition::judge(const Side& side, const nlohmann::json& done) co
 
 /// Where the receiver counts: sends that nothing acknowledges.
 bool receiver_counts(const Case& one_case) {
-  return one_case.shape() == Pattern::bandwidth && !one_case.one_sided() && !one_case.reliable();
+  return one_case.shape() == Pattern::bandwidth && one_case.takes_receive() && !one_case.reliable();
 }
 
 BandwidthTally bandwidth_of(const Case& one_case, const LoopTally& mine,
@@ -192,7 +190,7 @@ BandwidthTally bandwidth_of(const Case& one_case, const LoopTally& mine,
   } else {
     bandwidth.messages = mine.operations;
     bandwidth.window_ns = mine.elapsed_ns;
-    bandwidth.injected = one_case.service() == Transport::uc;
+    bandwidth.injected = !one_case.reliable();
   }
   return bandwidth;
 }
@@ -223,7 +221,9 @@ void Repetition::keep_effective(const Side& side, const Agreed& agreed,
   case_.peer_port_num = require_uint(ready, "port_num", 1, 255);
   case_.peer_gid_index = require_uint(ready, "gid_index", 0, 255);
   if (case_.inline_bytes != 0) case_.inline_bytes = side.inline_bytes();
-  outstanding_reads_ = agreed.outstanding_reads;
+  case_.outstanding_reads = agreed.outstanding_reads;
+  case_.sge = side.one_case().sge;
+  case_.recv_sge = require_uint(ready, "recv_sge", 1, 65535);
 }
 
 Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
@@ -248,10 +248,8 @@ Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
   if (tally.cqes != 0) outcome.work["cqes"] = tally.cqes;
   outcome.resources = side.resources();
-  if (case_.op() != Opcode::rdma_read && case_.inline_bytes != 0)
-    outcome.more["inlined"] = side.inlined();
-  if (case_.op() == Opcode::rdma_read) outcome.more["outstanding_reads"] = outstanding_reads_;
-  if (case_.shape() == Pattern::ping_pong && case_.one_sided())
+  if (!case_.returns_data() && case_.inline_bytes != 0) outcome.more["inlined"] = side.inlined();
+  if (case_.shape() == Pattern::ping_pong && !case_.takes_receive())
     outcome.more["data_in_order"] = side.data_in_order();
   if (case_.verify != 0) outcome.more["verified_bytes"] = judge(side, done);
   if (done.value("shared_responder", false)) outcome.more["shared_responder"] = true;
@@ -261,6 +259,7 @@ Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
 
 Outcome Repetition::run(bool same_host) {
   const std::uint64_t seed = random_seed();
+  case_.sge = with_known_sges(case_, device_.limits).sge;  // both ends lay out memory by it
   say({{"case", case_to_wire(case_)}, {"seed", seed}}, "prepare");
   std::unique_ptr<Side> side;
   std::exception_ptr mine;
@@ -271,8 +270,8 @@ Outcome Repetition::run(bool same_host) {
   }
   const nlohmann::json ready = expect("ready");
   if (mine) std::rethrow_exception(mine);
-  const EndpointInfo peer =
-      endpoint_info_from_wire(require_object(ready, "endpoint"), qp_count(case_));
+  const EndpointInfo peer = endpoint_info_from_wire(require_object(ready, "endpoint"),
+                                                    static_cast<std::uint32_t>(case_.qps));
   decide_wait(ready, same_host);
   keep_effective(*side, side->connect(peer), ready);
   say({{"endpoint", endpoint_info_to_wire(side->info())}, {"wait", case_.wait}}, "connect");

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <thread>
 
@@ -122,10 +123,9 @@ class Reserved {
 };
 
 std::string case_text(const Case& one_case) {
-  const char* opcode = one_case.op() == Opcode::send         ? "send"
-                       : one_case.op() == Opcode::rdma_write ? "write"
-                                                             : "read";
-  return fmt::format("{} {} of {} bytes over {}", opcode,
+  constexpr std::array kOpcodes{"send",      "write",     "read",    "send_imm",
+                                "write_imm", "fetch_add", "cmp_swap"};
+  return fmt::format("{} {} of {} bytes over {}", kOpcodes.at(one_case.opcode),
                      one_case.shape() == Pattern::bandwidth ? "bandwidth" : "latency",
                      one_case.size_bytes, case_json(one_case).value("transport", "?"));
 }
@@ -225,6 +225,7 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
          {"device", device.port.device},
          {"port_num", device.port.number},
          {"gid_index", device.gid.index},
+         {"recv_sge", side.one_case().recv_sge},
          {"only_cpu", cpu ? nlohmann::json(*cpu) : nlohmann::json()}},
         "ready");
     if (!connect(side, one_case)) return;
@@ -260,8 +261,9 @@ bool ClientSession::connect(Side& side, Case& one_case) {
   }
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
   one_case.wait = require_uint(message, "wait", static_cast<std::uint64_t>(Wait::spin),
-                               static_cast<std::uint64_t>(Wait::yield));
-  side.connect(endpoint_info_from_wire(require_object(message, "endpoint"), qp_count(one_case)));
+                               static_cast<std::uint64_t>(Wait::event));
+  side.connect(endpoint_info_from_wire(require_object(message, "endpoint"),
+                                       static_cast<std::uint32_t>(one_case.qps)));
   return true;
 }
 

@@ -41,8 +41,8 @@ class Help(unittest.TestCase):
 
     def test_of_run_says_default_range_and_unit_of_an_axis(self):
         text = " ".join(run("run", "--help").stdout.split())
-        self.assertIn("--size BYTES payload of one message [bytes]; 1 to 2G. Default: 64, for bandwidth 64K",
-                      text)
+        self.assertIn("--size BYTES payload of one message [bytes]; an atomic's is 8; 1 to 2G. "
+                      "Default: 64, for bandwidth 64K", text)
         self.assertIn("--transport rc|uc|ud", text)
         self.assertIn("1 to 2^20. Default: 128 (for bandwidth alone)", text)
         self.assertIn("1us to 3600s. Default: 100ms --", text)
@@ -57,7 +57,10 @@ class Help(unittest.TestCase):
         result = run("run", "--list")
         self.assertEqual(result.returncode, 0)
         self.assertEqual([line.split()[0] for line in result.stdout.splitlines()],
-                         ["send_lat", "send_bw", "write_lat", "write_bw", "read_lat", "read_bw"])
+                         [f"{operation}_{measure}" for operation, measures in (
+                             ("send", "lat bw"), ("send_imm", "lat bw"), ("write", "lat cqe_lat bw"),
+                             ("write_imm", "lat bw"), ("read", "lat bw"), ("fetch_add", "lat bw"),
+                             ("cmp_swap", "lat bw")) for measure in measures.split()])
 
 
 class BadInput(unittest.TestCase):
@@ -149,7 +152,8 @@ class DryRun(unittest.TestCase):
         result = run("run", "*_lat", "--size", "1..4", "--benchmark_list_tests",
                      "--benchmark_filter=write.*size:(1|4)$")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stdout, "write_lat/rc/size:1\nwrite_lat/rc/size:4\n")
+        self.assertEqual(result.stdout, "".join(f"write_{test}/rc/size:{size}\n"
+                                                for test in ("lat", "cqe_lat", "imm_lat") for size in (1, 4)))
 
     def test_verify_alone_means_on(self):
         for words in (["--verify", "write_lat"], ["write_lat", "--verify"], ["write_lat", "--verify=on"],
@@ -185,10 +189,10 @@ class NullDevice(unittest.TestCase):
                          "--repetitions", "2", "-o", path, "--benchmark_context=rack=7")
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stderr, "", "progress only at a terminal")
-            self.assertEqual(len(result.stdout.splitlines()), 12)
+            self.assertEqual(len(result.stdout.splitlines()), 30)
             with open(path, encoding="utf-8") as file:
                 made = json.load(file)
-            self.assertEqual(len(made["benchmarks"]), 12)
+            self.assertEqual(len(made["benchmarks"]), 30)
             self.assertEqual(made["context"]["rack"], "7")
             self.assertIn("--device null", made["context"]["rdmameter"]["command"])
             self.assertNotIn("error_occurred", json.dumps(made["benchmarks"]))

@@ -126,8 +126,12 @@ TEST(SetAxis, LetsOneOfIterationsAndDurationRule) {
 TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
   EXPECT_EQ(
       case_json(with(latency(), "core", "3")).dump(),
-      R"({"transport":"rc","size_bytes":64,"signal_every":1,"inline_bytes":0,"mtu_bytes":"auto",)"
-      R"("iterations":10000,"warmup":100,"wait":"auto","verify":false,"device":"auto",)"
+      R"({"transport":"rc","size_bytes":64,"qps":1,"signal_every":1,"inline_bytes":0,"sge":1,)"
+      R"("api":"classic","cq":"classic","mtu_bytes":"auto","iterations":10000,"warmup":100,)"
+      R"("wait":"auto","verify":false,"payload":"random","service_level":0,"traffic_class":0,)"
+      R"("flow_label":0,"pkey_index":0,"qp_timeout":14,"retry_count":7,"memory":"host",)"
+      R"("peer_memory":"host","mr_per_qp":false,"relaxed_ordering":false,"odp":false,)"
+      R"("device":"auto",)"
       R"("port_num":"auto","gid_index":"auto","core":3,"peer_device":"auto",)"
       R"("peer_port_num":"auto","peer_gid_index":"auto","peer_core":"auto"})");
   const auto timed = case_json(with(bandwidth(), "duration", "1"));
@@ -179,9 +183,10 @@ TEST(CaseWire, RefusesValuesOutOfRangeAndUnknownKeys) {
   refused("size_bytes", 0U);
   refused("size_bytes", kAuto);
   refused("transport", 3U);
-  refused("opcode", 3U);
+  refused("opcode", 7U);
   refused("pattern", 3U);
-  refused("pattern", static_cast<std::uint64_t>(Pattern::completion_latency));
+  refused("opcode", static_cast<std::uint64_t>(Opcode::rdma_read));  // has no pong
+  refused("opcode", static_cast<std::uint64_t>(Opcode::fetch_add));
   refused("mtu_bytes", 1000U);
   refused("depth", 0U);
   refused("iterations", 0U);

@@ -52,9 +52,16 @@ class Queues(rdmameter.Test):
         self.assertEqual([row["case"]["rx_depth"] for row in rows], [16, 500, 16, 500])
 
     def test_an_axis_without_meaning_for_a_test_makes_one_row_without_it(self):
-        rows = self.measure("read_lat", "--post-list", "1,4", "--rx-depth", "16,32", "--qps", "1,2", "--iterations", "20")
+        rows = self.measure("read_lat", "--post-list", "1,4", "--rx-depth", "16,32", "--iterations", "20")
         self.assertEqual(len(rows), 1)
-        self.assertFalse({"post_list", "rx_depth", "qps"} & set(rows[0]["case"]))
+        self.assertFalse({"post_list", "rx_depth"} & set(rows[0]["case"]))
+
+    def test_the_messages_of_a_latency_go_over_the_qps_in_turn(self):
+        rows = self.measure("*_lat", "--transport", "rc", "--qps", "3", "--size", "64", "--iterations", "60",
+                            "--warmup", "5", "--signal-every", "1,4", "--verify")
+        for row in rows:
+            self.assertEqual(row["latency"]["count"], 60, row["name"])
+            self.assertEqual(row["resources"]["qps"], 3, row["name"])
 
 
 class TooShallow(rdmameter.Test):

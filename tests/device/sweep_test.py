@@ -33,7 +33,7 @@ class Sweep(rdmameter.Test):
         cls.runner.setUp()
         cls.addClassCleanup(cls.runner.doCleanups)
         cls.done = cls.runner.run_program(
-            "--loopback", "all", "--transport", "rc,uc,ud", "--size", ",".join(SIZES),
+            "--loopback", *TESTS, "--transport", "rc,uc,ud", "--size", ",".join(SIZES),
             "--iterations", "60", "--warmup", "10", "--verify", "--depth", "32", "--signal-every", "8",
             "--loss-timeout", "20s",  # 1 MiB and back can take longer than the default, emulated
             timeout=240)

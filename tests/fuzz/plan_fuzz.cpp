@@ -27,14 +27,24 @@ void require_sound(const Area& area) {
   require(area.stride_bytes > area.head_bytes + area.payload_bytes);
   const auto exact = static_cast<unsigned __int128>(area.qps) * area.slots * area.stride_bytes;
   require(exact == area.total_bytes() && exact < (1ULL << 60));
-  require(area.payload(area.qps - 1, area.slots - 1) + area.payload_bytes < area.total_bytes());
+  require(area.last_byte(area.qps - 1, area.slots - 1) < area.total_bytes() - 1);
+  std::uint64_t end = area.head_bytes, bytes = 0;
+  for (const Piece& piece : area.pieces) {
+    require(piece.length > 0 && piece.offset >= end);
+    end = piece.offset + piece.length;
+    bytes += piece.length;
+  }
+  require(bytes == area.payload_bytes);
 }
 
 void take_case(const nlohmann::json& message) {
-  const Case one_case = case_from_wire(message);
-  require(case_to_wire(case_from_wire(case_to_wire(one_case))) == case_to_wire(one_case));
-  require(!case_json(one_case).dump().empty());
-  if (!why_impossible(one_case).empty()) return;
+  const Case asked = case_from_wire(message);
+  require(case_to_wire(case_from_wire(case_to_wire(asked))) == case_to_wire(asked));
+  require(!case_json(asked).dump().empty());
+  if (!why_impossible(asked).empty()) return;
+  DeviceLimits limits;
+  limits.max_sge = limits.max_srq_sge = 32;
+  const Case one_case = with_known_sges(asked, limits);
   for (const Role role : {Role::initiator, Role::responder}) {
     const Layout layout = layout_of(one_case, role);
     require_sound(layout.source);

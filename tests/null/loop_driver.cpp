@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one measured loop on the null device, for counting instructions from outside:
-//   loop_driver TEST ITERATIONS [post_list [signal_every]]
+//   loop_driver TEST ITERATIONS [post_list [signal_every]] [wr | extended]
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -16,11 +16,19 @@ int main(int argc, char** argv) {
       {"write_lat", null_case(Opcode::rdma_write, Pattern::ping_pong)},
       {"write_lat_uc", null_case(Opcode::rdma_write, Pattern::ping_pong, Transport::uc)},
       {"read_lat", null_case(Opcode::rdma_read, Pattern::completion_latency)},
+      {"write_imm_lat", null_case(Opcode::write_imm, Pattern::ping_pong)},
+      {"fetch_add_lat", null_case(Opcode::fetch_add, Pattern::completion_latency)},
       {"write_bw", null_case(Opcode::rdma_write, Pattern::bandwidth)},
   };
   if (argc < 3 || !cases.contains(argv[1])) return 2;
   Case one_case = cases.at(argv[1]);
   one_case.iterations = std::strtoull(argv[2], nullptr, 10);
+  const std::string_view last = argv[argc - 1];
+  if (last == "wr" || last == "extended") {
+    one_case.api = 1;
+    one_case.cq = last == "extended" ? 1 : 0;
+    --argc;
+  }
   if (argc > 3) one_case.post_list = std::strtoull(argv[3], nullptr, 10);
   if (argc > 4) one_case.signal_every = std::strtoull(argv[4], nullptr, 10);
   NullSide side{one_case};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measured loops on the null device: what they count, how they end.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "core/histogram_data.h"
 #include "tests/null/null_case.h"
@@ -13,6 +15,21 @@ namespace {
 
 Case ping_pong(Opcode opcode, Transport transport = Transport::rc) {
   return null_case(opcode, Pattern::ping_pong, transport);
+}
+
+/// Each case over one QP and over three, by both ways to post and to poll.
+std::vector<Case> every_way(const std::vector<Case>& cases) {
+  std::vector<Case> made;
+  for (Case one_case : cases)
+    for (const std::uint64_t qps : {1, 3})
+      for (const std::uint64_t api : {0, 1})
+        for (const std::uint64_t cq : {0, 1}) {
+          one_case.qps = qps;
+          one_case.api = api;
+          one_case.cq = cq;
+          made.push_back(one_case);
+        }
+  return made;
 }
 
 class EveryLatency : public ::testing::TestWithParam<Case> {};
@@ -44,7 +61,7 @@ TEST_P(EveryLatency, NamesTheErrnoOfARefusedPost) {
   const LoopEnd end = side.run();
   EXPECT_EQ(end.why, LoopEnd::Why::post_failed);
   EXPECT_EQ(end.error, ENOMEM);
-  EXPECT_EQ(side.tally.operations, 49U);
+  EXPECT_EQ(side.tally.operations, 149 * GetParam().qps - 100);  // the faults are a QP's
 }
 
 TEST_P(EveryLatency, NamesTheStatusOfABadCompletion) {
@@ -58,28 +75,38 @@ TEST_P(EveryLatency, NamesTheStatusOfABadCompletion) {
 TEST_P(EveryLatency, EndsWhenAskedToWhileItWaitsForAnAnswerThatNeverComes) {
   Case one_case = GetParam();
   one_case.loss_timeout_ns = 1'000'000'000'000;
-  NullSide side{one_case, Role::initiator, {.silent_after = 500}};
+  NullSide side{one_case, Role::initiator, {.silent_after = 200}};
   std::thread stopper{[&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     side.stop.request(StopReason::deadline);
   }};
   EXPECT_EQ(side.run().why, LoopEnd::Why::stopped);
   stopper.join();
-  EXPECT_EQ(side.tally.operations, 400U);
+  EXPECT_EQ(side.tally.operations, 200 * GetParam().qps - 100);
 }
 
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
-  constexpr const char* kOpcodes[] = {"Send", "Write", "Read"};
+  constexpr const char* kOpcodes[] = {"Send",     "Write",    "Read",   "SendImm",
+                                      "WriteImm", "FetchAdd", "CmpSwap"};
   constexpr const char* kTransports[] = {"Rc", "Uc", "Ud"};
-  return std::string(kOpcodes[info.param.opcode]) + kTransports[info.param.transport];
+  const bool completion = info.param.shape() == Pattern::completion_latency;
+  return fmt::format("{}{}{}{}Qps{}{}", kOpcodes[info.param.opcode], completion ? "Cqe" : "",
+                     kTransports[info.param.transport], info.param.qps,
+                     info.param.extended_api() ? "Wr" : "", info.param.extended_cq() ? "CqEx" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Loops, EveryLatency,
-    ::testing::Values(ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::uc),
-                      ping_pong(Opcode::send, Transport::ud), ping_pong(Opcode::rdma_write),
-                      ping_pong(Opcode::rdma_write, Transport::uc),
-                      null_case(Opcode::rdma_read, Pattern::completion_latency)),
+    ::testing::ValuesIn(
+        every_way({ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::uc),
+                   ping_pong(Opcode::send, Transport::ud), ping_pong(Opcode::rdma_write),
+                   ping_pong(Opcode::rdma_write, Transport::uc), ping_pong(Opcode::send_imm),
+                   ping_pong(Opcode::send_imm, Transport::ud), ping_pong(Opcode::write_imm),
+                   ping_pong(Opcode::write_imm, Transport::uc),
+                   null_case(Opcode::rdma_read, Pattern::completion_latency),
+                   null_case(Opcode::rdma_write, Pattern::completion_latency),
+                   null_case(Opcode::fetch_add, Pattern::completion_latency),
+                   null_case(Opcode::cmp_swap, Pattern::completion_latency)})),
     name_of);
 
 class LossyPingPong : public ::testing::TestWithParam<Case> {};
@@ -88,16 +115,24 @@ TEST_P(LossyPingPong, CountsALostPongOnceAndGoesOn) {
   NullSide side{GetParam(), Role::initiator, {.lose_every = 10}};
   EXPECT_EQ(side.run().why, LoopEnd::Why::done);
   EXPECT_EQ(side.tally.operations, 1000U);
-  EXPECT_EQ(side.tally.lost, 100U);
-  EXPECT_EQ(snapshot(*side.latency).count, 900U);
+  std::uint64_t lost = 0;  // every tenth of each QP, whose turns begin in the warm-up
+  for (std::uint64_t qp = 0, qps = GetParam().qps; qp < qps; ++qp) {
+    const auto turns = [&](std::uint64_t rounds) { return (rounds - qp + qps - 1) / qps; };
+    lost += turns(1100) / 10 - turns(100) / 10;
+  }
+  EXPECT_EQ(side.tally.lost, lost);
+  EXPECT_EQ(snapshot(*side.latency).count, 1000U - lost);
   // A lost round is no sample: not even as long as the time-out.
   EXPECT_LT(side.latency->sum_ns() / 900, GetParam().loss_timeout_ns);
 }
 
 INSTANTIATE_TEST_SUITE_P(Loops, LossyPingPong,
-                         ::testing::Values(ping_pong(Opcode::send, Transport::uc),
-                                           ping_pong(Opcode::send, Transport::ud),
-                                           ping_pong(Opcode::rdma_write, Transport::uc)),
+                         ::testing::ValuesIn(every_way({ping_pong(Opcode::send, Transport::uc),
+                                                        ping_pong(Opcode::send, Transport::ud),
+                                                        ping_pong(Opcode::send_imm, Transport::ud),
+                                                        ping_pong(Opcode::write_imm, Transport::uc),
+                                                        ping_pong(Opcode::rdma_write,
+                                                                  Transport::uc)})),
                          name_of);
 
 TEST(NullDevice, LetsALoopThatNeverWaitsSeeItsStopWord) {
@@ -117,7 +152,7 @@ TEST(PingPong, IgnoresAPongOfAnEarlierRound) {
   NullQp& qp = *reinterpret_cast<NullQp*>(side.endpoint.view().qps[0]);
   NullCq& cq = *qp.recv_cq;
   const std::uint64_t stale = qp.receives[qp.receives_out++];
-  *reinterpret_cast<std::uint8_t*>(stale) = 200;
+  *const_cast<std::uint8_t*>(reinterpret_cast<RecvWork*>(stale)->number) = 200;
   cq.ring[cq.in].status = IBV_WC_SUCCESS;
   cq.ring[cq.in++].wr_id = stale;
   EXPECT_EQ(side.run().why, LoopEnd::Why::done);

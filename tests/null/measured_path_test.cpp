@@ -57,6 +57,15 @@ std::vector<Case> all_cases() {
   for (const Opcode opcode : {Opcode::send, Opcode::rdma_write, Opcode::rdma_read})
     made.push_back(null_case(opcode, Pattern::bandwidth));
   made.back().qps = 4;
+  for (const Opcode opcode : {Opcode::send_imm, Opcode::write_imm})
+    made.push_back(null_case(opcode, Pattern::ping_pong, Transport::uc));
+  for (const Opcode opcode : {Opcode::fetch_add, Opcode::cmp_swap})
+    made.push_back(null_case(opcode, Pattern::bandwidth));
+  const std::size_t classic = made.size();
+  for (std::size_t i = 0; i < classic; ++i) {
+    made.push_back(made[i]);
+    made.back().api = made.back().cq = 1;
+  }
   return made;
 }
 

@@ -98,24 +98,29 @@ TEST(Work, SendsOverUdCarryTheAddressAndReceivesLeaveRoomForTheGrh) {
   NullSide side{one_case};
   const Lane& lane = side.work.traffic().lanes[0];
   EXPECT_EQ(lane.send->head->wr.ud.remote_qpn, side.endpoint.view().remote_qpns[0]);
-  EXPECT_EQ(lane.receive->head->sg_list->length, kGrhBytes + one_case.size_bytes);
+  const NullQp& qp = *reinterpret_cast<const NullQp*>(lane.qp);
+  const auto& receive = *reinterpret_cast<const RecvWork*>(qp.receives.front());
+  EXPECT_EQ(receive.ring->next->head->sg_list->length, kGrhBytes + one_case.size_bytes);
 }
 
 /// A target as the peer's traffic should leave it.
 struct Delivered {
-  explicit Delivered(std::uint64_t size_bytes, std::uint64_t head_bytes = 0) {
+  explicit Delivered(std::uint64_t size_bytes, std::uint64_t head_bytes = 0,
+                     std::uint64_t sges = 1) {
     area = {.slots = 4,
             .stride_bytes = 256,
             .head_bytes = head_bytes,
             .payload_bytes = size_bytes,
-            .qps = 2};
+            .qps = 2,
+            .pieces = pieces_of(Split::even, sges, size_bytes, head_bytes)};
     bytes.resize(area.total_bytes());
     poison_target(bytes);
-    fill_source(bytes, area, 7, true);
+    fill_source(bytes, area, pattern);
   }
   Verdict check(std::uint64_t least_slots = 4, bool skip_last = false) const {
-    return check_target(bytes, area, 7, true, skip_last, least_slots);
+    return check_target(bytes, area, pattern, skip_last, least_slots);
   }
+  PayloadPattern pattern{.seed = 7, .by_slot = true};
   Area area;
   std::vector<std::byte> bytes;
 };
@@ -172,8 +177,11 @@ TEST(Verify, LeavesAPingPongsNumberOut) {
 }
 
 TEST(Verify, TheTwoEndsSendDifferentBytes) {
-  EXPECT_NE(source_seed(1, Role::initiator), source_seed(1, Role::responder));
-  EXPECT_NE(source_seed(1, Role::initiator), source_seed(2, Role::initiator));
+  const auto seed = [](std::uint64_t case_seed, Role sender) {
+    return pattern_of(bandwidth(Opcode::send, 64), case_seed, sender).seed;
+  };
+  EXPECT_NE(seed(1, Role::initiator), seed(1, Role::responder));
+  EXPECT_NE(seed(1, Role::initiator), seed(2, Role::initiator));
 }
 
 }  // namespace

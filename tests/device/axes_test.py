@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Memory, SGEs, attributes of QPs, receives: each axis seen in what was done, or refused with its reason."""
+import os
+
+import rdmameter
+
+SHORT = ("--iterations", "60", "--warmup", "8", "--verify")
+
+
+def reserve_huge_pages(count):
+    with open("/proc/sys/vm/nr_hugepages", "w", encoding="ascii") as file:
+        file.write(str(count))
+
+
+class Memory(rdmameter.Test):
+    def test_a_mapped_file_holds_the_messages(self):
+        path = f"{self.scratch}/messages"
+        rows = self.measure("write_bw", "send_lat", "read_lat", "--memory", f"file:{path}", "--payload", "zero", *SHORT)
+        for row in rows:
+            self.assertEqual(row["case"]["memory"], f"file:{path}")
+        self.assertGreater(os.path.getsize(path), 0)
+
+    def test_huge_pages_carry_the_messages_where_they_are_reserved(self):
+        if not rdmameter.IN_VM:
+            self.skipTest("it reserves pages of this machine")
+        self.addCleanup(reserve_huge_pages, 0)
+        reserve_huge_pages(8)
+        self.measure("write_lat", "send_bw", "--memory", "huge", "--peer-memory", "huge", *SHORT)
+
+    def test_huge_pages_that_are_not_there_are_skipped_with_the_remedy(self):
+        if rdmameter.IN_VM:
+            reserve_huge_pages(0)
+        reason = self.skipped("write_lat", "--memory", "huge1g", *SHORT)
+        self.assertRegex(reason, r"huge pages of 1 GiB: (\d+ needed, 0 free; reserve them with `echo 1 > .*nr_hugepages`"
+                                 r"|this machine has none of that size)")
+
+    def test_device_memory_of_a_device_without_it_is_skipped(self):
+        [(device, _), *_] = rdmameter.active_ports()
+        if device["limits"]["max_dm_size_bytes"]:
+            self.skipTest("this device has some")
+        self.assertRegex(self.skipped("send_bw", "--memory", "device"), "has no memory of its own: use --memory host")
+        self.assertRegex(self.skipped("read_bw", "--peer-memory", "device"), "the responder: .*no memory of its own")
+
+    def test_on_demand_paging_of_a_device_without_it_is_skipped(self):
+        [(device, _), *_] = rdmameter.active_ports()
+        if device["driver"] != "rdma_rxe":
+            self.skipTest("this device may have it")
+        self.assertRegex(self.skipped("write_bw", "--odp"), "no on-demand paging")
+
+    def test_a_file_at_the_responder_is_refused(self):
+        self.assertRegex(self.skipped("write_bw", "--peer-memory", "file:/etc/passwd"),
+                         "not the initiator's to name")
+
+    def test_each_qp_has_memory_regions_of_its_own(self):
+        rows = self.measure("write_bw", "send_bw", "read_bw", "--qps", "4", "--mr-per-qp", "off,on", "--size", "256", *SHORT)
+        self.assertEqual([row["resources"]["mrs"] for row in rows], [1, 4] * 3)
+
+
+class Pieces(rdmameter.Test):
+    def test_messages_are_gathered_and_scattered_whole_at_every_split(self):
+        rows = self.measure("send_bw", "send_lat", "write_lat", "read_bw", "--transport", "rc", "--sge", "1,3,max",
+                            "--recv-sge", "1,5,max", "--sge-layout", "even,uneven,page", "--size", "100,5000",
+                            "--depth", "16", "--signal-every", "4", "--rx-depth", "32", *SHORT)
+        [(device, _), *_] = rdmameter.active_ports()
+        self.assertEqual(max(row["case"]["sge"] for row in rows), device["limits"]["max_sge"])
+
+    def test_datagrams_are_scattered_behind_their_grh(self):
+        self.measure("send_bw", "send_lat", "--transport", "ud", "--sge", "1,4", "--recv-sge", "1,4", "--sge-layout",
+                     "even,page", "--size", "64,1K", "--rx-depth", "64", *SHORT)
+
+    def test_more_than_the_device_has_are_skipped_with_its_limit(self):
+        [(device, _), *_] = rdmameter.active_ports()
+        most = device["limits"]["max_sge"]
+        self.assertRegex(self.skipped("write_bw", "--sge", str(most + 1)),
+                         rf"SGEs per request on .*: {most + 1} wanted, the device takes {most}; use fewer --sge")
+        self.assertRegex(self.skipped("send_bw", "--recv-sge", str(most + 1)), "the responder: SGEs per receive")
+
+    def test_more_than_there_are_bytes_are_skipped(self):
+        self.assertRegex(self.skipped("write_bw", "--size", "3", "--sge", "4"), "3 bytes cannot be split")
+
+
+class Receives(rdmameter.Test):
+    def test_a_receive_queue_too_short_names_rnr_and_the_remedy_where_nobody_tries_again(self):
+        done = self.run_program("--loopback", "send_bw", "--rx-depth", "1", "--depth", "64", "--rnr-retry", "0",
+                                "--size", "64", "--iterations", "5000", status=rdmameter.FAILED)
+        self.assertRegex(done.rows[0]["error_message"], "IBV_WC_RNR_RETRY_EXC_ERR.*--rx-depth.*--rnr-retry")
+
+    def test_it_is_put_up_with_by_retries_and_they_are_counted(self):
+        [row] = self.measure("send_bw", "--rx-depth", "1", "--depth", "64", "--min-rnr-timer", "1", "--size", "64",
+                             "--iterations", "300", "--verify")
+        counters = {**row["device_counters"]["initiator"], **row["device_counters"]["responder"]}
+        if "rcvd_rnr_err" in counters or "send_rnr_err" in counters:
+            self.assertGreater(counters.get("rcvd_rnr_err", 0) + counters.get("send_rnr_err", 0), 0)
+
+    def test_qps_share_their_receives(self):
+        rows = self.measure("send_bw", "send_imm_lat", "--qps", "4", "--recv", "srq", "--size", "300", *SHORT)
+        for row in rows:
+            self.assertEqual(row["case"]["recv"], "srq")
+        # Of a latency both ends receive, and the resources are the initiator's.
+        self.assertEqual((rows[1]["resources"]["recv_wrs_per_qp"], rows[1]["resources"]["srq_wrs"]), (0, 512))
+
+
+class Attributes(rdmameter.Test):
+    def test_those_of_the_path_and_the_retries_are_set(self):
+        [row] = self.measure("write_bw", "--sl", "3", "--tclass", "104", "--flow-label", "7", "--qp-timeout", "10",
+                             "--retry-count", "3", *SHORT)
+        case = row["case"]
+        self.assertEqual((case["service_level"], case["traffic_class"], case["flow_label"], case["qp_timeout"],
+                          case["retry_count"]), (3, 104, 7, 10, 3))
+
+    def test_a_partition_key_that_is_not_there_is_skipped(self):
+        self.assertRegex(self.skipped("write_bw", "--pkey-index", "60000"), "has 1 partition keys")
+
+    def test_outstanding_reads_are_as_asked_or_refused_with_what_there_is(self):
+        [(device, _), *_] = rdmameter.active_ports()
+        most = device["limits"]["max_qp_rd_atom"]
+        rows = self.measure("read_bw", "fetch_add_bw", "--outstanding-reads", "1,2,auto", "--size", "64", *SHORT)
+        self.assertEqual([row["case"]["outstanding_reads"] for row in rows], [1, 2, min(most, 255)] * 2)
+        if most < 255:
+            self.assertRegex(self.skipped("read_bw", "--outstanding-reads", "255"), f"the two ends can do {most}")
+
+
+class Atomics(rdmameter.Test):
+    def test_every_value_that_came_back_is_checked(self):
+        rows = self.measure("fetch_add_*", "cmp_swap_*", "--qps", "1,3", "--iterations", "500", "--verify")
+        for row in rows:
+            self.assertEqual(row["case"]["size_bytes"], 8)
+            self.assertGreaterEqual(row["verified_bytes"], 16, row["name"])
+
+    def test_over_uc_they_are_skipped(self):
+        self.assertRegex(self.skipped("fetch_add_bw", "--transport", "uc"), "UC has no atomics")
+
+
+if __name__ == "__main__":
+    rdmameter.main()

@@ -1,0 +1,47 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every test over every transport with every way to post, poll, wait, gather and receive, all checked.
+
+The whole cross product at three sizes, short: a combination is measured with every byte verified, or it is
+skipped with the true reason. RDMAMETER_MATRIX_SIZES chooses other sizes.
+"""
+import collections
+import os
+import re
+
+import rdmameter
+
+SIZES = os.environ.get("RDMAMETER_MATRIX_SIZES", "64,1K,8K")
+# What has a reason to be skipped: (what the row's name must match, the reason).
+REASONS = (
+    (r"/ud/", "UD carries sends only"),
+    (r"^(read|fetch_add|cmp_swap).*/uc", "UC has no (reads|atomics)"),
+    (r"/ud/size:8192", "a UD message is one packet"),
+    (r"^write_lat/.*/wait:event", "raises no event where it arrives"),
+)
+
+
+class Matrix(rdmameter.Test):
+    def test_every_combination_is_verified_or_skipped_with_its_reason(self):
+        done = self.run_program(
+            "--loopback", "all", "--transport", "rc,uc,ud", "--size", SIZES, "--wait", "yield,event",
+            "--cq", "classic,extended", "--api", "classic,extended", "--inline", "off,max", "--sge", "1,2,max",
+            "--recv", "rq,srq", "--iterations", "8", "--warmup", "2", "--depth", "8", "--signal-every", "2",
+            "--rx-depth", "32", "--loss-timeout", "20s", "--verify", timeout=1000)
+        outcomes = collections.Counter()
+        for row in done.rows:
+            if "skip_message" not in row:
+                self.assertNotIn("error_message", row)
+                self.assertTrue(row["verified_bytes"] > 0 or row.get("lost"), row["name"])
+                outcomes["run"] += 1
+                continue
+            reasons = [reason for name, reason in REASONS if re.search(name, row["name"])]
+            self.assertTrue(any(re.search(reason, row["skip_message"]) for reason in reasons),
+                            f"{row['name']}: {row['skip_message']}")
+            outcomes["skipped"] += 1
+        rdmameter.note(f"{outcomes['run']} combinations run, {outcomes['skipped']} skipped, {done.seconds:.0f} s")
+        self.assertGreater(outcomes["run"], 1000)
+
+
+if __name__ == "__main__":
+    rdmameter.main()
