@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a handful of replicates says by itself: its middle and its spread.
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace rdmameter {
+
+/// The middle value, or the mean of the two in the middle. @param values  not empty
+double median(std::vector<double> values);
+
+/// Natural logarithms, in which ratios become differences. @param values  each above 0
+std::vector<double> logarithms(std::span<const double> values);
+
+/// Of a sample (divided by n - 1); 0 for fewer than two values.
+double standard_deviation(std::span<const double> values);
+
+}  // namespace rdmameter
