@@ -7,6 +7,8 @@
 #include "bench/command.h"
 #include "bench/help_text.h"
 #include "core/error.h"
+#include "reports/compare/comparison.h"
+#include "reports/compare/output.h"
 #include "reports/show.h"
 
 namespace rdmameter {
@@ -14,13 +16,26 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
-  bool csv = false, histogram = false, no_histogram = false;
+  bool csv = false, histogram = false, no_histogram = false, compare = false;
 };
+
+/// Side by side, for a person: no gate, so nothing that could fail, and no environment is refused.
+ExitStatus show_side_by_side(const Options& options) {
+  if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
+  if (options.csv || options.histogram || options.no_histogram)
+    throw UsageError("show --compare has neither --csv nor histograms: give it alone");
+  const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
+  const Comparison made = compare_files(read_comparable(options.files.front()),
+                                        read_comparable(options.files.back()), how);
+  fmt::print("{}", comparison_text(made, true, terminal_style()));
+  return ExitStatus::pass;
+}
 
 ExitStatus show(const Options& options) {
   if (options.files.empty()) throw UsageError("show: name at least one result file");
   if (options.histogram && options.no_histogram)
     throw UsageError("--histogram and --no-histogram: give one");
+  if (options.compare) return show_side_by_side(options);
   ShowOptions how{.csv = options.csv, .style = terminal_style()};
   if (options.histogram || options.no_histogram) how.histogram = options.histogram;
   fmt::print("{}", show_files(options.files, how));
@@ -36,9 +51,14 @@ Action declare_show(CLI::App& app) {
   app.add_flag("--histogram", options->histogram,
                help_text("a histogram for every latency case; else only where there are few"));
   app.add_flag("--no-histogram", options->no_histogram, "tables alone");
+  app.add_flag(
+      "--compare", options->compare,
+      help_text("two results side by side, every metric of every case; 'rdmameter compare' "
+                "is for verdicts"));
   app.footer(
       "Examples:\n"
       "  rdmameter show result.json\n"
+      "  rdmameter show --compare base.json new.json\n"
       "  rdmameter show --csv old.json new.json > both.csv");
   return [options](const Invocation&) { return show(*options); };
 }

@@ -26,6 +26,8 @@ Action declare_run(CLI::App& app);
 Action declare_serve(CLI::App& app);
 Action declare_devices(CLI::App& app);
 Action declare_show(CLI::App& app);
+Action declare_compare(CLI::App& app);
+Action declare_merge(CLI::App& app);
 
 /// A number given to an option that is no axis.
 /// @throws UsageError naming the option and its range

@@ -36,6 +36,10 @@ constexpr std::array kSubcommands{
                "Measure tests, over sizes and other axes.", declare_run},
     Subcommand{"show", "show FILE... [--csv]", "Print results as tables and histograms.",
                declare_show},
+    Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--junit FILE] [--markdown FILE]",
+               "Say whether NEW is worse than BASE.", declare_compare},
+    Subcommand{"merge", "merge FILE... -o FILE", "Put several runs into one result.",
+               declare_merge},
 };
 
 /// Says how to call a subcommand in our words: CLI11 cannot tell HOST from TEST.

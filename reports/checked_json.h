@@ -26,6 +26,7 @@ class CheckedJson {
   std::size_t array_size() const;
   const std::string& text() const;
   bool flag() const;
+  bool null() const { return value_->is_null(); }
   double not_negative() const;  ///< finite, too
 
   /// A whole number of 0 or more, or (from 2^53 on) its digits in a string.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter compare: is NEW worse than BASE?
+#include <memory>
+
+#include "bench/command.h"
+#include "bench/comparison_options.h"
+#include "bench/help_text.h"
+#include "core/error.h"
+
+namespace rdmameter {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  bool allow_environment_change = false;
+  VerdictOptions verdict;
+};
+
+/// What the command line asks for overrides what the plan that NEW was measured by asked for.
+void take_gates_of(const Comparable& file, ComparisonOptions& how) {
+  if (how.gates.empty()) how.gates = file.gates;
+}
+
+ExitStatus compare(const Options& options) {
+  ComparisonOptions how = read_verdict_options(options.verdict);
+  how.allow_environment_change = options.allow_environment_change;
+  if (options.files.empty() || options.files.size() > 2)
+    throw UsageError(
+        "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
+  check_verdict_files(options.verdict);
+  Comparable base = read_comparable(options.files.front());
+  add_noise(options.verdict, base);
+  if (options.files.size() == 1) {
+    take_gates_of(base, how);
+    return tell(compare_sides(base, how), options.verdict);
+  }
+  const Comparable other = read_comparable(options.files.back());
+  take_gates_of(other, how);
+  return tell(compare_files(base, other, how), options.verdict);
+}
+
+}  // namespace
+
+Action declare_compare(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->files, "BASE and NEW; or one result of 'rdmameter ab'");
+  app.add_flag("--allow-environment-change", options->allow_environment_change,
+               help_text("compare what was measured on different devices, kernels, links..."));
+  declare_verdict_options(app, options->verdict);
+  app.footer(
+      "Fail: worse, significantly so among all cases, and by more than the floors and\n"
+      "the recorded noise. Suspect: looks like it, but too few runs to tell. With five\n"
+      "runs a side ('rdmameter merge') a file can be told from a run's luck.\n\n"
+      "Exit status: 0 pass, 1 a regression or a gate that fails, 2 files that cannot be\n"
+      "compared, 3 too few runs to tell (or, with --strict, anything inconclusive).\n\n"
+      "Examples:\n"
+      "  rdmameter compare base.json new.json --markdown summary.md\n"
+      "  rdmameter compare base.json new.json --gate work\n"
+      "  rdmameter compare base.json new.json \\\n"
+      "    --gate 'write_lat/rc/size:64 half_round_trip.p99 <= 3us' --gate times");
+  return [options](const Invocation&) { return compare(*options); };
+}
+
+}  // namespace rdmameter

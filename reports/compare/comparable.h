@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A result file as comparisons see it: cases, their repetitions, and which run each is of. Reads
+// neither histograms nor counters, so that files of many thousand rows take little time and room.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/compare/metric.h"
+
+namespace rdmameter {
+
+/// One row that was measured.
+struct Replicate {
+  std::uint64_t run = 0;                                 ///< within the file, from 0
+  std::array<std::optional<double>, kMetrics> value{};   ///< [ns], as bandwidth's names say
+  std::map<std::string, double, std::less<>> work = {};  ///< per message; wrs, doorbells...
+};
+
+/// All rows of one case (and of one side, where the file has two).
+struct ComparableCase {
+  std::string name;      ///< the first row's, without /error or /skipped
+  std::string identity;  ///< test and `case` object; equal: the same was measured
+  bool half = false;     ///< what is told are half round trips
+  bool bandwidth = false;
+  std::vector<Replicate> replicates;
+  std::vector<std::string> errors, skips;  ///< messages of rows without a measurement
+
+  /// In the unit that is told; nothing where any replicate has no such number.
+  std::optional<std::vector<double>> values(Metric metric) const;
+};
+
+/// How far a case strays by itself: `ab --aa` measures it.
+struct Noise {
+  double between_runs = 0;  ///< standard deviation of ln(value) over fresh processes
+  double beyond = 0;        ///< the same against itself appeared to differ by up to this share
+};
+
+struct Comparable {
+  std::string path;
+  nlohmann::ordered_json context;
+  std::uint64_t runs = 1;
+  std::array<std::vector<ComparableCase>, 2> sides;  ///< `ab` has two; else the second is empty
+  std::map<std::string, Noise, std::less<>> noise;   ///< by name of the case
+  std::vector<std::string> gates;                    ///< that the measuring's plan asked for
+  bool two_sides() const { return !sides[1].empty(); }
+};
+
+/// @throws UsageError  as read_result() does
+Comparable read_comparable(const std::string& path);
+
+}  // namespace rdmameter

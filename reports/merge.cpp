@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/merge.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+#include "reports/compare/fingerprint.h"
+#include "reports/result_file.h"
+#include "reports/summary.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kOurs = "rdmameter";
+
+/// The contexts of a file's runs: its own, unless it is a merged one.
+std::vector<Json> runs_of(const ResultFile& file) {
+  const Json& ours = file.context[kOurs];
+  if (!ours.contains("runs")) return {file.context};
+  const Json& runs = ours["runs"];
+  if (!runs.is_array() || runs.empty())
+    throw UsageError(file.path + ": context: rdmameter: runs is no list of runs.");
+  return runs.get<std::vector<Json>>();
+}
+
+class Merging {
+ public:
+  Merging(std::string command, bool allow_environment_change)
+      : command_(std::move(command)), allow_environment_change_(allow_environment_change) {}
+
+  void add(ResultFile file) {
+    if (file.context[kOurs].contains("ab"))
+      throw UsageError(fmt::format(
+          "{}: holds both sides of a comparison ('rdmameter ab'), not runs to be merged",
+          file.path));
+    if (merged_.context.is_null()) merged_.context = file.context;
+    check_environment(file);
+    const std::uint64_t first = runs_.size();
+    for (Json& run : runs_of(file)) add_run(std::move(run), file.path);
+    for (Row& row : file.rows) add_row(std::move(row), first, file.path);
+    add_noise(file.context[kOurs]);
+  }
+
+  MergedResult take() {
+    Json& ours = merged_.context[kOurs];
+    ours["command"] = command_;
+    Json contexts = Json::array();
+    for (auto& [run, path] : runs_) contexts.push_back(std::move(run));
+    ours["runs"] = std::move(contexts);
+    if (!noise_.empty()) ours["noise"] = noise_;
+    return std::move(merged_);
+  }
+
+ private:
+  void check_environment(const ResultFile& file) const {
+    const auto changes = environment_changes(merged_.context, file.context);
+    if (changes.empty() || allow_environment_change_) return;
+    throw UsageError(fmt::format(
+        "{}: was measured in another environment than the first file (BASE here):\n  {}\n"
+        "--allow-environment-change merges them all the same.",
+        file.path, fmt::join(changes, "\n  ")));
+  }
+
+  /// A run's context (its date, load and floor) is never that of another run.
+  void add_run(Json run, const std::string& path) {
+    for (const auto& [known, from] : runs_)
+      if (known == run)
+        throw UsageError(fmt::format(
+            "{} and {} hold the same run: counted twice it would make chance look certain", from,
+            path));
+    runs_.emplace_back(std::move(run), path);
+  }
+
+  void add_row(Row row, std::uint64_t first_run, const std::string& path) {
+    std::uint64_t run = 0;
+    if (const auto found = row.more.find("run"); found != row.more.end()) {
+      if (!found->is_number_unsigned() || first_run + found->get<std::uint64_t>() >= runs_.size())
+        throw UsageError(fmt::format("{}: {}: run names none of the file's runs.", path, row.name));
+      run = found->get<std::uint64_t>();
+    }
+    row.more["run"] = first_run + run;
+    const std::string key = test_of(row) + row.case_object.dump();
+    row.family_index = families_.try_emplace(key, families_.size()).first->second;
+    merged_.rows.push_back(std::move(row));
+  }
+
+  void add_noise(const Json& ours) {
+    const auto noise = ours.find("noise");
+    if (noise != ours.end() && noise->is_object()) noise_.update(*noise);
+  }
+
+  std::string command_;
+  bool allow_environment_change_;
+  MergedResult merged_;
+  std::vector<std::pair<Json, std::string>> runs_;  ///< contexts, and the files they are from
+  std::map<std::string, std::uint64_t> families_;
+  Json noise_ = Json::object();
+};
+
+}  // namespace
+
+MergedResult merge_results(const std::vector<std::string>& paths, const std::string& command,
+                           bool allow_environment_change) {
+  Merging merging(command, allow_environment_change);
+  for (const std::string& path : paths) merging.add(read_result(path));
+  return merging.take();
+}
+
+}  // namespace rdmameter
