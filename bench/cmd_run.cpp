@@ -30,10 +30,11 @@ constexpr const char* kFooter =
     "  rdmameter run --loopback all --size 2..4K --transport rc,uc,ud -o result.json\n"
     "  rdmameter run 192.0.2.1 send_bw --qps 1..8 --duration 2 --repetitions 10\n"
     "  rdmameter run --device null write_lat     the tool's own cost, no device\n"
+    "  rdmameter run --plan bench/plans/ci.toml 192.0.2.1 -o result.json\n"
     "  rdmameter run --dry-run '*_bw' --depth 1..128 --signal-every 1,16";
 
 std::vector<PlannedCase> select_cases(const RunRequest& request, const BenchmarkFlags& flags) {
-  std::vector<PlannedCase> cases = plan_cases(request.tests, request.given);
+  std::vector<PlannedCase> cases = plan_cases(request.suites);
   std::erase_if(cases, [&](const PlannedCase& planned) { return !flags.selects(planned.name); });
   if (cases.empty())
     throw UsageError(fmt::format("--benchmark_filter={} lets no case through", flags.filter));
@@ -62,7 +63,8 @@ ExitStatus measure(const RunRequest& request, const std::vector<PlannedCase>& ca
   check_writable(request.output);
   const ClockChoice clock = choose_clock();
   const auto measurer = open_measurer(*request.target, clock, invocation.interrupt, cases);
-  RunOutput output(request.output, result_context(invocation.command_line, flags, clock, *measurer),
+  RunOutput output(request.output,
+                   result_context(invocation.command_line, request.gates, flags, clock, *measurer),
                    cases);
   const RunTally tally = run_cases(cases, flags, *measurer, invocation.interrupt.word(), output);
   output.finish(tally);
@@ -90,7 +92,7 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
     throw UsageError(fmt::format(
         "say where the responder is: 'rdmameter run HOST {0}' where 'rdmameter serve' runs, or "
         "'rdmameter run --loopback {0}' to start it here",
-        request.tests.front()->name));
+        request.suites.front().tests.front()->name));
   return measure(request, cases, flags, invocation);
 }
 

@@ -49,8 +49,10 @@ nlohmann::ordered_json google_benchmark_context(const std::string& command_line)
 
 }  // namespace
 
-nlohmann::ordered_json result_context(const std::string& command_line, const BenchmarkFlags& flags,
-                                      const ClockChoice& clock, const Measurer& measurer) {
+nlohmann::ordered_json result_context(const std::string& command_line,
+                                      const std::vector<std::string>& gates,
+                                      const BenchmarkFlags& flags, const ClockChoice& clock,
+                                      const Measurer& measurer) {
   ContextParts parts;
   parts.google_benchmark = google_benchmark_context(command_line);
   for (const auto& [key, value] : flags.context) {
@@ -62,6 +64,7 @@ nlohmann::ordered_json result_context(const std::string& command_line, const Ben
   parts.floor = instrument_floor(clock);
   parts.initiator = measurer.initiator_environment();
   parts.responder = measurer.responder_environment();
+  if (!gates.empty()) parts.more["gates"] = gates;
   return make_context(parts);
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "bench/benchmark_flags.h"
 #include "core/clock.h"
@@ -13,7 +14,10 @@ namespace rdmameter {
 
 /// Google Benchmark's keys as its own reporter writes them, with --benchmark_context, and ours.
 /// @throws UsageError where --benchmark_context names a key that is taken
-nlohmann::ordered_json result_context(const std::string& command_line, const BenchmarkFlags& flags,
-                                      const ClockChoice& clock, const Measurer& measurer);
+/// @param gates  what comparisons are to hold the result to
+nlohmann::ordered_json result_context(const std::string& command_line,
+                                      const std::vector<std::string>& gates,
+                                      const BenchmarkFlags& flags, const ClockChoice& clock,
+                                      const Measurer& measurer);
 
 }  // namespace rdmameter

@@ -116,21 +116,35 @@ std::vector<GivenAxis> given_axes(const RunOptions& options) {
 }
 
 /// The null device is no verbs device beside others: it decides how the whole run measures.
-bool null_device(const std::vector<GivenAxis>& given) {
-  for (const GivenAxis& axis : given) {
-    if (axis.axis->option != "device") continue;
-    const bool named = std::ranges::find(axis.values, kNullDevice) != axis.values.end();
-    if (named && axis.values.size() > 1)
-      throw UsageError("--device null stands alone: run it apart from real devices");
-    return named;
+bool null_device(const std::vector<Suite>& suites) {
+  std::size_t null = 0, real = 0;
+  for (const Suite& suite : suites) {
+    const auto device = std::ranges::find_if(
+        suite.given, [](const GivenAxis& given) { return given.axis->option == "device"; });
+    const bool given = device != suite.given.end();
+    const auto named = given ? std::ranges::count(device->values, kNullDevice) : 0;
+    null += static_cast<std::size_t>(named);
+    real += given ? device->values.size() - static_cast<std::size_t>(named) : 1;
   }
-  return false;
+  if (null > 0 && real > 0)
+    throw UsageError("--device null stands alone: run it apart from real devices");
+  return null > 0;
 }
 
-/// A lone positional that is no test is rather a misspelled one than a host.
+/// A lone positional that is no test is rather a misspelled one than a host, unless a plan names
+/// the tests.
 bool begins_with_host(const RunOptions& options) {
   return !options.positionals.empty() && !names_test(options.positionals.front()) &&
-         options.positionals.size() > 1;
+         (options.positionals.size() > 1 || !options.plan.empty());
+}
+
+/// The command line overrides the plan: its tests, and each of its axes.
+std::vector<Suite> suites_of(const Plan& plan, const std::vector<const Test*>& tests,
+                             const std::vector<GivenAxis>& given) {
+  if (!tests.empty() || plan.suites.empty()) return {{tests, overlaid(plan.given, given)}};
+  std::vector<Suite> suites = plan.suites;
+  for (Suite& suite : suites) suite.given = overlaid(std::move(suite.given), given);
+  return suites;
 }
 
 }  // namespace
@@ -149,6 +163,10 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("-o,--output", options.output,
                  help_text("write the result, as JSON, here; -: to stdout"))
       ->type_name("FILE");
+  app.add_option("--plan", options.plan,
+                 help_text("a TOML file with tests, axes, repetitions and gates; what the command "
+                           "line says overrides it"))
+      ->type_name("FILE");
   app.add_option("--port", options.port,
                  help_text(fmt::format("TCP port of HOST. Default: {}", kDefaultPort)))
       ->type_name("N");
@@ -164,14 +182,18 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
 
 RunRequest interpret(const RunOptions& options) {
   RunRequest request;
-  request.given = given_axes(options);
+  const std::vector<GivenAxis> given = given_axes(options);
   if (options.output == "") throw UsageError("-o takes the name of a file, or - for stdout");
   request.output = options.output.value_or("");
-  request.repetitions = read_option("--repetitions", options.repetitions, 1, kMostRepetitions);
+  const Plan plan = options.plan.empty() ? Plan{} : read_plan(options.plan);
+  request.gates = plan.gates;
+  request.repetitions = plan.repetitions.value_or(1);
+  if (options.repetitions)
+    request.repetitions = read_option("--repetitions", *options.repetitions, 1, kMostRepetitions);
 
   std::span<const std::string> tests = options.positionals;
   const auto port = static_cast<std::uint16_t>(read_option("--port", options.port, 1, 65535));
-  if (null_device(request.given)) {
+  if (null_device(suites_of(plan, {}, given))) {
     request.target = {.kind = RunTarget::Kind::null_device};
   } else if (options.loopback) {
     request.target = {.kind = RunTarget::Kind::loopback};
@@ -181,9 +203,10 @@ RunRequest interpret(const RunOptions& options) {
                       .token = read_token(options.token_file)};
     tests = tests.subspan(1);
   }
-  request.tests = select_tests(tests);
-  if (request.tests.empty())
-    throw UsageError("name at least one test, or all ('rdmameter run --list' prints them)");
+  request.suites = suites_of(plan, select_tests(tests), given);
+  if (request.suites.front().tests.empty())
+    throw UsageError(
+        "name at least one test, or all ('rdmameter run --list' prints them), or a --plan");
   return request;
 }
 

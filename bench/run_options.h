@@ -10,6 +10,7 @@
 
 #include "bench/cases.h"
 #include "bench/measurers.h"
+#include "bench/plan.h"
 
 namespace rdmameter {
 
@@ -18,7 +19,8 @@ struct RunOptions {
   std::vector<std::string> positionals;
   bool loopback = false, list = false, dry_run = false;
   std::optional<std::string> output;
-  std::string port = std::to_string(kDefaultPort), repetitions = "1", token_file;
+  std::string port = std::to_string(kDefaultPort), token_file, plan;
+  std::optional<std::string> repetitions;
   std::vector<std::string> axis_texts;           ///< one for each of axes()
   std::vector<const CLI::Option*> axis_options;  ///< the same
 };
@@ -28,8 +30,8 @@ void declare_run_options(CLI::App& app, RunOptions& options);
 /// The same, checked.
 struct RunRequest {
   std::optional<RunTarget> target;  ///< nothing: not said, which a dry run does not mind
-  std::vector<const Test*> tests;
-  std::vector<GivenAxis> given;
+  std::vector<Suite> suites;        ///< not empty
+  std::vector<std::string> gates;   ///< that the plan asks for
   std::uint64_t repetitions = 1;
   std::string output;  ///< empty: no file; "-": stdout
 };

@@ -287,6 +287,61 @@ class LargeFiles(Files):
         self.assertLess(used.ru_maxrss, 300 << 10)
 
 
+class Plans(Files):
+    def plan(self, text):
+        return self.write_text("plan.toml", text)
+
+    def cases(self, *arguments):
+        result = run("run", *arguments, "--benchmark_list_tests")
+        self.assertEqual(result.returncode, PASS, result.stderr)
+        return result.stdout.split()
+
+    def test_names_tests_axes_and_repetitions(self):
+        plan = self.plan('repetitions = 3\n[axes]\ntransport = ["rc", "uc"]\n'
+                         '[[suite]]\ntests = ["write_lat"]\naxes = { size = [64, "4K"] }\n'
+                         '[[suite]]\ntests = "write_bw"\naxes = { transport = "rc", size = "1..4" }\n')
+        self.assertEqual(self.cases("--plan", plan), [
+            "write_lat/rc/size:64", "write_lat/rc/size:4096", "write_lat/uc/size:64", "write_lat/uc/size:4096",
+            "write_bw/rc/size:1", "write_bw/rc/size:2", "write_bw/rc/size:4"])
+        self.assertIn("7 x 3 repetitions", run("run", "--plan", plan, "--dry-run").stdout)
+
+    def test_is_overridden_by_the_command_line(self):
+        plan = self.plan('repetitions = 3\ntests = ["write_lat"]\n[axes]\nsize = 64\nduration = 1\n')
+        self.assertEqual(self.cases("--plan", plan, "--size", "8"), ["write_lat/rc/size:8/duration:1s"])
+        self.assertEqual(self.cases("--plan", plan, "send_lat"), ["send_lat/rc/size:64/duration:1s"])
+        self.assertEqual(self.cases("--plan", plan, "--iterations", "5"), ["write_lat/rc/size:64/iterations:5"])
+        self.assertIn("1 x 2 repetitions", run("run", "--plan", plan, "--dry-run", "--repetitions", "2").stdout)
+
+    def test_measures_and_its_gates_stand_in_the_result(self):
+        plan = self.plan('tests = "write_lat"\ngates = ["work", "* latency.p50 <= 1s"]\naxes = { iterations = 100 }\n')
+        result = run("run", "--plan", plan, "--device", "null", "-o", self.path("r.json"))
+        self.assertEqual(result.returncode, PASS, result.stderr)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            head = json.load(file)["context"]["rdmameter"]
+        self.assertEqual(head["gates"], ["work", "* latency.p50 <= 1s"])
+
+    def test_that_comes_with_the_program_is_one(self):
+        self.assertEqual(len(self.cases("--plan", os.path.join(ROOT, "bench/plans/ci.toml"))), 12)
+
+    def test_with_what_it_cannot_have_is_refused_by_line(self):
+        for text, says in (
+                ("tests = ['write_lat']\nrepetition = 3", "line 2: a plan has no key 'repetition'; did you mean 'repetitions'?"),
+                ("tests = ['write_lat']\n[axes]\nsizes = 3", "line 3: axes has no key 'sizes'; did you mean 'size'?"),
+                ("[[suite]]\ntest = 'write_lat'", "line 2: a suite has no key 'test'; did you mean 'tests'?"),
+                ("tests = ['write_latt']", "line 1: there is no test 'write_latt'; did you mean 'write_lat'?"),
+                ("tests = ['write_lat']\naxes = { size = '8kk' }", "line 2: --size does not take '8kk'"),
+                ("tests = ['write_lat']\nrepetitions = 0", "repetitions takes a whole number from 1"),
+                ("tests = ['write_lat']\ngates = ['fast']", "line 2: --gate 'fast': has too few words"),
+                ("tests = ['write_lat'\n", "is not TOML"),
+                ("repetitions = 3", "names no test"),
+                ("[[suite]]\naxes = {}", "the suite names no tests"),
+                ("suite = 3", "suite is a list of tables"),
+                ("tests = 'write_lat'\n[[suite]]\ntests = 'write_lat'", "two suites measure the same case"),
+        ):
+            self.refused("run", "--dry-run", "--plan", self.plan(text), says=says)
+        self.refused("run", "--dry-run", "--plan", self.path("none.toml"), says="none.toml")
+
+
 if __name__ == "__main__":
     PROGRAM = sys.argv.pop(1)
     unittest.main()
