@@ -56,7 +56,8 @@ void check_rest(const CLI::App& app) {
     throw UsageError(fmt::format("'{}' and '{}': one subcommand at a time", subs[0]->get_name(),
                                  subs[1]->get_name()));
   const CLI::App& last = subs.empty() ? app : *subs.front();
-  const std::vector<std::string> rest = app.remaining(true);
+  std::vector<std::string> rest = app.remaining(true);
+  std::erase(rest, "--");  // CLI11 keeps the mark behind which everything is positional
   if (rest.empty()) return;
   if (rest.front().starts_with('-') && rest.front() != "-") refuse_option(last, rest.front());
   if (subs.empty()) refuse_subcommand(app, rest.front());

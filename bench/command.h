@@ -26,6 +26,7 @@ Action declare_run(CLI::App& app);
 Action declare_serve(CLI::App& app);
 Action declare_devices(CLI::App& app);
 Action declare_show(CLI::App& app);
+Action declare_ab(CLI::App& app);
 Action declare_compare(CLI::App& app);
 Action declare_merge(CLI::App& app);
 

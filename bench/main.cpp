@@ -38,6 +38,8 @@ constexpr std::array kSubcommands{
                declare_show},
     Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--junit FILE] [--markdown FILE]",
                "Say whether NEW is worse than BASE.", declare_compare},
+    Subcommand{"ab", "ab [--a SIDE] [--b SIDE | --aa] [-o FILE] -- RUN...",
+               "Measure two sides in turns, and compare them.", declare_ab},
     Subcommand{"merge", "merge FILE... -o FILE", "Put several runs into one result.",
                declare_merge},
 };
@@ -88,8 +90,9 @@ ExitStatus run_program(std::vector<std::string> arguments) {
   if (!parse(command_line.app, arguments)) return ExitStatus::pass;  // --help, --version
   for (const auto& [sub, action] : command_line.actions)
     if (sub->parsed()) {
-      if (!invocation.benchmark_arguments.empty() && sub->get_name() != "run")
-        throw UsageError("--benchmark_* arguments go with 'rdmameter run'");
+      if (!invocation.benchmark_arguments.empty() && sub->get_name() != "run" &&
+          sub->get_name() != "ab")
+        throw UsageError("--benchmark_* arguments go with 'rdmameter run' and 'rdmameter ab'");
       return action(invocation);
     }
   throw UsageError("say what to do:\n\n" + command_line.app.help());

@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::size_t kWidestName = 48;  // longer names push their line, not those of all others
 
+}  // namespace
+
 bool somebody_watches_stderr() {
   const char* terminal = std::getenv("TERM");
   const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
   return isatty(STDERR_FILENO) == 1 && !dumb && std::getenv("CI") == nullptr;
 }
-
-}  // namespace
 
 void check_writable(const std::string& output) {
   if (output.empty() || output == "-") return;

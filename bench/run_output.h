@@ -12,6 +12,9 @@
 
 namespace rdmameter {
 
+/// Is stderr a terminal that somebody looks at? Progress is shown nowhere else.
+bool somebody_watches_stderr();
+
 /// @throws UsageError where a result could not be written there; creates nothing
 void check_writable(const std::string& output);
 

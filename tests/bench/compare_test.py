@@ -342,6 +342,54 @@ class Plans(Files):
         self.refused("run", "--dry-run", "--plan", self.path("none.toml"), says="none.toml")
 
 
+class AB(Files):
+    COMMON = ("--device", "null", "write_lat", "--iterations", "200")
+
+    def test_measures_in_turns_and_keeps_both_sides(self):
+        result = run("ab", "--a", "--wait spin", "--b", "--wait yield", "--repetitions", "6", "-o",
+                     self.path("ab.json"), "--", *self.COMMON)
+        self.assertIn(result.returncode, (PASS, REGRESSION), result.stderr)
+        self.assertIn("B (--wait yield) against A (--wait spin)", result.stdout)
+        with open(self.path("ab.json"), encoding="utf-8") as file:
+            made = json.load(file)
+        self.assertEqual("".join(row["side"] for row in made["benchmarks"]), "abbaabbaabba")
+        self.assertEqual(run("compare", self.path("ab.json")).returncode, result.returncode)
+
+    def test_a_real_difference_is_found_and_confirmed(self):
+        result = run("ab", "--a", "--post-list 32", "--b", "--post-list 1 --signal-every 1", "--confirm",
+                     "--repetitions", "6", "-o", self.path("ab.json"), "--", "--device", "null", "send_bw",
+                     "--iterations", "100000", "--size", "64")
+        self.assertEqual(result.returncode, REGRESSION, result)
+        self.assertIn("measured again, confirmed", result.stdout)
+        self.assertTrue(os.path.exists(self.path("ab.json.confirm.json")))
+
+    def test_against_itself_records_noise_for_later(self):
+        noise = self.path("noise.json")
+        result = run("ab", "--aa", "--repetitions", "6", "-o", noise, "--", *self.COMMON)
+        self.assertEqual(result.returncode, PASS, result)
+        with open(noise, encoding="utf-8") as file:
+            recorded = json.load(file)["context"]["rdmameter"]["noise"]
+        self.assertEqual(list(recorded), ["write_lat/rc/iterations:200/device:null"])
+        base = self.path("base.json")
+        self.assertEqual(run("run", *self.COMMON, "--repetitions", "3", "-o", base).returncode, PASS)
+        result = run("compare", base, base, "--noise", noise)
+        self.assertIn("taken from the noise", " ".join(result.stdout.split()))
+
+    def test_two_environments(self):
+        result = run("ab", "--b", "LD_LIBRARY_PATH=/nowhere", "--repetitions", "1", "--", *self.COMMON)
+        self.assertEqual(result.returncode, INCONCLUSIVE, result)
+        self.assertIn("cannot confirm a regression", result.stderr)
+
+    def test_wrong_use(self):
+        self.refused("ab", "--", *self.COMMON, says="--a and --b are the same")
+        self.refused("ab", "--b", "--wait spin", says="after --")
+        self.refused("ab", "--b", "/no/such/program", "--", *self.COMMON, says="cannot be executed")
+        self.refused("ab", "--b", "--sizes 3", "--", *self.COMMON, says="did you mean '--size'?")
+        self.refused("ab", "--b", "--size 1,2", "--", *self.COMMON, says="side A measures 1 cases, side B 2")
+        self.refused("ab", "--b", "'--size 3", "--", *self.COMMON, says="never closed")
+        self.refused("ab", "--aa", "--b", "x", "--", *self.COMMON, says="takes no --b")
+
+
 if __name__ == "__main__":
     PROGRAM = sys.argv.pop(1)
     unittest.main()

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Another process of ours: started, waited for, ended with us.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/session/wait.h"
+
+namespace rdmameter {
+
+struct ChildEnd {
+  int status = 0;      ///< of its exit; 128 and the signal's number where one ended it
+  std::string output;  ///< its stdout
+};
+
+/// Runs a command to its end; its stderr is ours.
+/// @param words      path and arguments
+/// @param variables  in addition to our own environment
+/// @param interrupt  ends the child, too
+/// @throws MeasurementError  it cannot be started
+/// @throws Interrupted       the user ended us
+ChildEnd run_child(const std::vector<std::string>& words,
+                   const std::vector<std::pair<std::string, std::string>>& variables,
+                   const InterruptSource& interrupt);
+
+}  // namespace rdmameter
