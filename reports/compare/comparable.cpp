@@ -20,19 +20,21 @@ constexpr std::string_view kBulk[] = {"histogram", "half_round_trip", "device_co
                                       "resources"};
 
 /// Divides a row's totals by its messages: what a program does for each repeats where times do not.
-std::map<std::string, double, std::less<>> work_per_message(const CheckedJson& row,
-                                                            double operations) {
+/// Of a latency test only `wrs` counts the warm-up, too; a bandwidth test counts all of its
+/// traffic, since it posts until the window has closed.
+std::map<std::string, double, std::less<>> work_per_message(const CheckedJson& row) {
   std::map<std::string, double, std::less<>> work;
   const auto counted = row.find("work");
   if (!counted) return work;
-  const auto total = counted->find("wrs");
-  const double wrs = total ? static_cast<double>(total->count()) : 0;
-  if (const auto bandwidth = row.find("bandwidth"))  // posting goes on until the window closes
-    operations = static_cast<double>(bandwidth->at("traffic_messages").count());
+  const auto bandwidth = row.find("bandwidth");
+  const auto warmup = row.at("case").find("warmup");
+  const std::uint64_t messages =
+      bandwidth ? bandwidth->at("traffic_messages").count() : row.at("iterations").count();
+  const std::uint64_t before = !bandwidth && warmup ? warmup->count() : 0;
   for (const auto& [key, value] : counted->object().items()) {
-    const auto count = static_cast<double>(counted->at(key).count());
-    const double messages = key == "wrs" ? operations : wrs;
-    if (messages > 0) work.emplace(key, count / messages);
+    const std::uint64_t per = key == "wrs" ? messages + before : messages;
+    if (per > 0)
+      work.emplace(key, static_cast<double>(counted->at(key).count()) / static_cast<double>(per));
   }
   return work;
 }
@@ -40,7 +42,7 @@ std::map<std::string, double, std::less<>> work_per_message(const CheckedJson& r
 Replicate read_replicate(const CheckedJson& row) {
   Replicate replicate;
   if (const auto run = row.find("run")) replicate.run = run->count();
-  replicate.work = work_per_message(row, static_cast<double>(row.at("iterations").count()));
+  replicate.work = work_per_message(row);
   for (const MetricInfo& info : metrics()) {
     const auto group = info.group.empty() ? std::optional(row) : row.find(info.group);
     const auto number = group ? group->find(info.key) : std::nullopt;
