@@ -26,6 +26,7 @@ ExitStatus merge(const Options& options, const Invocation& invocation) {
   check_writable(options.output);
   const MergedResult merged =
       merge_results(options.files, invocation.command_line, options.allow_environment_change);
+  for (const std::string& remark : merged.remarks) fmt::print(stderr, "rdmameter: {}\n", remark);
   ResultWriter writer(options.output, merged.context);
   for (const Row& row : merged.rows) writer.append(row);
   writer.finish();

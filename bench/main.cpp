@@ -36,7 +36,7 @@ constexpr std::array kSubcommands{
                "Measure tests, over sizes and other axes.", declare_run},
     Subcommand{"show", "show FILE... [--csv]", "Print results as tables and histograms.",
                declare_show},
-    Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--junit FILE] [--markdown FILE]",
+    Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--markdown FILE]",
                "Say whether NEW is worse than BASE.", declare_compare},
     Subcommand{"ab", "ab [--a SIDE] [--b SIDE | --aa] [-o FILE] -- RUN...",
                "Measure two sides in turns, and compare them.", declare_ab},

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/histogram.h"
 #include "reports/compare/fingerprint.h"
 #include "reports/result_file.h"
+#include "reports/row_json.h"
 #include "reports/summary.h"
 
 namespace rdmameter {
@@ -42,6 +44,7 @@ class Merging {
     check_environment(file);
     const std::uint64_t first = runs_.size();
     for (Json& run : runs_of(file)) add_run(std::move(run), file.path);
+    remark_precision(file);
     for (Row& row : file.rows) add_row(std::move(row), first, file.path);
     add_noise(file.context[kOurs]);
   }
@@ -87,6 +90,19 @@ class Merging {
     const std::string key = test_of(row) + row.case_object.dump();
     row.family_index = families_.try_emplace(key, families_.size()).first->second;
     merged_.rows.push_back(std::move(row));
+  }
+
+  void remark_precision(const ResultFile& file) {
+    for (const Row& row : file.rows) {
+      const auto found = row.more.find(kRecordedPrecision);
+      if (found == row.more.end()) continue;
+      merged_.remarks.push_back(
+          fmt::format("{}: histograms were recorded with precision_bits {}, and are merged with "
+                      "{}: the coarser "
+                      "of the two rules.",
+                      file.path, found->dump(), kHistogramPrecisionBits));
+      return;
+    }
   }
 
   void add_noise(const Json& ours) {

@@ -7,6 +7,7 @@
 
 #include "core/histogram.h"
 #include "reports/checked_json.h"
+#include "reports/histogram_precision.h"
 #include "reports/row_json.h"
 
 namespace rdmameter {
@@ -16,15 +17,16 @@ namespace {
 constexpr std::uint64_t kMostSamples = 1ULL << 53;
 
 /// The non-empty buckets: as many indexes as counts, ascending, none of them 0.
-void read_buckets(const CheckedJson& json, HistogramData& data) {
+void read_buckets(const CheckedJson& json, unsigned precision_bits, HistogramData& data) {
   const CheckedJson index = json.at("index"), n = json.at("n");
   const std::size_t size = index.array_size();
   if (n.array_size() != size)
     n.fail(fmt::format("has {} elements, `index` {}", n.array_size(), size));
   std::uint64_t total = data.overflow, least = 0;
-  data.buckets.reserve(std::min(size, kHistogramBuckets));
+  const std::uint64_t buckets = bucket_count(precision_bits);
+  data.buckets.reserve(std::min<std::uint64_t>(size, buckets));
   for (std::size_t i = 0; i < size; ++i) {
-    const auto bucket = index.at(i).count_within(0, kHistogramBuckets - 1);
+    const auto bucket = index.at(i).count_within(0, buckets - 1);
     if (bucket < least) index.at(i).fail("is not greater than the one before it");
     least = bucket + 1;
     const std::uint64_t samples = n.at(i).count_within(1, kMostSamples);
@@ -37,15 +39,15 @@ void read_buckets(const CheckedJson& json, HistogramData& data) {
 }
 
 /// min, max and sum against the buckets: an exact value lies within its bucket.
-void check_extremes(const CheckedJson& json, const HistogramData& data) {
+void check_extremes(const CheckedJson& json, unsigned precision_bits, const HistogramData& data) {
   if (data.count == 0) {
     if (data.sum_ns != 0 || data.min_ns != 0 || data.max_ns != 0)
       json.fail("has no samples, but a sum, min or max");
     return;
   }
   constexpr std::uint64_t kNoBucket = 1ULL << kHistogramMaxBits;
-  const auto in_bucket = [](std::uint64_t value, std::uint32_t bucket) {
-    return value < kNoBucket && histogram_index(value) == bucket;
+  const auto in_bucket = [=](std::uint64_t value, std::uint32_t bucket) {
+    return value < kNoBucket && bucket_of(value, precision_bits) == bucket;
   };
   if (data.min_ns > data.max_ns) json.at("min").fail("is greater than `max`");
   const bool only_overflow = data.buckets.empty();
@@ -61,21 +63,24 @@ void check_extremes(const CheckedJson& json, const HistogramData& data) {
     json.at("sum").fail("gives a mean outside min to max");
 }
 
-HistogramData read_histogram(const CheckedJson& json) {
+/// @param precision_bits  that it was recorded with; what is returned has ours
+HistogramData read_histogram(const CheckedJson& json, unsigned& precision_bits) {
   if (json.at("type").text() != "log_linear") json.at("type").fail("is not \"log_linear\"");
-  json.at("precision_bits").count_within(kHistogramPrecisionBits, kHistogramPrecisionBits);
+  precision_bits = static_cast<unsigned>(
+      json.at("precision_bits").count_within(kLeastPrecisionBits, kMostPrecisionBits));
   HistogramData data;
   data.count = json.at("count").count_within(0, kMostSamples);
   data.sum_ns = json.at("sum").count();
   data.min_ns = json.at("min").count();
   data.max_ns = json.at("max").count();
   data.overflow = json.at("overflow").count_within(0, data.count);
-  read_buckets(json, data);
-  check_extremes(json, data);
-  return data;
+  read_buckets(json, precision_bits, data);
+  check_extremes(json, precision_bits, data);
+  return precision_bits == kHistogramPrecisionBits ? data
+                                                   : with_our_precision(data, precision_bits);
 }
 
-LatencyData read_latency(const CheckedJson& json) {
+LatencyData read_latency(const CheckedJson& json, unsigned& precision_bits) {
   LatencyData data;
   const CheckedJson definition = json.at("definition");
   if (definition.text() == "completion")
@@ -85,7 +90,7 @@ LatencyData read_latency(const CheckedJson& json) {
   data.half_round_trip = json.find("half_round_trip").has_value();
   if (data.half_round_trip && data.definition == LatencyData::Definition::completion)
     json.at("half_round_trip").fail("stands beside a definition that is not \"round_trip\"");
-  data.histogram = read_histogram(json.at("histogram"));
+  data.histogram = read_histogram(json.at("histogram"), precision_bits);
   return data;
 }
 
@@ -142,7 +147,9 @@ Row row_from_json(const nlohmann::ordered_json& value, const std::string& where)
   read_status(json, row);
   read_google_benchmark_keys(json, row);
   row.case_object = json.at("case").object();
-  if (const auto latency = json.find("latency")) row.latency = read_latency(*latency);
+  unsigned precision_bits = kHistogramPrecisionBits;
+  if (const auto latency = json.find("latency"))
+    row.latency = read_latency(*latency, precision_bits);
   if (const auto bandwidth = json.find("bandwidth")) row.bandwidth = read_bandwidth(*bandwidth);
   if (const auto lost = json.find("lost")) row.lost = lost->count();
   if (const auto counters = json.find("device_counters")) row.device_counters = counters->object();
@@ -150,6 +157,7 @@ Row row_from_json(const nlohmann::ordered_json& value, const std::string& where)
   if (const auto resources = json.find("resources")) row.resources = resources->object();
   for (const auto& [key, kept] : value.items())
     if (!is_row_key(key)) row.more[key] = kept;
+  if (precision_bits != kHistogramPrecisionBits) row.more[kRecordedPrecision] = precision_bits;
   return row;
 }
 

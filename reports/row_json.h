@@ -17,6 +17,9 @@ namespace rdmameter {
 /// @throws std::logic_error  `more` has a key that is_row_key()
 nlohmann::ordered_json row_to_json(const Row& row);
 
+/// Key in `more` of a row whose histogram was recorded with another precision than ours: its bits.
+inline constexpr const char* kRecordedPrecision = "histogram_recorded_bits";
+
 /// Reads what row_to_json() wrote; derived numbers (percentiles, rates) are not looked at but
 /// derived anew. Keys of the row that we do not know are kept in `more`.
 /// @param where  file and row, for the error's text

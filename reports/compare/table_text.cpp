@@ -38,9 +38,10 @@ class Lines {
                         bold(pad_right(verdict_text(one_case.verdict), kVerdictWidth), style) +
                             printable(one_case.name) + (one_case.half ? " (half round trip)" : ""));
     for (std::size_t i = 0; i < one_case.effects.size(); ++i) {
-      const auto& [metric, effect] = one_case.effects[i];
+      const Metric metric = one_case.effects[i].metric;
+      const Effect& effect = one_case.effects[i].effect;
       const bool known = effect.problem.empty();
-      const auto value = [&](double number) {
+      const auto value = [metric](double number) {
         return number > 0 ? metric_text(metric, number) : "–";
       };
       add({std::string(metric_title(metric)), value(effect.base), value(effect.other),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: a result file that anybody may have written, read, and shown as a table, as
-// histograms and as CSV.
+// histograms and as CSV; compared with itself, and told in every form.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "reports/compare/comparison.h"
+#include "reports/compare/output.h"
 #include "reports/csv.h"
 #include "reports/result_file.h"
 #include "reports/show.h"
@@ -27,6 +29,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     to_csv(files);
     show_result(files.front(), {.histogram = true});
   } catch (const UsageError&) {  // the only way out
+  }
+  try {
+    const Comparable file = read_comparable(path);
+    const ComparisonOptions how{.gates = {"work", "times"}, .every_metric = true, .draws = 4};
+    const Comparison made =
+        file.two_sides() ? compare_sides(file, how) : compare_files(file, file, how);
+    comparison_text(made, true, {});
+    comparison_markdown(made);
+    comparison_junit(made);
+    comparison_github(made);
+  } catch (const UsageError&) {
   }
   return 0;
 }

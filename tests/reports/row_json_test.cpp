@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"/latency/definition", "\"quarter\"", "is neither"},
         BadRow{"/latency/definition", "\"completion\"", "half_round_trip stands beside"},
         BadRow{"/latency/histogram/type", "\"linear\"", "is not \"log_linear\""},
-        BadRow{"/latency/histogram/precision_bits", "11", "is 11, outside 10 to 10"},
+        BadRow{"/latency/histogram/precision_bits", "17", "is 17, outside 1 to 16"},
         BadRow{"/latency/histogram/count", "4", "do not sum to `count` (4)"},
         BadRow{"/latency/histogram/count", "2", "do not sum to `count` (2)"},
         BadRow{"/latency/histogram/overflow", "1", "do not sum to `count` (3)"},
