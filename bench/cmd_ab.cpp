@@ -130,6 +130,17 @@ Comparison confirm(const AbPlan& plan, const Options& options, const Comparison&
   return replaced_by(first, compare_sides(read_comparable(output.path()), times));
 }
 
+/// A measurement that failed is no verdict of either side; what the others tell is told all the
+/// same.
+ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
+  std::size_t failed = 0;
+  for (const auto& side : measured.sides)
+    for (const ComparableCase& one_case : side) failed += one_case.errors.size();
+  if (failed == 0 || status == ExitStatus::regression) return status;
+  fmt::print(stderr, "rdmameter: {} measurements failed\n", failed);
+  return ExitStatus::failed;
+}
+
 ExitStatus ab(const Options& options, const Invocation& invocation) {
   const ComparisonOptions how = read_verdict_options(options.verdict);
   check_writable(options.output);
@@ -143,8 +154,9 @@ ExitStatus ab(const Options& options, const Invocation& invocation) {
   add_noise(options.verdict, measured);
   if (plan.against_itself) record_noise(output.path(), measured);
   const Comparison first = compare_sides(measured, how);
-  if (!options.confirm) return tell(first, options.verdict);
-  return tell(confirm(plan, options, first, measured, how, invocation.interrupt), options.verdict);
+  const Comparison last =
+      options.confirm ? confirm(plan, options, first, measured, how, invocation.interrupt) : first;
+  return with_failures(tell(last, options.verdict), measured);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ class Lines {
       add({std::string(metric_title(metric)), value(effect.base), value(effect.other),
            known ? change_text(effect.ratio) : "–", known ? interval_text(effect) : "–",
            i == 0 && effect.tested ? p_text(one_case.q_worse) : ""});
+      tested_ |= effect.tested;
     }
   }
 
@@ -60,6 +61,12 @@ class Lines {
       const std::size_t end = i + 1 < heads_.size() ? heads_[i + 1].first : cells_.size();
       for (; at < end; ++at) text += line(at) + "\n";
     }
+    if (tested_)
+      text += dim(wrap("  ",
+                       "q: how likely chance alone makes it as much worse, all cases taken "
+                       "together; at most 0.05 is significant.",
+                       style.width),
+                  style);
     return text;
   }
 
@@ -85,6 +92,7 @@ class Lines {
   std::vector<Cells> cells_;                                ///< the first line is the head
   std::vector<std::pair<std::size_t, std::string>> heads_;  ///< and the line of cells that follows
   std::array<std::size_t, kColumns> widths_{};
+  bool tested_ = false;
 };
 
 std::string notes(const Comparison& comparison, const TextStyle& style) {
