@@ -78,6 +78,7 @@ TEST(Honesty, AtMostOneSweepOfIdenticalSidesInTwentyFails) {
     const Comparison made = compare_sides(sides(random, 0.03, true, 1, 0), {.draws = kFewDraws});
     failed += made.conclusion == Conclusion::fail ? 1 : 0;
   }
+  RecordProperty("failed_sweeps", failed);
   EXPECT_LE(failed, kSweeps / 20);
 }
 
@@ -89,6 +90,7 @@ TEST(Honesty, AtMostOneComparisonOfIdenticalFilesInTwentyFails) {
         compare_files(runs(random, kRuns), runs(random, kRuns), {.draws = kFewDraws});
     failed += made.conclusion == Conclusion::fail ? 1 : 0;
   }
+  RecordProperty("failed_sweeps", failed);
   EXPECT_LE(failed, kSweeps / 20);
 }
 
@@ -132,12 +134,14 @@ std::pair<double, std::size_t> found_and_wrong(std::uint32_t seed, int changed, 
 
 TEST(Power, EightPercentInACaseAloneAmongFiveHundredAreFoundNineteenTimesInTwenty) {
   const auto [found, wrong] = found_and_wrong(5, 1, kSweeps);
+  RecordProperty("found_per_mille", static_cast<int>(found * 1000));
   EXPECT_GE(found, 0.95);
   EXPECT_LE(wrong, 1U);
 }
 
 TEST(Power, EightPercentInManyCasesAreFoundNineteenTimesInTwenty) {
   const auto [found, wrong] = found_and_wrong(6, 100, kSweeps / 10);
+  RecordProperty("found_per_mille", static_cast<int>(found * 1000));
   EXPECT_GE(found, 0.95);
   EXPECT_LE(wrong, 5U);
 }
