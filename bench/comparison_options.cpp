@@ -72,8 +72,9 @@ void declare_verdict_options(CLI::App& app, VerdictOptions& options) {
                  help_text("how much runs differ where nothing is recorded, as a standard "
                            "deviation [percent]. Default: 2"))
       ->type_name("N");
-  app.add_flag("--strict", options.strict,
-               help_text("end with 3 where any verdict is inconclusive or suspect"));
+  app.add_flag(
+      "--strict", options.strict,
+      help_text("end with 3 where any verdict is inconclusive or suspect, or NEW lacks a case"));
   app.add_flag("--all", options.all, help_text("print every case with every metric"));
   app.add_option("--junit", options.junit, help_text("write the verdicts as JUnit XML"))
       ->type_name("FILE");

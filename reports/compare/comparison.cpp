@@ -55,7 +55,7 @@ std::vector<Gate> read_gates(const std::vector<std::string>& texts, Comparison& 
 }
 
 Conclusion conclusion_of(const Comparison& made) {
-  bool failed = false, unsettled = false;
+  bool failed = false, unsettled = made.strict && !made.only_base.empty();
   for (const GateFinding& finding : made.gates) {
     failed |= finding.verdict == CaseVerdict::fail;
     unsettled |= made.strict && finding.verdict == CaseVerdict::inconclusive;

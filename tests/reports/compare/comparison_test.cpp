@@ -121,6 +121,11 @@ TEST(Comparison, NamesCasesThatOnlyOneFileHas) {
                                         file_of({steady("a", 5000), steady("c", 5000)}), {});
   EXPECT_THAT(made.only_base, ElementsAre("b"));
   EXPECT_THAT(made.only_other, ElementsAre("c"));
+  EXPECT_EQ(made.conclusion, Conclusion::pass);
+  EXPECT_EQ(compare_files(file_of({steady("a", 5000), steady("b", 5000)}),
+                          file_of({steady("a", 5000)}), {.strict = true})
+                .conclusion,
+            Conclusion::inconclusive);
 }
 
 TEST(Comparison, RefusesAnotherEnvironmentNamingWhatDiffers) {
