@@ -63,6 +63,13 @@ void sort_keys(Group& group) {
   });
 }
 
+/// The case, and in a file of `ab` the side, which may be all that two rows differ in.
+Json told_case(const Row& row) {
+  Json made = row.case_object;
+  if (const auto side = row.more.find("side"); side != row.more.end()) made["side"] = *side;
+  return made;
+}
+
 }  // namespace
 
 std::string test_of(const Row& row) {
@@ -87,9 +94,10 @@ std::vector<Group> group_rows(std::span<const Row> rows) {
       groups.back().transport = transport_of(row);
     }
     std::vector<CaseSummary>& cases = groups[where->second].cases;
+    const Json case_object = told_case(row);
     const auto [at, is_new_case] =
-        case_at.try_emplace({where->second, row.case_object.dump()}, cases.size());
-    if (is_new_case) cases.push_back({row.case_object, {}});
+        case_at.try_emplace({where->second, case_object.dump()}, cases.size());
+    if (is_new_case) cases.push_back({case_object, {}});
     cases[at->second].repetitions.push_back(&row);
   }
   for (Group& group : groups) sort_keys(group);

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "reports/csv.h"
 #include "reports/histogram_text.h"
+#include "reports/summary.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {
@@ -91,6 +92,16 @@ TEST(Show, OneCaseWithAPercentileThatOneRepetitionLacks) {
                                latency_row("rc", 2, 0, 1, 2'000)}),
                   {.histogram = false, .style = kPlain});
   expect_golden("few_samples.txt", text);
+}
+
+TEST(Show, SidesOfOneCaseHaveALineEach) {
+  std::vector<Row> rows{latency_row("rc", 64, 0, 1), latency_row("rc", 64, 0, 1)};
+  rows[0].more["side"] = "a";
+  rows[1].more["side"] = "b";
+  const auto groups = group_rows(rows);
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].cases.size(), 2U);
+  EXPECT_EQ(groups[0].varying, std::vector<std::string>{"side"});
 }
 
 TEST(Show, NoRows) {
