@@ -130,6 +130,9 @@ const std::array kAxes{
          may_lose_a_pong},
     Axis{"payload", "payload", &Case::payload, choice, 0, 1, kPayloads, "random", "random",
          "what messages hold", has_size},
+    Axis{"interval", "interval_ns", &Case::interval_ns, seconds, 10'000'000, 3600 * kSecond_ns,
+         kNone, "1s", "1s", "note the messages of each such while, for a series over time [s]",
+         bandwidth},
 
     Axis{"sl", "service_level", &Case::service_level, count, 0, 15, kNone, "0", "0",
          "service level (on RoCE: the VLAN priority)", always},

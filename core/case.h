@@ -71,6 +71,7 @@ struct Case {
   std::uint64_t verify = 0;           ///< 0 or 1
   std::uint64_t loss_timeout_ns = 0;  ///< UC and UD ping-pong: a pong later than this is lost
   std::uint64_t payload = 0;
+  std::uint64_t interval_ns = 1'000'000'000;  ///< of a bandwidth's series
 
   // Attributes of the QPs and their path.
   std::uint64_t service_level = 0;

@@ -14,8 +14,10 @@
 #include "core/session/fields.h"
 #include "core/session/handshake.h"
 #include "core/session/protocol.h"
+#include "core/session/pulse.h"
 #include "core/session/watcher.h"
 #include "core/side.h"
+#include "core/softirq.h"
 
 namespace rdmameter {
 namespace {
@@ -56,6 +58,8 @@ class Repetition {
   Case case_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
+  std::optional<std::uint64_t> softirq_ns_;
+  nlohmann::ordered_json series_;
 };
 
 nlohmann::json Repetition::expect(std::string_view type) {
@@ -90,41 +94,26 @@ void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
   case_.wait = static_cast<std::uint64_t>(share ? Wait::yield : Wait::spin);
 }
 
-/// A completion is the only sign of progress, and what must go through before one is certain can be
-/// gigabytes on a slow device.
-std::chrono::seconds patience_of(const Case& one_case) {
-  constexpr double kSlowest_bytes_per_s = 4 << 20;
-  constexpr double kMost_s = 600;
-  const std::uint64_t messages =  // at most 2^36
-      one_case.shape() == Pattern::bandwidth ? one_case.qps * one_case.depth : 1;
-  const double seconds = static_cast<double>(messages) * static_cast<double>(one_case.size_bytes) /
-                         kSlowest_bytes_per_s;
-  return kSilence + std::chrono::seconds(static_cast<int>(std::min(seconds, kMost_s)));
-}
-
 void Repetition::measure(Side& side) {
   LoopPlan plan;
   fill_plan(plan, case_);
   StopWord stop;
-  const std::chrono::seconds patience = patience_of(case_);
-  auto alive_at = Deadline::Clock::now();
-  std::uint64_t seen = 0;
+  Pulse pulse{channel_, device_, case_, side.tally()};
+  const SoftirqTime softirq;
   LoopEnd end;
   {
-    // Whoever waits for an answer that never comes makes no progress; a fixed limit on the whole
-    // would end long runs that are well.
-    const auto act = [&] {
-      channel_.send({{"type", "alive"}}, Deadline::in(kTick));
-      const std::uint64_t progress = side.tally().progress.load(std::memory_order_relaxed);
-      if (progress != seen) alive_at = Deadline::Clock::now();
-      seen = progress;
-      return Deadline::Clock::now() - alive_at < patience;
-    };
-    const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
-                          stop,          StopReason::peer,  {kTick, act, [&] { side.silence(); }}};
+    const Watcher watcher{
+        channel_.fd(),    Deadline::never(),
+        interrupt_,       stop,
+        StopReason::peer, {pulse.every(), [&] { return pulse.beat(); }, [&] { side.silence(); }}};
     end = side.run(plan, case_.waiting(), case_.core, clock_, stop);
   }
+  pulse.close();
+  softirq_ns_ = softirq.elapsed_ns();
+  if (case_.shape() == Pattern::bandwidth) series_ = pulse.series().json();
   const std::string where = device_.port.where();
+  if (!pulse.event().empty() && stop.reason() != StopReason::interrupted)
+    throw MeasurementError(fmt::format("{} reports {}", where, pulse.event()));
   switch (stop.reason()) {
     case StopReason::interrupted:
       throw Interrupted("interrupted");
@@ -135,7 +124,7 @@ void Repetition::measure(Side& side) {
       throw MeasurementError(
           fmt::format("no message got through on {} for {} s: is the peer alive, and the "
                       "path between the two devices up?",
-                      where, patience.count()));
+                      where, pulse.patience().count()));
     case StopReason::finish:
     case StopReason::none:
       break;
@@ -251,6 +240,9 @@ Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
   if (!case_.returns_data() && case_.inline_bytes != 0) outcome.more["inlined"] = side.inlined();
   if (case_.shape() == Pattern::ping_pong && !case_.takes_receive())
     outcome.more["data_in_order"] = side.data_in_order();
+  outcome.more["cpu"] = {{"thread_ns", side.cpu_ns()}, {"softirq_ns", nullptr}};
+  if (softirq_ns_) outcome.more["cpu"]["softirq_ns"] = *softirq_ns_;
+  if (!series_.is_null()) outcome.more["series"] = series_;
   if (case_.verify != 0) outcome.more["verified_bytes"] = judge(side, done);
   if (done.value("shared_responder", false)) outcome.more["shared_responder"] = true;
   outcome.latency = side.take_latency();

@@ -35,6 +35,8 @@ inline constexpr std::chrono::seconds kProofTimeout{2};
 /// The initiator shows that it lives, and looks whether its loop makes progress, this often. Rare
 /// enough not to be seen in a measurement.
 inline constexpr std::chrono::seconds kTick{2};
+/// The responder looks this often for what its device says of itself.
+inline constexpr std::chrono::seconds kEventTick{1};
 /// No sign of life (the responder's view), or no progress of the loop (the initiator's), for this
 /// long: the run has failed. Long, because moving messages of 1 MiB in bulk, rxe's tasklets can
 /// keep every thread of a small emulated machine waiting for more than ten seconds.

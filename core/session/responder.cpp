@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/affinity.h"
+#include "core/async_events.h"
 #include "core/environment.h"
 #include "core/session/devices.h"
 #include "core/session/failure.h"
@@ -151,7 +152,7 @@ class ClientSession {
   bool serve_next();
   void serve_case(const nlohmann::json& prepare);
   bool connect(Side& side, Case& one_case);
-  std::optional<std::uint64_t> await_finish(LoopThread& loop);
+  std::optional<std::uint64_t> await_finish(LoopThread& loop, OpenDevice& device);
   nlohmann::json report(const Side& side, const Case& one_case, std::uint64_t sent) const;
 
   ResponderShared& shared_;
@@ -229,9 +230,10 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
          {"only_cpu", cpu ? nlohmann::json(*cpu) : nlohmann::json()}},
         "ready");
     if (!connect(side, one_case)) return;
+    take_fatal_event(*device.context, device.port.number);  // nobody's any more
     LoopThread loop{side, one_case, shared_.clock, device.port.where()};
     say({}, "running");
-    const std::optional<std::uint64_t> sent = await_finish(loop);
+    const std::optional<std::uint64_t> sent = await_finish(loop, device);
     if (!sent) {
       say({}, "abandoned");
       return;
@@ -270,14 +272,20 @@ bool ClientSession::connect(Side& side, Case& one_case) {
 /// Listens while the loop runs.
 /// @return how many messages were sent; nothing when the initiator abandons the case
 /// @throws MeasurementError  the loop failed, or the initiator went away
-std::optional<std::uint64_t> ClientSession::await_finish(LoopThread& loop) {
+std::optional<std::uint64_t> ClientSession::await_finish(LoopThread& loop, OpenDevice& device) {
+  Deadline deadline = Deadline::in(kSilence);
   for (;;) {
-    const Deadline deadline = Deadline::in(kSilence);
-    if (channel_.wait_readable(deadline, &loop.failed()) == Waited::woken) {
+    const Waited waited = channel_.wait_readable(deadline.within(kEventTick), &loop.failed());
+    const std::string event = take_fatal_event(*device.context, device.port.number);
+    if (!event.empty())
+      throw MeasurementError(fmt::format("{} reports {}", device.port.where(), event));
+    if (waited == Waited::woken) {
       loop.finish(0, interrupt_);  // throws what made it fail
       throw MeasurementError("the responder's loop ended before its time");
     }
+    if (waited == Waited::deadline && !deadline.passed()) continue;
     const nlohmann::json message = channel_.receive(deadline);
+    deadline = Deadline::in(kSilence);
     const std::string& type = require_string(message, "type", 32);
     if (type == "alive") continue;
     if (type == "abandon") return std::nullopt;

@@ -9,7 +9,7 @@ import wire
 from wire import rdmameter
 
 # rxe says LOC_QP_OP_ERR of packets that it finds no way for.
-UNREACHABLE = "RETRY_EXC|no message got through|LOC_QP_OP_ERR.*link"
+UNREACHABLE = "IBV_EVENT_PORT_ERR|RETRY_EXC|no message got through|LOC_QP_OP_ERR.*link"
 PAIR = ("--device", "rxe0", "--peer-device", "rxe1")
 
 
@@ -93,7 +93,8 @@ class Link(rdmameter.Test):
         sh("ip link set v1 down")
         done = run.end(40)
         self.assertEqual(done.status, rdmameter.FAILED, done)
-        self.assertRegex(done.rows[1]["error_message"], UNREACHABLE)
+        self.assertRegex(done.rows[1]["error_message"], r"rxe[01]/1 reports IBV_EVENT_PORT_ERR: the port went down")
+        self.assertLess(done.seconds, 12)
         self.assert_valid(done.path)
 
 

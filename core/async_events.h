@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device says of itself: that a port went down, a QP broke, the device is gone
+// (ibv_get_async_event(3)).
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rdmameter {
+
+/// The event's name in the man page, and what it means; empty: nothing that ends a run.
+std::string_view fatal_event_text(ibv_event_type type);
+
+/// Takes every event that waits, without waiting for one.
+/// @param port_num  events of other ports are passed over
+/// @return          the first that ends a run: "IBV_EVENT_PORT_ERR: the port went down"; empty:
+/// none For one thread at a time: whoever takes an event must be the one who is told.
+std::string take_fatal_event(ibv_context& context, std::uint8_t port_num);
+
+}  // namespace rdmameter

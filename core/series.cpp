@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/series.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace rdmameter {
+
+void Series::note(std::uint64_t messages, Clock::time_point now) {
+  if (now - last_ >= interval()) close(messages, now);
+}
+
+void Series::close(std::uint64_t messages, Clock::time_point now) {
+  const auto since_begin = std::chrono::duration_cast<std::chrono::nanoseconds>(now - begin_);
+  points_.push_back({static_cast<std::uint64_t>(since_begin.count()), messages - counted_});
+  counted_ = messages;
+  last_ = now;
+}
+
+nlohmann::ordered_json Series::json() const {
+  auto end_ns = nlohmann::ordered_json::array(), messages = nlohmann::ordered_json::array();
+  double least = std::numeric_limits<double>::max(), most = 0;
+  std::uint64_t begin_ns = 0;
+  for (const Point& point : points_) {
+    end_ns.push_back(point.end_ns);
+    messages.push_back(point.messages);
+    const std::uint64_t length_ns = std::max<std::uint64_t>(point.end_ns - begin_ns, 1);
+    begin_ns = point.end_ns;
+    if (length_ns < interval_ns_ / 2 && points_.size() > 1) continue;
+    const double rate = 1e3 * static_cast<double>(point.messages) / static_cast<double>(length_ns);
+    least = std::min(least, rate);
+    most = std::max(most, rate);
+  }
+  return {{"interval_ns", interval_ns_},
+          {"end_ns", end_ns},
+          {"messages", messages},
+          {"mmsg_per_s_min", std::min(least, most)},
+          {"mmsg_per_s_max", most}};
+}
+
+}  // namespace rdmameter
