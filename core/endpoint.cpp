@@ -52,18 +52,6 @@ OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
   return open;
 }
 
-Case with_known_sges(const Case& one_case, const DeviceLimits& limits) {
-  Case known = one_case;
-  const std::uint32_t most_read = limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge;
-  if (known.sge == kMax)
-    known.sge = std::clamp<std::uint64_t>(known.returns_data() ? most_read : limits.max_sge, 1,
-                                          known.size_bytes);
-  if (known.recv_sge == kMax)
-    known.recv_sge = std::clamp<std::uint64_t>(
-        known.shared_receives() ? limits.max_srq_sge : limits.max_sge, 1, known.size_bytes);
-  return known;
-}
-
 Endpoint::Endpoint(OpenDevice& device, const Case& one_case, Role role)
     : device_(device),
       case_(with_known_sges(one_case, device.limits)),

@@ -65,9 +65,6 @@ struct Agreed {
   std::uint32_t outstanding_reads = 1;
 };
 
-/// The case with its `max` SGEs as this device has them: what layouts are made for.
-Case with_known_sges(const Case& one_case, const DeviceLimits& limits);
-
 class Endpoint {
  public:
   /// Creates PD, buffer, MR, CQs and QPs, and brings the QPs to INIT, so that receives can be

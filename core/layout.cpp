@@ -144,4 +144,16 @@ Area remote_area(const Case& one_case, Role role) {
   return one_case.returns_data() ? far.source : far.target;
 }
 
+Case with_known_sges(const Case& one_case, const DeviceLimits& limits) {
+  Case known = one_case;
+  const std::uint32_t most_read = limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge;
+  if (known.sge == kMax)
+    known.sge = std::clamp<std::uint64_t>(known.returns_data() ? most_read : limits.max_sge, 1,
+                                          known.size_bytes);
+  if (known.recv_sge == kMax)
+    known.recv_sge = std::clamp<std::uint64_t>(
+        known.shared_receives() ? limits.max_srq_sge : limits.max_sge, 1, known.size_bytes);
+  return known;
+}
+
 }  // namespace rdmameter

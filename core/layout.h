@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/case.h"
+#include "core/device.h"
 #include "core/role.h"
 
 namespace rdmameter {
@@ -79,6 +80,9 @@ std::uint64_t in_flight(const Case& one_case);
 /// Does this end post requests? Does it post receives?
 bool posts_sends(const Case& one_case, Role role);
 bool posts_receives(const Case& one_case, Role role);
+
+/// The case with its `max` SGEs as this device has them: what layouts are made for.
+Case with_known_sges(const Case& one_case, const DeviceLimits& limits);
 
 /// Every n-th WR is signaled; a completion latency's are all.
 std::uint32_t signal_period(const Case& one_case);
