@@ -16,14 +16,15 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
-  bool csv = false, histogram = false, no_histogram = false, compare = false;
+  bool csv = false, percentiles = false, histogram = false, no_histogram = false, compare = false;
 };
 
 /// Side by side, for a person: no gate, so nothing that could fail, and no environment is refused.
 ExitStatus show_side_by_side(const Options& options) {
   if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
-  if (options.csv || options.histogram || options.no_histogram)
-    throw UsageError("show --compare has neither --csv nor histograms: give it alone");
+  if (options.csv || options.percentiles || options.histogram || options.no_histogram)
+    throw UsageError(
+        "show --compare has neither --csv nor percentiles or histograms: give it alone");
   const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
   const Comparison made = compare_files(read_comparable(options.files.front()),
                                         read_comparable(options.files.back()), how);
@@ -33,10 +34,13 @@ ExitStatus show_side_by_side(const Options& options) {
 
 ExitStatus show(const Options& options) {
   if (options.files.empty()) throw UsageError("show: name at least one result file");
+  if (options.csv && options.percentiles)
+    throw UsageError("--csv and --percentiles: give one ('rdmameter export' has more formats)");
   if (options.histogram && options.no_histogram)
     throw UsageError("--histogram and --no-histogram: give one");
   if (options.compare) return show_side_by_side(options);
-  ShowOptions how{.csv = options.csv, .style = terminal_style()};
+  ShowOptions how{
+      .csv = options.csv, .percentiles = options.percentiles, .style = terminal_style()};
   if (options.histogram || options.no_histogram) how.histogram = options.histogram;
   fmt::print("{}", show_files(options.files, how));
   return ExitStatus::pass;
@@ -48,6 +52,8 @@ Action declare_show(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   app.add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'");
   app.add_flag("--csv", options->csv, "one line per row, for spreadsheets and scripts");
+  app.add_flag("--percentiles", options->percentiles,
+               help_text("a table of percentiles for every latency case, as far as samples go"));
   app.add_flag("--histogram", options->histogram,
                help_text("a histogram for every latency case; else only where there are few"));
   app.add_flag("--no-histogram", options->no_histogram, "tables alone");
@@ -59,6 +65,7 @@ Action declare_show(CLI::App& app) {
       "Examples:\n"
       "  rdmameter show result.json\n"
       "  rdmameter show --compare base.json new.json\n"
+      "  rdmameter show result.json --percentiles --no-histogram\n"
       "  rdmameter show --csv old.json new.json > both.csv");
   return [options](const Invocation&) { return show(*options); };
 }

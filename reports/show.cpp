@@ -11,6 +11,7 @@
 #include "reports/csv.h"
 #include "reports/environment_text.h"
 #include "reports/histogram_text.h"
+#include "reports/percentile_text.h"
 #include "reports/result_tables.h"
 #include "reports/summary.h"
 
@@ -29,6 +30,16 @@ std::vector<const CaseSummary*> drawable(const Group& group, bool asked_for) {
   return cases;
 }
 
+/// "size 64 B, half round trip, 3 repetitions merged"
+std::string case_title(const Group& group, const CaseSummary& summary) {
+  std::string title = case_text(summary.case_object, group.varying);
+  if (title.empty()) title = printable(group.test);
+  title += ", " + latency_title(group);
+  if (summary.repetitions.size() > 1)
+    title += fmt::format(", {} repetitions merged", summary.repetitions.size());
+  return title;
+}
+
 std::string histograms(const Group& group, const ShowOptions& options) {
   if (options.histogram == false) return "";
   const auto cases = drawable(group, options.histogram == true);
@@ -37,15 +48,19 @@ std::string histograms(const Group& group, const ShowOptions& options) {
                options.style);
   std::string text;
   for (const CaseSummary* summary : cases) {
-    std::string title = case_text(summary->case_object, group.varying);
-    if (title.empty()) title = printable(group.test);
-    title += ", " + latency_title(group);
-    if (summary->repetitions.size() > 1)
-      title += fmt::format(", {} repetitions merged", summary->repetitions.size());
-    text += "\n" + bold("  " + title, options.style) + "\n" +
+    text += "\n" + bold("  " + case_title(group, *summary), options.style) + "\n" +
             draw_histogram(merged_latency(*summary), latency_divisor(*summary->repetitions.front()),
                            options.style);
   }
+  return text;
+}
+
+std::string percentiles(const Group& group, const TextStyle& style) {
+  std::string text;
+  for (const CaseSummary& summary : group.cases)
+    if (merged_latency(summary).count > 0)
+      text += "\n" + bold("  " + case_title(group, summary), style) + "\n" +
+              percentile_table(summary, style);
   return text;
 }
 
@@ -56,7 +71,8 @@ std::string show_group(const Group& group, const ShowOptions& options) {
   text += bandwidth;
   if (!bandwidth.empty() && !latency.empty())
     text += "\n" + bold("  " + latency_title(group), options.style) + "\n";
-  return text + latency + histograms(group, options);
+  return text + latency + (options.percentiles ? percentiles(group, options.style) : "") +
+         histograms(group, options);
 }
 
 /// Rows without a measurement, those with the same reason together: "name ×3, name".

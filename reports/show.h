@@ -13,6 +13,7 @@ namespace rdmameter {
 
 struct ShowOptions {
   bool csv = false;
+  bool percentiles = false;       ///< a table of them for every latency case
   std::optional<bool> histogram;  ///< nothing: where a test has few latency cases
   TextStyle style = {};           ///< the program gives terminal_style()
 };

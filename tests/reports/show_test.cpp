@@ -104,6 +104,14 @@ TEST(Show, SidesOfOneCaseHaveALineEach) {
   EXPECT_EQ(groups[0].varying, std::vector<std::string>{"side"});
 }
 
+TEST(Show, PercentilesGoAsFarAsTheSamples) {
+  const std::string text =
+      show_result(sample_file({latency_row("rc", 2, 0, 2), latency_row("rc", 2, 1, 2)}),
+                  {.percentiles = true, .histogram = false, .style = kPlain});
+  expect_golden("percentiles.txt", text.substr(text.find("  percentile")));
+  EXPECT_EQ(text.find("p99.99 "), std::string::npos) << "20000 samples: two lie beyond";
+}
+
 TEST(Show, NoRows) {
   const std::string text = show_result(sample_file({}), {.style = kPlain});
   EXPECT_NE(text.find("There are no rows."), text.npos);
