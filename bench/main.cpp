@@ -42,6 +42,8 @@ constexpr std::array kSubcommands{
                "Measure two sides in turns, and compare them.", declare_ab},
     Subcommand{"merge", "merge FILE... -o FILE", "Put several runs into one result.",
                declare_merge},
+    Subcommand{"export", "export FILE... --format NAME [-o FILE]",
+               "Write results in the formats of other tools.", declare_export},
 };
 
 /// Says how to call a subcommand in our words: CLI11 cannot tell HOST from TEST.

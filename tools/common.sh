@@ -16,17 +16,18 @@ quietly() {
     return $status
 }
 
-# configure DIR OPTION...: sets up a build folder, once for the same options.
+# configure DIR OPTION...: sets up a build folder, once for the same options and npm packages.
 configure() {
-    local dir=$root/$1
+    local dir=$root/$1 mark
     shift
-    [ -e "$dir/build.ninja" ] && [ "$(cat "$dir/configured-by-tools" 2>/dev/null)" = "$*" ] && return
+    mark="$* $(cat "$root/node_modules/.installed" 2>/dev/null || true)"
+    [ -e "$dir/build.ninja" ] && [ "$(cat "$dir/configured-by-tools" 2>/dev/null)" = "$mark" ] && return
     if [ -e "$dir/build.ninja" ]; then
         quietly "Reconfiguring ${dir##*/}" meson setup --reconfigure "$dir" "$root" "$@"
     else
         quietly "Configuring ${dir##*/}" meson setup "$dir" "$root" "$@"
     fi
-    echo "$*" >"$dir/configured-by-tools"
+    echo "$mark" >"$dir/configured-by-tools"
 }
 
 # active_device: prints the first verbs device with an active port, or says why there is none (status 1).

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// --case: which of a result's cases a report is about.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "reports/result_file.h"
+
+namespace rdmameter {
+
+/// Declares --case, which may be given more than once.
+void add_case_option(CLI::App& app, std::vector<std::string>& patterns);
+
+/// Keeps the rows whose name one of the globs matches; all where there is no glob.
+/// @throws UsageError  a glob matches no row of any file
+void keep_cases(std::vector<ResultFile>& files, const std::vector<std::string>& patterns);
+
+/// The files, read, with those cases alone.
+/// @throws UsageError
+std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
+                                     const std::vector<std::string>& patterns);
+
+}  // namespace rdmameter

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter export: results in the formats of other tools.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/case_option.h"
+#include "bench/command.h"
+#include "bench/help_text.h"
+#include "core/error.h"
+#include "reports/export/format.h"
+#include "reports/text_file.h"
+
+namespace rdmameter {
+namespace {
+
+struct Options {
+  std::vector<std::string> files, cases;
+  std::string format, output = "-";
+};
+
+ExitStatus run_export(const Options& options) {
+  if (options.files.empty()) throw UsageError("export: name a result file");
+  const ExportFormat& format = export_format(options.format);
+  const auto files = read_results(options.files, options.cases);
+  write_text_file(options.output, export_results(format, files));
+  return ExitStatus::pass;
+}
+
+std::string footer() {
+  std::string text = "Formats:\n";
+  for (const ExportFormat& format : export_formats())
+    text += fmt::format("  {:16} {}\n", format.name, format.summary);
+  return text +
+         "\nExamples:\n"
+         "  rdmameter export result.json --format openmetrics -o rdmameter.prom\n"
+         "  rdmameter export result.json --format hgrm --case write_lat/rc/size:64\n"
+         "  rdmameter export runs/*.json --format otava -o runs.csv";
+}
+
+}  // namespace
+
+Action declare_export(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'");
+  app.add_option("--format", options->format, help_text("what to write; the list is below"))
+      ->type_name("NAME");
+  app.add_option("-o", options->output, help_text("where to write it. Default: stdout"))
+      ->type_name("FILE");
+  add_case_option(app, options->cases);
+  app.footer(footer());
+  return [options](const Invocation&) { return run_export(*options); };
+}
+
+}  // namespace rdmameter

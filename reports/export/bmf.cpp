@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bencher Quantity Format: {"case": {"measure": {"value", "lower_value", "upper_value"}}}.
+// https://bencher.dev/docs/reference/bencher-metric-format: `latency` [ns] and `throughput`
+// [operations/s] are there in every project, other measures are made when first seen.
+#include <algorithm>
+
+#include "reports/export/writers.h"
+#include "reports/quantity.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Measure {
+  std::string name;
+  double scale = 1;  ///< from the quantity's unit
+};
+
+/// "p99.9_ns" is latency-p99-9, in words that Bencher makes slugs of.
+Measure measure_of(const Quantity& quantity) {
+  if (quantity.key == "p50_ns") return {"latency"};
+  if (quantity.key == "mmsg_per_s") return {"throughput", 1e6};
+  if (quantity.key == "gbps") return {"bandwidth-gbps"};
+  std::string name = "latency-" + std::string(quantity.name);
+  std::replace(name.begin(), name.end(), '.', '-');
+  return {name};
+}
+
+}  // namespace
+
+std::string to_bmf(std::span<const ResultFile> files) {
+  Json json = Json::object();
+  for (const CaseNumbers& values : case_numbers(files.front().rows))
+    for (const CaseNumber& value : values.values) {
+      const Measure measure = measure_of(*value.quantity);
+      Json& entry = json[values.name][measure.name];
+      entry = {{"value", value.median * measure.scale}};
+      if (values.summary.repetitions.size() < 2) continue;
+      entry["lower_value"] = value.least * measure.scale;
+      entry["upper_value"] = value.greatest * measure.scale;
+    }
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace rdmameter

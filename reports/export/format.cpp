@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/export/format.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "reports/export/writers.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::array kFormats = {
+    ExportFormat{"openmetrics", "OpenMetrics text, also for Prometheus' textfile collector", false,
+                 to_openmetrics},
+    ExportFormat{"github-smaller", "github-action-benchmark's customSmallerIsBetter: latencies",
+                 false, to_github_smaller},
+    ExportFormat{"github-bigger", "github-action-benchmark's customBiggerIsBetter: rates", false,
+                 to_github_bigger},
+    ExportFormat{"bmf", "Bencher Metric Format (JSON)", false, to_bmf},
+    ExportFormat{"otava", "CSV for Apache Otava: a line for each FILE", true, to_otava},
+    ExportFormat{"hgrm", "HdrHistogram's percentile table, of one case", false, to_hgrm},
+    ExportFormat{"hdr-log", "HdrHistogram log (V2), a line for each repetition", false, to_hdr_log},
+};
+
+}  // namespace
+
+std::span<const ExportFormat> export_formats() {
+  return kFormats;
+}
+
+const ExportFormat& export_format(std::string_view name) {
+  std::string known;
+  for (const ExportFormat& format : kFormats) {
+    if (format.name == name) return format;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", format.name);
+  }
+  throw UsageError(fmt::format("--format does not take '{}'; it takes {}.", name, known));
+}
+
+std::string export_results(const ExportFormat& format, std::span<const ResultFile> files) {
+  if (files.size() > 1 && !format.several)
+    throw UsageError(
+        fmt::format("--format {} describes one result, and {} are named. Export each by itself.",
+                    format.name, files.size()));
+  return format.write(files);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which formats of other tools a result can be written in. A new one is a small file and a row of
+// the table in format.cpp.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "reports/result_file.h"
+
+namespace rdmameter {
+
+struct ExportFormat {
+  std::string_view name;     ///< of --format
+  std::string_view summary;  ///< for --help
+  bool several;              ///< does it take several results?
+  /// The whole text of the exported file.
+  /// @param files    at least one; one alone unless `several`
+  /// @throws UsageError  the format cannot say what the files hold, and what to do
+  std::string (*write)(std::span<const ResultFile> files);
+};
+
+std::span<const ExportFormat> export_formats();
+
+/// @throws UsageError  naming the formats there are
+const ExportFormat& export_format(std::string_view name);
+
+/// `format.write(files)`, once the number of files is one that the format takes.
+/// @throws UsageError
+std::string export_results(const ExportFormat& format, std::span<const ResultFile> files);
+
+}  // namespace rdmameter

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// github-action-benchmark's custom JSON: [{"name", "unit", "value", "range", "extra"}, ...], of
+// which one file holds only what is better when smaller, or only what is better when bigger.
+// https://github.com/benchmark-action/github-action-benchmark (README, "tool")
+#include <fmt/core.h>
+
+#include "reports/export/writers.h"
+#include "reports/quantity.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string of_direction(const ResultFile& file, bool smaller_is_better) {
+  Json list = Json::array();
+  for (const CaseNumbers& values : case_numbers(file.rows))
+    for (const CaseNumber& value : values.values) {
+      if (value.quantity->smaller_is_better != smaller_is_better) continue;
+      Json entry = {{"name", fmt::format("{} {}", values.name, value.quantity->name)},
+                    {"unit", value.quantity->unit},
+                    {"value", value.median}};
+      const std::size_t repetitions = values.summary.repetitions.size();
+      if (repetitions > 1) {
+        entry["range"] = fmt::format("± {:.4g}", (value.greatest - value.least) / 2);
+        entry["extra"] = fmt::format("median of {} repetitions", repetitions);
+      }
+      list.push_back(std::move(entry));
+    }
+  return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string to_github_smaller(std::span<const ResultFile> files) {
+  return of_direction(files.front(), true);
+}
+
+std::string to_github_bigger(std::span<const ResultFile> files) {
+  return of_direction(files.front(), false);
+}
+
+}  // namespace rdmameter

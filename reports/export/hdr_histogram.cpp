@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The V2 encoding follows HdrHistogram's AbstractHistogram.java (encodeIntoByteBuffer,
+// fillBufferFromCountsArray), the table its outputPercentileDistribution() and PercentileIterator.
+#include "reports/export/hdr_histogram.h"
+
+#include <fmt/core.h>
+#include <zlib.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint32_t kCookie = 0x1c849303 | 0x10;            ///< V2; words up to 8 bytes
+constexpr std::uint32_t kCompressedCookie = 0x1c849304 | 0x10;  ///< V2, deflated
+constexpr std::uint32_t kSignificantDigits = 3;                 ///< 2048 sub-buckets, as ours
+
+/// Every sample in a bucket: those of `overflow` in that of the largest.
+std::vector<std::pair<std::uint32_t, std::uint64_t>> all_buckets(const HistogramData& data) {
+  auto buckets = data.buckets;
+  if (data.overflow > 0)
+    buckets.emplace_back(static_cast<std::uint32_t>(histogram_index(data.max_ns)), data.overflow);
+  return buckets;
+}
+
+template <class Integer>
+void put_big_endian(std::string& bytes, Integer value) {
+  for (int shift = 8 * (sizeof(Integer) - 1); shift >= 0; shift -= 8)
+    bytes += static_cast<char>(value >> shift);
+}
+
+/// ZigZag LEB128-64b9B: seven bits a byte, and all eight of the ninth.
+void put_zigzag(std::string& bytes, std::int64_t value) {
+  auto rest = (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
+  for (int byte = 0; byte < 8 && rest >> 7 != 0; ++byte, rest >>= 7)
+    bytes += static_cast<char>((rest & 0x7F) | 0x80);
+  bytes += static_cast<char>(rest);
+}
+
+/// Counts by index; a run of zeros is one negative number.
+std::string counts_of(const HistogramData& data) {
+  std::string bytes;
+  std::int64_t next = 0;
+  for (const auto& [index, n] : all_buckets(data)) {
+    if (index > next) put_zigzag(bytes, next - std::int64_t{index});
+    put_zigzag(bytes, static_cast<std::int64_t>(n));
+    next = std::int64_t{index} + 1;
+  }
+  return bytes;
+}
+
+std::string encoded(const HistogramData& data) {
+  constexpr std::uint64_t kLeastValue = 1, kHighestValue = (1ULL << kHistogramMaxBits) - 1;
+  const std::string counts = counts_of(data);
+  std::string bytes;
+  put_big_endian(bytes, kCookie);
+  put_big_endian(bytes, static_cast<std::uint32_t>(counts.size()));
+  put_big_endian(bytes, std::uint32_t{0});  // normalizing index offset
+  put_big_endian(bytes, kSignificantDigits);
+  put_big_endian(bytes, kLeastValue);
+  put_big_endian(bytes, data.overflow > 0 ? data.max_ns : kHighestValue);
+  put_big_endian(bytes, std::bit_cast<std::uint64_t>(1.0));  // integer to double ratio
+  return bytes + counts;
+}
+
+std::string deflated(const std::string& bytes) {
+  uLongf size = compressBound(bytes.size());
+  std::string made(size, '\0');
+  if (compress(reinterpret_cast<Bytef*>(made.data()), &size,
+               reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != Z_OK)
+    throw std::runtime_error("zlib: compress() failed: out of memory");
+  made.resize(size);
+  return made;
+}
+
+std::string base64(const std::string& bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const auto byte = [&](std::size_t i) -> std::uint32_t {
+      return at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0;
+    };
+    const std::uint32_t three = byte(0) << 16 | byte(1) << 8 | byte(2);
+    for (std::size_t i = 0; i < 4; ++i)
+      text += at + i > bytes.size() ? '=' : kDigits[three >> (18 - 6 * i) & 0x3F];
+  }
+  return text;
+}
+
+/// What follows `percent` in steps of a fifth of a halving: 0, 10, 20 ... 50, 55 ... 75, 77.5 ...
+double next_percentile(double percent) {
+  constexpr double kStepsPerHalving = 5;
+  const double halvings = std::floor(std::log2(100 / (100 - percent))) + 1;
+  return percent + 100 / (kStepsPerHalving * std::exp2(halvings));
+}
+
+}  // namespace
+
+std::string hdr_base64(const HistogramData& data) {
+  const std::string compressed = deflated(encoded(data));
+  std::string bytes;
+  put_big_endian(bytes, kCompressedCookie);
+  put_big_endian(bytes, static_cast<std::uint32_t>(compressed.size()));
+  return base64(bytes + compressed);
+}
+
+std::string hdr_percentiles(const HistogramData& data, double unit_ns) {
+  std::string text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
+  const auto total = static_cast<double>(data.count);
+  double percent = 0, highest = 0;
+  std::uint64_t seen = 0;
+  for (const auto& [index, n] : all_buckets(data)) {
+    seen += n;
+    highest = static_cast<double>(histogram_lowest(index + 1) - 1) / unit_ns;
+    while (100 * static_cast<double>(seen) / total >= percent) {
+      text += fmt::format("{:12.3f} {:2.12f} {:10} {:14.2f}\n", highest, percent / 100, seen,
+                          1 / (1 - percent / 100));
+      percent = next_percentile(percent);
+      if (seen == data.count) break;
+    }
+  }
+  if (data.count > 0) text += fmt::format("{:12.3f} {:2.12f} {:10}\n", highest, 1.0, seen);
+  const LatencySummary summary = summarize(data, unit_ns);
+  return text + fmt::format(
+                    "#[Mean    = {:12.3f}, StdDeviation   = {:12.3f}]\n"
+                    "#[Max     = {:12.3f}, Total count    = {:12}]\n"
+                    "#[Buckets = {:12}, SubBuckets     = {:12}]\n",
+                    summary.mean, summary.stddev, highest, data.count,
+                    kHistogramMaxBits - kHistogramPrecisionBits, 2U << kHistogramPrecisionBits);
+}
+
+}  // namespace rdmameter

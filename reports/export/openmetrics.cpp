@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenMetrics 1.0 text. Only gauges and summaries, so that Prometheus' older text format, which the
+// node exporter's textfile collector reads, takes it as well.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "reports/date.h"
+#include "reports/export/writers.h"
+#include "reports/quantity.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+
+std::string label(std::string_view name, std::string_view value) {
+  std::string text = fmt::format("{}=\"", name);
+  for (const char c : value) {
+    if (c == '\n') {
+      text += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') text += '\\';
+    text += c;
+  }
+  return text + "\"";
+}
+
+/// [a-zA-Z_][a-zA-Z0-9_]*
+std::string label_name(std::string_view key) {
+  std::string name = key.empty() || std::isdigit(static_cast<unsigned char>(key[0])) ? "_" : "";
+  for (const char c : key) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+/// The case, its test and transport, and as labels of their own the axes that its name gives:
+/// size="64".
+std::string labels_of(const CaseNumbers& values) {
+  const Row& row = *values.summary.repetitions.front();
+  std::string text = label("case", values.name) + "," + label("test", test_of(row)) + "," +
+                     label("transport", transport_of(row));
+  std::vector<std::string> used = {"case", "test", "transport", "quantile"};
+  for (std::string_view rest = row.name; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    const std::size_t colon = part.find(':');
+    if (colon == part.npos) continue;
+    const std::string name = label_name(part.substr(0, colon));
+    if (std::find(used.begin(), used.end(), name) != used.end()) continue;
+    used.push_back(name);
+    text += "," + label(name, part.substr(colon + 1));
+  }
+  return text;
+}
+
+/// One metric family: its head once, and its samples together.
+class Family {
+ public:
+  Family(std::string_view name, std::string_view type, std::string_view help)
+      : name_(name), head_(fmt::format("# TYPE {0} {1}\n# HELP {0} {2}\n", name, type, help)) {}
+  void add(std::string_view suffix, std::string_view labels, double value) {
+    samples_ += fmt::format("{}{}{{{}}} {}\n", name_, suffix, labels, value);
+  }
+  std::string text() const { return samples_.empty() ? "" : head_ + samples_; }
+
+ private:
+  std::string name_, head_, samples_;
+};
+
+std::string latencies(const std::vector<CaseNumbers>& cases) {
+  Family summary("rdmameter_latency_seconds", "summary",
+                 "Half round trips of ping-pong tests, else post to completion; the samples of all "
+                 "repetitions.");
+  Family least("rdmameter_latency_min_seconds", "gauge", "The least sample.");
+  Family largest("rdmameter_latency_max_seconds", "gauge", "The largest sample.");
+  for (const CaseNumbers& values : cases) {
+    const HistogramData data = merged_latency(values.summary);
+    if (data.count == 0) continue;
+    const std::string labels = labels_of(values);
+    const double scale = latency_divisor(*values.summary.repetitions.front()) * kNsPerSecond;
+    for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99})
+      if (const auto value = reported_percentile(data, percent))
+        summary.add("", labels + fmt::format(",quantile=\"{:.6g}\"", percent / 100),
+                    static_cast<double>(*value) / scale);
+    summary.add("_count", labels, static_cast<double>(data.count));
+    summary.add("_sum", labels, static_cast<double>(data.sum_ns) / scale);
+    least.add("", labels, static_cast<double>(data.min_ns) / scale);
+    largest.add("", labels, static_cast<double>(data.max_ns) / scale);
+  }
+  return summary.text() + least.text() + largest.text();
+}
+
+std::string rates(const std::vector<CaseNumbers>& cases) {
+  Family bandwidth("rdmameter_bandwidth_bits_per_second", "gauge",
+                   "Payload over window; median of the repetitions.");
+  Family messages("rdmameter_messages_per_second", "gauge", "Median of the repetitions.");
+  for (const CaseNumbers& values : cases) {
+    if (const CaseNumber* value = values.find("gbps"))
+      bandwidth.add("", labels_of(values), value->median * 1e9);
+    if (const CaseNumber* value = values.find("mmsg_per_s"))
+      messages.add("", labels_of(values), value->median * 1e6);
+  }
+  return bandwidth.text() + messages.text();
+}
+
+/// How many rows were measured, skipped and failed; when; by which version where.
+std::string about(const ResultFile& file) {
+  Family rows("rdmameter_rows", "gauge", "Repetitions in the result, by how they ended.");
+  const auto with = [&file](Row::Status status) {
+    return static_cast<double>(
+        std::count_if(file.rows.begin(), file.rows.end(),
+                      [status](const Row& row) { return row.status == status; }));
+  };
+  rows.add("", label("status", "ok"), with(Row::Status::ok));
+  rows.add("", label("status", "skipped"), with(Row::Status::skipped));
+  rows.add("", label("status", "error"), with(Row::Status::error));
+  Family info("rdmameter_result_info", "gauge", "1; the labels say what measured.");
+  info.add("",
+           label("version", text_at(file.context.at("rdmameter"), "version")) + "," +
+               label("host", text_at(file.context, "host_name")),
+           1);
+  Family time("rdmameter_result_timestamp_seconds", "gauge",
+              "When the run began, in seconds since 1970.");
+  if (const auto seconds = epoch_seconds(text_at(file.context, "date")))
+    time.add("", label("host", text_at(file.context, "host_name")), static_cast<double>(*seconds));
+  return rows.text() + info.text() + time.text();
+}
+
+}  // namespace
+
+std::string to_openmetrics(std::span<const ResultFile> files) {
+  const std::vector<CaseNumbers> cases = case_numbers(files.front().rows);
+  return latencies(cases) + rates(cases) + about(files.front()) + "# EOF\n";
+}
+
+}  // namespace rdmameter
