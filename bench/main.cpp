@@ -42,6 +42,8 @@ constexpr std::array kSubcommands{
                "Measure two sides in turns, and compare them.", declare_ab},
     Subcommand{"merge", "merge FILE... -o FILE", "Put several runs into one result.",
                declare_merge},
+    Subcommand{"report", "report FILE... -o report.html",
+               "Write results as one page with charts and tables.", declare_report},
     Subcommand{"export", "export FILE... --format NAME [-o FILE]",
                "Write results in the formats of other tools.", declare_export},
 };

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html/chart_data.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/histogram.h"
+#include "reports/case_text.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kPointsPerDecade = 20;
+
+/// Six digits say all that a chart can show, and take less room.
+Json short_number(double value) {
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+Json curve_of(const HistogramData& data, double divisor) {
+  Json curve = Json::array({short_number(static_cast<double>(data.min_ns) / divisor)});
+  for (int i = 1;; ++i) {
+    const double beyond = std::pow(10, static_cast<double>(i) / kPointsPerDecade);  // 1/(1-p)
+    if (beyond > static_cast<double>(data.count)) return curve;
+    const std::uint64_t value = percentile(data, 100 * (1 - 1 / beyond));
+    curve.push_back(short_number(static_cast<double>(value) / divisor));
+  }
+}
+
+/// Bins at least 0.5 % wide; wider, up to 8 %, until they hold a thousandth of the samples. So the
+/// body is drawn finely, and a thin tail takes few bins.
+class Bins {
+ public:
+  explicit Bins(const HistogramData& data) : enough_(static_cast<double>(data.count) / 1000) {
+    for (const auto& [index, n] : data.buckets)
+      add(static_cast<double>(histogram_lowest(index)),
+          static_cast<double>(histogram_lowest(index + 1)), static_cast<double>(n));
+    if (!edges.empty()) close(end_);
+  }
+  std::vector<double> edges;  ///< [ns]; one more than `samples`
+  std::vector<double> samples;
+
+ private:
+  void add(double low, double high, double n) {
+    if (!edges.empty()) {
+      const bool full = (low > begin_ * 1.005 && held_ >= enough_) || low > begin_ * 1.08;
+      if (full) close(std::min(low, std::max(end_, begin_ * 1.08)));
+      if (full && low > edges.back()) {  // nothing in between
+        samples.push_back(0);
+        edges.push_back(low);
+      }
+    }
+    if (edges.empty()) edges.push_back(low);
+    if (held_ == 0) begin_ = std::max(edges.back(), 0.5);
+    held_ += n;
+    end_ = high;
+  }
+  void close(double end) {
+    samples.push_back(held_);
+    edges.push_back(end);
+    held_ = 0;
+  }
+  double enough_, begin_ = 0, end_ = 0, held_ = 0;
+};
+
+Json file_data(const CaseNumbers& numbers) {
+  Json values = Json::object();
+  for (const CaseNumber& value : numbers.values)
+    values[std::string(value.quantity->key)] = {
+        short_number(value.least), short_number(value.median), short_number(value.greatest)};
+  Json data = {{"repetitions", numbers.summary.repetitions.size()}, {"values", std::move(values)}};
+  const HistogramData latency = merged_latency(numbers.summary);
+  if (latency.count == 0) return data;
+  data["latency"] = latency_curves(latency, latency_divisor(*numbers.summary.repetitions.front()));
+  data["latency"]["kind"] = latency_kind(numbers);
+  return data;
+}
+
+/// The axes with more than one value among all cases.
+std::vector<std::string> varying_axes(const PageCases& page) {
+  Json first = Json::object();
+  std::vector<std::string> varying;
+  for (const PageCase& one : page.cases)
+    for (const auto& [key, value] : one.first().summary.case_object.items()) {
+      if (key == "test" || key == "transport" || !value.is_primitive() || value.is_null()) continue;
+      if (!first.contains(key)) first[key] = value;
+      if (first[key] != value && std::find(varying.begin(), varying.end(), key) == varying.end())
+        varying.push_back(key);
+    }
+  std::stable_partition(varying.begin(), varying.end(),
+                        [](const std::string& key) { return key == "size_bytes"; });
+  return varying;
+}
+
+Json case_data(const PageCase& one, const std::vector<std::string>& axes) {
+  Json chosen = Json::object();
+  const Json& all = one.first().summary.case_object;
+  for (const std::string& key : axes)
+    if (const auto found = all.find(key); found != all.end() && found->is_primitive())
+      chosen[key] = *found;
+  Json files = Json::array();
+  for (const auto& numbers : one.of_file) files.push_back(numbers ? file_data(*numbers) : Json());
+  return {{"name", one.name},
+          {"test", one.test},
+          {"transport", one.transport},
+          {"axes", std::move(chosen)},
+          {"files", std::move(files)}};
+}
+
+}  // namespace
+
+Json latency_curves(const HistogramData& data, double divisor) {
+  Json edges = Json::array(), shares = Json::array();
+  const Bins bins(data);
+  for (const double edge : bins.edges) edges.push_back(short_number(edge / divisor));
+  for (const double n : bins.samples)
+    shares.push_back(short_number(n / static_cast<double>(data.count)));
+  return {{"count", data.count},
+          {"max", short_number(static_cast<double>(data.max_ns) / divisor)},
+          {"curve", curve_of(data, divisor)},
+          {"edges", std::move(edges)},
+          {"shares", std::move(shares)}};
+}
+
+Json chart_data(const PageCases& page) {
+  const std::vector<std::string> varying = varying_axes(page);
+  Json axes = Json::array(), known = Json::array(), cases = Json::array();
+  for (const std::string& key : varying) {
+    const auto [name, unit] = split_key(key);
+    axes.push_back({{"key", key}, {"name", name}, {"unit", unit}});
+  }
+  for (const Quantity& quantity : quantities())
+    known.push_back({{"key", quantity.key}, {"name", quantity.name}, {"unit", quantity.unit}});
+  for (const PageCase& one : page.cases) cases.push_back(case_data(one, varying));
+  return {{"files", page.labels},
+          {"axes", std::move(axes)},
+          {"quantities", std::move(known)},
+          {"cases", std::move(cases)}};
+}
+
+}  // namespace rdmameter

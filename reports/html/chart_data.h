@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers that a page's charts are drawn from.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "core/histogram_data.h"
+#include "reports/html/page_cases.h"
+
+namespace rdmameter {
+
+/// {"files": [label], "axes": [{"key", "name", "unit"}], "quantities": [{"key", "name", "unit"}],
+///  "cases": [{"name", "test", "transport", "axes": {key: value}, "files": [null or
+///    {"repetitions", "values": {quantity: [least, median, greatest]}, "latency": ...}]}]}
+/// `axes` are those that vary from case to case.
+nlohmann::ordered_json chart_data(const PageCases& page);
+
+/// A latency as a chart needs it, in some 2 KB whatever the number of buckets:
+/// {"kind", "count", "max", "curve", "edges", "shares"}. Times in ns.
+/// `curve`: the value at 1/(1-p) = 10^(i/20), i from 0 on, as far as there are samples.
+/// `edges`, `shares`: bins from edge i to edge i+1, and which part of all samples each holds.
+/// @param divisor  2: of half round trips
+nlohmann::ordered_json latency_curves(const HistogramData& data, double divisor);
+
+}  // namespace rdmameter

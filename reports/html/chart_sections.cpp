@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where charts.js and its fellows draw. What a chart needs besides is in the page's data.
+#include <algorithm>
+
+#include "reports/html/assets.h"
+#include "reports/html/sections.h"
+
+namespace rdmameter {
+namespace {
+
+template <class Test>
+bool any_number(const PageCases& page, const Test& test) {
+  return std::any_of(page.cases.begin(), page.cases.end(), [&test](const PageCase& one) {
+    return std::any_of(one.of_file.begin(), one.of_file.end(),
+                       [&test](const auto& numbers) { return numbers && test(*numbers); });
+  });
+}
+
+bool has_latency(const CaseNumbers& numbers) {
+  return !latency_kind(numbers).empty();
+}
+
+bool has_number(const CaseNumbers& numbers) {
+  return !numbers.values.empty();
+}
+
+bool has_charts() {
+  return !asset("echarts.js").empty();
+}
+
+}  // namespace
+
+Section latency_charts_section(const PageCases& page) {
+  const bool there = has_charts() && any_number(page, has_latency);
+  return {"latency", "Latency", there ? std::string(asset("latency.html")) : ""};
+}
+
+Section axis_charts_section(const PageCases& page) {
+  const bool there = has_charts() && page.cases.size() > 1 && any_number(page, has_number);
+  return {"axes", "Over an axis", there ? std::string(asset("axes.html")) : ""};
+}
+
+}  // namespace rdmameter

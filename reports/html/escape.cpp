@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html/escape.h"
+
+#include <fmt/core.h>
+
+#include <cctype>
+
+#include "reports/text.h"
+
+namespace rdmameter {
+
+std::string html_text(std::string_view text) {
+  std::string made;
+  for (const char c : printable(text)) switch (c) {
+      case '&':
+        made += "&amp;";
+        break;
+      case '<':
+        made += "&lt;";
+        break;
+      case '>':
+        made += "&gt;";
+        break;
+      case '"':
+        made += "&quot;";
+        break;
+      case '\'':
+        made += "&#39;";
+        break;
+      default:
+        made += c;
+    }
+  return made;
+}
+
+std::string script_json(const nlohmann::ordered_json& json) {
+  using Json = nlohmann::ordered_json;
+  std::string made;
+  for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace))
+    if (c == '<' || c == '>' || c == '&')  // of JSON only strings hold them, which know \u
+      made += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      made += c;
+  return made;
+}
+
+std::string fragment_text(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || std::string_view("/:.,_-~*()!").find(c) != std::string_view::npos)
+      made += c;
+    else
+      made += fmt::format("%{:02X}", byte);
+  }
+  return made;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html/page_cases.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "reports/text.h"
+
+namespace rdmameter {
+namespace {
+
+/// "base" of "results/base.json".
+std::string stem(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  std::string name = slash == path.npos ? path : path.substr(slash + 1);
+  if (name.ends_with(".json") && name.size() > 5) name.resize(name.size() - 5);
+  return name;
+}
+
+/// The files' names where they differ, else their paths, and numbers where even those are alike.
+std::vector<std::string> labels_of(std::span<const ResultFile> files) {
+  std::set<std::string> stems;
+  for (const ResultFile& file : files) stems.insert(stem(file.path));
+  std::map<std::string, int> taken;
+  std::vector<std::string> labels;
+  for (const ResultFile& file : files) {
+    std::string label = stems.size() == files.size() ? stem(file.path) : file.path;
+    if (const int times = ++taken[label]; times > 1) label += fmt::format(" ({})", times);
+    labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
+}  // namespace
+
+const CaseNumbers& PageCase::first() const {
+  return **std::find_if(of_file.begin(), of_file.end(),
+                        [](const auto& one) { return one.has_value(); });
+}
+
+PageCases page_cases(std::span<const ResultFile> files, std::size_t most) {
+  PageCases page{files, labels_of(files), {}, 0};
+  std::map<std::string, std::size_t> at;
+  std::map<std::pair<std::string, std::string>, std::size_t> group_order;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (CaseNumbers& numbers : case_numbers(files[i].rows)) {
+      const auto [where, is_new] = at.try_emplace(numbers.name, page.cases.size());
+      if (is_new) {
+        const Row& row = *numbers.summary.repetitions.front();
+        page.cases.push_back(
+            {printable(numbers.name), printable(test_of(row)), printable(transport_of(row)), {}});
+        page.cases.back().of_file.resize(files.size());
+        group_order.try_emplace({page.cases.back().test, page.cases.back().transport},
+                                group_order.size());
+      }
+      page.cases[where->second].of_file[i] = std::move(numbers);
+    }
+  std::stable_sort(page.cases.begin(), page.cases.end(), [&](const auto& a, const auto& b) {
+    return group_order.at({a.test, a.transport}) < group_order.at({b.test, b.transport});
+  });
+  if (page.cases.size() > most) {
+    page.left_out = page.cases.size() - most;
+    page.cases.resize(most);
+  }
+  return page;
+}
+
+std::string latency_kind(const CaseNumbers& numbers) {
+  for (const Row* row : numbers.summary.repetitions)
+    if (row->latency && row->latency->histogram.count > 0) {
+      if (row->latency->half_round_trip) return "half round trip";
+      return row->latency->definition == LatencyData::Definition::round_trip ? "round trip"
+                                                                             : "completion";
+    }
+  return "";
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a page is about: several results, and in each of them the same cases.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reports/quantity.h"
+#include "reports/result_file.h"
+
+namespace rdmameter {
+
+/// One case in every result that has it.
+struct PageCase {
+  std::string name, test, transport;
+  std::vector<std::optional<CaseNumbers>> of_file;  ///< as many as there are files
+
+  const CaseNumbers& first() const;  ///< of the first file that has the case
+};
+
+/// Borrows the files' rows.
+struct PageCases {
+  std::span<const ResultFile> files;
+  std::vector<std::string> labels;  ///< a short name for each file, no two alike
+  std::vector<PageCase> cases;      ///< those of one test and transport together
+  std::size_t left_out = 0;         ///< cases beyond what a page can hold
+};
+
+/// Cases of one name are one case: names tell the axes that were given.
+/// @param most  cases that the page holds
+PageCases page_cases(std::span<const ResultFile> files, std::size_t most);
+
+/// "half round trip", "round trip", "completion"; empty: the case has no latency.
+std::string latency_kind(const CaseNumbers& numbers);
+
+}  // namespace rdmameter

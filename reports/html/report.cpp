@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html/report.h"
+
+#include <fmt/core.h>
+
+#include <map>
+#include <vector>
+
+#include "reports/html/assets.h"
+#include "reports/html/chart_data.h"
+#include "reports/html/escape.h"
+#include "reports/html/sections.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kMostCases = 3000;  ///< 3 to 4 KB each: a page of some 12 MB
+
+/// In a single pass: what is filled in is not looked through for {{names}} again.
+std::string fill(std::string_view text, const std::map<std::string_view, std::string>& values) {
+  std::string made;
+  while (true) {
+    const std::size_t begin = text.find("{{");
+    const std::size_t end = begin == text.npos ? text.npos : text.find("}}", begin);
+    if (end == text.npos) return made.append(text);
+    made.append(text.substr(0, begin)).append(values.at(text.substr(begin + 2, end - begin - 2)));
+    text.remove_prefix(end + 2);
+  }
+}
+
+std::vector<Section> sections_of(const PageCases& page) {
+  std::vector<Section> sections;
+  for (const auto make : {summary_section, latency_charts_section, axis_charts_section,
+                          numbers_section, environment_section})
+    if (Section section = make(page); !section.html.empty()) sections.push_back(std::move(section));
+  return sections;
+}
+
+std::string script() {
+  std::string text = "(() => {\n\"use strict\";\n";
+  for (const char* name : {"tables.js", "chart_kit.js", "latency.js", "axes.js", "page.js"})
+    text.append(asset(name));
+  return text + "})();\n";
+}
+
+std::string title_of(const PageCases& page) {
+  std::string title;
+  for (const std::string& label : page.labels) title += (title.empty() ? "" : ", ") + label;
+  constexpr std::size_t kMost = 80;
+  return title.size() <= kMost ? title : fmt::format("{} results", page.labels.size());
+}
+
+}  // namespace
+
+std::string html_report(std::span<const ResultFile> files) {
+  const PageCases page = page_cases(files, kMostCases);
+  std::string contents, body;
+  for (const Section& section : sections_of(page)) {
+    contents += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, html_text(section.title));
+    body += fmt::format(
+        "<section id={0} aria-labelledby={0}-title>\n<h2 id={0}-title>{1}</h2>\n{2}"
+        "</section>\n",
+        section.id, html_text(section.title), section.html);
+  }
+  const bool charts = !asset("echarts.js").empty();
+  return fill(asset("page.html"), {{"title", html_text(title_of(page))},
+                                   {"style", std::string(asset("page.css"))},
+                                   {"contents", contents},
+                                   {"sections", body},
+                                   {"version", html_text(RDMAMETER_VERSION)},
+                                   {"data", charts ? script_json(chart_data(page)) : "null"},
+                                   {"echarts", std::string(asset("echarts.js"))},
+                                   {"script", script()}});
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// `rdmameter report`: results as one page that needs nothing else: no network, and for its tables
+// no JavaScript either.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "reports/result_file.h"
+
+namespace rdmameter {
+
+/// The page, in HTML. @param files  one or more
+std::string html_report(std::span<const ResultFile> files);
+
+}  // namespace rdmameter

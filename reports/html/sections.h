@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a page, in its order. A new one is a function here and a row in the table of
+// report.cpp; what it needs beyond the results comes in its own parameters, bound there.
+#pragma once
+
+#include <string>
+
+#include "reports/html/page_cases.h"
+
+namespace rdmameter {
+
+struct Section {
+  std::string id;     ///< of its element, and in the page's list of contents
+  std::string title;  ///< text
+  std::string html;   ///< escaped already; empty: the section is left out
+};
+
+/// How many cases and results, the best of them, and what was not measured.
+Section summary_section(const PageCases& page);
+
+/// Charts of what the cases have: percentiles and distribution, numbers over an axis. Empty where
+/// there is nothing to draw, or the build has no charts.
+Section latency_charts_section(const PageCases& page);
+Section axis_charts_section(const PageCases& page);
+
+/// For each test and transport its latencies and rates: what the charts show, and more, in numbers.
+Section numbers_section(const PageCases& page);
+
+/// What the results were measured with, and what differs between them, or between the two ends.
+Section environment_section(const PageCases& page);
+
+}  // namespace rdmameter

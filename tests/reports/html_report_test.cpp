@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's parts, without a browser; report_browser_test.mjs opens it in one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "reports/html/assets.h"
+#include "reports/html/chart_data.h"
+#include "reports/html/escape.h"
+#include "reports/html/html_table.h"
+#include "reports/html/page_cases.h"
+#include "reports/html/report.h"
+#include "reports/html/sections.h"
+#include "tests/reports/samples.h"
+
+namespace rdmameter {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using Json = nlohmann::ordered_json;
+
+ResultFile sample_file(std::vector<Row> rows, const std::string& path = "results/new.json") {
+  return {path, sample_context(), std::move(rows)};
+}
+
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++found;
+  return found;
+}
+
+bool has(const std::string& page, std::string_view part) {  // a page in a message is too much
+  return page.find(part) != page.npos;
+}
+
+/// The page without ECharts, which is not ours to look through.
+std::string own_page(std::span<const ResultFile> files) {
+  std::string page = html_report(files);
+  if (const auto library = asset("echarts.js"); !library.empty())
+    page.erase(page.find(library), library.size());
+  return page;
+}
+
+constexpr const char* kHostile = "<img src=x onerror=alert(1)>'\"&</script><!--";
+
+TEST(HtmlText, EscapesMarkupAndWhatSteers) {
+  EXPECT_EQ(html_text("<a b='c' d=\"e\">&\x1b\u202e"),
+            "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;??");
+}
+
+TEST(ScriptJson, IsAsciiWithoutMarkupAndTheSameJson) {
+  const Json json = {{"text", kHostile}, {"more", "µ\u2028"}};
+  const std::string text = script_json(json);
+  for (const char c : text) EXPECT_TRUE(c >= 0x20 && c < 0x7f && c != '<' && c != '>' && c != '&');
+  EXPECT_EQ(Json::parse(text), json);
+}
+
+TEST(FragmentText, LeavesWhatNamesAreMadeOf) {
+  EXPECT_EQ(fragment_text("write_lat/rc/size:64,loss:1.5"), "write_lat/rc/size:64,loss:1.5");
+  EXPECT_EQ(fragment_text("a b&c\"#µ"), "a%20b%26c%22%23%C2%B5");
+}
+
+TEST(HtmlTable, EscapesEverything) {
+  HtmlTable table(kHostile);
+  table.head(kHostile, kHostile);
+  table.line();
+  table.cell(kHostile);
+  table.number(kHostile, kHostile);
+  EXPECT_THAT(table.html(), Not(HasSubstr("<img")));
+  EXPECT_EQ(count(table.html(), "&lt;img"), 6U);
+}
+
+TEST(PageCases, AreOneWhereTheirNamesAre) {
+  const std::vector<ResultFile> files = {
+      sample_file({latency_row("rc", 2, 0, 1), latency_row("rc", 4, 0, 1)}, "a/base.json"),
+      sample_file(
+          {latency_row("rc", 4, 0, 1), latency_row("ud", 2, 0, 1), latency_row("rc", 8, 0, 1)},
+          "a/new.json")};
+  const PageCases page = page_cases(files, 100);
+  EXPECT_THAT(page.labels, ElementsAre("base", "new"));
+  std::vector<std::string> names;
+  for (const PageCase& one : page.cases) names.push_back(one.name);
+  EXPECT_THAT(names, ElementsAre("send_lat/rc/size:2", "send_lat/rc/size:4", "send_lat/rc/size:8",
+                                 "send_lat/ud/size:2"));
+  EXPECT_TRUE(page.cases[1].of_file[0].has_value() && page.cases[1].of_file[1].has_value());
+  EXPECT_FALSE(page.cases[2].of_file[0].has_value());
+}
+
+TEST(PageCases, LabelsAreToldApart) {
+  const std::vector<ResultFile> files = {sample_file({}, "a/x.json"), sample_file({}, "b/x.json"),
+                                         sample_file({}, "b/x.json")};
+  EXPECT_THAT(page_cases(files, 1).labels, ElementsAre("a/x.json", "b/x.json", "b/x.json (2)"));
+}
+
+TEST(PageCases, NoMoreThanAPageCanHold) {
+  std::vector<Row> rows;
+  for (std::uint64_t size = 1; size <= 50; ++size) rows.push_back(bandwidth_row(size, 0, 1));
+  const ResultFile file = sample_file(std::move(rows));
+  const PageCases page = page_cases(std::span(&file, 1), 30);
+  EXPECT_THAT(page.cases, SizeIs(30));
+  EXPECT_EQ(page.left_out, 20U);
+  EXPECT_THAT(summary_section(page).html, HasSubstr("30 cases are here and 20 were left out"));
+}
+
+TEST(LatencyCurves, AreTheHistogram) {
+  const HistogramData data = sample_histogram(100'000, 9'000, 7);
+  const Json curves = latency_curves(data, 2);
+  const auto curve = curves["curve"].get<std::vector<double>>();
+  ASSERT_EQ(curve.size(), 101U) << "5 decades, 20 points each";
+  EXPECT_TRUE(std::is_sorted(curve.begin(), curve.end()));
+  EXPECT_DOUBLE_EQ(curve[20], static_cast<double>(percentile(data, 90)) / 2);
+  EXPECT_DOUBLE_EQ(curve[60], static_cast<double>(percentile(data, 99.9)) / 2);
+  EXPECT_DOUBLE_EQ(curves["max"], static_cast<double>(data.max_ns) / 2);
+  const auto edges = curves["edges"].get<std::vector<double>>();
+  const auto shares = curves["shares"].get<std::vector<double>>();
+  ASSERT_EQ(edges.size(), shares.size() + 1);
+  EXPECT_TRUE(std::is_sorted(edges.begin(), edges.end()));
+  EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-4);
+  EXPECT_LT(curves.dump().size(), 5'000U);
+  // Half of the samples lie below the median's bin.
+  double below = 0;
+  for (std::size_t i = 0; edges[i + 1] <= curve[6]; ++i) below += shares[i];
+  EXPECT_NEAR(below, 0.5, 0.06);
+}
+
+TEST(LatencyCurves, OfOneSample) {
+  const Json curves = latency_curves(sample_histogram(1, 9'000, 7), 1);
+  EXPECT_THAT(curves["curve"], SizeIs(1));
+  EXPECT_THAT(curves["shares"], ElementsAre(1.0));
+}
+
+TEST(ChartData, HasTheVaryingAxesAlone) {
+  const ResultFile file = sample_file(sample_rows());
+  const Json data = chart_data(page_cases(std::span(&file, 1), 100));
+  std::vector<std::string> axes;
+  for (const Json& axis : data["axes"]) axes.push_back(axis["key"]);
+  EXPECT_THAT(axes, ElementsAre("size_bytes", "depth"));
+  EXPECT_EQ(data["cases"][0]["name"], "send_lat/rc/size:2");
+  EXPECT_EQ(data["cases"][0]["files"][0]["latency"]["kind"], "half round trip");
+  EXPECT_THAT(data["cases"][0]["files"][0]["values"]["p50_ns"], SizeIs(3));
+}
+
+TEST(HtmlReport, HasEveryKindOfRow) {
+  const ResultFile file = sample_file(sample_rows());
+  const std::string page = own_page(std::span(&file, 1));
+  for (const char* part :
+       {"<h3>send_lat over RC</h3>", "<h3>write_bw over RC</h3>", "Latency: half round trip",
+        ">send_lat/rc/size:1024</a>", "A UD message must fit the MTU", "The responder hung up",
+        "6.6.13-amd64", "<td class=differs>beta", "rdmameter run beta send_lat"})
+    EXPECT_TRUE(has(page, part)) << part;
+  EXPECT_FALSE(has(page, "{{"));
+}
+
+TEST(HtmlReport, FetchesNothing) {
+  const ResultFile file = sample_file(sample_rows());
+  std::string page = own_page(std::span(&file, 1));
+  constexpr std::string_view kNamespace = "http://www.w3.org/2000/svg";  // a name, not an address
+  for (std::size_t at = 0; (at = page.find(kNamespace)) != page.npos;)
+    page.erase(at, kNamespace.size());
+  for (const char* part : {"http:", "https:", "url(", "@import", "src=", "<link"})
+    EXPECT_FALSE(has(page, part)) << part;
+}
+
+TEST(HtmlReport, ShowsAFilesTextAsText) {
+  std::vector<Row> rows = sample_rows();
+  for (Row& row : rows) {
+    row.name = kHostile + row.name;
+    row.message = kHostile;
+    row.case_object[kHostile] = row.name;
+  }
+  ResultFile file = sample_file(rows, kHostile);
+  file.context["host_name"] = kHostile;
+  file.context["rdmameter"]["command"] = kHostile;
+  file.context["rdmameter"]["initiator"][kHostile] = kHostile;
+  const std::string page = own_page(std::span(&file, 1));
+  EXPECT_FALSE(has(page, "<img"));
+  const ResultFile plain = sample_file(sample_rows());
+  EXPECT_EQ(count(page, "</script>"), count(own_page(std::span(&plain, 1)), "</script>"));
+}
+
+TEST(HtmlReport, OfNoRows) {
+  const ResultFile file = sample_file({});
+  EXPECT_TRUE(has(own_page(std::span(&file, 1)), "No row of these results"));
+}
+
+TEST(HtmlReport, SaysSoWhereTheBuildHasNoCharts) {
+  const ResultFile file = sample_file(sample_rows());
+  const std::string page = own_page(std::span(&file, 1));
+  EXPECT_EQ(has(page, "no charts"), asset("echarts.js").empty());
+  EXPECT_EQ(has(page, "id=latency "), !asset("echarts.js").empty());
+}
+
+}  // namespace
+}  // namespace rdmameter
