@@ -32,6 +32,13 @@ void complete_switches(std::vector<std::string>& arguments) {
       arguments[i] += "=on";
 }
 
+/// "run", "history add"
+std::string full_name(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  if (parent == nullptr || parent->get_parent() == nullptr) return app.get_name();
+  return parent->get_name() + " " + app.get_name();
+}
+
 [[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed) {
   const std::string name = typed.substr(0, typed.find('='));
   std::vector<std::string> known;
@@ -39,7 +46,7 @@ void complete_switches(std::vector<std::string>& arguments) {
     for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
   const std::vector<std::string_view> views(known.begin(), known.end());
   throw UsageError(fmt::format("unknown option '{}'{} ('{} --help' lists the options)", name,
-                               did_you_mean(name, views), app.get_name()));
+                               did_you_mean(name, views), full_name(app)));
 }
 
 [[noreturn]] void refuse_subcommand(const CLI::App& app, const std::string& typed) {
@@ -55,13 +62,14 @@ void check_rest(const CLI::App& app) {
   if (subs.size() > 1)
     throw UsageError(fmt::format("'{}' and '{}': one subcommand at a time", subs[0]->get_name(),
                                  subs[1]->get_name()));
-  const CLI::App& last = subs.empty() ? app : *subs.front();
+  const CLI::App* last = &app;  // 'history add' goes two steps down
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
   std::vector<std::string> rest = app.remaining(true);
   std::erase(rest, "--");  // CLI11 keeps the mark behind which everything is positional
   if (rest.empty()) return;
-  if (rest.front().starts_with('-') && rest.front() != "-") refuse_option(last, rest.front());
+  if (rest.front().starts_with('-') && rest.front() != "-") refuse_option(*last, rest.front());
   if (subs.empty()) refuse_subcommand(app, rest.front());
-  throw UsageError(fmt::format("{} does not take '{}'", last.get_name(), rest.front()));
+  throw UsageError(fmt::format("{} does not take '{}'", full_name(*last), rest.front()));
 }
 
 bool plain(char c) {

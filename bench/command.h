@@ -31,6 +31,7 @@ Action declare_compare(CLI::App& app);
 Action declare_merge(CLI::App& app);
 Action declare_export(CLI::App& app);
 Action declare_report(CLI::App& app);
+Action declare_history(CLI::App& app);
 
 /// A number given to an option that is no axis.
 /// @throws UsageError naming the option and its range

@@ -44,6 +44,8 @@ constexpr std::array kSubcommands{
                declare_merge},
     Subcommand{"report", "report FILE... -o report.html",
                "Write results as one page with charts and tables.", declare_report},
+    Subcommand{"history", "history add FILE... --into PATH | show PATH | check PATH",
+               "Keep results over time, and find what changed.", declare_history},
     Subcommand{"export", "export FILE... --format NAME [-o FILE]",
                "Write results in the formats of other tools.", declare_export},
 };
@@ -54,9 +56,11 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() { column_width(kHelpColumn); }
 
   std::string make_usage(const CLI::App* app, std::string) const override {
+    // Of 'history add' the whole of 'history' is shown.
+    const bool nested = app->get_parent() != nullptr && app->get_parent()->get_parent() != nullptr;
+    const std::string name = nested ? app->get_parent()->get_name() : app->get_name();
     for (const Subcommand& subcommand : kSubcommands)
-      if (app->get_name() == subcommand.name)
-        return fmt::format("Usage: rdmameter {}\n", subcommand.usage);
+      if (name == subcommand.name) return fmt::format("Usage: rdmameter {}\n", subcommand.usage);
     return "Usage: rdmameter SUBCOMMAND ...\n";
   }
 };

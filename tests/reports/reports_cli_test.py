@@ -1,0 +1,163 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""rdmameter report, history and export as people and scripts call them.
+
+Usage: reports_cli_test.py RDMAMETER WRITE_SAMPLES
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = WRITE_SAMPLES = None
+USAGE, FAILED = 2, 99
+
+
+def run(*arguments, **environment):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
+                          stdin=subprocess.DEVNULL,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", **environment})
+
+
+class Reports(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        subprocess.run([WRITE_SAMPLES, self.folder], check=True)
+        self.base, self.new = self.path("base.json"), self.path("new.json")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def text(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def passes(self, *arguments, **environment):
+        result = run(*arguments, **environment)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
+        return result.stdout
+
+    def refused(self, *arguments, says, status=USAGE):
+        result = run(*arguments)
+        self.assertEqual(result.returncode, status, (arguments, result))
+        self.assertEqual(result.stdout, "", arguments)
+        self.assertIn(says, result.stderr, arguments)
+
+    def test_help_is_for_eighty_columns_and_has_examples(self):
+        for words in (["report"], ["export"], ["history"], ["history", "add"], ["history", "show"],
+                      ["history", "check"]):
+            text = self.passes(*words, "--help")
+            self.assertIn(f"rdmameter {words[0]}", text)
+            self.assertIn("Examples:", text)
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_wrong_use_says_what_is_missing(self):
+        self.refused("report", self.base, says="-o report.html")
+        self.refused("report", "-o", "x.html", says="name at least one result file")
+        self.refused("export", "--format", "bmf", says="name a result file")
+        self.refused("export", self.base, says="it takes openmetrics, github-smaller")
+        self.refused("export", self.base, "--format", "bmff", says="--format does not take 'bmff'")
+        self.refused("export", self.base, self.new, "--format", "bmf", says="one result, and 2 are named")
+        self.refused("export", self.base, "--format", "hgrm", says="--case NAME among:")
+        self.refused("export", self.base, "--format", "bmf", "--case", "no_*", says="--case 'no_*' matches no case")
+        self.refused("history", says="add, show or check")
+        self.refused("history", "add", self.base, says="--into")
+        self.refused("history", "add", "--into", "x", says="name at least one result file")
+        self.refused("history", "show", says="name one history")
+        self.refused("history", "show", self.path("no.jsonl"), says="No such file")
+        self.refused("history", "check", "x", "--lats", "5", says="did you mean '--last'?")
+        self.refused("history", "remove", says="remove")
+        self.refused("show", self.base, "--csv", "--percentiles", says="give one")
+
+    def test_files_that_are_no_results(self):
+        text = self.text("base.json")
+        files = {
+            "cut.json": (text[:len(text) // 2], "is cut off in the middle"),
+            "nan.json": (text.replace('"real_time":', '"real_time":NaN,"x":', 1), "is not JSON, at line"),
+            "negative.json": (text.replace('"iterations":', '"iterations":-', 1), "is negative"),
+            "other.json": (text.replace("rdmameter.result.v1", "rdmameter.result.v9"), "rdmameter.result.v9"),
+            "empty.json": ("", "is empty"),
+        }
+        for name, (content, says) in files.items():
+            path = self.write(name, content)
+            for arguments in (["report", path, "-o", self.path("r.html")], ["export", path, "--format", "bmf"],
+                              ["history", "add", path, "--into", self.path("h.jsonl")]):
+                self.refused(*arguments, says=says)
+                self.assertIn(name, run(*arguments).stderr)
+        self.assertFalse(os.path.exists(self.path("r.html")))
+        self.assertFalse(os.path.exists(self.path("h.jsonl")))
+
+    def test_an_output_is_whole_or_as_it_was(self):
+        self.write("r.html", "before")
+        self.refused("report", self.path("no.json"), "-o", self.path("r.html"), says="no.json")
+        self.assertEqual(self.text("r.html"), "before")
+        self.refused("report", self.base, "-o", self.path("no/where.html"), says="No such file or directory")
+        if os.path.exists("/dev/full"):
+            self.refused("report", self.base, "-o", "/dev/full", says="/dev/full", status=FAILED)
+        self.passes("report", self.base, "-o", self.path("r.html"))
+        self.assertTrue(self.text("r.html").startswith("<!doctype html>"))
+        self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".new")], [])
+        self.assertEqual(self.passes("report", self.base, "-o", "-"), self.text("r.html"))
+
+    def test_case_keeps_to_some(self):
+        text = self.passes("export", self.base, "--format", "bmf", "--case", "send_lat/rc/*", "--case", "write_bw/rc/size:64")
+        self.assertEqual(list(json.loads(text)), ["send_lat/rc/size:2", "send_lat/rc/size:1024", "write_bw/rc/size:64"])
+
+    def test_percentiles_go_as_far_as_the_samples(self):
+        text = self.passes("show", self.base, "--percentiles", "--no-histogram")
+        section = text[text.index("  size 1024 B, half round trip, 3 repetitions merged"):]
+        rows = [line.split() for line in section.split("\n\n")[0].splitlines()[3:-1]]
+        self.assertEqual(rows[1][:3], ["p50", "2", "4.49"])
+        self.assertEqual([row[0] for row in rows if row[0].startswith("p99.")], ["p99.5", "p99.9", "p99.95"])
+        self.assertEqual(rows[1][-1], "15000", "samples beyond the median of 30000")
+        self.assertEqual([row for row in rows if row[0] == "max"], [["max", "104.37", "–", "–", "0"]])
+
+    def test_history_goes_into_a_directory_and_comes_out_again(self):
+        self.passes("history", "add", self.base, self.new, "--into", self.folder, "--commit", "3f2a1bc")
+        self.passes("history", "add", self.base, "--into", self.path("history.jsonl"))
+        lines = [json.loads(line) for line in self.text("history.jsonl").splitlines()]
+        self.assertEqual([line["commit"] for line in lines], ["3f2a1bc", "3f2a1bc", ""])
+        shown = self.passes("history", "show", self.folder, "--case", "send_lat/*")
+        self.assertIn("send_lat/rc/size:2, p50\n", shown)
+        self.assertNotIn("write_bw", shown)
+        self.assertIn("0 changes in 0 of 6 cases; 6 with fewer than 6", self.passes("history", "check", self.folder))
+        self.assertTrue(run("history", "show", self.folder, LC_ALL="C").stdout.isascii())
+
+    def test_history_names_a_broken_line_and_goes_on(self):
+        self.passes("history", "add", self.base, self.new, "--into", self.path("h.jsonl"))
+        first, second = self.text("h.jsonl").splitlines()
+        self.write("h.jsonl", f"{first}\n{second[:100]}\n{second}\n")
+        result = run("history", "show", self.path("h.jsonl"))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("h.jsonl: line 2: is not JSON, or cut off. The line is left out.", result.stderr)
+        self.assertIn("send_lat/rc/size:2", result.stdout)
+        self.write("h.jsonl", second[:100])
+        self.assertEqual(run("history", "check", self.path("h.jsonl")).returncode, USAGE)
+
+    def test_a_change_is_a_warning_and_no_gate(self):
+        base = json.loads(self.text("base.json"))
+        for number in range(16):
+            base["context"]["date"] = f"2024-01-{number + 1:02}T00:00:00+00:00"
+            for row in base["benchmarks"]:
+                if "bandwidth" in row:
+                    row["bandwidth"]["window_ns"] = int(1e7 * (1 if number < 8 else 1.3)) + number * 1000
+            path = self.write("run.json", json.dumps(base))
+            self.passes("history", "add", path, "--into", self.path("h.jsonl"), "--commit", f"c{number}")
+        text = self.passes("history", "check", self.path("h.jsonl"))
+        self.assertIn("write_bw/rc/size:64, bandwidth\n  worse -23.1 %", text)
+        self.assertIn("since c8 (2024-01-09T00:00)", " ".join(text.split()))
+
+
+if __name__ == "__main__":
+    PROGRAM, WRITE_SAMPLES = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
+    unittest.main()
