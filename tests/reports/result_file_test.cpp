@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 
 #include "core/error.h"
 #include "reports/row_json.h"
@@ -232,6 +233,35 @@ TEST(ReadResult, TellsAnEmptyFileFromACutOffOneFromOneThatIsNoJson) {
 TEST(ReadResult, RefusesNumbersThatJsonDoesNotHave) {
   EXPECT_NE(refusal_of_text("{\"context\": NaN}").find("is not JSON"), std::string::npos);
   EXPECT_NE(refusal_of_text("{\"context\": 1e999}").find("is not JSON"), std::string::npos);
+}
+
+/// A result of so many skipped rows.
+std::string text_of_rows(std::size_t count) {
+  const std::string row = row_to_json(skipped_row(8192)).dump();
+  std::string text = "{\"context\": " + sample_context().dump() + ", \"benchmarks\": [" + row;
+  for (std::size_t i = 1; i < count; ++i) text += "," + row;
+  return text + "]}";
+}
+
+/// CPU time of reading them [clocks].
+double reading_takes(std::size_t count) {
+  const ScratchDirectory scratch;
+  write_file(scratch.path("r.json"), text_of_rows(count));
+  const std::clock_t begin = std::clock();
+  EXPECT_EQ(read_result(scratch.path("r.json")).rows.size(), count);
+  return static_cast<double>(std::clock() - begin);
+}
+
+TEST(ReadResult, TakesTimeByRowsAndNotByTheirSquare) {
+  const double few = reading_takes(8'000);
+  EXPECT_LT(reading_takes(64'000), 14 * few) << "eight times as many";
+}
+
+TEST(ReadResult, TakesRowsBeforeTheirContext) {
+  const ScratchDirectory scratch;
+  write_file(scratch.path("r.json"), "{\"benchmarks\": [" + row_to_json(skipped_row(8192)).dump() +
+                                         "], \"context\": " + sample_context().dump() + "}");
+  EXPECT_EQ(read_result(scratch.path("r.json")).rows.size(), 1U);
 }
 
 TEST(ReadResult, RefusesEndlessNesting) {
