@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/histogram_data.h"
+#include "reports/date.h"
 #include "reports/row_json.h"
 
 namespace rdmameter {
@@ -78,6 +79,8 @@ std::vector<CaseNumbers> case_numbers(std::span<const Row> rows) {
   for (Group& group : group_rows(rows))
     for (CaseSummary& summary : group.cases) {
       CaseNumbers made{summary.repetitions.front()->name, std::move(summary), {}};
+      if (const std::string side = text_at(made.summary.case_object, "side"); !side.empty())
+        made.name += " " + side;
       if (const int times = ++taken[made.name]; times > 1) made.name += fmt::format(" ({})", times);
       for (const Quantity& quantity : kQuantities)
         if (const auto value = over_repetitions(quantity, made.summary))

@@ -34,7 +34,8 @@ struct CaseNumber {
 
 /// What a case's repetitions came to. Borrows the rows.
 struct CaseNumbers {
-  std::string name;  ///< the rows', with " (2)" and so on where two cases have the same
+  std::string name;  ///< the rows'; " a" or " b" after it: a side of `ab`; " (2)" and so on: two
+                     ///< cases have the same
   CaseSummary summary;
   std::vector<CaseNumber> values;  ///< in the order of quantities(); what all repetitions have
 

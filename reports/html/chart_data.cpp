@@ -17,9 +17,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kPointsPerDecade = 20;
 
-/// Six digits say all that a chart can show, and take less room.
+/// Five digits say all that a chart can show, and take less room.
 Json short_number(double value) {
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+  return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr);
 }
 
 Json curve_of(const HistogramData& data, double divisor) {
@@ -32,11 +32,11 @@ Json curve_of(const HistogramData& data, double divisor) {
   }
 }
 
-/// Bins at least 0.5 % wide; wider, up to 8 %, until they hold a thousandth of the samples. So the
+/// Bins at least 0.8 % wide; wider, up to 10 %, until they hold 0.2 % of the samples. So the
 /// body is drawn finely, and a thin tail takes few bins.
 class Bins {
  public:
-  explicit Bins(const HistogramData& data) : enough_(static_cast<double>(data.count) / 1000) {
+  explicit Bins(const HistogramData& data) : enough_(static_cast<double>(data.count) / 500) {
     for (const auto& [index, n] : data.buckets)
       add(static_cast<double>(histogram_lowest(index)),
           static_cast<double>(histogram_lowest(index + 1)), static_cast<double>(n));
@@ -48,8 +48,8 @@ class Bins {
  private:
   void add(double low, double high, double n) {
     if (!edges.empty()) {
-      const bool full = (low > begin_ * 1.005 && held_ >= enough_) || low > begin_ * 1.08;
-      if (full) close(std::min(low, std::max(end_, begin_ * 1.08)));
+      const bool full = (low > begin_ * 1.008 && held_ >= enough_) || low > begin_ * 1.1;
+      if (full) close(std::min(low, std::max(end_, begin_ * 1.1)));
       if (full && low > edges.back()) {  // nothing in between
         samples.push_back(0);
         edges.push_back(low);

@@ -67,6 +67,16 @@ TEST(Quantity, CasesOfOneNameAreToldApart) {
   EXPECT_NE(cases[0].name, cases[1].name);
 }
 
+TEST(Quantity, SidesOfOneMeasuringRunAreToldApart) {
+  std::vector<Row> rows = {bandwidth_row(64, 0, 2), bandwidth_row(64, 1, 2)};
+  rows[0].more["side"] = "b";
+  rows[1].more["side"] = "a";
+  const auto cases = case_numbers(rows);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].name, "write_bw/rc/size:64 a");
+  EXPECT_EQ(cases[1].name, "write_bw/rc/size:64 b");
+}
+
 TEST(Export, UnknownFormatNamesThoseThereAre) {
   try {
     export_format("prometheus");
