@@ -12,14 +12,14 @@
 namespace rdmameter {
 namespace {
 
-bool matches(const Row& row, const std::string& pattern) {
-  return row.name == pattern || fnmatch(pattern.c_str(), row.name.c_str(), 0) == 0;
+bool matches(const std::string& name, const std::string& pattern) {
+  return name == pattern || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
 void check_pattern(const std::vector<ResultFile>& files, const std::string& pattern) {
   for (const ResultFile& file : files)
     for (const Row& row : file.rows)
-      if (matches(row, pattern)) return;
+      if (matches(row.name, pattern)) return;
   throw UsageError(
       fmt::format("--case '{}' matches no case; 'rdmameter show --csv {}' has their names.",
                   pattern, files.front().path));
@@ -35,14 +35,16 @@ void add_case_option(CLI::App& app, std::vector<std::string>& patterns) {
       ->allow_extra_args(false);
 }
 
+bool is_chosen(const std::string& name, const std::vector<std::string>& patterns) {
+  return patterns.empty() ||
+         std::any_of(patterns.begin(), patterns.end(),
+                     [&name](const auto& pattern) { return matches(name, pattern); });
+}
+
 void keep_cases(std::vector<ResultFile>& files, const std::vector<std::string>& patterns) {
-  if (patterns.empty()) return;
   for (const std::string& pattern : patterns) check_pattern(files, pattern);
   for (ResultFile& file : files)
-    std::erase_if(file.rows, [&patterns](const Row& row) {
-      return std::none_of(patterns.begin(), patterns.end(),
-                          [&row](const auto& pattern) { return matches(row, pattern); });
-    });
+    std::erase_if(file.rows, [&](const Row& row) { return !is_chosen(row.name, patterns); });
 }
 
 std::vector<ResultFile> read_results(const std::vector<std::string>& paths,

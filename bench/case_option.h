@@ -13,6 +13,9 @@ namespace rdmameter {
 /// Declares --case, which may be given more than once.
 void add_case_option(CLI::App& app, std::vector<std::string>& patterns);
 
+/// Does one of the globs match? Any name where there is no glob.
+bool is_chosen(const std::string& name, const std::vector<std::string>& patterns);
+
 /// Keeps the rows whose name one of the globs matches; all where there is no glob.
 /// @throws UsageError  a glob matches no row of any file
 void keep_cases(std::vector<ResultFile>& files, const std::vector<std::string>& patterns);

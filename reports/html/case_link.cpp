@@ -9,13 +9,24 @@
 
 namespace rdmameter {
 
+namespace {
+
+/// Long names break after their slashes.
+std::string breakable(const std::string& name) {
+  std::string made;
+  for (const char c : html_text(name)) made += c == '/' ? std::string("/<wbr>") : std::string(1, c);
+  return made;
+}
+
+}  // namespace
+
 std::string case_link(const PageCase& one) {
   const bool drawn = std::any_of(one.of_file.begin(), one.of_file.end(), [](const auto& numbers) {
     return numbers && !latency_kind(*numbers).empty();
   });
-  if (!drawn) return html_text(one.name);
+  if (!drawn) return breakable(one.name);
   return fmt::format("<a class=case href=\"#case={}\">{}</a>", fragment_text(one.name),
-                     html_text(one.name));
+                     breakable(one.name));
 }
 
 }  // namespace rdmameter

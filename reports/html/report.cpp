@@ -28,8 +28,9 @@ std::string fill(std::string_view text, const std::map<std::string_view, std::st
   }
 }
 
-std::vector<Section> sections_of(const PageCases& page) {
+std::vector<Section> sections_of(const PageCases& page, const Comparison* comparison) {
   std::vector<Section> sections;
+  if (comparison != nullptr) sections.push_back(comparison_section(page, *comparison));
   for (const auto make : {summary_section, latency_charts_section, axis_charts_section,
                           numbers_section, environment_section})
     if (Section section = make(page); !section.html.empty()) sections.push_back(std::move(section));
@@ -52,10 +53,10 @@ std::string title_of(const PageCases& page) {
 
 }  // namespace
 
-std::string html_report(std::span<const ResultFile> files) {
+std::string html_report(std::span<const ResultFile> files, const Comparison* comparison) {
   const PageCases page = page_cases(files, kMostCases);
   std::string contents, body;
-  for (const Section& section : sections_of(page)) {
+  for (const Section& section : sections_of(page, comparison)) {
     contents += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, html_text(section.title));
     body += fmt::format(
         "<section id={0} aria-labelledby={0}-title>\n<h2 id={0}-title>{1}</h2>\n{2}"

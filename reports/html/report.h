@@ -6,11 +6,14 @@
 #include <span>
 #include <string>
 
+#include "reports/compare/comparison.h"
 #include "reports/result_file.h"
 
 namespace rdmameter {
 
-/// The page, in HTML. @param files  one or more
-std::string html_report(std::span<const ResultFile> files);
+/// The page, in HTML.
+/// @param files       one or more
+/// @param comparison  of these files, to be told first; null: none
+std::string html_report(std::span<const ResultFile> files, const Comparison* comparison = nullptr);
 
 }  // namespace rdmameter

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "reports/compare/comparison.h"
 #include "reports/html/page_cases.h"
 
 namespace rdmameter {
@@ -14,6 +15,9 @@ struct Section {
   std::string title;  ///< text
   std::string html;   ///< escaped already; empty: the section is left out
 };
+
+/// The verdict, and for each case its change with the interval drawn.
+Section comparison_section(const PageCases& page, const Comparison& comparison);
 
 /// How many cases and results, the best of them, and what was not measured.
 Section summary_section(const PageCases& page);

@@ -149,8 +149,8 @@ TEST(HtmlReport, HasEveryKindOfRow) {
   const std::string page = own_page(std::span(&file, 1));
   for (const char* part :
        {"<h3>send_lat over RC</h3>", "<h3>write_bw over RC</h3>", "Latency: half round trip",
-        ">send_lat/rc/size:1024</a>", "A UD message must fit the MTU", "The responder hung up",
-        "6.6.13-amd64", "<td class=differs>beta", "rdmameter run beta send_lat"})
+        "size:1024</a>", "A UD message must fit the MTU", "The responder hung up", "6.6.13-amd64",
+        "<td class=differs>beta", "rdmameter run beta send_lat"})
     EXPECT_TRUE(has(page, part)) << part;
   EXPECT_FALSE(has(page, "{{"));
 }
@@ -180,6 +180,40 @@ TEST(HtmlReport, ShowsAFilesTextAsText) {
   EXPECT_FALSE(has(page, "<img"));
   const ResultFile plain = sample_file(sample_rows());
   EXPECT_EQ(count(page, "</script>"), count(own_page(std::span(&plain, 1)), "</script>"));
+}
+
+/// One case of each fate.
+Comparison sample_comparison() {
+  Comparison made{.base = "results/base.json", .other = "results/new.json"};
+  made.conclusion = Conclusion::fail;
+  made.remarks = {"kernels differ"};
+  CaseComparison worse{.name = "send_lat/rc/size:2", .verdict = CaseVerdict::fail};
+  worse.effects = {
+      {Metric::p50, {.base = 4000, .other = 4800, .ratio = 1.2, .interval = {1.1, 1.3}}}};
+  worse.allowed = 1.05;
+  CaseComparison unknown{.name = kHostile, .verdict = CaseVerdict::inconclusive, .note = kHostile};
+  made.cases = {worse, unknown};
+  made.gates = {{kHostile, kHostile, CaseVerdict::fail, kHostile}};
+  made.only_other = {kHostile};
+  return made;
+}
+
+TEST(HtmlReport, BeginsWithTheVerdict) {
+  const std::vector<ResultFile> files = {sample_file(sample_rows(), "results/base.json"),
+                                         sample_file(sample_rows(), "results/new.json")};
+  const Comparison comparison = sample_comparison();
+  const std::string html = comparison_section(page_cases(files, 100), comparison).html;
+  EXPECT_THAT(html,
+              HasSubstr("<p class=\"verdict fail\"><b>fail</b> <span>results/new.json against "
+                        "results/base.json</span> <span>2 cases: 1 fail, 1 inconclusive"));
+  EXPECT_THAT(html, HasSubstr("kernels differ"));
+  EXPECT_THAT(html, HasSubstr("<td class=number>4.00 µs<td class=number>4.80 µs<td "
+                              "class=number>+20.0 %<td><svg class=interval"));
+  EXPECT_THAT(html, HasSubstr("A case of results/new.json alone"));
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  const std::string page = html_report(files, &comparison);
+  EXPECT_LT(page.find("<section id=comparison "), page.find("<section id=summary "));
+  EXPECT_FALSE(has(html_report(files), "<section id=comparison "));
 }
 
 TEST(HtmlReport, OfNoRows) {

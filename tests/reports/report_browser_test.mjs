@@ -56,6 +56,11 @@ function watch(page) {
 
 const strokes = (page, figure) => page.$$eval(`#${figure} .plot svg path[stroke-width="2"]`, (paths) => paths.map((path) => path.getAttribute("stroke")));
 const chosen = (page) => page.$$eval("#chosen button", (buttons) => buttons.map((button) => button.textContent));
+/** Figures are drawn when they come into view. */
+async function shown(page, figure) {
+  await page.$eval(`#${figure}`, (element) => element.scrollIntoView());
+  await page.waitForSelector(`#${figure} svg`);
+}
 const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function picture(page, name) {
@@ -65,12 +70,11 @@ async function picture(page, name) {
 const tests = {
   async "opens with its charts drawn, and nothing on the console"(page) {
     await page.goto(urlOf("report.html"));
-    await page.waitForSelector("#percentiles svg");
+    await shown(page, "percentiles");
     assert.ok((await strokes(page, "percentiles")).length > 0);
-    await page.waitForSelector("#distribution svg");
-    await page.$eval("#axes", (section) => section.scrollIntoView());
-    await page.waitForSelector("#rates svg");
-    await page.waitForSelector("#latencies svg");
+    await shown(page, "distribution");
+    await shown(page, "rates");
+    await shown(page, "latencies");
   },
 
   async "keeps the chosen case in the fragment"(page) {
@@ -101,7 +105,7 @@ const tests = {
 
   async "a click in the legend hides a series, another shows it"(page) {
     await page.goto(urlOf("report.html", "#case=send_lat/rc/size:2&case=send_lat/rc/size:1024"));
-    await page.waitForSelector("#percentiles svg");
+    await shown(page, "percentiles");
     const both = await strokes(page, "percentiles");
     assert.equal(both.length, 2);
     const button = page.locator("#percentiles .legend button", { hasText: "size:1024" });
@@ -115,7 +119,7 @@ const tests = {
 
   async "says under the pointer what is there"(page) {
     await page.goto(urlOf("report.html"));
-    await page.waitForSelector("#percentiles svg");
+    await shown(page, "percentiles");
     await page.hover("#percentiles .plot");
     await page.waitForSelector("#percentiles .tip td");
     assert.match(await page.textContent("#percentiles .tip"), /p9.*send_lat.*µs/);
@@ -123,8 +127,7 @@ const tests = {
 
   async "draws any quantity over any axis"(page) {
     await page.goto(urlOf("many.html"));
-    await page.$eval("#axes", (section) => section.scrollIntoView());
-    await page.waitForSelector("#rates svg");
+    await shown(page, "rates");
     await page.selectOption("#rates [data-quantity]", { label: "message rate" });
     await page.selectOption("#rates [data-axis]", { label: "qps" });
     await page.fill("#line-filter", "size 512 B, depth 1");
@@ -159,14 +162,16 @@ const tests = {
 
   async "holds two results against each other"(page) {
     await page.goto(urlOf("two.html", "#case=send_lat/rc/size:2"));
-    await page.waitForSelector("#percentiles svg");
+    await shown(page, "percentiles");
     assert.equal((await strokes(page, "percentiles")).length, 2);
+    assert.match(await page.textContent("#comparison .verdict"), /new\.json against .*base\.json *\d+ cases/);
+    assert.ok(await page.locator("#comparison svg.interval circle").first().isVisible());
     assert.deepEqual(await page.$$eval("td.differs", (cells) => cells.map((cell) => cell.textContent)), ["6.9.9"]);
   },
 
   async "shows markup in names as text"(page) {
     await page.goto(urlOf("hostile.html"));
-    await page.waitForSelector("#percentiles svg");
+    await shown(page, "percentiles");
     await page.hover("#percentiles .plot");
     await page.waitForSelector("#percentiles .tip td");
     assert.equal(await page.evaluate(() => document.querySelectorAll("img, b b, main script").length), 0);
@@ -180,7 +185,7 @@ const tests = {
     assert.ok(statSync(pathOf("many.html")).size < 8e6, `${statSync(pathOf("many.html")).size} bytes`);
     const begin = performance.now();
     await page.goto(urlOf("many.html"));
-    await page.waitForSelector("#percentiles svg");
+    await shown(page, "percentiles");
     const took = performance.now() - begin;
     console.log(`# ${statSync(pathOf("many.html")).size} bytes, ${Math.round(took)} ms`);
     // The build machine may be busy: it has thrice what it needs.
@@ -204,11 +209,10 @@ async function pictures(page) {
     await page.emulateMedia({ colorScheme });
     await page.goto("about:blank");
     await page.goto(urlOf("many.html"));
-    await page.waitForSelector("#distribution svg");
+    await shown(page, "distribution");
     await picture(page, `many-${colorScheme}.png`);
     await page.goto(urlOf("two.html"));
-    await page.$eval("#axes", (section) => section.scrollIntoView());
-    await page.waitForSelector("#rates svg");
+    await shown(page, "rates");
     await settle(page);
     await picture(page, `two-${colorScheme}-whole.png`);
   }
