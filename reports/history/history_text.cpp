@@ -28,6 +28,12 @@ Shown shown_as(const Series& series) {
   return {unit, decimals_for(std::vector{latest / unit.size}, 3)};
 }
 
+double largest_of(const Series& series) {
+  double largest = 0;
+  for (const Series::Point& point : series.points) largest = std::max(largest, point.number.median);
+  return largest;
+}
+
 std::string percent_text(double before, double after) {
   if (before == 0) return "from 0";
   return fmt::format("{:+.1f} %", (after / before - 1) * 100);
@@ -103,15 +109,18 @@ std::string show_history(const std::vector<Series>& all, const TextStyle& style)
   for (const Series& series : all) {
     const Shown shown = shown_as(series);
     const auto changes = changes_in(series);
-    const HistoryNumber first = series.points.front().number, latest = series.points.back().number;
-    const std::string before = "  " + shown.text(first.median) + " ";
+    const HistoryNumber latest = series.points.back().number;
     const std::string after = fmt::format(" {} ± {} {}", shown.text(latest.median),
                                           shown.text(latest.half_range), shown.unit.name);
-    const std::size_t used = text_width(before) + text_width(after);
+    const std::size_t margin = text_width(shown.text(largest_of(series))) + 3;
+    const std::size_t used = margin + text_width(after);
     const std::size_t columns = style.width > used + 10 ? style.width - used : 10;
-    text += title_of(series, style) + before + spark_line(series, columns) + after + "\n";
+    const std::size_t drawn = std::min(columns, series.points.size());
+    const HistoryNumber first = series.points[series.points.size() - drawn].number;
+    text += title_of(series, style) + pad_left(shown.text(first.median) + " ", margin) +
+            spark_line(series, columns) + after + "\n";
     if (const std::string line = marks(series, changes, columns); !line.empty())
-      text += std::string(text_width(before), ' ') + line + "\n";
+      text += std::string(margin, ' ') + line + "\n";
     for (const SeriesChange& change : changes)
       text += wrap("  ", change_text(series, change, shown), style.width);
   }

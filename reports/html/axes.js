@@ -62,7 +62,7 @@ function band({ name, color, points }) {
       type: "polygon",
       shape: {
         points: [...points.map(([x, least]) => api.coord([x, least])),
-          ...points.toReversed().map(([x, , , greatest]) => api.coord([x, greatest]))],
+          ...[...points].reverse().map(([x, , , greatest]) => api.coord([x, greatest]))],
       },
       style: { fill: color, opacity: 0.16 },
     }),
