@@ -144,7 +144,7 @@ TEST(OpenMetrics, HasEachFamilyOnceAndEndsWithEof) {
 TEST(OpenMetrics, ValuesAreInBaseUnits) {
   const std::string text = exported("openmetrics", sample_file({bandwidth_row(64, 0, 1)}));
   EXPECT_NE(text.find("rdmameter_bandwidth_bits_per_second{case=\"write_bw/rc/size:64\","
-                      "test=\"write_bw\",transport=\"rc\",size=\"64\"} 3366206"),
+                      "test=\"write_bw\",transport=\"rc\",size=\"64\"} 336620644."),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("rdmameter_result_timestamp_seconds{host=\"alpha\"} 1704164645"),

@@ -21,7 +21,7 @@ for (const [there, reason] of needs)
     console.log(`skipped: ${reason}`);
     process.exit(77);
   }
-const kPatience = 10_000; // of a step [ms]
+const kPatience = 30_000; // of a step [ms]
 const { chromium } = createRequire(join(modules, "x"))("playwright-core");
 
 const scratch = mkdtempSync(join(tmpdir(), "rdmameter-test-"));
