@@ -31,7 +31,7 @@ ExitStatus add(const Options& options) {
   return ExitStatus::pass;
 }
 
-using Print = std::string(const std::vector<Series>&, const TextStyle&);
+using Print = std::string(const std::vector<HistorySeries>&, const TextStyle&);
 
 /// Names the broken lines on stderr, and prints what the others say.
 ExitStatus print(const Options& options, Print* text_of) {

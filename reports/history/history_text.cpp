@@ -21,16 +21,17 @@ struct Shown {
   std::string text(double value) const { return fixed(value / unit.size, decimals); }
 };
 
-Shown shown_as(const Series& series) {
+Shown shown_as(const HistorySeries& series) {
   const double latest = series.points.back().number.median;
   const Unit unit =
       series.quantity->unit == "ns" ? time_unit(latest) : Unit{series.quantity->unit, 1};
   return {unit, decimals_for(std::vector{latest / unit.size}, 3)};
 }
 
-double largest_of(const Series& series) {
+double largest_of(const HistorySeries& series) {
   double largest = 0;
-  for (const Series::Point& point : series.points) largest = std::max(largest, point.number.median);
+  for (const HistorySeries::Point& point : series.points)
+    largest = std::max(largest, point.number.median);
   return largest;
 }
 
@@ -40,12 +41,12 @@ std::string percent_text(double before, double after) {
 }
 
 /// A column a number. The least span is 4 % of the middle, so that noise does not look like peaks.
-std::string spark_line(const Series& series, std::size_t columns) {
+std::string spark_line(const HistorySeries& series, std::size_t columns) {
   const std::size_t count = std::min(columns, series.points.size());
   const std::span points(series.points.end() - static_cast<std::ptrdiff_t>(count),
                          series.points.end());
   double low = INFINITY, high = 0;
-  for (const Series::Point& point : points) {
+  for (const HistorySeries::Point& point : points) {
     low = std::min(low, point.number.median);
     high = std::max(high, point.number.median);
   }
@@ -53,7 +54,7 @@ std::string spark_line(const Series& series, std::size_t columns) {
   low -= widen;
   high += widen;
   std::string line;
-  for (const Series::Point& point : points) {
+  for (const HistorySeries::Point& point : points) {
     const double share = high > low ? (point.number.median - low) / (high - low) : 0.5;
     line += kBlocks[std::clamp(static_cast<int>(std::lround(share * 7)), 0, 7)];
   }
@@ -61,7 +62,7 @@ std::string spark_line(const Series& series, std::size_t columns) {
 }
 
 /// "▲" below the columns of the spark line where something changed.
-std::string marks(const Series& series, const std::vector<SeriesChange>& changes,
+std::string marks(const HistorySeries& series, const std::vector<SeriesChange>& changes,
                   std::size_t columns) {
   const std::size_t count = std::min(columns, series.points.size());
   const std::size_t first = series.points.size() - count;
@@ -76,7 +77,8 @@ std::string what(const HistoryEntry& entry) {
   return printable(entry.commit.empty() ? day : entry.commit.substr(0, 12) + " (" + day + ")");
 }
 
-std::string change_text(const Series& series, const SeriesChange& change, const Shown& shown) {
+std::string change_text(const HistorySeries& series, const SeriesChange& change,
+                        const Shown& shown) {
   const bool better = series.quantity->smaller_is_better == (change.after < change.before);
   return fmt::format("{} {}: {} to {} {} since {}, p = {:.3g}", better ? "better" : "worse",
                      percent_text(change.before, change.after), shown.text(change.before),
@@ -85,7 +87,7 @@ std::string change_text(const Series& series, const SeriesChange& change, const 
 }
 
 /// What of the environment is not as it was one entry before.
-std::string environment_text(const Series& series, const SeriesChange& change,
+std::string environment_text(const HistorySeries& series, const SeriesChange& change,
                              const TextStyle& style) {
   std::string text;
   const auto context = [](const HistoryEntry& entry) {
@@ -98,15 +100,15 @@ std::string environment_text(const Series& series, const SeriesChange& change,
   return text;
 }
 
-std::string title_of(const Series& series, const TextStyle& style) {
+std::string title_of(const HistorySeries& series, const TextStyle& style) {
   return bold(fmt::format("{}, {}", printable(series.name), series.quantity->name), style) + "\n";
 }
 
 }  // namespace
 
-std::string show_history(const std::vector<Series>& all, const TextStyle& style) {
+std::string show_history(const std::vector<HistorySeries>& all, const TextStyle& style) {
   std::string text;
-  for (const Series& series : all) {
+  for (const HistorySeries& series : all) {
     const Shown shown = shown_as(series);
     const auto changes = changes_in(series);
     const HistoryNumber latest = series.points.back().number;
@@ -128,10 +130,10 @@ std::string show_history(const std::vector<Series>& all, const TextStyle& style)
   return style.utf8 ? text : to_ascii(text);
 }
 
-std::string check_history(const std::vector<Series>& all, const TextStyle& style) {
+std::string check_history(const std::vector<HistorySeries>& all, const TextStyle& style) {
   std::string text;
   std::size_t found = 0, with = 0, too_short = 0;
-  for (const Series& series : all) {
+  for (const HistorySeries& series : all) {
     const auto changes = changes_in(series);
     found += changes.size();
     too_short += series.points.size() < 2 * EDivisiveOptions{}.least_segment ? 1 : 0;

@@ -11,9 +11,9 @@
 namespace rdmameter {
 
 /// A line drawn for each series, with its first and latest number; changes are marked beneath.
-std::string show_history(const std::vector<Series>& all, const TextStyle& style);
+std::string show_history(const std::vector<HistorySeries>& all, const TextStyle& style);
 
 /// The changes alone: which case, when, from what to what, and what else changed then.
-std::string check_history(const std::vector<Series>& all, const TextStyle& style);
+std::string check_history(const std::vector<HistorySeries>& all, const TextStyle& style);
 
 }  // namespace rdmameter

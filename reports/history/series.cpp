@@ -50,9 +50,9 @@ double middle_of(std::vector<double> values) {
 
 }  // namespace
 
-std::vector<Series> series_of(const History& history, const SeriesChoice& choice) {
+std::vector<HistorySeries> series_of(const History& history, const SeriesChoice& choice) {
   if (!choice.quantity.empty()) quantity_of(choice.quantity);  // throws before anything is read
-  std::vector<Series> all;
+  std::vector<HistorySeries> all;
   std::map<std::pair<std::string, const Quantity*>, std::size_t> at;
   const std::size_t first = history.entries.size() - std::min(history.entries.size(), choice.last);
   for (std::size_t i = first; i < history.entries.size(); ++i)
@@ -71,9 +71,9 @@ std::vector<Series> series_of(const History& history, const SeriesChoice& choice
   return all;
 }
 
-std::vector<SeriesChange> changes_in(const Series& series) {
+std::vector<SeriesChange> changes_in(const HistorySeries& series) {
   std::vector<double> values, noises;
-  for (const Series::Point& point : series.points) {
+  for (const HistorySeries::Point& point : series.points) {
     values.push_back(point.number.median);
     noises.push_back(point.number.half_range);
   }

@@ -12,7 +12,7 @@
 namespace rdmameter {
 
 /// Borrows the history's entries.
-struct Series {
+struct HistorySeries {
   struct Point {
     const HistoryEntry* entry;
     HistoryNumber number;
@@ -30,7 +30,7 @@ struct SeriesChoice {
 
 /// One series for each case that has such numbers, in the order of their first appearance.
 /// @throws UsageError  there is no such quantity, or no such case
-std::vector<Series> series_of(const History& history, const SeriesChoice& choice);
+std::vector<HistorySeries> series_of(const History& history, const SeriesChoice& choice);
 
 /// A change that is more than the noise recorded with the points.
 struct SeriesChange {
@@ -39,6 +39,6 @@ struct SeriesChange {
 };
 
 /// Change points, but for those that half the repetitions' range at the points would explain.
-std::vector<SeriesChange> changes_in(const Series& series);
+std::vector<SeriesChange> changes_in(const HistorySeries& series);
 
 }  // namespace rdmameter
