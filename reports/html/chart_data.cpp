@@ -74,6 +74,7 @@ Json file_data(const CaseNumbers& numbers) {
     values[std::string(value.quantity->key)] = {
         short_number(value.least), short_number(value.median), short_number(value.greatest)};
   Json data = {{"repetitions", numbers.summary.repetitions.size()}, {"values", std::move(values)}};
+  if (Json rates = rates_over_time(numbers); !rates.empty()) data["over_time"] = std::move(rates);
   const HistogramData latency = merged_latency(numbers.summary);
   if (latency.count == 0) return data;
   data["latency"] = latency_curves(latency, latency_divisor(*numbers.summary.repetitions.front()));
@@ -112,7 +113,43 @@ Json case_data(const PageCase& one, const std::vector<std::string>& axes) {
           {"files", std::move(files)}};
 }
 
+/// The row's `series`, or nothing where it has none of two intervals and more. A key that the
+/// reader keeps without a look at it, so all of it is doubted here.
+Json rates_of(const Row& row) {
+  constexpr std::size_t kMostPoints = 200;
+  const Json series = row.more.is_object() ? row.more.value("series", Json()) : Json();
+  const auto counts = [&series](const char* key) {
+    std::vector<double> made;
+    if (!series.is_object() || !series.contains(key)) return made;
+    for (const Json& one : series[key])
+      if (one.is_number_unsigned()) made.push_back(one.get<double>());
+    return made;
+  };
+  const std::vector<double> end_ns = counts("end_ns"), messages = counts("messages");
+  Json rates = Json::array();
+  if (end_ns.size() != messages.size() || end_ns.size() < 2) return rates;
+  const std::size_t together = (end_ns.size() + kMostPoints - 1) / kMostPoints;
+  double begin_ns = 0, sum = 0;
+  for (std::size_t i = 0; i < end_ns.size(); ++i) {
+    sum += messages[i];
+    if ((i + 1) % together != 0 && i + 1 < end_ns.size()) continue;
+    if (end_ns[i] <= begin_ns) return Json::array();
+    rates.push_back(
+        {short_number(end_ns[i] / 1e9), short_number(1e3 * sum / (end_ns[i] - begin_ns))});
+    begin_ns = end_ns[i];
+    sum = 0;
+  }
+  return rates;
+}
+
 }  // namespace
+
+Json rates_over_time(const CaseNumbers& numbers) {
+  Json all = Json::array();
+  for (const Row* row : numbers.summary.repetitions)
+    if (Json rates = rates_of(*row); !rates.empty()) all.push_back(std::move(rates));
+  return all;
+}
 
 Json latency_curves(const HistogramData& data, double divisor) {
   Json edges = Json::array(), shares = Json::array();

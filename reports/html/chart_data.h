@@ -11,9 +11,14 @@ namespace rdmameter {
 
 /// {"files": [label], "axes": [{"key", "name", "unit"}], "quantities": [{"key", "name", "unit"}],
 ///  "cases": [{"name", "test", "transport", "axes": {key: value}, "files": [null or
-///    {"repetitions", "values": {quantity: [least, median, greatest]}, "latency": ...}]}]}
+///    {"repetitions", "values": {quantity: [least, median, greatest]}, "latency": ...,
+///     "over_time": rates_over_time()}]}]}
 /// `axes` are those that vary from case to case.
 nlohmann::ordered_json chart_data(const PageCases& page);
+
+/// [[[end of an interval [s], Mmsg/s]...]...]: the series of each repetition that has one of two
+/// intervals at least, neighbours put together where there are very many. Empty: none has.
+nlohmann::ordered_json rates_over_time(const CaseNumbers& numbers);
 
 /// A latency as a chart needs it, in some 2 KB whatever the number of buckets:
 /// {"kind", "count", "max", "curve", "edges", "shares"}. Times in ns.

@@ -23,6 +23,7 @@ function element(tag, properties = {}, ...children) {
 const digits = (value) => Number(value.toPrecision(3)).toString();
 /** 4.32 µs */
 function timeText(ns) {
+  if (ns === 0) return "0";
   for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
     if (ns >= size) return `${digits(ns / size)} ${unit}`;
   return `${digits(ns)} ns`;
@@ -35,6 +36,7 @@ function sizeText(bytes) {
 }
 /** 92.4 Gb/s, 31.2 Mb/s; 0.65 Mmsg/s is 650 kmsg/s */
 function rateText(value, unit) {
+  if (value === 0) return "0";
   const of = unit.slice(1); // both units begin with a prefix: G, M
   const prefixes = ["", "k", "M", "G"];
   let at = prefixes.indexOf(unit[0]);
@@ -74,7 +76,7 @@ function axis(name, labelOf, more = {}) {
 /** A vertical axis has its name above it, where it can be read. */
 function verticalAxis(name, labelOf, more = {}) {
   const made = axis(name, labelOf, more);
-  return { ...made, nameLocation: "end", nameGap: 15, nameTextStyle: { ...made.nameTextStyle, align: "left", padding: [0, 0, 0, -56] } };
+  return { ...made, nameLocation: "end", nameGap: 15, nameTextStyle: { ...made.nameTextStyle, align: "left", padding: [0, 0, 0, -68] } };
 }
 
 function legendKey({ color, dash }) {
@@ -133,7 +135,7 @@ function chart(id, build) {
     instance.setOption({
       animation: false,
       textStyle: { fontFamily: "inherit", color: cssColor("--text") },
-      grid: { left: 72, right: 34, top: 38, bottom: 48 },
+      grid: { left: 84, right: 34, top: 38, bottom: 48 },
       ...option,
       tooltip: {
         confine: true, transitionDuration: 0,

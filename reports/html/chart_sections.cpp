@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/html/assets.h"
+#include "reports/html/chart_data.h"
 #include "reports/html/sections.h"
 
 namespace rdmameter {
@@ -24,6 +25,10 @@ bool has_number(const CaseNumbers& numbers) {
   return !numbers.values.empty();
 }
 
+bool has_series(const CaseNumbers& numbers) {
+  return !rates_over_time(numbers).empty();
+}
+
 bool has_charts() {
   return !asset("echarts.js").empty();
 }
@@ -33,6 +38,11 @@ bool has_charts() {
 Section latency_charts_section(const PageCases& page) {
   const bool there = has_charts() && any_number(page, has_latency);
   return {"latency", "Latency", there ? std::string(asset("latency.html")) : ""};
+}
+
+Section time_charts_section(const PageCases& page) {
+  const bool there = has_charts() && any_number(page, has_series);
+  return {"time", "Over time", there ? std::string(asset("time.html")) : ""};
 }
 
 Section axis_charts_section(const PageCases& page) {

@@ -22,10 +22,12 @@ Section comparison_section(const PageCases& page, const Comparison& comparison);
 /// How many cases and results, the best of them, and what was not measured.
 Section summary_section(const PageCases& page);
 
-/// Charts of what the cases have: percentiles and distribution, numbers over an axis. Empty where
+/// Charts of what the cases have: percentiles and distribution, numbers over an axis, rates over
+/// time. Empty where
 /// there is nothing to draw, or the build has no charts.
 Section latency_charts_section(const PageCases& page);
 Section axis_charts_section(const PageCases& page);
+Section time_charts_section(const PageCases& page);
 
 /// For each test and transport its latencies and rates: what the charts show, and more, in numbers.
 Section numbers_section(const PageCases& page);

@@ -133,6 +133,40 @@ TEST(LatencyCurves, OfOneSample) {
   EXPECT_THAT(curves["shares"], ElementsAre(1.0));
 }
 
+TEST(RatesOverTime, AreTheSeriesOfEachRepetition) {
+  std::vector<Row> rows = {bandwidth_row(64, 0, 3), bandwidth_row(64, 1, 3),
+                           bandwidth_row(64, 2, 3)};
+  rows[0].more["series"] =
+      Json::parse("{\"end_ns\": [1000000000, 1500000000], \"messages\": [2000, 3000]}");
+  rows[1].more["series"] = Json::parse("{\"end_ns\": [1000000000], \"messages\": [2000]}");
+  EXPECT_EQ(rates_over_time(case_numbers(rows)[0]), Json::parse("[[[1.0, 0.002], [1.5, 0.006]]]"));
+}
+
+TEST(RatesOverTime, PutNeighboursTogetherWhereThereAreMany) {
+  std::vector<Row> rows = {bandwidth_row(64, 0, 1)};
+  Json end_ns = Json::array(), messages = Json::array();
+  for (std::uint64_t i = 1; i <= 1'001; ++i) {
+    end_ns.push_back(i * 1'000);
+    messages.push_back(7U);
+  }
+  rows[0].more["series"] = {{"end_ns", end_ns}, {"messages", messages}};
+  const Json rates = rates_over_time(case_numbers(rows)[0])[0];
+  EXPECT_EQ(rates.size(), 167U);
+  for (const Json& point : rates) EXPECT_DOUBLE_EQ(point[1], 7);
+}
+
+TEST(RatesOverTime, AreNoneWhereTheSeriesIsNoSeries) {
+  for (const char* wrong :
+       {"7", "[]", "{}", "{\"end_ns\": 5, \"messages\": []}",
+        "{\"end_ns\": [1, 2], \"messages\": [1]}", "{\"end_ns\": [2, 1], \"messages\": [1, 1]}",
+        "{\"end_ns\": [0, 0], \"messages\": [1, 1]}",
+        "{\"end_ns\": [\"a\", {}], \"messages\": [1, 2]}"}) {
+    std::vector<Row> rows = {bandwidth_row(64, 0, 1)};
+    rows[0].more["series"] = Json::parse(wrong);
+    EXPECT_TRUE(rates_over_time(case_numbers(rows)[0]).empty()) << wrong;
+  }
+}
+
 TEST(ChartData, HasTheVaryingAxesAlone) {
   const ResultFile file = sample_file(sample_rows());
   const Json data = chart_data(page_cases(std::span(&file, 1), 100));

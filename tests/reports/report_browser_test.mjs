@@ -135,6 +135,13 @@ const tests = {
     assert.match(await page.textContent("#rates .legend"), /write_bw rc, size 512 B/);
   },
 
+  async "draws the rate over time, a line for each repetition"(page) {
+    await page.goto(urlOf("two.html"));
+    await shown(page, "over-time");
+    await page.selectOption("#time-case", { label: "write_bw/rc/size:65536" });
+    assert.equal((await strokes(page, "over-time")).length, 2);
+  },
+
   async "tables sort by value, and unknown ones come last"(page) {
     await page.goto(urlOf("report.html"));
     const head = page.locator("#numbers section.group", { hasText: "write_bw over RC" }).locator("th", { hasText: "bandwidth" });
@@ -227,6 +234,8 @@ try {
   const changed = load("new.json");
   for (const row of changed.benchmarks) row.bandwidth && (row.bandwidth.window_ns = Math.round(row.bandwidth.window_ns * 1.1));
   changed.context.rdmameter.initiator.kernel = "6.9.9";
+  for (const row of changed.benchmarks.filter((one) => one.bandwidth))
+    row.series = { interval_ns: 1e9, end_ns: [1e9, 2e9, 3e9], messages: [900000, 1000000, 990000], mmsg_per_s_min: 0.9, mmsg_per_s_max: 1 };
   save("new.json", changed);
   const hostile = structuredClone(base);
   for (const row of hostile.benchmarks) {
