@@ -9,6 +9,7 @@
 #include "core/environment.h"
 #include "core/error.h"
 #include "core/histogram_data.h"
+#include "core/loop/table.h"
 #include "core/null_device.h"
 #include "core/side.h"
 #include "core/work.h"

@@ -1,34 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// One end's part in one repetition of a case, the same code for initiator and responder: create,
-// connect, run the measured loop, verify, tell.
+// One end's part in one repetition of a case, the same steps for initiator and responder: create,
+// connect, run the measured loop, verify, tell. What the messages go over is a derived class's.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "core/case.h"
 #include "core/clock.h"
-#include "core/counters.h"
-#include "core/endpoint.h"
-#include "core/loop/table.h"
+#include "core/loop/traffic.h"
+#include "core/role.h"
+#include "core/stop.h"
 #include "core/verify.h"
-#include "core/work.h"
 
 namespace rdmameter {
 
 class Side {
  public:
-  /// Creates the endpoint. @param seed  of both ends' payload patterns
-  Side(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed);
   Side(Side&&) = delete;
+  virtual ~Side() = default;
 
-  const EndpointInfo& info() const { return endpoint_.info(); }
+  /// What the peer must know of this end to connect, and may tell of it.
+  virtual nlohmann::json introduction() const = 0;
 
-  /// Builds and posts the receives, then brings the QPs to RTS: in this order, so that a peer that
-  /// is ready may send at once.
-  Agreed connect(const EndpointInfo& peer);
+  /// Connects to the peer, or takes its connection: afterwards it may send at once.
+  /// @param peer  its introduction
+  /// @throws MeasurementError, Unsupported, VerbsError, Interrupted
+  virtual void connect(const nlohmann::json& peer) = 0;
+
+  /// Puts what was found and agreed in the place of what was asked for. To be called after
+  /// connect().
+  /// @param peer  its introduction
+  virtual void settle(Case& one_case, const nlohmann::json& peer) const = 0;
 
   /// Runs this end's measured loop on the calling thread, pinned to `core` [kAuto: left where it
   /// is]. Returns at once where this end takes no part.
@@ -36,41 +43,51 @@ class Side {
   LoopEnd run(const LoopPlan& plan, Wait wait, std::uint64_t core, const ClockChoice& clock,
               const StopWord& stop);
 
-  /// Cuts this end off from its peer; see Endpoint::silence().
-  void silence() noexcept { endpoint_.silence(); }
+  /// What has befallen the device since this was called last and ends a run; empty: nothing.
+  virtual std::string take_fatal_event() = 0;
+
+  /// Cuts this end off from its peer, so that a loop whose polls are never empty ends. For a thread
+  /// other than the measuring one.
+  virtual void silence() noexcept = 0;
+
+  /// Checks what arrived here. @param peer_total  messages the peer sent over the whole traffic
+  /// @return nothing where no data comes to this end
+  virtual std::optional<Verdict> verify(std::uint64_t peer_total) const = 0;
+
+  /// Device counters since this object was made; null: there are none.
+  virtual nlohmann::ordered_json counters() const = 0;
+  virtual nlohmann::ordered_json resources() const = 0;
+  /// Further facts for the row.
+  virtual nlohmann::ordered_json facts() const = 0;
+  /// Where the messages go, for people.
+  virtual std::string where() const = 0;
 
   const LoopTally& tally() const { return tally_; }
   LoopTally& tally() { return tally_; }
   bool has_loop() const { return has_loop_; }
   std::uint64_t cpu_ns() const { return cpu_ns_; }  ///< of the whole loop, warm-up included
+  /// Null where the loop takes no samples.
   std::unique_ptr<Histogram> take_latency() { return std::move(latency_); }
 
-  /// Checks what arrived here. @param peer_total  messages the peer sent over the whole traffic
-  /// @return nothing where no data comes to this end
-  std::optional<Verdict> verify(std::uint64_t peer_total) const;
+ protected:
+  /// @param seed  of both ends' payload patterns
+  Side(const Case& one_case, Role role, std::uint64_t seed);
 
-  /// Device counters since this object was made.
-  nlohmann::ordered_json counters() const;
-  nlohmann::ordered_json resources() const { return endpoint_.resources(); }
-  bool inlined() const { return work_->inlined(); }
-  bool data_in_order() const { return endpoint_.data_in_order(); }
-  std::uint32_t inline_bytes() const { return endpoint_.view().inline_bytes; }
-  const Case& one_case() const { return case_; }  ///< with its SGEs known
+  /// The measured loop, chosen before the clock starts.
+  /// @return null: this end takes no part
+  using Loop =
+      std::function<LoopEnd(const LoopPlan&, const ClockChoice&, const StopWord&, LoopTally&)>;
+  virtual Loop loop(Wait wait, ClockChoice::Kind clock) = 0;
 
- private:
-  Verdict verify_atomics(std::uint64_t total) const;
-
-  OpenDevice& device_;
   const Case case_;
   const Role role_;
   const std::uint64_t seed_;
-  const Counters counters_before_;
   std::unique_ptr<Histogram> latency_, scratch_;
+
+ private:
   LoopTally tally_;
   bool has_loop_ = false;
   std::uint64_t cpu_ns_ = 0;
-  mutable Endpoint endpoint_;
-  std::unique_ptr<Work> work_;
 };
 
 /// How long a case goes on, as its loops want it.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 
 #include "core/affinity.h"
@@ -16,8 +17,8 @@
 #include "core/session/protocol.h"
 #include "core/session/pulse.h"
 #include "core/session/watcher.h"
-#include "core/side.h"
 #include "core/softirq.h"
+#include "core/verbs_side.h"
 
 namespace rdmameter {
 namespace {
@@ -34,9 +35,16 @@ std::uint64_t random_seed() {
 /// One repetition of one case, from prepare to done.
 class Repetition {
  public:
-  Repetition(Channel& channel, OpenDevice& device, const Case& one_case, const ClockChoice& clock,
+  using MakeSide = std::function<std::unique_ptr<Side>(const Case&, std::uint64_t seed)>;
+
+  /// @param one_case  with its SGEs known: both ends lay out memory by it
+  Repetition(Channel& channel, MakeSide make_side, const Case& one_case, const ClockChoice& clock,
              const InterruptSource& interrupt)
-      : channel_(channel), device_(device), case_(one_case), clock_(clock), interrupt_(interrupt) {}
+      : channel_(channel),
+        make_side_(std::move(make_side)),
+        case_(one_case),
+        clock_(clock),
+        interrupt_(interrupt) {}
 
   /// @param same_host  do both ends run on one machine?
   Outcome run(bool same_host);
@@ -50,11 +58,10 @@ class Repetition {
   void decide_wait(const nlohmann::json& ready, bool same_host);
   void measure(Side& side);
   std::uint64_t judge(const Side& side, const nlohmann::json& done) const;
-  void keep_effective(const Side& side, const Agreed& agreed, const nlohmann::json& ready);
   Outcome outcome(Side& side, const nlohmann::json& done) const;
 
   Channel& channel_;
-  OpenDevice& device_;
+  const MakeSide make_side_;
   Case case_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
@@ -98,7 +105,7 @@ void Repetition::measure(Side& side) {
   LoopPlan plan;
   fill_plan(plan, case_);
   StopWord stop;
-  Pulse pulse{channel_, device_, case_, side.tally()};
+  Pulse pulse{channel_, side, case_};
   const SoftirqTime softirq;
   LoopEnd end;
   {
@@ -111,7 +118,7 @@ void Repetition::measure(Side& side) {
   pulse.close();
   softirq_ns_ = softirq.elapsed_ns();
   if (case_.shape() == Pattern::bandwidth) series_ = pulse.series().json();
-  const std::string where = device_.port.where();
+  const std::string where = side.where();
   if (!pulse.event().empty() && stop.reason() != StopReason::interrupted)
     throw MeasurementError(fmt::format("{} reports {}", where, pulse.event()));
   switch (stop.reason()) {
@@ -199,22 +206,6 @@ void require_any(const Case& one_case, const Outcome& outcome) {
         *outcome.bandwidth->received, one_case.warmup, kAdvice));
 }
 
-/// From here on the case says what was found and agreed, no longer what was asked for.
-void Repetition::keep_effective(const Side& side, const Agreed& agreed,
-                                const nlohmann::json& ready) {
-  case_.mtu_bytes = agreed.mtu_bytes;
-  case_.device = device_.port.device;
-  case_.port_num = device_.port.number;
-  case_.gid_index = device_.gid.index;
-  case_.peer_device = require_string(ready, "device", 64);
-  case_.peer_port_num = require_uint(ready, "port_num", 1, 255);
-  case_.peer_gid_index = require_uint(ready, "gid_index", 0, 255);
-  if (case_.inline_bytes != 0) case_.inline_bytes = side.inline_bytes();
-  case_.outstanding_reads = agreed.outstanding_reads;
-  case_.sge = side.one_case().sge;
-  case_.recv_sge = require_uint(ready, "recv_sge", 1, 65535);
-}
-
 Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
   const LoopTally& tally = side.tally();
   Outcome outcome;
@@ -237,9 +228,7 @@ Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
   if (tally.cqes != 0) outcome.work["cqes"] = tally.cqes;
   outcome.resources = side.resources();
-  if (!case_.returns_data() && case_.inline_bytes != 0) outcome.more["inlined"] = side.inlined();
-  if (case_.shape() == Pattern::ping_pong && !case_.takes_receive())
-    outcome.more["data_in_order"] = side.data_in_order();
+  outcome.more = side.facts();
   outcome.more["cpu"] = {{"thread_ns", side.cpu_ns()}, {"softirq_ns", nullptr}};
   if (softirq_ns_) outcome.more["cpu"]["softirq_ns"] = *softirq_ns_;
   if (!series_.is_null()) outcome.more["series"] = series_;
@@ -251,22 +240,22 @@ Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
 
 Outcome Repetition::run(bool same_host) {
   const std::uint64_t seed = random_seed();
-  case_.sge = with_known_sges(case_, device_.limits).sge;  // both ends lay out memory by it
   say({{"case", case_to_wire(case_)}, {"seed", seed}}, "prepare");
   std::unique_ptr<Side> side;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
-    side = std::make_unique<Side>(device_, case_, Role::initiator, seed);
+    side = make_side_(case_, seed);
   } catch (const std::exception&) {
     mine = std::current_exception();
   }
   const nlohmann::json ready = expect("ready");
   if (mine) std::rethrow_exception(mine);
-  const EndpointInfo peer = endpoint_info_from_wire(require_object(ready, "endpoint"),
-                                                    static_cast<std::uint32_t>(case_.qps));
   decide_wait(ready, same_host);
-  keep_effective(*side, side->connect(peer), ready);
-  say({{"endpoint", endpoint_info_to_wire(side->info())}, {"wait", case_.wait}}, "connect");
+  side->connect(ready);
+  side->settle(case_, ready);
+  nlohmann::json connect = side->introduction();
+  connect["wait"] = case_.wait;
+  say(std::move(connect), "connect");
   expect("running");
   measure(*side);
   say({{"sent", side->tally().total}}, "finish");
@@ -322,7 +311,12 @@ class Initiator final : public Measurer {
   Outcome measure(const Case& one_case) override {
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
     OpenDevice& device = devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
-    Repetition repetition{channel_, device, one_case, clock_, interrupt_};
+    Case asked = one_case;
+    asked.sge = with_known_sges(one_case, device.limits).sge;
+    const auto make_side = [&](const Case& made, std::uint64_t seed) {
+      return std::make_unique<VerbsSide>(device, made, Role::initiator, seed);
+    };
+    Repetition repetition{channel_, make_side, asked, clock_, interrupt_};
     try {
       Outcome outcome = repetition.run(same_host());
       outcome.more["path"] = path(outcome.effective);

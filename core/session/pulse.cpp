@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/async_events.h"
 #include "core/session/protocol.h"
 
 namespace rdmameter {
@@ -23,15 +22,14 @@ std::chrono::seconds patience_of(const Case& one_case) {
 
 }  // namespace
 
-Pulse::Pulse(Channel& channel, OpenDevice& device, const Case& one_case, const LoopTally& tally)
+Pulse::Pulse(Channel& channel, Side& side, const Case& one_case)
     : channel_(channel),
-      device_(device),
-      tally_(tally),
+      side_(side),
       patience_(patience_of(one_case)),
       series_(one_case.interval_ns),
       alive_at_(Clock::now()),
       said_at_(alive_at_) {
-  take_fatal_event(*device_.context, device_.port.number);
+  side_.take_fatal_event();
 }
 
 Pulse::Clock::duration Pulse::every() const {
@@ -42,11 +40,11 @@ bool Pulse::beat() {
   const auto now = Clock::now();
   // Whoever waits for an answer that never comes makes no progress; a fixed limit on the whole
   // would end long runs that are well.
-  const std::uint64_t progress = tally_.progress.load(std::memory_order_relaxed);
+  const std::uint64_t progress = side_.tally().progress.load(std::memory_order_relaxed);
   series_.note(progress, now);
   if (progress != seen_) alive_at_ = now;
   seen_ = progress;
-  if (event_.empty()) event_ = take_fatal_event(*device_.context, device_.port.number);
+  if (event_.empty()) event_ = side_.take_fatal_event();
   if (now - said_at_ >= kTick) {
     said_at_ = now;
     channel_.send({{"type", "alive"}}, Deadline::in(kTick));
@@ -55,8 +53,8 @@ bool Pulse::beat() {
 }
 
 void Pulse::close() {
-  series_.close(tally_.progress.load(std::memory_order_relaxed));
-  if (event_.empty()) event_ = take_fatal_event(*device_.context, device_.port.number);
+  series_.close(side_.tally().progress.load(std::memory_order_relaxed));
+  if (event_.empty()) event_ = side_.take_fatal_event();
 }
 
 }  // namespace rdmameter

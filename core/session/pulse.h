@@ -7,17 +7,16 @@
 #include <string>
 
 #include "core/case.h"
-#include "core/endpoint.h"
-#include "core/loop/traffic.h"
 #include "core/series.h"
 #include "core/session/channel.h"
+#include "core/side.h"
 
 namespace rdmameter {
 
 class Pulse {
  public:
   /// Events that the device raised before now are nobody's any more.
-  Pulse(Channel& channel, OpenDevice& device, const Case& one_case, const LoopTally& tally);
+  Pulse(Channel& channel, Side& side, const Case& one_case);
 
   /// How often beat() is due.
   std::chrono::steady_clock::duration every() const;
@@ -37,8 +36,7 @@ class Pulse {
   using Clock = std::chrono::steady_clock;
 
   Channel& channel_;
-  OpenDevice& device_;
-  const LoopTally& tally_;
+  Side& side_;
   const std::chrono::seconds patience_;
   Series series_;
   Clock::time_point alive_at_, said_at_;

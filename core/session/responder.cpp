@@ -8,14 +8,13 @@
 #include <thread>
 
 #include "core/affinity.h"
-#include "core/async_events.h"
 #include "core/environment.h"
 #include "core/session/devices.h"
 #include "core/session/failure.h"
 #include "core/session/fields.h"
 #include "core/session/handshake.h"
 #include "core/session/protocol.h"
-#include "core/side.h"
+#include "core/verbs_side.h"
 
 namespace rdmameter {
 namespace {
@@ -23,8 +22,7 @@ namespace {
 /// The measuring thread of a case: it runs the responder's loop while the session's thread listens.
 class LoopThread {
  public:
-  LoopThread(Side& side, const Case& one_case, const ClockChoice& clock, std::string where)
-      : side_(side), where_(std::move(where)) {
+  LoopThread(Side& side, const Case& one_case, const ClockChoice& clock) : side_(side) {
     fill_plan(plan_, one_case);
     thread_ = std::thread([this, one_case, clock] {
       try {
@@ -58,7 +56,7 @@ class LoopThread {
     thread_.join();
     if (error_) std::rethrow_exception(error_);
     if (end_.why != LoopEnd::Why::done && end_.why != LoopEnd::Why::stopped)
-      throw MeasurementError(loop_end_text(end_, where_));
+      throw MeasurementError(loop_end_text(end_, side_.where()));
   }
 
   /// Raised when the loop ends before its time.
@@ -66,7 +64,6 @@ class LoopThread {
 
  private:
   Side& side_;
-  const std::string where_;
   LoopPlan plan_;
   StopWord stop_;
   Wake failed_, ended_;
@@ -151,8 +148,9 @@ class ClientSession {
   void greet();
   bool serve_next();
   void serve_case(const nlohmann::json& prepare);
+  std::unique_ptr<Side> make_side(const Case& one_case, std::uint64_t seed);
   bool connect(Side& side, Case& one_case);
-  std::optional<std::uint64_t> await_finish(LoopThread& loop, OpenDevice& device);
+  std::optional<std::uint64_t> await_finish(LoopThread& loop, Side& side);
   nlohmann::json report(const Side& side, const Case& one_case, std::uint64_t sent) const;
 
   ResponderShared& shared_;
@@ -217,23 +215,18 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
     const Reserved reserved{shared_, case_memory_bytes(one_case, Role::responder)};
     const Running running{shared_};
-    OpenDevice& device =
-        devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index);
     log(case_text(one_case));
-    Side side{device, one_case, Role::responder, seed};
+    const std::unique_ptr<Side> made = make_side(one_case, seed);
+    Side& side = *made;
     const auto cpu = one_case.peer_core == kAuto ? only_cpu() : std::optional{one_case.peer_core};
-    say({{"endpoint", endpoint_info_to_wire(side.info())},
-         {"device", device.port.device},
-         {"port_num", device.port.number},
-         {"gid_index", device.gid.index},
-         {"recv_sge", side.one_case().recv_sge},
-         {"only_cpu", cpu ? nlohmann::json(*cpu) : nlohmann::json()}},
-        "ready");
+    nlohmann::json ready = side.introduction();
+    ready["only_cpu"] = cpu ? nlohmann::json(*cpu) : nlohmann::json();
+    say(std::move(ready), "ready");
     if (!connect(side, one_case)) return;
-    take_fatal_event(*device.context, device.port.number);  // nobody's any more
-    LoopThread loop{side, one_case, shared_.clock, device.port.where()};
+    side.take_fatal_event();  // nobody's any more
+    LoopThread loop{side, one_case, shared_.clock};
     say({}, "running");
-    const std::optional<std::uint64_t> sent = await_finish(loop, device);
+    const std::optional<std::uint64_t> sent = await_finish(loop, side);
     if (!sent) {
       say({}, "abandoned");
       return;
@@ -252,7 +245,13 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
   }
 }
 
-/// Takes the initiator's endpoint and brings ours to RTS.
+std::unique_ptr<Side> ClientSession::make_side(const Case& one_case, std::uint64_t seed) {
+  OpenDevice& device =
+      devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index);
+  return std::make_unique<VerbsSide>(device, one_case, Role::responder, seed);
+}
+
+/// Takes the initiator's introduction and connects to it.
 /// @return false when the initiator has abandoned the case
 bool ClientSession::connect(Side& side, Case& one_case) {
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
@@ -264,21 +263,19 @@ bool ClientSession::connect(Side& side, Case& one_case) {
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
   one_case.wait = require_uint(message, "wait", static_cast<std::uint64_t>(Wait::spin),
                                static_cast<std::uint64_t>(Wait::event));
-  side.connect(endpoint_info_from_wire(require_object(message, "endpoint"),
-                                       static_cast<std::uint32_t>(one_case.qps)));
+  side.connect(message);
   return true;
 }
 
 /// Listens while the loop runs.
 /// @return how many messages were sent; nothing when the initiator abandons the case
 /// @throws MeasurementError  the loop failed, or the initiator went away
-std::optional<std::uint64_t> ClientSession::await_finish(LoopThread& loop, OpenDevice& device) {
+std::optional<std::uint64_t> ClientSession::await_finish(LoopThread& loop, Side& side) {
   Deadline deadline = Deadline::in(kSilence);
   for (;;) {
     const Waited waited = channel_.wait_readable(deadline.within(kEventTick), &loop.failed());
-    const std::string event = take_fatal_event(*device.context, device.port.number);
-    if (!event.empty())
-      throw MeasurementError(fmt::format("{} reports {}", device.port.where(), event));
+    const std::string event = side.take_fatal_event();
+    if (!event.empty()) throw MeasurementError(fmt::format("{} reports {}", side.where(), event));
     if (waited == Waited::woken) {
       loop.finish(0, interrupt_);  // throws what made it fail
       throw MeasurementError("the responder's loop ended before its time");

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/side.h"
+#include "core/verbs_side.h"
 
 namespace rdmameter {
 namespace {
@@ -85,10 +85,10 @@ struct Checked {
 };
 
 Checked measure(OpenDevice& device, const Case& one_case) {
-  Side initiator{device, one_case, Role::initiator, 7},
+  VerbsSide initiator{device, one_case, Role::initiator, 7},
       responder{device, one_case, Role::responder, 7};
-  responder.connect(initiator.info());
-  initiator.connect(responder.info());
+  responder.connect(initiator.introduction());
+  initiator.connect(responder.introduction());
   const ClockChoice clock = choose_clock();
   LoopPlan plan, answers;
   fill_plan(plan, one_case);
@@ -173,7 +173,7 @@ TEST(DeviceMemoryLimits, MoreThanTheDeviceHasIsUnsupportedWithBothFigures) {
   Case one_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
   one_case.memory = "device";
   try {
-    Side{device, one_case, Role::initiator, 7};
+    VerbsSide{device, one_case, Role::initiator, 7};
     FAIL() << "it was taken";
   } catch (const Unsupported& error) {
     EXPECT_NE(std::string(error.what()).find("the device gives at most 4096"), std::string::npos)

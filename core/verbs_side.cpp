@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs_side.h"
+
+#include <algorithm>
+
+#include "core/async_events.h"
+#include "core/error.h"
+#include "core/loop/table.h"
+#include "core/session/fields.h"
+
+namespace rdmameter {
+
+VerbsSide::VerbsSide(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed)
+    : Side(with_known_sges(one_case, device.limits), role, seed),
+      device_(device),
+      counters_before_(read_counters(device.port.device, device.port.number)),
+      endpoint_(device, one_case, role) {
+  endpoint_.edit_source([&](std::span<std::byte> bytes) {
+    if (case_.atomic())
+      std::ranges::fill(bytes, std::byte{0});  // the words that atomics work on
+    else
+      fill_source(bytes, endpoint_.layout().source, pattern_of(case_, seed_, role_));
+  });
+  // A ping-pong's responder answers the first byte that differs from what its target holds.
+  endpoint_.edit_target(poison_target);
+}
+
+nlohmann::json VerbsSide::introduction() const {
+  return {{"endpoint", endpoint_info_to_wire(endpoint_.info())},
+          {"device", device_.port.device},
+          {"port_num", device_.port.number},
+          {"gid_index", device_.gid.index},
+          {"recv_sge", case_.recv_sge}};
+}
+
+void VerbsSide::connect(const nlohmann::json& peer) {
+  const EndpointInfo info = endpoint_info_from_wire(require_object(peer, "endpoint"),
+                                                    static_cast<std::uint32_t>(case_.qps));
+  // The WRs hold the peer's address and key, which the view learns on connecting; the receives must
+  // be there before the QP can be reached. So: take over the peer's facts, build, post, connect.
+  agreed_ = endpoint_.learn(info);
+  work_ = std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view());
+  work_->post_receives();
+  endpoint_.connect(info, agreed_);
+}
+
+void VerbsSide::settle(Case& one_case, const nlohmann::json& peer) const {
+  one_case.mtu_bytes = agreed_.mtu_bytes;
+  one_case.device = device_.port.device;
+  one_case.port_num = device_.port.number;
+  one_case.gid_index = device_.gid.index;
+  one_case.peer_device = require_string(peer, "device", 64);
+  one_case.peer_port_num = require_uint(peer, "port_num", 1, 255);
+  one_case.peer_gid_index = require_uint(peer, "gid_index", 0, 255);
+  if (one_case.inline_bytes != 0) one_case.inline_bytes = endpoint_.view().inline_bytes;
+  one_case.outstanding_reads = agreed_.outstanding_reads;
+  one_case.sge = case_.sge;
+  one_case.recv_sge = require_uint(peer, "recv_sge", 1, 65535);
+}
+
+std::string VerbsSide::take_fatal_event() {
+  return rdmameter::take_fatal_event(*device_.context, device_.port.number);
+}
+
+Side::Loop VerbsSide::loop(Wait wait, ClockChoice::Kind clock) {
+  const MeasuredLoop chosen = choose_loop(case_, role_, wait, clock);
+  if (chosen == nullptr) return nullptr;
+  return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopWord& stop,
+                        LoopTally& tally) {
+    return chosen(work_->traffic(), plan, choice, stop, tally);
+  };
+}
+
+std::optional<Verdict> VerbsSide::verify(std::uint64_t peer_total) const {
+  if (case_.atomic()) return verify_atomics(role_ == Role::initiator ? tally().total : peer_total);
+  const Area& area = endpoint_.layout().target;
+  if (area.slots == 0) return std::nullopt;
+  const bool ping_pong = case_.shape() == Pattern::ping_pong;
+  // Every QP of a bandwidth test is filled to its depth before anything else, and RC delivers it
+  // all; those of a latency have their turns.
+  const std::uint64_t filled = ping_pong || case_.shape() == Pattern::completion_latency
+                                   ? peer_total / case_.qps
+                                   : case_.depth / case_.post_list * case_.post_list;
+  const bool known = case_.reliable() && !(case_.shared_receives() && case_.takes_receive());
+  const std::uint64_t least = !known ? 0 : area.qps == 1 ? peer_total : filled;
+  const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
+  // A number in the immediate leaves the payload alone.
+  const bool numbered =
+      ping_pong && (!case_.takes_receive() || (!case_.reliable() && !case_.immediate()));
+  Verdict verdict;
+  endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
+    verdict = check_target(bytes, area, pattern_of(case_, seed_, sender), numbered, least);
+  });
+  return verdict;
+}
+
+/// @param total  atomics made, closing ones included
+Verdict VerbsSide::verify_atomics(std::uint64_t total) const {
+  const bool closed = case_.op() == Opcode::cmp_swap && case_.shape() == Pattern::bandwidth;
+  const std::uint64_t made = total - (closed ? case_.qps : 0);
+  const std::uint64_t chain = send_chain_length(case_, Role::initiator);
+  Verdict verdict;
+  if (role_ == Role::initiator)
+    endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
+      verdict = check_returned(bytes, endpoint_.layout().target, case_.op(), made, chain);
+    });
+  else
+    endpoint_.inspect_source([&](std::span<const std::byte> bytes) {
+      verdict = check_words(bytes, endpoint_.layout().source, case_.op(), made, chain);
+    });
+  return verdict;
+}
+
+nlohmann::ordered_json VerbsSide::counters() const {
+  return counter_differences(counters_before_,
+                             read_counters(device_.port.device, device_.port.number));
+}
+
+nlohmann::ordered_json VerbsSide::facts() const {
+  auto facts = nlohmann::ordered_json::object();
+  if (!case_.returns_data() && case_.inline_bytes != 0) facts["inlined"] = work_->inlined();
+  if (case_.shape() == Pattern::ping_pong && !case_.takes_receive())
+    facts["data_in_order"] = endpoint_.data_in_order();
+  return facts;
+}
+
+}  // namespace rdmameter
