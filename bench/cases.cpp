@@ -67,9 +67,8 @@ class Expansion {
       throw UsageError(fmt::format(
           "these tests and axes make more than {} cases: give shorter lists, or run them in parts",
           kMostCases));
-    const std::string transport = axis_text(one_case, *find_axis("transport"));
-    cases_.push_back(
-        {one_case, fmt::format("{}/{}{}", test_->name, transport, keys), why_impossible(one_case)});
+    cases_.push_back({one_case, fmt::format("{}/{}{}", test_->name, transport_text(one_case), keys),
+                      why_impossible(one_case)});
   }
 
   std::span<const GivenAxis> given_;

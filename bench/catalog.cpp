@@ -38,6 +38,10 @@ constexpr std::array kCatalog{
          "atomic compare and swap, from post to completion"},
     Test{"cmp_swap_bw", Opcode::cmp_swap, Pattern::bandwidth,
          "atomic compare and swap, bandwidth: each finds what the one before left"},
+    Test{"tcp_lat", Opcode::tcp_send, Pattern::ping_pong,
+         "no verbs: TCP between the same ends, round trips"},
+    Test{"tcp_bw", Opcode::tcp_send, Pattern::bandwidth,
+         "no verbs: TCP between the same ends, bandwidth"},
 };
 
 bool matches(const std::string& pattern, const Test& test) {

@@ -42,15 +42,27 @@ std::vector<PlannedCase> select_cases(const RunRequest& request, const Benchmark
 }
 
 /// A run that cannot begin still has its result, with the reason in each row, except where the
-/// caller asked wrongly. Cases that are skipped anyway need no device.
+/// caller asked wrongly. Cases that are skipped anyway need no device, and those over TCP neither:
+/// they are measured without one.
 std::unique_ptr<Measurer> open_measurer(const RunTarget& target, const ClockChoice& clock,
                                         InterruptSource& interrupt,
                                         const std::vector<PlannedCase>& cases) {
   const auto tried = [](const PlannedCase& planned) { return planned.why_skipped.empty(); };
   const auto first = std::ranges::find_if(cases, tried);
   if (first == cases.end()) return std::make_unique<FailedMeasurer>(nullptr);
+  const auto open = [&](const PlannedCase& planned) {
+    return make_measurer(target, planned.one_case, clock, interrupt);
+  };
   try {
-    return make_measurer(target, first->one_case, clock, interrupt);
+    try {
+      return open(*first);
+    } catch (const NoDevice&) {
+      const auto without = std::ranges::find_if(cases, [&](const PlannedCase& planned) {
+        return tried(planned) && planned.one_case.over_tcp();
+      });
+      if (without == cases.end()) throw;
+      return open(*without);
+    }
   } catch (const UsageError&) {
     throw;
   } catch (...) {

@@ -35,8 +35,14 @@ static_assert(kPayloads[1].value == static_cast<std::uint64_t>(Payload::zero));
 bool always(const Case&) {
   return true;
 }
-bool bandwidth(const Case& c) {
+bool on_verbs(const Case& c) {
+  return !c.over_tcp();
+}
+bool any_bandwidth(const Case& c) {
   return c.shape() == Pattern::bandwidth;
+}
+bool bandwidth(const Case& c) {
+  return on_verbs(c) && any_bandwidth(c);
 }
 bool receives(const Case& c) {
   return c.takes_receive();
@@ -46,26 +52,29 @@ bool receives_data(const Case& c) {
   return !c.one_sided();
 }
 bool sends_data(const Case& c) {
-  return !c.returns_data();
+  return on_verbs(c) && !c.returns_data();
 }
 bool has_size(const Case& c) {
   return !c.atomic();
+}
+bool has_sges(const Case& c) {
+  return on_verbs(c) && has_size(c);
 }
 bool returns_data(const Case& c) {
   return c.returns_data();
 }
 bool is_split(const Case& c) {
-  return !c.atomic() && (c.sge > 1 || (receives_data(c) && c.recv_sge > 1));
+  return has_sges(c) && (c.sge > 1 || (receives_data(c) && c.recv_sge > 1));
 }
 bool reliable(const Case& c) {
-  return c.reliable();
+  return on_verbs(c) && c.reliable();
 }
 bool can_be_not_ready(const Case& c) {
   return c.reliable() && c.takes_receive();
 }
 /// A completion latency signals every WR by definition.
 bool may_leave_unsignaled(const Case& c) {
-  return c.shape() != Pattern::completion_latency;
+  return on_verbs(c) && c.shape() != Pattern::completion_latency;
 }
 bool may_lose_a_pong(const Case& c) {
   return c.shape() == Pattern::ping_pong && !c.reliable();
@@ -78,11 +87,11 @@ using enum AxisKind;
 // (why_impossible).
 const std::array kAxes{
     Axis{"transport", "transport", &Case::transport, choice, 0, 2, kTransports, "rc", "rc",
-         "QP type: reliable or unreliable connection, unreliable datagram", always},
+         "QP type: reliable or unreliable connection, unreliable datagram", on_verbs},
     Axis{"size", "size_bytes", &Case::size_bytes, bytes, 1, 1ULL << 31, kNone, "64", "64K",
          "payload of one message [bytes]; an atomic's is 8", has_size},
     Axis{"qps", "qps", &Case::qps, count, 1, 65536, kNone, "1", "1",
-         "queue pairs that share the traffic; a latency's messages go over them in turn", always},
+         "queue pairs that share the traffic; a latency's messages go over them in turn", on_verbs},
     Axis{"depth", "depth", &Case::depth, count, 1, 1ULL << 20, kNone, "1", "128",
          "send queue depth: requests in flight per QP [WRs]; unless given, as much more as "
          "--signal-every and --post-list need",
@@ -97,7 +106,7 @@ const std::array kAxes{
     Axis{"inline", "inline_bytes", &Case::inline_bytes, bytes, 1, 65536, kInline, "off", "off",
          "copy payloads up to this into the WQE [bytes]", sends_data},
     Axis{"sge", "sge", &Case::sge, count, 1, 65535, kMost, "1", "1",
-         "SGEs that a message is gathered from (what a read brings: scattered to)", has_size},
+         "SGEs that a message is gathered from (what a read brings: scattered to)", has_sges},
     Axis{"recv-sge", "recv_sge", &Case::recv_sge, count, 1, 65535, kMost, "1", "1",
          "SGEs of a receive, which scatter what arrives", receives_data},
     Axis{"sge-layout", "sge_layout", &Case::split, choice, 0, 2, kSplits, "even", "even",
@@ -106,13 +115,13 @@ const std::array kAxes{
          "auto", "auto", "reads and atomics under way per QP; auto: the most that both ends can",
          returns_data},
     Axis{"api", "api", &Case::api, choice, 0, 1, kInterfaces, "classic", "classic",
-         "post by ibv_post_send (classic) or ibv_wr_* (extended)", always},
+         "post by ibv_post_send (classic) or ibv_wr_* (extended)", on_verbs},
     Axis{"cq", "cq", &Case::cq, choice, 0, 1, kInterfaces, "classic", "classic",
-         "poll by ibv_poll_cq (classic) or ibv_start_poll (extended)", always},
+         "poll by ibv_poll_cq (classic) or ibv_start_poll (extended)", on_verbs},
     Axis{"recv", "recv", &Case::recv, choice, 0, 1, kRecvQueues, "rq", "rq",
          "a receive queue per QP (rq), or one that all share (srq)", receives},
     Axis{"mtu", "mtu_bytes", &Case::mtu_bytes, choice, 256, 4096, kMtus, "auto", "auto",
-         "path MTU [bytes]; auto: the lesser of both ports' active ones", always},
+         "path MTU [bytes]; auto: the lesser of both ports' active ones", on_verbs},
     Axis{"iterations", "iterations", &Case::iterations, count, 1, 1ULL << 40, kNone, "10000",
          "10000", "measured operations", always},
     Axis{"duration", "duration_ns", &Case::duration_ns, seconds, 1'000'000, 30 * 86400 * kSecond_ns,
@@ -120,7 +129,8 @@ const std::array kAxes{
     Axis{"warmup", "warmup", &Case::warmup, count, 0, 1ULL << 32, kNone, "100", "256",
          "operations before the measured ones", always},
     Axis{"wait", "wait", &Case::wait, choice, 0, 3, kWaits, "auto", "auto",
-         "between empty polls; event: sleep until the CQ's next completion; auto: yield where both "
+         "between empty polls; event: sleep until the CQ's next completion (TCP: the socket's next "
+         "data); auto: yield where both "
          "ends share one core, else spin",
          always},
     Axis{"verify", "verify", &Case::verify, choice, 0, 1, kOffOn, "off", "off",
@@ -132,16 +142,17 @@ const std::array kAxes{
          "what messages hold", has_size},
     Axis{"interval", "interval_ns", &Case::interval_ns, seconds, 10'000'000, 3600 * kSecond_ns,
          kNone, "1s", "1s", "note the messages of each such while, for a series over time [s]",
-         bandwidth},
+         any_bandwidth},
 
     Axis{"sl", "service_level", &Case::service_level, count, 0, 15, kNone, "0", "0",
-         "service level (on RoCE: the VLAN priority)", always},
+         "service level (on RoCE: the VLAN priority)", on_verbs},
     Axis{"tclass", "traffic_class", &Case::traffic_class, count, 0, 255, kNone, "0", "0",
-         "traffic class of the GRH (on RoCE v2: the IP header's TOS, so 4 times the DSCP)", always},
+         "traffic class of the GRH (on RoCE v2: the IP header's TOS, so 4 times the DSCP)",
+         on_verbs},
     Axis{"flow-label", "flow_label", &Case::flow_label, count, 0, (1U << 20) - 1, kNone, "0", "0",
-         "flow label of the GRH", always},
+         "flow label of the GRH", on_verbs},
     Axis{"pkey-index", "pkey_index", &Case::pkey_index, count, 0, 65535, kNone, "0", "0",
-         "entry of the port's partition table, at both ends", always},
+         "entry of the port's partition table, at both ends", on_verbs},
     Axis{"qp-timeout", "qp_timeout", &Case::qp_timeout, count, 0, 31, kNone, "14", "14",
          "wait for an acknowledgement: 4.096 us times 2 to the power of this; 0: for ever",
          reliable},
@@ -157,30 +168,30 @@ const std::array kAxes{
     Axis{"memory", "memory", &Case::memory, memory, 0, 0, kMemories, "host", "host",
          "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
          "device's own memory, a mapped file",
-         always},
+         on_verbs},
     Axis{"peer-memory", "peer_memory", &Case::peer_memory, memory, 0, 0, kMemories, "host", "host",
-         "where the responder's lie", always},
+         "where the responder's lie", on_verbs},
     Axis{"mr-per-qp", "mr_per_qp", &Case::mr_per_qp, choice, 0, 1, kOffOn, "off", "off",
-         "memory regions of each QP's own", always},
+         "memory regions of each QP's own", on_verbs},
     Axis{"relaxed-ordering", "relaxed_ordering", &Case::relaxed_ordering, choice, 0, 1, kOffOn,
-         "off", "off", "let PCIe writes into the memory pass each other", always},
+         "off", "off", "let PCIe writes into the memory pass each other", on_verbs},
     Axis{"odp", "odp", &Case::odp, choice, 0, 1, kOffOn, "off", "off",
-         "register memory for on-demand paging instead of pinning it", always},
+         "register memory for on-demand paging instead of pinning it", on_verbs},
 
     Axis{"device", "device", &Case::device, name, 0, 0, kNone, "auto", "auto",
-         "verbs device; auto: the first with an active port", always},
+         "verbs device; auto: the first with an active port", on_verbs},
     Axis{"port-num", "port_num", &Case::port_num, count, 1, 255, kFound, "auto", "auto",
-         "port of the device; auto: the first active one", always},
+         "port of the device; auto: the first active one", on_verbs},
     Axis{"gid-index", "gid_index", &Case::gid_index, count, 0, 255, kFound, "auto", "auto",
-         "GID table entry; auto: RoCE v2 over IPv4, then v2 over IPv6, then v1", always},
+         "GID table entry; auto: RoCE v2 over IPv4, then v2 over IPv6, then v1", on_verbs},
     Axis{"core", "core", &Case::core, count, 0, 8191, kFound, "auto", "auto",
          "CPU to pin the measuring thread to; auto: not pinned", always},
     Axis{"peer-device", "peer_device", &Case::peer_device, name, 0, 0, kNone, "auto", "auto",
-         "the responder's --device", always},
+         "the responder's --device", on_verbs},
     Axis{"peer-port-num", "peer_port_num", &Case::peer_port_num, count, 1, 255, kFound, "auto",
-         "auto", "the responder's --port-num", always},
+         "auto", "the responder's --port-num", on_verbs},
     Axis{"peer-gid-index", "peer_gid_index", &Case::peer_gid_index, count, 0, 255, kFound, "auto",
-         "auto", "the responder's --gid-index", always},
+         "auto", "the responder's --gid-index", on_verbs},
     Axis{"peer-core", "peer_core", &Case::peer_core, count, 0, 8191, kFound, "auto", "auto",
          "the responder's --core", always},
 };

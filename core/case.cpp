@@ -118,6 +118,10 @@ std::string axis_text(const Case& one_case, const Axis& axis) {
   return word == axis.words.end() ? number_text(axis, value) : std::string(word->text);
 }
 
+std::string transport_text(const Case& one_case) {
+  return one_case.over_tcp() ? "tcp" : axis_text(one_case, *find_axis("transport"));
+}
+
 Case default_case(Opcode opcode, Pattern pattern) {
   Case made;
   made.opcode = static_cast<std::uint64_t>(opcode);

@@ -110,7 +110,10 @@ struct Case {
   bool shared_receives() const noexcept { return recv != 0; }
 
   bool atomic() const noexcept { return op() == Opcode::fetch_add || op() == Opcode::cmp_swap; }
-  /// Does the request name memory of the other end?
+  /// A baseline test, without verbs: then most axes have no meaning and stay at their defaults.
+  bool over_tcp() const noexcept { return op() == Opcode::tcp_send; }
+  /// Has each message its place at the other end? (It names memory there; over TCP, whose messages
+  /// come in their order, both ends take the places in turn.)
   bool one_sided() const noexcept { return op() != Opcode::send && op() != Opcode::send_imm; }
   /// Does it take a receive there?
   bool takes_receive() const noexcept { return !one_sided() || op() == Opcode::write_imm; }
@@ -155,6 +158,9 @@ const Axis* find_axis(std::string_view option);
 
 /// What the option takes, to end a sentence: "bytes from 1 to 2G (K, M, G are 1024-based)".
 std::string accepts_text(const Axis& axis);
+
+/// "rc", "uc", "ud"; "tcp" for a test that goes over it, where the transport is no axis.
+std::string transport_text(const Case& one_case);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
 /// valid. Atomics have the one size there is.

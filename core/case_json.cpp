@@ -74,6 +74,14 @@ void read_axis(Case& made, const Axis& axis, const nlohmann::json& wire) {
   made.*field = value;
 }
 
+/// What has no meaning for a test has no effect on it, whatever a peer says.
+void unset_inapplicable(Case& made) {
+  const Case defaults = default_case(made.op(), made.shape());
+  for (const Axis& axis : axes())
+    if (!axis.applies(made))
+      std::visit([&](auto field) { made.*field = defaults.*field; }, axis.field);
+}
+
 /// What brings data back has no pong; and a pong says more than the completion of what a receive
 /// awaits.
 bool known_test(const Case& made) {
@@ -91,10 +99,12 @@ bool known_test(const Case& made) {
 }  // namespace
 
 nlohmann::ordered_json case_json(const Case& one_case) {
-  // Every message has a size, also an atomic's, which nobody chooses.
+  // Every message has a transport, and a size, also where nobody chooses it.
   auto made = nlohmann::ordered_json::object();
+  made["transport"] = transport_text(one_case);
   for (const Axis& axis : axes())
-    if ((axis.applies(one_case) || axis.option == "size") && !silent(one_case, axis))
+    if ((axis.applies(one_case) || axis.option == "size") && !silent(one_case, axis) &&
+        axis.option != "transport")
       made[std::string(axis.key)] = axis_json(one_case, axis);
   return made;
 }
@@ -111,13 +121,14 @@ Case case_from_wire(const nlohmann::json& wire) {
   Case made;
   made.opcode = number_at(wire, kOpcode);
   made.pattern = number_at(wire, kPattern);
-  if (made.op() > Opcode::cmp_swap) refuse(kOpcode, "is unknown");
+  if (made.op() > Opcode::tcp_send) refuse(kOpcode, "is unknown");
   if (made.shape() > Pattern::bandwidth) refuse(kPattern, "is unknown");
   if (!known_test(made)) refuse(kPattern, "does not go with the opcode");
   for (const Axis& axis : axes()) read_axis(made, axis, wire);
   if ((made.iterations == 0) == (made.duration_ns == 0))
     refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
   if (made.atomic() && made.size_bytes != kAtomicBytes) refuse("size_bytes", "of an atomic is 8");
+  if (made.over_tcp()) unset_inapplicable(made);
   for (const auto& item : wire.items()) {
     const bool known = item.key() == kOpcode || item.key() == kPattern ||
                        std::ranges::find(axes(), item.key(), &Axis::key) != axes().end();

@@ -35,6 +35,10 @@ std::uint64_t receive_bytes(const Case& one_case, std::uint64_t depth) {
 }  // namespace
 
 std::uint64_t case_memory_bytes(const Case& asked, Role role) {
+  if (asked.over_tcp()) {
+    const Layout layout = layout_of(asked, role);
+    return layout.source.total_bytes() + layout.target.total_bytes();
+  }
   Case one_case = asked;
   const auto settle = [&](std::uint64_t& sges) {
     if (sges == kMax) sges = std::min(kUsualMostSge, one_case.size_bytes);

@@ -14,6 +14,7 @@ enum class Opcode : std::uint64_t {
   write_imm,
   fetch_add,
   cmp_swap,
+  tcp_send,  ///< over a socket, not over verbs
 };
 
 }  // namespace rdmameter

@@ -69,6 +69,9 @@ std::string loop_end_text(const LoopEnd& end, const std::string& where) {
     case LoopEnd::Why::completion_failed:
       return wc_failure_text(end.status, fmt::format("QP {:#x} on {}", end.qp_num, where),
                              end.vendor_err);
+    case LoopEnd::Why::connection_lost:
+      return fmt::format("{} was lost: {}", where,
+                         end.error == 0 ? "the peer closed it" : std::strerror(end.error));
   }
   return {};
 }

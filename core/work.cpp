@@ -32,6 +32,8 @@ ibv_wr_opcode wr_opcode(Opcode opcode) {
       return IBV_WR_ATOMIC_FETCH_AND_ADD;
     case Opcode::cmp_swap:
       return IBV_WR_ATOMIC_CMP_AND_SWP;
+    case Opcode::tcp_send:  // has no WRs
+      break;
   }
   return IBV_WR_SEND;
 }

@@ -48,6 +48,8 @@ PostFunction choose_extended_post(const Case& one_case, bool inlined, std::size_
       return choose_data<Opcode::fetch_add>(false, one_sge);
     case Opcode::cmp_swap:
       return choose_data<Opcode::cmp_swap>(false, one_sge);
+    case Opcode::tcp_send:  // is not posted
+      break;
   }
   return nullptr;
 }
@@ -68,6 +70,8 @@ std::uint64_t extended_operations(const Case& one_case) {
       return IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
     case Opcode::cmp_swap:
       return IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
+    case Opcode::tcp_send:
+      break;
   }
   return 0;
 }

@@ -107,9 +107,18 @@ struct LoopTally {
 
 /// Why a loop ended. Plain data; loop_end_text() turns it into text.
 struct LoopEnd {
-  enum class Why : std::uint8_t { done, stopped, post_failed, poll_failed, completion_failed };
+  enum class Why : std::uint8_t {
+    done,
+    stopped,
+    post_failed,
+    poll_failed,
+    completion_failed,
+    connection_lost,
+  };
   Why why = Why::done;
-  int error = 0;  ///< errno value of a failed post, ibv_poll_cq's negative result
+  /// errno value of a failed post or of a lost connection [0: the peer closed it], or ibv_poll_cq's
+  /// negative result
+  int error = 0;
   ibv_wc_status status = IBV_WC_SUCCESS;
   std::uint32_t vendor_err = 0;
   std::uint32_t qp_num = 0;

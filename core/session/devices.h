@@ -9,8 +9,17 @@
 #include <tuple>
 
 #include "core/endpoint.h"
+#include "core/environment.h"
+#include "core/error.h"
 
 namespace rdmameter {
+
+/// An end's environment. @param device  null: it has none
+inline nlohmann::ordered_json environment_with(const ClockChoice& clock, const OpenDevice* device) {
+  if (device == nullptr) return environment_json(clock, nullptr);
+  const DeviceInUse in_use{*device->context, device->port, device->gid};
+  return environment_json(clock, &in_use);
+}
 
 class OpenDevices {
  public:
@@ -19,6 +28,15 @@ class OpenDevices {
     auto& slot = open_[{device, port_num, gid_index}];
     if (!slot) slot = std::make_unique<OpenDevice>(open_for_run(device, port_num, gid_index));
     return *slot;
+  }
+
+  /// The same; null where there is no device: each case that needs one then says so.
+  OpenDevice* find(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
+    try {
+      return &get(device, port_num, gid_index);
+    } catch (const NoDevice&) {
+      return nullptr;
+    }
   }
 
  private:

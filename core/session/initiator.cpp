@@ -8,7 +8,6 @@
 #include <random>
 
 #include "core/affinity.h"
-#include "core/environment.h"
 #include "core/session/channel.h"
 #include "core/session/devices.h"
 #include "core/session/failure.h"
@@ -16,6 +15,7 @@
 #include "core/session/handshake.h"
 #include "core/session/protocol.h"
 #include "core/session/pulse.h"
+#include "core/session/socket_side.h"
 #include "core/session/watcher.h"
 #include "core/softirq.h"
 #include "core/verbs_side.h"
@@ -169,9 +169,10 @@ std::uint64_t Repetition::judge(const Side& side, const nlohmann::json& done) co
   return checked_bytes;
 }
 
-/// Where the receiver counts: sends that nothing acknowledges.
+/// Where the receiver counts: sends whose arrival nothing tells the sender.
 bool receiver_counts(const Case& one_case) {
-  return one_case.shape() == Pattern::bandwidth && one_case.takes_receive() && !one_case.reliable();
+  return one_case.shape() == Pattern::bandwidth &&
+         (one_case.over_tcp() || (one_case.takes_receive() && !one_case.reliable()));
 }
 
 BandwidthTally bandwidth_of(const Case& one_case, const LoopTally& mine,
@@ -294,10 +295,10 @@ class Initiator final : public Measurer {
             const InterruptSource& interrupt)
       : clock_(clock),
         interrupt_(interrupt),
-        first_(devices_.get(first.device, first.port_num, first.gid_index)),
+        first_(first.over_tcp() ? devices_.find(first.device, first.port_num, first.gid_index)
+                                : &devices_.get(first.device, first.port_num, first.gid_index)),
         channel_(greeted(options, first, interrupt, responder_environment_)) {
-    const DeviceInUse in_use{*first_.context, first_.port, first_.gid};
-    initiator_environment_ = environment_json(clock_, &in_use);
+    initiator_environment_ = environment_with(clock_, first_);
   }
 
   ~Initiator() override {
@@ -310,11 +311,16 @@ class Initiator final : public Measurer {
 
   Outcome measure(const Case& one_case) override {
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
-    OpenDevice& device = devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
     Case asked = one_case;
-    asked.sge = with_known_sges(one_case, device.limits).sge;
-    const auto make_side = [&](const Case& made, std::uint64_t seed) {
-      return std::make_unique<VerbsSide>(device, made, Role::initiator, seed);
+    OpenDevice* device = nullptr;
+    if (!one_case.over_tcp()) {
+      device = &devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
+      asked.sge = with_known_sges(one_case, device->limits).sge;
+    }
+    const auto make_side = [&](const Case& made, std::uint64_t seed) -> std::unique_ptr<Side> {
+      if (device == nullptr)
+        return std::make_unique<SocketSide>(channel_.fd(), interrupt_, made, Role::initiator, seed);
+      return std::make_unique<VerbsSide>(*device, made, Role::initiator, seed);
     };
     Repetition repetition{channel_, make_side, asked, clock_, interrupt_};
     try {
@@ -345,13 +351,14 @@ class Initiator final : public Measurer {
   /// Traffic within one device never sees its netdev or cable.
   std::string path(const Case& effective) const {
     if (!same_host()) return "network";
+    if (effective.over_tcp()) return "loopback";
     return effective.device == effective.peer_device ? "same_device" : "netdev";
   }
 
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
   OpenDevices devices_;
-  OpenDevice& first_;
+  const OpenDevice* const first_;  ///< null: this machine has none
   nlohmann::ordered_json initiator_environment_, responder_environment_;
   Channel channel_;
 };

@@ -47,6 +47,11 @@ inline constexpr std::chrono::seconds kIdle{120};
 /// A client that finds every place taken is told so after this long, before it gives up waiting for
 /// the welcome by itself.
 inline constexpr std::chrono::seconds kPlaceTimeout{20};
+/// The connection that a test over TCP makes for itself; and who has it, to show its number.
+inline constexpr std::chrono::seconds kTestConnectionTimeout{10};
+inline constexpr std::chrono::milliseconds kNonceTimeout{500};
+static_assert(kTestConnectionTimeout < kSetupTimeout);
+
 static_assert(kPlaceTimeout + kProofTimeout < kSetupTimeout);
 
 /// Text of an error on the wire.

@@ -8,12 +8,12 @@
 #include <thread>
 
 #include "core/affinity.h"
-#include "core/environment.h"
 #include "core/session/devices.h"
 #include "core/session/failure.h"
 #include "core/session/fields.h"
 #include "core/session/handshake.h"
 #include "core/session/protocol.h"
+#include "core/session/socket_side.h"
 #include "core/verbs_side.h"
 
 namespace rdmameter {
@@ -121,11 +121,11 @@ class Reserved {
 };
 
 std::string case_text(const Case& one_case) {
-  constexpr std::array kOpcodes{"send",      "write",     "read",    "send_imm",
-                                "write_imm", "fetch_add", "cmp_swap"};
+  constexpr std::array kOpcodes{"send",      "write",     "read",     "send_imm",
+                                "write_imm", "fetch_add", "cmp_swap", "tcp_send"};
   return fmt::format("{} {} of {} bytes over {}", kOpcodes.at(one_case.opcode),
                      one_case.shape() == Pattern::bandwidth ? "bandwidth" : "latency",
-                     one_case.size_bytes, case_json(one_case).value("transport", "?"));
+                     one_case.size_bytes, transport_text(one_case));
 }
 
 class ClientSession {
@@ -165,13 +165,13 @@ void ClientSession::greet() {
   if (channel_.wait_readable(deadline) == Waited::ready) admission_.spoken();
   const Greeting greeting = greet_initiator(channel_, shared_.token, deadline);
   admission_.enter(channel_);
-  OpenDevice& device = devices_.get(require_string(greeting.wanted, "device", 64),
-                                    require_uint_as<std::uint64_t>(greeting.wanted, "port_num"),
-                                    require_uint_as<std::uint64_t>(greeting.wanted, "gid_index"));
-  const DeviceInUse in_use{*device.context, device.port, device.gid};
-  send_welcome(channel_, greeting, environment_json(shared_.clock, &in_use));
+  const OpenDevice* const device =
+      devices_.find(require_string(greeting.wanted, "device", 64),
+                    require_uint_as<std::uint64_t>(greeting.wanted, "port_num"),
+                    require_uint_as<std::uint64_t>(greeting.wanted, "gid_index"));
+  send_welcome(channel_, greeting, environment_with(shared_.clock, device));
   log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
-                  device.port.where()));
+                  device != nullptr ? device->port.where() : "no verbs device"));
 }
 
 void ClientSession::serve() {
@@ -246,6 +246,8 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
 }
 
 std::unique_ptr<Side> ClientSession::make_side(const Case& one_case, std::uint64_t seed) {
+  if (one_case.over_tcp())
+    return std::make_unique<SocketSide>(channel_.fd(), interrupt_, one_case, Role::responder, seed);
   OpenDevice& device =
       devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index);
   return std::make_unique<VerbsSide>(device, one_case, Role::responder, seed);

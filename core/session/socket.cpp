@@ -234,22 +234,50 @@ std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSou
   return {};
 }
 
+namespace {
+
+/// The address without its port; an IPv4 one of an IPv6 socket as IPv4. Empty: it has no name.
+std::string host_text(const sockaddr_storage& address, socklen_t bytes) {
+  char host[NI_MAXHOST];
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), bytes, host, sizeof host, nullptr, 0,
+                  NI_NUMERICHOST) != 0)
+    return {};
+  constexpr std::string_view kMapped = "::ffff:";
+  const std::string_view name = host;
+  const bool mapped = name.starts_with(kMapped) && name.find('.') != std::string_view::npos;
+  return std::string(mapped ? name.substr(kMapped.size()) : name);
+}
+
+template <auto GetName>
+std::string host_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof address;
+  if (GetName(socket, reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
+    throw MeasurementError(fmt::format("the connection is gone: {}", std::strerror(errno)));
+  std::string host = address.ss_family == AF_UNIX ? "" : host_text(address, bytes);
+  if (host.empty()) throw MeasurementError("a test over TCP needs a session over TCP");
+  return host;
+}
+
+}  // namespace
+
+std::string own_host(int socket) {
+  return host_of<getsockname>(socket);
+}
+
+std::string peer_host(int socket) {
+  return host_of<getpeername>(socket);
+}
+
 std::string peer_text(int socket) {
   sockaddr_storage peer{};
   socklen_t bytes = sizeof peer;
   if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0)
     return "a vanished peer";
   if (peer.ss_family == AF_UNIX) return "a local socket";
-  char host[NI_MAXHOST];
-  if (getnameinfo(reinterpret_cast<const sockaddr*>(&peer), bytes, host, sizeof host, nullptr, 0,
-                  NI_NUMERICHOST) != 0) {
-    return "an unnamable peer";
-  }
-  // An IPv4 client of an IPv6 listener.
-  constexpr std::string_view kMapped = "::ffff:";
-  const std::string_view name = host;
-  const bool mapped = name.starts_with(kMapped) && name.find('.') != std::string_view::npos;
-  return Address{std::string(mapped ? name.substr(kMapped.size()) : name), port_of(peer)}.text();
+  const std::string host = host_text(peer, bytes);
+  if (host.empty()) return "an unnamable peer";
+  return Address{host, port_of(peer)}.text();
 }
 
 }  // namespace rdmameter

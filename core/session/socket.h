@@ -67,4 +67,9 @@ class Listener {
 /// for a peer that is gone: then "a vanished peer".
 std::string peer_text(int socket);
 
+/// The addresses of both ends of a connection, as getaddrinfo() reads them, without the port.
+/// @throws MeasurementError  the connection is gone, or no TCP connection
+std::string own_host(int socket);
+std::string peer_host(int socket);
+
 }  // namespace rdmameter

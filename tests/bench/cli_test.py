@@ -60,7 +60,7 @@ class Help(unittest.TestCase):
                          [f"{operation}_{measure}" for operation, measures in (
                              ("send", "lat bw"), ("send_imm", "lat bw"), ("write", "lat cqe_lat bw"),
                              ("write_imm", "lat bw"), ("read", "lat bw"), ("fetch_add", "lat bw"),
-                             ("cmp_swap", "lat bw")) for measure in measures.split()])
+                             ("cmp_swap", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()])
 
 
 class BadInput(unittest.TestCase):
@@ -189,10 +189,11 @@ class NullDevice(unittest.TestCase):
                          "--repetitions", "2", "-o", path, "--benchmark_context=rack=7")
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stderr, "", "progress only at a terminal")
-            self.assertEqual(len(result.stdout.splitlines()), 30)
+            # Twice each test on verbs; once why there is none over TCP.
+            self.assertEqual(len(result.stdout.splitlines()), 32)
             with open(path, encoding="utf-8") as file:
                 made = json.load(file)
-            self.assertEqual(len(made["benchmarks"]), 30)
+            self.assertEqual(len(made["benchmarks"]), 32)
             self.assertEqual(made["context"]["rack"], "7")
             self.assertIn("--device null", made["context"]["rdmameter"]["command"])
             self.assertNotIn("error_occurred", json.dumps(made["benchmarks"]))

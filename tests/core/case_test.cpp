@@ -152,6 +152,27 @@ TEST(CaseJson, LeavesOutAxesWithoutMeaningForTheTest) {
   EXPECT_EQ(ud["rx_depth"], 512U);
 }
 
+TEST(CaseJson, OfATestOverTcpHasNoneOfVerbs) {
+  const auto lat = case_json(default_case(Opcode::tcp_send, Pattern::ping_pong));
+  const auto bw = case_json(default_case(Opcode::tcp_send, Pattern::bandwidth));
+  EXPECT_EQ(lat.dump(),
+            R"({"transport":"tcp","size_bytes":64,"iterations":10000,"warmup":100,"wait":"auto",)"
+            R"("verify":false,"payload":"random","core":"auto","peer_core":"auto"})");
+  EXPECT_EQ(bw.at("transport"), "tcp");
+  EXPECT_TRUE(bw.contains("interval_ns"));
+  EXPECT_FALSE(bw.contains("depth"));
+}
+
+TEST(CaseWire, OfATestOverTcpUnsetsWhatHasNoMeaning) {
+  const Case plain = default_case(Opcode::tcp_send, Pattern::bandwidth);
+  Case odd = plain;
+  odd.qps = 65536;
+  odd.sge = 30;
+  odd.transport = static_cast<std::uint64_t>(Transport::ud);
+  odd.memory = "huge1g";
+  EXPECT_EQ(case_to_wire(case_from_wire(case_to_wire(odd))), case_to_wire(plain));
+}
+
 TEST(CaseWire, CarriesEveryValueThere) {
   const Case made = with(with(bandwidth(), "peer-device", "mlx5_0"), "duration", "2");
   EXPECT_EQ(case_to_wire(case_from_wire(nlohmann::json::parse(case_to_wire(made).dump()))),
@@ -183,7 +204,7 @@ TEST(CaseWire, RefusesValuesOutOfRangeAndUnknownKeys) {
   refused("size_bytes", 0U);
   refused("size_bytes", kAuto);
   refused("transport", 3U);
-  refused("opcode", 7U);
+  refused("opcode", 8U);
   refused("pattern", 3U);
   refused("opcode", static_cast<std::uint64_t>(Opcode::rdma_read));  // has no pong
   refused("opcode", static_cast<std::uint64_t>(Opcode::fetch_add));

@@ -155,7 +155,7 @@ MUTATIONS = [
     ("latency", ("error_message",), "why?"),
     ("latency", ("skipped",), False),
     ("latency", ("lost",), -1),
-    ("latency", ("case", "transport"), "tcp"),
+    ("latency", ("case", "transport"), "xrc"),
     ("latency", ("case", "transport"), GONE),
     ("latency", ("case", "size_bytes"), 0),
     ("latency", ("case", "size_bytes"), "2"),

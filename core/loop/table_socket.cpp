@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/loop/table_socket.h"
+
+#include "core/loop/socket.h"
+
+namespace rdmameter {
+namespace {
+
+using namespace sockets;
+
+template <class Clock, class Waiter>
+LoopEnd run_as(Pattern pattern, Role role, SocketTraffic& traffic, const LoopPlan& plan,
+               const Clock& clock, const StopWord& stop, LoopTally& tally) {
+  const bool initiator = role == Role::initiator;
+  if (pattern == Pattern::bandwidth)
+    return initiator ? stream_initiator<Clock, Waiter>(traffic, plan, clock, stop, tally)
+                     : stream_responder<Clock, Waiter>(traffic, plan, clock, stop, tally);
+  return initiator ? ping_initiator<Clock, Waiter>(traffic, plan, clock, stop, tally)
+                   : ping_responder<Clock, Waiter>(traffic, plan, clock, stop, tally);
+}
+
+template <Pattern kPattern, Role kRole, class Waiter, ClockChoice::Kind kClock>
+LoopEnd run(SocketTraffic& traffic, const LoopPlan& plan, const ClockChoice& choice,
+            const StopWord& stop, LoopTally& tally) {
+  if constexpr (kClock == ClockChoice::Kind::counter)
+    return run_as<CounterClock, Waiter>(kPattern, kRole, traffic, plan, choice.counter, stop,
+                                        tally);
+  else
+    return run_as<KernelClock, Waiter>(kPattern, kRole, traffic, plan, {}, stop, tally);
+}
+
+template <Pattern kPattern, Role kRole, class Waiter>
+SocketLoop by_clock(ClockChoice::Kind clock) {
+  return clock == ClockChoice::Kind::counter
+             ? run<kPattern, kRole, Waiter, ClockChoice::Kind::counter>
+             : run<kPattern, kRole, Waiter, ClockChoice::Kind::kernel>;
+}
+
+template <Pattern kPattern, Role kRole>
+SocketLoop by_wait(Wait wait, ClockChoice::Kind clock) {
+  switch (wait) {
+    case Wait::automatic:
+    case Wait::spin:
+      return by_clock<kPattern, kRole, Spin>(clock);
+    case Wait::yield:
+      return by_clock<kPattern, kRole, Yield>(clock);
+    case Wait::event:
+      return by_clock<kPattern, kRole, Sleep>(clock);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+SocketLoop choose_socket_loop(Pattern pattern, Role role, Wait wait, ClockChoice::Kind clock) {
+  const bool initiator = role == Role::initiator;
+  if (pattern == Pattern::bandwidth)
+    return initiator ? by_wait<Pattern::bandwidth, Role::initiator>(wait, clock)
+                     : by_wait<Pattern::bandwidth, Role::responder>(wait, clock);
+  return initiator ? by_wait<Pattern::ping_pong, Role::initiator>(wait, clock)
+                   : by_wait<Pattern::ping_pong, Role::responder>(wait, clock);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// An end whose messages go over a TCP connection of its own, between the same two addresses as the
+// session's: the baseline that verbs are held against.
+#pragma once
+
+#include <vector>
+
+#include "core/loop/socket_traffic.h"
+#include "core/session/socket.h"
+#include "core/side.h"
+
+namespace rdmameter {
+
+class SocketSide final : public Side {
+ public:
+  /// The responder listens from here on, on the session's address and a port that the kernel
+  /// chooses.
+  /// @param session    the session's socket; borrowed for this call
+  /// @param interrupt  borrowed
+  /// @throws MeasurementError  no memory for so large a message, or no socket
+  SocketSide(int session, const InterruptSource& interrupt, const Case& one_case, Role role,
+             std::uint64_t seed);
+
+  /// The responder's: port, and the number that shows whose connection it is.
+  nlohmann::json introduction() const override;
+  /// The initiator connects and shows the number; the responder lets in nobody else.
+  void connect(const nlohmann::json& peer) override;
+  void settle(Case&, const nlohmann::json&) const override {}
+  std::string take_fatal_event() override { return {}; }
+  void silence() noexcept override;
+  std::optional<Verdict> verify(std::uint64_t peer_total) const override;
+  nlohmann::ordered_json counters() const override { return nullptr; }
+  nlohmann::ordered_json resources() const override;
+  nlohmann::ordered_json facts() const override;
+  std::string where() const override;
+
+ private:
+  Loop loop(Wait wait, ClockChoice::Kind clock) override;
+  void call(const nlohmann::json& peer);
+  void let_in();
+  bool shows_nonce(int socket, Deadline deadline) const;
+
+  const InterruptSource& interrupt_;
+  const std::string host_;  ///< of the session: the peer's at the initiator, else this end's
+  const std::string nonce_;
+  const Layout layout_;
+  std::vector<std::byte> source_, target_;
+  std::optional<Listener> listener_;  ///< the responder's, until the connection is there
+  Connection connection_;
+  SocketTraffic traffic_;
+  bool busy_poll_ = false;
+};
+
+}  // namespace rdmameter
