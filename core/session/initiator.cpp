@@ -96,7 +96,7 @@ void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
   if (case_.waiting() != Wait::automatic) return;
   std::optional<std::uint64_t> mine = only_cpu();
   if (case_.core != kAuto) mine = case_.core;
-  const nlohmann::json& theirs = ready.at("only_cpu");
+  const nlohmann::json theirs = ready.value("only_cpu", nlohmann::json());
   const bool share = same_host && mine && theirs.is_number_unsigned() && theirs == *mine;
   case_.wait = static_cast<std::uint64_t>(share ? Wait::yield : Wait::spin);
 }
