@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <ostream>
 
 #include "core/loop/table.h"
 #include "core/null_device.h"
@@ -10,6 +11,11 @@
 #include "core/work.h"
 
 namespace rdmameter {
+
+/// GoogleTest would print its bytes, padding included, which valgrind minds.
+inline void PrintTo(const Case& one_case, std::ostream* out) {
+  *out << case_json(one_case).dump();
+}
 
 inline Case null_case(Opcode opcode, Pattern pattern, Transport transport = Transport::rc) {
   Case made;
