@@ -23,7 +23,7 @@ class Expansion {
 
   void add(const Test& test) {
     test_ = &test;
-    walk(default_case(test.opcode, test.pattern), "", 0);
+    walk(test.default_case(), "", 0);
   }
 
   std::vector<PlannedCase> take() { return std::move(cases_); }
@@ -67,8 +67,10 @@ class Expansion {
       throw UsageError(fmt::format(
           "these tests and axes make more than {} cases: give shorter lists, or run them in parts",
           kMostCases));
-    cases_.push_back({one_case, fmt::format("{}/{}{}", test_->name, transport_text(one_case), keys),
-                      why_impossible(one_case)});
+    const std::string transport = transport_text(one_case);
+    const std::string over = transport.empty() ? transport : "/" + transport;
+    cases_.push_back(
+        {one_case, fmt::format("{}{}{}", test_->name, over, keys), why_impossible(one_case)});
   }
 
   std::span<const GivenAxis> given_;

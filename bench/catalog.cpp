@@ -13,6 +13,10 @@
 namespace rdmameter {
 namespace {
 
+constexpr Test control(std::string_view name, Verb verb, std::string_view description) {
+  return {name, {}, Pattern::control, description, verb};
+}
+
 constexpr std::array kCatalog{
     Test{"send_lat", Opcode::send, Pattern::ping_pong, "SEND and RECEIVE, round trips"},
     Test{"send_bw", Opcode::send, Pattern::bandwidth, "SEND and RECEIVE, bandwidth"},
@@ -42,6 +46,18 @@ constexpr std::array kCatalog{
          "no verbs: TCP between the same ends, round trips"},
     Test{"tcp_bw", Opcode::tcp_send, Pattern::bandwidth,
          "no verbs: TCP between the same ends, bandwidth"},
+    control("reg_mr", Verb::reg_mr, "control path: registering memory"),
+    control("dereg_mr", Verb::dereg_mr, "control path: deregistering it"),
+    control("create_cq", Verb::create_cq, "control path: creating a CQ of --depth entries"),
+    control("destroy_cq", Verb::destroy_cq, "control path: destroying it"),
+    control("create_qp", Verb::create_qp, "control path: creating a QP"),
+    control("destroy_qp", Verb::destroy_qp, "control path: destroying it"),
+    control("modify_qp_init", Verb::modify_qp_init, "control path: a QP's step RESET to INIT"),
+    control("modify_qp_rtr", Verb::modify_qp_rtr,
+            "control path: its step INIT to RTR, connected to itself"),
+    control("modify_qp_rts", Verb::modify_qp_rts, "control path: its step RTR to RTS"),
+    control("create_ah", Verb::create_ah, "control path: creating an address handle to itself"),
+    control("destroy_ah", Verb::destroy_ah, "control path: destroying it"),
 };
 
 bool matches(const std::string& pattern, const Test& test) {
@@ -57,6 +73,11 @@ bool matches(const std::string& pattern, const Test& test) {
 }
 
 }  // namespace
+
+Case Test::default_case() const {
+  return pattern == Pattern::control ? rdmameter::default_case(verb)
+                                     : rdmameter::default_case(opcode, pattern);
+}
 
 std::span<const Test> catalog() {
   return kCatalog;
@@ -81,7 +102,7 @@ std::vector<const Test*> select_tests(std::span<const std::string> texts) {
 std::string catalog_text() {
   std::string text;
   for (const Test& test : kCatalog)
-    text += fmt::format("{:<13}  {}\n", test.name, test.description);
+    text += fmt::format("{:<14}  {}\n", test.name, test.description);
   return text;
 }
 

@@ -16,6 +16,9 @@ struct Test {
   Opcode opcode;
   Pattern pattern;
   std::string_view description;
+  Verb verb = {};  ///< of Pattern::control, which has no opcode
+
+  Case default_case() const;
 };
 
 /// Every test, in the order of `run --list` and of `all`.

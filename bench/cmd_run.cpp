@@ -48,21 +48,9 @@ std::unique_ptr<Measurer> open_measurer(const RunTarget& target, const ClockChoi
                                         InterruptSource& interrupt,
                                         const std::vector<PlannedCase>& cases) {
   const auto tried = [](const PlannedCase& planned) { return planned.why_skipped.empty(); };
-  const auto first = std::ranges::find_if(cases, tried);
-  if (first == cases.end()) return std::make_unique<FailedMeasurer>(nullptr);
-  const auto open = [&](const PlannedCase& planned) {
-    return make_measurer(target, planned.one_case, clock, interrupt);
-  };
+  if (std::ranges::none_of(cases, tried)) return std::make_unique<FailedMeasurer>(nullptr);
   try {
-    try {
-      return open(*first);
-    } catch (const NoDevice&) {
-      const auto without = std::ranges::find_if(cases, [&](const PlannedCase& planned) {
-        return tried(planned) && planned.one_case.over_tcp();
-      });
-      if (without == cases.end()) throw;
-      return open(*without);
-    }
+    return make_measurer(target, cases, clock, interrupt);
   } catch (const UsageError&) {
     throw;
   } catch (...) {

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "bench/cases.h"
 #include "core/clock.h"
 #include "core/measurer.h"
 #include "core/session/socket.h"
@@ -27,9 +29,13 @@ struct RunTarget {
   std::string token = {};  ///< to prove to a host; empty: none
 };
 
-/// @param first  its devices, ports and GIDs are the ones that both environments describe
+/// What the cases need and no more: a run of control path tests alone has no responder. At least
+/// one case is to be tried.
+/// @param cases  of those that are to be tried, the first one's devices, ports and GIDs are the
+/// ones
+///               that both environments describe
 /// @throws NoDevice, UsageError, VerbsError, MeasurementError (nobody listens there), Interrupted
-std::unique_ptr<Measurer> make_measurer(const RunTarget& target, const Case& first,
+std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt);
 
 }  // namespace rdmameter

@@ -25,12 +25,23 @@ Row unmeasured_row(const RowPlace& place, Row::Status status, const std::string&
   return row;
 }
 
+LatencyData::Definition definition_of(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::ping_pong:
+      return LatencyData::Definition::round_trip;
+    case Pattern::completion_latency:
+    case Pattern::bandwidth:
+      return LatencyData::Definition::completion;
+    case Pattern::control:
+      return LatencyData::Definition::call;
+  }
+  return LatencyData::Definition::completion;
+}
+
 LatencyData latency_of(const Histogram& histogram, Pattern pattern) {
-  const bool ping_pong = pattern == Pattern::ping_pong;
-  return {.definition =
-              ping_pong ? LatencyData::Definition::round_trip : LatencyData::Definition::completion,
+  return {.definition = definition_of(pattern),
           .histogram = snapshot(histogram),
-          .half_round_trip = ping_pong};
+          .half_round_trip = pattern == Pattern::ping_pong};
 }
 
 BandwidthData bandwidth_of(const BandwidthTally& tally, std::uint64_t size_bytes) {

@@ -27,9 +27,14 @@ std::string rate(double value) {
   return fixed(value, decimals_for(values));
 }
 
+std::string latency_name(const LatencyData& latency) {
+  if (latency.half_round_trip) return "half RTT";
+  return latency.definition == LatencyData::Definition::call ? "call" : "completion";
+}
+
 std::string latency_text(const LatencyData& latency) {
   const LatencySummary summary = summarize(latency.histogram, latency.half_round_trip ? 2 : 1);
-  std::string text = latency.half_round_trip ? "half RTT" : "completion";
+  std::string text = latency_name(latency);
   const auto add = [&text](std::string_view name, const std::optional<double>& value) {
     if (value) text += fmt::format(" {} {} ", name, time(*value));
   };

@@ -70,14 +70,15 @@ std::string range_text(const Axis& axis) {
   return "";
 }
 
-/// Has the axis a meaning for a test other than bandwidth, over some transport, with several SGEs?
+/// Has the axis a meaning for a latency test, over some transport, with several SGEs?
 bool for_latency(const Axis& axis) {
   return std::ranges::any_of(catalog(), [&](const Test& test) {
-    Case made = default_case(test.opcode, test.pattern);
+    Case made = test.default_case();
     made.sge = 2;
     for (const Transport transport : {Transport::rc, Transport::ud}) {
       made.transport = static_cast<std::uint64_t>(transport);
-      if (test.pattern != Pattern::bandwidth && axis.applies(made)) return true;
+      const bool latency = test.pattern != Pattern::bandwidth && test.pattern != Pattern::control;
+      if (latency && axis.applies(made)) return true;
     }
     return false;
   });
@@ -85,10 +86,11 @@ bool for_latency(const Axis& axis) {
 
 std::string default_text(const Axis& axis) {
   if (!for_latency(axis))
-    return fmt::format("Default: {} (for bandwidth alone)", axis.bandwidth_default);
+    return fmt::format("Default: {} (not for latencies)", axis.bandwidth_default);
   if (axis.latency_default == axis.bandwidth_default)
     return fmt::format("Default: {}", axis.latency_default);
-  return fmt::format("Default: {}, for bandwidth {}", axis.latency_default, axis.bandwidth_default);
+  return fmt::format("Default: {}, but for latencies {}", axis.bandwidth_default,
+                     axis.latency_default);
 }
 
 std::string axis_help(const Axis& axis) {

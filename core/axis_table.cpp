@@ -35,8 +35,29 @@ static_assert(kPayloads[1].value == static_cast<std::uint64_t>(Payload::zero));
 bool always(const Case&) {
   return true;
 }
+bool traffic(const Case& c) {
+  return !c.control();
+}
 bool on_verbs(const Case& c) {
+  return traffic(c) && !c.over_tcp();
+}
+bool has_device(const Case& c) {
   return !c.over_tcp();
+}
+bool control(const Case& c) {
+  return c.control();
+}
+bool calls_for_memory(const Case& c) {
+  return c.control() && (c.calls() == Verb::reg_mr || c.calls() == Verb::dereg_mr);
+}
+bool calls_for_cqs(const Case& c) {
+  return c.control() && (c.calls() == Verb::create_cq || c.calls() == Verb::destroy_cq);
+}
+bool calls_for_qps(const Case& c) {
+  return c.control() && c.calls() >= Verb::create_qp && c.calls() <= Verb::modify_qp_rts;
+}
+bool has_transport(const Case& c) {
+  return on_verbs(c) || calls_for_qps(c);
 }
 bool any_bandwidth(const Case& c) {
   return c.shape() == Pattern::bandwidth;
@@ -44,24 +65,36 @@ bool any_bandwidth(const Case& c) {
 bool bandwidth(const Case& c) {
   return on_verbs(c) && any_bandwidth(c);
 }
+bool has_depth(const Case& c) {
+  return bandwidth(c) || calls_for_qps(c) || calls_for_cqs(c);
+}
 bool receives(const Case& c) {
-  return c.takes_receive();
+  return traffic(c) && c.takes_receive();
+}
+bool has_rx_depth(const Case& c) {
+  return receives(c) || calls_for_qps(c);
 }
 /// Into its receives: an RDMA WRITE with immediate takes one and leaves its memory alone.
 bool receives_data(const Case& c) {
-  return !c.one_sided();
+  return traffic(c) && !c.one_sided();
 }
 bool sends_data(const Case& c) {
   return on_verbs(c) && !c.returns_data();
 }
+bool has_payload(const Case& c) {
+  return traffic(c) && !c.atomic();
+}
 bool has_size(const Case& c) {
-  return !c.atomic();
+  return has_payload(c) || calls_for_memory(c);
+}
+bool has_memory(const Case& c) {
+  return on_verbs(c) || calls_for_memory(c);
 }
 bool has_sges(const Case& c) {
-  return on_verbs(c) && has_size(c);
+  return on_verbs(c) && !c.atomic();
 }
 bool returns_data(const Case& c) {
-  return c.returns_data();
+  return traffic(c) && c.returns_data();
 }
 bool is_split(const Case& c) {
   return has_sges(c) && (c.sge > 1 || (receives_data(c) && c.recv_sge > 1));
@@ -70,7 +103,7 @@ bool reliable(const Case& c) {
   return on_verbs(c) && c.reliable();
 }
 bool can_be_not_ready(const Case& c) {
-  return c.reliable() && c.takes_receive();
+  return reliable(c) && c.takes_receive();
 }
 /// A completion latency signals every WR by definition.
 bool may_leave_unsignaled(const Case& c) {
@@ -87,17 +120,17 @@ using enum AxisKind;
 // (why_impossible).
 const std::array kAxes{
     Axis{"transport", "transport", &Case::transport, choice, 0, 2, kTransports, "rc", "rc",
-         "QP type: reliable or unreliable connection, unreliable datagram", on_verbs},
+         "QP type: reliable or unreliable connection, unreliable datagram", has_transport},
     Axis{"size", "size_bytes", &Case::size_bytes, bytes, 1, 1ULL << 31, kNone, "64", "64K",
          "payload of one message [bytes]; an atomic's is 8", has_size},
     Axis{"qps", "qps", &Case::qps, count, 1, 65536, kNone, "1", "1",
          "queue pairs that share the traffic; a latency's messages go over them in turn", on_verbs},
     Axis{"depth", "depth", &Case::depth, count, 1, 1ULL << 20, kNone, "1", "128",
          "send queue depth: requests in flight per QP [WRs]; unless given, as much more as "
-         "--signal-every and --post-list need",
-         bandwidth},
+         "--signal-every and --post-list need; CQEs of create_cq",
+         has_depth},
     Axis{"rx-depth", "rx_depth", &Case::rx_depth, count, 1, 1ULL << 20, kNone, "512", "512",
-         "receive queue depth per QP [WRs]", receives},
+         "receive queue depth per QP [WRs]", has_rx_depth},
     Axis{"post-list", "post_list", &Case::post_list, count, 1, 65536, kNone, "1", "1",
          "WRs linked into one post, so per doorbell", bandwidth},
     Axis{"signal-every", "signal_every", &Case::signal_every, count, 1, 65536, kNone, "1", "32",
@@ -128,18 +161,20 @@ const std::array kAxes{
          kOff, "off", "off", "measure for this long instead of counting iterations [s]", always},
     Axis{"warmup", "warmup", &Case::warmup, count, 0, 1ULL << 32, kNone, "100", "256",
          "operations before the measured ones", always},
+    Axis{"objects", "objects", &Case::objects, count, 0, 4096, kNone, "0", "0",
+         "objects of the same kind that are there before and during the calls", control},
     Axis{"wait", "wait", &Case::wait, choice, 0, 3, kWaits, "auto", "auto",
          "between empty polls; event: sleep until the CQ's next completion (TCP: the socket's next "
          "data); auto: yield where both "
          "ends share one core, else spin",
-         always},
+         traffic},
     Axis{"verify", "verify", &Case::verify, choice, 0, 1, kOffOn, "off", "off",
-         "check every byte at the receiver, off the measured path", always},
+         "check every byte at the receiver, off the measured path", traffic},
     Axis{"loss-timeout", "loss_timeout_ns", &Case::loss_timeout_ns, seconds, 1'000,
          3600 * kSecond_ns, kNone, "100ms", "100ms", "a UC or UD pong later than this is lost [s]",
          may_lose_a_pong},
     Axis{"payload", "payload", &Case::payload, choice, 0, 1, kPayloads, "random", "random",
-         "what messages hold", has_size},
+         "what messages hold", has_payload},
     Axis{"interval", "interval_ns", &Case::interval_ns, seconds, 10'000'000, 3600 * kSecond_ns,
          kNone, "1s", "1s", "note the messages of each such while, for a series over time [s]",
          any_bandwidth},
@@ -168,22 +203,22 @@ const std::array kAxes{
     Axis{"memory", "memory", &Case::memory, memory, 0, 0, kMemories, "host", "host",
          "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
          "device's own memory, a mapped file",
-         on_verbs},
+         has_memory},
     Axis{"peer-memory", "peer_memory", &Case::peer_memory, memory, 0, 0, kMemories, "host", "host",
          "where the responder's lie", on_verbs},
     Axis{"mr-per-qp", "mr_per_qp", &Case::mr_per_qp, choice, 0, 1, kOffOn, "off", "off",
          "memory regions of each QP's own", on_verbs},
     Axis{"relaxed-ordering", "relaxed_ordering", &Case::relaxed_ordering, choice, 0, 1, kOffOn,
-         "off", "off", "let PCIe writes into the memory pass each other", on_verbs},
+         "off", "off", "let PCIe writes into the memory pass each other", has_memory},
     Axis{"odp", "odp", &Case::odp, choice, 0, 1, kOffOn, "off", "off",
-         "register memory for on-demand paging instead of pinning it", on_verbs},
+         "register memory for on-demand paging instead of pinning it", has_memory},
 
     Axis{"device", "device", &Case::device, name, 0, 0, kNone, "auto", "auto",
-         "verbs device; auto: the first with an active port", on_verbs},
+         "verbs device; auto: the first with an active port", has_device},
     Axis{"port-num", "port_num", &Case::port_num, count, 1, 255, kFound, "auto", "auto",
-         "port of the device; auto: the first active one", on_verbs},
+         "port of the device; auto: the first active one", has_device},
     Axis{"gid-index", "gid_index", &Case::gid_index, count, 0, 255, kFound, "auto", "auto",
-         "GID table entry; auto: RoCE v2 over IPv4, then v2 over IPv6, then v1", on_verbs},
+         "GID table entry; auto: RoCE v2 over IPv4, then v2 over IPv6, then v1", has_device},
     Axis{"core", "core", &Case::core, count, 0, 8191, kFound, "auto", "auto",
          "CPU to pin the measuring thread to; auto: not pinned", always},
     Axis{"peer-device", "peer_device", &Case::peer_device, name, 0, 0, kNone, "auto", "auto",
@@ -193,7 +228,7 @@ const std::array kAxes{
     Axis{"peer-gid-index", "peer_gid_index", &Case::peer_gid_index, count, 0, 255, kFound, "auto",
          "auto", "the responder's --gid-index", on_verbs},
     Axis{"peer-core", "peer_core", &Case::peer_core, count, 0, 8191, kFound, "auto", "auto",
-         "the responder's --core", always},
+         "the responder's --core", traffic},
 };
 
 }  // namespace

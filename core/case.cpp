@@ -119,7 +119,9 @@ std::string axis_text(const Case& one_case, const Axis& axis) {
 }
 
 std::string transport_text(const Case& one_case) {
-  return one_case.over_tcp() ? "tcp" : axis_text(one_case, *find_axis("transport"));
+  if (one_case.over_tcp()) return "tcp";
+  const Axis& transport = *find_axis("transport");
+  return transport.applies(one_case) ? axis_text(one_case, transport) : std::string();
 }
 
 Case default_case(Opcode opcode, Pattern pattern) {
@@ -130,6 +132,13 @@ Case default_case(Opcode opcode, Pattern pattern) {
     set_axis(made, axis,
              pattern == Pattern::bandwidth ? axis.bandwidth_default : axis.latency_default);
   if (made.atomic()) made.size_bytes = kAtomicBytes;
+  return made;
+}
+
+Case default_case(Verb verb) {
+  Case made = default_case(Opcode::send, Pattern::bandwidth);
+  made.pattern = static_cast<std::uint64_t>(Pattern::control);
+  made.verb = static_cast<std::uint64_t>(verb);
   return made;
 }
 

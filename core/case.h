@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "core/opcode.h"
+#include "core/verb.h"
 
 namespace rdmameter {
 
@@ -20,6 +21,7 @@ enum class Pattern : std::uint64_t {
   ping_pong,           ///< one sample is a round trip
   completion_latency,  ///< one sample is post to CQE
   bandwidth,           ///< depth kept full
+  control,             ///< one sample is a call of a verb; no traffic, no responder
 };
 enum class Transport : std::uint64_t { rc, uc, ud };
 enum class Wait : std::uint64_t { automatic, spin, yield, event };
@@ -47,6 +49,8 @@ inline constexpr std::uint64_t kAtomicBytes = 8;
 struct Case {
   std::uint64_t opcode = 0;
   std::uint64_t pattern = 0;
+  std::uint64_t verb = 0;     ///< of Pattern::control, which has no opcode
+  std::uint64_t objects = 0;  ///< there before and during its calls
 
   std::uint64_t transport = 0;
   std::uint64_t size_bytes = 0;
@@ -102,6 +106,8 @@ struct Case {
 
   Opcode op() const noexcept { return static_cast<Opcode>(opcode); }
   Pattern shape() const noexcept { return static_cast<Pattern>(pattern); }
+  bool control() const noexcept { return shape() == Pattern::control; }
+  Verb calls() const noexcept { return static_cast<Verb>(verb); }
   Transport service() const noexcept { return static_cast<Transport>(transport); }
   Wait waiting() const noexcept { return static_cast<Wait>(wait); }
   bool reliable() const noexcept { return service() == Transport::rc; }
@@ -159,12 +165,16 @@ const Axis* find_axis(std::string_view option);
 /// What the option takes, to end a sentence: "bytes from 1 to 2G (K, M, G are 1024-based)".
 std::string accepts_text(const Axis& axis);
 
-/// "rc", "uc", "ud"; "tcp" for a test that goes over it, where the transport is no axis.
+/// "rc", "uc", "ud"; "tcp" for a test that goes over it, where the transport is no axis; empty for
+/// a call that concerns no QP.
 std::string transport_text(const Case& one_case);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
 /// valid. Atomics have the one size there is.
 Case default_case(Opcode opcode, Pattern pattern);
+
+/// The same for a control path test. Its queues and buffers are those of a bandwidth test.
+Case default_case(Verb verb);
 
 /// One value of an axis as people type it, e.g. "8K", "max", "0.5". A duration unsets the
 /// iterations, and they it: one of the two rules.

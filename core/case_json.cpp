@@ -83,7 +83,7 @@ void unset_inapplicable(Case& made) {
 }
 
 /// What brings data back has no pong; and a pong says more than the completion of what a receive
-/// awaits.
+/// awaits. A control path test is the initiator's own and never on the wire.
 bool known_test(const Case& made) {
   switch (made.shape()) {
     case Pattern::bandwidth:
@@ -92,6 +92,8 @@ bool known_test(const Case& made) {
       return !made.returns_data();
     case Pattern::completion_latency:
       return made.returns_data() || made.op() == Opcode::rdma_write;
+    case Pattern::control:
+      return false;
   }
   return false;
 }
@@ -99,12 +101,14 @@ bool known_test(const Case& made) {
 }  // namespace
 
 nlohmann::ordered_json case_json(const Case& one_case) {
-  // Every message has a transport, and a size, also where nobody chooses it.
+  // A message has a transport, and a size, also where nobody chooses it.
   auto made = nlohmann::ordered_json::object();
-  made["transport"] = transport_text(one_case);
+  const auto sized = [&](const Axis& axis) { return axis.option == "size" && !one_case.control(); };
+  if (const std::string transport = transport_text(one_case); !transport.empty())
+    made["transport"] = transport;
   for (const Axis& axis : axes())
-    if ((axis.applies(one_case) || axis.option == "size") && !silent(one_case, axis) &&
-        axis.option != "transport")
+    if (axis.option != "transport" && (axis.applies(one_case) || sized(axis)) &&
+        !silent(one_case, axis))
       made[std::string(axis.key)] = axis_json(one_case, axis);
   return made;
 }

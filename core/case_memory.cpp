@@ -27,6 +27,29 @@ std::uint64_t send_bytes(const Case& one_case, Role role, std::uint64_t depth) {
          depth * (wqe + kQueueEntryBytes);  // at worst a CQE for each
 }
 
+/// Of the objects that a control path test holds, and the one that it calls for.
+std::uint64_t control_bytes(const Case& one_case) {
+  const std::uint64_t count = one_case.objects + 1;
+  switch (one_case.calls()) {
+    case Verb::reg_mr:
+    case Verb::dereg_mr:
+      return one_case.size_bytes;
+    case Verb::create_cq:
+    case Verb::destroy_cq:
+      return count * one_case.depth * kQueueEntryBytes;
+    case Verb::create_qp:
+    case Verb::destroy_qp:
+    case Verb::modify_qp_init:
+    case Verb::modify_qp_rtr:
+    case Verb::modify_qp_rts:
+      return count * (kQpBytes + (one_case.depth + one_case.rx_depth) * kQueueEntryBytes);
+    case Verb::create_ah:
+    case Verb::destroy_ah:
+      return 0;
+  }
+  return 0;
+}
+
 std::uint64_t receive_bytes(const Case& one_case, std::uint64_t depth) {
   return depth * (sizeof(ibv_recv_wr) + one_case.recv_sge * 2 * sizeof(ibv_sge) + sizeof(RecvList) +
                   sizeof(RecvWork) + 2 * kQueueEntryBytes);
@@ -39,6 +62,7 @@ std::uint64_t case_memory_bytes(const Case& asked, Role role) {
     const Layout layout = layout_of(asked, role);
     return layout.source.total_bytes() + layout.target.total_bytes();
   }
+  if (asked.control()) return role == Role::initiator ? control_bytes(asked) : 0;
   Case one_case = asked;
   const auto settle = [&](std::uint64_t& sges) {
     if (sges == kMax) sges = std::min(kUsualMostSge, one_case.size_bytes);

@@ -96,7 +96,7 @@ std::string why_not_in_queue(const Case& c) {
 }  // namespace
 
 std::string why_impossible(const Case& one_case) {
-  if (one_case.over_tcp()) return {};
+  if (one_case.over_tcp() || one_case.control()) return {};
   std::string why = why_not_on_transport(one_case);
   if (why.empty()) why = why_not_split(one_case);
   if (why.empty()) why = why_not_in_memory(one_case);

@@ -135,15 +135,18 @@ std::uint64_t MessageMemory::address() const noexcept {
   return buffer_ ? reinterpret_cast<std::uint64_t>(buffer_->data()) : 0;
 }
 
+ibv_mr* MessageMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
+                                       int access) const noexcept {
+  if (buffer_) return ibv_reg_mr(&pd, buffer_->data() + offset, length, access);
+  return ibv_reg_dm_mr(&pd, device_memory_.get(), 0, size_bytes_,
+                       static_cast<unsigned>(access) | IBV_ACCESS_ZERO_BASED);
+}
+
 Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t length,
                                 int access) const {
-  const std::string object = fmt::format("{} bytes on {}", length, where_);
-  if (buffer_)
-    return Mr{check_pointer(ibv_reg_mr(&pd, buffer_->data() + offset, length, access), "ibv_reg_mr",
-                            object)};
-  return Mr{check_pointer(ibv_reg_dm_mr(&pd, device_memory_.get(), 0, size_bytes_,
-                                        static_cast<unsigned>(access) | IBV_ACCESS_ZERO_BASED),
-                          "ibv_reg_dm_mr", object)};
+  return Mr{check_pointer(try_to_register(pd, offset, length, access),
+                          buffer_ ? "ibv_reg_mr" : "ibv_reg_dm_mr",
+                          fmt::format("{} bytes on {}", length, where_))};
 }
 
 void MessageMemory::edit(std::size_t offset, std::size_t length,

@@ -54,7 +54,11 @@ class MessageMemory {
 
   /// Registers a part (of device memory: all of it, since its regions begin at 0).
   /// @param access  IBV_ACCESS_...
+  /// @throws VerbsError, Unsupported
   Mr register_part(ibv_pd& pd, std::size_t offset, std::size_t length, int access) const;
+  /// The verb alone. @return null, with errno, when it is refused
+  ibv_mr* try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
+                          int access) const noexcept;
 
   /// Calls `edit` with a part's bytes, in place or in a copy that is then written back.
   void edit(std::size_t offset, std::size_t length,

@@ -43,6 +43,8 @@ void run_on_null(NullRun& run, const Case& one_case, const ClockChoice& clock,
 /// What the null device cannot do.
 std::string why_not_null(const Case& one_case) {
   if (one_case.over_tcp()) return "the null device has no TCP: use --loopback";
+  if (one_case.control())
+    return "the null device has no objects to create: control path tests need a verbs device";
   if (one_case.verify != 0) return "the null device moves no data: there is nothing to --verify";
   if (one_case.waiting() == Wait::event)
     return "the null device raises no events: use another --wait";

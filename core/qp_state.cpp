@@ -33,59 +33,76 @@ ibv_ah_attr ah_attributes(const QpPath& path) {
   return ah;
 }
 
-void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
-             int remote_access, const std::string& where) {
-  ibv_qp_attr attr{};
+QpStep init_step(Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
+                 int remote_access) {
+  QpStep step{.attributes = {}, .mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT};
+  ibv_qp_attr& attr = step.attributes;
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = port_num;
   attr.pkey_index = pkey_index;
-  int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
   if (transport == Transport::ud) {
     attr.qkey = kQkey;
-    mask |= IBV_QP_QKEY;
+    step.mask |= IBV_QP_QKEY;
   } else {
     attr.qp_access_flags = static_cast<unsigned>(remote_access);
-    mask |= IBV_QP_ACCESS_FLAGS;
+    step.mask |= IBV_QP_ACCESS_FLAGS;
   }
-  check_errno_value(ibv_modify_qp(&qp, &attr, mask), "ibv_modify_qp(RESET->INIT)", name(qp, where));
+  return step;
 }
 
-void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
-            std::uint32_t remote_psn, const std::string& where) {
-  ibv_qp_attr attr{};
+QpStep rtr_step(Transport transport, const QpPath& path, std::uint32_t remote_qpn,
+                std::uint32_t remote_psn) {
+  QpStep step{.attributes = {}, .mask = IBV_QP_STATE};
+  ibv_qp_attr& attr = step.attributes;
   attr.qp_state = IBV_QPS_RTR;
-  int mask = IBV_QP_STATE;
   if (transport != Transport::ud) {
     attr.ah_attr = ah_attributes(path);
     attr.path_mtu = path.mtu;
     attr.dest_qp_num = remote_qpn;
     attr.rq_psn = remote_psn;
-    mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    step.mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   }
   if (transport == Transport::rc) {
     attr.max_dest_rd_atomic = path.outstanding_reads;
     attr.min_rnr_timer = path.min_rnr_timer;
-    mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    step.mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
   }
-  check_errno_value(ibv_modify_qp(&qp, &attr, mask), "ibv_modify_qp(INIT->RTR)",
+  return step;
+}
+
+QpStep rts_step(Transport transport, const QpPath& path, std::uint32_t psn) {
+  QpStep step{.attributes = {}, .mask = IBV_QP_STATE | IBV_QP_SQ_PSN};
+  ibv_qp_attr& attr = step.attributes;
+  attr.qp_state = IBV_QPS_RTS;
+  attr.sq_psn = psn;
+  if (transport == Transport::rc) {
+    attr.timeout = path.timeout;
+    attr.retry_cnt = path.retry_count;
+    attr.rnr_retry = path.rnr_retry;
+    attr.max_rd_atomic = path.outstanding_reads;
+    step.mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  }
+  return step;
+}
+
+void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
+             int remote_access, const std::string& where) {
+  check_errno_value(init_step(transport, port_num, pkey_index, remote_access).take(qp),
+                    "ibv_modify_qp(RESET->INIT)", name(qp, where));
+}
+
+void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
+            std::uint32_t remote_psn, const std::string& where) {
+  check_errno_value(rtr_step(transport, path, remote_qpn, remote_psn).take(qp),
+                    "ibv_modify_qp(INIT->RTR)",
                     fmt::format("{} towards QP {:#x} at {}", name(qp, where), remote_qpn,
                                 gid_text(path.remote_gid)));
 }
 
 void to_rts(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t psn,
             const std::string& where) {
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_RTS;
-  attr.sq_psn = psn;
-  int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-  if (transport == Transport::rc) {
-    attr.timeout = path.timeout;
-    attr.retry_cnt = path.retry_count;
-    attr.rnr_retry = path.rnr_retry;
-    attr.max_rd_atomic = path.outstanding_reads;
-    mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-  }
-  check_errno_value(ibv_modify_qp(&qp, &attr, mask), "ibv_modify_qp(RTR->RTS)", name(qp, where));
+  check_errno_value(rts_step(transport, path, psn).take(qp), "ibv_modify_qp(RTR->RTS)",
+                    name(qp, where));
 }
 
 }  // namespace rdmameter

@@ -34,6 +34,21 @@ struct QpPath {
 /// The address handle attributes of the path, for RTR (RC, UC) and for ibv_create_ah (UD).
 ibv_ah_attr ah_attributes(const QpPath& path);
 
+/// A step's attributes, ready for the call.
+struct QpStep {
+  ibv_qp_attr attributes;
+  int mask;
+  /// ibv_modify_qp(). @return 0 or the errno value
+  int take(ibv_qp& qp) noexcept { return ibv_modify_qp(&qp, &attributes, mask); }
+};
+
+/// Arguments as those of to_init(), to_rtr(), to_rts().
+QpStep init_step(Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
+                 int remote_access);
+QpStep rtr_step(Transport transport, const QpPath& path, std::uint32_t remote_qpn,
+                std::uint32_t remote_psn);
+QpStep rts_step(Transport transport, const QpPath& path, std::uint32_t psn);
+
 /// RESET -> INIT.
 /// @param remote_access  IBV_ACCESS_REMOTE_...: what the peer may do (not UD)
 /// @param where          device/port, for the error's text

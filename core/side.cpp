@@ -2,11 +2,11 @@
 #include "core/side.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <cstring>
 
 #include "core/affinity.h"
+#include "core/cpu_time.h"
 #include "core/wc_status.h"
 
 namespace rdmameter {
@@ -14,13 +14,6 @@ namespace {
 
 /// A UC or UD receiver that does not know the total waits this long after the last arrival.
 constexpr std::uint64_t kQuiet_ns = 200'000'000;
-
-std::uint64_t thread_cpu_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 }  // namespace
 

@@ -91,7 +91,8 @@ std::string group_heading(const Group& group, const TextStyle& style) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : group.constant.items())
     if (value != "auto") keys.push_back(key);  // what nobody chose, and nothing is known of
-  std::string title = printable(group.test) + " over " + upper(printable(group.transport));
+  std::string title = printable(group.test);
+  if (!group.transport.empty()) title += " over " + upper(printable(group.transport));
   if (const std::string latency = latency_title(group); !latency.empty() && !any_bandwidth(group))
     title += ": " + latency;
   std::string facts = case_text(group.constant, keys) + shared_facts(group);
@@ -104,9 +105,14 @@ std::string latency_title(const Group& group) {
     for (const Row* row : summary.repetitions)
       if (row->latency) {
         if (row->latency->half_round_trip) return "half round trip";
-        return row->latency->definition == LatencyData::Definition::round_trip
-                   ? "round trip"
-                   : "completion latency";
+        switch (row->latency->definition) {
+          case LatencyData::Definition::round_trip:
+            return "round trip";
+          case LatencyData::Definition::completion:
+            return "completion latency";
+          case LatencyData::Definition::call:
+            return "time of a call";
+        }
       }
   return "";
 }

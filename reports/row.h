@@ -12,7 +12,7 @@
 namespace rdmameter {
 
 struct LatencyData {
-  enum class Definition { round_trip, completion };
+  enum class Definition { round_trip, completion, call };
   Definition definition = Definition::round_trip;
   HistogramData histogram;
   bool half_round_trip = false;  ///< derive and print it (ping-pong tests)

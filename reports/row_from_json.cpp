@@ -85,10 +85,12 @@ LatencyData read_latency(const CheckedJson& json, unsigned& precision_bits) {
   const CheckedJson definition = json.at("definition");
   if (definition.text() == "completion")
     data.definition = LatencyData::Definition::completion;
+  else if (definition.text() == "call")
+    data.definition = LatencyData::Definition::call;
   else if (definition.text() != "round_trip")
-    definition.fail("is neither \"round_trip\" nor \"completion\"");
+    definition.fail("is neither \"round_trip\", \"completion\" nor \"call\"");
   data.half_round_trip = json.find("half_round_trip").has_value();
-  if (data.half_round_trip && data.definition == LatencyData::Definition::completion)
+  if (data.half_round_trip && data.definition != LatencyData::Definition::round_trip)
     json.at("half_round_trip").fail("stands beside a definition that is not \"round_trip\"");
   data.histogram = read_histogram(json.at("histogram"), precision_bits);
   return data;

@@ -63,9 +63,20 @@ Json histogram_to_json(const HistogramData& data) {
           {"n", std::move(n)}};
 }
 
+const char* definition_name(LatencyData::Definition definition) {
+  switch (definition) {
+    case LatencyData::Definition::round_trip:
+      return "round_trip";
+    case LatencyData::Definition::completion:
+      return "completion";
+    case LatencyData::Definition::call:
+      return "call";
+  }
+  return "";
+}
+
 Json latency_to_json(const LatencyData& data) {
-  const bool round_trip = data.definition == LatencyData::Definition::round_trip;
-  Json json = {{"definition", round_trip ? "round_trip" : "completion"}};
+  Json json = {{"definition", definition_name(data.definition)}};
   json.update(statistics(data.histogram, 1));
   if (data.half_round_trip) json["half_round_trip"] = statistics(data.histogram, 2);
   json["histogram"] = histogram_to_json(data.histogram);

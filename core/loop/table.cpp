@@ -16,6 +16,8 @@ const Instances* instances_for(const Case& one_case, Role role) {
     case Pattern::bandwidth:
       if (initiator) return &bandwidth_instances();
       return one_case.takes_receive() ? &receive_instances() : nullptr;
+    case Pattern::control:
+      return nullptr;
   }
   return nullptr;
 }

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "core/affinity.h"
+#include "core/open_devices.h"
 #include "core/session/channel.h"
-#include "core/session/devices.h"
 #include "core/session/failure.h"
 #include "core/session/fields.h"
 #include "core/session/handshake.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/affinity.h"
-#include "core/session/devices.h"
+#include "core/open_devices.h"
 #include "core/session/failure.h"
 #include "core/session/fields.h"
 #include "core/session/handshake.h"

@@ -72,8 +72,14 @@ std::string latency_kind(const CaseNumbers& numbers) {
   for (const Row* row : numbers.summary.repetitions)
     if (row->latency && row->latency->histogram.count > 0) {
       if (row->latency->half_round_trip) return "half round trip";
-      return row->latency->definition == LatencyData::Definition::round_trip ? "round trip"
-                                                                             : "completion";
+      switch (row->latency->definition) {
+        case LatencyData::Definition::round_trip:
+          return "round trip";
+        case LatencyData::Definition::completion:
+          return "completion";
+        case LatencyData::Definition::call:
+          return "call";
+      }
     }
   return "";
 }

@@ -52,6 +52,29 @@ TEST(PlanCases, CollapsesAnAxisWithoutMeaningForTheTest) {
       ElementsAre("send_lat/rc", "send_lat/ud/loss-timeout:1s", "send_lat/ud/loss-timeout:2s"));
 }
 
+TEST(PlanCases, NamesAControlPathTestByWhatHasAMeaningForItsVerb) {
+  const Given axes = {
+      {"transport", "rc,ud"}, {"size", "1,2"}, {"qps", "1,2"}, {"depth", "8"}, {"objects", "0,4"}};
+  EXPECT_THAT(names(plan({"reg_mr"}, axes)),
+              ElementsAre("reg_mr/size:1/objects:0", "reg_mr/size:1/objects:4",
+                          "reg_mr/size:2/objects:0", "reg_mr/size:2/objects:4"));
+  EXPECT_THAT(names(plan({"create_cq"}, axes)),
+              ElementsAre("create_cq/depth:8/objects:0", "create_cq/depth:8/objects:4"));
+  EXPECT_THAT(
+      names(plan({"modify_qp_rts"}, axes)),
+      ElementsAre("modify_qp_rts/rc/depth:8/objects:0", "modify_qp_rts/rc/depth:8/objects:4",
+                  "modify_qp_rts/ud/depth:8/objects:0", "modify_qp_rts/ud/depth:8/objects:4"));
+  EXPECT_THAT(names(plan({"create_ah"}, axes)),
+              ElementsAre("create_ah/objects:0", "create_ah/objects:4"));
+  EXPECT_THAT(names(plan({"write_lat"}, {{"objects", "0,4"}})), ElementsAre("write_lat/rc"));
+}
+
+TEST(PlanCases, RefusesNothingOfTheControlPathForWhatNoMessageCouldBe) {
+  for (const PlannedCase& planned :
+       plan({"create_qp", "modify_qp_rtr"}, {{"transport", "ud"}, {"depth", "1"}}))
+    EXPECT_EQ(planned.why_skipped, "") << planned.name;
+}
+
 TEST(PlanCases, UsesTheDefaultsOfTheKindOfTest) {
   EXPECT_EQ(plan({"write_lat"})[0].one_case.size_bytes, 64U);
   EXPECT_EQ(plan({"write_bw"})[0].one_case.size_bytes, 64U << 10);

@@ -42,9 +42,9 @@ class Help(unittest.TestCase):
     def test_of_run_says_default_range_and_unit_of_an_axis(self):
         text = " ".join(run("run", "--help").stdout.split())
         self.assertIn("--size BYTES payload of one message [bytes]; an atomic's is 8; 1 to 2G. "
-                      "Default: 64, for bandwidth 64K", text)
+                      "Default: 64K, but for latencies 64", text)
         self.assertIn("--transport rc|uc|ud", text)
-        self.assertIn("1 to 2^20. Default: 128 (for bandwidth alone)", text)
+        self.assertIn("1 to 2^20. Default: 128 (not for latencies)", text)
         self.assertIn("1us to 3600s. Default: 100ms --", text)
         self.assertIn("Usage: rdmameter run [HOST | --loopback] TEST...", text)
 
@@ -60,7 +60,9 @@ class Help(unittest.TestCase):
                          [f"{operation}_{measure}" for operation, measures in (
                              ("send", "lat bw"), ("send_imm", "lat bw"), ("write", "lat cqe_lat bw"),
                              ("write_imm", "lat bw"), ("read", "lat bw"), ("fetch_add", "lat bw"),
-                             ("cmp_swap", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()])
+                             ("cmp_swap", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
+                         ["reg_mr", "dereg_mr", "create_cq", "destroy_cq", "create_qp", "destroy_qp",
+                          "modify_qp_init", "modify_qp_rtr", "modify_qp_rts", "create_ah", "destroy_ah"])
 
 
 class BadInput(unittest.TestCase):
@@ -185,7 +187,7 @@ class NullDevice(unittest.TestCase):
     def test_measures_every_test_into_a_result(self):
         with tempfile.TemporaryDirectory() as folder:
             path = folder + "/result.json"
-            result = run("run", "--device", "null", "all", "--size", "8", "--iterations", "2000",
+            result = run("run", "--device", "null", "*_lat", "*_bw", "--size", "8", "--iterations", "2000",
                          "--repetitions", "2", "-o", path, "--benchmark_context=rack=7")
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stderr, "", "progress only at a terminal")
@@ -200,6 +202,11 @@ class NullDevice(unittest.TestCase):
             shown = run("show", path)
             self.assertEqual(shown.returncode, 0, shown.stderr)
             self.assertIn("write_lat", shown.stdout)
+
+    def test_has_no_control_path(self):
+        result = run("run", "--device", "null", "create_qp", "write_lat", "--iterations", "10")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("  skipped: the null device has no objects to create", result.stdout)
 
     def test_result_on_stdout_is_json_alone(self):
         result = run("run", "--device", "null", "write_lat", "--iterations", "100", "-o", "-")

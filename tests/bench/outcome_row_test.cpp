@@ -36,6 +36,15 @@ TEST(MeasuredRow, TakesCompletionsUndivided) {
   EXPECT_FALSE(row.latency->half_round_trip);
 }
 
+TEST(MeasuredRow, TakesCallsAsTheyAre) {
+  const PlannedCase call{default_case(Verb::reg_mr), "reg_mr", ""};
+  const Row row = measured_row({call, 0, 0, 1}, four_round_trips(call.one_case));
+  EXPECT_EQ(row.real_time_ns, 2500.0);
+  EXPECT_EQ(row.latency->definition, LatencyData::Definition::call);
+  EXPECT_FALSE(row.latency->half_round_trip);
+  EXPECT_EQ(row_line(row, 0), "reg_mr  call max 4.00 µs  mean 2.50 µs");
+}
+
 TEST(MeasuredRow, DividesTheWindowByItsMessages) {
   const PlannedCase write = planned(Opcode::rdma_write, Pattern::bandwidth);
   Outcome outcome;

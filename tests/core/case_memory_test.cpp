@@ -49,5 +49,17 @@ TEST(CaseMemory, OfTheLargestCaseDoesNotWrap) {
   }
 }
 
+TEST(CaseMemory, OfAControlPathTestCountsEachObjectsQueuesAndOneBuffer) {
+  const auto bytes = [](Verb verb, std::uint64_t objects) {
+    Case made = default_case(verb);
+    made.objects = objects;
+    return case_memory_bytes(made, Role::initiator);
+  };
+  EXPECT_EQ(bytes(Verb::create_qp, 4095), 4096 * bytes(Verb::create_qp, 0));
+  EXPECT_GE(bytes(Verb::create_qp, 0), (128U + 512U) * 64U);
+  EXPECT_EQ(bytes(Verb::reg_mr, 4095), 65536U);
+  EXPECT_EQ(case_memory_bytes(default_case(Verb::create_qp), Role::responder), 0U);
+}
+
 }  // namespace
 }  // namespace rdmameter

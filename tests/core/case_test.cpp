@@ -173,6 +173,21 @@ TEST(CaseWire, OfATestOverTcpUnsetsWhatHasNoMeaning) {
   EXPECT_EQ(case_to_wire(case_from_wire(case_to_wire(odd))), case_to_wire(plain));
 }
 
+TEST(CaseJson, SaysOfAControlPathTestWhatItsVerbIsCalledWith) {
+  EXPECT_EQ(case_json(with(default_case(Verb::create_cq), "objects", "3")).dump(),
+            R"({"depth":128,"iterations":10000,"warmup":256,"objects":3,"device":"auto",)"
+            R"("port_num":"auto","gid_index":"auto","core":"auto"})");
+  const auto mr = case_json(default_case(Verb::dereg_mr));
+  for (const char* key : {"size_bytes", "memory", "odp", "relaxed_ordering", "objects"})
+    EXPECT_TRUE(mr.contains(key)) << key;
+  for (const char* key : {"transport", "depth", "payload", "peer_memory"})
+    EXPECT_FALSE(mr.contains(key)) << key;
+}
+
+TEST(CaseWire, LeavesControlPathTestsToTheInitiator) {
+  EXPECT_THROW(case_from_wire(case_to_wire(default_case(Verb::create_qp))), UsageError);
+}
+
 TEST(CaseWire, CarriesEveryValueThere) {
   const Case made = with(with(bandwidth(), "peer-device", "mlx5_0"), "duration", "2");
   EXPECT_EQ(case_to_wire(case_from_wire(nlohmann::json::parse(case_to_wire(made).dump()))),

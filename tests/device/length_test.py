@@ -60,9 +60,10 @@ class Length(rdmameter.Test):
         self.assertGreaterEqual(len(seen), 4, f"QPs {seen} in 4 repetitions of 2")
 
     def test_the_filter_of_google_benchmark_chooses_cases(self):
-        rows = self.measure("all", "--size", "64,128", "--iterations", "20", "--benchmark_filter=send_lat.*size:128")
+        rows = self.measure("*_lat", "*_bw", "--size", "64,128", "--iterations", "20",
+                            "--benchmark_filter=send_lat.*size:128")
         self.assertEqual([row["name"] for row in rows], ["send_lat/rc/size:128/iterations:20"])
-        done = self.run_program("--loopback", "all", "--benchmark_filter=no_such", status=rdmameter.USAGE)
+        done = self.run_program("--loopback", "*_lat", "*_bw", "--benchmark_filter=no_such", status=rdmameter.USAGE)
         self.assertIn("--benchmark_filter=no_such lets no case through", done.stderr)
 
     def test_random_interleaving_mixes_the_repetitions_and_keeps_every_one(self):

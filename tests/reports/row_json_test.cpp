@@ -100,6 +100,16 @@ TEST(RowJson, CompletionLatencyIsNotHalved) {
   EXPECT_FALSE(latency.contains("half_round_trip"));
 }
 
+TEST(RowJson, CallIsNotHalvedAndReadBack) {
+  Row row = latency_row("rc", 2, 0, 1);
+  row.latency->definition = LatencyData::Definition::call;
+  row.latency->half_round_trip = false;
+  const Json json = row_to_json(row);
+  EXPECT_EQ(json["latency"]["definition"], "call");
+  EXPECT_FALSE(json["latency"].contains("half_round_trip"));
+  EXPECT_EQ(row_from_json(json, "here").latency->definition, LatencyData::Definition::call);
+}
+
 TEST(RowJson, NoSamplesGiveNullsNotZeros) {
   Row row = latency_row("ud", 2, 0, 1);
   row.latency->histogram = {};
@@ -208,6 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"/latency", "[]", "latency is not an object"},
         BadRow{"/latency/definition", "\"quarter\"", "is neither"},
         BadRow{"/latency/definition", "\"completion\"", "half_round_trip stands beside"},
+        BadRow{"/latency/definition", "\"call\"", "half_round_trip stands beside"},
         BadRow{"/latency/histogram/type", "\"linear\"", "is not \"log_linear\""},
         BadRow{"/latency/histogram/precision_bits", "17", "is 17, outside 1 to 16"},
         BadRow{"/latency/histogram/count", "4", "do not sum to `count` (4)"},

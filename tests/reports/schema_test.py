@@ -170,7 +170,9 @@ MUTATIONS = [
     *[("latency", ("latency", key), GONE) for key in (
         "definition", "unit", "count", "min", "max", "mean", "stddev", *PERCENTILES, "histogram")],
     ("latency", ("latency", "definition"), "completion"),  # beside half_round_trip
+    ("latency", ("latency", "definition"), "call"),
     ("latency", ("latency", "definition"), "one_way"),
+    ("latency", ("case", "objects"), -1),
     ("latency", ("latency", "unit"), "us"),
     ("latency", ("latency", "count"), 9999),
     ("latency", ("latency", "mean"), 1),

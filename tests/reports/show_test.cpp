@@ -183,6 +183,17 @@ TEST(Show, NanosecondsAreNotPrintedFinerThanTheyAreMeasured) {
   EXPECT_NE(text.find(" 0.020 "), text.npos) << text;
 }
 
+TEST(Show, ControlPathTestsHaveNoTransport) {
+  Row row = latency_row("rc", 64, 0, 1);
+  row.name = "create_ah/objects:4";
+  row.case_object = {{"objects", 4}};
+  row.latency->definition = LatencyData::Definition::call;
+  row.latency->half_round_trip = false;
+  const std::string text = show_result(sample_file({row}), {.style = kPlain});
+  EXPECT_NE(text.find("create_ah: time of a call\n"), text.npos) << text;
+  EXPECT_EQ(transport_of(row), "");
+}
+
 TEST(Show, AxesThatNobodyChoseAreNotListed) {
   Row row = bandwidth_row(64, 0, 1);
   row.case_object["gid_index"] = "auto";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices that a session has opened: opening one is slow, so each stays open until the session
-// ends.
+// The devices that a run, or a session, has opened: opening one is slow, so each stays open until
+// the end.
 #pragma once
 
 #include <map>

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A verb of the control path as it is called again and again: what it needs before, the call
+// itself, what puts things back. One small file per group of verbs implements it; table.cpp picks.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/case.h"
+#include "core/endpoint.h"
+
+namespace rdmameter {
+
+class ControlCall {
+ public:
+  virtual ~ControlCall() = default;
+
+  /// Adds an object of the verb's kind that stays for as long as this one does; of a step of a QP,
+  /// a QP that has taken it.
+  /// @throws Unsupported, VerbsError
+  virtual void hold() = 0;
+
+  /// Before the clock is read: makes what the verb is called for.
+  /// @throws Unsupported, VerbsError
+  virtual void prepare() = 0;
+
+  /// The verb and nothing else. @return 0 or the errno value
+  virtual int call() noexcept = 0;
+
+  /// After the clock was read: frees what prepare() and call() made.
+  virtual void undo() noexcept = 0;
+
+  /// Verb (with its step) and object, for the text of a call that failed.
+  virtual std::string_view verb() const noexcept = 0;
+  virtual std::string object() const = 0;
+};
+
+/// For the case's verb, on this device. `device` is borrowed.
+/// @throws Unsupported  the device cannot: so many objects, such memory...
+/// @throws VerbsError
+std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const Case& one_case);
+
+// What make_control_call() picks from.
+std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const Case& one_case);
+std::unique_ptr<ControlCall> make_cq_call(OpenDevice& device, const Case& one_case);
+std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const Case& one_case);
+std::unique_ptr<ControlCall> make_ah_call(OpenDevice& device, const Case& one_case);
+
+/// @param most  of these objects on the device
+/// @throws Unsupported  it has not so many as `one_case` holds and calls for
+void require_objects(const Case& one_case, std::string_view kind, std::uint64_t most,
+                     const std::string& where);
+
+/// The way from the device's port to itself.
+QpPath path_to_itself(const OpenDevice& device);
+
+}  // namespace rdmameter

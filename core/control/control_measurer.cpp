@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/control/control_measurer.h"
+
+#include <fmt/format.h>
+
+#include "core/affinity.h"
+#include "core/case_memory.h"
+#include "core/control/timed_calls.h"
+#include "core/environment.h"
+#include "core/error.h"
+#include "core/open_devices.h"
+#include "core/side.h"
+
+namespace rdmameter {
+namespace {
+
+void require_memory(const Case& one_case) {
+  if (const std::uint64_t bytes = case_memory_bytes(one_case, Role::initiator);
+      bytes > kMostBytesPerCase)
+    throw Unsupported(fmt::format(
+        "buffers and queues of {:.1f} GiB, more than the {} GiB that a case may take: use a "
+        "smaller --size, --depth or --rx-depth, or fewer --objects",
+        static_cast<double>(bytes) / (1ULL << 30), kMostBytesPerCase >> 30));
+}
+
+class ControlMeasurer final : public Measurer {
+ public:
+  ControlMeasurer(const Case& first, const ClockChoice& clock, const StopWord& interrupt)
+      : clock_(clock), interrupt_(interrupt) {
+    const OpenDevice& device = devices_.get(first.device, first.port_num, first.gid_index);
+    const DeviceInUse in_use{*device.context, device.port, device.gid};
+    environment_ = environment_json(clock_, &in_use);
+  }
+
+  Outcome measure(const Case& one_case) override {
+    if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
+    require_memory(one_case);
+    OpenDevice& device = devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
+    const Pinned pinned{one_case.core, "--core"};
+    const std::unique_ptr<ControlCall> verb = make_control_call(device, one_case);
+    for (std::uint64_t i = 0; i < one_case.objects; ++i) {
+      if (interrupt_.requested()) throw Interrupted("interrupted");
+      verb->hold();
+    }
+    LoopPlan plan;
+    fill_plan(plan, one_case);
+    Outcome outcome;
+    outcome.latency = std::make_unique<Histogram>();
+    const CallTally tally = time_calls(*verb, plan, clock_, interrupt_, *outcome.latency);
+    outcome.operations = tally.calls;
+    outcome.elapsed_ns = tally.elapsed_ns;
+    outcome.cpu_ns = tally.cpu_ns;
+    outcome.effective = one_case;
+    outcome.effective.device = device.port.device;
+    outcome.effective.port_num = device.port.number;
+    outcome.effective.gid_index = device.gid.index;
+    return outcome;
+  }
+
+  bool usable() const override { return true; }
+  nlohmann::ordered_json initiator_environment() const override { return environment_; }
+  nlohmann::ordered_json responder_environment() const override { return nullptr; }
+
+ private:
+  const ClockChoice clock_;
+  const StopWord& interrupt_;
+  OpenDevices devices_;
+  nlohmann::ordered_json environment_;
+};
+
+}  // namespace
+
+std::unique_ptr<Measurer> make_control_measurer(const Case& first, const ClockChoice& clock,
+                                                const StopWord& interrupt) {
+  return std::make_unique<ControlMeasurer>(first, clock, interrupt);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures control path tests on this end's device: without traffic, so without a responder.
+#pragma once
+
+#include <memory>
+
+#include "core/clock.h"
+#include "core/measurer.h"
+#include "core/stop.h"
+
+namespace rdmameter {
+
+/// @param first      its device, port and GID are the ones that the environment describes
+/// @param interrupt  borrowed; ends a running case
+/// @throws NoDevice, UsageError, VerbsError
+std::unique_ptr<Measurer> make_control_measurer(const Case& first, const ClockChoice& clock,
+                                                const StopWord& interrupt);
+
+}  // namespace rdmameter

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// ibv_reg_mr and ibv_dereg_mr, over memory that has been touched. Every region covers all of it.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "core/check.h"
+#include "core/control/control_call.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+namespace rdmameter {
+namespace {
+
+int access_of(const Case& one_case) {
+  int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  if (one_case.relaxed_ordering != 0) access |= IBV_ACCESS_RELAXED_ORDERING;
+  if (one_case.odp != 0) access |= IBV_ACCESS_ON_DEMAND;
+  return access;
+}
+
+/// What both have in common.
+class MemoryCall : public ControlCall {
+ public:
+  MemoryCall(OpenDevice& device, const Case& one_case)
+      : size_bytes_(one_case.size_bytes),
+        access_(access_of(one_case)),
+        where_(device.port.where()),
+        memory_(*device.context, device.limits.max_dm_size_bytes, one_case.size_bytes,
+                device.numa_node, one_case.memory, where_),
+        pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)) {}
+
+  void hold() override { held_.push_back(registered()); }
+  std::string object() const override { return fmt::format("{} bytes on {}", size_bytes_, where_); }
+
+ protected:
+  Mr registered() const { return memory_.register_part(*pd_, 0, size_bytes_, access_); }
+  int do_register() noexcept {
+    mr_.reset(memory_.try_to_register(*pd_, 0, size_bytes_, access_));
+    return mr_ ? 0 : errno;
+  }
+
+ private:
+  const std::uint64_t size_bytes_;
+  const int access_;
+  const std::string where_;
+  const MessageMemory memory_;
+  const Pd pd_;
+  std::vector<Mr> held_;
+
+ protected:
+  Mr mr_;  ///< the one of the call
+};
+
+class RegMr final : public MemoryCall {
+ public:
+  using MemoryCall::MemoryCall;
+  void prepare() override {}
+  int call() noexcept override { return do_register(); }
+  void undo() noexcept override { mr_.reset(); }
+  std::string_view verb() const noexcept override { return "ibv_reg_mr"; }
+};
+
+class DeregMr final : public MemoryCall {
+ public:
+  using MemoryCall::MemoryCall;
+  void prepare() override { mr_ = registered(); }
+  int call() noexcept override { return ibv_dereg_mr(mr_.release()); }
+  void undo() noexcept override {}
+  std::string_view verb() const noexcept override { return "ibv_dereg_mr"; }
+};
+
+}  // namespace
+
+std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const Case& one_case) {
+  const std::string where = device.port.where();
+  require_objects(one_case, "memory regions", device.limits.max_mr, where);
+  if (one_case.size_bytes > device.limits.max_mr_size_bytes)
+    throw Unsupported(fmt::format("a memory region of {} bytes: {} takes at most {}",
+                                  one_case.size_bytes, where, device.limits.max_mr_size_bytes));
+  if (one_case.odp != 0 && (device.limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
+    throw Unsupported(fmt::format("{} has no on-demand paging", where));
+  if (one_case.calls() == Verb::reg_mr) return std::make_unique<RegMr>(device, one_case);
+  return std::make_unique<DeregMr>(device, one_case);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which verb is called by what, and what several of them need.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/control/control_call.h"
+#include "core/error.h"
+
+namespace rdmameter {
+
+std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const Case& one_case) {
+  switch (one_case.calls()) {
+    case Verb::reg_mr:
+    case Verb::dereg_mr:
+      return make_memory_call(device, one_case);
+    case Verb::create_cq:
+    case Verb::destroy_cq:
+      return make_cq_call(device, one_case);
+    case Verb::create_qp:
+    case Verb::destroy_qp:
+    case Verb::modify_qp_init:
+    case Verb::modify_qp_rtr:
+    case Verb::modify_qp_rts:
+      return make_qp_call(device, one_case);
+    case Verb::create_ah:
+    case Verb::destroy_ah:
+      return make_ah_call(device, one_case);
+  }
+  return nullptr;
+}
+
+void require_objects(const Case& one_case, std::string_view kind, std::uint64_t most,
+                     const std::string& where) {
+  if (one_case.objects + 1 > most)
+    throw Unsupported(fmt::format("{} on {}: {} wanted, the device has {}; use fewer --objects",
+                                  kind, where, one_case.objects + 1, most));
+}
+
+QpPath path_to_itself(const OpenDevice& device) {
+  QpPath path;
+  path.mtu = *mtu_from_bytes(device.port.active_mtu_bytes);
+  path.port_num = device.port.number;
+  path.gid_index = static_cast<std::uint8_t>(device.gid.index);
+  path.global = device.port.ethernet();  // to itself is within one subnet
+  path.remote_lid = device.port.lid;
+  path.remote_gid = device.gid.value;
+  path.outstanding_reads = static_cast<std::uint8_t>(std::clamp<std::uint32_t>(
+      std::min(device.limits.max_qp_rd_atom, device.limits.max_qp_init_rd_atom), 1, 255));
+  return path;
+}
+
+}  // namespace rdmameter

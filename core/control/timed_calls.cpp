@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/control/timed_calls.h"
+
+#include "core/check.h"
+#include "core/cpu_time.h"
+#include "core/error.h"
+#include "core/loop/step.h"
+
+namespace rdmameter {
+namespace {
+
+struct Sample {
+  std::uint64_t call_ns, cpu_ns;
+};
+
+template <class Clock>
+Sample time_one(ControlCall& verb, const Clock& clock, const StopWord& interrupt) {
+  if (interrupt.requested()) throw Interrupted("interrupted");
+  verb.prepare();
+  const std::uint64_t cpu_before = thread_cpu_ns();
+  const std::uint64_t before = clock.now();
+  const int error = verb.call();
+  const std::uint64_t after = clock.now();
+  const std::uint64_t cpu_after = thread_cpu_ns();
+  check_errno_value(error, verb.verb(), verb.object());
+  verb.undo();
+  return {clock.to_ns(after - before), cpu_after - cpu_before};
+}
+
+template <class Clock>
+CallTally time_all(ControlCall& verb, const LoopPlan& plan, const Clock& clock,
+                   const StopWord& interrupt, Histogram& latency) {
+  for (std::uint64_t i = 0; i < plan.warmup; ++i) time_one(verb, clock, interrupt);
+  CallTally tally;
+  const std::uint64_t end = end_of(clock.now(), plan.duration_ns, clock);
+  while (tally.calls < plan.operations && clock.now() < end) {
+    const Sample sample = time_one(verb, clock, interrupt);
+    latency.record(sample.call_ns);
+    ++tally.calls;
+    tally.elapsed_ns += sample.call_ns;
+    tally.cpu_ns += sample.cpu_ns;
+  }
+  return tally;
+}
+
+}  // namespace
+
+CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice& clock,
+                     const StopWord& interrupt, Histogram& latency) {
+  if (clock.kind == ClockChoice::Kind::counter)
+    return time_all(verb, plan, clock.counter, interrupt, latency);
+  return time_all(verb, plan, KernelClock{}, interrupt, latency);
+}
+
+}  // namespace rdmameter
