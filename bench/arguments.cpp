@@ -15,10 +15,10 @@
 namespace rdmameter {
 namespace {
 
-bool is_switch(std::string_view argument) {
+bool names_switch(std::string_view argument) {
   if (!argument.starts_with("--")) return false;
   const Axis* axis = find_axis(argument.substr(2));
-  return axis != nullptr && axis->words.size() == 2 && axis->words[1].text == "on";
+  return axis != nullptr && is_switch(*axis);
 }
 
 /// `--verify` alone means on, as any axis that is on or off. CLI11 has no option whose value may be
@@ -28,7 +28,7 @@ void complete_switches(std::vector<std::string>& arguments) {
     return text == "on" || text == "off" || text == "on,off" || text == "off,on";
   };
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (is_switch(arguments[i]) && (i + 1 == arguments.size() || !is_value(arguments[i + 1])))
+    if (names_switch(arguments[i]) && (i + 1 == arguments.size() || !is_value(arguments[i + 1])))
       arguments[i] += "=on";
 }
 

@@ -17,7 +17,6 @@ namespace rdmameter {
 namespace {
 
 constexpr std::string_view kPrefix = "--benchmark_";
-constexpr std::uint64_t kMostRepetitions = 1'000'000;
 
 /// The value of the last `--benchmark_NAME[=VALUE]`; "" for one without value.
 std::optional<std::string> value_of(const std::vector<std::string>& arguments,

@@ -9,6 +9,9 @@
 
 namespace rdmameter {
 
+/// Of one case; what --repetitions and a plan take as well.
+inline constexpr std::uint64_t kMostRepetitions = 1'000'000;
+
 /// Takes the arguments that are Google Benchmark's out of `arguments`.
 std::vector<std::string> take_benchmark_arguments(std::vector<std::string>& arguments);
 

@@ -64,7 +64,7 @@ int start(const std::vector<std::string>& words,
 
 ChildEnd run_child(const std::vector<std::string>& words,
                    const std::vector<std::pair<std::string, std::string>>& variables,
-                   const InterruptSource& interrupt) {
+                   const InterruptSource& interrupt, std::chrono::milliseconds last_words) {
   pid_t child = 0;
   const int output = start(words, variables, child);
   ChildEnd end;
@@ -72,7 +72,10 @@ ChildEnd run_child(const std::vector<std::string>& words,
   std::array<char, 4096> part{};
   for (;;) {
     std::array<pollfd, 2> waited{pollfd{output, POLLIN, 0}, pollfd{interrupt.fd(), POLLIN, 0}};
-    poll(waited.data(), told ? 1 : 2, -1);
+    if (poll(waited.data(), told ? 1 : 2, told ? static_cast<int>(last_words.count()) : -1) == 0) {
+      kill(child, SIGKILL);  // it does not listen; what it started may hold its stdout
+      break;
+    }
     if (!told && interrupt.requested()) {
       kill(child, SIGINT);  // a terminal sends it to both, a `kill` to us alone
       told = true;

@@ -2,6 +2,7 @@
 // Another process of ours: started, waited for, ended with us.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +19,14 @@ struct ChildEnd {
 /// Runs a command to its end; its stderr is ours.
 /// @param words      path and arguments
 /// @param variables  in addition to our own environment
-/// @param interrupt  ends the child, too
+/// @param interrupt   ends the child, too
+/// @param last_words  how long an interrupted child may be silent before it is killed; until then
+///                    it has no limit but its own, for what it measures may take any time
 /// @throws MeasurementError  it cannot be started
 /// @throws Interrupted       the user ended us
 ChildEnd run_child(const std::vector<std::string>& words,
                    const std::vector<std::pair<std::string, std::string>>& variables,
-                   const InterruptSource& interrupt);
+                   const InterruptSource& interrupt,
+                   std::chrono::milliseconds last_words = std::chrono::seconds(60));
 
 }  // namespace rdmameter

@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
 
 #include "bench/help_text.h"
 #include "bench/run_output.h"
 #include "core/error.h"
 #include "reports/compare/output.h"
+#include "reports/text_file.h"
 
 namespace rdmameter {
 namespace {
@@ -23,16 +21,6 @@ double read_number(std::string_view option, const std::string& text, double most
     throw UsageError(
         fmt::format("{} does not take '{}'; it takes a number from 0 to {}", option, text, most));
   return number;
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  if (file == nullptr)
-    throw UsageError(fmt::format("{}: cannot be written: {}.", path, std::strerror(errno)));
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = file == stdout || std::fclose(file) == 0;
-  if (!written || !closed)
-    throw std::runtime_error(fmt::format("{}: cannot be written: {}.", path, std::strerror(errno)));
 }
 
 ExitStatus status_of_conclusion(Conclusion conclusion) {
@@ -117,8 +105,8 @@ void check_verdict_files(const VerdictOptions& options) {
 
 ExitStatus tell(const Comparison& comparison, const VerdictOptions& options) {
   fmt::print("{}", comparison_text(comparison, options.all, terminal_style()));
-  if (!options.junit.empty()) write_text(options.junit, comparison_junit(comparison));
-  if (!options.markdown.empty()) write_text(options.markdown, comparison_markdown(comparison));
+  if (!options.junit.empty()) write_text_file(options.junit, comparison_junit(comparison));
+  if (!options.markdown.empty()) write_text_file(options.markdown, comparison_markdown(comparison));
   if (options.github) fmt::print("{}", comparison_github(comparison));
   return status_of_conclusion(comparison.conclusion);
 }

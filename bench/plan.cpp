@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "bench/axis_list.h"
+#include "bench/benchmark_flags.h"
 #include "bench/catalog.h"
 #include "bench/nearest.h"
 #include "core/error.h"
@@ -17,8 +18,6 @@
 
 namespace rdmameter {
 namespace {
-
-constexpr std::int64_t kMostRepetitions = 1'000'000;
 
 /// Reads one file; every refusal names the line.
 class Reader {
@@ -91,7 +90,7 @@ class Reader {
 
   std::uint64_t read_repetitions(const toml::node& node) const {
     const auto number = node.value_exact<std::int64_t>();
-    if (!number || *number < 1 || *number > kMostRepetitions)
+    if (!number || *number < 1 || static_cast<std::uint64_t>(*number) > kMostRepetitions)
       refuse(node, fmt::format("repetitions takes a whole number from 1 to {}", kMostRepetitions));
     return static_cast<std::uint64_t>(*number);
   }

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "bench/axis_list.h"
+#include "bench/benchmark_flags.h"
 #include "bench/command.h"
 #include "bench/help_text.h"
 #include "bench/token.h"
@@ -19,7 +20,6 @@ namespace {
 constexpr std::string_view kNullDevice = "null";
 constexpr const char* kAxisGroup = "Axes (each takes a list A,B or a range A..B, A..B:STEP)";
 constexpr const char* kPeerGroup = "The responder's own choices";
-constexpr std::uint64_t kMostRepetitions = 1'000'000;
 
 /// "off|max|BYTES": what stands behind the option in the help.
 std::string type_text(const Axis& axis) {

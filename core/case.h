@@ -156,6 +156,11 @@ struct Axis {
   bool (*applies)(const Case&);  ///< has it a meaning for this test and transport?
 };
 
+/// Is it off or on, and nothing else?
+inline bool is_switch(const Axis& axis) {
+  return axis.words.size() == 2 && axis.words[1].text == "on";
+}
+
 /// Every axis, in the order of result names.
 std::span<const Axis> axes();
 

@@ -26,8 +26,7 @@ bool silent(const Case& one_case, const Axis& axis) {
 
 nlohmann::ordered_json axis_json(const Case& one_case, const Axis& axis) {
   if (std::holds_alternative<Text>(axis.field)) return axis_text(one_case, axis);
-  if (axis.words.size() == 2 && axis.words[1].text == "on")
-    return axis_text(one_case, axis) == "on";
+  if (is_switch(axis)) return axis_text(one_case, axis) == "on";
   const std::uint64_t value = one_case.*std::get<Number>(axis.field);
   const bool a_word =
       value == kAuto || value == kMax ||

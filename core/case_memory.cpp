@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/case_memory.h"
 
+#include <fmt/format.h>
 #include <infiniband/verbs.h>
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/layout.h"
 #include "core/loop/traffic.h"
 #include "core/work.h"
@@ -14,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kQueueEntryBytes = 64;    ///< the least WQE or CQE of any provider
 constexpr std::uint64_t kMostInlineBytes = 1024;  ///< what `max` finds on today's devices
-constexpr std::uint64_t kUsualMostSge = 32;
+constexpr std::uint32_t kUsualMostSge = 32;
 constexpr std::uint64_t kQpBytes = 4096;  ///< the QP itself, here and in the kernel
 
 std::uint64_t send_bytes(const Case& one_case, Role role, std::uint64_t depth) {
@@ -63,12 +65,9 @@ std::uint64_t case_memory_bytes(const Case& asked, Role role) {
     return layout.source.total_bytes() + layout.target.total_bytes();
   }
   if (asked.control()) return role == Role::initiator ? control_bytes(asked) : 0;
-  Case one_case = asked;
-  const auto settle = [&](std::uint64_t& sges) {
-    if (sges == kMax) sges = std::min(kUsualMostSge, one_case.size_bytes);
-  };
-  settle(one_case.sge);
-  settle(one_case.recv_sge);
+  DeviceLimits usual;
+  usual.max_sge = usual.max_srq_sge = kUsualMostSge;
+  const Case one_case = with_known_sges(asked, usual);
   const Layout layout = layout_of(one_case, role);
   const QueueDepths depths = queue_depths_of(one_case, role);
   std::uint64_t bytes = layout.source.total_bytes() + layout.target.total_bytes();
@@ -81,6 +80,16 @@ std::uint64_t case_memory_bytes(const Case& asked, Role role) {
       each += receive_bytes(one_case, depths.receive);
   }
   return bytes + each * one_case.qps;
+}
+
+void require_memory(const Case& one_case, Role role) {
+  const std::uint64_t bytes = case_memory_bytes(one_case, role);
+  if (bytes <= kMostBytesPerCase) return;
+  throw Unsupported(fmt::format(
+      "buffers and queues of {:.1f} GiB, more than the {} GiB that one end of a case may take: use "
+      "a smaller --size, {}--depth or --rx-depth{}",
+      static_cast<double>(bytes) / (1ULL << 30), kMostBytesPerCase >> 30,
+      one_case.control() ? "" : "--qps, ", one_case.control() ? ", or fewer --objects" : ""));
 }
 
 }  // namespace rdmameter

@@ -17,4 +17,7 @@ inline constexpr std::uint64_t kMostBytesPerCase = 16ULL << 30;
 /// @param one_case  one that why_impossible() lets through
 std::uint64_t case_memory_bytes(const Case& one_case, Role role);
 
+/// @throws Unsupported  the case takes more than kMostBytesPerCase at this end
+void require_memory(const Case& one_case, Role role);
+
 }  // namespace rdmameter

@@ -52,6 +52,18 @@ OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
   return open;
 }
 
+int memory_access(const Case& one_case, int remote_access) {
+  int access = IBV_ACCESS_LOCAL_WRITE | remote_access;
+  if (one_case.relaxed_ordering != 0) access |= IBV_ACCESS_RELAXED_ORDERING;
+  if (one_case.odp != 0) access |= IBV_ACCESS_ON_DEMAND;
+  return access;
+}
+
+void require_paging(const DeviceLimits& limits, const Case& one_case, const std::string& where) {
+  if (one_case.odp != 0 && (limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
+    throw Unsupported(fmt::format("{} has no on-demand paging", where));
+}
+
 Endpoint::Endpoint(OpenDevice& device, const Case& one_case, Role role)
     : device_(device),
       case_(with_known_sges(one_case, device.limits)),
@@ -121,13 +133,8 @@ void Endpoint::check_limits() const {
 }
 
 void Endpoint::check_memory() const {
-  if (case_.odp != 0 && (device_.limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
-    throw Unsupported(fmt::format("{} has no on-demand paging", where_));
-  if (const std::uint64_t bytes = case_memory_bytes(case_, role_); bytes > kMostBytesPerCase)
-    throw Unsupported(fmt::format(
-        "buffers and queues of {:.1f} GiB, more than the {} GiB that one end of a case may take: "
-        "use a smaller --size, --qps, --depth or --rx-depth",
-        static_cast<double>(bytes) / (1ULL << 30), kMostBytesPerCase >> 30));
+  require_paging(device_.limits, case_, where_);
+  require_memory(case_, role_);
 }
 
 AreaView Endpoint::register_area(const Area& area, std::size_t offset, int access) {
@@ -146,9 +153,7 @@ AreaView Endpoint::register_area(const Area& area, std::size_t offset, int acces
 
 void Endpoint::register_memory() {
   pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
-  int access = IBV_ACCESS_LOCAL_WRITE | remote_access(case_);
-  if (case_.relaxed_ordering != 0) access |= IBV_ACCESS_RELAXED_ORDERING;
-  if (case_.odp != 0) access |= IBV_ACCESS_ON_DEMAND;
+  const int access = memory_access(case_, remote_access(case_));
   view_.source = register_area(layout_.source, 0, access);
   const std::size_t targets = mrs_.size();
   view_.target = register_area(layout_.target, layout_.source.total_bytes(), access);
@@ -280,23 +285,16 @@ void Endpoint::refuse_what_rxe_drops() const {
 }
 
 QpPath Endpoint::path_to(const EndpointInfo& peer, const Agreed& agreed) const {
-  QpPath path;
+  QpPath path = path_of(case_);
   path.mtu = *mtu_from_bytes(agreed.mtu_bytes);
   path.port_num = device_.port.number;
   path.gid_index = static_cast<std::uint8_t>(device_.gid.index);
-  // InfiniBand within a subnet goes by LID alone.
-  path.global = device_.port.ethernet() ||
+  // InfiniBand within a subnet goes by LID alone, unless a GRH has something to carry.
+  path.global = device_.port.ethernet() || path.traffic_class != 0 || path.flow_label != 0 ||
                 device_.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;
   path.remote_lid = peer.lid;
   path.remote_gid = peer.gid.value;
   path.outstanding_reads = static_cast<std::uint8_t>(agreed.outstanding_reads);
-  path.service_level = static_cast<std::uint8_t>(case_.service_level);
-  path.traffic_class = static_cast<std::uint8_t>(case_.traffic_class);
-  path.flow_label = static_cast<std::uint32_t>(case_.flow_label);
-  path.timeout = static_cast<std::uint8_t>(case_.qp_timeout);
-  path.retry_count = static_cast<std::uint8_t>(case_.retry_count);
-  path.rnr_retry = static_cast<std::uint8_t>(case_.rnr_retry);
-  path.min_rnr_timer = static_cast<std::uint8_t>(case_.min_rnr_timer);
   return path;
 }
 

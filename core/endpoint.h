@@ -65,6 +65,12 @@ struct Agreed {
   std::uint32_t outstanding_reads = 1;
 };
 
+/// What a case's memory is registered for. @param remote_access  IBV_ACCESS_REMOTE_...
+int memory_access(const Case& one_case, int remote_access);
+
+/// @throws Unsupported  the case's memory is for on-demand paging, which the device has not
+void require_paging(const DeviceLimits& limits, const Case& one_case, const std::string& where);
+
 class Endpoint {
  public:
   /// Creates PD, buffer, MR, CQs and QPs, and brings the QPs to INIT, so that receives can be
@@ -77,7 +83,6 @@ class Endpoint {
   const EndpointInfo& info() const { return info_; }
   const Layout& layout() const { return layout_; }
   const EndpointView& view() const { return view_; }
-  const Case& one_case() const { return case_; }  ///< with its SGEs known
 
   /// The source area's bytes, or the target's, to be filled or looked at.
   void edit_source(const std::function<void(std::span<std::byte>)>& edit);

@@ -10,12 +10,17 @@
 
 namespace rdmameter {
 
+/// The key of a QP's memory region, where each QP has its own or all share one.
+inline std::uint32_t key_of(const std::vector<std::uint32_t>& keys, std::uint64_t qp) {
+  return keys[keys.size() == 1 ? 0 : qp];
+}
+
 /// An area of an end's own memory.
 struct AreaView {
   std::uint64_t address = 0;         ///< as SGEs and the peer name it
   std::byte* host = nullptr;         ///< null: the CPU cannot reach it
   std::vector<std::uint32_t> lkeys;  ///< of each QP, or one for all
-  std::uint32_t lkey(std::uint64_t qp) const { return lkeys[lkeys.size() == 1 ? 0 : qp]; }
+  std::uint32_t lkey(std::uint64_t qp) const { return key_of(lkeys, qp); }
 };
 
 /// Borrowed from an endpoint, which must outlive it and every WR built from it.

@@ -291,6 +291,7 @@ NullEndpoint::NullEndpoint(const Case& one_case, Role role, const NullFaults& fa
   const bool ping_pong = one_case.shape() == Pattern::ping_pong;
   view_.remote_address =
       ping_pong ? view_.target.address : view_.target.address + layout_.target.total_bytes();
+  view_.remote_keys = {0};
   view_.remote_qpns.assign(count, 1);
 }
 

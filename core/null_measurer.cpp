@@ -49,7 +49,8 @@ std::string why_not_null(const Case& one_case) {
   if (one_case.waiting() == Wait::event)
     return "the null device raises no events: use another --wait";
   if (one_case.shared_receives()) return "the null device has no SRQ: use --recv rq";
-  if (!one_case.memory.empty() || !one_case.peer_memory.empty() || one_case.odp != 0)
+  if (!one_case.memory.empty() || !one_case.peer_memory.empty() || one_case.odp != 0 ||
+      one_case.mr_per_qp != 0 || one_case.relaxed_ordering != 0)
     return "the null device registers no memory: --memory host is all there is";
   if (one_case.sge == kMax || one_case.recv_sge == kMax)
     return "the null device has no limit of SGEs: give their number";

@@ -17,6 +17,18 @@ std::string name(const ibv_qp& qp, const std::string& where) {
 
 }  // namespace
 
+QpPath path_of(const Case& one_case) {
+  QpPath path;
+  path.service_level = static_cast<std::uint8_t>(one_case.service_level);
+  path.traffic_class = static_cast<std::uint8_t>(one_case.traffic_class);
+  path.flow_label = static_cast<std::uint32_t>(one_case.flow_label);
+  path.timeout = static_cast<std::uint8_t>(one_case.qp_timeout);
+  path.retry_count = static_cast<std::uint8_t>(one_case.retry_count);
+  path.rnr_retry = static_cast<std::uint8_t>(one_case.rnr_retry);
+  path.min_rnr_timer = static_cast<std::uint8_t>(one_case.min_rnr_timer);
+  return path;
+}
+
 ibv_ah_attr ah_attributes(const QpPath& path) {
   ibv_ah_attr ah{};
   ah.port_num = path.port_num;

@@ -20,7 +20,8 @@ struct QpPath {
   ibv_mtu mtu = IBV_MTU_1024;
   std::uint8_t port_num = 1;
   std::uint8_t gid_index = 0;
-  bool global = true;  ///< with a GRH: always on Ethernet, on InfiniBand only between subnets
+  bool global = true;  ///< with a GRH: always on Ethernet; on InfiniBand between subnets, and for
+                       ///< what only a GRH carries
   std::uint16_t remote_lid = 0;
   ibv_gid remote_gid{};
   std::uint8_t outstanding_reads = 1;  ///< towards the peer, and from it
@@ -30,6 +31,9 @@ struct QpPath {
   std::uint32_t flow_label = 0;
   std::uint8_t timeout = 14, retry_count = 7, rnr_retry = 7, min_rnr_timer = 12;
 };
+
+/// What a case's axes say of the path; the rest is the devices' and the peer's.
+QpPath path_of(const Case& one_case);
 
 /// The address handle attributes of the path, for RTR (RC, UC) and for ibv_create_ah (UD).
 ibv_ah_attr ah_attributes(const QpPath& path);

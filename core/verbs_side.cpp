@@ -14,7 +14,7 @@ VerbsSide::VerbsSide(OpenDevice& device, const Case& one_case, Role role, std::u
     : Side(with_known_sges(one_case, device.limits), role, seed),
       device_(device),
       counters_before_(read_counters(device.port.device, device.port.number)),
-      endpoint_(device, one_case, role) {
+      endpoint_(device, case_, role) {
   endpoint_.edit_source([&](std::span<std::byte> bytes) {
     if (case_.atomic())
       std::ranges::fill(bytes, std::byte{0});  // the words that atomics work on

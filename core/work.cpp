@@ -72,19 +72,14 @@ class RequestBuilder {
   }
 
  private:
-  std::uint32_t remote_key(std::uint32_t qp) const {
-    return endpoint_.remote_keys.empty()
-               ? 0
-               : endpoint_.remote_keys[endpoint_.remote_keys.size() == 1 ? 0 : qp];
-  }
   void aim(ibv_send_wr& wr, std::uint32_t qp, std::uint64_t slot) const {
     wr.wr.rdma.remote_addr = endpoint_.remote_address + remote_.payload(qp, slot % remote_.slots);
-    wr.wr.rdma.rkey = remote_key(qp);
+    wr.wr.rdma.rkey = key_of(endpoint_.remote_keys, qp);
   }
   /// Swaps along the chain: each finds what the one before it left, so that all of them swap.
   void aim_atomic(ibv_send_wr& wr, std::uint32_t qp, std::uint32_t i) const {
     wr.wr.atomic.remote_addr = endpoint_.remote_address + remote_.payload(qp, 0);
-    wr.wr.atomic.rkey = remote_key(qp);
+    wr.wr.atomic.rkey = key_of(endpoint_.remote_keys, qp);
     wr.wr.atomic.compare_add = case_.op() == Opcode::fetch_add ? 1 : i;
     wr.wr.atomic.swap = (i + 1) % chain_;
   }

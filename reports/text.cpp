@@ -173,4 +173,28 @@ std::string dim(std::string_view text, const TextStyle& style) {
   return escaped(text, 2, style);
 }
 
+std::string markup_text(std::string_view text) {
+  std::string made;
+  for (const char c : printable(text)) switch (c) {
+      case '&':
+        made += "&amp;";
+        break;
+      case '<':
+        made += "&lt;";
+        break;
+      case '>':
+        made += "&gt;";
+        break;
+      case '"':
+        made += "&quot;";
+        break;
+      case '\'':
+        made += "&#39;";
+        break;
+      default:
+        made += c;
+    }
+  return made;
+}
+
 }  // namespace rdmameter

@@ -22,6 +22,9 @@ TextStyle terminal_style();
 /// those that reverse the writing become '?'.
 std::string printable(std::string_view text);
 
+/// For element contents and quoted attributes of HTML and XML: printable(), markup escaped.
+std::string markup_text(std::string_view text);
+
 /// Columns that UTF-8 text takes, one for each code point.
 std::size_t text_width(std::string_view text);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/control/control_measurer.h"
 
-#include <fmt/format.h>
-
 #include "core/affinity.h"
 #include "core/case_memory.h"
 #include "core/control/timed_calls.h"
@@ -13,15 +11,6 @@
 
 namespace rdmameter {
 namespace {
-
-void require_memory(const Case& one_case) {
-  if (const std::uint64_t bytes = case_memory_bytes(one_case, Role::initiator);
-      bytes > kMostBytesPerCase)
-    throw Unsupported(fmt::format(
-        "buffers and queues of {:.1f} GiB, more than the {} GiB that a case may take: use a "
-        "smaller --size, --depth or --rx-depth, or fewer --objects",
-        static_cast<double>(bytes) / (1ULL << 30), kMostBytesPerCase >> 30));
-}
 
 class ControlMeasurer final : public Measurer {
  public:
@@ -34,7 +23,7 @@ class ControlMeasurer final : public Measurer {
 
   Outcome measure(const Case& one_case) override {
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
-    require_memory(one_case);
+    require_memory(one_case, Role::initiator);
     OpenDevice& device = devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
     const Pinned pinned{one_case.core, "--core"};
     const std::unique_ptr<ControlCall> verb = make_control_call(device, one_case);

@@ -13,19 +13,14 @@
 namespace rdmameter {
 namespace {
 
-int access_of(const Case& one_case) {
-  int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  if (one_case.relaxed_ordering != 0) access |= IBV_ACCESS_RELAXED_ORDERING;
-  if (one_case.odp != 0) access |= IBV_ACCESS_ON_DEMAND;
-  return access;
-}
+constexpr int kRemoteAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 /// What both have in common.
 class MemoryCall : public ControlCall {
  public:
   MemoryCall(OpenDevice& device, const Case& one_case)
       : size_bytes_(one_case.size_bytes),
-        access_(access_of(one_case)),
+        access_(memory_access(one_case, kRemoteAccess)),
         where_(device.port.where()),
         memory_(*device.context, device.limits.max_dm_size_bytes, one_case.size_bytes,
                 device.numa_node, one_case.memory, where_),
@@ -79,8 +74,7 @@ std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const Case& on
   if (one_case.size_bytes > device.limits.max_mr_size_bytes)
     throw Unsupported(fmt::format("a memory region of {} bytes: {} takes at most {}",
                                   one_case.size_bytes, where, device.limits.max_mr_size_bytes));
-  if (one_case.odp != 0 && (device.limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
-    throw Unsupported(fmt::format("{} has no on-demand paging", where));
+  require_paging(device.limits, one_case, where);
   if (one_case.calls() == Verb::reg_mr) return std::make_unique<RegMr>(device, one_case);
   return std::make_unique<DeregMr>(device, one_case);
 }

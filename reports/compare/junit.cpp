@@ -7,27 +7,6 @@
 namespace rdmameter {
 namespace {
 
-std::string escaped(std::string_view text) {
-  std::string made;
-  for (const char c : printable(text)) switch (c) {
-      case '<':
-        made += "&lt;";
-        break;
-      case '>':
-        made += "&gt;";
-        break;
-      case '&':
-        made += "&amp;";
-        break;
-      case '"':
-        made += "&quot;";
-        break;
-      default:
-        made += c;
-    }
-  return made;
-}
-
 struct Tests {
   std::string text;
   std::size_t count = 0, failures = 0, skipped = 0;
@@ -35,8 +14,8 @@ struct Tests {
   void add(std::string_view suite, std::string_view name, CaseVerdict verdict, bool gates,
            const std::string& message) {
     ++count;
-    text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", suite, escaped(name));
-    const std::string told = escaped(fmt::format("{}: {}", verdict_text(verdict), message));
+    text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", suite, markup_text(name));
+    const std::string told = markup_text(fmt::format("{}: {}", verdict_text(verdict), message));
     if (verdict == CaseVerdict::fail && gates) {
       ++failures;
       text += fmt::format("><failure message=\"{}\"/></testcase>\n", told);
@@ -66,7 +45,7 @@ std::string comparison_junit(const Comparison& comparison) {
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite "
       "name=\"rdmameter compare {1} {2}\" {0}>\n{3}  </testsuite>\n</testsuites>\n",
-      tally, escaped(comparison.base), escaped(comparison.other), tests.text);
+      tally, markup_text(comparison.base), markup_text(comparison.other), tests.text);
 }
 
 }  // namespace rdmameter

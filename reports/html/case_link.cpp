@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "reports/html/escape.h"
+#include "reports/text.h"
 
 namespace rdmameter {
 
@@ -14,7 +15,8 @@ namespace {
 /// Long names break after their slashes.
 std::string breakable(const std::string& name) {
   std::string made;
-  for (const char c : html_text(name)) made += c == '/' ? std::string("/<wbr>") : std::string(1, c);
+  for (const char c : markup_text(name))
+    made += c == '/' ? std::string("/<wbr>") : std::string(1, c);
   return made;
 }
 

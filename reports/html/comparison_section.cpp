@@ -10,6 +10,7 @@
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
+#include "reports/text.h"
 
 namespace rdmameter {
 namespace {
@@ -43,8 +44,8 @@ std::string drawing(const Effect& effect, double allowed, const Scale& scale) {
       "<svg class=interval width={0} height={1} role=img aria-label=\"{2} to {3}\">"
       "<rect x={4:.1f} width={5:.1f} height={1} /><path d=\"M{6} 0V{1}\"/>"
       "<path class=range d=\"M{7:.1f} {8}H{9:.1f}\"/><circle cx={10:.1f} cy={8} r=3 /></svg>",
-      2 * Scale::kHalf, Scale::kHeight, html_text(change_text(effect.interval.low)),
-      html_text(change_text(effect.interval.high)), left, right - left, Scale::kHalf,
+      2 * Scale::kHalf, Scale::kHeight, markup_text(change_text(effect.interval.low)),
+      markup_text(change_text(effect.interval.high)), left, right - left, Scale::kHalf,
       scale.x(effect.interval.low), Scale::kHeight / 2, scale.x(effect.interval.high),
       scale.x(effect.ratio));
 }
@@ -82,7 +83,7 @@ std::string cases_table(const PageCases& page, const Comparison& comparison) {
       table.line();
       table.cell(verdict_text(one.verdict), verdict_text(one.verdict));
       const auto found = known.find(one.name);
-      table.markup(found == known.end() ? html_text(one.name) : case_link(*found->second));
+      table.markup(found == known.end() ? markup_text(one.name) : case_link(*found->second));
       if (i < one.effects.size())
         add_effect(table, one.effects[i], one.allowed, scale);
       else
@@ -110,10 +111,10 @@ std::string gates_table(const Comparison& comparison) {
 std::string only_in(const std::string& path, const std::vector<std::string>& names) {
   if (names.empty()) return "";
   std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + html_text(name);
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + markup_text(name);
   return fmt::format("<details><summary>{} of {} alone</summary><p class=note>{}</p></details>\n",
                      names.size() == 1 ? "A case" : fmt::format("{} cases", names.size()),
-                     html_text(path), list);
+                     markup_text(path), list);
 }
 
 std::string_view conclusion_text(Conclusion conclusion) {
@@ -134,10 +135,10 @@ Section comparison_section(const PageCases& page, const Comparison& comparison) 
   const std::string_view conclusion = conclusion_text(comparison.conclusion);
   std::string html = fmt::format(
       "<p class=\"verdict {0}\"><b>{0}</b> <span>{1} against {2}</span> <span>{3}</span></p>\n",
-      conclusion, html_text(comparison.other), html_text(comparison.base),
-      html_text(tally_text(comparison)));
+      conclusion, markup_text(comparison.other), markup_text(comparison.base),
+      markup_text(tally_text(comparison)));
   for (const std::string& remark : comparison.remarks)
-    html += fmt::format("<p class=note>{}</p>\n", html_text(remark));
+    html += fmt::format("<p class=note>{}</p>\n", markup_text(remark));
   html += only_in(comparison.base, comparison.only_base) +
           only_in(comparison.other, comparison.only_other);
   if (comparison.cases.size() > kMostCases)

@@ -5,33 +5,7 @@
 
 #include <cctype>
 
-#include "reports/text.h"
-
 namespace rdmameter {
-
-std::string html_text(std::string_view text) {
-  std::string made;
-  for (const char c : printable(text)) switch (c) {
-      case '&':
-        made += "&amp;";
-        break;
-      case '<':
-        made += "&lt;";
-        break;
-      case '>':
-        made += "&gt;";
-        break;
-      case '"':
-        made += "&quot;";
-        break;
-      case '\'':
-        made += "&#39;";
-        break;
-      default:
-        made += c;
-    }
-  return made;
-}
 
 std::string script_json(const nlohmann::ordered_json& json) {
   using Json = nlohmann::ordered_json;

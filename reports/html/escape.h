@@ -8,10 +8,6 @@
 
 namespace rdmameter {
 
-/// For element contents and quoted attributes: markup escaped, control characters and those that
-/// reverse the writing replaced as printable() does.
-std::string html_text(std::string_view text);
-
 /// JSON for a <script> element: pure ASCII, without any of < > &, so that nothing in it ends the
 /// element or begins a comment.
 std::string script_json(const nlohmann::ordered_json& json);

@@ -4,14 +4,15 @@
 #include <fmt/core.h>
 
 #include "reports/html/escape.h"
+#include "reports/text.h"
 
 namespace rdmameter {
 
-HtmlTable::HtmlTable(std::string_view caption) : caption_(html_text(caption)) {}
+HtmlTable::HtmlTable(std::string_view caption) : caption_(markup_text(caption)) {}
 
 void HtmlTable::head(std::string_view name, std::string_view unit, std::string_view kind) {
-  heads_ += fmt::format("<th class={} scope=col>{}", kind, html_text(name));
-  if (!unit.empty()) heads_ += fmt::format(" <small>{}</small>", html_text(unit));
+  heads_ += fmt::format("<th class={} scope=col>{}", kind, markup_text(name));
+  if (!unit.empty()) heads_ += fmt::format(" <small>{}</small>", markup_text(unit));
 }
 
 void HtmlTable::line() {
@@ -21,12 +22,12 @@ void HtmlTable::line() {
 
 void HtmlTable::cell(std::string_view text, std::string_view mark) {
   lines_ += mark.empty() ? "<td>" : fmt::format("<td class={}>", mark);
-  lines_ += html_text(text);
+  lines_ += markup_text(text);
 }
 
 void HtmlTable::number(std::string_view text, std::string_view note) {
-  lines_ += "<td class=number>" + html_text(text);
-  if (!note.empty()) lines_ += fmt::format(" <small>{}</small>", html_text(note));
+  lines_ += "<td class=number>" + markup_text(text);
+  if (!note.empty()) lines_ += fmt::format(" <small>{}</small>", markup_text(note));
 }
 
 void HtmlTable::markup(std::string_view html) {

@@ -9,6 +9,7 @@
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
+#include "reports/text.h"
 #include "reports/unit.h"
 
 namespace rdmameter {
@@ -153,8 +154,8 @@ Section numbers_section(const PageCases& page) {
       return one.test != begin->test || one.transport != begin->transport;
     });
     const Cases cases(begin, end);
-    html += fmt::format("<section class=group><h3>{} over {}</h3>\n", html_text(begin->test),
-                        html_text(upper(begin->transport)));
+    html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
+                        markup_text(upper(begin->transport)));
     html += rate_table(page, cases) + latency_table(page, cases) + "</section>\n";
     begin = end;
   }

@@ -10,6 +10,7 @@
 #include "reports/html/chart_data.h"
 #include "reports/html/escape.h"
 #include "reports/html/sections.h"
+#include "reports/text.h"
 
 namespace rdmameter {
 namespace {
@@ -58,18 +59,18 @@ std::string html_report(std::span<const ResultFile> files, const Comparison* com
   const PageCases page = page_cases(files, kMostCases);
   std::string contents, body;
   for (const Section& section : sections_of(page, comparison)) {
-    contents += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, html_text(section.title));
+    contents += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, markup_text(section.title));
     body += fmt::format(
         "<section id={0} aria-labelledby={0}-title>\n<h2 id={0}-title>{1}</h2>\n{2}"
         "</section>\n",
-        section.id, html_text(section.title), section.html);
+        section.id, markup_text(section.title), section.html);
   }
   const bool charts = !asset("echarts.js").empty();
-  return fill(asset("page.html"), {{"title", html_text(title_of(page))},
+  return fill(asset("page.html"), {{"title", markup_text(title_of(page))},
                                    {"style", std::string(asset("page.css"))},
                                    {"contents", contents},
                                    {"sections", body},
-                                   {"version", html_text(RDMAMETER_VERSION)},
+                                   {"version", markup_text(RDMAMETER_VERSION)},
                                    {"data", charts ? script_json(chart_data(page)) : "null"},
                                    {"echarts", std::string(asset("echarts.js"))},
                                    {"script", script()}});

@@ -10,6 +10,7 @@
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
+#include "reports/text.h"
 #include "reports/unit.h"
 
 namespace rdmameter {
@@ -24,7 +25,7 @@ std::size_t rows_with(const ResultFile& file, Row::Status status) {
 std::string tile(std::string_view value, std::string_view name, std::string_view detail,
                  std::string_view mark = "") {
   return fmt::format("<div class=\"tile {}\"><b>{}</b><span>{}</span>{}</div>\n", mark,
-                     html_text(value), html_text(name), detail);
+                     markup_text(value), markup_text(name), detail);
 }
 
 /// "4.32 µs", "97.3 Gb/s"
@@ -51,7 +52,7 @@ std::string best_tile(const PageCases& page, std::string_view key, std::string_v
       if (!better) continue;
       best = value;
       where = case_link(one);
-      if (page.files.size() > 1) where += " " + html_text(page.labels[i]);
+      if (page.files.size() > 1) where += " " + markup_text(page.labels[i]);
     }
   if (best == nullptr) return "";
   return tile(value_with_unit(*best->quantity, best->median), title, where);

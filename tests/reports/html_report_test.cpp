@@ -12,6 +12,7 @@
 #include "reports/html/page_cases.h"
 #include "reports/html/report.h"
 #include "reports/html/sections.h"
+#include "reports/text.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {
@@ -48,7 +49,7 @@ std::string own_page(std::span<const ResultFile> files) {
 constexpr const char* kHostile = "<img src=x onerror=alert(1)>'\"&</script><!--";
 
 TEST(HtmlText, EscapesMarkupAndWhatSteers) {
-  EXPECT_EQ(html_text("<a b='c' d=\"e\">&\x1b\u202e"),
+  EXPECT_EQ(markup_text("<a b='c' d=\"e\">&\x1b\u202e"),
             "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;??");
 }
 
