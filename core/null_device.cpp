@@ -30,7 +30,6 @@ void complete(NullCq& cq, const NullQp& qp, std::uint64_t wr_id, ibv_wc_opcode o
   wc.opcode = opcode;
   wc.qp_num = qp.qp.qp_base.qp_num;
   wc.imm_data = immediate;
-  wc.wc_flags = IBV_WC_WITH_IMM;
 }
 
 std::uint8_t& byte_at(std::uint64_t address) {
@@ -220,9 +219,6 @@ const ibv_wc& shown(ibv_cq_ex* verbs_cq) {
   const NullCq& cq = null_cq(verbs_cq);
   return cq.ring[cq.out & (cq.ring.size() - 1)];
 }
-unsigned read_wc_flags(ibv_cq_ex* cq) {
-  return shown(cq).wc_flags;
-}
 __be32 read_imm_data(ibv_cq_ex* cq) {
   return shown(cq).imm_data;
 }
@@ -237,7 +233,6 @@ void extend(ibv_cq_ex& cq) {
   cq.start_poll = start_poll;
   cq.next_poll = next_poll;
   cq.end_poll = end_poll;
-  cq.read_wc_flags = read_wc_flags;
   cq.read_imm_data = read_imm_data;
   cq.read_qp_num = read_qp_num;
   cq.read_vendor_err = read_vendor_err;

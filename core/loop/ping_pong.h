@@ -13,11 +13,11 @@ namespace rdmameter {
 
 /// By a receive completion; on RC every one is the one that was waited for.
 struct ByReceive {
-  static constexpr bool kReceives = true, kNumbered = false;
+  static constexpr bool kReceives = true, kNumbered = false, kImmediate = false;
 };
 /// By a receive completion; the number is the payload's last byte.
 struct ByNumberedReceive {
-  static constexpr bool kReceives = true, kNumbered = true;
+  static constexpr bool kReceives = true, kNumbered = true, kImmediate = false;
   static std::uint8_t number(const ibv_wc& wc) noexcept { return *receive_of(wc).number; }
   static void put(const SendList& list, std::uint8_t number) noexcept {
     *list.lane->departure = number;
@@ -25,7 +25,7 @@ struct ByNumberedReceive {
 };
 /// By a receive completion; the number is the immediate.
 struct ByImmediate {
-  static constexpr bool kReceives = true, kNumbered = true;
+  static constexpr bool kReceives = true, kNumbered = true, kImmediate = true;
   static std::uint8_t number(const ibv_wc& wc) noexcept {
     return static_cast<std::uint8_t>(wc.imm_data);
   }
@@ -56,7 +56,7 @@ template <class By, bool Lossy, class P>
   if constexpr (!By::kReceives) {
     return *lane.arrival == sequence ? Arrived::yes : Arrived::late;
   } else {
-    polled = P::Cq::poll(traffic.recv_cq, 1, &wc);
+    polled = P::Cq::template poll<By::kImmediate>(traffic.recv_cq, 1, &wc);
     if (polled == 0) return Arrived::late;
     if (!good(polled, wc)) [[unlikely]]
       return Arrived::no;
@@ -205,7 +205,7 @@ LoopEnd ping_pong_responder(Traffic& traffic, const LoopPlan&, const typename P:
   for (;;) {
     RecvRing* ring = nullptr;
     if constexpr (By::kReceives) {
-      const int polled = await_completion<P>(traffic.recv_cq, wc, stop, empties);
+      const int polled = await_completion<P, By::kImmediate>(traffic.recv_cq, wc, stop, empties);
       if (!good(polled, wc)) [[unlikely]] {
         end = no_completion(polled, wc);
         break;

@@ -36,7 +36,7 @@ struct Policy {
 
 /// The part of await_completion() that waits. A function of its own: inlined, its loop would take
 /// the registers of the loop around it.
-template <class P>
+template <class P, bool kImmediate>
 [[gnu::noinline]] int keep_polling(ibv_cq* cq, ibv_wc& wc, const StopWord& stop,
                                    std::uint64_t& empties) noexcept {
   int polled = 0;
@@ -45,19 +45,20 @@ template <class P>
       break;
     ++empties;
     typename P::Waiter{}(cq);
-    polled = P::Cq::poll(cq, 1, &wc);
+    polled = P::Cq::template poll<kImmediate>(cq, 1, &wc);
   } while (polled == 0);
   return polled;
 }
 
 /// Polls `cq` until one completion is there.
 /// @param empties  counts polls that found nothing
+/// @tparam kImmediate  is the completion's immediate looked at?
 /// @return         1, or 0 when asked to stop, or ibv_poll_cq's negative result
-template <class P>
+template <class P, bool kImmediate = false>
 [[gnu::always_inline]] inline int await_completion(ibv_cq* cq, ibv_wc& wc, const StopWord& stop,
                                                    std::uint64_t& empties) noexcept {
-  const int polled = P::Cq::poll(cq, 1, &wc);
-  return polled != 0 ? polled : keep_polling<P>(cq, wc, stop, empties);
+  const int polled = P::Cq::template poll<kImmediate>(cq, 1, &wc);
+  return polled != 0 ? polled : keep_polling<P, kImmediate>(cq, wc, stop, empties);
 }
 
 /// Is there a good completion?

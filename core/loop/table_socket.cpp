@@ -8,25 +8,28 @@ namespace {
 
 using namespace sockets;
 
-template <class Clock, class Waiter>
-LoopEnd run_as(Pattern pattern, Role role, SocketTraffic& traffic, const LoopPlan& plan,
-               const Clock& clock, const StopWord& stop, LoopTally& tally) {
-  const bool initiator = role == Role::initiator;
-  if (pattern == Pattern::bandwidth)
-    return initiator ? stream_initiator<Clock, Waiter>(traffic, plan, clock, stop, tally)
-                     : stream_responder<Clock, Waiter>(traffic, plan, clock, stop, tally);
-  return initiator ? ping_initiator<Clock, Waiter>(traffic, plan, clock, stop, tally)
-                   : ping_responder<Clock, Waiter>(traffic, plan, clock, stop, tally);
+template <Pattern kPattern, Role kRole, class Clock, class Waiter>
+LoopEnd run_as(SocketTraffic& traffic, const LoopPlan& plan, const Clock& clock,
+               const StopWord& stop, LoopTally& tally) {
+  constexpr bool kInitiator = kRole == Role::initiator;
+  if constexpr (kPattern == Pattern::bandwidth && kInitiator)
+    return stream_initiator<Clock, Waiter>(traffic, plan, clock, stop, tally);
+  else if constexpr (kPattern == Pattern::bandwidth)
+    return stream_responder<Clock, Waiter>(traffic, plan, clock, stop, tally);
+  else if constexpr (kInitiator)
+    return ping_initiator<Clock, Waiter>(traffic, plan, clock, stop, tally);
+  else
+    return ping_responder<Clock, Waiter>(traffic, plan, clock, stop, tally);
 }
 
 template <Pattern kPattern, Role kRole, class Waiter, ClockChoice::Kind kClock>
 LoopEnd run(SocketTraffic& traffic, const LoopPlan& plan, const ClockChoice& choice,
             const StopWord& stop, LoopTally& tally) {
   if constexpr (kClock == ClockChoice::Kind::counter)
-    return run_as<CounterClock, Waiter>(kPattern, kRole, traffic, plan, choice.counter, stop,
-                                        tally);
+    return run_as<kPattern, kRole, CounterClock, Waiter>(traffic, plan, choice.counter, stop,
+                                                         tally);
   else
-    return run_as<KernelClock, Waiter>(kPattern, kRole, traffic, plan, {}, stop, tally);
+    return run_as<kPattern, kRole, KernelClock, Waiter>(traffic, plan, {}, stop, tally);
 }
 
 template <Pattern kPattern, Role kRole, class Waiter>

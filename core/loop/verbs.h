@@ -26,7 +26,9 @@ struct ExtendedPost {
 
 /// ibv_poll_cq.
 struct ClassicCq {
+  /// @tparam kImmediate  is the immediate looked at?
   /// @return completions taken, 0 for none, negative for a failure
+  template <bool kImmediate = false>
   [[gnu::always_inline]] static int poll(ibv_cq* cq, int most, ibv_wc* wcs) noexcept {
     return ibv_poll_cq(cq, most, wcs);
   }
@@ -36,6 +38,7 @@ struct ClassicCq {
 /// a poll of its own: after an ibv_next_poll() that found nothing, ibv_end_poll() is due on mlx5
 /// and corrupts the queue on rxe, which has ended the poll by itself.
 struct ExtendedCq {
+  template <bool kImmediate = false>
   static int poll(ibv_cq* plain, int most, ibv_wc* wcs) noexcept {
     ibv_cq_ex* const cq = reinterpret_cast<ibv_cq_ex*>(plain);
     ibv_poll_cq_attr attributes{};
@@ -43,13 +46,14 @@ struct ExtendedCq {
     for (; taken < most; ++taken) {
       const int error = ibv_start_poll(cq, &attributes);
       if (error != 0) return error == ENOENT || taken != 0 ? taken : -error;
-      read(*cq, wcs[taken]);
+      read<kImmediate>(*cq, wcs[taken]);
       ibv_end_poll(cq);
     }
     return taken;
   }
 
  private:
+  template <bool kImmediate>
   [[gnu::always_inline]] static void read(ibv_cq_ex& cq, ibv_wc& wc) noexcept {
     wc.wr_id = cq.wr_id;
     wc.status = cq.status;
@@ -58,7 +62,7 @@ struct ExtendedCq {
       wc.qp_num = ibv_wc_read_qp_num(&cq);
       return;
     }
-    if (ibv_wc_read_wc_flags(&cq) & IBV_WC_WITH_IMM) wc.imm_data = ibv_wc_read_imm_data(&cq);
+    if constexpr (kImmediate) wc.imm_data = ibv_wc_read_imm_data(&cq);
   }
 };
 

@@ -31,11 +31,11 @@ BOUNDS = [
     ("read_lat", ["wr"], 110),
     ("write_bw", ["1", "128", "wr"], 47),
     ("write_bw", ["16", "16", "wr"], 26),
-    ("send_lat", ["extended"], 145),
-    ("write_lat", ["extended"], 119),
-    ("read_lat", ["extended"], 104),
+    ("send_lat", ["extended"], 127),
+    ("write_lat", ["extended"], 114),
+    ("read_lat", ["extended"], 96),
     ("write_bw", ["1", "128", "extended"], 47),
-    ("write_bw", ["16", "16", "extended"], 26),
+    ("write_bw", ["16", "16", "extended"], 25),
 ]
 NULL_DEVICE = re.compile(r"rdmameter::null_verbs::")
 
