@@ -7,16 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "core/histogram_data.h"
+#include "reports/latency_data.h"
+#include "reports/topology_row.h"
 
 namespace rdmameter {
-
-struct LatencyData {
-  enum class Definition { round_trip, completion, call };
-  Definition definition = Definition::round_trip;
-  HistogramData histogram;
-  bool half_round_trip = false;  ///< derive and print it (ping-pong tests)
-};
 
 struct BandwidthData {
   std::uint64_t messages = 0;  ///< counted in the window
@@ -41,6 +35,7 @@ struct Row {
   double real_time_ns = 0, cpu_time_ns = 0;  ///< per operation
   std::optional<LatencyData> latency;
   std::optional<BandwidthData> bandwidth;
+  std::optional<TopologyData> topology;
   std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
   nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none
   nlohmann::ordered_json work;             ///< {"wrs":..,"doorbells":..,"cqes":..,"polls":..}

@@ -5,83 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
-#include "core/histogram_data.h"
+#include "reports/json_numbers.h"
+#include "reports/latency_json.h"
+#include "reports/topology_json.h"
 
 namespace rdmameter {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// JSON has neither NaN nor Infinity, and compare.py stops at null.
-double finite(double value) {
-  return std::isfinite(value) ? value : 0.0;
-}
-
-/// A whole number without ".0": shorter, and the same to every reader.
-Json number(double value) {
-  constexpr double kExact = 1ULL << 53;
-  if (value < kExact && value == std::floor(value)) return static_cast<std::uint64_t>(value);
-  return value;
-}
-
-/// Null where there are no samples, or too few for a percentile.
-Json statistics(const HistogramData& data, unsigned divisor) {
-  const LatencySummary summary = summarize(data, divisor);
-  const auto known = [&](double value) { return data.count == 0 ? Json() : number(value); };
-  const auto reported = [](const std::optional<double>& value) {
-    return value ? number(*value) : Json();
-  };
-  return {{"unit", "ns"},
-          {"count", count_to_json(summary.count)},
-          {"min", known(summary.min)},
-          {"max", known(summary.max)},
-          {"mean", known(summary.mean)},
-          {"stddev", known(summary.stddev)},
-          {"p50", reported(summary.p50)},
-          {"p90", reported(summary.p90)},
-          {"p99", reported(summary.p99)},
-          {"p99.9", reported(summary.p99_9)},
-          {"p99.99", reported(summary.p99_99)}};
-}
-
-Json histogram_to_json(const HistogramData& data) {
-  Json index = Json::array(), n = Json::array();
-  for (const auto& [bucket_index, bucket_n] : data.buckets) {
-    index.push_back(bucket_index);
-    n.push_back(count_to_json(bucket_n));
-  }
-  return {{"type", "log_linear"},
-          {"precision_bits", kHistogramPrecisionBits},
-          {"count", count_to_json(data.count)},
-          {"sum", count_to_json(data.sum_ns)},
-          {"min", count_to_json(data.min_ns)},
-          {"max", count_to_json(data.max_ns)},
-          {"overflow", count_to_json(data.overflow)},
-          {"index", std::move(index)},
-          {"n", std::move(n)}};
-}
-
-const char* definition_name(LatencyData::Definition definition) {
-  switch (definition) {
-    case LatencyData::Definition::round_trip:
-      return "round_trip";
-    case LatencyData::Definition::completion:
-      return "completion";
-    case LatencyData::Definition::call:
-      return "call";
-  }
-  return "";
-}
-
-Json latency_to_json(const LatencyData& data) {
-  Json json = {{"definition", definition_name(data.definition)}};
-  json.update(statistics(data.histogram, 1));
-  if (data.half_round_trip) json["half_round_trip"] = statistics(data.histogram, 2);
-  json["histogram"] = histogram_to_json(data.histogram);
-  return json;
-}
 
 Json bandwidth_to_json(const BandwidthData& data) {
   const bool receiver = data.counted_by == BandwidthData::CountedBy::receiver;
@@ -114,8 +46,8 @@ Json google_benchmark_keys(const Row& row) {
                {"repetition_index", row.repetition},
                {"threads", 1},
                {"iterations", ok ? row.iterations : 0},
-               {"real_time", ok ? finite(row.real_time_ns) : 0.0},
-               {"cpu_time", ok ? finite(row.cpu_time_ns) : 0.0},
+               {"real_time", ok ? finite_or_zero(row.real_time_ns) : 0.0},
+               {"cpu_time", ok ? finite_or_zero(row.cpu_time_ns) : 0.0},
                {"time_unit", "ns"}};
   if (row.status == Row::Status::error) {
     json["error_occurred"] = true;
@@ -139,6 +71,7 @@ Json row_to_json(const Row& row) {
   json["case"] = row.case_object.is_object() ? row.case_object : Json::object();
   if (row.latency) json["latency"] = latency_to_json(*row.latency);
   if (row.bandwidth) json["bandwidth"] = bandwidth_to_json(*row.bandwidth);
+  if (row.topology) json["topology"] = topology_to_json(*row.topology);
   if (row.lost) json["lost"] = count_to_json(*row.lost);
   if (!row.device_counters.is_null()) json["device_counters"] = row.device_counters;
   if (!row.work.is_null()) json["work"] = row.work;
@@ -183,16 +116,12 @@ bool is_row_key(std::string_view key) {
                                                "case",
                                                "latency",
                                                "bandwidth",
+                                               "topology",
                                                "lost",
                                                "device_counters",
                                                "work",
                                                "resources"};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
-}
-
-Json count_to_json(std::uint64_t count) {
-  constexpr std::uint64_t kExactInDouble = 1ULL << 53;
-  return count < kExactInDouble ? Json(count) : Json(std::to_string(count));
 }
 
 double bandwidth_gbps(const BandwidthData& data) {

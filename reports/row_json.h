@@ -32,9 +32,6 @@ std::string_view name_suffix(Row::Status status);
 /// Does the row itself write this key, so that `more` must not?
 bool is_row_key(std::string_view key);
 
-/// A count as JSON: a number below 2^53, which every reader of JSON keeps exact; else its digits.
-nlohmann::ordered_json count_to_json(std::uint64_t count);
-
 /// Payload over window, and messages over window; 0 for an empty window.
 double bandwidth_gbps(const BandwidthData& data);        ///< [1e9 bits/s]
 double bandwidth_mib_per_s(const BandwidthData& data);   ///< [2^20 bytes/s]

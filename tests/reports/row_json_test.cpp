@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "reports/json_numbers.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

@@ -95,6 +95,38 @@ def wrong_bandwidth(bandwidth):
             yield f"{key} is {bandwidth[key]}, by its parts {value}"
 
 
+def wrong_topology(topology):
+    ranks = topology["ranks"]
+    for key in ("qps_per_rank", "rank_gbps", "matrix_ns"):
+        if len(topology.get(key, [0] * ranks)) != ranks:
+            yield f"{key} has not one element for each rank"
+    if any(len(row) != ranks for row in topology.get("matrix_ns", [])):
+        yield "matrix_ns is not square"
+    if any(rank >= ranks for edge in topology.get("edges", []) for rank in edge):
+        yield "edges name a rank that is not there"
+    if "qps_total" in topology and sum(topology.get("qps_per_rank", [topology["qps_total"]])) != topology["qps_total"]:
+        yield "qps_total is not the sum of qps_per_rank"
+    if "hops" in topology and topology["hops"]["mean"] > topology["hops"]["max"]:
+        yield "hops: the mean is beyond the max"
+    hops = [distance["hops"] for distance in topology.get("by_hops", [])]
+    if hops != sorted(set(hops)):
+        yield "by_hops is not ascending"
+    for distance in topology.get("by_hops", []):
+        yield from wrong_latency(distance["latency"])
+    if "jain" in topology:
+        rates = topology["rank_gbps"]
+        jain = sum(rates) ** 2 / (ranks * sum(rate * rate for rate in rates))
+        if not math.isclose(topology["jain"], jain, rel_tol=1e-9):
+            yield f"jain is {topology['jain']}, by rank_gbps {jain}"
+
+
+def wrong_latency(latency):
+    yield from wrong_histogram(latency["histogram"])
+    yield from wrong_statistics(latency, latency["histogram"], 1)
+    if "half_round_trip" in latency:
+        yield from wrong_statistics(latency["half_round_trip"], latency["histogram"], 2)
+
+
 def wrong_row(row):
     """What is wrong with a row, though the schema has nothing against it."""
     suffix = "/error" if "error_occurred" in row else "/skipped" if "skipped" in row else ""
@@ -103,13 +135,11 @@ def wrong_row(row):
     if row["repetition_index"] >= row["repetitions"]:
         yield "repetition_index is not below repetitions"
     if "latency" in row:
-        latency = row["latency"]
-        yield from wrong_histogram(latency["histogram"])
-        yield from wrong_statistics(latency, latency["histogram"], 1)
-        if "half_round_trip" in latency:
-            yield from wrong_statistics(latency["half_round_trip"], latency["histogram"], 2)
+        yield from wrong_latency(row["latency"])
     if "bandwidth" in row:
         yield from wrong_bandwidth(row["bandwidth"])
+    if "topology" in row:
+        yield from wrong_topology(row["topology"])
 
 
 def faults(result, validator):
@@ -212,6 +242,35 @@ MUTATIONS = [
     ("bandwidth", ("bandwidth", "lost"), 0),  # of how many?
     ("received", ("bandwidth", "lost"), 1),
     ("received", ("bandwidth", "injected"), True),
+    *[("pairs", ("topology", key), GONE) for key in ("graph", "traffic", "schedule", "ranks")],
+    ("pairs", ("topology", "extra"), 1),
+    ("pairs", ("topology", "graph"), 7),
+    ("pairs", ("topology", "ranks"), 0),
+    ("pairs", ("topology", "ranks"), 3),
+    ("pairs", ("topology", "edges", 0), [0]),
+    ("pairs", ("topology", "edges", 0), [0, 2]),
+    ("pairs", ("topology", "edges", 0), [1, 1]),
+    ("pairs", ("topology", "hops", "mean"), 9),
+    ("pairs", ("topology", "hops", "max"), GONE),
+    ("pairs", ("topology", "qps_per_rank", 0), -1),
+    ("pairs", ("topology", "qps_per_rank", 0), 9),
+    ("pairs", ("topology", "qps_total"), 9),
+    ("pairs", ("topology", "barrier_qps"), 1.5),
+    ("pairs", ("topology", "setup_ns", "connect"), -1),
+    ("pairs", ("topology", "memory_bytes", "QPs"), 1),
+    ("pairs", ("topology", "barrier_ns"), "1"),
+    ("pairs", ("topology", "matrix_ns", 0), [None]),
+    ("pairs", ("topology", "matrix_ns", 0, 1), -1),
+    ("pairs", ("topology", "matrix_ns"), []),
+    ("pairs", ("topology", "by_hops", 0, "hops"), -1),
+    ("pairs", ("topology", "by_hops", 0, "latency", "p50"), 1),
+    ("pairs", ("topology", "by_hops", 0, "latency"), GONE),
+    ("pairs", ("topology", "yielding"), False),
+    ("alltoall", ("topology", "rank_gbps", 0), -1),
+    ("alltoall", ("topology", "rank_gbps", 0), GONE),
+    ("alltoall", ("topology", "jain"), 1.5),
+    ("alltoall", ("topology", "jain"), 0.5),
+    ("alltoall", ("topology", "model_share"), -1),
     ("error", ("error_message",), GONE),
     ("error", ("error_message",), ""),
     ("error", ("error_occurred",), GONE),
@@ -228,19 +287,19 @@ MUTATIONS = [
 ]
 
 
-def find_rows(result):
+def find_rows(rows):
     """The first row of each kind."""
     kinds = {"latency": lambda row: "latency" in row, "bandwidth": lambda row: "bandwidth" in row,
              "received": lambda row: row.get("bandwidth", {}).get("counted_by") == "receiver",
-             "error": lambda row: "error_occurred" in row, "skipped": lambda row: "skipped" in row}
-    return {kind: next(i for i, row in enumerate(result["benchmarks"]) if test(row))
-            for kind, test in kinds.items()}
+             "error": lambda row: "error_occurred" in row, "skipped": lambda row: "skipped" in row,
+             "pairs": lambda row: "matrix_ns" in row.get("topology", {}),
+             "alltoall": lambda row: "jain" in row.get("topology", {})}
+    return {kind: next(row for row in rows if test(row)) for kind, test in kinds.items()}
 
 
-def mutate(result, kind, way, value):
+def mutate(context, row, kind, way, value):
     """One row alone, so that validating does not take long."""
-    row = result["benchmarks"][find_rows(result)[kind or "bandwidth"]]
-    result = {"context": result["context"], "benchmarks": [row]}
+    result = {"context": context, "benchmarks": [row]}
     changed = copy.deepcopy(result)
     place = changed if kind is None else changed["benchmarks"][0]
     for step in way[:-1]:
@@ -273,8 +332,10 @@ def check_samples(program, validator):
         paths = sorted(os.path.join(directory, name) for name in os.listdir(directory))
         failed = check_files(paths, validator)
         result = load(os.path.join(directory, "base.json"))
+        topologies = load(os.path.join(directory, "topology.json"))
+    rows = find_rows(result["benchmarks"] + topologies["benchmarks"])
     for kind, way, value in MUTATIONS:
-        if not faults(mutate(result, kind, way, value), validator):
+        if not faults(mutate(result["context"], rows[kind or "bandwidth"], kind, way, value), validator):
             print(f"FAIL  accepted: {kind or 'the whole'} {way} {'taken away' if value is GONE else value!r}")
             failed = True
     print(f"{len(MUTATIONS)} mutations tried")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes sample results for the tests in other languages: DIRECTORY/base.json and new.json (the
-// same, measured once more), every kind of row in each, and empty.json without a row.
+// same, measured once more), every kind of row in each, topology.json, and empty.json without a
+// row.
 #include <cstdio>
 
 #include "reports/result_file.h"
 #include "tests/reports/samples.h"
+#include "tests/reports/topology_samples.h"
 
 int main(int argc, char** argv) {
   using namespace rdmameter;
@@ -21,5 +23,8 @@ int main(int argc, char** argv) {
     }
     writer.finish();
   }
+  ResultWriter topologies(directory + "/topology.json", topology_context(8));
+  for (const Row& row : topology_rows()) topologies.append(row);
+  topologies.finish();
   ResultWriter(directory + "/empty.json", sample_context()).finish();
 }

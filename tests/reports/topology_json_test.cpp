@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology_json.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "reports/row_json.h"
+#include "tests/reports/topology_samples.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Row read_back(const Json& json) {
+  return row_from_json(Json::parse(json.dump()), "test");
+}
+
+TEST(TopologyJson, EveryKindOfRowSurvivesThereAndBack) {
+  for (const Row& row : topology_rows()) {
+    const Json json = row_to_json(row);
+    EXPECT_EQ(row_to_json(read_back(json)).dump(), json.dump());
+  }
+}
+
+TEST(TopologyJson, WhatDoesNotApplyIsAbsentAndReadAsNothing) {
+  const TopologyData data{.graph = "star", .traffic = "token", .schedule = "rounds", .ranks = 3};
+  const Json json = topology_to_json(data);
+  EXPECT_EQ(json,
+            Json({{"graph", "star"}, {"traffic", "token"}, {"schedule", "rounds"}, {"ranks", 3}}));
+  unsigned bits = 0;
+  const TopologyData read = read_topology(CheckedJson(json, "test"), bits);
+  EXPECT_TRUE(read.edges.empty());
+  EXPECT_TRUE(read.matrix_ns.empty());
+  EXPECT_EQ(read.hops, std::nullopt);
+  EXPECT_EQ(read.qps_total, std::nullopt);
+  EXPECT_EQ(read.jain, std::nullopt);
+  EXPECT_FALSE(read.yielding);
+  EXPECT_TRUE(read.more.is_null());
+}
+
+TEST(TopologyJson, TheMatrixKeepsWhatWasNotMeasuredAsNull) {
+  const Json json = row_to_json(pairs_row("ring", 4, 8, 0, 1))["topology"];
+  EXPECT_EQ(json["matrix_ns"][2][2], nullptr);
+  EXPECT_GT(json["matrix_ns"][0][2].get<double>(), json["matrix_ns"][0][1].get<double>());
+  unsigned bits = 0;
+  EXPECT_EQ(read_topology(CheckedJson(json, "test"), bits).matrix_ns[2][2], std::nullopt);
+}
+
+TEST(TopologyJson, LeavesOutTheEdgesOfALargeGraphAndTheMatrixOfManyRanks) {
+  TopologyData data{.graph = "mesh", .traffic = "pairs", .schedule = "rounds", .ranks = 257};
+  for (std::uint32_t a = 0; a < 91; ++a)
+    for (std::uint32_t b = 0; b < a; ++b) data.edges.emplace_back(a, b);
+  EXPECT_EQ(topology_to_json(data)["edges"].size(), 91U * 45);  // 4095
+  data.edges.emplace_back(91, 0);
+  data.edges.emplace_back(91, 1);
+  EXPECT_FALSE(topology_to_json(data).contains("edges"));
+  data.matrix_ns.assign(257, std::vector<std::optional<double>>(257, 1));
+  EXPECT_FALSE(topology_to_json(data).contains("matrix_ns"));
+  data.ranks = 256;
+  data.matrix_ns.assign(256, std::vector<std::optional<double>>(256, 1));
+  EXPECT_EQ(topology_to_json(data)["matrix_ns"].size(), 256U);
+}
+
+TEST(TopologyJson, KeepsKeysItDoesNotKnow) {
+  Json json = row_to_json(pairs_row("ring", 4, 8, 0, 1));
+  json["topology"]["inflated"] = 64;
+  const Row row = read_back(json);
+  EXPECT_EQ(row.topology->more, Json({{"inflated", 64}}));
+  EXPECT_EQ(row_to_json(row).dump(), json.dump());
+}
+
+TEST(TopologyJson, OurOwnMistakesAreTold) {
+  TopologyData data{.graph = "ring", .traffic = "pairs", .schedule = "rounds", .ranks = 3};
+  data.more = {{"ranks", 4}};
+  EXPECT_THROW(topology_to_json(data), std::logic_error);
+  data.more = nullptr;
+  data.qps_per_rank = {1, 2};
+  EXPECT_THROW(topology_to_json(data), std::logic_error);
+  data.qps_per_rank.clear();
+  data.matrix_ns = {{1, 2, 3}, {1, 2}, {1, 2, 3}};
+  EXPECT_THROW(topology_to_json(data), std::logic_error);
+}
+
+TEST(TopologyJson, AHistogramOfAnotherPrecisionIsCountedAnew) {
+  Json json = row_to_json(pairs_row("ring", 4, 8, 0, 1));
+  Json& histogram = json["topology"]["by_hops"][0]["latency"]["histogram"];
+  histogram.update(Json{{"precision_bits", 1},
+                        {"count", 1},
+                        {"sum", 5},
+                        {"min", 5},
+                        {"max", 5},
+                        {"index", {4}},
+                        {"n", {1}}});
+  const Row row = read_back(json);
+  EXPECT_EQ(row.topology->by_hops[0].latency.histogram.min_ns, 5U);
+  EXPECT_EQ(row.more[kRecordedPrecision], 1);
+}
+
+/// A change that makes a good topology bad, and a piece of the reason it is refused with.
+struct BadTopology {
+  const char* pointer;
+  const char* value;
+  const char* reason;
+};
+
+void PrintTo(const BadTopology& bad, std::ostream* out) {
+  *out << bad.pointer << " = " << bad.value;
+}
+
+class TopologyRefuses : public testing::TestWithParam<BadTopology> {};
+
+TEST_P(TopologyRefuses, WithWhereAndWhy) {
+  Json json = row_to_json(pairs_row("ring", 4, 8, 0, 1));
+  json["topology"]["rank_gbps"] = {1, 2, 3, 4};
+  json["topology"]["jain"] = 1;
+  json["topology"]["model_share"] = 1.1;
+  ASSERT_NO_THROW(row_from_json(json, "good"));
+  json["topology"][Json::json_pointer(GetParam().pointer)] = Json::parse(GetParam().value);
+  try {
+    row_from_json(json, "some file: row 7");
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(std::string(error.what()).find("some file: row 7: topology"), 0U) << error.what();
+    EXPECT_NE(std::string(error.what()).find(GetParam().reason), std::string::npos) << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Topologies, TopologyRefuses,
+    testing::Values(BadTopology{"", "7", "topology is not an object"},
+                    BadTopology{"", "{}", "\"graph\" is missing"},
+                    BadTopology{"/graph", "7", "graph is not a string"},
+                    BadTopology{"/ranks", "0", "is 0, outside 1 to 1048576"},
+                    BadTopology{"/ranks", "1048577", "outside 1 to 1048576"},
+                    BadTopology{"/ranks", "-1", "is negative"},
+                    BadTopology{"/ranks", "4.5", "is not a whole number"},
+                    BadTopology{"/ranks", "3", "is 3, outside 0 to 2"},
+                    BadTopology{"/edges", "{}", "edges is not an array"},
+                    BadTopology{"/edges/0", "[0]", "is not a pair of ranks"},
+                    BadTopology{"/edges/0", "[0, 4]", "is 4, outside 0 to 3"},
+                    BadTopology{"/edges/0", "[2, 2]", "joins a rank with itself"},
+                    BadTopology{"/hops/mean", "2.5", "is 2.5, greater than 2"},
+                    BadTopology{"/hops/max", "null", "is not a whole number"},
+                    BadTopology{"/qps_per_rank", "[2, 2, 2]",
+                                "has 3 elements, one for each of 4 ranks"},
+                    BadTopology{"/qps_per_rank/0", "4294967297", "outside 0 to 4294967296"},
+                    BadTopology{"/qps_total", "9", "is not the sum of `qps_per_rank` (8)"},
+                    BadTopology{"/setup_ns", "[1]", "setup_ns is not an object"},
+                    BadTopology{"/setup_ns/connect", "-1", "connect is negative"},
+                    BadTopology{"/memory_bytes/qps", "\"many\"", "is not the digits"},
+                    BadTopology{"/barrier_ns", "-1", "barrier_ns is negative"},
+                    BadTopology{"/barrier_ns", "\"1\"", "barrier_ns is not a number"},
+                    BadTopology{"/matrix_ns/3", "[1, 2, 3]", "matrix_ns[3] has 3 elements"},
+                    BadTopology{"/matrix_ns/1/0", "-1", "matrix_ns[1][0] is negative"},
+                    BadTopology{"/matrix_ns", "[]", "matrix_ns has 0 elements"},
+                    BadTopology{"/by_hops/1/hops", "1", "is not greater than the one before it"},
+                    BadTopology{"/by_hops/1/latency", "{}", "\"definition\" is missing"},
+                    BadTopology{"/by_hops/0/latency/histogram/count", "1", "do not sum to `count`"},
+                    BadTopology{"/rank_gbps", "[1]", "has 1 elements"},
+                    BadTopology{"/rank_gbps/2", "-1", "rank_gbps[2] is negative"},
+                    BadTopology{"/jain", "1.1", "is 1.1, greater than 1"},
+                    BadTopology{"/model_share", "-0.1", "model_share is negative"},
+                    BadTopology{"/yielding", "1", "is neither true nor false"}));
+
+}  // namespace
+}  // namespace rdmameter
