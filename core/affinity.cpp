@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/case.h"
@@ -50,6 +51,11 @@ Pinned::Pinned(std::uint64_t core, std::string_view option) {
 
 Pinned::~Pinned() {
   if (before_) sched_setaffinity(0, sizeof *before_, &*before_);
+}
+
+std::uint64_t allowed_cpus() {
+  const cpu_set_t set = allowed();
+  return static_cast<std::uint64_t>(std::max(CPU_COUNT(&set), 1));
 }
 
 std::optional<std::uint64_t> only_cpu() {

@@ -23,6 +23,9 @@ class Pinned {
   std::optional<cpu_set_t> before_;
 };
 
+/// How many CPUs the calling thread may run on; at least 1.
+std::uint64_t allowed_cpus();
+
 /// The one CPU that the calling thread may run on; nullopt: it has a choice.
 std::optional<std::uint64_t> only_cpu();
 

@@ -123,8 +123,17 @@ const std::array kAxes{
          "QP type: reliable or unreliable connection, unreliable datagram", has_transport},
     Axis{"size", "size_bytes", &Case::size_bytes, bytes, 1, 1ULL << 31, kNone, "64", "64K",
          "payload of one message [bytes]; an atomic's is 8", has_size},
-    Axis{"qps", "qps", &Case::qps, count, 1, 65536, kNone, "1", "1",
-         "queue pairs that share the traffic; a latency's messages go over them in turn", on_verbs},
+    Axis{
+        "qps", "qps", &Case::qps, count, 1, 65536, kNone, "1", "1",
+        "queue pairs of a thread that share its traffic; a latency's messages go over them in turn",
+        on_verbs},
+    Axis{"threads", "threads", &Case::threads, count, 1, 256, kNone, "1", "1",
+         "threads of each end, each with --qps QPs, CQs and memory of its own, on CPUs that follow "
+         "--core one by one",
+         on_verbs},
+    Axis{"bidirectional", "bidirectional", &Case::bidirectional, choice, 0, 1, kOffOn, "off", "off",
+         "let the responder initiate as well, at the same time, by threads and QPs of their own",
+         bandwidth},
     Axis{"depth", "depth", &Case::depth, count, 1, 1ULL << 20, kNone, "1", "128",
          "send queue depth: requests in flight per QP [WRs]; unless given, as much more as "
          "--signal-every and --post-list need; CQEs of create_cq",

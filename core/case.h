@@ -55,13 +55,15 @@ struct Case {
   std::uint64_t transport = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t qps = 0;
-  std::uint64_t depth = 0;         ///< send queue depth [WRs]
-  std::uint64_t rx_depth = 0;      ///< receive queue depth [WRs]
-  std::uint64_t post_list = 0;     ///< WRs per doorbell
-  std::uint64_t signal_every = 0;  ///< every n-th WR is signaled
-  std::uint64_t inline_bytes = 0;  ///< 0: off; kMax: as much as a QP can be created with
-  std::uint64_t sge = 1;           ///< SGEs of a request at the initiator; kMax: the device's most
-  std::uint64_t recv_sge = 1;      ///< SGEs of a receive
+  std::uint64_t threads = 1;        ///< at each end, each with QPs, CQs and memory of its own
+  std::uint64_t bidirectional = 0;  ///< 0 or 1: the responder initiates as well, on QPs of its own
+  std::uint64_t depth = 0;          ///< send queue depth [WRs]
+  std::uint64_t rx_depth = 0;       ///< receive queue depth [WRs]
+  std::uint64_t post_list = 0;      ///< WRs per doorbell
+  std::uint64_t signal_every = 0;   ///< every n-th WR is signaled
+  std::uint64_t inline_bytes = 0;   ///< 0: off; kMax: as much as a QP can be created with
+  std::uint64_t sge = 1;            ///< SGEs of a request at the initiator; kMax: the device's most
+  std::uint64_t recv_sge = 1;       ///< SGEs of a receive
   std::uint64_t split = 0;
   std::uint64_t outstanding_reads = 0;  ///< kAuto: the most that both ends can
   std::uint64_t api = 0;
@@ -114,6 +116,7 @@ struct Case {
   bool extended_api() const noexcept { return api != 0; }
   bool extended_cq() const noexcept { return cq != 0; }
   bool shared_receives() const noexcept { return recv != 0; }
+  bool both_ways() const noexcept { return bidirectional != 0; }
 
   bool atomic() const noexcept { return op() == Opcode::fetch_add || op() == Opcode::cmp_swap; }
   /// A baseline test, without verbs: then most axes have no meaning and stay at their defaults.

@@ -57,14 +57,8 @@ std::uint64_t receive_bytes(const Case& one_case, std::uint64_t depth) {
                   sizeof(RecvWork) + 2 * kQueueEntryBytes);
 }
 
-}  // namespace
-
-std::uint64_t case_memory_bytes(const Case& asked, Role role) {
-  if (asked.over_tcp()) {
-    const Layout layout = layout_of(asked, role);
-    return layout.source.total_bytes() + layout.target.total_bytes();
-  }
-  if (asked.control()) return role == Role::initiator ? control_bytes(asked) : 0;
+/// Of one thread's QPs, in one direction.
+std::uint64_t thread_bytes(const Case& asked, Role role) {
   DeviceLimits usual;
   usual.max_sge = usual.max_srq_sge = kUsualMostSge;
   const Case one_case = with_known_sges(asked, usual);
@@ -80,6 +74,19 @@ std::uint64_t case_memory_bytes(const Case& asked, Role role) {
       each += receive_bytes(one_case, depths.receive);
   }
   return bytes + each * one_case.qps;
+}
+
+}  // namespace
+
+std::uint64_t case_memory_bytes(const Case& asked, Role role) {
+  if (asked.over_tcp()) {
+    const Layout layout = layout_of(asked, role);
+    return layout.source.total_bytes() + layout.target.total_bytes();
+  }
+  if (asked.control()) return role == Role::initiator ? control_bytes(asked) : 0;
+  const std::uint64_t one_way = thread_bytes(asked, role);
+  const Role other = role == Role::initiator ? Role::responder : Role::initiator;
+  return asked.threads * (one_way + (asked.both_ways() ? thread_bytes(asked, other) : 0));
 }
 
 void require_memory(const Case& one_case, Role role) {

@@ -4,6 +4,7 @@
 // can be merged exactly and read by HdrHistogram's tools. Recording is part of the measured path.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,16 @@ class Histogram {
       highest_ = value_ns;
     }
     ++counts_[histogram_index(value_ns)];
+  }
+
+  /// Takes over the other's samples; exact, the buckets being alike.
+  void add(const Histogram& other) noexcept {
+    sum_ += other.sum_;
+    min_ = std::min(min_, other.min_);
+    highest_ = std::max(highest_, other.highest_);
+    overflow_ += other.overflow_;
+    overflow_max_ = std::max(overflow_max_, other.overflow_max_);
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
   }
 
   std::uint64_t bucket(std::uint32_t index) const noexcept { return counts_[index]; }

@@ -48,6 +48,9 @@ std::string why_not_null(const Case& one_case) {
   if (one_case.verify != 0) return "the null device moves no data: there is nothing to --verify";
   if (one_case.waiting() == Wait::event)
     return "the null device raises no events: use another --wait";
+  if (one_case.threads > 1 || one_case.both_ways())
+    return "the null device has one thread and an imaginary peer: use --threads 1, and no "
+           "--bidirectional";
   if (one_case.shared_receives()) return "the null device has no SRQ: use --recv rq";
   if (!one_case.memory.empty() || !one_case.peer_memory.empty() || one_case.odp != 0 ||
       one_case.mr_per_qp != 0 || one_case.relaxed_ordering != 0)

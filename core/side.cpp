@@ -25,18 +25,22 @@ Side::Side(const Case& one_case, Role role, std::uint64_t seed)
       scratch_(std::make_unique<Histogram>()) {
   tally_.latency = latency_.get();
   tally_.scratch = scratch_.get();
+  fill_plan(plan_, case_);
 }
 
-LoopEnd Side::run(const LoopPlan& plan, Wait wait, std::uint64_t core, const ClockChoice& clock,
-                  const StopWord& stop) {
+LoopEnd Side::run(Wait wait, std::uint64_t core, const ClockChoice& clock, StopWord& stop) {
   const Loop measured = loop(wait, clock.kind);
   if (measured == nullptr) return {};
   has_loop_ = true;
   const Pinned pinned{core, role_ == Role::initiator ? "--core" : "--peer-core"};
   const std::uint64_t before = thread_cpu_ns();
-  const LoopEnd end = measured(plan, clock, stop, tally_);
+  const LoopEnd end = measured(plan_, clock, stop, tally_);
   cpu_ns_ = thread_cpu_ns() - before;
   return end;
+}
+
+void Side::expect(const std::vector<std::uint64_t>& sent) {
+  plan_.expected.store(sent.front(), std::memory_order_release);
 }
 
 void fill_plan(LoopPlan& plan, const Case& one_case) {

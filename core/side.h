@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/case.h"
 #include "core/clock.h"
@@ -40,8 +41,16 @@ class Side {
   /// Runs this end's measured loop on the calling thread, pinned to `core` [kAuto: left where it
   /// is]. Returns at once where this end takes no part.
   /// @param wait  not Wait::automatic
-  LoopEnd run(const LoopPlan& plan, Wait wait, std::uint64_t core, const ClockChoice& clock,
-              const StopWord& stop);
+  /// @param stop  read; and written where of several threads one fails, to end the others
+  virtual LoopEnd run(Wait wait, std::uint64_t core, const ClockChoice& clock, StopWord& stop);
+
+  /// What the peer has sent, to be told before StopReason::finish: then a receiver ends once all of
+  /// it is there. For a thread other than the measuring one. @param sent  by each thread
+  virtual void expect(const std::vector<std::uint64_t>& sent);
+
+  /// Opens and closes the windows of loops that load each other together. Before run().
+  /// @param gate  borrowed
+  virtual void pass(Gate& gate) { plan_.gate = &gate; }
 
   /// What has befallen the device since this was called last and ends a run; empty: nothing.
   virtual std::string take_fatal_event() = 0;
@@ -50,9 +59,10 @@ class Side {
   /// other than the measuring one.
   virtual void silence() noexcept = 0;
 
-  /// Checks what arrived here. @param peer_total  messages the peer sent over the whole traffic
+  /// Checks what arrived here. @param peer_totals  messages that each of the peer's threads sent
+  /// over the whole traffic
   /// @return nothing where no data comes to this end
-  virtual std::optional<Verdict> verify(std::uint64_t peer_total) const = 0;
+  virtual std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const = 0;
 
   /// Device counters since this object was made; null: there are none.
   virtual nlohmann::ordered_json counters() const = 0;
@@ -63,7 +73,10 @@ class Side {
   virtual std::string where() const = 0;
 
   const LoopTally& tally() const { return tally_; }
-  LoopTally& tally() { return tally_; }
+  /// Messages sent or received over the whole traffic, by each thread.
+  virtual std::vector<std::uint64_t> totals() const { return {tally_.total}; }
+  /// Messages so far, for a thread other than the measuring one.
+  virtual std::uint64_t progress() const { return tally_.progress.load(std::memory_order_relaxed); }
   bool has_loop() const { return has_loop_; }
   std::uint64_t cpu_ns() const { return cpu_ns_; }  ///< of the whole loop, warm-up included
   /// Null where the loop takes no samples.
@@ -83,8 +96,7 @@ class Side {
   const Role role_;
   const std::uint64_t seed_;
   std::unique_ptr<Histogram> latency_, scratch_;
-
- private:
+  LoopPlan plan_;
   LoopTally tally_;
   bool has_loop_ = false;
   std::uint64_t cpu_ns_ = 0;

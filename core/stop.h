@@ -14,6 +14,7 @@ enum class StopReason : std::uint32_t {
   peer = 2,         ///< the peer spoke out of turn or hung up
   deadline = 3,     ///< the session's deadline passed
   interrupted = 4,  ///< SIGINT or SIGTERM
+  sibling = 5,      ///< another thread of the case has failed
 };
 
 /// Written by the session's thread or a signal handler, read by the measuring thread. It has a

@@ -71,7 +71,8 @@ Side::Loop VerbsSide::loop(Wait wait, ClockChoice::Kind clock) {
   };
 }
 
-std::optional<Verdict> VerbsSide::verify(std::uint64_t peer_total) const {
+std::optional<Verdict> VerbsSide::verify(const std::vector<std::uint64_t>& peer_totals) const {
+  const std::uint64_t peer_total = peer_totals.front();
   if (case_.atomic()) return verify_atomics(role_ == Role::initiator ? tally().total : peer_total);
   const Area& area = endpoint_.layout().target;
   if (area.slots == 0) return std::nullopt;

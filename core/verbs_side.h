@@ -22,7 +22,7 @@ class VerbsSide final : public Side {
   std::string take_fatal_event() override;
   /// See Endpoint::silence().
   void silence() noexcept override { endpoint_.silence(); }
-  std::optional<Verdict> verify(std::uint64_t peer_total) const override;
+  std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
   nlohmann::ordered_json counters() const override;
   nlohmann::ordered_json resources() const override { return endpoint_.resources(); }
   nlohmann::ordered_json facts() const override;

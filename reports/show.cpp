@@ -11,6 +11,7 @@
 #include "reports/csv.h"
 #include "reports/environment_text.h"
 #include "reports/histogram_text.h"
+#include "reports/parts_table.h"
 #include "reports/percentile_text.h"
 #include "reports/result_tables.h"
 #include "reports/summary.h"
@@ -71,7 +72,12 @@ std::string show_group(const Group& group, const ShowOptions& options) {
   text += bandwidth;
   if (!bandwidth.empty() && !latency.empty())
     text += "\n" + bold("  " + latency_title(group), options.style) + "\n";
-  return text + latency + (options.percentiles ? percentiles(group, options.style) : "") +
+  const std::string parts = parts_table(group, options.style);
+  if (!parts.empty())
+    text += latency + "\n" + bold("  threads and directions", options.style) + "\n" + parts;
+  else
+    text += latency;
+  return text + (options.percentiles ? percentiles(group, options.style) : "") +
          histograms(group, options);
 }
 

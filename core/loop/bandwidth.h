@@ -5,6 +5,7 @@
 // closes.
 #pragma once
 
+#include "core/loop/gate.h"
 #include "core/loop/step.h"
 
 namespace rdmameter {
@@ -73,15 +74,54 @@ LoopEnd close_traffic(Traffic& traffic, const StopWord& stop, LoopTally& tally) 
 /// When to open and to close the window. Of the two limits one rules and the other is out of reach,
 /// so the loop need not know which.
 struct Window {
-  std::uint64_t goal_messages;  ///< retired: opens, later closes
+  enum class Stage : std::uint8_t { warming, warm, open, closed };
+
+  std::uint64_t goal_messages;  ///< retired: the next stage begins
   std::uint64_t close_ticks = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t opened_ticks = 0, opened_messages = 0;
-  bool open = false;
+  Stage stage = Stage::warming;
 
   bool reached(std::uint64_t retired, std::uint64_t now) const noexcept {
     return retired >= goal_messages || now >= close_ticks;
   }
 };
+
+/// What becomes of the window at a completion that has reached what it waits for.
+/// @return false: there is nothing more to send
+template <class Clock>
+bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::uint64_t now,
+             const Clock& clock, LoopTally& tally) noexcept {
+  using Stage = Window::Stage;
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  Gate* const gate = plan.gate;
+  switch (window.stage) {
+    case Stage::warming:
+      if (gate != nullptr) gate->reach(Gate::Step::warm);
+      window.stage = Stage::warm;
+      [[fallthrough]];
+    case Stage::warm:
+      window.goal_messages = retired + 1;
+      if (gate != nullptr && !gate->reached(Gate::Step::warm)) return true;
+      window.stage = Stage::open;
+      window.opened_ticks = now;
+      window.opened_messages = retired;
+      window.goal_messages = plan.duration_ns == 0 ? retired + plan.operations : kNever;
+      window.close_ticks = end_of(now, plan.duration_ns, clock);
+      return true;
+    case Stage::open:
+      tally.operations = retired - window.opened_messages;
+      tally.elapsed_ns = clock.to_ns(now - window.opened_ticks);
+      if (gate == nullptr) return false;
+      gate->reach(Gate::Step::closed);
+      window.stage = Stage::closed;
+      window.close_ticks = kNever;
+      [[fallthrough]];
+    case Stage::closed:
+      window.goal_messages = retired + 1;
+      return !gate->reached(Gate::Step::closed);
+  }
+  return false;
+}
 
 template <class P>
 LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const typename P::Clock& clock,
@@ -132,18 +172,8 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const typena
     tally.progress.store(retired, std::memory_order_relaxed);
     if (!window.reached(retired, now)) [[likely]]
       continue;
-    if (window.open) break;
-    window.open = true;
-    window.opened_ticks = now;
-    window.opened_messages = retired;
-    window.goal_messages = plan.duration_ns == 0 ? retired + plan.operations
-                                                 : std::numeric_limits<std::uint64_t>::max();
-    window.close_ticks = end_of(now, plan.duration_ns, clock);
-    histogram = tally.latency;
-  }
-  if (window.open) {
-    tally.operations = retired - window.opened_messages;
-    tally.elapsed_ns = clock.to_ns(now - window.opened_ticks);
+    if (!advance(window, plan, retired, now, clock, tally)) break;
+    histogram = window.stage == Window::Stage::open ? tally.latency : tally.scratch;
   }
   tally.cqes = cqes;
   tally.polls = batches + empties;

@@ -80,6 +80,8 @@ struct Traffic {
   std::uint8_t sequence = 0;       ///< the last round's number
 };
 
+class Gate;
+
 /// How long to go on; every loop reads what concerns it.
 struct LoopPlan {
   std::uint64_t operations = std::numeric_limits<std::uint64_t>::max();  ///< measured ones
@@ -87,6 +89,7 @@ struct LoopPlan {
   std::uint64_t warmup = 0;           ///< operations before the measured ones
   std::uint64_t loss_timeout_ns = 0;  ///< a pong later than this is lost
   std::uint64_t quiet_ns = 0;  ///< a receiver told to finish ends after this long without arrivals
+  Gate* gate = nullptr;        ///< not null: other loops' windows open and close with this one
   /// Operations below this are not counted by a receiver whose sender is known to have sent so many
   /// (set while it runs, before StopReason::finish).
   std::atomic<std::uint64_t> expected{std::numeric_limits<std::uint64_t>::max()};

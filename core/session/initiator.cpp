@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <random>
 
@@ -12,13 +13,16 @@
 #include "core/session/channel.h"
 #include "core/session/failure.h"
 #include "core/session/fields.h"
+#include "core/session/gate_keeper.h"
 #include "core/session/handshake.h"
+#include "core/session/loop_thread.h"
 #include "core/session/protocol.h"
 #include "core/session/pulse.h"
+#include "core/session/report.h"
 #include "core/session/socket_side.h"
 #include "core/session/watcher.h"
+#include "core/sides.h"
 #include "core/softirq.h"
-#include "core/verbs_side.h"
 
 namespace rdmameter {
 namespace {
@@ -35,13 +39,13 @@ std::uint64_t random_seed() {
 /// One repetition of one case, from prepare to done.
 class Repetition {
  public:
-  using MakeSide = std::function<std::unique_ptr<Side>(const Case&, std::uint64_t seed)>;
+  using MakeSides = std::function<Sides(const Case&, std::uint64_t seed)>;
 
   /// @param one_case  with its SGEs known: both ends lay out memory by it
-  Repetition(Channel& channel, MakeSide make_side, const Case& one_case, const ClockChoice& clock,
+  Repetition(Channel& channel, MakeSides make_sides, const Case& one_case, const ClockChoice& clock,
              const InterruptSource& interrupt)
       : channel_(channel),
-        make_side_(std::move(make_side)),
+        make_sides_(std::move(make_sides)),
         case_(one_case),
         clock_(clock),
         interrupt_(interrupt) {}
@@ -56,21 +60,27 @@ class Repetition {
   nlohmann::json expect(std::string_view type);
   void say(nlohmann::json message, const char* type);
   void decide_wait(const nlohmann::json& ready, bool same_host);
-  void measure(Side& side);
-  std::uint64_t judge(const Side& side, const nlohmann::json& done) const;
-  Outcome outcome(Side& side, const nlohmann::json& done) const;
+  void measure(Sides& sides);
+  void traffic(Side& side, LoopThread* receiver, GateKeeper& gate, const Wake& attention);
+  bool hear(GateKeeper& gate);
+  std::uint64_t judge(const Sides& sides) const;
+  Outcome outcome(Sides& sides, const nlohmann::json& done) const;
 
   Channel& channel_;
-  const MakeSide make_side_;
+  const MakeSides make_sides_;
   Case case_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
+  std::optional<nlohmann::json> heard_;  ///< said out of turn, and not looked at yet
   std::optional<std::uint64_t> softirq_ns_;
   nlohmann::ordered_json series_;
+  nlohmann::json done_;
+  Report forward_, backward_;  ///< the responder's
 };
 
 nlohmann::json Repetition::expect(std::string_view type) {
-  nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
+  nlohmann::json message =
+      heard_ ? *std::exchange(heard_, {}) : channel_.receive(Deadline::in(kSetupTimeout));
   const std::string& got = require_string(message, "type", 32);
   if (got == "failed") throw_failure_message(message);
   if (got != type)
@@ -91,29 +101,71 @@ void Repetition::abandon() {
   }
 }
 
-/// Two spinning ends on one core answer each other once per time slice.
+/// Two spinning ends on one core answer each other once per time slice; so do more threads than
+/// there are cores.
 void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
   if (case_.waiting() != Wait::automatic) return;
   std::optional<std::uint64_t> mine = only_cpu();
   if (case_.core != kAuto) mine = case_.core;
   const nlohmann::json theirs = ready.value("only_cpu", nlohmann::json());
-  const bool share = same_host && mine && theirs.is_number_unsigned() && theirs == *mine;
+  const bool one_core = same_host && mine && theirs.is_number_unsigned() && theirs == *mine;
+  const std::uint64_t threads = case_.threads * (case_.both_ways() ? 2 : 1) * (same_host ? 2 : 1);
+  const bool share = one_core || (threads > 2 && threads > allowed_cpus());
   case_.wait = static_cast<std::uint64_t>(share ? Wait::yield : Wait::spin);
 }
 
-void Repetition::measure(Side& side) {
-  LoopPlan plan;
-  fill_plan(plan, case_);
+/// Takes what the responder says while the loop runs.
+/// @return false: it is about something else
+bool Repetition::hear(GateKeeper& gate) {
+  nlohmann::json message = channel_.receive(Deadline::in(kTick));
+  if (gate.hear(message)) return true;
+  heard_ = std::move(message);
+  return false;
+}
+
+/// All of the traffic, both ways where the responder sends as well.
+void Repetition::measure(Sides& sides) {
+  const Wake attention;
+  GateKeeper gate{channel_, case_, sides.forward.get(), attention};
+  std::unique_ptr<LoopThread> receiver;
+  if (sides.backward)
+    receiver = std::make_unique<LoopThread>(
+        *sides.backward, case_.waiting(), core_after(case_.core, case_.threads), clock_, attention);
+  traffic(*sides.forward, receiver.get(), gate, attention);
+  say({{"sent", sides.forward->totals()}}, "finish");
+  done_ = expect("done");
+  forward_ = report_from_wire(done_, case_.threads);
+  if (!receiver) return;
+  backward_ = report_from_wire(require_object(done_, "backward"), case_.threads);
+  receiver->finish(backward_.totals, interrupt_);
+}
+
+/// What the initiator sends, with an eye on everything else.
+/// @param receiver  the loop that takes what the responder sends; null: it sends nothing
+void Repetition::traffic(Side& side, LoopThread* receiver, GateKeeper& gate,
+                         const Wake& attention) {
   StopWord stop;
   Pulse pulse{channel_, side, case_};
   const SoftirqTime softirq;
   LoopEnd end;
   {
-    const Watcher watcher{
-        channel_.fd(),    Deadline::never(),
-        interrupt_,       stop,
-        StopReason::peer, {pulse.every(), [&] { return pulse.beat(); }, [&] { side.silence(); }}};
-    end = side.run(plan, case_.waiting(), case_.core, clock_, stop);
+    const Watcher watcher{channel_.fd(),
+                          Deadline::never(),
+                          interrupt_,
+                          stop,
+                          StopReason::peer,
+                          {.every = pulse.every(),
+                           .act = [&] { return pulse.beat(); },
+                           .hear = [&] { return hear(gate); },
+                           .attention = &attention,
+                           .attend =
+                               [&] {
+                                 if (receiver != nullptr && receiver->failed()) return false;
+                                 gate.pass_on();
+                                 return true;
+                               },
+                           .stopped = [&] { side.silence(); }}};
+    end = side.run(case_.waiting(), case_.core, clock_, stop);
   }
   pulse.close();
   softirq_ns_ = softirq.elapsed_ns();
@@ -135,6 +187,9 @@ void Repetition::measure(Side& side) {
           fmt::format("no message got through on {} for {} s: is the peer alive, and the "
                       "path between the two devices up?",
                       where, pulse.patience().count()));
+    case StopReason::sibling:
+      if (receiver != nullptr && receiver->failed()) receiver->join(interrupt_);  // throws why
+      break;
     case StopReason::finish:
     case StopReason::none:
       break;
@@ -142,20 +197,13 @@ void Repetition::measure(Side& side) {
   if (end.why != LoopEnd::Why::done) throw MeasurementError(loop_end_text(end, where));
 }
 
-Verdict verdict_from_wire(const nlohmann::json& wire) {
-  constexpr std::uint64_t kMost = 1ULL << 53;
-  return {.checked_bytes = require_uint(wire, "checked_bytes", 0, kMost),
-          .missing_bytes = require_uint(wire, "missing_bytes", 0, kMost),
-          .wrong_bytes = require_uint(wire, "wrong_bytes", 0, kMost),
-          .guard_bytes_hit = require_uint(wire, "guard_bytes_hit", 0, kMost),
-          .first_fault = require_string(wire, "first_fault", 200)};
-}
-
-/// @return payload bytes compared, at both ends
+/// @return payload bytes compared, at both ends and of both directions
 /// @throws MeasurementError  what arrived is not what was sent
-std::uint64_t Repetition::judge(const Side& side, const nlohmann::json& done) const {
+std::uint64_t Repetition::judge(const Sides& sides) const {
   std::uint64_t checked_bytes = 0;
-  const auto require_clean = [&](const Verdict& verdict, std::string_view end) {
+  const auto require_clean = [&](const std::optional<Verdict>& found, std::string_view end) {
+    if (!found) return;
+    const Verdict& verdict = *found;
     checked_bytes += verdict.checked_bytes;
     const bool lost = verdict.missing_bytes != 0 && case_.reliable();
     if (verdict.wrong_bytes == 0 && verdict.guard_bytes_hit == 0 && !lost) return;
@@ -164,11 +212,15 @@ std::uint64_t Repetition::judge(const Side& side, const nlohmann::json& done) co
         end, verdict.first_fault, verdict.checked_bytes, verdict.wrong_bytes, verdict.missing_bytes,
         verdict.guard_bytes_hit));
   };
-  const std::uint64_t arrived =
-      case_.returns_data() ? side.tally().total : require_uint(done, "total", 0, 1ULL << 53);
-  if (const auto mine = side.verify(arrived)) require_clean(*mine, "initiator");
-  if (done.contains("verdict"))
-    require_clean(verdict_from_wire(require_object(done, "verdict")), "responder");
+  require_clean(
+      sides.forward->verify(case_.returns_data() ? sides.forward->totals() : forward_.totals),
+      "initiator");
+  require_clean(forward_.verdict, "responder");
+  if (!sides.backward) return checked_bytes;
+  const Side& receiver = *sides.backward;
+  require_clean(receiver.verify(receiver.has_loop() ? receiver.totals() : backward_.totals),
+                "initiator");
+  require_clean(backward_.verdict, "responder");
   return checked_bytes;
 }
 
@@ -178,21 +230,60 @@ bool receiver_counts(const Case& one_case) {
          (one_case.over_tcp() || (one_case.takes_receive() && !one_case.reliable()));
 }
 
-BandwidthTally bandwidth_of(const Case& one_case, const LoopTally& mine,
-                            const nlohmann::json& done) {
-  BandwidthTally bandwidth{.traffic_messages = mine.total, .traffic_ns = mine.traffic_ns};
-  if (receiver_counts(one_case)) {
-    bandwidth.by_receiver = true;
-    bandwidth.messages = require_uint(done, "operations", 0, 1ULL << 53);
-    bandwidth.window_ns = require_uint(done, "elapsed_ns", 0, 1ULL << 62);
-    bandwidth.sent = mine.total;
-    bandwidth.received = require_uint(done, "total", 0, 1ULL << 53);
-  } else {
-    bandwidth.messages = mine.operations;
-    bandwidth.window_ns = mine.elapsed_ns;
-    bandwidth.injected = !one_case.reliable();
+/// Of one direction.
+/// @param sent, received  what the sender's loop counted, and the receiver's
+BandwidthTally bandwidth_of(const Case& one_case, const Report& sent, const Report& received) {
+  BandwidthTally bandwidth{.traffic_messages = sent.total, .traffic_ns = sent.traffic_ns};
+  const bool by_receiver = receiver_counts(one_case);
+  bandwidth.messages = by_receiver ? received.operations : sent.operations;
+  bandwidth.window_ns = by_receiver ? received.elapsed_ns : sent.elapsed_ns;
+  bandwidth.by_receiver = by_receiver;
+  bandwidth.injected = !by_receiver && !one_case.reliable();
+  if (by_receiver) {
+    bandwidth.sent = sent.total;
+    bandwidth.received = received.total;
   }
   return bandwidth;
+}
+
+/// What this end's loop counted.
+Report report_of(const Side& side) {
+  const LoopTally& tally = side.tally();
+  return {.operations = tally.operations,
+          .elapsed_ns = tally.elapsed_ns,
+          .traffic_ns = tally.traffic_ns,
+          .totals = side.totals(),
+          .total = tally.total};
+}
+
+/// Both directions: their windows open together and neither end stops before both are closed, so
+/// that each rate is one under the load of the other. The window of both is the one in which their
+/// messages give the sum of the rates.
+BandwidthTally both(const BandwidthTally& forward, const BandwidthTally& backward) {
+  const auto rate = [](const BandwidthTally& one) {
+    return one.window_ns == 0
+               ? 0.0
+               : static_cast<double>(one.messages) / static_cast<double>(one.window_ns);
+  };
+  BandwidthTally sum = forward;
+  sum.messages += backward.messages;
+  const double rates = rate(forward) + rate(backward);
+  sum.window_ns =
+      rates == 0
+          ? 0
+          : static_cast<std::uint64_t>(std::llround(static_cast<double>(sum.messages) / rates));
+  sum.traffic_messages += backward.traffic_messages;
+  sum.traffic_ns = std::max(forward.traffic_ns, backward.traffic_ns);
+  if (sum.sent) *sum.sent += *backward.sent;
+  if (sum.received) *sum.received += *backward.received;
+  return sum;
+}
+
+nlohmann::ordered_json direction_json(const BandwidthTally& one) {
+  nlohmann::ordered_json made = {{"messages", one.messages}, {"window_ns", one.window_ns}};
+  if (one.sent) made["sent"] = *one.sent;
+  if (one.received) made["received"] = *one.received;
+  return made;
 }
 
 /// Zeros would pass for the best result there is.
@@ -210,15 +301,23 @@ void require_any(const Case& one_case, const Outcome& outcome) {
         *outcome.bandwidth->received, one_case.warmup, kAdvice));
 }
 
-Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
+Outcome Repetition::outcome(Sides& sides, const nlohmann::json& done) const {
+  Side& side = *sides.forward;
   const LoopTally& tally = side.tally();
   Outcome outcome;
   outcome.effective = case_;
   outcome.operations = tally.operations;
   outcome.elapsed_ns = tally.elapsed_ns;
   outcome.cpu_ns = tally.total == 0 ? 0 : side.cpu_ns() * tally.operations / tally.total;
+  outcome.more = side.facts();
   if (case_.shape() == Pattern::bandwidth) {
-    outcome.bandwidth = bandwidth_of(case_, tally, done);
+    outcome.bandwidth = bandwidth_of(case_, report_of(side), forward_);
+    if (sides.backward) {
+      const BandwidthTally backward = bandwidth_of(case_, backward_, report_of(*sides.backward));
+      outcome.more["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
+                                    {"backward", direction_json(backward)}};
+      outcome.bandwidth = both(*outcome.bandwidth, backward);
+    }
     outcome.operations = outcome.bandwidth->messages;
     outcome.elapsed_ns = outcome.bandwidth->window_ns;
   } else if (!case_.reliable()) {
@@ -232,11 +331,10 @@ Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
   if (tally.cqes != 0) outcome.work["cqes"] = tally.cqes;
   outcome.resources = side.resources();
-  outcome.more = side.facts();
   outcome.more["cpu"] = {{"thread_ns", side.cpu_ns()}, {"softirq_ns", nullptr}};
   if (softirq_ns_) outcome.more["cpu"]["softirq_ns"] = *softirq_ns_;
   if (!series_.is_null()) outcome.more["series"] = series_;
-  if (case_.verify != 0) outcome.more["verified_bytes"] = judge(side, done);
+  if (case_.verify != 0) outcome.more["verified_bytes"] = judge(sides);
   if (done.value("shared_responder", false)) outcome.more["shared_responder"] = true;
   outcome.latency = side.take_latency();
   return outcome;
@@ -245,26 +343,24 @@ Outcome Repetition::outcome(Side& side, const nlohmann::json& done) const {
 Outcome Repetition::run(bool same_host) {
   const std::uint64_t seed = random_seed();
   say({{"case", case_to_wire(case_)}, {"seed", seed}}, "prepare");
-  std::unique_ptr<Side> side;
+  Sides sides;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
-    side = make_side_(case_, seed);
+    sides = make_sides_(case_, seed);
   } catch (const std::exception&) {
     mine = std::current_exception();
   }
   const nlohmann::json ready = expect("ready");
   if (mine) std::rethrow_exception(mine);
   decide_wait(ready, same_host);
-  side->connect(ready);
-  side->settle(case_, ready);
-  nlohmann::json connect = side->introduction();
+  sides.connect(ready);
+  sides.forward->settle(case_, ready);
+  nlohmann::json connect = sides.introduction();
   connect["wait"] = case_.wait;
   say(std::move(connect), "connect");
   expect("running");
-  measure(*side);
-  say({{"sent", side->tally().total}}, "finish");
-  const nlohmann::json done = expect("done");
-  return outcome(*side, done);
+  measure(sides);
+  return outcome(sides, done_);
 }
 
 /// A connection that the responder has welcomed. A crowded server hangs up on those that are not
@@ -320,12 +416,12 @@ class Initiator final : public Measurer {
       device = &devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
       asked.sge = with_known_sges(one_case, device->limits).sge;
     }
-    const auto make_side = [&](const Case& made, std::uint64_t seed) -> std::unique_ptr<Side> {
-      if (device == nullptr)
-        return std::make_unique<SocketSide>(channel_.fd(), interrupt_, made, Role::initiator, seed);
-      return std::make_unique<VerbsSide>(*device, made, Role::initiator, seed);
+    const auto make_sides = [&](const Case& made, std::uint64_t seed) -> Sides {
+      if (device != nullptr) return make_verbs_sides(*device, made, Role::initiator, seed);
+      return {std::make_unique<SocketSide>(channel_.fd(), interrupt_, made, Role::initiator, seed),
+              nullptr};
     };
-    Repetition repetition{channel_, make_side, asked, clock_, interrupt_};
+    Repetition repetition{channel_, make_sides, asked, clock_, interrupt_};
     try {
       Outcome outcome = repetition.run(same_host());
       outcome.more["path"] = path(outcome.effective);

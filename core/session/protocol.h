@@ -14,8 +14,11 @@
 //   connect {endpoint, wait}                  ->
 //                                             <-  running {}
 //   (the measured traffic; meanwhile: alive {} every few seconds)
-//   finish {sent}                             ->
+//   finish {sent by each thread}              ->
 //                                             <-  done {counted, counters, verdict...}
+//   Where both ends send, "ready", "connect" and "done" hold the same of the other direction, as
+//   "backward", and either end says gate {step} while the traffic runs: all its loops are warm, or
+//   their windows closed.
 //   or, at any time, from the responder: failed {kind, reason}, which ends the case; and from the
 //   initiator: abandon {} -> abandoned {}. bye {} ends the session.
 #pragma once
@@ -26,7 +29,7 @@
 
 namespace rdmameter {
 
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 
 /// A step of the set-up: creating thousands of QPs takes seconds on some devices.
 inline constexpr std::chrono::seconds kSetupTimeout{30};

@@ -13,8 +13,8 @@ namespace {
 std::chrono::seconds patience_of(const Case& one_case) {
   constexpr double kSlowest_bytes_per_s = 4 << 20;
   constexpr double kMost_s = 600;
-  const std::uint64_t messages =  // at most 2^36
-      one_case.shape() == Pattern::bandwidth ? one_case.qps * one_case.depth : 1;
+  const std::uint64_t messages =  // at most 2^44
+      one_case.shape() == Pattern::bandwidth ? one_case.threads * one_case.qps * one_case.depth : 1;
   const double seconds = static_cast<double>(messages) * static_cast<double>(one_case.size_bytes) /
                          kSlowest_bytes_per_s;
   return kSilence + std::chrono::seconds(static_cast<int>(std::min(seconds, kMost_s)));
@@ -40,7 +40,7 @@ bool Pulse::beat() {
   const auto now = Clock::now();
   // Whoever waits for an answer that never comes makes no progress; a fixed limit on the whole
   // would end long runs that are well.
-  const std::uint64_t progress = side_.tally().progress.load(std::memory_order_relaxed);
+  const std::uint64_t progress = side_.progress();
   series_.note(progress, now);
   if (progress != seen_) alive_at_ = now;
   seen_ = progress;
@@ -53,7 +53,7 @@ bool Pulse::beat() {
 }
 
 void Pulse::close() {
-  series_.close(side_.tally().progress.load(std::memory_order_relaxed));
+  series_.close(side_.progress());
   if (event_.empty()) event_ = side_.take_fatal_event();
 }
 

@@ -5,72 +5,21 @@
 
 #include <array>
 #include <optional>
-#include <thread>
 
 #include "core/affinity.h"
 #include "core/open_devices.h"
 #include "core/session/failure.h"
 #include "core/session/fields.h"
+#include "core/session/gate_keeper.h"
 #include "core/session/handshake.h"
+#include "core/session/loop_thread.h"
 #include "core/session/protocol.h"
+#include "core/session/report.h"
 #include "core/session/socket_side.h"
-#include "core/verbs_side.h"
+#include "core/sides.h"
 
 namespace rdmameter {
 namespace {
-
-/// The measuring thread of a case: it runs the responder's loop while the session's thread listens.
-class LoopThread {
- public:
-  LoopThread(Side& side, const Case& one_case, const ClockChoice& clock) : side_(side) {
-    fill_plan(plan_, one_case);
-    thread_ = std::thread([this, one_case, clock] {
-      try {
-        end_ = side_.run(plan_, one_case.waiting(), one_case.peer_core, clock, stop_);
-      } catch (const std::exception&) {
-        error_ = std::current_exception();
-      }
-      if (error_ || end_.why != LoopEnd::Why::done) failed_.raise();
-      ended_.raise();
-    });
-  }
-  LoopThread(LoopThread&&) = delete;
-  ~LoopThread() {
-    if (!thread_.joinable()) return;
-    stop_.request(StopReason::peer);
-    side_.silence();
-    thread_.join();
-  }
-
-  /// Everything is sent: take it and end.
-  /// @throws MeasurementError  what made the loop fail, or that it never ends: a peer may go on
-  ///                           sending
-  /// @throws Interrupted
-  void finish(std::uint64_t sent, const InterruptSource& interrupt) {
-    plan_.expected.store(sent, std::memory_order_release);
-    stop_.request(StopReason::finish);
-    const Waited waited = wait_for(-1, 0, Deadline::in(kSilence), interrupt, &ended_);
-    if (waited == Waited::interrupted) throw Interrupted("the server ends");
-    if (waited != Waited::woken)
-      throw MeasurementError("messages went on arriving after the initiator had sent everything");
-    thread_.join();
-    if (error_) std::rethrow_exception(error_);
-    if (end_.why != LoopEnd::Why::done && end_.why != LoopEnd::Why::stopped)
-      throw MeasurementError(loop_end_text(end_, side_.where()));
-  }
-
-  /// Raised when the loop ends before its time.
-  const Wake& failed() const { return failed_; }
-
- private:
-  Side& side_;
-  LoopPlan plan_;
-  StopWord stop_;
-  Wake failed_, ended_;
-  LoopEnd end_;
-  std::exception_ptr error_;
-  std::thread thread_;  ///< last: it uses all of the above
-};
 
 /// Counts the cases that run at the same time, for the length of one.
 class Running {
@@ -148,10 +97,11 @@ class ClientSession {
   void greet();
   bool serve_next();
   void serve_case(const nlohmann::json& prepare);
-  std::unique_ptr<Side> make_side(const Case& one_case, std::uint64_t seed);
-  bool connect(Side& side, Case& one_case);
-  std::optional<std::uint64_t> await_finish(LoopThread& loop, Side& side);
-  nlohmann::json report(const Side& side, const Case& one_case, std::uint64_t sent) const;
+  Sides make_sides(const Case& one_case, std::uint64_t seed);
+  bool connect(Sides& sides, Case& one_case);
+  std::optional<Totals> run(Sides& sides, const Case& one_case);
+  std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, GateKeeper& gate,
+                                     const Wake& attention, Sides& sides, std::uint64_t threads);
 
   ResponderShared& shared_;
   const InterruptSource& interrupt_;
@@ -216,23 +166,22 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     const Reserved reserved{shared_, case_memory_bytes(one_case, Role::responder)};
     const Running running{shared_};
     log(case_text(one_case));
-    const std::unique_ptr<Side> made = make_side(one_case, seed);
-    Side& side = *made;
+    Sides sides = make_sides(one_case, seed);
     const auto cpu = one_case.peer_core == kAuto ? only_cpu() : std::optional{one_case.peer_core};
-    nlohmann::json ready = side.introduction();
+    nlohmann::json ready = sides.introduction();
     ready["only_cpu"] = cpu ? nlohmann::json(*cpu) : nlohmann::json();
     say(std::move(ready), "ready");
-    if (!connect(side, one_case)) return;
-    side.take_fatal_event();  // nobody's any more
-    LoopThread loop{side, one_case, shared_.clock};
-    say({}, "running");
-    const std::optional<std::uint64_t> sent = await_finish(loop, side);
+    if (!connect(sides, one_case)) return;
+    const std::optional<Totals> sent = run(sides, one_case);
     if (!sent) {
       say({}, "abandoned");
       return;
     }
-    loop.finish(*sent, interrupt_);
-    nlohmann::json done = report(side, one_case, *sent);
+    nlohmann::json done = report_to_wire(*sides.forward, one_case, *sent);
+    if (sides.backward) {
+      // Its messages come to the initiator, but for those that bring data here.
+      done["backward"] = report_to_wire(*sides.backward, one_case, sides.backward->totals());
+    }
     done["shared_responder"] = running.shared();
     say(done, "done");
   } catch (const ChannelError&) {
@@ -245,17 +194,19 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
   }
 }
 
-std::unique_ptr<Side> ClientSession::make_side(const Case& one_case, std::uint64_t seed) {
+Sides ClientSession::make_sides(const Case& one_case, std::uint64_t seed) {
   if (one_case.over_tcp())
-    return std::make_unique<SocketSide>(channel_.fd(), interrupt_, one_case, Role::responder, seed);
-  OpenDevice& device =
-      devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index);
-  return std::make_unique<VerbsSide>(device, one_case, Role::responder, seed);
+    return {
+        std::make_unique<SocketSide>(channel_.fd(), interrupt_, one_case, Role::responder, seed),
+        nullptr};
+  return make_verbs_sides(
+      devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index), one_case,
+      Role::responder, seed);
 }
 
 /// Takes the initiator's introduction and connects to it.
 /// @return false when the initiator has abandoned the case
-bool ClientSession::connect(Side& side, Case& one_case) {
+bool ClientSession::connect(Sides& sides, Case& one_case) {
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string& type = require_string(message, "type", 32);
   if (type == "abandon") {
@@ -265,50 +216,63 @@ bool ClientSession::connect(Side& side, Case& one_case) {
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
   one_case.wait = require_uint(message, "wait", static_cast<std::uint64_t>(Wait::spin),
                                static_cast<std::uint64_t>(Wait::event));
-  side.connect(message);
+  sides.connect(message);
+  sides.forward->take_fatal_event();  // nobody's any more
   return true;
 }
 
-/// Listens while the loop runs.
-/// @return how many messages were sent; nothing when the initiator abandons the case
-/// @throws MeasurementError  the loop failed, or the initiator went away
-std::optional<std::uint64_t> ClientSession::await_finish(LoopThread& loop, Side& side) {
+/// The traffic, from the first message to the last.
+/// @return how many messages each of the initiator's threads sent; nothing: it abandons the case
+std::optional<Totals> ClientSession::run(Sides& sides, const Case& one_case) {
+  const Wake attention;
+  GateKeeper gate{channel_, one_case, sides.backward.get(), attention};
+  const auto start = [&](Side& side, std::uint64_t core) {
+    return std::make_unique<LoopThread>(side, one_case.waiting(), core, shared_.clock, attention);
+  };
+  const auto loop = start(*sides.forward, one_case.peer_core);
+  std::unique_ptr<LoopThread> sender;
+  if (sides.backward)
+    sender = start(*sides.backward, core_after(one_case.peer_core, one_case.threads));
+  say({}, "running");
+  std::optional<Totals> sent =
+      await_finish(*loop, sender.get(), gate, attention, sides, one_case.threads);
+  if (!sent) return sent;
+  loop->finish(*sent, interrupt_);
+  if (sender) sender->join(interrupt_);
+  return sent;
+}
+
+/// Listens while the loops run.
+/// @param sender  the loop of the other direction; null: there is none
+/// @throws MeasurementError  a loop failed, or the initiator went away
+std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* sender,
+                                                  GateKeeper& gate, const Wake& attention,
+                                                  Sides& sides, std::uint64_t threads) {
+  Side& side = *sides.forward;
   Deadline deadline = Deadline::in(kSilence);
   for (;;) {
-    const Waited waited = channel_.wait_readable(deadline.within(kEventTick), &loop.failed());
+    const Waited waited = channel_.wait_readable(deadline.within(kEventTick), &attention);
     const std::string event = side.take_fatal_event();
     if (!event.empty()) throw MeasurementError(fmt::format("{} reports {}", side.where(), event));
     if (waited == Waited::woken) {
-      loop.finish(0, interrupt_);  // throws what made it fail
-      throw MeasurementError("the responder's loop ended before its time");
+      attention.clear();
+      if (sender != nullptr && sender->failed()) sender->join(interrupt_);  // throws why
+      if (loop.failed()) {
+        loop.finish(Totals(threads), interrupt_);  // throws why
+        throw MeasurementError("the responder's loop ended before its time");
+      }
+      gate.pass_on();
+      continue;
     }
     if (waited == Waited::deadline && !deadline.passed()) continue;
     const nlohmann::json message = channel_.receive(deadline);
     deadline = Deadline::in(kSilence);
     const std::string& type = require_string(message, "type", 32);
-    if (type == "alive") continue;
+    if (type == "alive" || gate.hear(message)) continue;
     if (type == "abandon") return std::nullopt;
     if (type != "finish") throw MeasurementError("expected the message 'finish'");
-    return require_uint(message, "sent", 0, 1ULL << 53);
+    return totals_from_wire(message, "sent", threads);
   }
-}
-
-nlohmann::json ClientSession::report(const Side& side, const Case& one_case,
-                                     std::uint64_t sent) const {
-  const LoopTally& tally = side.tally();
-  nlohmann::json done = {{"operations", tally.operations},
-                         {"elapsed_ns", tally.elapsed_ns},
-                         {"total", tally.total},
-                         {"counters", side.counters()}};
-  if (one_case.verify == 0) return done;
-  const std::uint64_t arrived = side.has_loop() ? tally.total : sent;
-  if (const auto verdict = side.verify(arrived))
-    done["verdict"] = {{"checked_bytes", verdict->checked_bytes},
-                       {"missing_bytes", verdict->missing_bytes},
-                       {"wrong_bytes", verdict->wrong_bytes},
-                       {"guard_bytes_hit", verdict->guard_bytes_hit},
-                       {"first_fault", verdict->first_fault}};
-  return done;
 }
 
 }  // namespace

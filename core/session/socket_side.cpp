@@ -136,10 +136,11 @@ void SocketSide::silence() noexcept {
   shutdown(traffic_.socket, SHUT_RDWR);
 }
 
-std::optional<Verdict> SocketSide::verify(std::uint64_t peer_total) const {
+std::optional<Verdict> SocketSide::verify(const std::vector<std::uint64_t>& peer_totals) const {
   if (layout_.target.slots == 0) return std::nullopt;
   const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
-  return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), false, peer_total);
+  return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), false,
+                      peer_totals.front());
 }
 
 nlohmann::ordered_json SocketSide::resources() const {

@@ -28,7 +28,7 @@ class SocketSide final : public Side {
   void settle(Case&, const nlohmann::json&) const override {}
   std::string take_fatal_event() override { return {}; }
   void silence() noexcept override;
-  std::optional<Verdict> verify(std::uint64_t peer_total) const override;
+  std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
   nlohmann::ordered_json counters() const override { return nullptr; }
   nlohmann::ordered_json resources() const override;
   nlohmann::ordered_json facts() const override;

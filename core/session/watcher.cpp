@@ -25,11 +25,13 @@ void Watcher::end() noexcept {
   thread_.join();
 }
 
-bool Watcher::act() const noexcept {
+/// @param if_thrown  a step that sends may leave it to poll() to see what has become of the
+///                   connection; one that reads would be called again at once
+bool Watcher::goes_on(const std::function<bool()>& step, bool if_thrown) const noexcept {
   try {
-    return tick_.act();
+    return step();
   } catch (const std::exception&) {
-    return true;  // poll() sees what has become of the connection
+    return if_thrown;
   }
 }
 
@@ -39,8 +41,10 @@ void Watcher::stop(StopReason reason) const noexcept {
 }
 
 void Watcher::watch() noexcept {
-  std::array<pollfd, 3> watched{
-      {{ended_.fd(), POLLIN, 0}, {interrupt_.fd(), POLLIN, 0}, {socket_, POLLIN | POLLRDHUP, 0}}};
+  std::array<pollfd, 4> watched{{{ended_.fd(), POLLIN, 0},
+                                 {interrupt_.fd(), POLLIN, 0},
+                                 {socket_, POLLIN | POLLRDHUP, 0},
+                                 {tick_.attention ? tick_.attention->fd() : -1, POLLIN, 0}}};
   const auto next_tick = [this] {
     return tick_.act ? Deadline::in(tick_.every) : Deadline::never();
   };
@@ -50,7 +54,7 @@ void Watcher::watch() noexcept {
     const int count = poll(watched.data(), watched.size(), next.remaining_ms());
     if (count <= 0) {  // the time is up, or INT_MAX ms are, or EINTR
       const bool ticks = tick_at.passed();
-      if (deadline_.passed() || (ticks && !act())) {
+      if (deadline_.passed() || (ticks && !goes_on(tick_.act, true))) {
         stop(StopReason::deadline);
         return;
       }
@@ -62,6 +66,15 @@ void Watcher::watch() noexcept {
       stop(StopReason::interrupted);
       return;
     }
+    if (watched[3].revents != 0) {
+      tick_.attention->clear();
+      if (!goes_on(tick_.attend, true)) {
+        stop(StopReason::sibling);
+        return;
+      }
+    }
+    if (watched[2].revents == 0) continue;
+    if (watched[2].revents == POLLIN && tick_.hear && goes_on(tick_.hear, false)) continue;
     if ((watched[2].revents & POLLIN) != 0) stop(on_message_);
     const bool gone = (watched[2].revents & ~POLLIN) != 0;
     if (gone) stop(StopReason::peer);

@@ -15,6 +15,12 @@ namespace rdmameter {
 struct Tick {
   Deadline::Clock::duration every{};
   std::function<bool()> act;  ///< false: give up, as at the deadline. May throw: the peer has gone
+  /// Reads what the peer says while the loop runs. Without it any word ends the loop.
+  /// @return false: the loop must end
+  std::function<bool()> hear;
+  /// Called whenever `attention` is raised. Both or none. @return false: the loop must end
+  const Wake* attention = nullptr;
+  std::function<bool()> attend;
   /// Called once the loop is told to stop, but for StopReason::finish: a loop whose polls are never
   /// empty does not see the word.
   std::function<void()> stopped;
@@ -43,7 +49,7 @@ class Watcher {
 
  private:
   void watch() noexcept;
-  bool act() const noexcept;
+  bool goes_on(const std::function<bool()>& step, bool if_thrown) const noexcept;
   void stop(StopReason reason) const noexcept;
 
   const int socket_;

@@ -90,14 +90,11 @@ Checked measure(OpenDevice& device, const Case& one_case) {
   responder.connect(initiator.introduction());
   initiator.connect(responder.introduction());
   const ClockChoice clock = choose_clock();
-  LoopPlan plan, answers;
-  fill_plan(plan, one_case);
-  fill_plan(answers, one_case);
   StopWord never, stop;
-  std::thread other{[&] { responder.run(answers, Wait::yield, kAuto, clock, stop); }};
-  const LoopEnd end = initiator.run(plan, Wait::yield, kAuto, clock, never);
+  std::thread other{[&] { responder.run(Wait::yield, kAuto, clock, stop); }};
+  const LoopEnd end = initiator.run(Wait::yield, kAuto, clock, never);
   const std::uint64_t sent = initiator.tally().total;
-  answers.expected.store(sent);
+  responder.expect({sent});
   stop.request(StopReason::finish);
   other.join();
   EXPECT_EQ(loop_end_text(end, "the device"), "");
@@ -108,8 +105,8 @@ Checked measure(OpenDevice& device, const Case& one_case) {
     checked.bad_bytes += verdict->wrong_bytes + verdict->missing_bytes + verdict->guard_bytes_hit;
     EXPECT_EQ(verdict->first_fault, "");
   };
-  add(initiator.verify(one_case.returns_data() ? sent : responder.tally().total));
-  add(responder.verify(responder.has_loop() ? responder.tally().total : sent));
+  add(initiator.verify({one_case.returns_data() ? sent : responder.tally().total}));
+  add(responder.verify({responder.has_loop() ? responder.tally().total : sent}));
   return checked;
 }
 

@@ -43,7 +43,7 @@ class Port(wire.Test):
         self.assert_serves()
 
     def test_who_says_nothing_half_a_message_or_a_byte_now_and_then_has_two_seconds(self):
-        hello = wire.frame({"type": "hello", "protocol": 2, "version": "0.1.0", "nonce": "0" * 64})
+        hello = wire.frame({"type": "hello", "protocol": 3, "version": "0.1.0", "nonce": "0" * 64})
 
         def trickle(peer):
             try:

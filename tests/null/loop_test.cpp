@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/histogram_data.h"
+#include "core/loop/gate.h"
 #include "tests/null/null_case.h"
 
 namespace rdmameter {
@@ -294,6 +295,30 @@ TEST(Receive, EndsAfterAQuietTimeWhenSomeOfItNeverComes) {
   // The window opens with the batch that completes the warm-up of 100: 112 arrivals in batches
   // of 16.
   EXPECT_EQ(side.tally.operations, 512U - 112U);
+}
+
+/// Bandwidth under a gate that another loop, or the peer, must pass as well.
+TEST(GatedBandwidth, SendsOnUntilEveryWindowIsClosed) {
+  NullSide side{null_case(Opcode::rdma_write, Pattern::bandwidth)};
+  Gate gate{2};
+  side.plan.gate = &gate;
+  LoopEnd end;
+  std::thread other{[&] { end = side.run(); }};
+  const auto progress = [&] { return side.tally.progress.load(std::memory_order_relaxed); };
+  const auto await = [&](std::uint64_t messages) {
+    while (progress() < messages) std::this_thread::yield();
+  };
+  await(50'000);  // far beyond the warm-up: it waits, and sends
+  EXPECT_FALSE(gate.reached_here(Gate::Step::closed));
+  gate.reach(Gate::Step::warm);
+  await(progress() + 50'000);  // far beyond the window of 1000: closed, and it sends on
+  gate.reach(Gate::Step::closed);
+  other.join();
+  EXPECT_EQ(end.why, LoopEnd::Why::done);
+  EXPECT_GE(side.tally.operations, 1000U);
+  EXPECT_LT(side.tally.operations, 1000U + 16 * 32);  // what one poll brings
+  EXPECT_EQ(snapshot(*side.latency).count, side.tally.operations / 32);
+  EXPECT_GT(side.tally.total, 100'000U);
 }
 
 }  // namespace

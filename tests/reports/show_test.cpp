@@ -104,6 +104,19 @@ TEST(Show, SidesOfOneCaseHaveALineEach) {
   EXPECT_EQ(groups[0].varying, std::vector<std::string>{"side"});
 }
 
+TEST(Show, ThreadsAndDirectionsHaveALineEach) {
+  Row row = bandwidth_row(64, 0, 1);
+  row.more["per_thread"] = {{{"core", 0}, {"operations", 1000}, {"elapsed_ns", 500000}},
+                            {{"core", 1}, {"operations", 3000}, {"elapsed_ns", 1000000}}};
+  row.more["directions"] = {{"forward", {{"messages", 4000}, {"window_ns", 800000}}},
+                            {"backward", {{"messages", 5000}, {"window_ns", 1000000}}}};
+  const std::string text = show_result(sample_file({row}), {.style = kPlain});
+  for (const char* part : {"thread 0", "thread 1", "forward", "backward", "2.0000", "3.0000"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  EXPECT_EQ(show_result(sample_file({bandwidth_row(64, 0, 1)}), {.style = kPlain}).find("thread 0"),
+            std::string::npos);
+}
+
 TEST(Show, PercentilesGoAsFarAsTheSamples) {
   const std::string text =
       show_result(sample_file({latency_row("rc", 2, 0, 2), latency_row("rc", 2, 1, 2)}),

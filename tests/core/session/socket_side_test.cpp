@@ -32,10 +32,7 @@ struct Ends {
         here(connect_to({"127.0.0.1", listener.port()}, Deadline::in(5s), interrupt)),
         there(std::move(listener.accept(Deadline::in(5s), interrupt).value())),
         initiator(here.socket.get(), interrupt, one_case, Role::initiator, 7),
-        responder(there.socket.get(), interrupt, one_case, Role::responder, responder_seed) {
-    fill_plan(plan, one_case);
-    fill_plan(answers, one_case);
-  }
+        responder(there.socket.get(), interrupt, one_case, Role::responder, responder_seed) {}
 
   void connect() {
     initiator.connect(responder.introduction());
@@ -44,10 +41,9 @@ struct Ends {
 
   /// @return how the initiator's loop ended; the responder's is told to finish then
   LoopEnd run(Wait wait) {
-    std::thread other{
-        [&] { responder_end = responder.run(answers, wait, kAuto, clock, responder_stop); }};
-    const LoopEnd end = initiator.run(plan, wait, kAuto, clock, initiator_stop);
-    answers.expected.store(initiator.tally().total);
+    std::thread other{[&] { responder_end = responder.run(wait, kAuto, clock, responder_stop); }};
+    const LoopEnd end = initiator.run(wait, kAuto, clock, initiator_stop);
+    responder.expect(initiator.totals());
     responder_stop.request(StopReason::finish);
     other.join();
     return end;
@@ -58,7 +54,6 @@ struct Ends {
   Listener listener{{"127.0.0.1", 0}};
   Connection here, there;
   SocketSide initiator, responder;
-  LoopPlan plan, answers;
   StopWord initiator_stop, responder_stop;
   LoopEnd responder_end;
   const ClockChoice clock;  // the kernel's
@@ -75,11 +70,11 @@ TEST_P(SocketSideWaits, MoveEveryByteAndCountEveryMessage) {
   EXPECT_EQ(ends.initiator.tally().total, 210U);
   EXPECT_EQ(ends.responder.tally().total, 210U);
   EXPECT_EQ((latency ? ends.initiator : ends.responder).tally().operations, 200U);
-  const auto arrived = ends.responder.verify(210);
+  const auto arrived = ends.responder.verify({210});
   ASSERT_TRUE(arrived);
   EXPECT_EQ(arrived->checked_bytes, (latency ? 1 : 128) * 3000U);
   EXPECT_EQ(arrived->first_fault, "");
-  EXPECT_EQ(ends.initiator.verify(210).has_value(), latency);
+  EXPECT_EQ(ends.initiator.verify({210}).has_value(), latency);
   const auto samples = ends.initiator.take_latency();
   ASSERT_EQ(samples != nullptr, latency);  // nothing tells a sender of bandwidth when one arrived
   if (latency) {
@@ -95,16 +90,16 @@ TEST_P(SocketSideWaits, SeeTheStopWordWhereNothingArrives) {
     std::this_thread::sleep_for(30ms);
     ends.responder_stop.request(StopReason::deadline);
   }};
-  const LoopEnd end =
-      ends.responder.run(ends.answers, wait, kAuto, ends.clock, ends.responder_stop);
+  const LoopEnd end = ends.responder.run(wait, kAuto, ends.clock, ends.responder_stop);
   later.join();
   EXPECT_EQ(end.why, LoopEnd::Why::stopped);
 }
 
 TEST_P(SocketSideWaits, CallALostConnectionLost) {
   const auto [pattern, wait] = GetParam();
-  Ends ends{tcp(pattern)};
-  ends.plan.operations = 1ULL << 40;
+  Case endless = tcp(pattern);
+  endless.iterations = 1ULL << 40;
+  Ends ends{endless};
   ends.connect();
   std::thread later{[&] {
     std::this_thread::sleep_for(30ms);
@@ -127,7 +122,7 @@ TEST(SocketSide, FindsBytesThatNobodySent) {
   Ends ends{tcp(Pattern::bandwidth), 8};
   ends.connect();
   ASSERT_EQ(loop_end_text(ends.run(Wait::yield), ""), "");
-  EXPECT_GT(ends.responder.verify(210)->wrong_bytes, 0U);
+  EXPECT_GT(ends.responder.verify({210})->wrong_bytes, 0U);
 }
 
 TEST(SocketSide, MovesMessagesLargerThanTheSocketsBuffers) {
@@ -137,7 +132,7 @@ TEST(SocketSide, MovesMessagesLargerThanTheSocketsBuffers) {
   Ends ends{large};
   ends.connect();
   ASSERT_EQ(loop_end_text(ends.run(Wait::yield), ""), "");
-  EXPECT_EQ(ends.responder.verify(2)->first_fault, "");
+  EXPECT_EQ(ends.responder.verify({2})->first_fault, "");
 }
 
 TEST(SocketSide, WithoutWarmUpTheFirstMessageOpensTheWindow) {

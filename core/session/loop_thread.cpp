@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/loop_thread.h"
+
+#include "core/error.h"
+#include "core/session/protocol.h"
+
+namespace rdmameter {
+
+LoopThread::LoopThread(Side& side, Wait wait, std::uint64_t core, const ClockChoice& clock,
+                       const Wake& attention)
+    : side_(side) {
+  thread_ = std::thread([this, wait, core, clock, &attention] {
+    try {
+      end_ = side_.run(wait, core, clock, stop_);
+    } catch (const std::exception&) {
+      error_ = std::current_exception();
+    }
+    if (error_ || end_.why != LoopEnd::Why::done) {
+      failed_.store(true, std::memory_order_release);
+      attention.raise();
+    }
+    ended_.raise();
+  });
+}
+
+LoopThread::~LoopThread() {
+  if (!thread_.joinable()) return;
+  stop_.request(StopReason::peer);
+  side_.silence();
+  thread_.join();
+}
+
+void LoopThread::finish(const std::vector<std::uint64_t>& sent, const InterruptSource& interrupt) {
+  side_.expect(sent);
+  stop_.request(StopReason::finish);
+  join(interrupt);
+}
+
+void LoopThread::join(const InterruptSource& interrupt) {
+  const Waited waited = wait_for(-1, 0, Deadline::in(kSilence), interrupt, &ended_);
+  if (waited == Waited::interrupted) throw Interrupted("interrupted");
+  if (waited != Waited::woken)
+    throw MeasurementError("messages went on arriving after the peer had sent everything");
+  thread_.join();
+  if (error_) std::rethrow_exception(error_);
+  if (end_.why != LoopEnd::Why::done && end_.why != LoopEnd::Why::stopped)
+    throw MeasurementError(loop_end_text(end_, side_.where()));
+}
+
+}  // namespace rdmameter

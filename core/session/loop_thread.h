@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A side's measured loop on a thread of its own, while the session's thread listens to the peer.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+#include "core/session/wait.h"
+#include "core/side.h"
+
+namespace rdmameter {
+
+class LoopThread {
+ public:
+  /// @param side, attention  borrowed
+  /// @param attention        raised when the loop ends before its time: then failed()
+  LoopThread(Side& side, Wait wait, std::uint64_t core, const ClockChoice& clock,
+             const Wake& attention);
+  LoopThread(LoopThread&&) = delete;
+  /// A loop that still runs is cut off from its peer.
+  ~LoopThread();
+
+  /// The peer has sent everything: take it and end.
+  /// @param sent  by each of its threads
+  /// @throws MeasurementError  what made the loop fail, or that it never ends: a peer may go on
+  ///                           sending
+  /// @throws Interrupted
+  void finish(const std::vector<std::uint64_t>& sent, const InterruptSource& interrupt);
+
+  /// Waits for a loop that ends by itself. @throws the same
+  void join(const InterruptSource& interrupt);
+
+  bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+
+ private:
+  Side& side_;
+  StopWord stop_;
+  Wake ended_;
+  std::atomic<bool> failed_{false};
+  LoopEnd end_;
+  std::exception_ptr error_;
+  std::thread thread_;  ///< last: it uses all of the above
+};
+
+}  // namespace rdmameter

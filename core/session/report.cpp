@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/report.h"
+
+#include <numeric>
+
+#include "core/error.h"
+#include "core/session/fields.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kMost = 1ULL << 53;
+
+nlohmann::json verdict_to_wire(const Verdict& verdict) {
+  return {{"checked_bytes", verdict.checked_bytes},
+          {"missing_bytes", verdict.missing_bytes},
+          {"wrong_bytes", verdict.wrong_bytes},
+          {"guard_bytes_hit", verdict.guard_bytes_hit},
+          {"first_fault", verdict.first_fault}};
+}
+
+Verdict verdict_from_wire(const nlohmann::json& wire) {
+  return {.checked_bytes = require_uint(wire, "checked_bytes", 0, kMost),
+          .missing_bytes = require_uint(wire, "missing_bytes", 0, kMost),
+          .wrong_bytes = require_uint(wire, "wrong_bytes", 0, kMost),
+          .guard_bytes_hit = require_uint(wire, "guard_bytes_hit", 0, kMost),
+          .first_fault = require_string(wire, "first_fault", 200)};
+}
+
+}  // namespace
+
+nlohmann::json report_to_wire(const Side& side, const Case& one_case, const Totals& sent) {
+  const LoopTally& tally = side.tally();
+  nlohmann::json made = {{"operations", tally.operations},
+                         {"elapsed_ns", tally.elapsed_ns},
+                         {"traffic_ns", tally.traffic_ns},
+                         {"total", side.totals()},
+                         {"counters", side.counters()}};
+  if (one_case.verify == 0) return made;
+  if (const auto verdict = side.verify(side.has_loop() ? side.totals() : sent))
+    made["verdict"] = verdict_to_wire(*verdict);
+  return made;
+}
+
+Report report_from_wire(const nlohmann::json& wire, std::uint64_t threads) {
+  Report report{.operations = require_uint(wire, "operations", 0, kMost),
+                .elapsed_ns = require_uint(wire, "elapsed_ns", 0, 1ULL << 62),
+                .traffic_ns = require_uint(wire, "traffic_ns", 0, 1ULL << 62),
+                .totals = totals_from_wire(wire, "total", threads)};
+  report.total = std::accumulate(report.totals.begin(), report.totals.end(), std::uint64_t{0});
+  if (wire.contains("verdict")) report.verdict = verdict_from_wire(require_object(wire, "verdict"));
+  return report;
+}
+
+Totals totals_from_wire(const nlohmann::json& message, std::string_view key,
+                        std::uint64_t threads) {
+  Totals totals;
+  for (const nlohmann::json& element : require_array(message, key, threads, threads)) {
+    if (!element.is_number_unsigned() || element.get<std::uint64_t>() > kMost)
+      throw MeasurementError("the peer's message: a total is no number of messages");
+    totals.push_back(element.get<std::uint64_t>());
+  }
+  return totals;
+}
+
+}  // namespace rdmameter
