@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/stats/least_squares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "reports/stats/student_t.h"
+
+namespace rdmameter {
+namespace {
+
+/// Squared sine of the angle between a term and the space of those before it; below: the same.
+constexpr double kLeastSine2 = 1e-8;
+
+double fitted(const Observation& observation, const std::vector<double>& coefficients) {
+  double sum = 0;
+  for (std::size_t i = 0; i < coefficients.size(); ++i)
+    sum += coefficients[i] * observation.terms[i];
+  return sum;
+}
+
+/// Normal equations of the chosen terms, each scaled to length 1, solved by Cholesky's way.
+class NormalEquations {
+ public:
+  /// @param chosen  becomes false where a term says nothing new
+  NormalEquations(std::span<const Observation> observations, const std::vector<double>& weights,
+                  std::vector<bool>& chosen)
+      : terms_(chosen.size()), products_(terms_ * terms_), right_(terms_), scale_(terms_) {
+    for (std::size_t n = 0; n < observations.size(); ++n)
+      for (std::size_t i = 0; i < terms_; ++i) {
+        const double weighted = weights[n] * weights[n] * observations[n].terms[i];
+        right_[i] += weighted * observations[n].value;
+        for (std::size_t j = 0; j <= i; ++j) at(i, j) += weighted * observations[n].terms[j];
+      }
+    for (std::size_t i = 0; i < terms_; ++i) scale_[i] = std::sqrt(at(i, i));
+    for (std::size_t i = 0; i < terms_; ++i)
+      if (chosen[i]) chosen[i] = factor(i, chosen);
+  }
+
+  std::vector<double> solve(const std::vector<bool>& chosen) const {
+    std::vector<double> x(terms_);
+    for (std::size_t i = 0; i < terms_; ++i) {
+      if (!chosen[i]) continue;
+      double sum = right_[i] / scale_[i];
+      for (std::size_t j = 0; j < i; ++j) sum -= at(i, j) * x[j];
+      x[i] = sum / at(i, i);
+    }
+    for (std::size_t i = terms_; i-- > 0;) {
+      if (!chosen[i]) continue;
+      for (std::size_t j = i + 1; j < terms_; ++j)
+        if (chosen[j]) x[i] -= at(j, i) * x[j];
+      x[i] /= at(i, i);
+    }
+    for (std::size_t i = 0; i < terms_; ++i)
+      if (chosen[i]) x[i] /= scale_[i];
+    return x;
+  }
+
+ private:
+  /// Row i of the factor. @return false: the term says nothing that those before it do not
+  bool factor(std::size_t i, const std::vector<bool>& chosen) {
+    if (!(scale_[i] > 0)) return false;
+    double rest = 1;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!chosen[j]) {
+        at(i, j) = 0;
+        continue;
+      }
+      double sum = at(i, j) / (scale_[i] * scale_[j]);
+      for (std::size_t k = 0; k < j; ++k) sum -= at(i, k) * at(j, k);
+      at(i, j) = sum / at(j, j);
+      rest -= at(i, j) * at(i, j);
+    }
+    at(i, i) = std::sqrt(std::max(rest, 0.0));
+    return rest > kLeastSine2;
+  }
+  double& at(std::size_t i, std::size_t j) { return products_[i * terms_ + j]; }
+  double at(std::size_t i, std::size_t j) const { return products_[i * terms_ + j]; }
+
+  std::size_t terms_;
+  std::vector<double> products_, right_, scale_;
+};
+
+/// One weighted fit; terms whose coefficient would be negative are taken out, the worst first.
+/// @param known  out: which terms say something of their own
+std::vector<double> solve(std::span<const Observation> observations,
+                          const std::vector<double>& weights, std::vector<bool>& known) {
+  std::vector<bool> chosen(observations.front().terms.size(), true);
+  for (bool first = true;; first = false) {
+    const NormalEquations equations(observations, weights, chosen);
+    if (first) known = chosen;
+    std::vector<double> x = equations.solve(chosen);
+    const auto least = std::min_element(x.begin(), x.end());
+    if (least == x.end() || *least >= 0) return x;
+    chosen[static_cast<std::size_t>(least - x.begin())] = false;
+  }
+}
+
+}  // namespace
+
+LeastSquares least_squares(std::span<const Observation> observations) {
+  LeastSquares made;
+  if (observations.empty()) return made;
+  std::vector<double> weights(observations.size());
+  for (std::size_t n = 0; n < weights.size(); ++n) weights[n] = 1 / observations[n].value;
+  constexpr int kIterations = 6;  // the weights hardly change any more
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    made.coefficients = solve(observations, weights, made.known);
+    for (std::size_t n = 0; n < weights.size(); ++n) {
+      const double model = fitted(observations[n], made.coefficients);
+      weights[n] = 1 / (model > 0 ? model : observations[n].value);
+    }
+  }
+  for (std::size_t n = 0; n < weights.size(); ++n) {
+    const double error =
+        weights[n] * (observations[n].value - fitted(observations[n], made.coefficients));
+    made.squares += error * error;
+  }
+  return made;
+}
+
+std::size_t group_count(std::size_t blocks) {
+  return std::min(blocks, kMostGroups);
+}
+
+std::optional<StandardError> jackknife(std::span<const std::optional<double>> without) {
+  constexpr std::size_t kLeastGroups = 3;
+  if (without.size() < kLeastGroups) return std::nullopt;
+  const auto groups = static_cast<double>(without.size());
+  double mean = 0;
+  for (const auto& value : without) {
+    if (!value || !std::isfinite(*value)) return std::nullopt;
+    mean += *value / groups;
+  }
+  double squares = 0, fourths = 0;
+  for (const auto& value : without) {
+    const double square = (*value - mean) * (*value - mean);
+    squares += square;
+    fourths += square * square;
+  }
+  const double effective =
+      fourths > 0 ? (3.16 - 2.77 / std::sqrt(groups)) * squares * squares / fourths : groups - 1;
+  return StandardError{std::sqrt((groups - 1) / groups * squares),
+                       static_cast<std::size_t>(std::clamp(effective, 1.0, groups - 1))};
+}
+
+Estimate estimate(double value, const std::optional<StandardError>& error) {
+  if (!error) return {value, {}, {}};
+  const double reach = student_t_within(0.95, error->freedom) * error->error;
+  return {value, std::max(value - reach, 0.0), value + reach};
+}
+
+Estimate estimate_ratio(double value, const std::optional<StandardError>& log_error,
+                        double spread) {
+  if (!log_error) return {value, {}, {}};
+  const double sigma = std::hypot(log_error->error, spread);
+  const double factor = std::exp(student_t_within(0.95, log_error->freedom) * sigma);
+  return {value, value / factor, value * factor};
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What small clusters measured tells what one of 16384 ranks does: both simulated, by events.
+#include <gtest/gtest.h>
+
+#include "reports/topology/model.h"
+#include "tests/reports/topology/simulated_cluster.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kMany = 16384;
+
+const TopologyModel& small_clusters() {
+  static const TopologyModel model = [] {
+    std::vector<Row> rows;
+    for (const std::uint64_t ranks : {4, 8, 16, 32})
+      for (const std::uint64_t size : {8, 4096, 65536})
+        for (const char* graph : {"mesh", "ring", "hypercube"})
+          for (std::uint64_t repetition = 0; repetition < 3; ++repetition)
+            rows.push_back(simulate_pairs({}, graph, ranks, size, repetition, 3));
+    return topology_models(rows).front();
+  }();
+  return model;
+}
+
+TEST(SimulatedCluster, ItsCostsAreFoundWithinTwoPercent) {
+  const SimulatedCosts truth;
+  const Costs& costs = small_clusters().latency->costs();
+  EXPECT_NEAR(costs.alpha_ns / truth.alpha_ns(), 1, 0.02);
+  EXPECT_NEAR(costs.per_hop_ns / truth.per_hop_ns(), 1, 0.02);
+  EXPECT_NEAR(costs.beta_ns_per_byte / truth.byte_ns, 1, 0.02);
+}
+
+TEST(SimulatedCluster, LatencyOf16384RanksIsPredictedFrom32) {
+  for (const char* graph : {"mesh", "ring", "hypercube"}) {
+    const auto predicted = predict(small_clusters(), graph, kMany);
+    const Row row = simulate_pairs({}, graph, kMany, 4096, 0, 1);
+    // The pairs that were drawn have hops of their own: the model is held to those.
+    double hops = 0, samples = 0, sum_ns = 0;
+    for (const auto& [distance, latency] : row.topology->by_hops) {
+      const HistogramData& data = latency.histogram;
+      hops += static_cast<double>(distance * data.count);
+      samples += static_cast<double>(data.count);
+      sum_ns += static_cast<double>(data.sum_ns) / 2;
+    }
+    const double expected = small_clusters().latency->costs().time_ns(hops / samples, 4096, 1);
+    EXPECT_NEAR(sum_ns / samples / expected, 1, 0.03) << graph;
+    ASSERT_TRUE(predicted);
+    const Estimate& mean_ns = *predicted->sizes[1].mean_ns;
+    ASSERT_TRUE(mean_ns.low);
+    EXPECT_LT(*mean_ns.high / *mean_ns.low, 1.3) << graph;
+  }
+}
+
+TEST(SimulatedCluster, KneeAndRateOf16384RanksArePredictedFrom256) {
+  const SimulatedCosts truth{.cached_qps = 32};
+  std::vector<Row> rows;
+  for (const std::uint64_t ranks : {4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256})
+    for (const char* graph : {"mesh", "hypercube"})
+      if (shape_figures(graph, ranks))
+        rows.push_back(simulate_alltoall(truth, graph, ranks, 64, 0, 1, 250));
+  const TopologyModel model = topology_models(rows).front();
+  const CostFit& fit = model.exchanges.front().time;
+  ASSERT_TRUE(fit.has_knee());
+  EXPECT_NEAR(fit.costs().knee_qps, 32, 3);
+  EXPECT_NEAR(fit.costs().knee_cost_ns, truth.miss_ns, 70);
+  // Where every rank sends all the time, nobody waits for the wire.
+  EXPECT_NEAR(fit.costs().alpha_ns, truth.post_ns + truth.receive_ns, 70);
+  EXPECT_NEAR(fit.costs().per_hop_ns, truth.relay_ns + truth.receive_ns, 120);
+
+  const auto predicted = predict(model, "mesh", kMany);
+  const Row row = simulate_alltoall(truth, "mesh", kMany, 64, 0, 1, 50);
+  const double gbps = 8 * 64 / *message_interval_ns(row);
+  EXPECT_NEAR(predicted->sizes[0].rank_gbps[0].second.value / gbps, 1, 0.1);
+}
+
+}  // namespace
+}  // namespace rdmameter
