@@ -6,6 +6,7 @@
 
 #include "bench/command.h"
 #include "bench/help_text.h"
+#include "bench/predict_option.h"
 #include "core/error.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/output.h"
@@ -16,15 +17,17 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
+  std::string predict;
   bool csv = false, percentiles = false, histogram = false, no_histogram = false, compare = false;
 };
 
 /// Side by side, for a person: no gate, so nothing that could fail, and no environment is refused.
 ExitStatus show_side_by_side(const Options& options) {
   if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
-  if (options.csv || options.percentiles || options.histogram || options.no_histogram)
+  if (options.csv || options.percentiles || options.histogram || options.no_histogram ||
+      !options.predict.empty())
     throw UsageError(
-        "show --compare has neither --csv nor percentiles or histograms: give it alone");
+        "show --compare has neither --csv nor percentiles, histograms or --predict: give it alone");
   const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
   const Comparison made = compare_files(read_comparable(options.files.front()),
                                         read_comparable(options.files.back()), how);
@@ -34,13 +37,17 @@ ExitStatus show_side_by_side(const Options& options) {
 
 ExitStatus show(const Options& options) {
   if (options.files.empty()) throw UsageError("show: name at least one result file");
+  if (options.csv && !options.predict.empty())
+    throw UsageError("--csv and --predict: a prediction is no row; give one");
   if (options.csv && options.percentiles)
     throw UsageError("--csv and --percentiles: give one ('rdmameter export' has more formats)");
   if (options.histogram && options.no_histogram)
     throw UsageError("--histogram and --no-histogram: give one");
   if (options.compare) return show_side_by_side(options);
-  ShowOptions how{
-      .csv = options.csv, .percentiles = options.percentiles, .style = terminal_style()};
+  ShowOptions how{.csv = options.csv,
+                  .percentiles = options.percentiles,
+                  .predict = predicted_ranks(options.predict),
+                  .style = terminal_style()};
   if (options.histogram || options.no_histogram) how.histogram = options.histogram;
   fmt::print("{}", show_files(options.files, how));
   return ExitStatus::pass;
@@ -54,16 +61,20 @@ Action declare_show(CLI::App& app) {
   app.add_flag("--csv", options->csv, "one line per row, for spreadsheets and scripts");
   app.add_flag("--percentiles", options->percentiles,
                help_text("a table of percentiles for every latency case, as far as samples go"));
-  app.add_flag("--histogram", options->histogram,
-               help_text("a histogram for every latency case; else only where there are few"));
+  app.add_flag(
+      "--histogram", options->histogram,
+      help_text("a histogram for every latency case, a matrix for every topology; else only "
+                "where there are few"));
   app.add_flag("--no-histogram", options->no_histogram, "tables alone");
   app.add_flag(
       "--compare", options->compare,
       help_text("two results side by side, every metric of every case; 'rdmameter compare' "
                 "is for verdicts"));
+  add_predict_option(app, options->predict);
   app.footer(
       "Examples:\n"
       "  rdmameter show result.json\n"
+      "  rdmameter show topo.json --predict 64,1024,16384\n"
       "  rdmameter show --compare base.json new.json\n"
       "  rdmameter show result.json --percentiles --no-histogram\n"
       "  rdmameter show --csv old.json new.json > both.csv");

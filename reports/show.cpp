@@ -15,6 +15,7 @@
 #include "reports/percentile_text.h"
 #include "reports/result_tables.h"
 #include "reports/summary.h"
+#include "reports/topology/topology_text.h"
 
 namespace rdmameter {
 namespace {
@@ -81,6 +82,13 @@ std::string show_group(const Group& group, const ShowOptions& options) {
          histograms(group, options);
 }
 
+/// Such a group has tables of its own.
+bool of_topologies(const Group& group) {
+  return std::all_of(group.cases.begin(), group.cases.end(), [](const CaseSummary& summary) {
+    return summary.repetitions.front()->topology.has_value();
+  });
+}
+
 /// Rows without a measurement, those with the same reason together: "name ×3, name".
 std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title,
                      const TextStyle& style) {
@@ -114,7 +122,11 @@ std::string failures(const std::vector<Row>& rows, Row::Status status, const cha
 std::string show_result(const ResultFile& file, const ShowOptions& options) {
   const TextStyle& style = options.style;
   std::string text = describe_context(file, style);
-  for (const Group& group : group_rows(file.rows)) text += show_group(group, options);
+  for (const Group& group : group_rows(file.rows))
+    if (!of_topologies(group)) text += show_group(group, options);
+  text += topology_text(
+      file,
+      {.predict = options.predict, .all_matrices = options.histogram == true, .style = style});
   text += failures(file.rows, Row::Status::skipped, "skipped", style);
   text += failures(file.rows, Row::Status::error, "failed", style);
   if (file.rows.empty()) text += "\nThere are no rows.\n";

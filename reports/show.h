@@ -2,6 +2,7 @@
 // `rdmameter show`: results at a terminal.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,9 +14,10 @@ namespace rdmameter {
 
 struct ShowOptions {
   bool csv = false;
-  bool percentiles = false;       ///< a table of them for every latency case
-  std::optional<bool> histogram;  ///< nothing: where a test has few latency cases
-  TextStyle style = {};           ///< the program gives terminal_style()
+  bool percentiles = false;            ///< a table of them for every latency case
+  std::optional<bool> histogram;       ///< nothing: where a test has few latency cases
+  std::vector<std::uint64_t> predict;  ///< topologies: numbers of ranks to predict for
+  TextStyle style = {};                ///< the program gives terminal_style()
 };
 
 /// One result: its environment; for each test and transport a table; histograms; what was not

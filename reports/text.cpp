@@ -87,6 +87,12 @@ char ascii_for(std::uint32_t point) {
     case 0x2514:  // corner
     case 0x252C:  // tick
       return '+';
+    case 0x2591:  // shades
+      return '.';
+    case 0x2592:
+      return ':';
+    case 0x2593:
+      return 'o';
     case 0x25B2:  // triangle
       return '^';
     default:

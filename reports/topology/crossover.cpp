@@ -51,12 +51,11 @@ Contest cost_contest(std::string number, const TopologyModel& model, const CostF
 Contest growth_contest(
     std::string number, const Growth& growth, std::optional<std::uint64_t> size_bytes,
     std::function<std::vector<double>(const ShapeFigures&, std::uint64_t)> terms) {
-  const std::size_t draws = 1 + growth.without(terms(*shape_figures("mesh", 2), 2)).size();
-  return {std::move(number), size_bytes, draws,
+  return {std::move(number), size_bytes, 1 + growth.groups(),
           [&growth, terms = std::move(terms)](const ShapeFigures& figures, std::uint64_t ranks,
-                                              std::size_t draw) -> std::optional<double> {
+                                              std::size_t draw) {
             const std::vector<double> at = terms(figures, ranks);
-            return draw == 0 ? growth.value(at) : growth.without(at)[draw - 1];
+            return draw == 0 ? growth.value(at) : growth.value_without(draw - 1, at);
           }};
 }
 
@@ -96,6 +95,19 @@ struct Figures {
   ShapeFigures a, b;
 };
 
+/// The figures of one shape at each number of ranks, nothing where it does not exist.
+using FiguresOfShape = std::vector<std::optional<ShapeFigures>>;
+
+std::vector<FiguresOfShape> figures_of(const std::vector<std::string>& graphs,
+                                       const std::vector<std::uint64_t>& ranks) {
+  std::vector<FiguresOfShape> all;
+  for (const std::string& graph : graphs) {
+    all.emplace_back();
+    for (const std::uint64_t n : ranks) all.back().push_back(shape_figures(graph, n));
+  }
+  return all;
+}
+
 /// Who is better first, and the first number of ranks at which the other one is.
 struct Outcome {
   bool a_first = false;
@@ -109,7 +121,7 @@ std::optional<Outcome> outcome(const Contest& contest, const std::vector<Figures
   for (const Figures& one : all) {
     const auto a = contest.value(one.a, one.ranks, draw);
     const auto b = contest.value(one.b, one.ranks, draw);
-    if (!a || !b) return std::nullopt;
+    if (!a || !b || !(*a > 0) || !(*b > 0)) return std::nullopt;
     if (std::abs(std::log(*a / *b)) < kAlike) continue;
     if (!made) made = Outcome{*a < *b, {}};
     if ((*a < *b) != made->a_first) {
@@ -130,7 +142,8 @@ void add_interval(Crossover& made, const Contest& contest, const std::vector<Fig
     logs.emplace_back(std::log(static_cast<double>(*without->at)));
   }
   const Estimate estimated = estimate_ratio(static_cast<double>(*made.at), jackknife(logs), 0);
-  if (!estimated.low) return;
+  constexpr double kBeyondAll = 1e9;  // the interval of what hardly differs has no end
+  if (!estimated.low || *estimated.high > kBeyondAll) return;
   made.low = std::max<std::uint64_t>(2, static_cast<std::uint64_t>(std::floor(*estimated.low)));
   made.high = static_cast<std::uint64_t>(std::ceil(*estimated.high));
 }
@@ -138,21 +151,24 @@ void add_interval(Crossover& made, const Contest& contest, const std::vector<Fig
 }  // namespace
 
 std::vector<Crossover> crossovers(const TopologyModel& model) {
+  constexpr std::size_t kMostShapes = 12;  // the pairs of more are no longer looked through
   const std::vector<std::uint64_t> ranks = compared_ranks();
+  std::vector<std::string> graphs = model.graphs;
+  graphs.resize(std::min(graphs.size(), kMostShapes));
+  const std::vector<FiguresOfShape> of_shape = figures_of(graphs, ranks);
   const std::vector<Contest> all_contests = contests(model);
   std::vector<Crossover> made;
-  for (std::size_t i = 0; i < model.graphs.size(); ++i)
-    for (std::size_t j = i + 1; j < model.graphs.size(); ++j) {
+  for (std::size_t i = 0; i < graphs.size(); ++i)
+    for (std::size_t j = i + 1; j < graphs.size(); ++j) {
       std::vector<Figures> figures;
-      for (const std::uint64_t n : ranks) {
-        auto a = shape_figures(model.graphs[i], n), b = shape_figures(model.graphs[j], n);
-        if (a && b) figures.push_back({n, std::move(*a), std::move(*b)});
-      }
+      for (std::size_t at = 0; at < ranks.size(); ++at)
+        if (const auto& a = of_shape[i][at], &b = of_shape[j][at]; a && b)
+          figures.push_back({ranks[at], *a, *b});
       for (const Contest& contest : all_contests) {
         const auto who = outcome(contest, figures, 0);
         if (!who) continue;
-        const std::string &first = model.graphs[who->a_first ? i : j],
-                          &second = model.graphs[who->a_first ? j : i];
+        const std::string &first = graphs[who->a_first ? i : j],
+                          &second = graphs[who->a_first ? j : i];
         made.push_back({contest.number, contest.size_bytes, first, second, who->at, {}, {}});
         if (who->at) add_interval(made.back(), contest, figures, who->a_first);
       }

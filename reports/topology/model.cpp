@@ -204,17 +204,18 @@ double Growth::value(const std::vector<double>& terms) const {
   return value_of(all_, terms);
 }
 
-std::vector<std::optional<double>> Growth::without(const std::vector<double>& terms) const {
-  std::vector<std::optional<double>> values;
-  for (const auto& made : without_)
-    values.push_back(made ? std::optional(value_of(*made, terms)) : std::nullopt);
-  return values;
+std::optional<double> Growth::value_without(std::size_t group,
+                                            const std::vector<double>& terms) const {
+  if (!without_[group]) return std::nullopt;
+  return value_of(*without_[group], terms);
 }
 
 Estimate Growth::predict(const std::vector<double>& terms) const {
-  std::vector<std::optional<double>> logs = without(terms);
-  for (auto& value : logs)
-    if (value) value = std::log(*value);
+  std::vector<std::optional<double>> logs;
+  for (std::size_t group = 0; group < groups(); ++group) {
+    logs.push_back(value_without(group, terms));
+    if (logs.back()) logs.back() = std::log(*logs.back());
+  }
   return estimate_ratio(value(terms), jackknife(logs), spread_);
 }
 
@@ -237,6 +238,14 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows) {
   std::vector<TopologyModel> models;
   for (Collector& collector : collectors) models.push_back(collector.take());
   return models;
+}
+
+std::size_t model_of(std::span<const TopologyModel> models, const Row& row) {
+  const Json setting = setting_of(row);
+  const auto found = std::find_if(models.begin(), models.end(), [&setting](const auto& model) {
+    return model.setting == setting;
+  });
+  return static_cast<std::size_t>(found - models.begin());
 }
 
 std::optional<double> message_interval_ns(const Row& row) {
@@ -280,7 +289,7 @@ std::optional<Prediction> predict(const TopologyModel& model, const std::string&
     made.sizes.push_back(at_size(model, made, size));
   double most = model.latency ? model.latency->most_qps() : 0;
   for (const Exchange& exchange : model.exchanges) most = std::max(most, exchange.time.most_qps());
-  made.more_qps_than_measured = qps > most;
+  made.more_qps_than_measured = qps > 2 * most;
   return made;
 }
 

@@ -25,9 +25,10 @@ class Growth {
   explicit Growth(std::vector<Observation> observations);
   /// With the interval in which 95 % of new measurements lie, if the model holds.
   Estimate predict(const std::vector<double>& terms) const;
-  /// The value by all observations, and by those without each group.
+  /// The value by all observations; by those without a group, nothing where too few are left.
   double value(const std::vector<double>& terms) const;
-  std::vector<std::optional<double>> without(const std::vector<double>& terms) const;
+  std::size_t groups() const { return without_.size(); }
+  std::optional<double> value_without(std::size_t group, const std::vector<double>& terms) const;
 
  private:
   LeastSquares all_;
@@ -63,6 +64,9 @@ struct TopologyModel {
 /// One model for each setting. Rows without a topology, or without a measurement, are passed over.
 std::vector<TopologyModel> topology_models(std::span<const Row> rows);
 
+/// Which of topology_models() the row went into. @pre it is of a topology that was measured
+std::size_t model_of(std::span<const TopologyModel> models, const Row& row);
+
 /// The time from one message of a rank to its next, of a row whose rate was measured [ns].
 std::optional<double> message_interval_ns(const Row& row);
 
@@ -84,7 +88,7 @@ struct Prediction {
     std::vector<std::pair<std::string, Estimate>> rank_gbps;  ///< by exchange
   };
   std::vector<AtSize> sizes;
-  bool more_qps_than_measured = false;  ///< of a rank: a knee beyond those would not be known
+  bool more_qps_than_measured = false;  ///< of a rank, by far: a knee there would not be known
 };
 
 /// @return nothing where the shape does not exist at so many ranks, or is not known to us

@@ -39,7 +39,8 @@ Figures udmesh(std::uint64_t n) {
 /// Neighbours up to k steps away on a circle.
 Figures kring(std::string graph, std::uint64_t k, std::uint64_t n) {
   if (k == 0) return std::nullopt;
-  const std::uint64_t degree = std::min(n - 1, 2 * std::min(k, n));
+  k = std::min(k, n);
+  const std::uint64_t degree = std::min(n - 1, 2 * k);
   double sum = 0;  // of the hops from one rank to all others
   for (std::uint64_t away = 1; away < n; ++away)
     sum += real((std::min(away, n - away) + k - 1) / k);
@@ -111,7 +112,7 @@ std::vector<std::vector<std::uint32_t>> random_graph(std::uint64_t d, std::uint6
 }
 
 Figures random_regular(std::uint64_t d, std::uint64_t n) {
-  constexpr std::uint64_t kMostDegree = 256, kSources = 8;
+  constexpr std::uint64_t kMostDegree = 64, kSources = 4;
   if (d < 2 || d >= n || n * d % 2 == 1 || d > kMostDegree) return std::nullopt;
   if (d == n - 1) return ShapeFigures{fmt::format("random:{}", d), d, real(d), 1, 1};
   const auto neighbours = random_graph(d, n);

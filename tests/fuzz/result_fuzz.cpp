@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const std::vector<ResultFile> files{read_result(path)};
     to_csv(files);
-    show_result(files.front(), {.histogram = true});
+    show_result(files.front(), {.histogram = true, .predict = {2, 64, 16384}});
   } catch (const UsageError&) {  // the only way out
   }
   try {

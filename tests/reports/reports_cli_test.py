@@ -61,6 +61,19 @@ class Reports(unittest.TestCase):
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
+    def test_show_predicts_for_the_ranks_that_are_asked_for(self):
+        topologies = self.path("topology.json")
+        self.assertNotIn("predicted", self.passes("show", topologies))
+        text = self.passes("show", topologies, "--predict", "1024,64,64")
+        self.assertIn("predicted, not measured", text)
+        for ranks in ("64", "1024"):
+            self.assertRegex(text, rf"(?m)^ +{ranks} +ring +4096 ")
+        for wrong in ("1", "x", "64,", ",", "64,,128", "1048577", "-4", "6.5"):
+            self.refused("show", topologies, f"--predict={wrong}", says="takes numbers of ranks from 2 to 1048576")
+        self.refused("show", topologies, "--predict=" + ",".join(map(str, range(2, 40))), says="at most 32")
+        self.refused("show", "--csv", topologies, "--predict=4", says="give one")
+        self.refused("show", "--compare", topologies, topologies, "--predict=4", says="give it alone")
+
     def test_wrong_use_says_what_is_missing(self):
         self.refused("report", self.base, says="-o report.html")
         self.refused("report", "-o", "x.html", says="name at least one result file")

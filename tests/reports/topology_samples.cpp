@@ -153,8 +153,9 @@ Row pairs_row(const std::string& graph, std::uint64_t ranks, std::uint64_t size_
         topology.matrix_ns[from].emplace_back();
         continue;
       }
-      double one_way = costs.alpha_ns + costs.beta_ns_per_byte * static_cast<double>(size_bytes) +
-                       costs.per_hop_ns * static_cast<double>(distances[to] - 1);
+      const auto hops = static_cast<double>(distances[to]);
+      double one_way = costs.alpha_ns + costs.per_hop_ns * (hops - 1) +
+                       costs.beta_ns_per_byte * hops * static_cast<double>(size_bytes);
       one_way *= luck * std::exp(costs.spread * normal(engine));
       if (from + 1 == ranks || to + 1 == ranks) one_way *= costs.straggler;
       const HistogramData data = round_trips(one_way, kSamples, costs.spread, engine);

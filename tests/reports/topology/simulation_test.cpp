@@ -58,7 +58,7 @@ TEST(SimulatedCluster, KneeAndRateOf16384RanksArePredictedFrom256) {
   for (const std::uint64_t ranks : {4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256})
     for (const char* graph : {"mesh", "hypercube"})
       if (shape_figures(graph, ranks))
-        rows.push_back(simulate_alltoall(truth, graph, ranks, 64, 0, 1, 250));
+        rows.push_back(simulate_alltoall(truth, graph, ranks, 64, 0, 1, 350));
   const TopologyModel model = topology_models(rows).front();
   const CostFit& fit = model.exchanges.front().time;
   ASSERT_TRUE(fit.has_knee());
@@ -69,7 +69,7 @@ TEST(SimulatedCluster, KneeAndRateOf16384RanksArePredictedFrom256) {
   EXPECT_NEAR(fit.costs().per_hop_ns, truth.relay_ns + truth.receive_ns, 120);
 
   const auto predicted = predict(model, "mesh", kMany);
-  const Row row = simulate_alltoall(truth, "mesh", kMany, 64, 0, 1, 50);
+  const Row row = simulate_alltoall(truth, "mesh", kMany, 64, 0, 1, 30);
   const double gbps = 8 * 64 / *message_interval_ns(row);
   EXPECT_NEAR(predicted->sizes[0].rank_gbps[0].second.value / gbps, 1, 0.1);
 }

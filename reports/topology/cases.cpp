@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology/cases.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "reports/row_json.h"
+#include "reports/text.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Number = std::optional<double>;
+
+Number median(const CaseSummary& summary, const std::function<Number(const Row&)>& number) {
+  const auto made = spread(summary, number);
+  return made ? Number(made->median) : std::nullopt;
+}
+
+Number total(const TopologyData::Amounts& amounts) {
+  double sum = 0;
+  for (const auto& [name, amount] : amounts)
+    if (name != "kernel") sum += static_cast<double>(amount);
+  return amounts.empty() ? Number() : sum;
+}
+
+Number percentile_of(const Row& row, double percent) {
+  if (!row.latency) return std::nullopt;
+  const auto value = reported_percentile(row.latency->histogram, percent);
+  return value ? Number(static_cast<double>(*value) / latency_divisor(row)) : std::nullopt;
+}
+
+Number gbps_of(const Row& row) {
+  if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
+  return bandwidth_gbps(*row.bandwidth);
+}
+
+void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
+  const auto& summary = one.summary;
+  one.p50_ns = median(summary, [](const Row& row) { return percentile_of(row, 50); });
+  one.p99_ns = median(summary, [](const Row& row) { return percentile_of(row, 99); });
+  one.setup_ns = median(summary, [](const Row& row) { return total(row.topology->setup_ns); });
+  one.memory_bytes =
+      median(summary, [](const Row& row) { return total(row.topology->memory_bytes); });
+  one.barrier_ns = median(summary, [](const Row& row) { return row.topology->barrier_ns; });
+  one.gbps = median(summary, gbps_of);
+  if (one.gbps) one.rank_gbps = *one.gbps / static_cast<double>(one.topology->ranks);
+  one.jain = median(summary, [](const Row& row) { return row.topology->jain; });
+  one.share = median(summary, [&](const Row& row) {
+    return row.topology->model_share ? row.topology->model_share
+                                     : model_share(models[one.model], row);
+  });
+  for (const std::uint64_t qps : one.topology->qps_per_rank)
+    one.qps_most = std::max(one.qps_most, qps);
+}
+
+/// The host that the result's context names for a rank; empty: none.
+std::string host_of(const Json& context, std::uint32_t rank) {
+  const Json::json_pointer ranks("/rdmameter/ranks");
+  if (!context.contains(ranks) || !context.at(ranks).is_array()) return "";
+  for (const Json& one : context.at(ranks))
+    if (one.is_object() && one.value("rank", Json()) == Json(rank))
+      if (const auto host = one.find("host"); host != one.end() && host->is_string())
+        return printable(host->get<std::string>());
+  return "";
+}
+
+std::string rank_text(const Json& context, std::uint32_t rank) {
+  const std::string host = host_of(context, rank);
+  return fmt::format("rank {}{}", rank, host.empty() ? "" : " (" + host + ")");
+}
+
+}  // namespace
+
+std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
+                                         std::span<const TopologyModel> models) {
+  std::vector<TopologyCase> cases;
+  for (Group& group : group_rows(rows))
+    for (CaseSummary& summary : group.cases) {
+      const auto& repetitions = summary.repetitions;
+      const bool is_one = std::all_of(repetitions.begin(), repetitions.end(), [](const Row* row) {
+        return row->topology && row->topology->ranks >= 2;
+      });
+      if (!is_one) continue;
+      TopologyCase one{.name = repetitions.front()->name, .summary = std::move(summary)};
+      const Row& row = *one.summary.repetitions.front();
+      one.topology = &*row.topology;
+      const auto size = row.case_object.find("size_bytes");
+      if (size != row.case_object.end() && size->is_number_unsigned())
+        one.size_bytes = size->get<std::uint64_t>();
+      one.model = model_of(models, row);
+      add_numbers(one, models);
+      cases.push_back(std::move(one));
+    }
+  const auto order = [&](const TopologyCase& one) {
+    const auto& graphs = models[one.model].graphs;
+    return std::tuple(one.model, one.topology->traffic, one.size_bytes, one.topology->ranks,
+                      std::find(graphs.begin(), graphs.end(), one.topology->graph));
+  };
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  return cases;
+}
+
+std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all) {
+  std::vector<const TopologyCase*> chosen;
+  for (const TopologyCase& one : cases) {
+    if (one.topology->matrix_ns.empty()) continue;
+    const auto same = std::find_if(chosen.begin(), chosen.end(), [&](const TopologyCase* other) {
+      return other->topology->graph == one.topology->graph && other->model == one.model;
+    });
+    if (all || same == chosen.end() || find_straggler(matrix_of(one), one.topology->edges))
+      chosen.push_back(&one);
+    else if (std::tuple((*same)->topology->ranks, one.size_bytes) <
+             std::tuple(one.topology->ranks, (*same)->size_bytes))
+      *same = &one;
+  }
+  return chosen;
+}
+
+Matrix matrix_of(const TopologyCase& one) {
+  std::vector<const Matrix*> matrices;
+  for (const Row* row : one.summary.repetitions)
+    if (!row->topology->matrix_ns.empty()) matrices.push_back(&row->topology->matrix_ns);
+  return median_matrix(matrices);
+}
+
+std::string straggler_text(const TopologyCase& one, const Matrix& matrix_ns, const Json& context) {
+  const auto straggler = find_straggler(matrix_ns, one.topology->edges);
+  if (!straggler) return "";
+  const std::string who = rank_text(context, straggler->rank);
+  if (!straggler->to)
+    return fmt::format("{} takes {:.1f} times as long as the others, whomever it talks with", who,
+                       straggler->factor);
+  return fmt::format("from {} to {} takes {:.1f} times as long as others as far apart", who,
+                     rank_text(context, *straggler->to), straggler->factor);
+}
+
+std::string case_title(const TopologyCase& one) {
+  return fmt::format("{}, {} ranks, {} B", printable(one.topology->graph), one.topology->ranks,
+                     one.size_bytes);
+}
+
+}  // namespace rdmameter

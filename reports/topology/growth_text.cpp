@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology/growth_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kHeight = 9, kMostWidth = 64, kMargin = 9;
+
+/// A logarithmic axis over so many characters.
+struct LogAxis {
+  double low = INFINITY, high = 0;
+  std::size_t places;
+
+  void hold(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  std::size_t place(double value) const {
+    const double along = std::log(value / low) / std::log(high / low);
+    if (!(along > 0)) return 0;  // nor where there is no width
+    return static_cast<std::size_t>(
+        std::lround(std::min(along, 1.0) * static_cast<double>(places - 1)));
+  }
+  double value(std::size_t place) const {
+    return low * std::pow(high / low, static_cast<double>(place) / static_cast<double>(places - 1));
+  }
+};
+
+/// For each line a letter of its name that no other has; else any other.
+std::vector<char> letters_of(const std::vector<GrowthLine>& lines) {
+  std::set<char> taken;
+  std::vector<char> letters;
+  for (const GrowthLine& line : lines) {
+    const std::string wanted = line.name + "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char letter = '?';
+    for (const char c : wanted) {
+      const char upper = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      if (upper < 'A' || upper > 'Z' || taken.contains(upper)) continue;
+      letter = upper;
+      break;
+    }
+    taken.insert(letter);
+    letters.push_back(letter);
+  }
+  return letters;
+}
+
+void put(std::vector<std::string>& plot, const LogAxis& x, const LogAxis& y,
+         const std::pair<double, double>& point, char letter) {
+  char& place = plot[y.place(point.second)][x.place(point.first)];
+  if (place == ' ') place = letter;
+}
+
+std::string number_text(double value) {
+  if (value >= 1e6) return fmt::format("{:.1e}", value);
+  return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
+/// The numbers of ranks below their places, where there is room.
+std::string rank_labels(const std::set<double>& ranks, const LogAxis& x) {
+  std::string line;
+  for (const double n : ranks) {
+    const std::string label = fmt::format("{:.0f}", n);
+    const std::size_t centre = kMargin + 1 + x.place(n);
+    const std::size_t at = centre - std::min(label.size() / 2, centre);
+    if (!line.empty() && at <= line.size()) continue;
+    line = pad_right(line, at) + label;
+  }
+  return line + "  ranks\n";
+}
+
+}  // namespace
+
+std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
+                        const TextStyle& style) {
+  const std::size_t width =
+      std::min(std::max<std::size_t>(style.width, 40) - kMargin - 10, kMostWidth);
+  LogAxis x{.places = width}, y{.places = kHeight};
+  std::set<double> ranks;
+  bool any_predicted = false;
+  for (const GrowthLine& line : lines)
+    for (const auto* points : {&line.measured, &line.predicted})
+      for (const auto& [n, value] : *points) {
+        x.hold(n);
+        y.hold(value);
+        ranks.insert(n);
+        any_predicted = any_predicted || points == &line.predicted;
+      }
+  if (ranks.size() < 2) return "";
+  const std::vector<char> letters = letters_of(lines);
+  std::vector<std::string> plot(kHeight, std::string(width, ' '));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const char small = static_cast<char>(std::tolower(static_cast<unsigned char>(letters[i])));
+    for (const auto& point : lines[i].measured) put(plot, x, y, point, letters[i]);
+    for (const auto& point : lines[i].predicted) put(plot, x, y, point, small);
+  }
+  std::string text;
+  for (std::size_t row = kHeight; row-- > 0;) {
+    const bool labelled = row % 4 == 0;
+    const std::string label = labelled ? number_text(y.value(row) / unit.size) + " " : "";
+    std::string line = pad_left(label, kMargin) + (labelled ? "┤" : "│") + plot[row];
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  text += pad_left(std::string(unit.name) + " ", kMargin) + "└";
+  for (std::size_t i = 0; i < width; ++i) text += "─";
+  text += "\n" + rank_labels(ranks, x) + std::string(kMargin + 1, ' ');
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    text += fmt::format("{} {}   ", letters[i], printable(lines[i].name));
+  return text + (any_predicted ? "small letters: predicted" : "") + "\n";
+}
+
+}  // namespace rdmameter

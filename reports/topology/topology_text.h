@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The topologies of a result at a terminal: shapes over ranks, matrices, growth, the model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reports/result_file.h"
+#include "reports/text.h"
+
+namespace rdmameter {
+
+struct TopologyTextOptions {
+  std::vector<std::uint64_t> predict;  ///< numbers of ranks
+  bool all_matrices = false;           ///< else one for each shape
+  TextStyle style = {};
+};
+
+/// @return empty where no row has a topology
+std::string topology_text(const ResultFile& file, const TopologyTextOptions& options);
+
+}  // namespace rdmameter
