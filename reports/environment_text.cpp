@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "reports/environment_ends.h"
+
 namespace rdmameter {
 namespace {
 
@@ -57,20 +59,40 @@ std::string joined(const Facts& facts) {
 
 void add(std::string& text, std::string_view label, const std::string& value,
          const TextStyle& style) {
-  if (!value.empty()) text += wrap(pad_right(fmt::format("  {}", label), 14), value, style.width);
+  if (!value.empty()) text += wrap(pad_right(fmt::format("  {} ", label), 14), value, style.width);
 }
 
-/// Takes out of both what both say alike.
-Facts take_common(Facts& left, Facts& right) {
+/// Takes out of all what all say alike.
+Facts take_common(std::vector<Facts>& all) {
   Facts common;
-  for (const auto& fact : left)
-    if (std::find(right.begin(), right.end(), fact) != right.end()) common.push_back(fact);
-  const auto is_common = [&](const auto& fact) {
-    return std::find(common.begin(), common.end(), fact) != common.end();
-  };
-  std::erase_if(left, is_common);
-  std::erase_if(right, is_common);
+  for (const auto& fact : all.front())
+    if (std::all_of(all.begin(), all.end(), [&fact](const Facts& facts) {
+          return std::find(facts.begin(), facts.end(), fact) != facts.end();
+        }))
+      common.push_back(fact);
+  for (Facts& facts : all)
+    std::erase_if(facts, [&common](const auto& fact) {
+      return std::find(common.begin(), common.end(), fact) != common.end();
+    });
   return common;
+}
+
+/// What the ends have in common, then each. One end alone has nothing in common with others.
+std::string describe_ends(const std::vector<EnvironmentEnd>& ends, const TextStyle& style) {
+  constexpr std::size_t kMostEnds = 16;
+  std::string text;
+  std::vector<Facts> facts;
+  for (const auto& [name, environment] : ends) facts.push_back(facts_of(environment));
+  if (ends.size() > 1) {
+    const bool two = ends.size() == 2 && ends.front().name == "initiator";
+    add(text, two ? "both ends" : "all ranks", joined(take_common(facts)), style);
+  }
+  for (std::size_t i = 0; i < std::min(ends.size(), kMostEnds); ++i)
+    add(text, ends[i].name, joined(facts[i]), style);
+  if (ends.size() > kMostEnds)
+    text +=
+        fmt::format("  and {} more environments, which the file has\n", ends.size() - kMostEnds);
+  return text;
 }
 
 std::string text_at(const Json& object, const char* key) {
@@ -94,10 +116,7 @@ std::string describe_context(const ResultFile& file, const TextStyle& style) {
   const std::string date = text_at(file.context, "date");
   add(text, "version", text_at(ours, "version") + (date.empty() ? "" : ", " + date), style);
   add(text, "command", text_at(ours, "command"), style);
-  Facts initiator = facts_of(ours.at("initiator")), responder = facts_of(ours.at("responder"));
-  add(text, "both ends", joined(take_common(initiator, responder)), style);
-  add(text, "initiator", joined(initiator), style);
-  add(text, "responder", joined(responder), style);
+  text += describe_ends(environment_ends(ours), style);
   add(text, "floor", joined(flatten(ours.at("floor"))), style);
   return text;
 }

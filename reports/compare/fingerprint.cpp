@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "reports/text.h"
 
 namespace rdmameter {
@@ -50,18 +52,36 @@ std::string text_of(const Json& value) {
   return printable(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
+void add_changes(std::vector<std::string>& changes, const std::string& end, const Json& left,
+                 const Json& right) {
+  for (const Fact& fact : kFacts) {
+    const Json before = fact_at(left, fact.pointer), after = fact_at(right, fact.pointer);
+    if (before.is_null() || after.is_null() || before == after) continue;
+    changes.push_back(fmt::format("{}: {}: {} in BASE, {} in NEW", end, fact.name, text_of(before),
+                                  text_of(after)));
+  }
+}
+
+/// The environments of a topology's ranks; empty: the result has none.
+Json ranks_of(const Json& context) {
+  const Json& ours = context.at("rdmameter");
+  const auto found = ours.find("ranks");
+  return found != ours.end() && found->is_array() ? *found : Json::array();
+}
+
 }  // namespace
 
 std::vector<std::string> environment_changes(const Json& base, const Json& other) {
   std::vector<std::string> changes;
-  for (const char* end : {"initiator", "responder"}) {
-    const Json left = base.at("rdmameter").at(end), right = other.at("rdmameter").at(end);
-    for (const Fact& fact : kFacts) {
-      const Json before = fact_at(left, fact.pointer), after = fact_at(right, fact.pointer);
-      if (before.is_null() || after.is_null() || before == after) continue;
-      changes.push_back(fmt::format("{}: {}: {} in BASE, {} in NEW", end, fact.name,
-                                    text_of(before), text_of(after)));
-    }
+  for (const char* end : {"initiator", "responder"})
+    add_changes(changes, end, base.at("rdmameter").at(end), other.at("rdmameter").at(end));
+  const Json left = ranks_of(base), right = ranks_of(other);
+  if (left.size() != right.size() && !left.empty() && !right.empty())
+    changes.push_back(fmt::format("ranks: {} in BASE, {} in NEW", left.size(), right.size()));
+  for (std::size_t rank = 0; rank < std::min(left.size(), right.size()); ++rank) {
+    const std::size_t before = changes.size();
+    add_changes(changes, fmt::format("rank {}", rank), left[rank], right[rank]);
+    if (changes.size() > before) break;  // the others will have the same to say
   }
   return changes;
 }

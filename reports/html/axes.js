@@ -86,7 +86,7 @@ function quantityAxis({ name, unit }, values) {
   const positive = values.filter((value) => value > 0);
   const low = Math.min(...positive) / 1.2, high = Math.max(...positive) * 1.2;
   const logarithmic = positive.length === values.length && high / low > 40;
-  return verticalAxis(name, label, logarithmic ? { type: "log", min: low, max: high, ticks: logTicks(low, high) } : { type: "value" });
+  return verticalAxis(name, label, logarithmic ? { type: "log", min: low, max: high, ticks: logTicks(low, high, unit) } : { type: "value" });
 }
 
 /** @return null where the results have no such quantity, or no axis with numbers */

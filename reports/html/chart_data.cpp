@@ -9,6 +9,7 @@
 
 #include "core/histogram.h"
 #include "reports/case_text.h"
+#include "reports/html/topology_data.h"
 
 namespace rdmameter {
 namespace {
@@ -174,10 +175,13 @@ Json chart_data(const PageCases& page) {
   for (const Quantity& quantity : quantities())
     known.push_back({{"key", quantity.key}, {"name", quantity.name}, {"unit", quantity.unit}});
   for (const PageCase& one : page.cases) cases.push_back(case_data(one, varying));
-  return {{"files", page.labels},
-          {"axes", std::move(axes)},
-          {"quantities", std::move(known)},
-          {"cases", std::move(cases)}};
+  Json data = {{"files", page.labels},
+               {"axes", std::move(axes)},
+               {"quantities", std::move(known)},
+               {"cases", std::move(cases)}};
+  if (Json topologies = topology_data(page); !topologies.empty())
+    data["topologies"] = std::move(topologies);
+  return data;
 }
 
 }  // namespace rdmameter

@@ -13,7 +13,8 @@ namespace rdmameter {
 ///  "cases": [{"name", "test", "transport", "axes": {key: value}, "files": [null or
 ///    {"repetitions", "values": {quantity: [least, median, greatest]}, "latency": ...,
 ///     "over_time": rates_over_time()}]}]}
-/// `axes` are those that vary from case to case.
+/// `axes` are those that vary from case to case; `topologies`: topology_data(), where there are
+/// any.
 nlohmann::ordered_json chart_data(const PageCases& page);
 
 /// [[[end of an interval [s], Mmsg/s]...]...]: the series of each repetition that has one of two

@@ -43,20 +43,35 @@ function rateText(value, unit) {
   while (at > 0 && value > 0 && value < 1) [value, at] = [value * 1000, at - 1];
   return `${digits(value)} ${prefixes[at]}${of}`;
 }
+/** 1.5 MiB */
+function bytesText(bytes) {
+  for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]])
+    if (bytes >= size) return `${digits(bytes / size)} ${unit}`;
+  return `${digits(bytes)} B`;
+}
 function valueText(value, unit) {
+  if (unit === "bytes") return bytesText(value);
   if (unit === "ns") return timeText(value);
   if (unit === "B") return `${sizeText(value)} B`;
   return unit.endsWith("/s") ? rateText(value, unit) : `${digits(value)} ${unit}`.trim();
 }
 
 /** Round values from low to high on a logarithmic axis: 1, 2, 5, 10... or powers of ten alone. */
-function logTicks(low, high) {
+function logTicks(low, high, unit) {
+  if (unit === "bytes") return powersOfTwo(low, high, 6);
   const decades = Math.log10(high / low);
   const steps = decades > 4 ? [1] : decades > 2.5 ? [1, 3] : decades > 1 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 8];
   const ticks = [];
   for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10)
     ticks.push(...steps.map((step) => Number((step * power).toPrecision(6))).filter((tick) => tick >= low && tick <= high));
   return ticks;
+}
+
+/** At most so many, evenly spread. */
+function powersOfTwo(low, high, most) {
+  const first = Math.ceil(Math.log2(low) - 1e-9), last = Math.floor(Math.log2(high) + 1e-9);
+  const step = Math.max(1, Math.ceil((last - first + 1) / most));
+  return Array.from({ length: Math.max(0, Math.floor((last - first) / step) + 1) }, (_, i) => 2 ** (first + i * step));
 }
 
 function axis(name, labelOf, more = {}) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "reports/date.h"
+#include "reports/environment_ends.h"
 #include "reports/environment_text.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
@@ -14,6 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kMostEnds = 16;  ///< columns that a person still compares
+
 /// One end of one result.
 struct End {
   std::string title;
@@ -22,21 +25,25 @@ struct End {
 };
 
 /// The ends that results name; a result's initiator is held against the first one's, so is its
-/// responder. A result alone has its two ends compared.
+/// responder, so are ranks. A result alone has its ends compared.
 std::vector<End> ends_of(const PageCases& page, std::vector<std::string>& names) {
+  const bool several = page.files.size() > 1;
+  std::vector<std::vector<EnvironmentEnd>> of_file;
+  std::size_t most = 0;
+  for (const ResultFile& file : page.files) {
+    of_file.push_back(environment_ends(file.context.at("rdmameter")));
+    most = std::max(most, of_file.back().size());
+  }
   std::vector<End> ends;
-  for (const char* role : {"initiator", "responder"}) {
-    const std::size_t standard = ends.size();
-    for (std::size_t i = 0; i < page.files.size(); ++i) {
-      const Json& ours = page.files[i].context.at("rdmameter");
-      const auto found = ours.find(role);
-      if (found == ours.end() || !found->is_object()) continue;
-      End end{page.files.size() > 1 ? fmt::format("{} {}", page.labels[i], role) : role,
-              {},
-              page.files.size() > 1 ? standard : 0};
-      for (const auto& [name, value] : flatten(*found)) {
-        end.facts[name] = value;
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  for (std::size_t place = 0; place < std::min(most, kMostEnds); ++place) {
+    const std::size_t standard = several ? ends.size() : 0;
+    for (std::size_t i = 0; i < of_file.size(); ++i) {
+      if (place >= of_file[i].size()) continue;
+      const auto& [name, environment] = of_file[i][place];
+      End end{several ? page.labels[i] + " " + name : name, {}, standard};
+      for (const auto& [fact, value] : flatten(environment)) {
+        end.facts[fact] = value;
+        if (std::find(names.begin(), names.end(), fact) == names.end()) names.push_back(fact);
       }
       ends.push_back(std::move(end));
     }

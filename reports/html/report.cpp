@@ -32,8 +32,9 @@ std::string fill(std::string_view text, const std::map<std::string_view, std::st
 std::vector<Section> sections_of(const PageCases& page, const Comparison* comparison) {
   std::vector<Section> sections;
   if (comparison != nullptr) sections.push_back(comparison_section(page, *comparison));
-  for (const auto make : {summary_section, latency_charts_section, axis_charts_section,
-                          time_charts_section, numbers_section, environment_section})
+  for (const auto make :
+       {summary_section, topology_section, latency_charts_section, axis_charts_section,
+        time_charts_section, numbers_section, environment_section})
     if (Section section = make(page); !section.html.empty()) sections.push_back(std::move(section));
   return sections;
 }
@@ -41,7 +42,7 @@ std::vector<Section> sections_of(const PageCases& page, const Comparison* compar
 std::string script() {
   std::string text = "(() => {\n\"use strict\";\n";
   for (const char* name :
-       {"tables.js", "chart_kit.js", "latency.js", "axes.js", "time.js", "page.js"})
+       {"tables.js", "chart_kit.js", "latency.js", "axes.js", "time.js", "topology.js", "page.js"})
     text.append(asset(name));
   return text + "})();\n";
 }

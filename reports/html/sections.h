@@ -29,6 +29,10 @@ Section latency_charts_section(const PageCases& page);
 Section axis_charts_section(const PageCases& page);
 Section time_charts_section(const PageCases& page);
 
+/// Shapes over ranks, pictures of matrix and graph, the fitted model and what it predicts; growth
+/// curves where the build has charts. Empty: no row has a topology.
+Section topology_section(const PageCases& page);
+
 /// For each test and transport its latencies and rates: what the charts show, and more, in numbers.
 Section numbers_section(const PageCases& page);
 

@@ -115,10 +115,7 @@ class Collector {
           latencies_.push_back({static_cast<double>(hops), bytes, qps, time_ns, block});
       }
     } else if (const auto interval_ns = message_interval_ns(row); interval_ns && topology.hops) {
-      const std::string name = topology.schedule == "simultaneous"
-                                   ? topology.traffic
-                                   : topology.traffic + " " + topology.schedule;
-      exchanges_[name].push_back(
+      exchanges_[exchange_name(topology)].push_back(
           {std::max(1.0, topology.hops->mean), bytes, qps, *interval_ns, block});
     }
   }
@@ -238,6 +235,11 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows) {
   std::vector<TopologyModel> models;
   for (Collector& collector : collectors) models.push_back(collector.take());
   return models;
+}
+
+std::string exchange_name(const TopologyData& topology) {
+  return topology.schedule == "simultaneous" ? topology.traffic
+                                             : topology.traffic + " " + topology.schedule;
 }
 
 std::size_t model_of(std::span<const TopologyModel> models, const Row& row) {

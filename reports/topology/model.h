@@ -64,6 +64,9 @@ struct TopologyModel {
 /// One model for each setting. Rows without a topology, or without a measurement, are passed over.
 std::vector<TopologyModel> topology_models(std::span<const Row> rows);
 
+/// What an exchange is called: its traffic, and its schedule where that is not the plain one.
+std::string exchange_name(const TopologyData& topology);
+
 /// Which of topology_models() the row went into. @pre it is of a topology that was measured
 std::size_t model_of(std::span<const TopologyModel> models, const Row& row);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <set>
 
 #include "reports/html/assets.h"
 #include "reports/html/chart_data.h"
@@ -12,8 +13,10 @@
 #include "reports/html/page_cases.h"
 #include "reports/html/report.h"
 #include "reports/html/sections.h"
+#include "reports/html/topology_pictures.h"
 #include "reports/text.h"
 #include "tests/reports/samples.h"
+#include "tests/reports/topology_samples.h"
 
 namespace rdmameter {
 namespace {
@@ -249,6 +252,85 @@ TEST(HtmlReport, BeginsWithTheVerdict) {
   const std::string page = html_report(files, &comparison);
   EXPECT_LT(page.find("<section id=comparison "), page.find("<section id=summary "));
   EXPECT_FALSE(has(html_report(files), "<section id=comparison "));
+}
+
+ResultFile topology_file(std::vector<Row> rows) {
+  return {"topologies.json", topology_context(8), std::move(rows)};
+}
+
+TEST(TopologySection, HasTablesModelAndPicturesWithoutJavaScript) {
+  const ResultFile file = topology_file(topology_rows());
+  const std::string html = topology_section(page_cases(std::span(&file, 1), 1000)).html;
+  for (const char* part :
+       {"Shapes over ranks", "The fitted model", "Predicted, not measured", "<td>alltoall",
+        "memory of a rank (64 B, 4096 B); set-up time: <b>ring ahead of mesh at any number of "
+        "ranks",
+        "aria-label=\"one-way times between 8 ranks\"", "<title>0 → 7: ",
+        "aria-label=\"8 ranks and 12 edges\"", "<td class=number>16383 <small>more than measured",
+        "rank 5 (beta) takes 3.0 times as long as the others", "class=frame", "class=slow><title>"})
+    EXPECT_THAT(html, HasSubstr(part));
+  EXPECT_TRUE(has(own_page(std::span(&file, 1)), "<section id=topologies "));
+  const ResultFile plain = sample_file(sample_rows());
+  EXPECT_EQ(topology_section(page_cases(std::span(&plain, 1), 1000)).html, "");
+}
+
+TEST(TopologySection, ShowsAFilesTextAsText) {
+  std::vector<Row> rows = topology_rows();
+  for (Row& row : rows) {
+    if (!row.topology) continue;
+    row.topology->graph = kHostile + row.topology->graph;
+    row.topology->schedule = kHostile;
+    row.case_object["transport"] = kHostile;
+  }
+  ResultFile file = topology_file(rows);
+  for (Json& rank : file.context["rdmameter"]["ranks"]) rank["host"] = kHostile;
+  const std::string page = own_page(std::span(&file, 1));
+  EXPECT_TRUE(has(page, "<section id=topologies "));
+  EXPECT_FALSE(has(page, "<img"));
+}
+
+TEST(TopologyPictures, OfManyRanksStaySmall) {
+  Matrix matrix(256, std::vector<std::optional<double>>(256));
+  for (std::size_t i = 0; i < 256; ++i)
+    for (std::size_t j = 0; j < 256; ++j) matrix[i][j] = 1'000.0 + static_cast<double>(i * j);
+  const std::string svg = matrix_svg(matrix, Straggler{.rank = 200, .to = {}, .factor = 2});
+  EXPECT_THAT(svg, HasSubstr("A cell is 4 ranks"));
+  EXPECT_LT(svg.size(), 100'000U);
+  EXPECT_EQ(matrix_svg({}, {}), "");
+  EXPECT_EQ(graph_svg(TopologyData{.graph = "mesh", .ranks = 8}, {}), "") << "no edges known";
+}
+
+TEST(TopologyPictures, NoTwoRanksStandInOnePlace) {
+  for (const char* graph : {"mesh", "ring", "star", "hypercube", "torus2d:4x8", "torus2d:1x32"}) {
+    TopologyData topology{.graph = graph, .ranks = 32, .edges = {{0, 1}}};
+    const std::string svg = graph_svg(topology, {});
+    std::set<std::string> places;
+    for (std::size_t at = 0; (at = svg.find("<circle ", at)) != svg.npos; ++at)
+      places.insert(svg.substr(at, svg.find(" r=", at) - at));
+    EXPECT_THAT(places, SizeIs(32)) << graph;
+  }
+}
+
+TEST(TopologyData, HasMeasuredPointsAndPredictions) {
+  const ResultFile file = topology_file(topology_rows());
+  const Json data = chart_data(page_cases(std::span(&file, 1), 1000))["topologies"];
+  ASSERT_THAT(data, SizeIs(1));
+  std::vector<std::string> keys;
+  for (const Json& quantity : data[0]["quantities"]) keys.push_back(quantity["key"]);
+  EXPECT_THAT(keys, ElementsAre("latency64", "latency4096", "alltoall64", "alltoall4096", "qps",
+                                "setup", "memory64", "memory4096"));
+  const Json& ring = data[0]["quantities"][0]["lines"][1];
+  EXPECT_EQ(ring["graph"], "ring");
+  EXPECT_EQ(ring["measured"][0][0], 2);
+  EXPECT_EQ(ring["predicted"].back()[0], 16384);
+  EXPECT_LT(ring["predicted"].back()[1], ring["predicted"].back()[2]);
+}
+
+TEST(EnvironmentSection, HasRanksOfOneEnvironmentTogether) {
+  const ResultFile file = topology_file(topology_rows());
+  const std::string html = environment_section(page_cases(std::span(&file, 1), 1000)).html;
+  EXPECT_THAT(html, HasSubstr("ranks 0, 2, 4, 6"));
+  EXPECT_THAT(html, HasSubstr("<td class=differs>beta"));
 }
 
 TEST(HtmlReport, OfNoRows) {

@@ -142,6 +142,33 @@ const tests = {
     assert.equal((await strokes(page, "over-time")).length, 2);
   },
 
+  async "draws how topologies grow, what is predicted dashed"(page) {
+    await page.goto(urlOf("topology.html"));
+    await shown(page, "growth");
+    const lines = () => page.$$eval('#growth .plot svg path[stroke-width="2"]', (paths) => paths.map((path) => (
+      { color: path.getAttribute("stroke"), dashed: path.hasAttribute("stroke-dasharray") })));
+    const all = await lines();
+    assert.equal(all.length, 6);
+    assert.equal(all.filter(({ dashed }) => dashed).length, 3);
+    await page.selectOption("#growth [data-quantity]", { label: "alltoall, a rank's rate, 4K B" });
+    assert.equal((await lines()).length, 6);
+    await page.locator("#growth .legend button", { hasText: "ring" }).click();
+    assert.equal((await lines()).length, 4);
+    await page.hover("#growth .plot");
+    await page.waitForSelector("#growth .tip td");
+    assert.match(await page.textContent("#growth .tip"), /ranks.*mesh.*Gb\/s/);
+    await shown(page, "growth-more");
+  },
+
+  async "draws matrices and graphs, and names the straggler"(page) {
+    await page.goto(urlOf("topology.html"));
+    assert.equal(await page.locator("#topologies svg.matrix").count(), 4);
+    assert.equal(await page.locator("#topologies svg.graph").count(), 4);
+    assert.match(await page.textContent("#topologies p.slow"), /rank 5 \(beta\) takes 3\.0 times/);
+    const fills = await page.$$eval("#topologies svg.matrix rect", (cells) => cells.map((cell) => getComputedStyle(cell).fill));
+    assert.ok(new Set(fills).size >= 6, [...new Set(fills)].join(" "));
+  },
+
   async "tables sort by value, and unknown ones come last"(page) {
     await page.goto(urlOf("report.html"));
     const head = page.locator("#numbers section.group", { hasText: "write_bw over RC" }).locator("th", { hasText: "bandwidth" });
@@ -207,6 +234,9 @@ async function withoutScript(browser) {
   assert.ok(await page.locator("#numbers table").first().isVisible());
   assert.ok(!(await page.locator(".chart").first().isVisible()));
   assert.ok(await page.locator("noscript p").first().isVisible());
+  await page.goto(urlOf("topology.html"));
+  for (const part of ["svg.matrix", "svg.graph", "table", "p.slow"])
+    assert.ok(await page.locator(`#topologies ${part}`).first().isVisible(), part);
   await context.close();
 }
 
@@ -222,6 +252,11 @@ async function pictures(page) {
     await shown(page, "rates");
     await settle(page);
     await picture(page, `two-${colorScheme}-whole.png`);
+    await page.goto(urlOf("topology.html"));
+    await shown(page, "growth");
+    await shown(page, "growth-more");
+    await settle(page);
+    await picture(page, `topology-${colorScheme}.png`);
   }
 }
 
@@ -247,6 +282,7 @@ try {
   report("two.html", pathOf("base.json"), pathOf("new.json"));
   report("many.html", pathOf("many.json"));
   report("hostile.html", pathOf("hostile.json"));
+  report("topology.html", pathOf("topology.json"));
 
   browser = await chromium.launch({
     executablePath: chromiumPath,

@@ -143,6 +143,21 @@ TEST(Comparison, RefusesAnotherEnvironmentNamingWhatDiffers) {
   EXPECT_THAT(made.remarks.front(), HasSubstr("environments differ"));
 }
 
+TEST(Comparison, HoldsTheRanksOfTopologiesAgainstEachOther) {
+  Comparable base = file_of({steady("a", 5000)});
+  base.context["rdmameter"]["ranks"] = {{{"rank", 0}, {"host", "x"}, {"kernel", "6.1"}},
+                                        {{"rank", 1}, {"host", "y"}, {"kernel", "6.1"}}};
+  Comparable other = base;
+  other.context["rdmameter"]["ranks"][1]["host"] = "z";  // a name is no environment
+  EXPECT_NO_THROW(compare_files(base, other, {}));
+  other.context["rdmameter"]["ranks"][1]["kernel"] = "6.6";
+  EXPECT_THAT(refusal([&] { compare_files(base, other, {}); }),
+              HasSubstr("rank 1: kernel: 6.1 in BASE, 6.6 in NEW"));
+  other.context["rdmameter"]["ranks"].erase(1);
+  EXPECT_THAT(refusal([&] { compare_files(base, other, {}); }),
+              HasSubstr("ranks: 2 in BASE, 1 in NEW"));
+}
+
 TEST(Comparison, StrictMakesAnythingOpenInconclusive) {
   const ComparableCase wild = latency_case("a", 5, 10, [](std::uint64_t run, std::uint64_t) {
     return 5000.0 + 1500 * static_cast<double>(run % 3);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures of a topology case as SVG, which need no JavaScript.
+#pragma once
+
+#include <string>
+
+#include "reports/topology/cases.h"
+
+namespace rdmameter {
+
+/// The matrix of latencies, the darker the longer, with the scale beneath; a cell says its ranks
+/// and time under the pointer, unless several ranks share it. A straggler's row and column are
+/// framed.
+/// @return empty for a matrix without a time
+std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& straggler);
+
+/// The ranks on a circle, or a torus' and hypercube's on their grid, and the edges between them; a
+/// straggler stands out. @return empty where the edges are not known, or too many to be told apart
+std::string graph_svg(const TopologyData& topology, const std::optional<Straggler>& straggler);
+
+}  // namespace rdmameter

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/html/topology_title.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "reports/case_text.h"
+
+namespace rdmameter {
+
+std::string topology_title(const PageCases& page, std::size_t file,
+                           std::span<const TopologyModel> models, std::size_t model) {
+  const nlohmann::ordered_json& setting = models[model].setting;
+  std::string title = setting.contains("transport") ? value_text(setting["transport"]) : "";
+  std::transform(title.begin(), title.end(), title.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (page.files.size() > 1) title += (title.empty() ? "" : " · ") + page.labels[file];
+  std::vector<std::string> differing;
+  for (const auto& [key, value] : setting.items())
+    if (key != "transport" && std::any_of(models.begin(), models.end(), [&](const auto& other) {
+          return other.setting.value(key, nlohmann::ordered_json()) != value;
+        }))
+      differing.push_back(key);
+  const std::string facts = case_text(setting, differing);
+  return title + (facts.empty() ? "" : " · " + facts);
+}
+
+}  // namespace rdmameter
