@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 #include "core/histogram.h"
 #include "reports/case_text.h"
 #include "reports/html/topology_data.h"
+#include "reports/json_numbers.h"
 
 namespace rdmameter {
 namespace {
@@ -20,7 +23,7 @@ constexpr int kPointsPerDecade = 20;
 
 /// Five digits say all that a chart can show, and take less room.
 Json short_number(double value) {
-  return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr);
+  return number_to_json(std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr));
 }
 
 Json curve_of(const HistogramData& data, double divisor) {
@@ -78,7 +81,8 @@ Json file_data(const CaseNumbers& numbers) {
   if (Json rates = rates_over_time(numbers); !rates.empty()) data["over_time"] = std::move(rates);
   const HistogramData latency = merged_latency(numbers.summary);
   if (latency.count == 0) return data;
-  data["latency"] = latency_curves(latency, latency_divisor(*numbers.summary.repetitions.front()));
+  data["latency"] =
+      packed_curves(latency_curves(latency, latency_divisor(*numbers.summary.repetitions.front())));
   data["latency"]["kind"] = latency_kind(numbers);
   return data;
 }
@@ -163,6 +167,35 @@ Json latency_curves(const HistogramData& data, double divisor) {
           {"curve", curve_of(data, divisor)},
           {"edges", std::move(edges)},
           {"shares", std::move(shares)}};
+}
+
+Json packed_curves(const Json& curves) {
+  static constexpr double kLeast = 0.25;  // ns; there is no logarithm of 0
+  static constexpr double kStepsPerE = 1000, kSharesOfAll = 100'000;
+  const auto ascending = [](const Json& values) {
+    const double first = std::max(values[0].get<double>(), kLeast);
+    Json packed = Json::array({short_number(first)});
+    std::int64_t at = 0;
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      const double value = std::max(values[i].get<double>(), first);
+      const std::int64_t here = std::llround(kStepsPerE * std::log(value / first));
+      packed.push_back(here - std::exchange(at, here));
+    }
+    return packed;
+  };
+  Json packed = curves;
+  packed["curve"] = ascending(curves["curve"]);
+  if (!curves["edges"].empty()) packed["edges"] = ascending(curves["edges"]);
+  Json shares = Json::array();
+  double sum = 0;
+  std::int64_t at = 0;
+  for (const Json& share : curves["shares"]) {
+    sum += share.get<double>();
+    const std::int64_t here = std::llround(kSharesOfAll * sum);
+    shares.push_back(here - std::exchange(at, here));
+  }
+  packed["shares"] = std::move(shares);
+  return packed;
 }
 
 Json chart_data(const PageCases& page) {

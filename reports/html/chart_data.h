@@ -11,7 +11,7 @@ namespace rdmameter {
 
 /// {"files": [label], "axes": [{"key", "name", "unit"}], "quantities": [{"key", "name", "unit"}],
 ///  "cases": [{"name", "test", "transport", "axes": {key: value}, "files": [null or
-///    {"repetitions", "values": {quantity: [least, median, greatest]}, "latency": ...,
+///    {"repetitions", "values": {quantity: [least, median, greatest]}, "latency": packed_curves(),
 ///     "over_time": rates_over_time()}]}]}
 /// `axes` are those that vary from case to case; `topologies`: topology_data(), where there are
 /// any.
@@ -20,6 +20,11 @@ nlohmann::ordered_json chart_data(const PageCases& page);
 /// [[[end of an interval [s], Mmsg/s]...]...]: the series of each repetition that has one of two
 /// intervals at least, neighbours put together where there are very many. Empty: none has.
 nlohmann::ordered_json rates_over_time(const CaseNumbers& numbers);
+
+/// latency_curves() in a third of the room, since a page of thousands of cases consists of them:
+/// of `edges` and `curve`, which ascend, the first value and then the steps from each to the next
+/// in thousandths of the natural logarithm; `shares` in 1/100 000. Rounding does not add up.
+nlohmann::ordered_json packed_curves(const nlohmann::ordered_json& curves);
 
 /// A latency as a chart needs it, in some 2 KB whatever the number of buckets:
 /// {"kind", "count", "max", "curve", "edges", "shares"}. Times in ns.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "reports/compare/output.h"
 #include "reports/html/case_link.h"
@@ -15,7 +16,8 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kMostCases = 3000;  ///< lines of the table; the worst come first
+constexpr std::size_t kMostCases = 3000;  ///< of the tables; the worst come first
+constexpr std::size_t kOpenCases = 100;   ///< of the table that is open
 
 /// Ratios from left to right on a logarithmic scale, alike in all lines of the table.
 struct Scale {
@@ -64,10 +66,12 @@ void add_effect(HtmlTable& table, const MetricEffect& told, double allowed, cons
   table.markup(drawing(effect, allowed, scale));
 }
 
-std::string cases_table(const PageCases& page, const Comparison& comparison) {
+/// @param caption  of the table
+std::string cases_table(const PageCases& page, const Comparison& comparison,
+                        std::span<const CaseComparison> cases, const char* caption) {
   std::map<std::string_view, const PageCase*> known;
   for (const PageCase& one : page.cases) known.emplace(one.name, &one);
-  HtmlTable table("Cases, the worst first");
+  HtmlTable table(caption);
   for (const char* head : {"verdict", "case", "quantity"}) table.head(head);
   const bool files = page.labels.size() == 2;  // else the two sides of one measuring run
   table.head(files ? page.labels[0] : "a", "", "number");
@@ -76,9 +80,7 @@ std::string cases_table(const PageCases& page, const Comparison& comparison) {
   table.head("95 % interval");
   table.head("note");
   const Scale scale = scale_of(comparison);
-  std::size_t lines = 0;
-  for (const CaseComparison& one : comparison.cases) {
-    if (lines++ == kMostCases) break;
+  for (const CaseComparison& one : cases) {
     for (std::size_t i = 0; i < std::max<std::size_t>(one.effects.size(), 1); ++i) {
       table.line();
       table.cell(verdict_text(one.verdict), verdict_text(one.verdict));
@@ -92,6 +94,20 @@ std::string cases_table(const PageCases& page, const Comparison& comparison) {
     }
   }
   return table.empty() ? "" : table.html();
+}
+
+/// The first open, the others folded away, since a browser takes seconds to lay out thousands of
+/// lines that nobody has asked for.
+std::string cases_tables(const PageCases& page, const Comparison& comparison) {
+  const std::span<const CaseComparison> all(comparison.cases.data(),
+                                            std::min(comparison.cases.size(), kMostCases));
+  const auto first = all.first(std::min(all.size(), kOpenCases));
+  const auto others = all.subspan(first.size());
+  std::string html = cases_table(page, comparison, first, "Cases, the worst first");
+  if (!others.empty())
+    html += fmt::format("<details><summary>The other {} cases</summary>\n{}</details>\n",
+                        others.size(), cases_table(page, comparison, others, "The other cases"));
+  return html;
 }
 
 std::string gates_table(const Comparison& comparison) {
@@ -144,7 +160,7 @@ Section comparison_section(const PageCases& page, const Comparison& comparison) 
   if (comparison.cases.size() > kMostCases)
     html += fmt::format("<p class=note>The {} worst of {} cases.</p>\n", kMostCases,
                         comparison.cases.size());
-  html += gates_table(comparison) + cases_table(page, comparison);
+  html += gates_table(comparison) + cases_tables(page, comparison);
   return {"comparison", "Comparison", html};
 }
 

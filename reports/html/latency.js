@@ -14,6 +14,17 @@ function latencySeries(data, chosen) {
   return found;
 }
 
+/** What packed_curves() of chart_data.cpp has packed. */
+function unpackLatency(latency) {
+  const ascending = ([first, ...steps]) => {
+    let at = 0;
+    return [first, ...steps.map((step) => first * Math.exp((at += step) / 1000))];
+  };
+  latency.curve = ascending(latency.curve);
+  if (latency.edges.length) latency.edges = ascending(latency.edges);
+  latency.shares = latency.shares.map((share) => share / 1e5);
+}
+
 /** A curve's points, in two parts: as far as ten samples lie beyond, and from there to the largest. */
 function curveParts({ curve, count, max }) {
   const points = curve.map((value, i) => [10 ** (i / kPointsPerDecade), value]);

@@ -82,6 +82,7 @@ function main() {
     });
 
   const data = JSON.parse(document.getElementById("data").textContent);
+  for (const { files } of data?.cases ?? []) for (const file of files) if (file?.latency) unpackLatency(file.latency);
   const drawn = [];
   if (data && document.getElementById("latency")) drawn.push(...latencyCharts(data));
   if (data && document.getElementById("axes")) drawn.push(...["rates", "latencies"].map((id) => axisChart(id, data)).filter(Boolean));

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "reports/html/topology_title.h"
+#include "reports/json_numbers.h"
 #include "reports/row_json.h"
 #include "reports/topology/cases.h"
 #include "reports/topology/crossover.h"
@@ -22,7 +23,7 @@ using Cases = std::span<const TopologyCase>;
 
 /// Five digits say all that a chart can show, and take less room.
 Json short_number(double value) {
-  return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr);
+  return number_to_json(std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr));
 }
 
 Json short_number(const std::optional<double>& value) {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "reports/html/assets.h"
@@ -25,78 +26,83 @@ using Number = std::optional<double>;
 
 constexpr std::size_t kMostPictures = 24;
 
+/// A column of a table: all its numbers in one unit, so that it can be sorted.
 struct Column {
-  const char* name;
-  const char* unit;
+  std::string name, unit;
+  double size;  ///< of the unit, in the number's own
+  int most_decimals;
   std::function<Number(const TopologyCase&)> value;
-  std::function<std::string(double)> text;
 };
 
-std::string plain(double value) {
-  return fmt::format("{:.0f}", value);
-}
 std::string three(double value) {
   return fixed(value, decimals_for(std::vector{value}));
-}
-std::string percent(double value) {
-  return fmt::format("{:.0f} %", 100 * value);
 }
 
 auto part(Number TopologyCase::*member) {
   return [member](const TopologyCase& one) { return one.*member; };
 }
 
-const std::vector<Column>& columns() {
-  static const std::vector<Column> all = {
-      {"hops", "mean",
-       [](const TopologyCase& one) {
-         return one.topology->hops ? Number(one.topology->hops->mean) : std::nullopt;
-       },
-       three},
-      {"QPs", "of a rank",
-       [](const TopologyCase& one) {
-         return one.qps_most > 0 ? Number(static_cast<double>(one.qps_most)) : std::nullopt;
-       },
-       plain},
-      {"QPs", "in all",
-       [](const TopologyCase& one) {
-         const auto& total = one.topology->qps_total;
-         return total ? Number(static_cast<double>(*total)) : std::nullopt;
-       },
-       plain},
-      {"p50", "", part(&TopologyCase::p50_ns), time_value},
-      {"p99", "", part(&TopologyCase::p99_ns), time_value},
-      {"rate", "Gb/s", part(&TopologyCase::gbps), three},
-      {"of a rank", "Gb/s", part(&TopologyCase::rank_gbps), three},
-      {"Jain", "", part(&TopologyCase::jain), [](double value) { return fixed(value, 3); }},
-      {"of model", "", part(&TopologyCase::share), percent},
-      {"set-up", "", part(&TopologyCase::setup_ns), time_value},
-      {"barrier", "", part(&TopologyCase::barrier_ns), time_value},
-      {"memory of a rank", "", part(&TopologyCase::memory_bytes), bytes_value}};
-  return all;
+Number count(std::uint64_t value) {
+  return value > 0 ? Number(static_cast<double>(value)) : std::nullopt;
+}
+
+/// The unit of a column of times, by the least of them.
+Column time_column(const char* name, Cases cases, Number TopologyCase::*member) {
+  double least = INFINITY;
+  for (const TopologyCase& one : cases)
+    if (one.*member && *(one.*member) > 0) least = std::min(least, *(one.*member));
+  const Unit unit = time_unit(std::isinf(least) ? 1000 : least);
+  return {name, std::string(unit.name), unit.size, most_decimals(unit), part(member)};
+}
+
+std::vector<Column> columns_of(Cases cases) {
+  return {{"hops", "mean", 1, 2,
+           [](const TopologyCase& one) {
+             return one.topology->hops ? Number(one.topology->hops->mean) : std::nullopt;
+           }},
+          {"QPs", "of a rank", 1, 0, [](const TopologyCase& one) { return count(one.qps_most); }},
+          {"QPs", "in all", 1, 0,
+           [](const TopologyCase& one) { return count(one.topology->qps_total.value_or(0)); }},
+          time_column("p50", cases, &TopologyCase::p50_ns),
+          time_column("p99", cases, &TopologyCase::p99_ns),
+          {"rate", "Gb/s", 1, 4, part(&TopologyCase::gbps)},
+          {"of a rank", "Gb/s", 1, 4, part(&TopologyCase::rank_gbps)},
+          {"Jain", "", 1, 3, part(&TopologyCase::jain)},
+          {"of model", "%", 0.01, 0, part(&TopologyCase::share)},
+          time_column("set-up", cases, &TopologyCase::setup_ns),
+          time_column("barrier", cases, &TopologyCase::barrier_ns),
+          {"memory", "KiB of a rank", 1024, 1, part(&TopologyCase::memory_bytes)}};
 }
 
 std::string shapes_table(Cases cases) {
-  std::vector<const Column*> shown;
-  for (const Column& column : columns())
-    if (std::any_of(cases.begin(), cases.end(),
-                    [&column](const TopologyCase& one) { return column.value(one).has_value(); }))
-      shown.push_back(&column);
+  struct Shown {
+    Column column;
+    int decimals;
+  };
+  std::vector<Shown> shown;
+  for (Column& column : columns_of(cases)) {
+    std::vector<double> known;
+    for (const TopologyCase& one : cases)
+      if (const Number value = column.value(one)) known.push_back(*value / column.size);
+    if (known.empty()) continue;
+    const int decimals = column.most_decimals == 0 ? 0 : decimals_for(known, column.most_decimals);
+    shown.push_back({std::move(column), decimals});
+  }
   HtmlTable table("Shapes over ranks");
   table.head("traffic");
   table.head("size", "B", "number");
   table.head("ranks", "", "number");
   table.head("graph");
-  for (const Column* column : shown) table.head(column->name, column->unit, "number");
+  for (const auto& [column, decimals] : shown) table.head(column.name, column.unit, "number");
   for (const TopologyCase& one : cases) {
     table.line();
     table.cell(exchange_name(*one.topology));
     table.number(fmt::format("{}", one.size_bytes));
     table.number(fmt::format("{}", one.topology->ranks));
     table.cell(one.topology->graph);
-    for (const Column* column : shown) {
-      const Number value = column->value(one);
-      table.number(value ? column->text(*value) : "–");
+    for (const auto& [column, decimals] : shown) {
+      const Number value = column.value(one);
+      table.number(value ? fixed(*value / column.size, decimals) : "–");
     }
   }
   return table.html();
@@ -128,7 +134,7 @@ void add_model(HtmlTable& table, const std::string& of, const CostFit& fit) {
     table.line();
     table.cell(of);
     table.cell(name);
-    table.number(value);
+    table.cell(value);
     table.cell(interval);
   }
 }
@@ -136,8 +142,7 @@ void add_model(HtmlTable& table, const std::string& of, const CostFit& fit) {
 std::string model_table(const TopologyModel& model) {
   HtmlTable table("The fitted model: alpha + (hops − 1) · hop + hops · bytes · beta");
   for (const char* head : {"of", "cost"}) table.head(head);
-  table.head("value", "", "number");
-  table.head("95 % interval");
+  for (const char* head : {"value", "95 % interval"}) table.head(head);
   if (model.latency) add_model(table, "latency", *model.latency);
   for (const Exchange& exchange : model.exchanges)
     if (exchange.uniform || exchange.direct)
@@ -155,10 +160,18 @@ std::string crossover_list(const TopologyModel& model) {
   return html.empty() ? "" : "<h4>Which shape, by the model</h4>\n<ul>\n" + html + "</ul>\n";
 }
 
-std::string with_interval(const std::optional<Estimate>& made, std::string (*text)(double)) {
-  if (!made) return "–";
-  if (!made->low || text(*made->low) == text(*made->high)) return text(made->value);
-  return fmt::format("{} ({} to {})", text(made->value), text(*made->low), text(*made->high));
+/// A value in a unit of this size, and its interval where that says anything.
+void add_estimate(HtmlTable& table, const std::optional<Estimate>& made, double size) {
+  if (!made) {
+    table.number("–");
+    return;
+  }
+  const auto text = [size](double value) {
+    return std::isfinite(value) ? three(value / size) : std::string("–");
+  };
+  const bool wide = made->low && text(*made->low) != text(*made->high);
+  table.number(text(made->value),
+               wide ? fmt::format("{} to {}", text(*made->low), text(*made->high)) : "");
 }
 
 std::string prediction_table(const TopologyModel& model) {
@@ -168,9 +181,11 @@ std::string prediction_table(const TopologyModel& model) {
   table.head("ranks", "", "number");
   table.head("graph");
   table.head("size", "B", "number");
-  for (const char* head :
-       {"QPs of a rank", "mean hops", "mean latency", "set-up", "memory of a rank"})
-    table.head(head, "", "number");
+  table.head("QPs", "of a rank", "number");
+  table.head("hops", "mean", "number");
+  table.head("mean latency", "µs", "number");
+  table.head("set-up", "ms", "number");
+  table.head("memory", "KiB of a rank", "number");
   std::vector<std::string> exchanges;
   for (const Exchange& exchange : model.exchanges)
     if (exchange.uniform || exchange.direct) exchanges.push_back(exchange.name);
@@ -187,14 +202,14 @@ std::string prediction_table(const TopologyModel& model) {
         table.number(fmt::format("{}", made->qps_per_rank),
                      made->more_qps_than_measured ? "more than measured" : "");
         table.number(three(made->figures.hops_mean));
-        table.number(with_interval(at.mean_ns, time_value));
-        table.number(with_interval(made->setup_ns, time_value));
-        table.number(with_interval(at.memory_bytes, bytes_value));
+        add_estimate(table, at.mean_ns, 1e3);
+        add_estimate(table, made->setup_ns, 1e6);
+        add_estimate(table, at.memory_bytes, 1024);
         for (const std::string& name : exchanges) {
           const auto rate = std::find_if(at.rank_gbps.begin(), at.rank_gbps.end(),
                                          [&name](const auto& one) { return one.first == name; });
-          table.number(with_interval(
-              rate == at.rank_gbps.end() ? std::nullopt : std::optional(rate->second), three));
+          add_estimate(table,
+                       rate == at.rank_gbps.end() ? std::nullopt : std::optional(rate->second), 1);
         }
       }
     }

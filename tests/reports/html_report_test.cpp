@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -129,6 +130,34 @@ TEST(LatencyCurves, AreTheHistogram) {
   double below = 0;
   for (std::size_t i = 0; edges[i + 1] <= curve[6]; ++i) below += shares[i];
   EXPECT_NEAR(below, 0.5, 0.06);
+}
+
+TEST(LatencyCurves, ArePackedWithoutAddingUpErrors) {
+  const Json curves = latency_curves(sample_histogram(100'000, 9'000, 7), 2);
+  const Json packed = packed_curves(curves);
+  EXPECT_LT(packed.dump().size(), curves.dump().size() / 2);
+  for (const char* key : {"curve", "edges"}) {
+    ASSERT_EQ(packed[key].size(), curves[key].size());
+    double at = 0;
+    for (std::size_t i = 1; i < packed[key].size(); ++i) {
+      at += packed[key][i].get<double>();
+      EXPECT_NEAR(packed[key][0].get<double>() * std::exp(at / 1000) / curves[key][i].get<double>(),
+                  1, 0.0006)
+          << key << i;
+    }
+  }
+  double sum = 0;
+  for (const Json& share : packed["shares"]) sum += share.get<double>();
+  EXPECT_NEAR(sum, 100'000, 10);
+}
+
+TEST(LatencyCurves, OfNoTimeAtAllArePacked) {
+  Json curves = latency_curves({.count = 2, .buckets = {{0, 2}}}, 2);
+  EXPECT_NO_THROW(packed_curves(curves));
+  HistogramData beyond{
+      .count = 1, .sum_ns = 1ULL << 42, .min_ns = 1ULL << 42, .max_ns = 1ULL << 42};
+  beyond.overflow = 1;
+  EXPECT_NO_THROW(packed_curves(latency_curves(beyond, 1)));
 }
 
 TEST(LatencyCurves, OfOneSample) {
@@ -331,6 +360,16 @@ TEST(EnvironmentSection, HasRanksOfOneEnvironmentTogether) {
   const std::string html = environment_section(page_cases(std::span(&file, 1), 1000)).html;
   EXPECT_THAT(html, HasSubstr("ranks 0, 2, 4, 6"));
   EXPECT_THAT(html, HasSubstr("<td class=differs>beta"));
+}
+
+TEST(HtmlReport, FoldsAwayWhatIsBeyondAHundredCases) {
+  Comparison comparison = sample_comparison();
+  comparison.cases.assign(150, comparison.cases.front());
+  const ResultFile file = sample_file(sample_rows());
+  const std::string html =
+      comparison_section(page_cases(std::span(&file, 1), 100), comparison).html;
+  EXPECT_EQ(count(html, "<td class=fail>fail"), 151U) << "and a gate's";
+  EXPECT_THAT(html, HasSubstr("<details><summary>The other 50 cases</summary>"));
 }
 
 TEST(HtmlReport, OfNoRows) {
