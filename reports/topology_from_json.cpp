@@ -13,6 +13,7 @@ namespace rdmameter {
 namespace {
 
 constexpr std::uint64_t kMost = 1ULL << 53;
+constexpr double kRounding = 1e-9;  ///< of a mean of equal numbers, and of an index
 
 /// An array with one element for each rank; `read` reads one.
 template <class Value, class Read>
@@ -48,7 +49,8 @@ void read_edges(const CheckedJson& json, TopologyData& data) {
 TopologyData::Hops read_hops(const CheckedJson& json) {
   TopologyData::Hops hops;
   hops.max = json.at("max").count_within(0, kMostRanks);
-  hops.mean = within(json.at("mean"), static_cast<double>(hops.max));
+  const auto most = static_cast<double>(hops.max);
+  hops.mean = std::min(within(json.at("mean"), most * (1 + kRounding)), most);
   return hops;
 }
 
@@ -106,7 +108,6 @@ void read_rates(const CheckedJson& json, TopologyData& data) {
   const auto rate = [](const CheckedJson& element) { return element.not_negative(); };
   if (const auto rates = json.find("rank_gbps"))
     data.rank_gbps = by_rank<double>(*rates, data.ranks, rate);
-  constexpr double kRounding = 1e-9;
   if (const auto jain = json.find("jain")) data.jain = std::min(within(*jain, 1 + kRounding), 1.0);
   if (const auto share = json.find("model_share")) data.model_share = share->not_negative();
 }

@@ -145,7 +145,7 @@ std::string model_table(const TopologyModel& model) {
   for (const char* head : {"value", "95 % interval"}) table.head(head);
   if (model.latency) add_model(table, "latency", *model.latency);
   for (const Exchange& exchange : model.exchanges)
-    if (exchange.uniform || exchange.direct)
+    if (exchange.predictable() || exchange.time.has_knee())
       add_model(table, exchange.name + ", from message to message", exchange.time);
   std::string html = table.empty() ? "" : table.html();
   for (const std::string& remark : model_remarks(model))
@@ -188,7 +188,7 @@ std::string prediction_table(const TopologyModel& model) {
   table.head("memory", "KiB of a rank", "number");
   std::vector<std::string> exchanges;
   for (const Exchange& exchange : model.exchanges)
-    if (exchange.uniform || exchange.direct) exchanges.push_back(exchange.name);
+    if (exchange.predictable()) exchanges.push_back(exchange.name);
   for (const std::string& name : exchanges) table.head(name, "Gb/s of a rank", "number");
   for (const std::uint64_t n : {64U, 1024U, 16384U})
     for (const std::string& graph : model.graphs) {

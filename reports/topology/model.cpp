@@ -53,6 +53,25 @@ double sum_of(const TopologyData::Amounts& amounts) {
   return sum;
 }
 
+/// How far the messages of a traffic go.
+enum class Way {
+  once,         ///< sent once for each rank that gets it: to a neighbour, or copied where ways part
+  between_all,  ///< from every rank to all others alike
+  other
+};
+
+Way way_of(std::string_view traffic) {
+  if (traffic.starts_with("neighbours") || traffic.starts_with("allgather")) return Way::once;
+  if (traffic.starts_with("alltoall") || traffic.starts_with("random")) return Way::between_all;
+  return Way::other;
+}
+
+/// How often a message of this traffic was sent on its way, on average.
+/// @pre the hops are known
+double hops_of(const TopologyData& topology) {
+  return way_of(topology.traffic) == Way::once ? 1 : std::max(1.0, topology.hops->mean);
+}
+
 /// Collects what the rows of one setting say.
 class Collector {
  public:
@@ -76,12 +95,8 @@ class Collector {
     model_.ranks.assign(ranks_.begin(), ranks_.end());
     model_.sizes_bytes.assign(sizes_.begin(), sizes_.end());
     if (!latencies_.empty()) model_.latency.emplace(in_blocks(latencies_));
-    for (auto& [name, points] : exchanges_) {
-      const bool direct = std::all_of(points.begin(), points.end(),
-                                      [](const CostPoint& point) { return point.hops == 1; });
-      const bool uniform = name.starts_with("alltoall") || name.starts_with("random");
-      model_.exchanges.push_back({name, CostFit(in_blocks(points)), direct, uniform});
-    }
+    for (auto& [name, points] : exchanges_)
+      model_.exchanges.push_back({name, CostFit(in_blocks(points))});
     if (!setup_.empty()) model_.setup.emplace(in_blocks(setup_));
     if (!memory_.empty()) model_.memory.emplace(in_blocks(memory_));
     if (!barrier_.empty()) model_.barrier.emplace(in_blocks(barrier_));
@@ -116,7 +131,7 @@ class Collector {
       }
     } else if (const auto interval_ns = message_interval_ns(row); interval_ns && topology.hops) {
       exchanges_[exchange_name(topology)].push_back(
-          {std::max(1.0, topology.hops->mean), bytes, qps, *interval_ns, block});
+          {hops_of(topology), bytes, qps, *interval_ns, block});
     }
   }
 
@@ -217,9 +232,20 @@ Estimate Growth::predict(const std::vector<double>& terms) const {
 }
 
 std::optional<double> Exchange::hops(const ShapeFigures& figures) const {
-  if (direct && !uniform) return 1;  // between neighbours, whatever the graph
-  if (!uniform || (!time.knows_per_hop() && figures.hops_max > 1)) return std::nullopt;
-  return figures.hops_mean;
+  switch (way_of(name)) {
+    case Way::once:
+      return 1;
+    case Way::between_all:
+      if (!time.knows_per_hop() && figures.hops_max > 1) return std::nullopt;
+      return figures.hops_mean;
+    case Way::other:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool Exchange::predictable() const {
+  return way_of(name) != Way::other;
 }
 
 std::vector<TopologyModel> topology_models(std::span<const Row> rows) {
@@ -260,12 +286,13 @@ std::optional<double> message_interval_ns(const Row& row) {
 
 std::optional<double> model_share(const TopologyModel& model, const Row& row) {
   const auto interval_ns = message_interval_ns(row);
-  if (!interval_ns || !row.topology->hops || !model.latency || !model.latency->knows_beta())
+  if (!interval_ns || !row.topology->hops || way_of(row.topology->traffic) == Way::other ||
+      !model.latency || !model.latency->knows_beta())
     return std::nullopt;
   const Costs& costs = model.latency->costs();
   const double qps = most_qps(*row.topology);
   const double bytes_ns = static_cast<double>(size_of(row)) * costs.beta_ns_per_byte;
-  return (costs.time_ns(1, 0, qps) + row.topology->hops->mean * bytes_ns) / *interval_ns;
+  return (costs.time_ns(1, 0, qps) + hops_of(*row.topology) * bytes_ns) / *interval_ns;
 }
 
 std::uint64_t qps_of(const TopologyModel& model, const ShapeFigures& figures) {

@@ -38,14 +38,13 @@ class Growth {
 
 /// An exchange, that is a traffic whose rate was measured, in its order.
 struct Exchange {
-  std::string name;      ///< "alltoall", "alltoall rounds"
-  CostFit time;          ///< from one message of a rank to its next [ns]
-  bool direct = false;   ///< every message crossed one hop
-  bool uniform = false;  ///< every rank's messages go to all others alike
+  std::string name;  ///< "alltoall", "alltoall rounds"
+  CostFit time;      ///< from one message of a rank to its next [ns]
 
-  /// Mean hops of its messages over such a graph; nothing: that takes more than is known here, or
-  /// hops were never measured.
+  /// How often a message is sent on its way to a destination, on average over such a graph;
+  /// nothing: that takes more than is known here, or relays were never measured.
   std::optional<double> hops(const ShapeFigures& figures) const;
+  bool predictable() const;  ///< are its hops known for any graph?
 };
 
 /// What the rows of one set of axes tell. Shapes, ranks, sizes and traffics are of all of them.
@@ -74,8 +73,9 @@ std::size_t model_of(std::span<const TopologyModel> models, const Row& row);
 std::optional<double> message_interval_ns(const Row& row);
 
 /// Which part of its model a measured exchange reaches: (alpha + hops * bytes * beta) of the
-/// latencies / message_interval_ns(). All-to-all in p - 1 steps: (p-1)(alpha + m beta) over a mesh.
-/// Beyond 1: messages overlap.
+/// latencies / message_interval_ns(), hops being how often a message is sent. All-to-all in p - 1
+/// steps: (p-1)(alpha + m beta) over a mesh. Beyond 1: messages overlap. Nothing where that takes
+/// more than is known here, as of an incast.
 std::optional<double> model_share(const TopologyModel& model, const Row& row);
 
 /// A shape at a number of ranks, by the model.

@@ -103,7 +103,7 @@ std::vector<Cell> cells_of(const TopologyModel& model, const Prediction& made,
   for (const Exchange& exchange : model.exchanges) {
     const auto rate = std::find_if(at.rank_gbps.begin(), at.rank_gbps.end(),
                                    [&](const auto& one) { return one.first == exchange.name; });
-    if (!exchange.uniform && !exchange.direct) continue;
+    if (!exchange.predictable()) continue;
     cells.push_back({exchange.name.c_str(), "[Gb/s of a rank]",
                      rate == at.rank_gbps.end() ? kNone : between(rate->second, kOne)});
   }
@@ -242,7 +242,7 @@ std::string model_text(const TopologyModel& model, const std::vector<std::uint64
   std::string text;
   if (model.latency) add_facts(text, "model of the latency", *model.latency, style);
   for (const Exchange& exchange : model.exchanges)
-    if (exchange.uniform || exchange.direct)
+    if (exchange.predictable() || exchange.time.has_knee())
       add_facts(text, "model of " + printable(exchange.name) + ", from message to message",
                 exchange.time, style);
   for (const std::string& remark : model_remarks(model)) text += wrap("    ", remark, style.width);

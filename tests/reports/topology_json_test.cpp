@@ -62,6 +62,12 @@ TEST(TopologyJson, LeavesOutTheEdgesOfALargeGraphAndTheMatrixOfManyRanks) {
   EXPECT_EQ(topology_to_json(data)["matrix_ns"].size(), 256U);
 }
 
+TEST(TopologyJson, AMeanThatRoundingPutBeyondItsMaximumIsThatMaximum) {
+  Json json = row_to_json(pairs_row("mesh", 4, 8, 0, 1));
+  json["topology"]["hops"]["mean"] = 1.0000000000000044;
+  EXPECT_EQ(read_back(json).topology->hops->mean, 1);
+}
+
 TEST(TopologyJson, KeepsKeysItDoesNotKnow) {
   Json json = row_to_json(pairs_row("ring", 4, 8, 0, 1));
   json["topology"]["inflated"] = 64;

@@ -224,7 +224,7 @@ Row simulate_pairs(const SimulatedCosts& costs, const std::string& graph, std::u
     }
     const std::uint64_t hops = hops_between(graph, ranks, from, to);
     simulation.ping_ns(from, to);  // warms the caches
-    for (std::uint64_t ping = 0; ping < (hops > 100 ? 2 : kPings); ++ping) {
+    for (std::uint64_t ping = 0; ping < (ranks > 1000 ? 2 : kPings); ++ping) {
       all.push_back(simulation.ping_ns(from, to));
       by_hops[hops].push_back(all.back());
     }
