@@ -59,11 +59,6 @@ std::function<std::optional<Estimate>(const Prediction&)> at_size(
   };
 }
 
-Number mean_ns(const Row& row) {
-  if (!row.latency || row.latency->histogram.count == 0) return std::nullopt;
-  return summarize(row.latency->histogram, latency_divisor(row)).mean;
-}
-
 Number rank_gbps(const Row& row) {
   if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
   return bandwidth_gbps(*row.bandwidth) / static_cast<double>(row.topology->ranks);
@@ -81,7 +76,7 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
   for (const std::uint64_t size : model.sizes_bytes)
     if (model.latency)
       made.push_back({fmt::format("latency{}", size), "mean latency over all pairs", "ns", size,
-                      of_traffic("pairs", size, mean_ns),
+                      of_traffic("pairs", size, mean_latency_ns),
                       at_size(size, [](const auto& at) { return at.mean_ns; })});
   for (const Exchange& exchange : model.exchanges)
     for (const std::uint64_t size : model.sizes_bytes)

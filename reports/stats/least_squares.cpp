@@ -97,26 +97,52 @@ std::vector<double> solve(std::span<const Observation> observations,
   }
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Of each value, relative to what the coefficients make of it.
+std::vector<double> relative_errors(std::span<const Observation> observations,
+                                    const std::vector<double>& coefficients) {
+  std::vector<double> errors;
+  for (const Observation& one : observations) {
+    const double model = fitted(one, coefficients);
+    errors.push_back((one.value - model) / (model > 0 ? model : one.value));
+  }
+  return errors;
+}
+
+/// Weights for the next round: relative errors, those beyond Huber's bound held to it.
+std::vector<double> weights_of(std::span<const Observation> observations, const LeastSquares& made,
+                               std::vector<double> errors) {
+  constexpr double kHuber = 1.345, kSigma = 1.4826;  // 95 % as good where nothing is an outlier
+  for (double& error : errors) error = std::abs(error);
+  const double bound = kHuber * kSigma * median(errors);
+  std::vector<double> weights;
+  for (std::size_t n = 0; n < errors.size(); ++n) {
+    const double model = fitted(observations[n], made.coefficients);
+    const double held = bound > 0 && errors[n] > bound ? std::sqrt(bound / errors[n]) : 1;
+    weights.push_back(held / (model > 0 ? model : observations[n].value));
+  }
+  return weights;
+}
+
 }  // namespace
 
 LeastSquares least_squares(std::span<const Observation> observations) {
   LeastSquares made;
   if (observations.empty()) return made;
-  std::vector<double> weights(observations.size());
-  for (std::size_t n = 0; n < weights.size(); ++n) weights[n] = 1 / observations[n].value;
-  constexpr int kIterations = 6;  // the weights hardly change any more
+  std::vector<double> weights;
+  for (const Observation& one : observations) weights.push_back(1 / one.value);
+  constexpr int kIterations = 8;  // the weights hardly change any more
   for (int iteration = 0; iteration < kIterations; ++iteration) {
     made.coefficients = solve(observations, weights, made.known);
-    for (std::size_t n = 0; n < weights.size(); ++n) {
-      const double model = fitted(observations[n], made.coefficients);
-      weights[n] = 1 / (model > 0 ? model : observations[n].value);
-    }
+    weights = weights_of(observations, made, relative_errors(observations, made.coefficients));
   }
-  for (std::size_t n = 0; n < weights.size(); ++n) {
-    const double error =
-        weights[n] * (observations[n].value - fitted(observations[n], made.coefficients));
+  for (const double error : relative_errors(observations, made.coefficients))
     made.squares += error * error;
-  }
   return made;
 }
 

@@ -20,12 +20,13 @@ struct Observation {
 struct LeastSquares {
   std::vector<double> coefficients;  ///< 0: of no use, or not known
   std::vector<bool> known;           ///< false: the term never differs from what others make of it
-  double squares = 0;                ///< sum of the squared relative errors
+  double squares = 0;                ///< sum of the squared relative errors, outliers in full
 };
 
 /// Least squares of the relative errors, since the noise of times grows with them: weights
-/// 1/value^2 of the fitted values, by iteration. A coefficient that would be negative becomes 0. A
-/// term that (nearly) is a sum of those before it is left out, and said not to be known.
+/// 1/value^2 of the fitted values, by iteration; outliers weigh as Huber (1964) has it. A
+/// coefficient that would be negative becomes 0. A term that (nearly) is a sum of those before it
+/// is left out, and said not to be known.
 /// @param observations  all with as many terms
 LeastSquares least_squares(std::span<const Observation> observations);
 

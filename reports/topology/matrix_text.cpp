@@ -51,9 +51,11 @@ Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
 std::string legend(const Scale& scale) {
   const Unit unit = time_unit(scale.least_ns);
   std::string text(kMargin, ' ');
-  for (std::size_t step = 0; step < scale.steps; ++step)
-    text += fmt::format("{0}{0} from {1:.3g}   ", kShades[step],
-                        scale.least_ns * std::pow(scale.ratio, step) / unit.size);
+  for (std::size_t step = 0; step < scale.steps; ++step) {
+    const double from = scale.least_ns * std::pow(scale.ratio, step) / unit.size;
+    text += fmt::format("{0}{0} from {1}   ", kShades[step],
+                        from < 100 ? fmt::format("{:.3g}", from) : fixed(from, 0));
+  }
   return fmt::format("{}{}\n", text, unit.name);
 }
 

@@ -53,6 +53,11 @@ double sum_of(const TopologyData::Amounts& amounts) {
   return sum;
 }
 
+/// One way.
+double median_ns(const LatencyData& latency) {
+  return static_cast<double>(percentile(latency.histogram, 50)) / (latency.half_round_trip ? 2 : 1);
+}
+
 /// How far the messages of a traffic go.
 enum class Way {
   once,         ///< sent once for each rank that gets it: to a neighbour, or copied where ways part
@@ -123,9 +128,7 @@ class Collector {
     const double qps = most_qps(topology);
     if (topology.traffic == "pairs") {
       for (const auto& [hops, latency] : topology.by_hops) {
-        const HistogramData& data = latency.histogram;
-        const double time_ns =
-            static_cast<double>(percentile(data, 50)) / (latency.half_round_trip ? 2 : 1);
+        const double time_ns = median_ns(latency);
         if (hops > 0 && time_ns > 0)
           latencies_.push_back({static_cast<double>(hops), bytes, qps, time_ns, block});
       }
@@ -261,6 +264,17 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows) {
   std::vector<TopologyModel> models;
   for (Collector& collector : collectors) models.push_back(collector.take());
   return models;
+}
+
+std::optional<double> mean_latency_ns(const Row& row) {
+  if (!row.topology || row.topology->traffic != "pairs") return std::nullopt;
+  double sum_ns = 0, samples = 0;
+  for (const auto& [hops, latency] : row.topology->by_hops) {
+    const auto count = static_cast<double>(latency.histogram.count);
+    sum_ns += count * median_ns(latency);
+    samples += count;
+  }
+  return samples > 0 ? std::optional(sum_ns / samples) : std::nullopt;
 }
 
 std::string exchange_name(const TopologyData& topology) {

@@ -63,6 +63,10 @@ struct TopologyModel {
 /// One model for each setting. Rows without a topology, or without a measurement, are passed over.
 std::vector<TopologyModel> topology_models(std::span<const Row> rows);
 
+/// The mean over all pairs of the median one-way time of as many hops: what predictions of the mean
+/// latency are to be held against. A mean of all samples would be the tail's. Of traffic `pairs`.
+std::optional<double> mean_latency_ns(const Row& row);
+
 /// What an exchange is called: its traffic, and its schedule where that is not the plain one.
 std::string exchange_name(const TopologyData& topology);
 

@@ -29,8 +29,13 @@ std::string in_unit(const Estimate& made, const Unit& unit) {
                      unit.name);
 }
 
+/// A cost that no case shows is none that is known to be 0.
+std::string interval_of(const Estimate& made, const Unit& unit) {
+  return made.high && *made.high <= 0 ? "too small to be told from 0" : in_unit(made, unit);
+}
+
 ModelFact time_fact(const char* name, const Estimate& made) {
-  return {name, time_value(made.value), time_interval(made)};
+  return {name, time_value(made.value), interval_of(made, time_unit(made.value))};
 }
 
 std::string sizes_text(const TopologyModel& model) {
@@ -176,7 +181,7 @@ std::vector<ModelFact> cost_facts(const CostFit& fit) {
         time_fact("each hop more", fit.of([](const Costs& costs) { return costs.per_hop_ns; })));
   if (fit.knows_beta()) {
     const Estimate beta = fit.of([](const Costs& costs) { return costs.beta_ns_per_byte; });
-    facts.push_back({"beta", digits(beta.value) + " ns/B", in_unit(beta, {"ns/B", 1})});
+    facts.push_back({"beta", digits(beta.value) + " ns/B", interval_of(beta, {"ns/B", 1})});
     if (beta.value > 0) facts.push_back({"1 / beta", digits(8 / beta.value) + " Gb/s", ""});
   }
   if (fit.has_knee()) {

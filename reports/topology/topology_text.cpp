@@ -208,11 +208,10 @@ std::string growth(const TopologyModel& model, Cases cases, const TopologyTextOp
     return one.topology->traffic == "pairs" && one.p50_ns;
   });
   if (first == cases.end()) return text;
-  // The mean over all pairs, since that is what the model predicts.
   const auto mean = [first](const TopologyCase& one) -> Number {
     if (!same_table(one, *first)) return std::nullopt;
-    const HistogramData data = merged_latency(one.summary);
-    return summarize(data, latency_divisor(*one.summary.repetitions.front())).mean;
+    const auto made = spread(one.summary, mean_latency_ns);
+    return made ? Number(made->median) : std::nullopt;
   };
   const auto predicted = [first](const Prediction& made) -> Number {
     for (const Prediction::AtSize& at : made.sizes)

@@ -140,6 +140,17 @@ TEST(CostFit, FewCasesGiveNoInterval) {
   EXPECT_FALSE(fit.predict([](const Costs& costs) { return costs.alpha_ns; }).low);
 }
 
+TEST(CostFit, ACaseThatWentWrongDoesNotSpoilTheCosts) {
+  std::vector<CostPoint> points = measured(kTruth, {}, 4);
+  for (CostPoint& point : points)
+    if (point.block == 1 || point.block == 9) point.time_ns *= 20;  // somebody else's traffic
+  const CostFit fit(points);
+  EXPECT_NEAR(fit.costs().alpha_ns, 2'000, 200);
+  EXPECT_NEAR(fit.costs().per_hop_ns, 3'000, 300);
+  EXPECT_NEAR(fit.costs().beta_ns_per_byte, 0.1, 0.01);
+  EXPECT_GT(fit.spread(), 1) << "but it is told";
+}
+
 TEST(LeastSquares, NoCoefficientIsNegative) {
   std::vector<Observation> observations;
   for (const double x : {1, 2, 3, 4, 5}) observations.push_back({{1, x}, 10 - x, 0});
