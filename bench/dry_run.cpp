@@ -14,6 +14,7 @@ namespace {
 struct Totals {
   std::uint64_t cases = 0, operations = 0, warmup = 0;
   double duration_s = 0;
+  bool endless = false;  ///< one of them goes on until interrupted
   std::uint64_t initiator_bytes = 0,
                 responder_bytes = 0;  ///< of the largest case: they run in turn
 
@@ -24,7 +25,8 @@ void Totals::add(const Case& one_case) {
   ++cases;
   operations += one_case.iterations;
   warmup += one_case.warmup;
-  duration_s += static_cast<double>(one_case.duration_ns) * 1e-9;
+  endless |= one_case.until_interrupted();
+  if (!one_case.until_interrupted()) duration_s += static_cast<double>(one_case.duration_ns) * 1e-9;
   initiator_bytes = std::max(initiator_bytes, case_memory_bytes(one_case, Role::initiator));
   responder_bytes = std::max(responder_bytes, case_memory_bytes(one_case, Role::responder));
 }
@@ -42,6 +44,7 @@ std::string totals_time_text(const Totals& totals, std::uint64_t repetitions) {
         fmt::format("{:g} s of measuring, ", totals.duration_s * static_cast<double>(repetitions));
   if (totals.operations > 0)
     text += fmt::format("{} operations, ", totals.operations * repetitions);
+  if (totals.endless) return "time: until interrupted\n";
   return fmt::format(
       "time: {}and {} operations of warm-up; at 10 us each {:.3g} s\n", text,
       totals.warmup * repetitions,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bench/failed_measurer.h"
+#include "bench/interval_line.h"
 #include "core/clock.h"
 #include "core/control/control_measurer.h"
 #include "core/error.h"
@@ -20,8 +21,9 @@ class LoopbackMeasurer final : public Measurer {
  public:
   LoopbackMeasurer(const Case& first, const ClockChoice& clock, const InterruptSource& interrupt)
       : server_(clock, interrupt),
-        initiator_(make_initiator({.server = server_.address(), .token = server_.token()}, first,
-                                  clock, interrupt)) {}
+        initiator_(make_initiator(
+            {.server = server_.address(), .token = server_.token(), .on_interval = print_interval},
+            first, clock, interrupt)) {}
 
   Outcome measure(const Case& one_case) override { return initiator_->measure(one_case); }
   bool usable() const override { return initiator_->usable(); }
@@ -75,8 +77,9 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
   const auto open = [&](const Case& one_case) -> std::unique_ptr<Measurer> {
     if (target.kind == RunTarget::Kind::loopback)
       return std::make_unique<LoopbackMeasurer>(one_case, clock, interrupt);
-    return make_initiator({.server = target.server, .token = target.token}, one_case, clock,
-                          interrupt);
+    return make_initiator(
+        {.server = target.server, .token = target.token, .on_interval = print_interval}, one_case,
+        clock, interrupt);
   };
   try {
     return open(first);
@@ -91,7 +94,7 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
 std::unique_ptr<Measurer> try_control_measurer(const Case& first, const ClockChoice& clock,
                                                InterruptSource& interrupt) {
   try {
-    return make_control_measurer(first, clock, interrupt.word());
+    return make_control_measurer(first, clock, interrupt.word(), print_interval);
   } catch (const NoDevice&) {
     return std::make_unique<FailedMeasurer>(std::current_exception());
   }
@@ -102,10 +105,11 @@ std::unique_ptr<Measurer> try_control_measurer(const Case& first, const ClockCho
 std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt) {
   if (target.kind == RunTarget::Kind::null_device)
-    return make_null_measurer(clock, interrupt.word());
+    return make_null_measurer(clock, interrupt.word(), print_interval);
   const Case* const control = first_of(cases, [](const Case& c) { return c.control(); });
   const Case* const traffic = first_of(cases, [](const Case& c) { return !c.control(); });
-  if (traffic == nullptr) return make_control_measurer(*control, clock, interrupt.word());
+  if (traffic == nullptr)
+    return make_control_measurer(*control, clock, interrupt.word(), print_interval);
   auto made = make_traffic_measurer(target, cases, *traffic, clock, interrupt);
   if (control == nullptr) return made;
   return std::make_unique<MeasurerByPattern>(std::move(made),

@@ -54,7 +54,9 @@ BandwidthData bandwidth_of(const BandwidthTally& tally, std::uint64_t size_bytes
           .traffic_messages = tally.traffic_messages,
           .traffic_ns = tally.traffic_ns,
           .sent = tally.sent,
-          .received = tally.received};
+          .received = tally.received,
+          .duplicated = tally.duplicated,
+          .reordered = tally.reordered};
 }
 
 double time_per_operation_ns(const Row& row) {

@@ -54,6 +54,10 @@ std::string bandwidth_text(const BandwidthData& bandwidth) {
   if (bandwidth.injected) text += "  (injected: delivery is unknown)";
   if (const auto lost = bandwidth_lost(bandwidth); lost && *lost > 0)
     text += fmt::format("  lost {} of {}", *lost, *bandwidth.sent);
+  if (bandwidth.duplicated.value_or(0) > 0)
+    text += fmt::format("  duplicated {}", *bandwidth.duplicated);
+  if (bandwidth.reordered.value_or(0) > 0)
+    text += fmt::format("  reordered {}", *bandwidth.reordered);
   return text;
 }
 

@@ -38,7 +38,7 @@ std::string type_text(const Axis& axis) {
     case AxisKind::name:
       types.push_back("NAME");
       break;
-    case AxisKind::memory:
+    case AxisKind::source:
       types.push_back("file:PATH");
       break;
     case AxisKind::choice:
@@ -64,7 +64,7 @@ std::string range_text(const Axis& axis) {
       return fmt::format("; {} to {}", seconds_text(axis.least), seconds_text(axis.most));
     case AxisKind::choice:
     case AxisKind::name:
-    case AxisKind::memory:
+    case AxisKind::source:
       return "";
   }
   return "";

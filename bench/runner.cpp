@@ -37,8 +37,8 @@ class Run {
 
   RunTally finish() {
     if (broken_) std::rethrow_exception(broken_);
-    if (stop_.requested())
-      tally_.interrupted = true;  // during the last repetition, which still ended
+    // During the last repetition, which still ended: an interrupt, unless it was asked to end so.
+    if (stop_.requested() && !ended_as_asked_) tally_.interrupted = true;
     return tally_;
   }
 
@@ -59,7 +59,8 @@ class Run {
   const StopWord& stop_;
   RunListener& listener_;
   RunTally tally_;
-  std::string unusable_;  ///< why nothing more can be measured; empty: it can
+  bool ended_as_asked_ = false;  ///< the last one, by an interrupt
+  std::string unusable_;         ///< why nothing more can be measured; empty: it can
   std::exception_ptr broken_;
 };
 
@@ -72,6 +73,7 @@ double Run::repeat(std::size_t index) noexcept {
     listener_.begin(place.planned.name, begun_++, cases_.size() * repetitions_);
     const Row row = measure(place);
     progress.skipped = row.status == Row::Status::skipped;
+    ended_as_asked_ = cases_[index].one_case.until_interrupted() && row.status == Row::Status::ok;
     count(row);
     listener_.row(row);
     return row.real_time_ns * 1e-9;

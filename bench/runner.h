@@ -39,8 +39,9 @@ struct RunTally {
 
 /// Fates: an Unsupported case has one skipped row, and is not tried again. What fails has an error
 /// row and the run goes on, while the measurer is usable; else the rest of the cases have error
-/// rows. An interrupt ends the run, keeping its rows. Errors of the listener end the run and come
-/// out.
+/// rows. An interrupt ends the run, keeping its rows; of a case that goes on until then, it ends
+/// the case, which has its row, and the run is interrupted only where something was left to do.
+/// Errors of the listener end the run and come out.
 /// @param cases  those that the filter selected
 RunTally run_cases(const std::vector<PlannedCase>& cases, const BenchmarkFlags& flags,
                    Measurer& measurer, const StopWord& stop, RunListener& listener);

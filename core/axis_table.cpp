@@ -15,13 +15,14 @@ constexpr std::array kWaits{Word{"auto", 0}, Word{"spin", 1}, Word{"yield", 2}, 
 constexpr std::array kInterfaces{Word{"classic", 0}, Word{"extended", 1}};
 constexpr std::array kRecvQueues{Word{"rq", 0}, Word{"srq", 1}};
 constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
-constexpr std::array kPayloads{Word{"random", 0}, Word{"zero", 1}};
+constexpr std::array kPayloads{Word{"random", 0}, Word{kZeroPayload, 0}};
+constexpr std::array kCqSharings{Word{"shared", 0}, Word{"per-qp", 1}};
+constexpr std::array kDurations{Word{"off", 0}, Word{"0", kUntilInterrupted}};
 constexpr std::array kMost{Word{"max", kMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
                                Word{kDeviceMemory, 0}};
 constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"off", 0}, Word{"max", kMax}};
-constexpr std::array kOff{Word{"off", 0}};
 constexpr std::array kFound{Word{"auto", kAuto}};
 constexpr std::array kMtus{Word{"auto", kAuto}, Word{"256", 256},   Word{"512", 512},
                            Word{"1024", 1024},  Word{"2048", 2048}, Word{"4096", 4096}};
@@ -30,7 +31,7 @@ static_assert(kWaits[3].value == static_cast<std::uint64_t>(Wait::event));
 static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::extended));
 static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
 static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
-static_assert(kPayloads[1].value == static_cast<std::uint64_t>(Payload::zero));
+static_assert(kCqSharings[1].value == static_cast<std::uint64_t>(CqSharing::per_qp));
 
 bool always(const Case&) {
   return true;
@@ -113,6 +114,22 @@ bool may_lose_a_pong(const Case& c) {
   return c.shape() == Pattern::ping_pong && !c.reliable();
 }
 
+bool has_several_qps(const Case& c) {
+  return on_verbs(c) && c.qps > 1;
+}
+/// A latency that ends by a completion; of a plain write's ping-pong memory tells.
+bool has_shares(const Case& c) {
+  return on_verbs(c) && c.extended_cq() &&
+         (c.shape() == Pattern::completion_latency ||
+          (c.shape() == Pattern::ping_pong && c.takes_receive()));
+}
+bool sleeps(const Case& c) {
+  return on_verbs(c) && c.waiting() == Wait::event;
+}
+bool has_intervals(const Case& c) {
+  return any_bandwidth(c) || c.until_interrupted();
+}
+
 using enum AxisKind;
 
 // Limits: a message is at most 2^31 bytes (IBTA vol. 1, message size); port and GID numbers are 8
@@ -140,6 +157,10 @@ const std::array kAxes{
          has_depth},
     Axis{"rx-depth", "rx_depth", &Case::rx_depth, count, 1, 1ULL << 20, kNone, "512", "512",
          "receive queue depth per QP [WRs]", has_rx_depth},
+    Axis{"recv-post-list", "recv_post_list", &Case::recv_post_list, count, 1, 65536, kFound, "auto",
+         "auto",
+         "receives posted again at once, which --rx-depth is a multiple of; auto: at most 16",
+         receives},
     Axis{"post-list", "post_list", &Case::post_list, count, 1, 65536, kNone, "1", "1",
          "WRs linked into one post, so per doorbell", bandwidth},
     Axis{"signal-every", "signal_every", &Case::signal_every, count, 1, 65536, kNone, "1", "32",
@@ -160,6 +181,15 @@ const std::array kAxes{
          "post by ibv_post_send (classic) or ibv_wr_* (extended)", on_verbs},
     Axis{"cq", "cq", &Case::cq, choice, 0, 1, kInterfaces, "classic", "classic",
          "poll by ibv_poll_cq (classic) or ibv_start_poll (extended)", on_verbs},
+    Axis{"cq-sharing", "cq_sharing", &Case::cq_sharing, choice, 0, 1, kCqSharings, "shared",
+         "shared",
+         "one CQ for the sends of all QPs and one for their receives, or each QP its own, polled "
+         "in turn",
+         has_several_qps},
+    Axis{"cq-depth", "cq_depth", &Case::cq_depth, count, 1, 1ULL << 24, kFound, "auto", "auto",
+         "entries of each CQ; auto: as many completions as can be outstanding", on_verbs},
+    Axis{"timestamps", "timestamps", &Case::timestamps, choice, 0, 1, kOffOn, "off", "off",
+         "tell post, wire and poll apart by the device's completion timestamps", has_shares},
     Axis{"recv", "recv", &Case::recv, choice, 0, 1, kRecvQueues, "rq", "rq",
          "a receive queue per QP (rq), or one that all share (srq)", receives},
     Axis{"mtu", "mtu_bytes", &Case::mtu_bytes, choice, 256, 4096, kMtus, "auto", "auto",
@@ -167,7 +197,8 @@ const std::array kAxes{
     Axis{"iterations", "iterations", &Case::iterations, count, 1, 1ULL << 40, kNone, "10000",
          "10000", "measured operations", always},
     Axis{"duration", "duration_ns", &Case::duration_ns, seconds, 1'000'000, 30 * 86400 * kSecond_ns,
-         kOff, "off", "off", "measure for this long instead of counting iterations [s]", always},
+         kDurations, "off", "off",
+         "measure for this long instead of counting iterations; 0: until interrupted [s]", always},
     Axis{"warmup", "warmup", &Case::warmup, count, 0, 1ULL << 32, kNone, "100", "256",
          "operations before the measured ones", always},
     Axis{"objects", "objects", &Case::objects, count, 0, 4096, kNone, "0", "0",
@@ -177,16 +208,20 @@ const std::array kAxes{
          "data); auto: yield where both "
          "ends share one core, else spin",
          traffic},
+    Axis{"comp-vector", "comp_vector", &Case::comp_vector, count, 0, 65535, kNone, "0", "0",
+         "completion vector, so interrupt, that raises the CQs' events", sleeps},
     Axis{"verify", "verify", &Case::verify, choice, 0, 1, kOffOn, "off", "off",
          "check every byte at the receiver, off the measured path", traffic},
     Axis{"loss-timeout", "loss_timeout_ns", &Case::loss_timeout_ns, seconds, 1'000,
          3600 * kSecond_ns, kNone, "100ms", "100ms", "a UC or UD pong later than this is lost [s]",
          may_lose_a_pong},
-    Axis{"payload", "payload", &Case::payload, choice, 0, 1, kPayloads, "random", "random",
-         "what messages hold", has_payload},
+    Axis{"payload", "payload", &Case::payload, source, 0, 0, kPayloads, "random", "random",
+         "what messages hold; a file of the initiator's machine, over and over", has_payload},
     Axis{"interval", "interval_ns", &Case::interval_ns, seconds, 10'000'000, 3600 * kSecond_ns,
-         kNone, "1s", "1s", "note the messages of each such while, for a series over time [s]",
-         any_bandwidth},
+         kNone, "1s", "1s",
+         "note the messages of each such while, for a series over time, and with --duration 0 for "
+         "a line on stderr [s]",
+         has_intervals},
 
     Axis{"sl", "service_level", &Case::service_level, count, 0, 15, kNone, "0", "0",
          "service level (on RoCE: the VLAN priority)", on_verbs},
@@ -209,11 +244,11 @@ const std::array kAxes{
          "0.01 ms, 31: 491 ms, 0: 655 ms",
          can_be_not_ready},
 
-    Axis{"memory", "memory", &Case::memory, memory, 0, 0, kMemories, "host", "host",
+    Axis{"memory", "memory", &Case::memory, source, 0, 0, kMemories, "host", "host",
          "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
          "device's own memory, a mapped file",
          has_memory},
-    Axis{"peer-memory", "peer_memory", &Case::peer_memory, memory, 0, 0, kMemories, "host", "host",
+    Axis{"peer-memory", "peer_memory", &Case::peer_memory, source, 0, 0, kMemories, "host", "host",
          "where the responder's lie", on_verbs},
     Axis{"mr-per-qp", "mr_per_qp", &Case::mr_per_qp, choice, 0, 1, kOffOn, "off", "off",
          "memory regions of each QP's own", on_verbs},

@@ -40,7 +40,7 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
       return parse_seconds_ns(text);
     case AxisKind::choice:
     case AxisKind::name:
-    case AxisKind::memory:
+    case AxisKind::source:
       return std::nullopt;
   }
   return std::nullopt;
@@ -75,7 +75,7 @@ std::string accepts_text(const Axis& axis) {
       return text;
     case AxisKind::name:
       return "auto, or a name of at most 63 characters without spaces or slashes";
-    case AxisKind::memory:
+    case AxisKind::source:
       return text + ", or file:PATH";
   }
   return text;

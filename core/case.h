@@ -30,15 +30,21 @@ enum class Interface : std::uint64_t { classic, extended };
 enum class RecvQueue : std::uint64_t { rq, srq };
 /// How a message is split over its SGEs; see pieces_of().
 enum class Split : std::uint64_t { even, uneven, page };
-enum class Payload : std::uint64_t { random, zero };
+/// Who has completion queues: all QPs of an end together, or each its own.
+enum class CqSharing : std::uint64_t { shared, per_qp };
 
 /// "The program finds it": what `auto` is stored as.
 inline constexpr std::uint64_t kAuto = std::numeric_limits<std::uint64_t>::max();
 /// "As much as this device can": what `max` is stored as.
 inline constexpr std::uint64_t kMax = kAuto - 1;
+/// "Until interrupted": what a duration of `0` is stored as.
+inline constexpr std::uint64_t kUntilInterrupted = kMax - 1;
 
-/// What begins a `memory` that is a mapped file: "file:PATH".
+/// What begins a `memory` or a `payload` that is a file: "file:PATH".
 inline constexpr std::string_view kFileMemory = "file:";
+inline constexpr std::string_view kZeroPayload = "zero";
+/// So much of a payload's file is read: it goes over the wire.
+inline constexpr std::size_t kMostPayloadFileBytes = 64 << 10;
 inline constexpr std::string_view kDeviceMemory = "device";
 inline constexpr std::string_view kHugePages = "huge";      ///< of 2 MiB
 inline constexpr std::string_view kHugePages1G = "huge1g";  ///< of 1 GiB
@@ -59,24 +65,30 @@ struct Case {
   std::uint64_t bidirectional = 0;  ///< 0 or 1: the responder initiates as well, on QPs of its own
   std::uint64_t depth = 0;          ///< send queue depth [WRs]
   std::uint64_t rx_depth = 0;       ///< receive queue depth [WRs]
-  std::uint64_t post_list = 0;      ///< WRs per doorbell
-  std::uint64_t signal_every = 0;   ///< every n-th WR is signaled
-  std::uint64_t inline_bytes = 0;   ///< 0: off; kMax: as much as a QP can be created with
-  std::uint64_t sge = 1;            ///< SGEs of a request at the initiator; kMax: the device's most
-  std::uint64_t recv_sge = 1;       ///< SGEs of a receive
+  std::uint64_t recv_post_list = kAuto;  ///< receives per post; kAuto: see receive_list_length()
+  std::uint64_t post_list = 0;           ///< WRs per doorbell
+  std::uint64_t signal_every = 0;        ///< every n-th WR is signaled
+  std::uint64_t inline_bytes = 0;        ///< 0: off; kMax: as much as a QP can be created with
+  std::uint64_t sge = 1;       ///< SGEs of a request at the initiator; kMax: the device's most
+  std::uint64_t recv_sge = 1;  ///< SGEs of a receive
   std::uint64_t split = 0;
   std::uint64_t outstanding_reads = 0;  ///< kAuto: the most that both ends can
   std::uint64_t api = 0;
   std::uint64_t cq = 0;
+  std::uint64_t cq_sharing = 0;
+  std::uint64_t cq_depth = kAuto;  ///< entries of a CQ; kAuto: what can be outstanding
+  std::uint64_t timestamps = 0;    ///< 0 or 1: the device says when each completion was
   std::uint64_t recv = 0;
   std::uint64_t mtu_bytes = 0;    ///< kAuto: the lesser of both ports' active MTUs
   std::uint64_t iterations = 0;   ///< measured operations; 0 where duration_ns rules
-  std::uint64_t duration_ns = 0;  ///< 0 where iterations rule
+  std::uint64_t duration_ns = 0;  ///< 0 where iterations rule; kUntilInterrupted
   std::uint64_t warmup = 0;       ///< operations before the measured ones
   std::uint64_t wait = 0;
+  std::uint64_t comp_vector = 0;      ///< of --wait event
   std::uint64_t verify = 0;           ///< 0 or 1
   std::uint64_t loss_timeout_ns = 0;  ///< UC and UD ping-pong: a pong later than this is lost
-  std::uint64_t payload = 0;
+  std::string payload;                ///< empty: random; zero, file:PATH
+  std::string payload_bytes;          ///< of the file, once the initiator has read it; no axis
   std::uint64_t interval_ns = 1'000'000'000;  ///< of a bandwidth's series
 
   // Attributes of the QPs and their path.
@@ -117,6 +129,8 @@ struct Case {
   bool extended_cq() const noexcept { return cq != 0; }
   bool shared_receives() const noexcept { return recv != 0; }
   bool both_ways() const noexcept { return bidirectional != 0; }
+  bool cq_per_qp() const noexcept { return cq_sharing != 0 && qps > 1; }
+  bool until_interrupted() const noexcept { return duration_ns == kUntilInterrupted; }
 
   bool atomic() const noexcept { return op() == Opcode::fetch_add || op() == Opcode::cmp_swap; }
   /// A baseline test, without verbs: then most axes have no meaning and stay at their defaults.
@@ -144,7 +158,7 @@ enum class AxisKind {
   seconds,  ///< a decimal number of s, or with a suffix ns, us, ms, s; stored in ns
   choice,   ///< one of `words` and nothing else
   name,     ///< of a device
-  memory,   ///< a kind of memory: one of `words`, or file:PATH
+  source,   ///< of memory or of bytes: one of `words`, or file:PATH
 };
 
 struct Axis {

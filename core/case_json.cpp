@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases as JSON: for people in a result file, and whole for the wire.
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include <algorithm>
 
@@ -16,6 +17,7 @@ using Text = std::string Case::*;
 // Not axes, yet part of a case on the wire.
 constexpr std::string_view kOpcode = "opcode";
 constexpr std::string_view kPattern = "pattern";
+constexpr std::string_view kPayloadBytes = "payload_bytes";  ///< in hexadecimal, of a file alone
 
 /// Of iterations and duration only the one that rules is said.
 bool silent(const Case& one_case, const Axis& axis) {
@@ -28,6 +30,7 @@ nlohmann::ordered_json axis_json(const Case& one_case, const Axis& axis) {
   if (std::holds_alternative<Text>(axis.field)) return axis_text(one_case, axis);
   if (is_switch(axis)) return axis_text(one_case, axis) == "on";
   const std::uint64_t value = one_case.*std::get<Number>(axis.field);
+  if (value == kUntilInterrupted) return 0;
   const bool a_word =
       value == kAuto || value == kMax ||
       (axis.kind == AxisKind::choice && axis.field != decltype(axis.field){&Case::mtu_bytes});
@@ -81,6 +84,32 @@ void unset_inapplicable(Case& made) {
       std::visit([&](auto field) { made.*field = defaults.*field; }, axis.field);
 }
 
+std::string hex_of(const std::string& bytes) {
+  std::string text(2 * bytes.size() + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                 bytes.size());
+  text.pop_back();
+  return text;
+}
+
+/// A payload that is a file comes with the file's bytes, and no other does.
+void read_payload(Case& made, const nlohmann::json& wire) {
+  const bool file = made.payload.starts_with(kFileMemory) && !made.atomic();
+  if (wire.contains(kPayloadBytes) != file)
+    refuse(kPayloadBytes, file ? "is missing" : "goes with a file alone");
+  if (!file) return;
+  const std::string text = text_at(wire, kPayloadBytes);
+  made.payload_bytes.resize(text.size() / 2);
+  std::size_t length = 0;
+  const bool whole = sodium_hex2bin(reinterpret_cast<unsigned char*>(made.payload_bytes.data()),
+                                    made.payload_bytes.size(), text.data(), text.size(), nullptr,
+                                    &length, nullptr) == 0;
+  if (!whole || length == 0 || length != made.payload_bytes.size() ||
+      length > kMostPayloadFileBytes || text.size() % 2 != 0)
+    refuse(kPayloadBytes,
+           fmt::format("is not 1 to {} bytes in hexadecimal", kMostPayloadFileBytes));
+}
+
 /// What brings data back has no pong; and a pong says more than the completion of what a receive
 /// awaits. A control path test is the initiator's own and never on the wire.
 bool known_test(const Case& made) {
@@ -116,6 +145,7 @@ nlohmann::json case_to_wire(const Case& one_case) {
   nlohmann::json wire{{kOpcode, one_case.opcode}, {kPattern, one_case.pattern}};
   for (const Axis& axis : axes())
     std::visit([&](auto field) { wire[std::string(axis.key)] = one_case.*field; }, axis.field);
+  if (!one_case.payload_bytes.empty()) wire[kPayloadBytes] = hex_of(one_case.payload_bytes);
   return wire;
 }
 
@@ -131,9 +161,11 @@ Case case_from_wire(const nlohmann::json& wire) {
   if ((made.iterations == 0) == (made.duration_ns == 0))
     refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
   if (made.atomic() && made.size_bytes != kAtomicBytes) refuse("size_bytes", "of an atomic is 8");
+  read_payload(made, wire);
   if (made.over_tcp()) unset_inapplicable(made);
   for (const auto& item : wire.items()) {
     const bool known = item.key() == kOpcode || item.key() == kPattern ||
+                       item.key() == kPayloadBytes ||
                        std::ranges::find(axes(), item.key(), &Axis::key) != axes().end();
     if (!known) refuse(item.key(), "is unknown");
   }

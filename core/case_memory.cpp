@@ -73,6 +73,10 @@ std::uint64_t thread_bytes(const Case& asked, Role role) {
     else
       each += receive_bytes(one_case, depths.receive);
   }
+  if (one_case.cq_depth != kAuto)
+    bytes += 2 * kQueueEntryBytes * one_case.cq_depth * (one_case.cq_per_qp() ? one_case.qps : 1);
+  if (role == Role::responder && numbers_read(one_case) != NumberPlace::none)
+    each += sizeof(std::uint64_t) * skipped_numbers_per_qp(one_case);
   return bytes + each * one_case.qps;
 }
 

@@ -69,6 +69,23 @@ std::string why_not_in_memory(const Case& c) {
   return {};
 }
 
+/// The interrupt ends the loops of the end that has it.
+std::string why_not_until_interrupted(const Case& c) {
+  if (!c.until_interrupted() || !c.both_ways()) return {};
+  return "what the responder sends goes on when the initiator is interrupted: with --bidirectional "
+         "give a --duration other than 0, or --iterations";
+}
+
+/// Lists tile the receive queue.
+std::string why_not_received(const Case& c) {
+  if (!c.takes_receive() || c.recv_post_list == kAuto || c.rx_depth % c.recv_post_list == 0)
+    return {};
+  return fmt::format(
+      "a receive queue of {} is not made of lists of {}: use a --recv-post-list that --rx-depth is "
+      "a multiple of",
+      c.rx_depth, c.recv_post_list);
+}
+
 /// A completion comes only after `signal_every` WRs, and a list of `post_list` is posted whole:
 /// with less room than this the queue fills up before the first signaled WR is in it.
 std::string why_not_in_queue(const Case& c) {
@@ -100,6 +117,8 @@ std::string why_impossible(const Case& one_case) {
   std::string why = why_not_on_transport(one_case);
   if (why.empty()) why = why_not_split(one_case);
   if (why.empty()) why = why_not_in_memory(one_case);
+  if (why.empty()) why = why_not_received(one_case);
+  if (why.empty()) why = why_not_until_interrupted(one_case);
   if (why.empty() && one_case.shape() == Pattern::bandwidth) why = why_not_in_queue(one_case);
   return why;
 }

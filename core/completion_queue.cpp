@@ -10,35 +10,51 @@
 
 namespace rdmameter {
 
-CompletionQueue::CompletionQueue(ibv_context& context, std::uint64_t cqes, const Case& one_case,
-                                 const std::string& which, const std::string& where) {
-  const std::string object = fmt::format("{} of {} entries on {}", which, cqes, where);
+CompletionQueues::CompletionQueues(ibv_context& context, const CqPlan& plan, const Case& one_case,
+                                   const std::string& where)
+    : queues_(std::make_unique<Queue[]>(plan.count)), count_(plan.count) {
+  const std::string object = fmt::format("{} of {} entries on {}", plan.which, plan.entries, where);
   if (one_case.waiting() == Wait::event) {
     channel_.reset(
         check_pointer(ibv_create_comp_channel(&context), "ibv_create_comp_channel", object));
-    events_.channel = channel_.get();
     // The wait sleeps in poll(), which may be wrong about an event (poll(2), "spurious").
     const int flags = fcntl(channel_->fd, F_GETFL);
     check_minus_one(fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK), "fcntl", object);
   }
-  const int entries = static_cast<int>(std::max<std::uint64_t>(cqes, 1));
+  for (std::uint64_t i = 0; i < count_; ++i) create(queues_[i], context, plan, one_case, object);
+}
+
+void CompletionQueues::create(Queue& queue, ibv_context& context, const CqPlan& plan,
+                              const Case& one_case, const std::string& object) const {
+  queue.events.channel = channel_.get();
+  const int entries = static_cast<int>(std::max<std::uint64_t>(plan.entries, 1));
+  const int vector = static_cast<int>(one_case.comp_vector);
   if (!one_case.extended_cq()) {
-    plain_.reset(check_pointer(ibv_create_cq(&context, entries, &events_, channel_.get(), 0),
-                               "ibv_create_cq", object));
+    queue.plain.reset(
+        check_pointer(ibv_create_cq(&context, entries, &queue.events, channel_.get(), vector),
+                      "ibv_create_cq", object));
     return;
   }
   ibv_cq_init_attr_ex attributes{};
   attributes.cqe = static_cast<std::uint32_t>(entries);
-  attributes.cq_context = &events_;
+  attributes.cq_context = &queue.events;
   attributes.channel = channel_.get();
+  attributes.comp_vector = static_cast<std::uint32_t>(vector);
   attributes.wc_flags = IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM;
-  extended_.reset(
+  if (plan.timestamps) attributes.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  queue.extended.reset(
       check_pointer(ibv_create_cq_ex(&context, &attributes), "ibv_create_cq_ex", object));
 }
 
-CompletionQueue::~CompletionQueue() {
+CompletionQueues::Queue::~Queue() {
   // ibv_destroy_cq() waits until every event that was taken has been acknowledged.
-  if (events_.unacknowledged != 0) ibv_ack_cq_events(get(), events_.unacknowledged);
+  if (events.unacknowledged != 0) ibv_ack_cq_events(get(), events.unacknowledged);
+}
+
+std::vector<ibv_cq*> CompletionQueues::all() const {
+  std::vector<ibv_cq*> made;
+  for (std::uint64_t i = 0; i < count_; ++i) made.push_back(queues_[i].get());
+  return made;
 }
 
 }  // namespace rdmameter

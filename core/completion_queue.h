@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CQ of either interface, with a channel for its events where a wait needs one.
+// The CQs of one direction of an end: one for all QPs or one for each, of either interface, with a
+// channel for their events where a wait needs one.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "core/case.h"
 #include "core/handles.h"
@@ -11,26 +14,41 @@
 
 namespace rdmameter {
 
-class CompletionQueue {
- public:
-  /// Extended where the case says so; with a channel where its wait is by events.
-  /// @param cqes   completions that it must hold
-  /// @param which  for texts: "send CQ"
-  /// @throws Unsupported, VerbsError
-  CompletionQueue(ibv_context& context, std::uint64_t cqes, const Case& one_case,
-                  const std::string& which, const std::string& where);
-  CompletionQueue(CompletionQueue&&) = delete;  // the CQ points to events_
-  ~CompletionQueue();
+/// What the CQs are to be.
+struct CqPlan {
+  std::uint64_t count = 1;
+  std::uint64_t entries = 1;  ///< of each
+  bool timestamps = false;    ///< the device's, of each completion
+  std::string which;          ///< for texts: "send CQ"
+};
 
-  ibv_cq* get() const noexcept {
-    return extended_ ? ibv_cq_ex_to_cq(extended_.get()) : plain_.get();
-  }
+class CompletionQueues {
+ public:
+  /// Extended where the case says so; with a channel, on its vector, where its wait is by events.
+  /// @throws Unsupported, VerbsError
+  CompletionQueues(ibv_context& context, const CqPlan& plan, const Case& one_case,
+                   const std::string& where);
+  CompletionQueues(CompletionQueues&&) = delete;  // the CQs point to their events
+
+  std::vector<ibv_cq*> all() const;
 
  private:
+  struct Queue {
+    CqEvents events;
+    Cq plain;
+    CqEx extended;
+
+    ~Queue();
+    ibv_cq* get() const noexcept {
+      return extended ? ibv_cq_ex_to_cq(extended.get()) : plain.get();
+    }
+  };
+  void create(Queue& queue, ibv_context& context, const CqPlan& plan, const Case& one_case,
+              const std::string& object) const;
+
   CompChannel channel_;
-  CqEvents events_;
-  Cq plain_;
-  CqEx extended_;
+  std::unique_ptr<Queue[]> queues_;
+  std::uint64_t count_;
 };
 
 }  // namespace rdmameter

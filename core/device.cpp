@@ -310,7 +310,8 @@ DeviceLimits query_limits(ibv_context& context) {
           .atomic_cap = plain.atomic_cap,
           .memory_window_1 = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW) != 0,
           .memory_window_2b = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0,
-          .timestamps = extended.completion_timestamp_mask != 0,
+          .timestamp_mask = extended.completion_timestamp_mask,
+          .core_clock_khz = extended.hca_core_clock,
           .odp = extended.odp_caps};
 }
 

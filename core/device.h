@@ -75,8 +75,9 @@ struct DeviceLimits {
   std::uint8_t phys_port_cnt = 0;
   ibv_atomic_cap atomic_cap = IBV_ATOMIC_NONE;
   bool memory_window_1 = false, memory_window_2b = false;
-  bool timestamps = false;  ///< completion timestamps
-  ibv_odp_caps odp{};       ///< on-demand paging
+  std::uint64_t timestamp_mask = 0;  ///< of completion timestamps; 0: there are none
+  std::uint64_t core_clock_khz = 0;  ///< of the clock that they are read from
+  ibv_odp_caps odp{};                ///< on-demand paging
 };
 DeviceLimits query_limits(ibv_context& context);
 

@@ -94,10 +94,12 @@ json limits_json(const DeviceLimits& limits) {
 }
 
 json features_json(const DeviceLimits& limits) {
-  return {
-      {"atomics", atomics_name(limits.atomic_cap)},    {"memory_window_1", limits.memory_window_1},
-      {"memory_window_2b", limits.memory_window_2b},   {"completion_timestamps", limits.timestamps},
-      {"device_memory", limits.max_dm_size_bytes > 0}, {"on_demand_paging", odp_json(limits.odp)}};
+  return {{"atomics", atomics_name(limits.atomic_cap)},
+          {"memory_window_1", limits.memory_window_1},
+          {"memory_window_2b", limits.memory_window_2b},
+          {"completion_timestamps", limits.timestamp_mask != 0},
+          {"device_memory", limits.max_dm_size_bytes > 0},
+          {"on_demand_paging", odp_json(limits.odp)}};
 }
 
 json transport_json(ibv_context& context, Transport transport) {

@@ -166,19 +166,57 @@ void Endpoint::register_memory() {
 }
 
 void Endpoint::create_cqs() {
-  const auto create = [this](std::optional<CompletionQueue>& queue, std::uint64_t cqes,
-                             const char* which) {
-    if (cqes > device_.limits.max_cqe)
-      throw Unsupported(
-          fmt::format("{} on {} must hold {} completions, the device's largest holds {}: use fewer "
-                      "--qps, a smaller --depth or --rx-depth, or a larger --signal-every",
-                      which, where_, cqes, device_.limits.max_cqe));
-    queue.emplace(*device_.context, cqes, case_, which, where_);
-    return queue->get();
-  };
+  check_events_and_timestamps();
   const std::uint64_t rings = case_.shared_receives() ? 1 : case_.qps;
-  view_.send_cq = create(send_cq_, send_cqes(case_, depths_.send) * case_.qps, "send CQ");
-  view_.recv_cq = create(recv_cq_, depths_.receive * rings, "receive CQ");
+  view_.send_cqs = create_cqs(send_cqs_, send_cqes(case_, depths_.send), case_.qps, "send CQ");
+  // Receives that QPs share may all complete on one of them.
+  view_.recv_cqs = create_cqs(recv_cqs_, depths_.receive, rings, "receive CQ");
+}
+
+/// @param cqes_per_qp  completions that can be outstanding
+/// @param sharers      QPs whose completions a CQ that all share must hold
+std::vector<ibv_cq*> Endpoint::create_cqs(std::optional<CompletionQueues>& queues,
+                                          std::uint64_t cqes_per_qp, std::uint64_t sharers,
+                                          const char* which) {
+  const std::uint64_t cqes = cqes_per_qp * (case_.cq_per_qp() ? 1 : sharers);
+  if (case_.cq_depth != kAuto && case_.cq_depth < cqes)
+    throw Unsupported(fmt::format(
+        "the {} on {} must hold {} completions, and one of {} entries overruns: use --cq-depth {} "
+        "or more (or auto), fewer --qps, a smaller --depth or --rx-depth, or a larger "
+        "--signal-every",
+        which, where_, cqes, case_.cq_depth, cqes));
+  const std::uint64_t entries = case_.cq_depth == kAuto ? cqes : case_.cq_depth;
+  if (entries > device_.limits.max_cqe)
+    throw Unsupported(
+        fmt::format("{} on {} must hold {} completions, the device's largest holds {}: use fewer "
+                    "--qps, a smaller --depth, --rx-depth or --cq-depth, or a larger "
+                    "--signal-every",
+                    which, where_, entries, device_.limits.max_cqe));
+  const CqPlan plan{.count = case_.cq_per_qp() ? case_.qps : 1,
+                    .entries = entries,
+                    .timestamps = case_.timestamps != 0 && role_ == Role::initiator,
+                    .which = which};
+  queues.emplace(*device_.context, plan, case_, where_);
+  return queues->all();
+}
+
+void Endpoint::check_events_and_timestamps() const {
+  const DeviceLimits& limits = device_.limits;
+  if (case_.comp_vector >= std::max<std::uint32_t>(limits.completion_vectors, 1))
+    throw Unsupported(
+        fmt::format("completion vector {}: {} has {}, 0 being the first; use a "
+                    "smaller --comp-vector",
+                    case_.comp_vector, where_, limits.completion_vectors));
+  if (case_.timestamps != 0 && role_ == Role::initiator && limits.timestamp_mask == 0)
+    throw Unsupported(fmt::format(
+        "{} gives no completion timestamps: use --timestamps off, which has the latency as a whole",
+        where_));
+  const std::uint64_t cqs = case_.cq_per_qp() ? 2 * case_.qps : 2;
+  if (cqs > limits.max_cq)
+    throw Unsupported(
+        fmt::format("CQs on {}: {} wanted, the device has {}; use fewer --qps, or "
+                    "--cq-sharing shared",
+                    where_, cqs, limits.max_cq));
 }
 
 void Endpoint::create_srq() {
@@ -190,12 +228,13 @@ void Endpoint::create_srq() {
   view_.srq = srq_.get();
 }
 
+/// @param index         of its CQs, where each QP has its own
 /// @param inline_bytes  in: wanted, out: what the QP was created with
 /// @return  null, with errno, when the device refuses
-Qp Endpoint::try_qp(std::uint32_t& inline_bytes) {
+Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t& inline_bytes) {
   ibv_qp_init_attr_ex attr{};
-  attr.send_cq = view_.send_cq;
-  attr.recv_cq = view_.recv_cq;
+  attr.send_cq = view_.send_cqs[view_.send_cqs.size() == 1 ? 0 : index];
+  attr.recv_cq = view_.recv_cqs[view_.recv_cqs.size() == 1 ? 0 : index];
   attr.srq = srq_.get();
   attr.cap.max_send_wr = depths_.send;
   attr.cap.max_recv_wr = srq_ ? 0 : depths_.receive;
@@ -225,7 +264,7 @@ std::uint32_t Endpoint::find_most_inline() {
   while (refused - works > 1) {
     const std::uint32_t middle = works + (refused - works) / 2;
     std::uint32_t got = middle;
-    if (try_qp(got))
+    if (try_qp(0, got))
       works = std::max(middle, std::min(got, refused - 1));
     else
       refused = middle;
@@ -258,7 +297,7 @@ void Endpoint::create_qps() {
                                    : static_cast<std::uint32_t>(case_.inline_bytes);
   for (std::uint64_t i = 0; i < case_.qps; ++i) {
     std::uint32_t got = wanted;
-    Qp qp = try_qp(got);
+    Qp qp = try_qp(i, got);
     const int error = errno;
     if (!qp && i == 0) explain_refusal(wanted, error);
     errno = error;
@@ -374,13 +413,13 @@ void Endpoint::inspect_target(const std::function<void(std::span<const std::byte
 
 nlohmann::ordered_json Endpoint::resources() const {
   nlohmann::ordered_json made = {{"qps", qps_.size()},
-                                 {"cqs", 2},
+                                 {"cqs", view_.send_cqs.size() + view_.recv_cqs.size()},
                                  {"mrs", mrs_.size()},
                                  {"buffer_bytes", memory_.size_bytes()},
                                  {"send_wrs_per_qp", depths_.send},
                                  {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},
-                                 {"send_cqes", view_.send_cq->cqe},
-                                 {"recv_cqes", view_.recv_cq->cqe}};
+                                 {"send_cqes", view_.send_cqs.front()->cqe},
+                                 {"recv_cqes", view_.recv_cqs.front()->cqe}};
   if (srq_) made["srq_wrs"] = depths_.receive;
   return made;
 }

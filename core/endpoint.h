@@ -115,9 +115,13 @@ class Endpoint {
   void register_memory();
   AreaView register_area(const Area& area, std::size_t offset, int access);
   void create_cqs();
+  std::vector<ibv_cq*> create_cqs(std::optional<CompletionQueues>& queues,
+                                  std::uint64_t cqes_per_qp, std::uint64_t sharers,
+                                  const char* which);
+  void check_events_and_timestamps() const;
   void create_srq();
   void create_qps();
-  Qp try_qp(std::uint32_t& inline_bytes);
+  Qp try_qp(std::uint64_t index, std::uint32_t& inline_bytes);
   void refuse_what_rxe_drops() const;
   void explain_refusal(std::uint32_t wanted_inline, int error);
   std::uint32_t find_most_inline();
@@ -135,7 +139,7 @@ class Endpoint {
   MessageMemory memory_;
   Pd pd_;
   std::vector<Mr> mrs_;
-  std::optional<CompletionQueue> send_cq_, recv_cq_;
+  std::optional<CompletionQueues> send_cqs_, recv_cqs_;
   Srq srq_;
   Ah ah_;
   std::vector<Qp> qps_;

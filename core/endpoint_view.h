@@ -26,10 +26,9 @@ struct AreaView {
 /// Borrowed from an endpoint, which must outlive it and every WR built from it.
 struct EndpointView {
   std::vector<ibv_qp*> qps;
-  std::vector<ibv_qp_ex*> extended_qps;  ///< the same, where ibv_wr_* posts; else empty
-  ibv_cq* send_cq = nullptr;
-  ibv_cq* recv_cq = nullptr;
-  ibv_srq* srq = nullptr;  ///< null: each QP has its own receive queue
+  std::vector<ibv_qp_ex*> extended_qps;     ///< the same, where ibv_wr_* posts; else empty
+  std::vector<ibv_cq*> send_cqs, recv_cqs;  ///< one for all QPs, or one for each
+  ibv_srq* srq = nullptr;                   ///< null: each QP has its own receive queue
   AreaView source, target;
   std::uint32_t inline_bytes = 0;  ///< what the QPs were created with
 

@@ -2,6 +2,8 @@
 #include "core/layout.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 
 namespace rdmameter {
 namespace {
@@ -11,6 +13,9 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kBytesPerQp = 1 << 20;
 constexpr std::uint64_t kBytesInAll = 256 << 20;
 constexpr std::uint64_t kDeviceMemoryBytes = 64 << 10;  ///< devices have 100 KiB or so
+constexpr std::uint64_t kMostOwnSlots = 64 << 10;
+/// Completions that one poll may bring after those that were asked for, twice: see bandwidth.h.
+constexpr std::uint64_t kOvershoot = 32;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -51,21 +56,45 @@ void set_slots(const Case& one_case, Area& area, std::uint64_t stride_bytes, std
   area.slots = std::clamp<std::uint64_t>(share / stride_bytes, 1, most);
 }
 
+/// UC writes under --verify. @return slots per QP, so that each message has its own; 0: not wanted
+std::uint64_t slots_for_every_message(const Case& one_case) {
+  const bool counted = one_case.verify != 0 && one_case.shape() == Pattern::bandwidth &&
+                       one_case.op() == Opcode::rdma_write && one_case.service() == Transport::uc &&
+                       one_case.duration_ns == 0 && one_case.payload_bytes.empty() &&
+                       !one_case.both_ways();
+  if (!counted) return 0;
+  // A QP may happen to carry all of the traffic.
+  const std::uint64_t most = one_case.warmup + one_case.iterations + one_case.depth +
+                             kOvershoot * one_case.signal_every + 1;
+  const std::uint64_t period = std::lcm(one_case.signal_every, one_case.post_list);
+  const std::uint64_t slots = (most + period - 1) / period * period;
+  return slots <= kMostOwnSlots ? slots : 0;
+}
+
+/// Of both ends of one-sided operations, as many as the longer slots have room for.
+void set_paired_slots(const Case& one_case, Area& area, std::uint64_t far_stride_bytes) {
+  const std::uint64_t stride_bytes = std::max(far_stride_bytes, area.stride_bytes);
+  const std::uint64_t all = slots_for_every_message(one_case);
+  if (all != 0 && all * area.qps * stride_bytes <= kBytesInAll)
+    area.slots = all;
+  else
+    set_slots(one_case, area, stride_bytes, in_flight(one_case));
+}
+
 /// The memory at the far end of one-sided operations: contiguous, since a request names one
 /// address. Atomics of a QP all work on one word, so that their order shows in what they return.
 Area one_sided_area(const Case& one_case) {
   Area made = area(one_case, 1, 0);
   const std::uint64_t near_stride = area(one_case, one_case.sge, 0).stride_bytes;
-  set_slots(one_case, made, std::max(near_stride, made.stride_bytes),
-            one_case.atomic() ? 1 : in_flight(one_case));
+  set_paired_slots(one_case, made, near_stride);
+  if (one_case.atomic()) made.slots = 1;
   return made;
 }
 
 /// Where requests take their data from, or reads and atomics bring theirs to.
 Area request_area(const Case& one_case) {
   Area made = area(one_case, one_case.sge, 0);
-  const std::uint64_t far_stride = one_case.one_sided() ? area(one_case, 1, 0).stride_bytes : 0;
-  set_slots(one_case, made, std::max(far_stride, made.stride_bytes), in_flight(one_case));
+  set_paired_slots(one_case, made, one_case.one_sided() ? area(one_case, 1, 0).stride_bytes : 0);
   return made;
 }
 
@@ -90,6 +119,39 @@ std::vector<Piece> pieces_of(Split split, std::uint64_t count, std::uint64_t pay
     next = round_up(next + length + 1, kCacheLine);
   }
   return pieces;
+}
+
+NumberPlace numbers_sent(const Case& one_case) {
+  if (one_case.shape() != Pattern::bandwidth || one_case.reliable() || !one_case.takes_receive())
+    return NumberPlace::none;
+  if (one_case.immediate()) return NumberPlace::immediate;
+  const Area source = request_area(one_case);
+  const bool fits = one_case.memory != kDeviceMemory && source.slots >= one_case.depth &&
+                    source.pieces.front().length >= kNumberBytes;
+  return fits ? NumberPlace::payload : NumberPlace::none;
+}
+
+NumberPlace numbers_read(const Case& one_case) {
+  const NumberPlace sent = numbers_sent(one_case);
+  const bool found = sent != NumberPlace::payload ||
+                     (one_case.peer_memory != kDeviceMemory &&
+                      receive_area(one_case).pieces.front().length >= kNumberBytes);
+  return found ? sent : NumberPlace::none;
+}
+
+std::uint32_t number_count_bits(const Case& one_case) {
+  return 32 - static_cast<std::uint32_t>(std::bit_width(one_case.qps - 1));
+}
+
+std::uint32_t skipped_numbers_per_qp(const Case& one_case) {
+  constexpr std::uint64_t kInAll = 1 << 20;
+  return static_cast<std::uint32_t>(
+      std::bit_floor(std::clamp<std::uint64_t>(kInAll / one_case.qps, 16, 4096)));
+}
+
+bool leaves_traces(const Case& one_case) {
+  const std::uint64_t all = slots_for_every_message(one_case);
+  return all != 0 && one_sided_area(one_case).slots == all;
 }
 
 std::uint64_t in_flight(const Case& one_case) {

@@ -74,6 +74,25 @@ Area remote_area(const Case& one_case, Role role);
 
 QueueDepths queue_depths_of(const Case& one_case, Role role);
 
+/// Where the messages of a UC or UD bandwidth carry their numbers.
+enum class NumberPlace : std::uint8_t { none, payload, immediate };
+/// Of a payload it is the first so many bytes.
+inline constexpr std::uint64_t kNumberBytes = 4;
+
+/// Where the initiator puts a number into each message: not into device memory, nor into a payload
+/// that is shorter, or leaves from a slot that may still be under way.
+NumberPlace numbers_sent(const Case& one_case);
+/// Where the responder finds it. @param one_case  with its SGEs known
+NumberPlace numbers_read(const Case& one_case);
+/// Low bits of a number, which count a QP's messages; the others tell the QP.
+std::uint32_t number_count_bits(const Case& one_case);
+/// Numbers that were passed over and may still come, remembered for each QP: a power of two.
+std::uint32_t skipped_numbers_per_qp(const Case& one_case);
+
+/// UC writes that are verified leave each its trace in a slot of its own, where there is room for
+/// all of them: then what has arrived can be counted.
+bool leaves_traces(const Case& one_case);
+
 /// WRs that an end has under way per QP.
 std::uint64_t in_flight(const Case& one_case);
 

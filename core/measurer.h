@@ -21,6 +21,7 @@ struct BandwidthTally {
   bool injected = false;                               ///< plain UC write: delivery is unknown
   std::uint64_t traffic_messages = 0, traffic_ns = 0;  ///< all of it, first post to last completion
   std::optional<std::uint64_t> sent, received;  ///< the whole traffic, where the receiver counts
+  std::optional<std::uint64_t> duplicated, reordered;  ///< of those received, where numbers tell
 };
 
 /// One repetition of one case, measured.

@@ -168,11 +168,22 @@ void extend(ibv_qp_ex& qp) {
   qp.wr_set_inline_data_list = wr_set_inline_data_list;
 }
 
+/// A message for a posted receive, at once.
+void supply(NullQp& qp, std::uint64_t wr_id) {
+  if (++qp.messages > qp.faults.silent_after && qp.faults.silent_after != 0) return;
+  const std::uint32_t number = qp.next_number;
+  if (qp.numbers != NumberPlace::none) ++qp.next_number;
+  if (qp.numbers == NumberPlace::payload)
+    std::memcpy(const_cast<std::uint8_t*>(reinterpret_cast<RecvWork*>(wr_id)->number), &number,
+                sizeof number);
+  complete(*qp.recv_cq, qp, wr_id, IBV_WC_RECV, IBV_WC_SUCCESS, number);
+}
+
 int post_recv(ibv_qp* verbs_qp, ibv_recv_wr* wr, ibv_recv_wr**) {
   NullQp& qp = null_qp(verbs_qp);
   for (; wr != nullptr; wr = wr->next) {
     if (qp.source)
-      complete(*qp.recv_cq, qp, wr->wr_id, IBV_WC_RECV);
+      supply(qp, wr->wr_id);
     else
       qp.receives[qp.receives_in++ & (qp.receives.size() - 1)] = wr->wr_id;
   }
@@ -229,6 +240,11 @@ std::uint32_t read_vendor_err(ibv_cq_ex*) {
   return 0;
 }
 
+/// A clock of one tick for each poll.
+std::uint64_t read_completion_ts(ibv_cq_ex* cq) {
+  return null_cq(cq).polls;
+}
+
 void extend(ibv_cq_ex& cq) {
   cq.start_poll = start_poll;
   cq.next_poll = next_poll;
@@ -236,6 +252,7 @@ void extend(ibv_cq_ex& cq) {
   cq.read_imm_data = read_imm_data;
   cq.read_qp_num = read_qp_num;
   cq.read_vendor_err = read_vendor_err;
+  cq.read_completion_ts = read_completion_ts;
 }
 
 }  // namespace
@@ -253,28 +270,35 @@ NullEndpoint::NullEndpoint(const Case& one_case, Role role, const NullFaults& fa
   context_.ops.poll_cq = null_verbs::poll_cq;
   const QueueDepths depths = queue_depths_of(one_case, role);
   const std::uint64_t count = one_case.qps;
-  for (NullCq* cq : {&send_cq_, &recv_cq_}) {
-    cq->cq.context = &context_;
-    null_verbs::extend(cq->cq);
-  }
-  send_cq_.ring.resize(std::bit_ceil((std::size_t{depths.send} + 1) * count));
-  recv_cq_.ring.resize(std::bit_ceil(std::size_t{depths.receive} * count));
+  const std::uint64_t cqs = one_case.cq_per_qp() ? count : 1, sharers = count / cqs;
+  const auto create_cqs = [&](std::unique_ptr<NullCq[]>& made, std::vector<ibv_cq*>& view,
+                              std::size_t entries) {
+    made = std::make_unique<NullCq[]>(cqs);
+    for (std::uint64_t i = 0; i < cqs; ++i) {
+      made[i].cq.context = &context_;
+      made[i].ring.resize(std::bit_ceil(entries));
+      null_verbs::extend(made[i].cq);
+      view.push_back(made[i].plain());
+    }
+  };
+  create_cqs(send_cqs_, view_.send_cqs, (std::size_t{depths.send} + 1) * sharers);
+  create_cqs(recv_cqs_, view_.recv_cqs, std::size_t{depths.receive} * sharers);
   for (std::uint32_t i = 0; i < count; ++i) {
     NullQp& qp = qps_[i];
     qp.qp.qp_base.context = &context_;
     qp.qp.qp_base.qp_num = i + 1;
     null_verbs::extend(qp.qp);
     qp.message_bytes = one_case.size_bytes;
-    qp.send_cq = &send_cq_;
-    qp.recv_cq = &recv_cq_;
+    qp.send_cq = &send_cqs_[cqs == 1 ? 0 : i];
+    qp.recv_cq = &recv_cqs_[cqs == 1 ? 0 : i];
     qp.receives.resize(std::bit_ceil(depths.receive));
     qp.source = role == Role::responder && one_case.shape() == Pattern::bandwidth;
+    qp.numbers = qp.source ? numbers_read(one_case) : NumberPlace::none;
+    qp.next_number = static_cast<std::uint32_t>(std::uint64_t{i} << number_count_bits(one_case));
     qp.faults = faults;
     view_.qps.push_back(&qp.qp.qp_base);
     if (one_case.extended_api()) view_.extended_qps.push_back(&qp.qp);
   }
-  view_.send_cq = send_cq_.plain();
-  view_.recv_cq = recv_cq_.plain();
   const auto area_at = [](std::byte* begin) {
     return AreaView{.address = reinterpret_cast<std::uint64_t>(begin), .host = begin, .lkeys = {0}};
   };

@@ -45,6 +45,8 @@ struct NullQp {
   std::vector<std::uint64_t> receives;  ///< wr_ids of posted receives, a ring, a power of two
   std::uint32_t receives_in = 0, receives_out = 0;
   bool source = false;  ///< every posted receive completes at once: a receiver's endless supply
+  NumberPlace numbers = NumberPlace::none;  ///< of that
+  std::uint32_t next_number = 0;
   std::uint64_t message_bytes = 0;
   ibv_send_wr building{};  ///< what ibv_wr_* says, up to the next one
   ibv_sge first_sge{};
@@ -66,7 +68,7 @@ class NullEndpoint {
  private:
   Layout layout_;
   ibv_context context_{};
-  NullCq send_cq_, recv_cq_;
+  std::unique_ptr<NullCq[]> send_cqs_, recv_cqs_;
   std::unique_ptr<NullQp[]> qps_;
   Buffer buffer_;
   EndpointView view_;

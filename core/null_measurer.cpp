@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 
 #include "core/environment.h"
 #include "core/error.h"
@@ -24,8 +26,30 @@ struct NullRun {
   std::uint64_t buffer_bytes = 0;
 };
 
-void run_on_null(NullRun& run, const Case& one_case, const ClockChoice& clock,
-                 const StopWord& stop) {
+/// An interrupt is the end that was asked for of what goes on until then, and stops the others.
+class EndAtInterrupt {
+ public:
+  EndAtInterrupt(const Case& one_case, const StopWord& interrupt, LoopTally& tally)
+      : interrupt_(interrupt), endless_(one_case.until_interrupted()) {
+    if (!endless_) return;
+    thread_ = std::jthread([&interrupt, &tally](const std::stop_token& over) {
+      while (!over.stop_requested() && !interrupt.requested()) std::this_thread::sleep_for(kLook);
+      tally.last_ticks = 0;
+    });
+  }
+  /// What the loop looks at.
+  const StopWord& stop() const { return endless_ ? never_ : interrupt_; }
+
+ private:
+  static constexpr std::chrono::milliseconds kLook{20};
+  const StopWord& interrupt_;
+  const bool endless_;
+  const StopWord never_;
+  std::jthread thread_;
+};
+
+void run_on_null(NullRun& run, const Case& one_case, const ClockChoice& clock, const StopWord& stop,
+                 const IntervalListener& on_interval = {}) {
   NullEndpoint endpoint{one_case, Role::initiator};
   Work work{one_case, Role::initiator, endpoint.layout(), endpoint.view()};
   work.post_receives();
@@ -36,8 +60,10 @@ void run_on_null(NullRun& run, const Case& one_case, const ClockChoice& clock,
   LoopPlan plan;
   fill_plan(plan, one_case);
   const Wait wait = one_case.waiting() == Wait::yield ? Wait::yield : Wait::spin;
+  const IntervalThread lines{one_case, [&] { return run.tally.progress.load(); }, on_interval};
+  const EndAtInterrupt end{one_case, stop, run.tally};
   run.end = choose_loop(one_case, Role::initiator, wait, clock.kind)(work.traffic(), plan, clock,
-                                                                     stop, run.tally);
+                                                                     end.stop(), run.tally);
 }
 
 /// What the null device cannot do.
@@ -55,6 +81,7 @@ std::string why_not_null(const Case& one_case) {
   if (!one_case.memory.empty() || !one_case.peer_memory.empty() || one_case.odp != 0 ||
       one_case.mr_per_qp != 0 || one_case.relaxed_ordering != 0)
     return "the null device registers no memory: --memory host is all there is";
+  if (one_case.timestamps != 0) return "the null device gives no completion timestamps";
   if (one_case.sge == kMax || one_case.recv_sge == kMax)
     return "the null device has no limit of SGEs: give their number";
   return {};
@@ -62,15 +89,17 @@ std::string why_not_null(const Case& one_case) {
 
 class NullMeasurer final : public Measurer {
  public:
-  NullMeasurer(const ClockChoice& clock, const StopWord& interrupt)
-      : clock_(clock), interrupt_(interrupt) {}
+  NullMeasurer(const ClockChoice& clock, const StopWord& interrupt,
+               const IntervalListener& on_interval)
+      : clock_(clock), interrupt_(interrupt), on_interval_(on_interval) {}
 
   Outcome measure(const Case& one_case) override {
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
     if (const std::string why = why_not_null(one_case); !why.empty()) throw Unsupported(why);
     NullRun run;
-    run_on_null(run, one_case, clock_, interrupt_);
-    if (run.end.why == LoopEnd::Why::stopped) throw Interrupted("interrupted");
+    run_on_null(run, one_case, clock_, interrupt_, on_interval_);
+    const bool stopped = run.end.why == LoopEnd::Why::stopped;
+    if (stopped || run.tally.operations == 0) throw Interrupted("interrupted");
     if (run.end.why != LoopEnd::Why::done)
       throw MeasurementError(loop_end_text(run.end, "the null device"));
     return outcome(one_case, run);
@@ -107,12 +136,14 @@ class NullMeasurer final : public Measurer {
 
   const ClockChoice clock_;
   const StopWord& interrupt_;
+  const IntervalListener on_interval_;
 };
 
 }  // namespace
 
-std::unique_ptr<Measurer> make_null_measurer(const ClockChoice& clock, const StopWord& interrupt) {
-  return std::make_unique<NullMeasurer>(clock, interrupt);
+std::unique_ptr<Measurer> make_null_measurer(const ClockChoice& clock, const StopWord& interrupt,
+                                             const IntervalListener& on_interval) {
+  return std::make_unique<NullMeasurer>(clock, interrupt, on_interval);
 }
 
 nlohmann::ordered_json instrument_floor(const ClockChoice& clock) {

@@ -15,6 +15,14 @@ void Series::close(std::uint64_t messages, Clock::time_point now) {
   points_.push_back({static_cast<std::uint64_t>(since_begin.count()), messages - counted_});
   counted_ = messages;
   last_ = now;
+  if (points_.size() == kMostPoints) join_pairs();
+}
+
+void Series::join_pairs() {
+  for (std::size_t i = 0; i < kMostPoints / 2; ++i)
+    points_[i] = {points_[2 * i + 1].end_ns, points_[2 * i].messages + points_[2 * i + 1].messages};
+  points_.resize(kMostPoints / 2);
+  interval_ns_ *= 2;
 }
 
 nlohmann::ordered_json Series::json() const {

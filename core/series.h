@@ -17,7 +17,9 @@ class Series {
   explicit Series(std::uint64_t interval_ns) : interval_ns_(interval_ns) {}
 
   /// Notes how many messages are done by now, where an interval or more has passed since the last
-  /// note. @param messages  since the traffic began
+  /// note. Of very many intervals two become one, again and again, so that a long run's are
+  /// bounded.
+  /// @param messages  since the traffic began
   void note(std::uint64_t messages, Clock::time_point now = Clock::now());
 
   /// Notes the last of them, whatever the time.
@@ -31,9 +33,12 @@ class Series {
   nlohmann::ordered_json json() const;
 
  private:
+  void join_pairs();
+
   struct Point {
     std::uint64_t end_ns, messages;
   };
+  static constexpr std::size_t kMostPoints = 4096;
   std::uint64_t interval_ns_;
   Clock::time_point begin_ = Clock::now();
   Clock::time_point last_ = begin_;

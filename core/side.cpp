@@ -14,6 +14,8 @@ namespace {
 
 /// A UC or UD receiver that does not know the total waits this long after the last arrival.
 constexpr std::uint64_t kQuiet_ns = 200'000'000;
+/// More than anybody waits for, and sums with it stay far from wrapping around.
+constexpr std::uint64_t kEndless = 1ULL << 62;
 
 }  // namespace
 
@@ -44,8 +46,12 @@ void Side::expect(const std::vector<std::uint64_t>& sent) {
 }
 
 void fill_plan(LoopPlan& plan, const Case& one_case) {
-  if (one_case.duration_ns == 0) plan.operations = one_case.iterations;
-  plan.duration_ns = one_case.duration_ns;
+  if (one_case.until_interrupted())
+    plan.operations = kEndless;
+  else if (one_case.duration_ns == 0)
+    plan.operations = one_case.iterations;
+  plan.until_interrupted = one_case.until_interrupted();
+  plan.duration_ns = one_case.until_interrupted() ? 0 : one_case.duration_ns;
   plan.warmup = one_case.warmup;
   plan.loss_timeout_ns = one_case.loss_timeout_ns;
   plan.quiet_ns = kQuiet_ns;

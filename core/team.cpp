@@ -116,6 +116,8 @@ void Team::add_up() {
     tally_.operations += tally.operations;
     tally_.total += tally.total;
     tally_.lost += tally.lost;
+    tally_.duplicated += tally.duplicated;
+    tally_.reordered += tally.reordered;
     tally_.doorbells += tally.doorbells;
     tally_.cqes += tally.cqes;
     tally_.polls += tally.polls;
@@ -151,6 +153,10 @@ void Team::pass(Gate& gate) {
   for (const auto& member : members_) member->pass(gate);
 }
 
+void Team::end_now() noexcept {
+  for (const auto& member : members_) member->end_now();
+}
+
 void Team::silence() noexcept {
   for (const auto& member : members_) member->silence();
 }
@@ -165,6 +171,7 @@ std::optional<Verdict> Team::verify(const std::vector<std::uint64_t>& peer_total
     sum->missing_bytes += one->missing_bytes;
     sum->wrong_bytes += one->wrong_bytes;
     sum->guard_bytes_hit += one->guard_bytes_hit;
+    sum->whole_slots += one->whole_slots;
     if (sum->first_fault.empty() && !one->first_fault.empty())
       sum->first_fault = fmt::format("thread {}: {}", i, one->first_fault);
   }

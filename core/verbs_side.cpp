@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/loop/table.h"
 #include "core/session/fields.h"
+#include "core/shares.h"
 
 namespace rdmameter {
 
@@ -56,6 +57,7 @@ void VerbsSide::settle(Case& one_case, const nlohmann::json& peer) const {
   one_case.outstanding_reads = agreed_.outstanding_reads;
   one_case.sge = case_.sge;
   one_case.recv_sge = require_uint(peer, "recv_sge", 1, 65535);
+  if (one_case.takes_receive()) one_case.recv_post_list = receive_list_length(case_);
 }
 
 std::string VerbsSide::take_fatal_event() {
@@ -67,7 +69,13 @@ Side::Loop VerbsSide::loop(Wait wait, ClockChoice::Kind clock) {
   if (chosen == nullptr) return nullptr;
   return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopWord& stop,
                         LoopTally& tally) {
-    return chosen(work_->traffic(), plan, choice, stop, tally);
+    if (case_.timestamps == 0 || role_ == Role::responder)
+      return chosen(work_->traffic(), plan, choice, stop, tally);
+    const ClockPair before = read_both_clocks(*device_.context, choice, where());
+    const LoopEnd end = chosen(work_->traffic(), plan, choice, stop, tally);
+    const ClockPair after = read_both_clocks(*device_.context, choice, where());
+    shares_ = shares_json(work_->moments(), before, after, device_.limits.timestamp_mask, choice);
+    return end;
   };
 }
 
@@ -86,11 +94,13 @@ std::optional<Verdict> VerbsSide::verify(const std::vector<std::uint64_t>& peer_
   const std::uint64_t least = !known ? 0 : area.qps == 1 ? peer_total : filled;
   const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
   // A number in the immediate leaves the payload alone.
-  const bool numbered =
+  const bool last_is_number =
       ping_pong && (!case_.takes_receive() || (!case_.reliable() && !case_.immediate()));
+  const Skip skip{.first = numbers_sent(case_) == NumberPlace::payload ? kNumberBytes : 0,
+                  .last = last_is_number ? 1U : 0U};
   Verdict verdict;
   endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
-    verdict = check_target(bytes, area, pattern_of(case_, seed_, sender), numbered, least);
+    verdict = check_target(bytes, area, pattern_of(case_, seed_, sender), skip, least);
   });
   return verdict;
 }
@@ -122,6 +132,7 @@ nlohmann::ordered_json VerbsSide::facts() const {
   if (!case_.returns_data() && case_.inline_bytes != 0) facts["inlined"] = work_->inlined();
   if (case_.shape() == Pattern::ping_pong && !case_.takes_receive())
     facts["data_in_order"] = endpoint_.data_in_order();
+  if (!shares_.is_null()) facts["shares"] = shares_;
   return facts;
 }
 

@@ -37,6 +37,7 @@ class VerbsSide final : public Side {
   mutable Endpoint endpoint_;
   Agreed agreed_;
   std::unique_ptr<Work> work_;
+  nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
 };
 
 }  // namespace rdmameter

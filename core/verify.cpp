@@ -21,15 +21,24 @@ std::uint64_t splitmix64(std::uint64_t counter) {
   return z ^ (z >> 31);
 }
 
-/// A sender's area need not have as many slots as the receiver's, so slots are told by number.
+/// A sender's area need not have as many slots as the receiver's, so slots are told by number. What
+/// is random never begins with the poison, so that a slot which holds a message is told from one
+/// which does not.
 void make_payload(std::span<std::byte> bytes, const PayloadPattern& pattern, std::uint64_t qp,
                   std::uint64_t slot) {
+  if (!pattern.repeated.empty()) {
+    for (std::size_t at = 0; at < bytes.size(); at += pattern.repeated.size())
+      std::memcpy(&bytes[at], pattern.repeated.data(),
+                  std::min(pattern.repeated.size(), bytes.size() - at));
+    return;
+  }
   const std::uint64_t stream = ((pattern.by_qp ? qp : 0) << 32) + (pattern.by_slot ? slot + 1 : 0);
   const std::uint64_t state = splitmix64(pattern.seed ^ splitmix64(stream));
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t word = pattern.payload == Payload::zero ? 0 : splitmix64(state + at / 8);
+    const std::uint64_t word = pattern.zero ? 0 : splitmix64(state + at / 8);
     std::memcpy(&bytes[at], &word, std::min<std::size_t>(8, bytes.size() - at));
   }
+  if (!bytes.empty() && bytes[0] == kPoison) bytes[0] = ~kPoison;
 }
 
 void note(Verdict& verdict, std::string_view what, std::uint64_t qp, std::uint64_t slot,
@@ -61,11 +70,28 @@ void check_guard(Verdict& verdict, std::span<const std::byte> slot_bytes, std::u
   }
 }
 
-bool untouched(std::span<const std::byte> slot, const Area& area, bool skip_last) {
+/// The part of a piece that is compared, and where in the payload it begins.
+struct Compared {
+  std::uint64_t in_slot, in_payload, length;
+};
+
+/// @param at  where in the payload the piece begins
+Compared compared(const Area& area, const Piece& piece, std::uint64_t at, Skip skip) {
+  const std::uint64_t end = area.payload_bytes - std::min(skip.last, area.payload_bytes);
+  const std::uint64_t from = std::max(at, skip.first);
+  const std::uint64_t to = std::max(from, std::min(at + piece.length, end));
+  return {piece.offset + (from - at), from, to - from};
+}
+
+bool untouched(std::span<const std::byte> slot, const Area& area, Skip skip) {
+  std::uint64_t at = 0;
   for (const Piece& piece : area.pieces) {
-    const bool last = &piece == &area.pieces.back();
-    const auto bytes = slot.subspan(piece.offset, piece.length - (last && skip_last ? 1 : 0));
-    if (!std::ranges::all_of(bytes, [](std::byte byte) { return byte == kPoison; })) return false;
+    const Compared part = compared(area, piece, at, skip);
+    at += piece.length;
+    if (part.length == 0) continue;
+    if (!std::ranges::all_of(slot.subspan(part.in_slot, part.length),
+                             [](std::byte byte) { return byte == kPoison; }))
+      return false;
   }
   return true;
 }
@@ -92,7 +118,8 @@ void blame(Verdict& verdict, std::string_view what, std::uint64_t qp, std::uint6
 
 PayloadPattern pattern_of(const Case& one_case, std::uint64_t case_seed, Role sender) {
   return {.seed = splitmix64(case_seed + static_cast<std::uint64_t>(sender)),
-          .payload = static_cast<Payload>(one_case.payload),
+          .zero = one_case.payload == kZeroPayload,
+          .repeated = one_case.payload_bytes,
           .by_slot = one_case.one_sided(),
           .by_qp = one_case.one_sided() || !one_case.shared_receives()};
 }
@@ -116,27 +143,29 @@ void poison_target(std::span<std::byte> bytes) {
 }
 
 Verdict check_target(std::span<const std::byte> bytes, const Area& area,
-                     const PayloadPattern& pattern, bool skip_last, std::uint64_t least_slots) {
+                     const PayloadPattern& pattern, Skip skip, std::uint64_t least_slots) {
   Verdict verdict;
   std::vector<std::byte> message(area.payload_bytes);
   for (std::uint64_t qp = 0; qp < area.qps; ++qp) {
     for (std::uint64_t slot = 0; slot < area.slots; ++slot) {
       if (slot == 0 || pattern.by_slot) make_payload(message, pattern, qp, slot);
       const auto got = bytes.subspan(area.slot(qp, slot), area.stride_bytes);
-      const bool compare = slot < least_slots || !untouched(got, area, skip_last);
+      const bool compare = slot < least_slots || !untouched(got, area, skip);
+      const std::uint64_t faults = verdict.missing_bytes + verdict.wrong_bytes;
       std::uint64_t at = 0, guard = 0;
       for (const Piece& piece : area.pieces) {
-        const bool last = &piece == &area.pieces.back();
-        const std::uint64_t length = piece.length - (last && skip_last ? 1 : 0);
-        if (compare)
-          check_piece(verdict, got.subspan(piece.offset, length),
-                      std::span(message).subspan(at, length), at, qp, slot);
+        const Compared part = compared(area, piece, at, skip);
+        if (compare && part.length != 0)
+          check_piece(verdict, got.subspan(part.in_slot, part.length),
+                      std::span(message).subspan(part.in_payload, part.length), part.in_payload, qp,
+                      slot);
         const std::uint64_t head = at == 0 ? area.head_bytes : 0;
         check_guard(verdict, got, guard, std::max(guard, piece.offset - head), qp, slot);
         at += piece.length;
         guard = piece.offset + piece.length;
       }
       check_guard(verdict, got, guard, area.stride_bytes, qp, slot);
+      if (compare && faults == verdict.missing_bytes + verdict.wrong_bytes) ++verdict.whole_slots;
     }
   }
   return verdict;

@@ -19,13 +19,15 @@ struct Verdict {
   std::uint64_t missing_bytes = 0;    ///< still poison: nothing arrived there
   std::uint64_t wrong_bytes = 0;      ///< neither pattern nor poison
   std::uint64_t guard_bytes_hit = 0;  ///< bytes changed outside of every payload
+  std::uint64_t whole_slots = 0;      ///< that hold a message without a fault
   std::string first_fault;            ///< where and what; empty: none
 };
 
 /// What tells one payload from another.
 struct PayloadPattern {
   std::uint64_t seed = 0;  ///< of the end that sends
-  Payload payload = Payload::random;
+  bool zero = false;
+  std::string repeated;  ///< not empty: every message is this, over and over
   /// Slots of one QP differ: the peer's one-sided operations put slot i into slot i, while a send
   /// lands in whatever receive is next.
   bool by_slot = false;
@@ -42,13 +44,17 @@ void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPatt
 /// Fills all of the area with poison.
 void poison_target(std::span<std::byte> bytes);
 
+/// Bytes of a payload that carry a number instead of the pattern, and are not compared.
+struct Skip {
+  std::uint64_t first = 0, last = 0;
+};
+
 /// Compares every slot with the peer's pattern, and what lies between and behind its pieces with
 /// the poison. A slot used many times is checked as its last message left it.
 /// @param least_slots  the first so many slots of each QP must have been written; a later one may
 ///                     be untouched altogether
-/// @param skip_last    the payload's last byte carries a ping-pong's number: not compared
 Verdict check_target(std::span<const std::byte> bytes, const Area& area,
-                     const PayloadPattern& pattern, bool skip_last, std::uint64_t least_slots);
+                     const PayloadPattern& pattern, Skip skip, std::uint64_t least_slots);
 
 /// Checks the words that atomics worked on: each was 0 at first.
 /// @param total  additions or swaps that were made, over all QPs

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
 #include "core/check.h"
 #include "core/loop/step.h"
+#include "core/loop/table_poll.h"
 #include "core/loop/table_post.h"
 
 namespace rdmameter {
@@ -36,6 +38,13 @@ ibv_wr_opcode wr_opcode(Opcode opcode) {
       break;
   }
   return IBV_WR_SEND;
+}
+
+CqRing ring_of(const Case& one_case, Role role, const std::vector<ibv_cq*>& cqs) {
+  return {.cq = cqs.front(),
+          .all = cqs.data(),
+          .count = static_cast<std::uint32_t>(cqs.size()),
+          .poll = choose_poll(one_case, role)};
 }
 
 /// The requests of one end, one at a time.
@@ -100,6 +109,13 @@ class RequestBuilder {
 
 }  // namespace
 
+std::uint32_t receive_list_length(const Case& one_case) {
+  return static_cast<std::uint32_t>(
+      one_case.recv_post_list != kAuto
+          ? one_case.recv_post_list
+          : receive_list_length(static_cast<std::uint32_t>(one_case.rx_depth)));
+}
+
 std::uint32_t receive_list_length(std::uint32_t rx_depth) {
   for (std::uint32_t length = std::min(kLongestRecvList, rx_depth); length > 1; --length)
     if (rx_depth % length == 0) return length;
@@ -110,7 +126,7 @@ std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_l
                                 std::uint32_t depth, std::uint64_t slots) {
   const std::uint32_t period = std::lcm(signal_every, post_list);
   const std::uint64_t whole = std::lcm<std::uint64_t>(period, slots);
-  const std::uint64_t unit = whole <= kLongestSendChain ? whole : period;
+  const std::uint64_t unit = whole <= kLongestSendChain || slots > depth ? whole : period;
   return static_cast<std::uint32_t>((depth + unit - 1) / unit * unit);
 }
 
@@ -125,8 +141,8 @@ std::uint32_t send_chain_length(const Case& one_case, Role role) {
 
 Work::Work(const Case& one_case, Role role, const Layout& layout, const EndpointView& view) {
   traffic_.lane_count = static_cast<std::uint32_t>(view.qps.size());
-  traffic_.send_cq = view.send_cq;
-  traffic_.recv_cq = view.recv_cq;
+  traffic_.send_cq = ring_of(one_case, role, view.send_cqs);
+  traffic_.recv_cq = ring_of(one_case, role, view.recv_cqs);
   lanes_ = std::make_unique<Lane[]>(view.qps.size());
   for (std::size_t qp = 0; qp < view.qps.size(); ++qp) {
     lanes_[qp].qp = view.qps[qp];
@@ -135,6 +151,11 @@ Work::Work(const Case& one_case, Role role, const Layout& layout, const Endpoint
   traffic_.lanes = lanes_.get();
   if (posts_sends(one_case, role)) build_sends(one_case, role, layout, view);
   if (posts_receives(one_case, role)) build_receives(one_case, layout, view);
+  if (role == Role::initiator && numbers_sent(one_case) != NumberPlace::none)
+    number_lanes(one_case);
+  if (role == Role::responder && numbers_read(one_case) != NumberPlace::none)
+    expect_numbers(one_case);
+  if (one_case.timestamps != 0 && role == Role::initiator) keep_moments();
   if (one_case.shape() != Pattern::ping_pong) return;
   for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
     Lane& lane = lanes_[qp];
@@ -149,6 +170,40 @@ Work::Work(const Case& one_case, Role role, const Layout& layout, const Endpoint
   }
 }
 
+/// Each QP's messages count from 0 in the low bits of their numbers.
+void Work::number_lanes(const Case& one_case) {
+  const std::uint32_t bits = number_count_bits(one_case);
+  traffic_.number_mask = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
+  for (std::uint64_t qp = 0; qp < traffic_.lane_count; ++qp)
+    lanes_[qp].number_base = static_cast<std::uint32_t>(qp << bits);
+}
+
+/// For every QP that a number can name.
+void Work::expect_numbers(const Case& one_case) {
+  const std::uint32_t bits = number_count_bits(one_case);
+  const std::uint64_t qps = std::uint64_t{1} << (32 - bits);
+  Arrivals& arrivals = traffic_.arrivals;
+  arrivals.count_bits = bits;
+  arrivals.skipped_per_qp = skipped_numbers_per_qp(one_case);
+  next_numbers_ = std::make_unique<std::uint32_t[]>(qps);
+  skipped_numbers_.assign(qps * arrivals.skipped_per_qp, kNoNumber);
+  for (std::uint64_t qp = 0; qp < qps; ++qp)
+    next_numbers_[qp] = static_cast<std::uint32_t>(qp << bits);
+  arrivals.next = next_numbers_.get();
+  arrivals.skipped = skipped_numbers_.data();
+}
+
+void Work::keep_moments() {
+  moments_.resize(kMostMoments);
+  traffic_.moments = {.first = moments_.data(), .mask = kMostMoments - 1};
+}
+
+std::vector<Moments> Work::moments() const {
+  std::vector<Moments> kept = moments_;
+  kept.resize(std::min<std::uint64_t>(traffic_.moments.taken, kept.size()));
+  return kept;
+}
+
 void Work::build_sends(const Case& one_case, Role role, const Layout& layout,
                        const EndpointView& view) {
   const bool bandwidth = one_case.shape() == Pattern::bandwidth;
@@ -161,6 +216,7 @@ void Work::build_sends(const Case& one_case, Role role, const Layout& layout,
   traffic_.signal_every = signal_every;
   traffic_.post_list = post_list;
   traffic_.depth = queue_depths_of(one_case, role).send;
+  traffic_.closing_in_turn = !one_case.atomic();
   if (one_case.extended_api())
     traffic_.post = choose_extended_post(one_case, inlined_, local.pieces.size());
 
@@ -223,7 +279,8 @@ void Work::build_receives(const Case& one_case, const Layout& layout, const Endp
   const std::size_t sges = one_case.one_sided() ? 0 : area.pieces.size();
   receives_per_ring_ = static_cast<std::uint32_t>(one_case.rx_depth);
   ring_count_ = shared ? 1 : traffic_.lane_count;
-  const std::uint32_t per_list = receive_list_length(receives_per_ring_);
+  const std::uint32_t per_list = receive_list_length(one_case);
+  const bool ping_pong = one_case.shape() == Pattern::ping_pong;
   const std::uint32_t lists = receives_per_ring_ / per_list;
   const std::size_t count = std::size_t{receives_per_ring_} * ring_count_;
   recv_wrs_ = std::make_unique<ibv_recv_wr[]>(count);
@@ -250,7 +307,7 @@ void Work::build_receives(const Case& one_case, const Layout& layout, const Endp
               .number = view.target.host == nullptr
                             ? nullptr
                             : reinterpret_cast<const std::uint8_t*>(view.target.host) +
-                                  area.last_byte(r, slot)};
+                                  (ping_pong ? area.last_byte(r, slot) : area.payload(r, slot))};
       wrs[i] = {.wr_id = reinterpret_cast<std::uint64_t>(&work),
                 .next = (i + 1) % per_list == 0 ? nullptr : &wrs[i + 1],
                 .sg_list = sges == 0 ? nullptr : list,

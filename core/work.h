@@ -29,8 +29,14 @@ class Work {
   /// Are this end's messages inlined (small enough for the QP's inline room, and asked for)?
   bool inlined() const { return inlined_; }
 
+  /// Those that the loop kept last, in no order; of a case with timestamps.
+  std::vector<Moments> moments() const;
+
  private:
   void build_sends(const Case& one_case, Role role, const Layout& layout, const EndpointView& view);
+  void number_lanes(const Case& one_case);
+  void expect_numbers(const Case& one_case);
+  void keep_moments();
   void thread_rings(std::uint32_t lists);
   void build_receives(const Case& one_case, const Layout& layout, const EndpointView& view);
 
@@ -46,15 +52,24 @@ class Work {
   std::unique_ptr<SendList[]> send_lists_;
   std::unique_ptr<RecvList[]> recv_lists_;
   std::unique_ptr<ibv_send_wr[]> closing_wrs_;
+  std::unique_ptr<std::uint32_t[]> next_numbers_;
+  std::vector<std::uint64_t> skipped_numbers_;
+  std::vector<Moments> moments_;
 };
+
+/// Samples whose moments are kept: a power of two.
+inline constexpr std::uint64_t kMostMoments = 1 << 16;
+
+/// WRs per receive list of a case: as asked for, or as follows.
+std::uint32_t receive_list_length(const Case& one_case);
 
 /// WRs per receive list: the largest divisor of the depth that is at most 16, so that lists tile
 /// the receive queue and a doorbell is paid once for many.
 std::uint32_t receive_list_length(std::uint32_t rx_depth);
 
 /// WRs in a QP's ring of sends: a multiple of both periods, at least the depth (no list is posted
-/// again before it is retired), and where that takes no more than 4096 WRs one that gives every
-/// slot its turn.
+/// again before it is retired), and where that takes no more than 4096 WRs, or there are more slots
+/// than the depth, one that gives every slot its turn.
 std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
                                 std::uint32_t depth, std::uint64_t slots);
 

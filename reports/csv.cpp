@@ -92,6 +92,8 @@ constexpr std::array kColumns = {
     Column{"bandwidth_received", "/bandwidth/received"},
     Column{"bandwidth_lost", "/bandwidth/lost"},
     Column{"case", "/case"},
+    Column{"bandwidth_duplicated", "/bandwidth/duplicated"},
+    Column{"bandwidth_reordered", "/bandwidth/reordered"},
 };
 
 std::string line_of(const ResultFile& file, const Row& row) {

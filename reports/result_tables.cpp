@@ -209,6 +209,10 @@ std::string bandwidth_table(const Group& whole, const TextStyle& style) {
   add_sums(table, group, "received", true, [](const Row& row) { return row.bandwidth->received; });
   add_sums(table, group, "lost", true,
            [](const Row& row) { return bandwidth_lost(*row.bandwidth); });
+  add_sums(table, group, "duplicated", false,
+           [](const Row& row) { return row.bandwidth->duplicated; });
+  add_sums(table, group, "reordered", false,
+           [](const Row& row) { return row.bandwidth->reordered; });
   const Row& first = *group.cases.front().repetitions.front();
   std::string note;
   if (first.bandwidth->injected)

@@ -21,6 +21,7 @@ struct BandwidthData {
   bool injected = false;  ///< plain UC write: nobody knows what arrived
   std::uint64_t traffic_messages = 0, traffic_ns = 0;  ///< all of it, first post to last completion
   std::optional<std::uint64_t> sent, received;         ///< whole traffic, where the receiver counts
+  std::optional<std::uint64_t> duplicated, reordered;  ///< of those received, where numbers tell
 };
 
 struct Row {

@@ -26,6 +26,8 @@ BandwidthData read_bandwidth(const CheckedJson& json) {
   data.traffic_ns = json.at("traffic_ns").count();
   if (const auto sent = json.find("sent")) data.sent = sent->count();
   if (const auto received = json.find("received")) data.received = received->count();
+  if (const auto twice = json.find("duplicated")) data.duplicated = twice->count();
+  if (const auto late = json.find("reordered")) data.reordered = late->count();
   return data;
 }
 

@@ -29,6 +29,8 @@ Json bandwidth_to_json(const BandwidthData& data) {
   json["traffic_ns"] = count_to_json(data.traffic_ns);
   if (data.sent) json["sent"] = count_to_json(*data.sent);
   if (data.received) json["received"] = count_to_json(*data.received);
+  if (data.duplicated) json["duplicated"] = count_to_json(*data.duplicated);
+  if (data.reordered) json["reordered"] = count_to_json(*data.reordered);
   if (const auto lost = bandwidth_lost(data)) json["lost"] = count_to_json(*lost);
   return json;
 }
@@ -138,7 +140,9 @@ double bandwidth_mmsg_per_s(const BandwidthData& data) {
 
 std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {
   if (!data.sent || !data.received) return std::nullopt;
-  return *data.sent > *data.received ? *data.sent - *data.received : 0;
+  const std::uint64_t twice = std::min(data.duplicated.value_or(0), *data.received);
+  const std::uint64_t arrived = *data.received - twice;
+  return *data.sent > arrived ? *data.sent - arrived : 0;
 }
 
 }  // namespace rdmameter

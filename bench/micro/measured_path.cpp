@@ -72,7 +72,7 @@ void post_and_poll(benchmark::State& state) {
   ibv_wc wc;
   for (auto _ : state) {
     benchmark::DoNotOptimize(ibv_post_send(lane.qp, lane.send->head, &bad));
-    benchmark::DoNotOptimize(ibv_poll_cq(ready.work.traffic().send_cq, 1, &wc));
+    benchmark::DoNotOptimize(ibv_poll_cq(ready.work.traffic().send_cq.cq, 1, &wc));
   }
 }
 BENCHMARK(post_and_poll);
@@ -80,7 +80,8 @@ BENCHMARK(post_and_poll);
 void empty_poll(benchmark::State& state) {
   Ready ready{null_case(Opcode::rdma_write, Pattern::completion_latency, 1)};
   ibv_wc wc;
-  for (auto _ : state) benchmark::DoNotOptimize(ibv_poll_cq(ready.work.traffic().send_cq, 1, &wc));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(ibv_poll_cq(ready.work.traffic().send_cq.cq, 1, &wc));
 }
 BENCHMARK(empty_poll);
 

@@ -14,8 +14,9 @@ namespace {
 
 class ControlMeasurer final : public Measurer {
  public:
-  ControlMeasurer(const Case& first, const ClockChoice& clock, const StopWord& interrupt)
-      : clock_(clock), interrupt_(interrupt) {
+  ControlMeasurer(const Case& first, const ClockChoice& clock, const StopWord& interrupt,
+                  const IntervalListener& on_interval)
+      : clock_(clock), interrupt_(interrupt), on_interval_(on_interval) {
     const OpenDevice& device = devices_.get(first.device, first.port_num, first.gid_index);
     const DeviceInUse in_use{*device.context, device.port, device.gid};
     environment_ = environment_json(clock_, &in_use);
@@ -35,7 +36,9 @@ class ControlMeasurer final : public Measurer {
     fill_plan(plan, one_case);
     Outcome outcome;
     outcome.latency = std::make_unique<Histogram>();
-    const CallTally tally = time_calls(*verb, plan, clock_, interrupt_, *outcome.latency);
+    std::atomic<std::uint64_t> progress{0};
+    const IntervalThread lines{one_case, [&] { return progress.load(); }, on_interval_};
+    const CallTally tally = time_calls(*verb, plan, clock_, interrupt_, *outcome.latency, progress);
     outcome.operations = tally.calls;
     outcome.elapsed_ns = tally.elapsed_ns;
     outcome.cpu_ns = tally.cpu_ns;
@@ -53,6 +56,7 @@ class ControlMeasurer final : public Measurer {
  private:
   const ClockChoice clock_;
   const StopWord& interrupt_;
+  const IntervalListener on_interval_;
   OpenDevices devices_;
   nlohmann::ordered_json environment_;
 };
@@ -60,8 +64,9 @@ class ControlMeasurer final : public Measurer {
 }  // namespace
 
 std::unique_ptr<Measurer> make_control_measurer(const Case& first, const ClockChoice& clock,
-                                                const StopWord& interrupt) {
-  return std::make_unique<ControlMeasurer>(first, clock, interrupt);
+                                                const StopWord& interrupt,
+                                                const IntervalListener& on_interval) {
+  return std::make_unique<ControlMeasurer>(first, clock, interrupt, on_interval);
 }
 
 }  // namespace rdmameter

@@ -5,15 +5,18 @@
 #include <memory>
 
 #include "core/clock.h"
+#include "core/interval_thread.h"
 #include "core/measurer.h"
 #include "core/stop.h"
 
 namespace rdmameter {
 
 /// @param first      its device, port and GID are the ones that the environment describes
-/// @param interrupt  borrowed; ends a running case
+/// @param interrupt    borrowed; ends a running case
+/// @param on_interval  hears of what goes on until interrupted
 /// @throws NoDevice, UsageError, VerbsError
 std::unique_ptr<Measurer> make_control_measurer(const Case& first, const ClockChoice& clock,
-                                                const StopWord& interrupt);
+                                                const StopWord& interrupt,
+                                                const IntervalListener& on_interval = {});
 
 }  // namespace rdmameter

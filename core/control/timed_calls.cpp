@@ -29,14 +29,16 @@ Sample time_one(ControlCall& verb, const Clock& clock, const StopWord& interrupt
 
 template <class Clock>
 CallTally time_all(ControlCall& verb, const LoopPlan& plan, const Clock& clock,
-                   const StopWord& interrupt, Histogram& latency) {
+                   const StopWord& interrupt, Histogram& latency,
+                   std::atomic<std::uint64_t>& progress) {
   for (std::uint64_t i = 0; i < plan.warmup; ++i) time_one(verb, clock, interrupt);
   CallTally tally;
   const std::uint64_t end = end_of(clock.now(), plan.duration_ns, clock);
   while (tally.calls < plan.operations && clock.now() < end) {
+    if (plan.until_interrupted && tally.calls != 0 && interrupt.requested()) break;
     const Sample sample = time_one(verb, clock, interrupt);
     latency.record(sample.call_ns);
-    ++tally.calls;
+    progress.store(++tally.calls, std::memory_order_relaxed);
     tally.elapsed_ns += sample.call_ns;
     tally.cpu_ns += sample.cpu_ns;
   }
@@ -46,10 +48,11 @@ CallTally time_all(ControlCall& verb, const LoopPlan& plan, const Clock& clock,
 }  // namespace
 
 CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice& clock,
-                     const StopWord& interrupt, Histogram& latency) {
+                     const StopWord& interrupt, Histogram& latency,
+                     std::atomic<std::uint64_t>& progress) {
   if (clock.kind == ClockChoice::Kind::counter)
-    return time_all(verb, plan, clock.counter, interrupt, latency);
-  return time_all(verb, plan, KernelClock{}, interrupt, latency);
+    return time_all(verb, plan, clock.counter, interrupt, latency, progress);
+  return time_all(verb, plan, KernelClock{}, interrupt, latency, progress);
 }
 
 }  // namespace rdmameter

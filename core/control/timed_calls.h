@@ -2,6 +2,7 @@
 // Calls a verb again and again and times each call alone.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "core/clock.h"
@@ -19,11 +20,13 @@ struct CallTally {
 };
 
 /// Calls `plan.warmup` times, then `plan.operations` times or until `plan.duration_ns` are over,
-/// what each call needs before and after included.
-/// @param latency  takes the samples: from just before a call to just after it [ns]
+/// what each call needs before and after included; or until interrupted, where the plan says so.
+/// @param latency   takes the samples: from just before a call to just after it [ns]
+/// @param progress  is told of the calls measured so far
 /// @throws VerbsError, Unsupported  the verb failed, or what it needs
 /// @throws Interrupted              `interrupt` was set; looked at before every call
 CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice& clock,
-                     const StopWord& interrupt, Histogram& latency);
+                     const StopWord& interrupt, Histogram& latency,
+                     std::atomic<std::uint64_t>& progress);
 
 }  // namespace rdmameter

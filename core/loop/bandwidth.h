@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/loop/gate.h"
-#include "core/loop/step.h"
+#include "core/loop/numbers.h"
 
 namespace rdmameter {
 
@@ -15,7 +15,7 @@ inline constexpr int kPollBatch = 16;
 /// Posts lists while the lane has room for one more.
 /// @param room_to  most outstanding WRs that leave room for a list
 /// @return 0 or the errno value
-template <class P>
+template <class Numbers, class P>
 [[gnu::always_inline]] inline int fill(const Traffic& traffic, Lane& lane,
                                        std::uint32_t outstanding, std::uint32_t room_to,
                                        std::uint32_t post_list,
@@ -23,6 +23,7 @@ template <class P>
   SendList* list = lane.send;
   int error = 0;
   while (outstanding <= room_to) {
+    if constexpr (Numbers::kNumbered) put_numbers<Numbers>(traffic, lane, list->head);
     if (list->signaled != 0) list->stamp = clock.now();
     error = P::Post::post(traffic, lane, list->head);
     if (error != 0) [[unlikely]]
@@ -40,7 +41,7 @@ template <class P>
 LoopEnd take_while_closing(Traffic& traffic, const StopWord& stop, LoopTally& tally,
                            std::uint32_t& closed) noexcept {
   ibv_wc wc;
-  const int polled = await_completion<P>(traffic.send_cq, wc, stop, tally.polls);
+  const int polled = await_completion<P>(P::Cq::of(traffic.send_cq), wc, stop, tally.polls);
   if (!good(polled, wc)) return no_completion(polled, wc);
   if (wc.wr_id == kClosing)
     ++closed;
@@ -51,7 +52,7 @@ LoopEnd take_while_closing(Traffic& traffic, const StopWord& stop, LoopTally& ta
 
 /// Posts one signaled WR on every lane and waits for all of them, so that everything before them is
 /// retired too. Not timed.
-template <class P>
+template <class Numbers, class P>
 LoopEnd close_traffic(Traffic& traffic, const StopWord& stop, LoopTally& tally) noexcept {
   std::uint32_t closed = 0;
   for (std::uint32_t i = 0; i < traffic.lane_count; ++i) {
@@ -60,6 +61,11 @@ LoopEnd close_traffic(Traffic& traffic, const StopWord& stop, LoopTally& tally) 
       const LoopEnd end = take_while_closing<P>(traffic, stop, tally, closed);
       if (end.why != LoopEnd::Why::done) return end;
     }
+    if (traffic.closing_in_turn) {  // all before it may be under way: a place that is free
+      lane.closing->sg_list = lane.send->head->sg_list;
+      lane.closing->wr = lane.send->head->wr;
+    }
+    if constexpr (Numbers::kNumbered) put_numbers<Numbers>(traffic, lane, lane.closing);
     if (const int error = P::Post::post(traffic, lane, lane.closing); error != 0)
       return post_failure(error);
     ++tally.doorbells;
@@ -71,18 +77,17 @@ LoopEnd close_traffic(Traffic& traffic, const StopWord& stop, LoopTally& tally) 
   return {};
 }
 
-/// When to open and to close the window. Of the two limits one rules and the other is out of reach,
-/// so the loop need not know which.
+/// When to open and to close the window. Of this limit and the tally's time one rules and the other
+/// is out of reach, so the loop need not know which.
 struct Window {
   enum class Stage : std::uint8_t { warming, warm, open, closed };
 
   std::uint64_t goal_messages;  ///< retired: the next stage begins
-  std::uint64_t close_ticks = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t opened_ticks = 0, opened_messages = 0;
   Stage stage = Stage::warming;
 
-  bool reached(std::uint64_t retired, std::uint64_t now) const noexcept {
-    return retired >= goal_messages || now >= close_ticks;
+  bool reached(std::uint64_t retired, std::uint64_t now, const LoopTally& tally) const noexcept {
+    return retired >= goal_messages || over(tally, now);
   }
 };
 
@@ -106,7 +111,7 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
       window.opened_ticks = now;
       window.opened_messages = retired;
       window.goal_messages = plan.duration_ns == 0 ? retired + plan.operations : kNever;
-      window.close_ticks = end_of(now, plan.duration_ns, clock);
+      set_end(tally, now, plan.duration_ns, clock);
       return true;
     case Stage::open:
       tally.operations = retired - window.opened_messages;
@@ -114,7 +119,6 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
       if (gate == nullptr) return false;
       gate->reach(Gate::Step::closed);
       window.stage = Stage::closed;
-      window.close_ticks = kNever;
       [[fallthrough]];
     case Stage::closed:
       window.goal_messages = retired + 1;
@@ -123,7 +127,7 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
   return false;
 }
 
-template <class P>
+template <class Numbers, class P>
 LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const typename P::Clock& clock,
                             const StopWord& stop, LoopTally& tally) noexcept {
   const std::uint32_t post_list = traffic.post_list, signal_every = traffic.signal_every;
@@ -136,18 +140,18 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const typena
   int error = 0;
   const std::uint64_t begin = clock.now();
   for (std::uint32_t lane = 0; lane < traffic.lane_count && error == 0; ++lane)
-    error = fill<P>(traffic, traffic.lanes[lane], 0, room_to, post_list, clock);
+    error = fill<Numbers, P>(traffic, traffic.lanes[lane], 0, room_to, post_list, clock);
   if (error != 0) return post_failure(error);
 
   for (;;) {
-    const int polled = P::Cq::poll(traffic.send_cq, kPollBatch, wcs);
+    const int polled = P::Cq::poll(P::Cq::of(traffic.send_cq), kPollBatch, wcs);
     if (polled <= 0) {
       if (polled < 0 || stop.requested()) [[unlikely]] {
         end = no_completion(polled, wcs[0]);
         break;
       }
       ++empties;
-      typename P::Waiter{}(traffic.send_cq);
+      typename P::Waiter{}(P::Cq::of(traffic.send_cq));
       continue;
     }
     now = clock.now();
@@ -158,7 +162,8 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const typena
       const SendList& done = *reinterpret_cast<SendList*>(wcs[i].wr_id);
       histogram->record(clock.to_ns(now - done.stamp));
       Lane& lane = *done.lane;
-      error = fill<P>(traffic, lane, lane.outstanding - signal_every, room_to, post_list, clock);
+      error = fill<Numbers, P>(traffic, lane, lane.outstanding - signal_every, room_to, post_list,
+                               clock);
       if (error != 0) [[unlikely]]
         break;
     } while (++i < polled);
@@ -170,7 +175,7 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const typena
     }
     retired = cqes * signal_every;
     tally.progress.store(retired, std::memory_order_relaxed);
-    if (!window.reached(retired, now)) [[likely]]
+    if (!window.reached(retired, now, tally)) [[likely]]
       continue;
     if (!advance(window, plan, retired, now, clock, tally)) break;
     histogram = window.stage == Window::Stage::open ? tally.latency : tally.scratch;
@@ -183,7 +188,7 @@ LoopEnd bandwidth_initiator(Traffic& traffic, const LoopPlan& plan, const typena
   tally.doorbells = tally.total / post_list;
   if (end.why != LoopEnd::Why::done) return end;
   tally.total += traffic.lane_count;
-  end = close_traffic<P>(traffic, stop, tally);
+  end = close_traffic<Numbers, P>(traffic, stop, tally);
   tally.traffic_ns = clock.to_ns(clock.now() - begin);
   return end;
 }

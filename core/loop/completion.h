@@ -12,14 +12,15 @@ template <class P>
 LoopEnd complete_rounds(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rounds,
                         std::uint64_t duration_ns, const StopWord& stop, Histogram& histogram,
                         LoopTally& tally) noexcept {
-  ibv_cq* const cq = traffic.send_cq;
+  const typename P::Cq::Handle cq = P::Cq::of(traffic.send_cq);
   SendList* list = traffic.lanes[0].send;
-  std::uint64_t empties = 0, round = 0;
+  const std::uint64_t first = tally.operations, end_round = first + rounds;
+  std::uint64_t empties = 0, round = first;
   LoopEnd end;
   ibv_wc wc;
   const std::uint64_t start = clock.now();
   const std::uint64_t last = end_of(start, duration_ns, clock);
-  for (; round < rounds; ++round) {
+  for (; round < end_round; ++round) {
     const std::uint64_t sent = clock.now();
     if (sent >= last) [[unlikely]]
       break;
@@ -28,6 +29,8 @@ LoopEnd complete_rounds(Traffic& traffic, const typename P::Clock& clock, std::u
       end = post_failure(error);
       break;
     }
+    std::uint64_t posted = 0;
+    if constexpr (P::Cq::kStamps) posted = clock.now();
     const int polled = await_completion<P>(cq, wc, stop, empties);
     const std::uint64_t seen = clock.now();
     if (!good(polled, wc)) [[unlikely]] {
@@ -35,15 +38,17 @@ LoopEnd complete_rounds(Traffic& traffic, const typename P::Clock& clock, std::u
       break;
     }
     histogram.record(clock.to_ns(seen - sent));
+    if constexpr (P::Cq::kStamps)
+      keep(traffic.moments, {sent, posted, traffic.send_cq.completed_at, seen});
     tally.progress.store(round + 1, std::memory_order_relaxed);
     list = list->next;
   }
   traffic.lanes[0].send = list;
   tally.operations = round;
-  tally.total += round;
-  tally.cqes = round;
-  tally.polls = empties + round;
-  tally.elapsed_ns = clock.to_ns(clock.now() - start);
+  tally.total += round - first;
+  tally.cqes += round - first;
+  tally.polls += empties + round - first;
+  tally.elapsed_ns += clock.to_ns(clock.now() - start);
   return end;
 }
 
@@ -56,8 +61,10 @@ LoopEnd completion_initiator(Traffic& traffic, const LoopPlan& plan, const typen
     tally.operations = 0;
     return warm;
   }
-  return complete_rounds<P>(traffic, clock, plan.operations, plan.duration_ns, stop, *tally.latency,
-                            tally);
+  traffic.moments.taken = 0;  // those of the warm-up are nobody's
+  return measure(plan, tally, [&](std::uint64_t rounds, std::uint64_t duration_ns) {
+    return complete_rounds<P>(traffic, clock, rounds, duration_ns, stop, *tally.latency, tally);
+  });
 }
 
 }  // namespace rdmameter

@@ -56,7 +56,7 @@ template <class By, bool Lossy, class P>
   if constexpr (!By::kReceives) {
     return *lane.arrival == sequence ? Arrived::yes : Arrived::late;
   } else {
-    polled = P::Cq::template poll<By::kImmediate>(traffic.recv_cq, 1, &wc);
+    polled = P::Cq::template poll<By::kImmediate>(P::Cq::of(traffic.recv_cq), 1, &wc);
     if (polled == 0) return Arrived::late;
     if (!good(polled, wc)) [[unlikely]]
       return Arrived::no;
@@ -92,7 +92,7 @@ template <class By, bool Lossy, class P>
       if (empties % kClockEvery == 0 && clock.now() > give_up) [[unlikely]]
         return Arrived::late;
     }
-    typename P::Waiter{}(traffic.recv_cq);
+    typename P::Waiter{}(P::Cq::of(traffic.recv_cq));
     arrived = look_for_pong<By, Lossy, P>(traffic, lane, sequence, polled, wc);
   } while (arrived == Arrived::late);
   return arrived;
@@ -103,14 +103,16 @@ template <class By, bool Lossy, class P>
 LoopEnd ping(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rounds,
              std::uint64_t duration_ns, std::uint64_t loss_ticks, const StopWord& stop,
              Histogram& histogram, LoopTally& tally) noexcept {
+  constexpr bool kStamps = By::kReceives && P::Cq::kStamps;
   SendList* list = traffic.lanes[0].send;
   std::uint8_t sequence = traffic.sequence;
-  std::uint64_t empties = 0, reaped = 0, lost = 0, round = 0;
+  const std::uint64_t end_round = tally.operations + rounds;
+  std::uint64_t empties = 0, reaped = 0, lost = 0, round = tally.operations;
   LoopEnd end;
   ibv_wc wc;
   const std::uint64_t start = clock.now();
   const std::uint64_t last = end_of(start, duration_ns, clock);
-  for (; round < rounds; ++round) {
+  for (; round < end_round; ++round) {
     ++sequence;
     if constexpr (By::kNumbered) By::put(*list, sequence);
     const std::uint64_t sent = clock.now();
@@ -121,6 +123,8 @@ LoopEnd ping(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rou
       end = post_failure(error);
       break;
     }
+    std::uint64_t posted = 0;
+    if constexpr (kStamps) posted = clock.now();
     int polled = 0;
     Arrived arrived = look_for_pong<By, Lossy, P>(traffic, *list->lane, sequence, polled, wc);
     if (arrived == Arrived::late)
@@ -129,6 +133,8 @@ LoopEnd ping(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rou
     const std::uint64_t seen = clock.now();
     if (arrived == Arrived::yes) [[likely]] {
       histogram.record(clock.to_ns(seen - sent));
+      if constexpr (kStamps)
+        keep(traffic.moments, {sent, posted, traffic.recv_cq.completed_at, seen});
       tally.progress.store(round + 1, std::memory_order_relaxed);
       if constexpr (By::kReceives) {
         if (const int error = replenish(*receive_of(wc).ring); error != 0) [[unlikely]] {
@@ -143,7 +149,7 @@ LoopEnd ping(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rou
       break;
     }
     if (list->signaled != 0) {
-      const int reap = await_completion<P>(traffic.send_cq, wc, stop, empties);
+      const int reap = await_completion<P>(P::Cq::of(traffic.send_cq), wc, stop, empties);
       if (!good(reap, wc)) [[unlikely]] {
         end = no_completion(reap, wc);
         break;
@@ -154,12 +160,13 @@ LoopEnd ping(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rou
   }
   traffic.lanes[0].send = list;
   traffic.sequence = sequence;
+  const std::uint64_t done = round - tally.operations;
   tally.operations = round;
-  tally.lost = lost;
-  tally.total += round;
-  tally.cqes = reaped + (By::kReceives ? round - lost : 0);
-  tally.polls = empties + round - lost + reaped;
-  tally.elapsed_ns = clock.to_ns(clock.now() - start);
+  tally.lost += lost;
+  tally.total += done;
+  tally.cqes += reaped + (By::kReceives ? done - lost : 0);
+  tally.polls += empties + done - lost + reaped;
+  tally.elapsed_ns += clock.to_ns(clock.now() - start);
   return end;
 }
 
@@ -174,8 +181,11 @@ LoopEnd ping_pong_initiator(Traffic& traffic, const LoopPlan& plan, const typena
     tally.operations = 0;
     return warm;
   }
-  return ping<By, Lossy, P>(traffic, clock, plan.operations, plan.duration_ns, loss_ticks, stop,
-                            *tally.latency, tally);
+  traffic.moments.taken = 0;  // those of the warm-up are nobody's
+  return measure(plan, tally, [&](std::uint64_t rounds, std::uint64_t duration_ns) {
+    return ping<By, Lossy, P>(traffic, clock, rounds, duration_ns, loss_ticks, stop, *tally.latency,
+                              tally);
+  });
 }
 
 /// The responder's wait for a ping by memory: for a byte other than the last one there.
@@ -188,7 +198,8 @@ template <class P>
     if (stop.requested()) [[unlikely]]
       return false;
     ++empties;
-    typename P::Waiter{}(nullptr);
+    typename P::Waiter{}(
+        static_cast<ibv_cq*>(nullptr));  // never sleeps: a write raises no event here
   }
   return true;
 }
@@ -205,7 +216,8 @@ LoopEnd ping_pong_responder(Traffic& traffic, const LoopPlan&, const typename P:
   for (;;) {
     RecvRing* ring = nullptr;
     if constexpr (By::kReceives) {
-      const int polled = await_completion<P, By::kImmediate>(traffic.recv_cq, wc, stop, empties);
+      const int polled =
+          await_completion<P, By::kImmediate>(P::Cq::of(traffic.recv_cq), wc, stop, empties);
       if (!good(polled, wc)) [[unlikely]] {
         end = no_completion(polled, wc);
         break;
@@ -231,7 +243,7 @@ LoopEnd ping_pong_responder(Traffic& traffic, const LoopPlan&, const typename P:
     }
     tally.progress.store(++answered, std::memory_order_relaxed);
     if (list->signaled != 0) {
-      const int reap = await_completion<P>(traffic.send_cq, wc, stop, empties);
+      const int reap = await_completion<P>(P::Cq::of(traffic.send_cq), wc, stop, empties);
       if (!good(reap, wc)) [[unlikely]] {
         end = no_completion(reap, wc);
         break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measured path of a receiver of bandwidth: takes arrivals, keeps the receive queues filled,
 // and, where the receiver counts (UC, UD), times them from the arrival that ends the warm-up to the
-// last one.
+// last one, and reads their numbers.
 #pragma once
 
 #include "core/loop/bandwidth.h"
@@ -10,20 +10,24 @@ namespace rdmameter {
 
 /// Told to finish, has the receiver everything? Either as many as were sent, or nothing for a quiet
 /// time.
+/// @param arrived  each message counted once
 inline bool all_there(const LoopPlan& plan, std::uint64_t arrived,
                       std::uint64_t silent_ns) noexcept {
   return arrived >= plan.expected.load(std::memory_order_acquire) || silent_ns > plan.quiet_ns;
 }
 
-template <class P>
+template <class Numbers, class P>
 LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const typename P::Clock& clock,
                 const StopWord& stop, LoopTally& tally) noexcept {
+  Arrivals& arrivals = traffic.arrivals;
+  [[maybe_unused]] const NumberReader<Numbers> reader{arrivals};
   std::uint64_t arrived = 0, opened_with = 0, opened_at = 0, last_at = clock.now(), polls = 0;
   bool open = false;
   LoopEnd end;
   ibv_wc wcs[kPollBatch];
   for (;;) {
-    const int polled = P::Cq::poll(traffic.recv_cq, kPollBatch, wcs);
+    const int polled =
+        P::Cq::template poll<Numbers::kImmediate>(P::Cq::of(traffic.recv_cq), kPollBatch, wcs);
     ++polls;
     if (polled <= 0) {
       if (polled < 0) [[unlikely]] {
@@ -32,17 +36,22 @@ LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const typename P::Clock&
       }
       const StopReason reason = stop.reason();
       if (reason == StopReason::finish) [[unlikely]] {
-        if (all_there(plan, arrived, clock.to_ns(clock.now() - last_at))) break;
+        if (all_there(plan, arrived - arrivals.duplicated, clock.to_ns(clock.now() - last_at)))
+          break;
       } else if (reason != StopReason::none) [[unlikely]] {
         end = {.why = LoopEnd::Why::stopped};
         break;
       }
-      typename P::Waiter{}(traffic.recv_cq);
+      typename P::Waiter{}(P::Cq::of(traffic.recv_cq));
       continue;
     }
     last_at = clock.now();
     for (int i = 0; i < polled; ++i) {
-      const int error = wcs[i].status == IBV_WC_SUCCESS ? replenish(*receive_of(wcs[i]).ring) : 0;
+      int error = 0;
+      if (wcs[i].status == IBV_WC_SUCCESS) [[likely]] {
+        if constexpr (Numbers::kNumbered) reader.note(wcs[i]);
+        error = replenish(*receive_of(wcs[i]).ring);
+      }
       if (wcs[i].status != IBV_WC_SUCCESS || error != 0) [[unlikely]] {
         end = error != 0 ? post_failure(error) : no_completion(1, wcs[i]);
         break;
@@ -54,12 +63,14 @@ LoopEnd receive(Traffic& traffic, const LoopPlan& plan, const typename P::Clock&
     tally.progress.store(arrived, std::memory_order_relaxed);
     if (!open && arrived >= plan.warmup) [[unlikely]] {
       open = true;
-      opened_with = arrived;
+      opened_with = arrived - arrivals.duplicated;
       opened_at = last_at;
     }
   }
   tally.total = arrived;
-  tally.operations = open ? arrived - opened_with : 0;
+  tally.duplicated = arrivals.duplicated;
+  tally.reordered = arrivals.reordered;
+  tally.operations = open ? arrived - arrivals.duplicated - opened_with : 0;
   tally.elapsed_ns = open ? clock.to_ns(last_at - opened_at) : 0;
   tally.polls = polls;
   return end;

@@ -84,12 +84,12 @@ LoopEnd ping(SocketTraffic& traffic, const Clock& clock, std::uint64_t rounds,
   std::uint64_t empties = 0, round = 0;
   LoopEnd end;
   const std::uint64_t start = clock.now();
-  const std::uint64_t last = end_of(start, duration_ns, clock);
+  set_end(tally, start, duration_ns, clock);
   for (; round < rounds; ++round) {
     std::byte* const ping = traffic.source.take();
     std::byte* const pong = traffic.target.take();
     const std::uint64_t sent = clock.now();
-    if (sent >= last) [[unlikely]]
+    if (over(tally, sent)) [[unlikely]]
       break;
     end = move_message<Out, Waiter>(socket, ping, size, empties, ended);
     if (end.why == LoopEnd::Why::done) [[likely]]
@@ -173,18 +173,18 @@ LoopEnd stream_initiator(SocketTraffic& traffic, const LoopPlan& plan, const Clo
   std::uint64_t empties = 0, sent = 0;
   LoopEnd end;
   const std::uint64_t begin = clock.now();
-  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
   for (;;) {
     if (sent == goal) [[unlikely]] {
       if (plan.duration_ns == 0) break;
       goal = std::numeric_limits<std::uint64_t>::max();
-      last = end_of(clock.now(), plan.duration_ns, clock);
+      set_end(tally, clock.now(), plan.duration_ns, clock);
     }
     end = move_message<Out, Waiter>(traffic.socket, traffic.source.take(), traffic.size_bytes,
                                     empties, ended);
     if (end.why != LoopEnd::Why::done) [[unlikely]]
       break;
     tally.progress.store(++sent, std::memory_order_relaxed);
+    const std::uint64_t last = tally.last_ticks.load(std::memory_order_relaxed);
     if (last != std::numeric_limits<std::uint64_t>::max() && clock.now() >= last) break;
   }
   tally.total = sent;

@@ -37,7 +37,7 @@ struct Policy {
 /// The part of await_completion() that waits. A function of its own: inlined, its loop would take
 /// the registers of the loop around it.
 template <class P, bool kImmediate>
-[[gnu::noinline]] int keep_polling(ibv_cq* cq, ibv_wc& wc, const StopWord& stop,
+[[gnu::noinline]] int keep_polling(typename P::Cq::Handle cq, ibv_wc& wc, const StopWord& stop,
                                    std::uint64_t& empties) noexcept {
   int polled = 0;
   do {
@@ -55,7 +55,8 @@ template <class P, bool kImmediate>
 /// @tparam kImmediate  is the completion's immediate looked at?
 /// @return         1, or 0 when asked to stop, or ibv_poll_cq's negative result
 template <class P, bool kImmediate = false>
-[[gnu::always_inline]] inline int await_completion(ibv_cq* cq, ibv_wc& wc, const StopWord& stop,
+[[gnu::always_inline]] inline int await_completion(typename P::Cq::Handle cq, ibv_wc& wc,
+                                                   const StopWord& stop,
                                                    std::uint64_t& empties) noexcept {
   const int polled = P::Cq::template poll<kImmediate>(cq, 1, &wc);
   return polled != 0 ? polled : keep_polling<P, kImmediate>(cq, wc, stop, empties);
@@ -95,6 +96,37 @@ template <class Clock>
 std::uint64_t end_of(std::uint64_t start, std::uint64_t duration_ns, const Clock& clock) noexcept {
   return duration_ns == 0 ? std::numeric_limits<std::uint64_t>::max()
                           : start + clock.to_ticks(duration_ns);
+}
+
+/// A measured run begins now: sets when it ends, unless it has been told to end at once.
+template <class Clock>
+void set_end(LoopTally& tally, std::uint64_t start, std::uint64_t duration_ns,
+             const Clock& clock) noexcept {
+  std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+  tally.last_ticks.compare_exchange_strong(never, end_of(start, duration_ns, clock));
+}
+
+/// Has the run's time come, or has it been told to end?
+[[gnu::always_inline]] inline bool over(const LoopTally& tally, std::uint64_t now) noexcept {
+  return now >= tally.last_ticks.load(std::memory_order_relaxed);
+}
+
+/// The measured part of a latency: at one go; where it goes on until interrupted in slices, between
+/// which it is looked whether that has come, so that the loop itself has nothing to look at.
+/// @param part  of so many rounds, or so long [ns]; adds to the tally
+template <class Part>
+LoopEnd measure(const LoopPlan& plan, LoopTally& tally, const Part& part) noexcept {
+  constexpr std::uint64_t kSlice_ns = 50'000'000;
+  tally.operations = tally.elapsed_ns = tally.lost = tally.cqes = tally.polls = 0;  // a warm-up's
+  if (!plan.until_interrupted) return part(plan.operations, plan.duration_ns);
+  LoopEnd end;
+  while (end.why == LoopEnd::Why::done && !over(tally, 0)) end = part(plan.operations, kSlice_ns);
+  return end;
+}
+
+/// Keeps the moments of one sample in the place of the oldest.
+[[gnu::always_inline]] inline void keep(MomentRing& ring, const Moments& moments) noexcept {
+  ring.first[ring.taken++ & ring.mask] = moments;
 }
 
 }  // namespace rdmameter

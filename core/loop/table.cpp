@@ -14,8 +14,8 @@ const Instances* instances_for(const Case& one_case, Role role) {
     case Pattern::completion_latency:
       return initiator ? &completion_instances() : nullptr;
     case Pattern::bandwidth:
-      if (initiator) return &bandwidth_instances();
-      return one_case.takes_receive() ? &receive_instances() : nullptr;
+      if (initiator) return &bandwidth_instances(numbers_sent(one_case));
+      return one_case.takes_receive() ? &receive_instances(numbers_read(one_case)) : nullptr;
     case Pattern::control:
       return nullptr;
   }
@@ -36,13 +36,20 @@ std::size_t place_of(Wait wait) {
   return 0;
 }
 
+/// The place of a way to poll in ByCq.
+std::size_t place_of_cq(const Case& one_case) {
+  if (one_case.timestamps != 0) return 3;
+  if (one_case.cq_per_qp()) return 2;
+  return one_case.extended_cq() ? 1 : 0;
+}
+
 }  // namespace
 
 MeasuredLoop choose_loop(const Case& one_case, Role role, Wait wait, ClockChoice::Kind clock) {
   const Instances* instances = instances_for(one_case, role);
   if (instances == nullptr) return nullptr;
   return (*instances)[clock == ClockChoice::Kind::counter ? 1 : 0][place_of(wait)]
-                     [one_case.extended_api() ? 1 : 0][one_case.extended_cq() ? 1 : 0];
+                     [one_case.extended_api() ? 1 : 0][place_of_cq(one_case)];
 }
 
 }  // namespace rdmameter

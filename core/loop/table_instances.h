@@ -4,15 +4,19 @@
 #pragma once
 
 #include <array>
+#include <type_traits>
 
 #include "core/clock.h"
+#include "core/layout.h"
 #include "core/loop/step.h"
 #include "core/loop/table.h"
 
 namespace rdmameter {
 
-/// [clock is the CPU's counter][wait][api][cq]
-using Instances = std::array<std::array<std::array<std::array<MeasuredLoop, 2>, 2>, 3>, 2>;
+/// [way to poll]: ibv_poll_cq, ibv_start_poll, what the CqRing says, the same with timestamps
+using ByCq = std::array<MeasuredLoop, 4>;
+/// [clock is the CPU's counter][wait][api]
+using Instances = std::array<std::array<std::array<ByCq, 2>, 3>, 2>;
 
 namespace instances {
 
@@ -24,7 +28,8 @@ Clock make_clock(const ClockChoice& choice) {
     return {};
 }
 
-/// A loop is a type whose kRun<Policy> is an instance of it.
+/// A loop is a type whose kRun<Policy> is an instance of it; kStamps: it keeps timestamps, where
+/// the policy has them.
 template <class Loop, class P>
 LoopEnd run(Traffic& traffic, const LoopPlan& plan, const ClockChoice& choice, const StopWord& stop,
             LoopTally& tally) {
@@ -32,18 +37,21 @@ LoopEnd run(Traffic& traffic, const LoopPlan& plan, const ClockChoice& choice, c
   return Loop::template kRun<P>(traffic, plan, clock, stop, tally);
 }
 
+template <class Loop, class Clock, class Waiter, class Post>
+constexpr ByCq kByCq = {
+    run<Loop, Policy<Clock, Waiter, Post, ClassicCq>>,
+    run<Loop, Policy<Clock, Waiter, Post, ExtendedCq>>,
+    run<Loop, Policy<Clock, Waiter, Post, ChosenCq>>,
+    run<Loop, Policy<Clock, Waiter, Post, std::conditional_t<Loop::kStamps, StampedCq, ChosenCq>>>};
+
 template <class Loop, class Clock, class Waiter>
-constexpr std::array<std::array<MeasuredLoop, 2>, 2> kByInterface = {{
-    {run<Loop, Policy<Clock, Waiter, ClassicPost, ClassicCq>>,
-     run<Loop, Policy<Clock, Waiter, ClassicPost, ExtendedCq>>},
-    {run<Loop, Policy<Clock, Waiter, ExtendedPost, ClassicCq>>,
-     run<Loop, Policy<Clock, Waiter, ExtendedPost, ExtendedCq>>},
-}};
+constexpr std::array<ByCq, 2> kByInterface = {kByCq<Loop, Clock, Waiter, ClassicPost>,
+                                              kByCq<Loop, Clock, Waiter, ExtendedPost>};
 
 template <class Loop, class Clock>
-constexpr std::array<std::array<std::array<MeasuredLoop, 2>, 2>, 3> kByWait = {
-    kByInterface<Loop, Clock, SpinWait>, kByInterface<Loop, Clock, YieldWait>,
-    kByInterface<Loop, Clock, EventWait>};
+constexpr std::array<std::array<ByCq, 2>, 3> kByWait = {kByInterface<Loop, Clock, SpinWait>,
+                                                        kByInterface<Loop, Clock, YieldWait>,
+                                                        kByInterface<Loop, Clock, EventWait>};
 
 }  // namespace instances
 
@@ -55,7 +63,7 @@ constexpr Instances kInstances = {instances::kByWait<Loop, KernelClock>,
 const Instances& ping_instances(const Case& one_case);
 const Instances& pong_instances(const Case& one_case);
 const Instances& completion_instances();
-const Instances& bandwidth_instances();
-const Instances& receive_instances();
+const Instances& bandwidth_instances(NumberPlace numbers);
+const Instances& receive_instances(NumberPlace numbers);
 
 }  // namespace rdmameter

@@ -7,6 +7,7 @@ namespace {
 
 template <class By, bool Lossy>
 struct Ping {
+  static constexpr bool kStamps = By::kReceives;
   template <class P>
   static constexpr auto kRun = ping_pong_initiator<By, Lossy, P>;
 };

@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/loop/bandwidth.h"
-#include "core/loop/completion.h"
-#include "core/loop/receive.h"
 #include "core/loop/table_instances.h"
 
 namespace rdmameter {
 namespace {
 
-struct Completion {
-  template <class P>
-  static constexpr auto kRun = completion_initiator<P>;
-};
+template <class Numbers>
 struct Bandwidth {
+  static constexpr bool kStamps = false;
   template <class P>
-  static constexpr auto kRun = bandwidth_initiator<P>;
-};
-struct Receive {
-  template <class P>
-  static constexpr auto kRun = receive<P>;
+  static constexpr auto kRun = bandwidth_initiator<Numbers, P>;
 };
 
 }  // namespace
 
-const Instances& completion_instances() {
-  return kInstances<Completion>;
-}
-const Instances& bandwidth_instances() {
-  return kInstances<Bandwidth>;
-}
-const Instances& receive_instances() {
-  return kInstances<Receive>;
+const Instances& bandwidth_instances(NumberPlace numbers) {
+  switch (numbers) {
+    case NumberPlace::none:
+      return kInstances<Bandwidth<Unnumbered>>;
+    case NumberPlace::payload:
+      return kInstances<Bandwidth<NumberedPayload>>;
+    case NumberPlace::immediate:
+      return kInstances<Bandwidth<NumberedImmediate>>;
+  }
+  return kInstances<Bandwidth<Unnumbered>>;
 }
 
 }  // namespace rdmameter

@@ -33,8 +33,9 @@ inline constexpr std::uint64_t kClosing = 0;
 
 /// A receive; its address is its wr_id.
 struct RecvWork {
-  RecvRing* ring;                       ///< where it belongs
-  const volatile std::uint8_t* number;  ///< the byte that carries a ping-pong's number
+  RecvRing* ring;  ///< where it belongs
+  /// The byte that carries a ping-pong's number, or the first of a bandwidth's; see Arrivals.
+  const volatile std::uint8_t* number;
 };
 
 struct RecvList {
@@ -62,7 +63,50 @@ struct alignas(64) Lane {
   /// last byte of what the peer writes here shows whose answer it is.
   std::uint8_t* departure = nullptr;
   const volatile std::uint8_t* arrival = nullptr;
-  std::uint8_t answered = 0;  ///< the number that the responder saw last
+  std::uint8_t answered = 0;      ///< the number that the responder saw last
+  std::uint32_t number_base = 0;  ///< the high bits of every message's number: which QP
+  std::uint32_t numbered = 0;     ///< messages so far: the low bits
+};
+
+struct CqRing;
+/// Polls at most so many completions. @return as ibv_poll_cq()
+using PollFunction = int (*)(CqRing&, int, ibv_wc*);
+
+/// The CQs of one direction: one for all QPs, or one for each.
+struct CqRing {
+  ibv_cq* cq = nullptr;          ///< the only one, or the first
+  ibv_cq* const* all = nullptr;  ///< every one
+  std::uint32_t count = 1;
+  std::uint32_t next = 0;  ///< whose turn it is
+  /// How to poll, where that is neither ibv_poll_cq nor ibv_start_poll of one.
+  PollFunction poll = nullptr;
+  std::uint64_t completed_at = 0;  ///< by the device's clock: the completion polled last
+};
+
+/// What a receiver of UC and UD bandwidth makes of the messages' numbers. Each is 32 bits: high
+/// ones for the QP, low ones that count its messages.
+struct Arrivals {
+  std::uint32_t* next = nullptr;  ///< of each QP: the number that is due
+  /// Of each QP a ring of numbers that were due and passed over; kNoNumber: none.
+  std::uint64_t* skipped = nullptr;
+  std::uint32_t skipped_per_qp = 0;  ///< a power of two
+  std::uint32_t count_bits = 32;     ///< low bits of a number
+  std::uint64_t duplicated = 0, reordered = 0;
+};
+inline constexpr std::uint64_t kNoNumber = std::numeric_limits<std::uint64_t>::max();
+
+/// A message's moments: ticks of the loop's clock, but for that of the completion.
+struct Moments {
+  std::uint64_t begun, posted;
+  std::uint64_t completed;  ///< by the device's clock
+  std::uint64_t seen;
+};
+
+/// The last so many of them.
+struct MomentRing {
+  Moments* first = nullptr;
+  std::uint64_t mask = 0;   ///< of the place: one less than a power of two
+  std::uint64_t taken = 0;  ///< in all
 };
 
 /// Posts linked WRs by ibv_wr_*. @return 0 or the errno value
@@ -71,13 +115,16 @@ using PostFunction = int (*)(ibv_qp_ex*, const ibv_send_wr*);
 struct Traffic {
   Lane* lanes = nullptr;
   std::uint32_t lane_count = 0;
-  ibv_cq* send_cq = nullptr;
-  ibv_cq* recv_cq = nullptr;
+  CqRing send_cq, recv_cq;
   PostFunction post = nullptr;     ///< where ibv_wr_* posts
   std::uint32_t post_list = 1;     ///< WRs per send list
   std::uint32_t signal_every = 1;  ///< WRs that a send completion retires
   std::uint32_t depth = 1;         ///< most WRs outstanding on a QP
   std::uint8_t sequence = 0;       ///< the last round's number
+  std::uint32_t number_mask = 0;   ///< of the low bits of a message's number
+  bool closing_in_turn = false;    ///< a closing WR takes the next one's place
+  Arrivals arrivals;
+  MomentRing moments;
 };
 
 class Gate;
@@ -86,6 +133,7 @@ class Gate;
 struct LoopPlan {
   std::uint64_t operations = std::numeric_limits<std::uint64_t>::max();  ///< measured ones
   std::uint64_t duration_ns = 0;                                         ///< 0: `operations` rule
+  bool until_interrupted = false;     ///< an interrupt is the end that was asked for
   std::uint64_t warmup = 0;           ///< operations before the measured ones
   std::uint64_t loss_timeout_ns = 0;  ///< a pong later than this is lost
   std::uint64_t quiet_ns = 0;  ///< a receiver told to finish ends after this long without arrivals
@@ -103,9 +151,13 @@ struct LoopTally {
   std::uint64_t elapsed_ns = 0;  ///< first to last moment of those
   std::uint64_t traffic_ns = 0;  ///< bandwidth: first post to the last completion of all
   std::uint64_t lost = 0;
+  std::uint64_t duplicated = 0, reordered = 0;  ///< of a receiver that reads numbers
   std::uint64_t total = 0;  ///< messages sent or received over the whole traffic, warm-up included
   std::uint64_t doorbells = 0, cqes = 0, polls = 0;
   alignas(64) std::atomic<std::uint64_t> progress{0};
+  /// When the loop ends [ticks]; set to 0 from outside, at once. Beside `progress`, since loops
+  /// that look at it have that at hand.
+  std::atomic<std::uint64_t> last_ticks{std::numeric_limits<std::uint64_t>::max()};
 };
 
 /// Why a loop ended. Plain data; loop_end_text() turns it into text.

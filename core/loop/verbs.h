@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two interfaces that verbs has for posting and for polling, as the measured loops use them.
+// The interfaces that verbs has for posting and for polling, as the measured loops use them.
 #pragma once
 
 #include "core/loop/traffic.h"
@@ -26,10 +26,17 @@ struct ExtendedPost {
 
 /// ibv_poll_cq.
 struct ClassicCq {
+  static constexpr bool kStamps = false;
+  using Handle = ibv_cq*;  ///< what a loop keeps in a register
+  [[gnu::always_inline]] static Handle of(const CqRing& cqs) noexcept { return cqs.cq; }
   /// @tparam kImmediate  is the immediate looked at?
   /// @return completions taken, 0 for none, negative for a failure
   template <bool kImmediate = false>
   [[gnu::always_inline]] static int poll(ibv_cq* cq, int most, ibv_wc* wcs) noexcept {
+    return ibv_poll_cq(cq, most, wcs);
+  }
+  template <bool kImmediate>
+  static int poll_one(CqRing&, ibv_cq* cq, int most, ibv_wc* wcs) noexcept {
     return ibv_poll_cq(cq, most, wcs);
   }
 };
@@ -37,9 +44,28 @@ struct ClassicCq {
 /// ibv_start_poll and so on. Of a completion it reads what the loops use. Each one begins and ends
 /// a poll of its own: after an ibv_next_poll() that found nothing, ibv_end_poll() is due on mlx5
 /// and corrupts the queue on rxe, which has ended the poll by itself.
-struct ExtendedCq {
+/// @tparam kStamped  reads the device's timestamp, too
+template <bool kStamped>
+struct ExtendedCqs {
+  static constexpr bool kStamps = false;
+  using Handle = ibv_cq*;
+  [[gnu::always_inline]] static Handle of(const CqRing& cqs) noexcept { return cqs.cq; }
   template <bool kImmediate = false>
-  static int poll(ibv_cq* plain, int most, ibv_wc* wcs) noexcept {
+  [[gnu::always_inline]] static int poll(ibv_cq* cq, int most, ibv_wc* wcs) noexcept {
+    return take<kImmediate>(cq, most, wcs);
+  }
+  template <bool kImmediate>
+  static int poll_one([[maybe_unused]] CqRing& cqs, ibv_cq* cq, int most, ibv_wc* wcs) noexcept {
+    if constexpr (kStamped)
+      return take<kImmediate>(cq, most, wcs, cqs.completed_at);
+    else
+      return take<kImmediate>(cq, most, wcs);
+  }
+
+ private:
+  /// @param completed_at  where the timestamp goes; not there: it is not read
+  template <bool kImmediate, class... Stamp>
+  static int take(ibv_cq* plain, int most, ibv_wc* wcs, Stamp&... completed_at) noexcept {
     ibv_cq_ex* const cq = reinterpret_cast<ibv_cq_ex*>(plain);
     ibv_poll_cq_attr attributes{};
     int taken = 0;
@@ -47,12 +73,11 @@ struct ExtendedCq {
       const int error = ibv_start_poll(cq, &attributes);
       if (error != 0) return error == ENOENT || taken != 0 ? taken : -error;
       read<kImmediate>(*cq, wcs[taken]);
+      ((completed_at = ibv_wc_read_completion_ts(cq)), ...);
       ibv_end_poll(cq);
     }
     return taken;
   }
-
- private:
   template <bool kImmediate>
   [[gnu::always_inline]] static void read(ibv_cq_ex& cq, ibv_wc& wc) noexcept {
     wc.wr_id = cq.wr_id;
@@ -65,5 +90,33 @@ struct ExtendedCq {
     if constexpr (kImmediate) wc.imm_data = ibv_wc_read_imm_data(&cq);
   }
 };
+using ExtendedCq = ExtendedCqs<false>;
+
+/// Either, of several CQs or with timestamps, by the function that fits the case.
+struct ChosenCq {
+  static constexpr bool kStamps = false;
+  using Handle = CqRing*;
+  [[gnu::always_inline]] static Handle of(CqRing& cqs) noexcept { return &cqs; }
+  template <bool kImmediate = false>
+  [[gnu::always_inline]] static int poll(CqRing* cqs, int most, ibv_wc* wcs) noexcept {
+    return cqs->poll(*cqs, most, wcs);
+  }
+};
+/// The same for a loop that keeps the timestamps.
+struct StampedCq : ChosenCq {
+  static constexpr bool kStamps = true;
+};
+
+/// Polls CQ after CQ, from the one behind that which had something last, until one has.
+template <class Cq, bool kImmediate>
+int poll_in_turn(CqRing& cqs, int most, ibv_wc* wcs) noexcept {
+  for (std::uint32_t tried = 0; tried < cqs.count; ++tried) {
+    ibv_cq* const cq = cqs.all[cqs.next];
+    cqs.next = cqs.next + 1 == cqs.count ? 0 : cqs.next + 1;
+    const int polled = Cq::template poll_one<kImmediate>(cqs, cq, most, wcs);
+    if (polled != 0) return polled;
+  }
+  return 0;
+}
 
 }  // namespace rdmameter

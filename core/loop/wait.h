@@ -8,19 +8,25 @@
 
 #include <cstdint>
 
+#include "core/loop/traffic.h"
+
 namespace rdmameter {
 
 /// Polls again at once: the shortest latency, a core of its own.
 struct SpinWait {
   static constexpr bool kSleeps = false;
-  void operator()(ibv_cq*) const noexcept {}
+  template <class Cq>
+  void operator()(const Cq*) const noexcept {}
 };
 
 /// Gives the core away between polls: where both ends share one core, a spinning end would keep the
 /// other from answering until its time slice is over.
 struct YieldWait {
   static constexpr bool kSleeps = false;
-  void operator()(ibv_cq*) const noexcept { sched_yield(); }
+  template <class Cq>
+  void operator()(const Cq*) const noexcept {
+    sched_yield();
+  }
 };
 
 /// What a CQ's events need; the CQ's cq_context points to it.
@@ -30,28 +36,37 @@ struct CqEvents {
   std::uint32_t unacknowledged = 0;  ///< ibv_destroy_cq() waits for these
 };
 
-/// Sleeps until the CQ says that it has a completion. An event is asked for only by a poll that
-/// found nothing, and the CQ polled once more before the sleep: what completed in between would
-/// raise no event (ibv_get_cq_event(3)).
+/// Sleeps until a CQ says that it has a completion. An event is asked for only by a poll that found
+/// nothing, and the CQs polled once more before the sleep: what completed in between would raise no
+/// event (ibv_get_cq_event(3)).
 struct EventWait {
   static constexpr bool kSleeps = true;
   static constexpr int kNap_ms = 1;                       ///< then the stop word is looked at
   static constexpr std::uint32_t kAcknowledgeEvery = 64;  ///< it takes a lock
 
   void operator()(ibv_cq* cq) const noexcept {
-    auto& events = *static_cast<CqEvents*>(cq->cq_context);
-    if (!events.armed) {
-      events.armed = ibv_req_notify_cq(cq, 0) == 0;
-      return;
+    const CqRing alone{.cq = cq, .all = &cq};
+    operator()(&alone);
+  }
+  void operator()(const CqRing* cqs) const noexcept {
+    bool all_armed = true;
+    for (std::uint32_t i = 0; i < cqs->count; ++i) {
+      auto& events = *static_cast<CqEvents*>(cqs->all[i]->cq_context);
+      if (events.armed) continue;
+      events.armed = ibv_req_notify_cq(cqs->all[i], 0) == 0;
+      all_armed = false;
     }
-    pollfd channel{events.channel->fd, POLLIN, 0};
+    if (!all_armed) return;
+    ibv_comp_channel* const shared = static_cast<CqEvents*>(cqs->cq->cq_context)->channel;
+    pollfd channel{shared->fd, POLLIN, 0};
     if (::poll(&channel, 1, kNap_ms) <= 0) return;
     ibv_cq* ready;
     void* context;
-    if (ibv_get_cq_event(events.channel, &ready, &context) != 0) return;
+    if (ibv_get_cq_event(shared, &ready, &context) != 0) return;
+    auto& events = *static_cast<CqEvents*>(context);
     events.armed = false;
     if (++events.unacknowledged < kAcknowledgeEvery) return;
-    ibv_ack_cq_events(cq, events.unacknowledged);
+    ibv_ack_cq_events(ready, events.unacknowledged);
     events.unacknowledged = 0;
   }
 };

@@ -10,6 +10,7 @@
 
 #include "core/affinity.h"
 #include "core/open_devices.h"
+#include "core/payload_file.h"
 #include "core/session/channel.h"
 #include "core/session/failure.h"
 #include "core/session/fields.h"
@@ -43,12 +44,13 @@ class Repetition {
 
   /// @param one_case  with its SGEs known: both ends lay out memory by it
   Repetition(Channel& channel, MakeSides make_sides, const Case& one_case, const ClockChoice& clock,
-             const InterruptSource& interrupt)
+             const InterruptSource& interrupt, const IntervalListener& on_interval)
       : channel_(channel),
         make_sides_(std::move(make_sides)),
         case_(one_case),
         clock_(clock),
-        interrupt_(interrupt) {}
+        interrupt_(interrupt),
+        on_interval_(on_interval) {}
 
   /// @param same_host  do both ends run on one machine?
   Outcome run(bool same_host);
@@ -72,6 +74,7 @@ class Repetition {
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
   std::optional<nlohmann::json> heard_;  ///< said out of turn, and not looked at yet
+  const IntervalListener& on_interval_;
   std::optional<std::uint64_t> softirq_ns_;
   nlohmann::ordered_json series_;
   nlohmann::json done_;
@@ -148,25 +151,30 @@ void Repetition::traffic(Side& side, LoopThread* receiver, GateKeeper& gate,
   Pulse pulse{channel_, side, case_};
   const SoftirqTime softirq;
   LoopEnd end;
+  Tick tick{.every = pulse.every(),
+            .act = [&] { return pulse.beat(); },
+            .hear = [&] { return hear(gate); },
+            .attention = &attention,
+            .attend =
+                [&] {
+                  if (receiver != nullptr && receiver->failed()) return false;
+                  gate.pass_on();
+                  return true;
+                },
+            .stopped = [&] { side.silence(); }};
+  std::optional<EnoughEnds> enough_ends;
+  if (case_.until_interrupted()) {
+    enough_ends.emplace(interrupt_);
+    tick.asked = &interrupt_.enough();
+    tick.on_asked = [&] { side.end_now(); };
+  }
   {
-    const Watcher watcher{channel_.fd(),
-                          Deadline::never(),
-                          interrupt_,
-                          stop,
-                          StopReason::peer,
-                          {.every = pulse.every(),
-                           .act = [&] { return pulse.beat(); },
-                           .hear = [&] { return hear(gate); },
-                           .attention = &attention,
-                           .attend =
-                               [&] {
-                                 if (receiver != nullptr && receiver->failed()) return false;
-                                 gate.pass_on();
-                                 return true;
-                               },
-                           .stopped = [&] { side.silence(); }}};
+    const IntervalThread lines{case_, [&] { return side.progress(); }, on_interval_};
+    const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
+                          stop,          StopReason::peer,  std::move(tick)};
     end = side.run(case_.waiting(), case_.core, clock_, stop);
   }
+  enough_ends.reset();
   pulse.close();
   softirq_ns_ = softirq.elapsed_ns();
   if (case_.shape() == Pattern::bandwidth) series_ = pulse.series().json();
@@ -195,6 +203,8 @@ void Repetition::traffic(Side& side, LoopThread* receiver, GateKeeper& gate,
       break;
   }
   if (end.why != LoopEnd::Why::done) throw MeasurementError(loop_end_text(end, where));
+  if (case_.until_interrupted() && side.tally().operations == 0)
+    throw Interrupted("interrupted before anything was measured");
 }
 
 /// @return payload bytes compared, at both ends and of both directions
@@ -238,22 +248,29 @@ BandwidthTally bandwidth_of(const Case& one_case, const Report& sent, const Repo
   bandwidth.messages = by_receiver ? received.operations : sent.operations;
   bandwidth.window_ns = by_receiver ? received.elapsed_ns : sent.elapsed_ns;
   bandwidth.by_receiver = by_receiver;
-  bandwidth.injected = !by_receiver && !one_case.reliable();
-  if (by_receiver) {
+  const bool traced = leaves_traces(one_case) && received.verdict;
+  bandwidth.injected = !by_receiver && !one_case.reliable() && !traced;
+  if (by_receiver || traced) {
     bandwidth.sent = sent.total;
-    bandwidth.received = received.total;
+    bandwidth.received = by_receiver ? received.total : received.verdict->whole_slots;
   }
+  bandwidth.duplicated = received.duplicated;
+  bandwidth.reordered = received.reordered;
   return bandwidth;
 }
 
 /// What this end's loop counted.
-Report report_of(const Side& side) {
+Report report_of(const Side& side, const Case& one_case) {
   const LoopTally& tally = side.tally();
-  return {.operations = tally.operations,
-          .elapsed_ns = tally.elapsed_ns,
-          .traffic_ns = tally.traffic_ns,
-          .totals = side.totals(),
-          .total = tally.total};
+  Report report{.operations = tally.operations,
+                .elapsed_ns = tally.elapsed_ns,
+                .traffic_ns = tally.traffic_ns,
+                .totals = side.totals(),
+                .total = tally.total};
+  if (numbers_read(one_case) == NumberPlace::none) return report;
+  report.duplicated = tally.duplicated;
+  report.reordered = tally.reordered;
+  return report;
 }
 
 /// Both directions: their windows open together and neither end stops before both are closed, so
@@ -276,6 +293,8 @@ BandwidthTally both(const BandwidthTally& forward, const BandwidthTally& backwar
   sum.traffic_ns = std::max(forward.traffic_ns, backward.traffic_ns);
   if (sum.sent) *sum.sent += *backward.sent;
   if (sum.received) *sum.received += *backward.received;
+  if (sum.duplicated) *sum.duplicated += backward.duplicated.value_or(0);
+  if (sum.reordered) *sum.reordered += backward.reordered.value_or(0);
   return sum;
 }
 
@@ -311,9 +330,10 @@ Outcome Repetition::outcome(Sides& sides, const nlohmann::json& done) const {
   outcome.cpu_ns = tally.total == 0 ? 0 : side.cpu_ns() * tally.operations / tally.total;
   outcome.more = side.facts();
   if (case_.shape() == Pattern::bandwidth) {
-    outcome.bandwidth = bandwidth_of(case_, report_of(side), forward_);
+    outcome.bandwidth = bandwidth_of(case_, report_of(side, case_), forward_);
     if (sides.backward) {
-      const BandwidthTally backward = bandwidth_of(case_, backward_, report_of(*sides.backward));
+      const BandwidthTally backward =
+          bandwidth_of(case_, backward_, report_of(*sides.backward, case_));
       outcome.more["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
                                     {"backward", direction_json(backward)}};
       outcome.bandwidth = both(*outcome.bandwidth, backward);
@@ -394,6 +414,7 @@ class Initiator final : public Measurer {
             const InterruptSource& interrupt)
       : clock_(clock),
         interrupt_(interrupt),
+        on_interval_(options.on_interval),
         first_(first.over_tcp() ? devices_.find(first.device, first.port_num, first.gid_index)
                                 : &devices_.get(first.device, first.port_num, first.gid_index)),
         channel_(greeted(options, first, interrupt, responder_environment_)) {
@@ -410,7 +431,7 @@ class Initiator final : public Measurer {
 
   Outcome measure(const Case& one_case) override {
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
-    Case asked = one_case;
+    Case asked = with_payload(one_case);
     OpenDevice* device = nullptr;
     if (!one_case.over_tcp()) {
       device = &devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
@@ -421,7 +442,7 @@ class Initiator final : public Measurer {
       return {std::make_unique<SocketSide>(channel_.fd(), interrupt_, made, Role::initiator, seed),
               nullptr};
     };
-    Repetition repetition{channel_, make_sides, asked, clock_, interrupt_};
+    Repetition repetition{channel_, make_sides, asked, clock_, interrupt_, on_interval_};
     try {
       Outcome outcome = repetition.run(same_host());
       outcome.more["path"] = path(outcome.effective);
@@ -456,6 +477,7 @@ class Initiator final : public Measurer {
 
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
+  const IntervalListener on_interval_;
   OpenDevices devices_;
   const OpenDevice* const first_;  ///< null: this machine has none
   nlohmann::ordered_json initiator_environment_, responder_environment_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/clock.h"
+#include "core/interval_thread.h"
 #include "core/measurer.h"
 #include "core/session/socket.h"
 #include "core/session/wait.h"
@@ -16,6 +17,7 @@ struct SessionOptions {
   Address server;
   std::string token;                    ///< empty: none
   std::chrono::seconds connect_for{5};  ///< a server that is not up yet is waited for this long
+  IntervalListener on_interval = {};    ///< hears of what goes on until interrupted
 };
 
 /// Connects, proves the token and opens this end's device.

@@ -29,7 +29,7 @@
 
 namespace rdmameter {
 
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 
 /// A step of the set-up: creating thousands of QPs takes seconds on some devices.
 inline constexpr std::chrono::seconds kSetupTimeout{30};

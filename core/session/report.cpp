@@ -12,11 +12,9 @@ namespace {
 constexpr std::uint64_t kMost = 1ULL << 53;
 
 nlohmann::json verdict_to_wire(const Verdict& verdict) {
-  return {{"checked_bytes", verdict.checked_bytes},
-          {"missing_bytes", verdict.missing_bytes},
-          {"wrong_bytes", verdict.wrong_bytes},
-          {"guard_bytes_hit", verdict.guard_bytes_hit},
-          {"first_fault", verdict.first_fault}};
+  return {{"checked_bytes", verdict.checked_bytes}, {"missing_bytes", verdict.missing_bytes},
+          {"wrong_bytes", verdict.wrong_bytes},     {"guard_bytes_hit", verdict.guard_bytes_hit},
+          {"whole_slots", verdict.whole_slots},     {"first_fault", verdict.first_fault}};
 }
 
 Verdict verdict_from_wire(const nlohmann::json& wire) {
@@ -24,6 +22,7 @@ Verdict verdict_from_wire(const nlohmann::json& wire) {
           .missing_bytes = require_uint(wire, "missing_bytes", 0, kMost),
           .wrong_bytes = require_uint(wire, "wrong_bytes", 0, kMost),
           .guard_bytes_hit = require_uint(wire, "guard_bytes_hit", 0, kMost),
+          .whole_slots = require_uint(wire, "whole_slots", 0, kMost),
           .first_fault = require_string(wire, "first_fault", 200)};
 }
 
@@ -36,6 +35,10 @@ nlohmann::json report_to_wire(const Side& side, const Case& one_case, const Tota
                          {"traffic_ns", tally.traffic_ns},
                          {"total", side.totals()},
                          {"counters", side.counters()}};
+  if (numbers_read(one_case) != NumberPlace::none) {
+    made["duplicated"] = tally.duplicated;
+    made["reordered"] = tally.reordered;
+  }
   if (one_case.verify == 0) return made;
   if (const auto verdict = side.verify(side.has_loop() ? side.totals() : sent))
     made["verdict"] = verdict_to_wire(*verdict);
@@ -48,6 +51,10 @@ Report report_from_wire(const nlohmann::json& wire, std::uint64_t threads) {
                 .traffic_ns = require_uint(wire, "traffic_ns", 0, 1ULL << 62),
                 .totals = totals_from_wire(wire, "total", threads)};
   report.total = std::accumulate(report.totals.begin(), report.totals.end(), std::uint64_t{0});
+  if (wire.contains("duplicated")) {
+    report.duplicated = require_uint(wire, "duplicated", 0, kMost);
+    report.reordered = require_uint(wire, "reordered", 0, kMost);
+  }
   if (wire.contains("verdict")) report.verdict = verdict_from_wire(require_object(wire, "verdict"));
   return report;
 }

@@ -139,7 +139,7 @@ void SocketSide::silence() noexcept {
 std::optional<Verdict> SocketSide::verify(const std::vector<std::uint64_t>& peer_totals) const {
   if (layout_.target.slots == 0) return std::nullopt;
   const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
-  return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), false,
+  return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), {},
                       peer_totals.front());
 }
 

@@ -2,6 +2,7 @@
 // How the session waits: always in poll(), always until a deadline, and never past an interrupt.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -60,18 +61,38 @@ class Wake {
 /// land in the measurement. It must outlive the signal handler that raises it.
 class InterruptSource {
  public:
-  /// Async-signal-safe: an atomic and a write() to an eventfd.
+  /// Async-signal-safe: atomics and a write() to an eventfd.
   void raise() noexcept {
-    word_.request(StopReason::interrupted);
-    wake_.raise();
+    const bool enough = gentle_.exchange(false);
+    word_.request(enough ? StopReason::finish : StopReason::interrupted);
+    (enough ? enough_ : wake_).raise();
   }
-  bool requested() const noexcept { return word_.requested(); }
+  /// Must everything end? (Not where EnoughEnds took the wish for its measurement's.)
+  bool requested() const noexcept { return word_.reason() == StopReason::interrupted; }
   const StopWord& word() const noexcept { return word_; }
   int fd() const noexcept { return wake_.fd(); }
+  /// Raised by a wish that EnoughEnds took.
+  const Wake& enough() const noexcept { return enough_; }
 
  private:
+  friend class EnoughEnds;
   StopWord word_;
-  Wake wake_;
+  Wake wake_, enough_;
+  mutable std::atomic<bool> gentle_{false};
+};
+
+/// While it lives, the user's first wish to end is that a measurement without an end of its own has
+/// gone on for long enough: it raises enough(), and nothing else but that measurement ends.
+class EnoughEnds {
+ public:
+  explicit EnoughEnds(const InterruptSource& source) noexcept : source_(source) {
+    source_.gentle_ = true;
+  }
+  EnoughEnds(EnoughEnds&&) = delete;
+  ~EnoughEnds() { source_.gentle_ = false; }
+
+ private:
+  const InterruptSource& source_;
 };
 
 enum class Waited : std::uint8_t {

@@ -41,10 +41,11 @@ void Watcher::stop(StopReason reason) const noexcept {
 }
 
 void Watcher::watch() noexcept {
-  std::array<pollfd, 4> watched{{{ended_.fd(), POLLIN, 0},
+  std::array<pollfd, 5> watched{{{ended_.fd(), POLLIN, 0},
                                  {interrupt_.fd(), POLLIN, 0},
                                  {socket_, POLLIN | POLLRDHUP, 0},
-                                 {tick_.attention ? tick_.attention->fd() : -1, POLLIN, 0}}};
+                                 {tick_.attention ? tick_.attention->fd() : -1, POLLIN, 0},
+                                 {tick_.asked ? tick_.asked->fd() : -1, POLLIN, 0}}};
   const auto next_tick = [this] {
     return tick_.act ? Deadline::in(tick_.every) : Deadline::never();
   };
@@ -72,6 +73,10 @@ void Watcher::watch() noexcept {
         stop(StopReason::sibling);
         return;
       }
+    }
+    if (watched[4].revents != 0) {
+      tick_.on_asked();
+      watched[4].fd = -1;  // it stays raised: do not look at it again
     }
     if (watched[2].revents == 0) continue;
     if (watched[2].revents == POLLIN && tick_.hear && goes_on(tick_.hear, false)) continue;

@@ -24,6 +24,9 @@ struct Tick {
   /// Called once the loop is told to stop, but for StopReason::finish: a loop whose polls are never
   /// empty does not see the word.
   std::function<void()> stopped;
+  /// Called once when `asked` is raised; null: never.
+  const Wake* asked = nullptr;
+  std::function<void()> on_asked = {};
 };
 
 /// A thread that sleeps in poll() while a loop runs and writes the loop's stop word when

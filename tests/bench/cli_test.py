@@ -100,7 +100,7 @@ class BadInput(unittest.TestCase):
 
     def test_other_axes_and_options(self):
         for option, value in (("--transport", "xrc"), ("--depth", "0"), ("--port-num", "257"),
-                              ("--mtu", "1000"), ("--duration", "0"), ("--duration", "forever"),
+                              ("--mtu", "1000"), ("--duration", "1ns"), ("--duration", "forever"),
                               ("--wait", "sleep"), ("--repetitions", "0"), ("--repetitions", "1e3"),
                               ("--port", "65536"), ("--port", ""), ("--repetitions", ""), ("--iterations", "0"), ("--verify=perhaps", None)):
             arguments = [option] if value is None else [option, value]
@@ -241,6 +241,23 @@ class Interrupt(unittest.TestCase):
                     rows = len(json.load(file)["benchmarks"])
                 self.assertIn(rows, range(1, 100))
                 self.assertIn(f"interrupted; rows in the result: {rows}", errors)
+
+
+    def test_is_the_end_of_what_goes_on_until_then(self):
+        for test in ("write_lat", "write_bw"):
+            with self.subTest(test), tempfile.TemporaryDirectory() as folder:
+                path = folder + "/result.json"
+                child = subprocess.Popen([PROGRAM, "run", "--device", "null", test, "--duration", "0", "--interval",
+                                          "0.1", "-o", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                with child:
+                    self.assertRegex(child.stderr.readline(), r"0\.\d s  .*(Mmsg/s|one in)")
+                    child.send_signal(signal.SIGINT)
+                    _, errors = child.communicate(timeout=10)
+                self.assertEqual(child.returncode, 0, errors)
+                with open(path, encoding="utf-8") as file:
+                    [row] = json.load(file)["benchmarks"]
+                self.assertGreater(row["iterations"], 1000)
+                self.assertEqual(row["case"]["duration_ns"], 0)
 
 
 class Progress(unittest.TestCase):

@@ -91,6 +91,25 @@ TEST_F(Runner, InterleavesRepetitionsAtRandomWhereAskedTo) {
   EXPECT_EQ(all.size(), 400U) << "each repetition has its own number";
 }
 
+TEST_F(Runner, PassesWhereAnInterruptIsTheEndThatWasAskedFor) {
+  script = [this](const Case& one_case) {
+    stop.request(StopReason::finish);
+    return four_round_trips(one_case);
+  };
+  auto endless = sizes("1,2");
+  for (PlannedCase& planned : endless) {
+    planned.one_case.iterations = 0;
+    planned.one_case.duration_ns = kUntilInterrupted;
+  }
+  EXPECT_EQ(run(endless).status(), ExitStatus::interrupted) << "the second one was left to do";
+  EXPECT_EQ(rows.rows.size(), 1U);
+  endless.pop_back();
+  stop.word = 0;
+  EXPECT_EQ(run(endless).status(), ExitStatus::pass);
+  stop.word = 0;
+  EXPECT_EQ(run(sizes("1")).status(), ExitStatus::interrupted) << "it had an end of its own";
+}
+
 TEST_F(Runner, SkipsAnUnsupportedCaseOnceAndGoesOn) {
   repetitions = 4;
   script = [](const Case& one_case) {

@@ -127,7 +127,8 @@ TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
   EXPECT_EQ(
       case_json(with(latency(), "core", "3")).dump(),
       R"({"transport":"rc","size_bytes":64,"qps":1,"threads":1,"signal_every":1,"inline_bytes":0,"sge":1,)"
-      R"("api":"classic","cq":"classic","mtu_bytes":"auto","iterations":10000,"warmup":100,)"
+      R"("api":"classic","cq":"classic","cq_depth":"auto","mtu_bytes":"auto","iterations":10000,)"
+      R"("warmup":100,)"
       R"("wait":"auto","verify":false,"payload":"random","service_level":0,"traffic_class":0,)"
       R"("flow_label":0,"pkey_index":0,"qp_timeout":14,"retry_count":7,"memory":"host",)"
       R"("peer_memory":"host","mr_per_qp":false,"relaxed_ordering":false,"odp":false,)"

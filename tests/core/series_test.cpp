@@ -28,6 +28,20 @@ TEST(Series, NotesWhatEachIntervalSawAndNothingBeforeItIsOver) {
   EXPECT_NEAR(json["end_ns"][1].get<double>(), 260e6, 5e6);
 }
 
+TEST(Series, OfALongRunIsBoundedAndKeepsEveryMessage) {
+  Series series{10'000'000};
+  const auto begin = Series::Clock::now();
+  for (int i = 1; i <= 40'000; ++i) series.note(3U * i, begin + milliseconds(10 * i + 1));
+  series.close(120'007, begin + milliseconds(400'100));
+  const auto json = series.json();
+  EXPECT_LE(json["messages"].size(), 4096U);
+  EXPECT_GE(json["messages"].size(), 1024U);
+  EXPECT_EQ(json["interval_ns"], 160'000'000U);
+  std::uint64_t sum = 0;
+  for (const auto& messages : json["messages"]) sum += messages.get<std::uint64_t>();
+  EXPECT_EQ(sum, 120'007U);
+}
+
 TEST(Series, LeavesAShortRestOutOfTheExtremes) {
   Series series{100'000'000};
   const auto begin = Series::Clock::now();

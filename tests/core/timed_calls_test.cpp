@@ -52,7 +52,9 @@ Timed timed(FakeCall& verb, std::uint64_t calls, std::uint64_t duration_ns, std:
   if (duration_ns == 0) plan.operations = calls;
   plan.duration_ns = duration_ns;
   plan.warmup = warmup;
-  made.tally = time_calls(verb, plan, ClockChoice{}, interrupt, *made.latency);
+  std::atomic<std::uint64_t> progress{0};
+  made.tally = time_calls(verb, plan, ClockChoice{}, interrupt, *made.latency, progress);
+  EXPECT_EQ(progress, made.tally.calls);
   return made;
 }
 
@@ -92,6 +94,20 @@ TEST(TimeCalls, NameTheVerbThatFailed) {
     EXPECT_THAT(error.what(), HasSubstr("ibv_create_qp QP on fake0/1: Cannot allocate memory"));
   }
   EXPECT_EQ(verb.log, "pcupc") << "there is nothing to undo";
+}
+
+TEST(TimeCalls, TakeAnInterruptForTheEndWhereItWasAskedFor) {
+  FakeCall verb;
+  StopWord interrupt;
+  verb.interrupt = &interrupt;
+  LoopPlan plan;
+  plan.until_interrupted = true;
+  Histogram latency;
+  std::atomic<std::uint64_t> progress{0};
+  EXPECT_EQ(time_calls(verb, plan, ClockChoice{}, interrupt, latency, progress).calls, 3U);
+  EXPECT_EQ(snapshot(latency).count, 3U);
+  EXPECT_THROW(time_calls(verb, plan, ClockChoice{}, interrupt, latency, progress), Interrupted)
+      << "before there was any";
 }
 
 TEST(TimeCalls, EndAtAnInterrupt) {

@@ -93,12 +93,38 @@ class Receives(rdmameter.Test):
         if "rcvd_rnr_err" in counters or "send_rnr_err" in counters:
             self.assertGreater(counters.get("rcvd_rnr_err", 0) + counters.get("send_rnr_err", 0), 0)
 
+    def test_lists_of_them_are_as_long_as_asked(self):
+        rows = self.measure("send_bw", "send_lat", "write_imm_bw", "--recv-post-list", "1,4,32,auto", "--rx-depth", "64",
+                            "--size", "64", "--recv", "rq,srq", *SHORT)
+        self.assertEqual([row["case"]["recv_post_list"] for row in rows], [1, 1, 4, 4, 32, 32, 16, 16] * 3)
+        self.assertRegex(self.skipped("send_bw", "--recv-post-list", "5", "--rx-depth", "64"),
+                         "queue of 64 is not made of lists of 5: use a --recv-post-list")
+
     def test_qps_share_their_receives(self):
         rows = self.measure("send_bw", "send_imm_lat", "--qps", "4", "--recv", "srq", "--size", "300", *SHORT)
         for row in rows:
             self.assertEqual(row["case"]["recv"], "srq")
         # Of a latency both ends receive, and the resources are the initiator's.
         self.assertEqual((rows[1]["resources"]["recv_wrs_per_qp"], rows[1]["resources"]["srq_wrs"]), (0, 512))
+
+
+class Payload(rdmameter.Test):
+    def test_the_bytes_of_a_file_arrive_at_both_ends(self):
+        path = f"{self.scratch}/some"
+        with open(path, "wb") as file:
+            file.write(bytes(range(251)) * 3)
+        rows = self.measure("*_lat", "*_bw", "--transport", "rc", "--size", "2,64,5000", "--payload", f"file:{path}",
+                            *SHORT)
+        for row in rows:
+            if "payload" in row["case"]:
+                self.assertEqual(row["case"]["payload"], f"file:{path}")
+            self.assertGreater(row["verified_bytes"], 0)
+        self.measure("send_bw", "send_lat", "--transport", "uc,ud", "--payload", f"file:{path}", "--size", "64", *SHORT)
+
+    def test_a_file_that_is_not_there_is_named(self):
+        done = self.run_program("--loopback", "send_lat", "--payload", "file:/no/such", status=rdmameter.FAILED)
+        self.assertRegex(done.rows[0]["error_message"], "--payload file:/no/such: No such file")
+        self.assertRegex(self.skipped("send_lat", "--payload", "file:/dev/null"), "the file is empty")
 
 
 class Attributes(rdmameter.Test):
@@ -130,6 +156,11 @@ class Atomics(rdmameter.Test):
 
     def test_over_uc_they_are_skipped(self):
         self.assertRegex(self.skipped("fetch_add_bw", "--transport", "uc"), "UC has no atomics")
+        self.assertRegex(self.skipped("cmp_swap_lat", "--transport", "ud"), "UD carries sends only")
+
+    def test_of_another_size_there_are_none_so_that_all_are_aligned(self):
+        rows = self.measure("fetch_add_lat", "--size", "4,12,64", *SHORT)
+        self.assertEqual([row["case"]["size_bytes"] for row in rows], [8])
 
 
 if __name__ == "__main__":

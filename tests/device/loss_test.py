@@ -107,10 +107,27 @@ class Loss(rdmameter.Test):
 
     def test_a_uc_write_is_called_injected_since_nobody_knows_what_arrived(self):
         self.lose(5)
-        [row] = self.measure(*PAIR[1:], "write_bw", "--transport", "uc", "--size", "1K", "--iterations", "500",
-                             "--verify")
+        [row] = self.measure(*PAIR[1:], "write_bw", "--transport", "uc", "--size", "1K", "--iterations", "500")
         self.assertIs(row["bandwidth"]["injected"], True)
         self.assertEqual(row["bandwidth"]["counted_by"], "initiator")
+
+    def test_verified_uc_writes_are_counted_by_the_places_they_reached(self):
+        self.lose(5)
+        for row in self.measure(*PAIR[1:], "write_bw", "--transport", "uc", "--size", "1,1K", "--iterations", "2000",
+                                "--qps", "1,3", "--verify"):
+            with self.subTest(row["name"]):
+                bandwidth = row["bandwidth"]
+                self.assertNotIn("injected", bandwidth)
+                self.assertTrue(0.01 < bandwidth["lost"] / bandwidth["sent"] < 0.2, bandwidth)
+
+    def test_lost_messages_are_not_taken_for_late_ones_or_copies(self):
+        self.lose(5)
+        for row in self.measure(*PAIR[1:], "send_bw", "send_imm_bw", "--transport", "uc,ud", "--size", "64",
+                                "--iterations", "3000", "--qps", "1,3", "--verify"):
+            with self.subTest(row["name"]):
+                bandwidth = row["bandwidth"]
+                self.assertEqual((bandwidth["duplicated"], bandwidth["reordered"]), (0, 0))
+                self.assertGreater(bandwidth["lost"], 0)
 
     def test_a_reliable_connection_repeats_and_delivers_all(self):
         self.lose(1)

@@ -64,6 +64,56 @@ class Queues(rdmameter.Test):
             self.assertEqual(row["resources"]["qps"], 3, row["name"])
 
 
+class Completions(rdmameter.Test):
+    def test_each_qp_has_cqs_of_its_own_where_asked(self):
+        rows = self.measure("send_bw", "send_lat", "read_bw", "write_lat", "--qps", "1,3", "--cq-sharing", "shared,per-qp",
+                            "--cq", "classic,extended", "--wait", "yield", "--size", "64", "--iterations", "200",
+                            "--warmup", "16", "--verify")
+        self.assertEqual(len(rows), 4 * 2 * (1 + 2))  # one QP has nobody to share with
+        for row in rows:
+            case, cqs = row["case"], row["resources"]["cqs"]
+            self.assertEqual(cqs, 6 if case.get("cq_sharing") == "per-qp" else 2, row["name"])
+
+    def test_waits_for_events_of_several_cqs_miss_none(self):
+        rows = self.measure("send_bw", "send_lat", "read_lat", "write_imm_lat", "--qps", "5", "--cq-sharing", "per-qp",
+                            "--cq", "classic,extended", "--recv", "rq,srq", "--wait", "event", "--size", "64",
+                            "--iterations", "300", "--warmup", "8", "--verify")
+        for row in rows:
+            if "latency" in row and "bandwidth" not in row:
+                self.assertEqual(row["latency"]["count"], 300)
+
+    def test_a_cq_is_as_deep_as_asked_or_refused_where_it_would_overrun(self):
+        rows = self.measure("send_bw", "--cq-depth", "1024,auto", "--iterations", "200", "--verify")
+        self.assertEqual([row["case"]["cq_depth"] for row in rows], [1024, "auto"])
+        self.assertGreaterEqual(rows[0]["resources"]["send_cqes"], 1024)
+        self.assertLess(rows[1]["resources"]["send_cqes"], 1024)
+        self.assertRegex(self.skipped("send_bw", "--cq-depth", "511"),
+                         "the responder: the receive CQ on .* must hold 512 completions, and one of 511 entries overruns: "
+                         "use --cq-depth 512 or more")
+        self.assertRegex(self.skipped("write_bw", "--signal-every", "1", "--qps", "2", "--cq-depth", "200"),
+                         "the send CQ on .* must hold 260 completions, and one of 200 entries overruns")
+        self.measure("write_bw", "--signal-every", "1", "--qps", "2", "--cq-depth", "200", "--cq-sharing", "per-qp",
+                     "--iterations", "200")
+
+    def test_events_come_on_the_vector_asked_for_or_it_is_not_there(self):
+        [(device, _), *_] = rdmameter.active_ports()
+        vectors = device["limits"]["completion_vectors"]
+        [row] = self.measure("send_lat", "--wait", "event", "--comp-vector", str(vectors - 1), "--iterations", "50")
+        self.assertEqual(row["case"]["comp_vector"], vectors - 1)
+        self.assertRegex(self.skipped("send_lat", "--wait", "event", "--comp-vector", str(vectors)),
+                         f"completion vector {vectors}: .* has {vectors}, 0 being the first; use a smaller --comp-vector")
+
+    def test_timestamps_are_told_apart_or_the_device_has_none(self):
+        done = self.run_program("--loopback", "send_lat", "read_lat", "--cq", "extended", "--timestamps", "off,on",
+                                "--iterations", "100")
+        for row in done.rows:
+            if row["case"].get("timestamps") and "skip_message" in row:
+                self.assertRegex(row["skip_message"], "gives no completion timestamps: use --timestamps off")
+            else:
+                self.assertEqual("shares" in row, row["case"]["timestamps"])
+        self.assert_valid(done.path)
+
+
 class TooShallow(rdmameter.Test):
     def test_for_signal_every_it_says_how_deep_and_which_option(self):
         reason = self.skipped("write_bw", "--depth", "16", "--signal-every", "32")

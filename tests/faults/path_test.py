@@ -48,15 +48,36 @@ class Netem(rdmameter.Test):
         self.assert_valid(done.path)
         return done.rows
 
+    def bandwidths(self, *more):
+        """Of messages that carry numbers."""
+        rows = self.measure(*PAIR, "send_bw", "send_imm_bw", "--transport", "uc,ud", "--size", "64", "--iterations",
+                            "2000", "--verify", *more)
+        rows += self.measure(*PAIR, "write_imm_bw", "--transport", "uc", "--size", "64", "--iterations", "2000",
+                             "--verify", *more)
+        for row in rows:
+            bandwidth = row["bandwidth"]
+            rdmameter.note(f"{row['name']}: {bandwidth}")
+            yield row["name"], bandwidth
+
     def test_packets_out_of_order_are_put_right_or_counted(self):
         self.shape("delay 1ms reorder 75%")
         self.intact_where_reliable()
+        for name, bandwidth in self.bandwidths("--qps", "2"):
+            with self.subTest(name):
+                self.assertGreater(bandwidth["reordered"], 100)
+                self.assertEqual(bandwidth["duplicated"], 0)
+                self.assertLess(bandwidth["lost"], 0.3 * bandwidth["sent"])
 
     def test_packets_that_come_twice_are_put_right_or_counted(self):
         self.shape("duplicate 20%")
-        for row in self.intact_where_reliable():
-            if "bandwidth" in row and row["case"]["transport"] == "ud":
-                self.assertGreater(row["bandwidth"]["received"], 0)
+        self.intact_where_reliable()
+        for name, bandwidth in self.bandwidths():
+            with self.subTest(name):
+                copies = bandwidth["duplicated"] / bandwidth["sent"]
+                self.assertTrue(0.1 < copies < 0.3, copies)
+                self.assertEqual(bandwidth["reordered"], 0)
+                self.assertEqual(bandwidth["lost"], bandwidth["sent"] - bandwidth["received"] + bandwidth["duplicated"])
+                self.assertLess(bandwidth["lost"], 0.05 * bandwidth["sent"])
 
     def test_all_of_it_at_once_ends(self):
         self.shape("delay 1ms 1ms loss 1% duplicate 2% reorder 10%")

@@ -43,7 +43,7 @@ class Port(wire.Test):
         self.assert_serves()
 
     def test_who_says_nothing_half_a_message_or_a_byte_now_and_then_has_two_seconds(self):
-        hello = wire.frame({"type": "hello", "protocol": 3, "version": "0.1.0", "nonce": "0" * 64})
+        hello = wire.frame({"type": "hello", "protocol": wire.PROTOCOL, "version": "0.1.0", "nonce": "0" * 64})
 
         def trickle(peer):
             try:
@@ -117,7 +117,7 @@ class Port(wire.Test):
         self.assert_nothing_left()
 
     def test_a_client_of_another_protocol_is_told_to_use_one_release(self):
-        for protocol in (0, 1, 999_999):
+        for protocol in (0, wire.PROTOCOL - 1, 999_999):
             so_far = len(self.server.log)
             peer = self.peer()
             peer.hello(protocol)
@@ -211,10 +211,10 @@ class FakeServer(rdmameter.Test):
     def test_another_protocol_is_named_with_both_releases(self):
         def answer(peer):
             peer.hear()
-            peer.say({"type": "challenge", "protocol": 3, "version": "9.9.9", "nonce": "0" * 64,
+            peer.say({"type": "challenge", "protocol": 99, "version": "9.9.9", "nonce": "0" * 64,
                       "token_required": False})
             peer.hear()
-        self.failing(answer, "runs rdmameter 9.9.9 with protocol 3, .* use the same release at both ends")
+        self.failing(answer, "runs rdmameter 9.9.9 with protocol 99, .* use the same release at both ends")
 
     def test_a_server_that_goes_wrong_after_the_welcome_is_an_error_in_each_row(self):
         for stream, pattern in ((wire.frame({"type": "ready"}), "`[a-z_]+`"),

@@ -14,7 +14,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "device"))
 import rdmameter  # pylint: disable=wrong-import-position
 
-PROTOCOL = 3
+PROTOCOL = 4
 PROOF_TIMEOUT, SILENCE, PLACE_TIMEOUT, SETUP_TIMEOUT = 2, 20, 20, 30  # [s]
 ANY_DEVICE = {"device": "", "port_num": 2**64 - 1, "gid_index": 2**64 - 1}
 

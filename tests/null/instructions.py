@@ -19,12 +19,18 @@ import tempfile
 # (label, driver's arguments after the count, most instructions per message)
 BOUNDS = [
     ("send_lat", [], 95),
-    ("send_lat_ud", [], 97),
+    ("send_lat_ud", [], 98),
     ("write_lat", [], 80),
     ("write_lat_uc", [], 77),
     ("read_lat", [], 63),
     ("write_bw", ["1", "128"], 16),
     ("write_bw", ["16", "16"], 5),
+    # A receiver of RC, then of messages with numbers; and who writes those.
+    ("receive", [], 18),
+    ("receive_ud", [], 28),
+    ("receive_imm_ud", [], 26),
+    ("send_bw_ud", ["1", "128"], 31),
+    ("send_bw_ud", ["16", "16"], 15),
     # Posted by ibv_wr_*; then polled by ibv_start_poll as well.
     ("send_lat", ["wr"], 143),
     ("write_lat", ["wr"], 129),

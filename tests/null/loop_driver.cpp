@@ -19,6 +19,11 @@ int main(int argc, char** argv) {
       {"write_imm_lat", null_case(Opcode::write_imm, Pattern::ping_pong)},
       {"fetch_add_lat", null_case(Opcode::fetch_add, Pattern::completion_latency)},
       {"write_bw", null_case(Opcode::rdma_write, Pattern::bandwidth)},
+      {"send_bw_ud", null_case(Opcode::send, Pattern::bandwidth, Transport::ud)},
+      {"send_imm_bw_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},
+      {"receive", null_case(Opcode::send, Pattern::bandwidth)},
+      {"receive_ud", null_case(Opcode::send, Pattern::bandwidth, Transport::ud)},
+      {"receive_imm_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},
   };
   if (argc < 3 || !cases.contains(argv[1])) return 2;
   Case one_case = cases.at(argv[1]);
@@ -31,8 +36,16 @@ int main(int argc, char** argv) {
   }
   if (argc > 3) one_case.post_list = std::strtoull(argv[3], nullptr, 10);
   if (argc > 4) one_case.signal_every = std::strtoull(argv[4], nullptr, 10);
-  NullSide side{one_case};
+  const bool receives = std::string_view(argv[1]).starts_with("receive");
+  NullSide side{one_case,
+                receives ? Role::responder : Role::initiator,
+                {.silent_after = receives ? one_case.iterations : 0}};
+  if (receives) {  // it ends when so many are there
+    side.plan.expected = one_case.iterations;
+    side.stop.request(StopReason::finish);
+  }
   const LoopEnd end = side.run();
-  std::printf("%llu\n", static_cast<unsigned long long>(side.tally.operations));
+  const std::uint64_t done = receives ? side.tally.total : side.tally.operations;
+  std::printf("%llu\n", static_cast<unsigned long long>(done));
   return end.why == LoopEnd::Why::done ? 0 : 1;
 }

@@ -23,13 +23,16 @@ std::vector<Case> every_way(const std::vector<Case>& cases) {
   std::vector<Case> made;
   for (Case one_case : cases)
     for (const std::uint64_t qps : {1, 3})
-      for (const std::uint64_t api : {0, 1})
-        for (const std::uint64_t cq : {0, 1}) {
-          one_case.qps = qps;
-          one_case.api = api;
-          one_case.cq = cq;
-          made.push_back(one_case);
-        }
+      for (std::uint64_t sharing = 0; sharing < (qps == 1 ? 1 : 2); ++sharing)
+        for (const std::uint64_t api : {0, 1})
+          for (const std::uint64_t cq : {0, 1}) {
+            if (sharing != 0 && api != 0) continue;  // has nothing to do with it
+            one_case.qps = qps;
+            one_case.cq_sharing = sharing;
+            one_case.api = api;
+            one_case.cq = cq;
+            made.push_back(one_case);
+          }
   return made;
 }
 
@@ -91,9 +94,10 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) {
                                       "WriteImm", "FetchAdd", "CmpSwap"};
   constexpr const char* kTransports[] = {"Rc", "Uc", "Ud"};
   const bool completion = info.param.shape() == Pattern::completion_latency;
-  return fmt::format("{}{}{}{}Qps{}{}", kOpcodes[info.param.opcode], completion ? "Cqe" : "",
+  return fmt::format("{}{}{}{}Qps{}{}{}", kOpcodes[info.param.opcode], completion ? "Cqe" : "",
                      kTransports[info.param.transport], info.param.qps,
-                     info.param.extended_api() ? "Wr" : "", info.param.extended_cq() ? "CqEx" : "");
+                     info.param.cq_per_qp() ? "CqEach" : "", info.param.extended_api() ? "Wr" : "",
+                     info.param.extended_cq() ? "CqEx" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -184,8 +188,51 @@ TEST(PingPongResponder, AnswersWhatHasArrivedAndEndsWhenAskedTo) {
   }
 }
 
+TEST(Loops, EndAtOnceWhenTheirTimeIsSetToNowAndCountWhatTheyDid) {
+  for (Case one_case :
+       {ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::ud),
+        ping_pong(Opcode::rdma_write), null_case(Opcode::rdma_read, Pattern::completion_latency),
+        null_case(Opcode::rdma_write, Pattern::bandwidth)}) {
+    one_case.iterations = 0;
+    one_case.duration_ns = kUntilInterrupted;
+    NullSide side{one_case};
+    std::thread user{[&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      side.tally.last_ticks = 0;
+    }};
+    EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+    user.join();
+    EXPECT_GT(side.tally.operations, 0U);
+    EXPECT_EQ(snapshot(*side.latency).count,
+              side.tally.operations / side.work.traffic().signal_every);
+    side.tally.operations = 7;
+    EXPECT_EQ(side.run().why, LoopEnd::Why::done) << "told before it begins";
+    EXPECT_LE(side.tally.operations, 16 * 32U);
+  }
+}
+
+TEST(Loops, KeepTheMomentsOfTheirSamples) {
+  for (Case one_case : {ping_pong(Opcode::send), ping_pong(Opcode::send_imm, Transport::ud),
+                        null_case(Opcode::rdma_read, Pattern::completion_latency)})
+    for (const std::uint64_t sharing : {0, 1}) {
+      one_case.cq = 1;
+      one_case.qps = 2;
+      one_case.cq_sharing = sharing;
+      one_case.timestamps = 1;
+      NullSide side{one_case};
+      EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+      const std::vector<Moments> moments = side.work.moments();
+      EXPECT_EQ(moments.size(), 1000U);
+      for (const Moments& each : moments) {
+        EXPECT_LT(each.begun, each.posted);
+        EXPECT_LT(each.posted, each.seen);
+        EXPECT_NE(each.completed, 0U);
+      }
+    }
+}
+
 struct Shape {
-  std::uint64_t qps, depth, post_list, signal_every;
+  std::uint64_t qps, depth, post_list, signal_every, sharing = 0;
 };
 
 class BandwidthShapes : public ::testing::TestWithParam<Shape> {
@@ -196,6 +243,7 @@ class BandwidthShapes : public ::testing::TestWithParam<Shape> {
     made.depth = GetParam().depth;
     made.post_list = GetParam().post_list;
     made.signal_every = GetParam().signal_every;
+    made.cq_sharing = GetParam().sharing;
     return made;
   }
 };
@@ -251,7 +299,8 @@ INSTANTIATE_TEST_SUITE_P(Loops, BandwidthShapes,
                                            Shape{1, 128, 16, 16}, Shape{1, 128, 16, 4},
                                            Shape{1, 128, 4, 16}, Shape{1, 31, 16, 16},
                                            Shape{1, 100, 6, 10}, Shape{7, 128, 3, 5},
-                                           Shape{64, 16, 1, 16}));
+                                           Shape{64, 16, 1, 16}, Shape{7, 128, 3, 5, 1},
+                                           Shape{64, 16, 1, 16, 1}));
 
 TEST(Bandwidth, EndsAfterItsDurationWithAHistogram) {
   Case one_case = null_case(Opcode::rdma_write, Pattern::bandwidth);

@@ -61,11 +61,17 @@ std::vector<Case> all_cases() {
     made.push_back(null_case(opcode, Pattern::ping_pong, Transport::uc));
   for (const Opcode opcode : {Opcode::fetch_add, Opcode::cmp_swap})
     made.push_back(null_case(opcode, Pattern::bandwidth));
+  for (const Opcode opcode : {Opcode::send, Opcode::send_imm})
+    made.push_back(null_case(opcode, Pattern::bandwidth, Transport::ud));
+  made.back().qps = 3;
+  made.back().cq_sharing = 1;
   const std::size_t classic = made.size();
   for (std::size_t i = 0; i < classic; ++i) {
     made.push_back(made[i]);
     made.back().api = made.back().cq = 1;
   }
+  made.push_back(made[classic]);
+  made.back().timestamps = 1;
   return made;
 }
 

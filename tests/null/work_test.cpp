@@ -118,7 +118,7 @@ struct Delivered {
     fill_source(bytes, area, pattern);
   }
   Verdict check(std::uint64_t least_slots = 4, bool skip_last = false) const {
-    return check_target(bytes, area, pattern, skip_last, least_slots);
+    return check_target(bytes, area, pattern, {.last = skip_last ? 1U : 0U}, least_slots);
   }
   PayloadPattern pattern{.seed = 7, .by_slot = true};
   Area area;
@@ -174,6 +174,56 @@ TEST(Verify, LeavesAPingPongsNumberOut) {
   target.bytes[target.area.payload(0, 0) + 99] ^= std::byte{0xff};
   EXPECT_EQ(target.check(4, true).wrong_bytes, 0U);
   EXPECT_EQ(target.check(4, false).wrong_bytes, 1U);
+}
+
+TEST(Verify, LeavesANumberAtTheBeginOutAlsoWhereItIsScattered) {
+  for (const std::uint64_t sges : {1, 3}) {
+    Delivered target{6, 0, sges};  // in three pieces, two bytes are in each
+    for (std::uint64_t at = 0; at < 4; ++at) {
+      std::uint64_t piece = 0, before = 0;
+      while (before + target.area.pieces[piece].length <= at)
+        before += target.area.pieces[piece++].length;
+      target.bytes[target.area.slot(1, 1) + target.area.pieces[piece].offset + at - before] ^=
+          std::byte{1};
+    }
+    const auto wrong = [&](Skip skip) {
+      const Verdict verdict = check_target(target.bytes, target.area, target.pattern, skip, 4);
+      return verdict.wrong_bytes + verdict.missing_bytes;
+    };
+    EXPECT_EQ(wrong({}), 4U) << sges;
+    EXPECT_EQ(wrong({.first = 3}), 1U) << sges;
+    EXPECT_EQ(wrong({.first = 4}), 0U) << sges;
+  }
+}
+
+TEST(Verify, CountsTheMessagesThatAreThereWhole) {
+  Delivered target{100};
+  EXPECT_EQ(target.check(0).whole_slots, 8U);
+  poison_target(std::span(target.bytes).subspan(target.area.slot(0, 1), 256));  // never came
+  poison_target(std::span(target.bytes).subspan(target.area.slot(1, 2), 50));   // half of it did
+  const Verdict verdict = target.check(0);
+  EXPECT_EQ(verdict.whole_slots, 6U);
+  EXPECT_EQ(verdict.wrong_bytes, 0U);
+}
+
+TEST(Verify, NoRandomMessageLooksAsIfItHadNotCome) {
+  Delivered target{1};
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    target.pattern.seed = seed;
+    poison_target(target.bytes);
+    fill_source(target.bytes, target.area, target.pattern);
+    EXPECT_EQ(target.check(0).whole_slots, 8U) << seed;
+  }
+}
+
+TEST(Verify, HoldsMessagesToThePayloadsFile) {
+  Delivered target{100};
+  target.pattern.repeated = "0123456789abc";
+  fill_source(target.bytes, target.area, target.pattern);
+  EXPECT_EQ(target.check().whole_slots, 8U);
+  EXPECT_EQ(target.bytes[target.area.payload(1, 3) + 14], std::byte{'1'});
+  target.bytes[target.area.payload(1, 3) + 14] = std::byte{'2'};
+  EXPECT_EQ(target.check().wrong_bytes, 1U);
 }
 
 TEST(Verify, TheTwoEndsSendDifferentBytes) {

@@ -89,7 +89,8 @@ def wrong_bandwidth(bandwidth):
     expected = {"gbps": 8 * per_ns(bandwidth["bytes"]), "mib_per_s": per_ns(bandwidth["bytes"]) * 1e9 / 2**20,
                 "mmsg_per_s": per_ns(bandwidth["messages"]) * 1e3}
     if "lost" in bandwidth:
-        expected["lost"] = max(int(bandwidth["sent"]) - int(bandwidth["received"]), 0)
+        once = int(bandwidth["received"]) - int(bandwidth.get("duplicated", 0))
+        expected["lost"] = max(int(bandwidth["sent"]) - once, 0)
     for key, value in expected.items():
         if not math.isclose(int(bandwidth[key]) if key == "lost" else bandwidth[key], value, rel_tol=1e-9):
             yield f"{key} is {bandwidth[key]}, by its parts {value}"
@@ -241,6 +242,8 @@ MUTATIONS = [
     ("bandwidth", ("bandwidth", "injected"), False),
     ("bandwidth", ("bandwidth", "lost"), 0),  # of how many?
     ("received", ("bandwidth", "lost"), 1),
+    ("received", ("bandwidth", "duplicated"), 1),  # without reordered
+    ("received", ("bandwidth", "reordered"), -1),
     ("received", ("bandwidth", "injected"), True),
     *[("pairs", ("topology", key), GONE) for key in ("graph", "traffic", "schedule", "ranks")],
     ("pairs", ("topology", "extra"), 1),

@@ -95,6 +95,25 @@ TEST(InterruptSource, RaisedByASignalHandlerEndsWaitsOfOtherThreads) {
   EXPECT_EQ(interrupt.word().reason(), StopReason::interrupted);
 }
 
+TEST(InterruptSource, OfWhomEnoughIsAskedEndsNothingElseTheFirstTime) {
+  InterruptSource interrupt;
+  {
+    const EnoughEnds ends{interrupt};
+    interrupt.raise();
+    EXPECT_FALSE(interrupt.requested());
+    EXPECT_EQ(interrupt.word().reason(), StopReason::finish);
+    EXPECT_EQ(wait_for(-1, 0, Deadline::in(1ms), interrupt), Waited::deadline);
+    EXPECT_EQ(wait_for(-1, 0, soon(), interrupt, &interrupt.enough()), Waited::woken);
+    interrupt.raise();
+    EXPECT_TRUE(interrupt.requested());
+    EXPECT_EQ(wait_for(-1, 0, soon(), interrupt), Waited::interrupted);
+  }
+  InterruptSource other;
+  { const EnoughEnds ends{other}; }
+  other.raise();
+  EXPECT_TRUE(other.requested()) << "the measurement was over";
+}
+
 TEST(WaitFor, ASignalThatMeansNothingDoesNotEndIt) {
   InterruptSource interrupt;
   struct sigaction handler {};

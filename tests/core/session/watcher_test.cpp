@@ -54,6 +54,23 @@ TEST_F(WatcherTest, EndsTheLoopWhenTheUserInterrupts) {
   EXPECT_EQ(spin(stop), StopReason::interrupted);
 }
 
+TEST_F(WatcherTest, TellsOnceOfWhatItIsAskedAndStays) {
+  Wake asked;
+  std::atomic<int> told{0};
+  Tick tick;
+  tick.asked = &asked;
+  tick.on_asked = [&] { ++told; };
+  Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop, StopReason::peer, tick);
+  asked.raise();
+  const Deadline limit = Deadline::in(10s);
+  while (told == 0 && !limit.passed()) std::this_thread::yield();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(told, 1);
+  EXPECT_FALSE(stop.requested());
+  pair.interrupt.raise();
+  EXPECT_EQ(spin(stop), StopReason::interrupted);
+}
+
 TEST_F(WatcherTest, SeesWhatHappenedBeforeItStarted) {
   pair.interrupt.raise();
   Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/interval_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <vector>
+
+namespace rdmameter {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct IntervalThreadTest : ::testing::Test {
+  IntervalThreadTest() {
+    one_case.duration_ns = kUntilInterrupted;
+    one_case.interval_ns = 20'000'000;
+  }
+  Case one_case;
+  std::atomic<std::uint64_t> progress{0};
+  std::vector<Interval> heard;
+  IntervalListener listener = [this](const Case&, const Interval& interval) {
+    heard.push_back(interval);
+    progress = progress == 100 ? 40 : 100;  // a warm-up is over: the count begins anew
+  };
+};
+
+TEST_F(IntervalThreadTest, TellsWhatEachIntervalSawUntilItEnds) {
+  {
+    const IntervalThread thread{one_case, [this] { return progress.load(); }, listener};
+    std::this_thread::sleep_for(milliseconds(100));
+  }
+  ASSERT_GE(heard.size(), 3U);
+  EXPECT_LE(heard.size(), 5U);
+  EXPECT_EQ(heard[0].operations, 0U);
+  EXPECT_EQ(heard[1].operations, 100U);
+  EXPECT_EQ(heard[2].operations, 40U);
+  for (const Interval& interval : heard) EXPECT_GE(interval.end_s, interval.length_s);
+}
+
+TEST_F(IntervalThreadTest, SaysNothingOfWhatEndsByItselfOrToNobody) {
+  IntervalListener nobody;
+  {
+    const IntervalThread untold{one_case, [this] { return progress.load(); }, nobody};
+    one_case.duration_ns = 1'000'000;
+    const IntervalThread bounded{one_case, [this] { return progress.load(); }, listener};
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  EXPECT_TRUE(heard.empty());
+}
+
+}  // namespace
+}  // namespace rdmameter
