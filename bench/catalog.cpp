@@ -58,6 +58,9 @@ constexpr std::array kCatalog{
     control("modify_qp_rts", Verb::modify_qp_rts, "control path: its step RTR to RTS"),
     control("create_ah", Verb::create_ah, "control path: creating an address handle to itself"),
     control("destroy_ah", Verb::destroy_ah, "control path: destroying it"),
+    control("bind_mw_1", Verb::bind_mw_1, "control path: binding a memory window of type 1"),
+    control("bind_mw_2", Verb::bind_mw_2, "control path: binding one of type 2"),
+    control("invalidate_mw", Verb::invalidate_mw, "control path: invalidating one of type 2"),
 };
 
 bool matches(const std::string& pattern, const Test& test) {

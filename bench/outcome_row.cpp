@@ -25,23 +25,24 @@ Row unmeasured_row(const RowPlace& place, Row::Status status, const std::string&
   return row;
 }
 
-LatencyData::Definition definition_of(Pattern pattern) {
-  switch (pattern) {
+LatencyData::Definition definition_of(const Case& one_case) {
+  switch (one_case.shape()) {
     case Pattern::ping_pong:
       return LatencyData::Definition::round_trip;
     case Pattern::completion_latency:
     case Pattern::bandwidth:
       return LatencyData::Definition::completion;
     case Pattern::control:
-      return LatencyData::Definition::call;
+      return completes(one_case.calls()) ? LatencyData::Definition::completion
+                                         : LatencyData::Definition::call;
   }
   return LatencyData::Definition::completion;
 }
 
-LatencyData latency_of(const Histogram& histogram, Pattern pattern) {
-  return {.definition = definition_of(pattern),
+LatencyData latency_of(const Histogram& histogram, const Case& one_case) {
+  return {.definition = definition_of(one_case),
           .histogram = snapshot(histogram),
-          .half_round_trip = pattern == Pattern::ping_pong};
+          .half_round_trip = one_case.shape() == Pattern::ping_pong};
 }
 
 BandwidthData bandwidth_of(const BandwidthTally& tally, std::uint64_t size_bytes) {
@@ -70,8 +71,7 @@ double time_per_operation_ns(const Row& row) {
 
 Row measured_row(const RowPlace& place, const Outcome& outcome) {
   Row row = bare_row(place, outcome.effective);
-  const Pattern pattern = outcome.effective.shape();
-  if (outcome.latency) row.latency = latency_of(*outcome.latency, pattern);
+  if (outcome.latency) row.latency = latency_of(*outcome.latency, outcome.effective);
   if (outcome.bandwidth)
     row.bandwidth = bandwidth_of(*outcome.bandwidth, outcome.effective.size_bytes);
   row.iterations = outcome.operations;

@@ -51,6 +51,9 @@ bool control(const Case& c) {
 bool calls_for_memory(const Case& c) {
   return c.control() && (c.calls() == Verb::reg_mr || c.calls() == Verb::dereg_mr);
 }
+bool calls_for_windows(const Case& c) {
+  return c.control() && completes(c.calls());
+}
 bool calls_for_cqs(const Case& c) {
   return c.control() && (c.calls() == Verb::create_cq || c.calls() == Verb::destroy_cq);
 }
@@ -86,7 +89,7 @@ bool has_payload(const Case& c) {
   return traffic(c) && !c.atomic();
 }
 bool has_size(const Case& c) {
-  return has_payload(c) || calls_for_memory(c);
+  return has_payload(c) || calls_for_memory(c) || calls_for_windows(c);
 }
 bool has_memory(const Case& c) {
   return on_verbs(c) || calls_for_memory(c);

@@ -36,6 +36,10 @@ std::uint64_t control_bytes(const Case& one_case) {
     case Verb::reg_mr:
     case Verb::dereg_mr:
       return one_case.size_bytes;
+    case Verb::bind_mw_1:
+    case Verb::bind_mw_2:
+    case Verb::invalidate_mw:
+      return 2 * one_case.size_bytes;
     case Verb::create_cq:
     case Verb::destroy_cq:
       return count * one_case.depth * kQueueEntryBytes;

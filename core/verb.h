@@ -18,6 +18,14 @@ enum class Verb : std::uint64_t {
   modify_qp_rts,   ///< RTR -> RTS
   create_ah,
   destroy_ah,
+  bind_mw_1,      ///< a memory window of type 1, by ibv_bind_mw
+  bind_mw_2,      ///< of type 2, by a request of the send queue
+  invalidate_mw,  ///< of type 2
 };
+
+/// A sample ends with a completion, not with the call's return.
+constexpr bool completes(Verb verb) {
+  return verb == Verb::bind_mw_1 || verb == Verb::bind_mw_2 || verb == Verb::invalidate_mw;
+}
 
 }  // namespace rdmameter

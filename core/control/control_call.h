@@ -24,7 +24,8 @@ class ControlCall {
   /// @throws Unsupported, VerbsError
   virtual void prepare() = 0;
 
-  /// The verb and nothing else. @return 0 or the errno value
+  /// The verb and nothing else, or where completes() says so its completion too. @return 0 or the
+  /// errno value
   virtual int call() noexcept = 0;
 
   /// After the clock was read: frees what prepare() and call() made.
@@ -45,6 +46,7 @@ std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const Case& on
 std::unique_ptr<ControlCall> make_cq_call(OpenDevice& device, const Case& one_case);
 std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const Case& one_case);
 std::unique_ptr<ControlCall> make_ah_call(OpenDevice& device, const Case& one_case);
+std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const Case& one_case);
 
 /// @param most  of these objects on the device
 /// @throws Unsupported  it has not so many as `one_case` holds and calls for

@@ -26,6 +26,10 @@ std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const Case& o
     case Verb::create_ah:
     case Verb::destroy_ah:
       return make_ah_call(device, one_case);
+    case Verb::bind_mw_1:
+    case Verb::bind_mw_2:
+    case Verb::invalidate_mw:
+      return make_window_call(device, one_case);
   }
   return nullptr;
 }

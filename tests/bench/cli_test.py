@@ -62,7 +62,8 @@ class Help(unittest.TestCase):
                              ("write_imm", "lat bw"), ("read", "lat bw"), ("fetch_add", "lat bw"),
                              ("cmp_swap", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
                          ["reg_mr", "dereg_mr", "create_cq", "destroy_cq", "create_qp", "destroy_qp",
-                          "modify_qp_init", "modify_qp_rtr", "modify_qp_rts", "create_ah", "destroy_ah"])
+                          "modify_qp_init", "modify_qp_rtr", "modify_qp_rts", "create_ah", "destroy_ah",
+                          "bind_mw_1", "bind_mw_2", "invalidate_mw"])
 
 
 class BadInput(unittest.TestCase):

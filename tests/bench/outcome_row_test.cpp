@@ -45,6 +45,12 @@ TEST(MeasuredRow, TakesCallsAsTheyAre) {
   EXPECT_EQ(row_line(row, 0), "reg_mr  call max 4.00 µs  mean 2.50 µs");
 }
 
+TEST(MeasuredRow, EndsTheSamplesOfMemoryWindowsByTheirCompletions) {
+  const PlannedCase bind{default_case(Verb::bind_mw_2), "bind_mw_2", ""};
+  EXPECT_EQ(measured_row({bind, 0, 0, 1}, four_round_trips(bind.one_case)).latency->definition,
+            LatencyData::Definition::completion);
+}
+
 TEST(MeasuredRow, DividesTheWindowByItsMessages) {
   const PlannedCase write = planned(Opcode::rdma_write, Pattern::bandwidth);
   Outcome outcome;

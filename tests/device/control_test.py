@@ -6,6 +6,7 @@ import rdmameter
 MR, CQ, AH = ("reg_mr", "dereg_mr"), ("create_cq", "destroy_cq"), ("create_ah", "destroy_ah")
 QP = ("create_qp", "destroy_qp", "modify_qp_init", "modify_qp_rtr", "modify_qp_rts")
 SHORT = ("--iterations", "40", "--warmup", "4")
+MW = ("bind_mw_1", "bind_mw_2", "invalidate_mw")
 NOBODY = "192.0.2.1"  # TEST-NET-1 (RFC 5737): whoever connects there waits in vain
 
 
@@ -19,6 +20,25 @@ class Control(rdmameter.Test):
                 self.assertGreater(row["latency"]["min"], 100)
                 self.assertEqual(row["real_time"], row["latency"]["mean"])
         self.assert_valid(done.path)
+
+    def test_windows_are_bound_written_through_and_invalidated_or_the_device_has_none(self):
+        done = self.run_program("--loopback", *MW, "reg_mr", "--size", "1,4K,1M", "--objects", "0,16", *SHORT)
+        for row in done.rows:
+            if "skip_message" in row:
+                self.assertRegex(row["skip_message"], "has no memory windows of type [12]")
+            else:
+                definition = "call" if row["name"].startswith("reg_mr") else "completion"
+                self.assertEqual((row["latency"]["definition"], row["latency"]["count"]), (definition, 40))
+        self.assert_valid(done.path)
+        rdmameter.note(f"{sum('skip_message' in row for row in done.rows)} of {len(done.rows)} skipped")
+
+    def test_windows_that_stay_bound_do_not_keep_the_end_waiting(self):
+        device = rdmameter.active_ports()[0][0]
+        if device["driver"] != "rdma_rxe":
+            self.skipTest("this device may have no windows of type 2")
+        done = self.run_program("--loopback", "bind_mw_2", "invalidate_mw", "--objects", "64", *SHORT)
+        self.assertLess(done.seconds, 5 * rdmameter.SLOW)
+        self.assertNotIn("was not destroyed", done.stderr)
 
     def test_no_responder_is_asked(self):
         done = self.run_program(NOBODY, "create_qp", *SHORT, timeout=20)
