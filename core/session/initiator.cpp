@@ -175,6 +175,8 @@ void Repetition::traffic(Side& side, LoopThread* receiver, GateKeeper& gate,
     end = side.run(case_.waiting(), case_.core, clock_, stop);
   }
   enough_ends.reset();
+  // A loop that is the last to close its window ends at once, maybe before the watcher has told.
+  if (end.why == LoopEnd::Why::done) gate.pass_on();
   pulse.close();
   softirq_ns_ = softirq.elapsed_ns();
   if (case_.shape() == Pattern::bandwidth) series_ = pulse.series().json();
