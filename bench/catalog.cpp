@@ -42,6 +42,10 @@ constexpr std::array kCatalog{
          "atomic compare and swap, from post to completion"},
     Test{"cmp_swap_bw", Opcode::cmp_swap, Pattern::bandwidth,
          "atomic compare and swap, bandwidth: each finds what the one before left"},
+    Test{"mcast_lat", Opcode::mcast_send, Pattern::ping_pong,
+         "SEND to a multicast group, until the last of its receivers has answered"},
+    Test{"mcast_bw", Opcode::mcast_send, Pattern::bandwidth,
+         "SEND to a multicast group, bandwidth of all its receivers together"},
     Test{"tcp_lat", Opcode::tcp_send, Pattern::ping_pong,
          "no verbs: TCP between the same ends, round trips"},
     Test{"tcp_bw", Opcode::tcp_send, Pattern::bandwidth,
@@ -61,6 +65,13 @@ constexpr std::array kCatalog{
     control("bind_mw_1", Verb::bind_mw_1, "control path: binding a memory window of type 1"),
     control("bind_mw_2", Verb::bind_mw_2, "control path: binding one of type 2"),
     control("invalidate_mw", Verb::invalidate_mw, "control path: invalidating one of type 2"),
+    control("connect", Verb::connect,
+            "control path: connecting one more QP, by the session (TCP) or by rdma_cm"),
+    control("cm_resolve_addr", Verb::cm_resolve_addr,
+            "control path: rdma_cm's first step of it, the address"),
+    control("cm_resolve_route", Verb::cm_resolve_route, "control path: its second, the route"),
+    control("cm_connect", Verb::cm_connect,
+            "control path: its third, from the request until both QPs are in RTS"),
 };
 
 bool matches(const std::string& pattern, const Test& test) {
@@ -105,7 +116,7 @@ std::vector<const Test*> select_tests(std::span<const std::string> texts) {
 std::string catalog_text() {
   std::string text;
   for (const Test& test : kCatalog)
-    text += fmt::format("{:<14}  {}\n", test.name, test.description);
+    text += fmt::format("{:<16}  {}\n", test.name, test.description);
   return text;
 }
 

@@ -46,7 +46,7 @@ class MeasurerByPattern final : public Measurer {
       : traffic_(std::move(traffic)), control_(std::move(control)) {}
 
   Outcome measure(const Case& one_case) override {
-    return (one_case.control() ? control_ : traffic_)->measure(one_case);
+    return (one_case.needs_responder() ? traffic_ : control_)->measure(one_case);
   }
   bool usable() const override { return traffic_->usable(); }
   nlohmann::ordered_json initiator_environment() const override {
@@ -106,8 +106,8 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
                                         const ClockChoice& clock, InterruptSource& interrupt) {
   if (target.kind == RunTarget::Kind::null_device)
     return make_null_measurer(clock, interrupt.word(), print_interval);
-  const Case* const control = first_of(cases, [](const Case& c) { return c.control(); });
-  const Case* const traffic = first_of(cases, [](const Case& c) { return !c.control(); });
+  const Case* const control = first_of(cases, [](const Case& c) { return !c.needs_responder(); });
+  const Case* const traffic = first_of(cases, [](const Case& c) { return c.needs_responder(); });
   if (traffic == nullptr)
     return make_control_measurer(*control, clock, interrupt.word(), print_interval);
   auto made = make_traffic_measurer(target, cases, *traffic, clock, interrupt);

@@ -41,6 +41,9 @@ std::string type_text(const Axis& axis) {
     case AxisKind::source:
       types.push_back("file:PATH");
       break;
+    case AxisKind::group:
+      types.push_back("ADDRESS");
+      break;
     case AxisKind::choice:
       break;
   }
@@ -65,6 +68,7 @@ std::string range_text(const Axis& axis) {
     case AxisKind::choice:
     case AxisKind::name:
     case AxisKind::source:
+    case AxisKind::group:
       return "";
   }
   return "";

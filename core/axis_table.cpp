@@ -14,6 +14,7 @@ constexpr std::array kTransports{Word{"rc", 0}, Word{"uc", 1}, Word{"ud", 2}};
 constexpr std::array kWaits{Word{"auto", 0}, Word{"spin", 1}, Word{"yield", 2}, Word{"event", 3}};
 constexpr std::array kInterfaces{Word{"classic", 0}, Word{"extended", 1}};
 constexpr std::array kRecvQueues{Word{"rq", 0}, Word{"srq", 1}};
+constexpr std::array kConnects{Word{"tcp", 0}, Word{"cm", 1}};
 constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
 constexpr std::array kPayloads{Word{"random", 0}, Word{kZeroPayload, 0}};
 constexpr std::array kCqSharings{Word{"shared", 0}, Word{"per-qp", 1}};
@@ -30,6 +31,7 @@ static_assert(kTransports[2].value == static_cast<std::uint64_t>(Transport::ud))
 static_assert(kWaits[3].value == static_cast<std::uint64_t>(Wait::event));
 static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::extended));
 static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
+static_assert(kConnects[1].value == static_cast<std::uint64_t>(Connect::cm));
 static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
 static_assert(kCqSharings[1].value == static_cast<std::uint64_t>(CqSharing::per_qp));
 
@@ -60,8 +62,28 @@ bool calls_for_cqs(const Case& c) {
 bool calls_for_qps(const Case& c) {
   return c.control() && c.calls() >= Verb::create_qp && c.calls() <= Verb::modify_qp_rts;
 }
+bool connects_qps(const Case& c) {
+  return c.control() && c.needs_responder();
+}
+/// A multicast is of UD, and of one QP.
+bool unicast(const Case& c) {
+  return on_verbs(c) && !c.multicast();
+}
+bool multicast(const Case& c) {
+  return on_verbs(c) && c.multicast();
+}
+bool sends_datagrams(const Case& c) {
+  return on_verbs(c) && c.service() == Transport::ud && !c.one_sided();
+}
 bool has_transport(const Case& c) {
-  return on_verbs(c) || calls_for_qps(c);
+  return unicast(c) || calls_for_qps(c) || connects_qps(c);
+}
+bool has_peer_device(const Case& c) {
+  return on_verbs(c) || connects_qps(c);
+}
+/// The others of rdma_cm's steps are by it.
+bool has_connect(const Case& c) {
+  return unicast(c) || (c.control() && c.calls() == Verb::connect);
 }
 bool any_bandwidth(const Case& c) {
   return c.shape() == Pattern::bandwidth;
@@ -69,14 +91,17 @@ bool any_bandwidth(const Case& c) {
 bool bandwidth(const Case& c) {
   return on_verbs(c) && any_bandwidth(c);
 }
+bool unicast_bandwidth(const Case& c) {
+  return bandwidth(c) && !c.multicast();
+}
 bool has_depth(const Case& c) {
-  return bandwidth(c) || calls_for_qps(c) || calls_for_cqs(c);
+  return bandwidth(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c);
 }
 bool receives(const Case& c) {
   return traffic(c) && c.takes_receive();
 }
 bool has_rx_depth(const Case& c) {
-  return receives(c) || calls_for_qps(c);
+  return receives(c) || calls_for_qps(c) || connects_qps(c);
 }
 /// Into its receives: an RDMA WRITE with immediate takes one and leaves its memory alone.
 bool receives_data(const Case& c) {
@@ -122,7 +147,7 @@ bool has_several_qps(const Case& c) {
 }
 /// A latency that ends by a completion; of a plain write's ping-pong memory tells.
 bool has_shares(const Case& c) {
-  return on_verbs(c) && c.extended_cq() &&
+  return on_verbs(c) && c.extended_cq() && !c.multicast() &&
          (c.shape() == Pattern::completion_latency ||
           (c.shape() == Pattern::ping_pong && c.takes_receive()));
 }
@@ -146,14 +171,20 @@ const std::array kAxes{
     Axis{
         "qps", "qps", &Case::qps, count, 1, 65536, kNone, "1", "1",
         "queue pairs of a thread that share its traffic; a latency's messages go over them in turn",
-        on_verbs},
+        unicast},
     Axis{"threads", "threads", &Case::threads, count, 1, 256, kNone, "1", "1",
          "threads of each end, each with --qps QPs, CQs and memory of its own, on CPUs that follow "
          "--core one by one",
-         on_verbs},
+         unicast},
     Axis{"bidirectional", "bidirectional", &Case::bidirectional, choice, 0, 1, kOffOn, "off", "off",
          "let the responder initiate as well, at the same time, by threads and QPs of their own",
-         bandwidth},
+         unicast_bandwidth},
+    Axis{"peers", "peers", &Case::peers, count, 1, 1024, kNone, "1", "1",
+         "UD: QPs of the responder's that one of the initiator's sends to, in turn; multicast: "
+         "receivers in the group",
+         sends_datagrams},
+    Axis{"group", "group", &Case::group, group, 0, 0, kNone, "auto", "auto",
+         "address of the multicast group; auto: one that nobody uses", multicast},
     Axis{"depth", "depth", &Case::depth, count, 1, 1ULL << 20, kNone, "1", "128",
          "send queue depth: requests in flight per QP [WRs]; unless given, as much more as "
          "--signal-every and --post-list need; CQEs of create_cq",
@@ -195,6 +226,9 @@ const std::array kAxes{
          "tell post, wire and poll apart by the device's completion timestamps", has_shares},
     Axis{"recv", "recv", &Case::recv, choice, 0, 1, kRecvQueues, "rq", "rq",
          "a receive queue per QP (rq), or one that all share (srq)", receives},
+    Axis{"connect", "connect", &Case::connect, choice, 0, 1, kConnects, "tcp", "tcp",
+         "connect the QPs by what the session's two ends tell each other (tcp), or by rdma_cm (cm)",
+         has_connect},
     Axis{"mtu", "mtu_bytes", &Case::mtu_bytes, choice, 256, 4096, kMtus, "auto", "auto",
          "path MTU [bytes]; auto: the lesser of both ports' active ones", on_verbs},
     Axis{"iterations", "iterations", &Case::iterations, count, 1, 1ULL << 40, kNone, "10000",
@@ -269,11 +303,11 @@ const std::array kAxes{
     Axis{"core", "core", &Case::core, count, 0, 8191, kFound, "auto", "auto",
          "CPU to pin the measuring thread to; auto: not pinned", always},
     Axis{"peer-device", "peer_device", &Case::peer_device, name, 0, 0, kNone, "auto", "auto",
-         "the responder's --device", on_verbs},
+         "the responder's --device", has_peer_device},
     Axis{"peer-port-num", "peer_port_num", &Case::peer_port_num, count, 1, 255, kFound, "auto",
-         "auto", "the responder's --port-num", on_verbs},
+         "auto", "the responder's --port-num", has_peer_device},
     Axis{"peer-gid-index", "peer_gid_index", &Case::peer_gid_index, count, 0, 255, kFound, "auto",
-         "auto", "the responder's --gid-index", on_verbs},
+         "auto", "the responder's --gid-index", has_peer_device},
     Axis{"peer-core", "peer_core", &Case::peer_core, count, 0, 8191, kFound, "auto", "auto",
          "the responder's --core", traffic},
 };

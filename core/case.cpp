@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/cm/ip_address.h"
 #include "core/error.h"
 #include "core/parse_value.h"
 
@@ -25,9 +26,34 @@ bool device_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > ' ' && c != 127 && c != '/'; });
 }
 
+/// What a bandwidth's default becomes where a message is one packet of any usual MTU.
+constexpr std::uint64_t kMulticastBytes = 1024;
+
+bool multicast_address(std::string_view text) {
+  const auto address = IpAddress::parse(std::string(text));
+  return address && address->multicast();
+}
+
 /// "file:PATH", short enough for the wire.
 bool file_path(std::string_view text) {
   return text.starts_with(kFileMemory) && text.size() > kFileMemory.size() && text.size() <= 1024;
+}
+
+bool good_text(AxisKind kind, std::string_view text) {
+  switch (kind) {
+    case AxisKind::name:
+      return device_name(text);
+    case AxisKind::source:
+      return file_path(text);
+    case AxisKind::group:
+      return multicast_address(text);
+    case AxisKind::count:
+    case AxisKind::bytes:
+    case AxisKind::seconds:
+    case AxisKind::choice:
+      return false;
+  }
+  return false;
 }
 
 std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view text) {
@@ -41,6 +67,7 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
     case AxisKind::choice:
     case AxisKind::name:
     case AxisKind::source:
+    case AxisKind::group:
       return std::nullopt;
   }
   return std::nullopt;
@@ -77,6 +104,8 @@ std::string accepts_text(const Axis& axis) {
       return "auto, or a name of at most 63 characters without spaces or slashes";
     case AxisKind::source:
       return text + ", or file:PATH";
+    case AxisKind::group:
+      return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
   }
   return text;
 }
@@ -89,9 +118,9 @@ void set_axis(Case& one_case, const Axis& axis, std::string_view text) {
   const auto word = std::ranges::find_if(
       axis.words, [&](const Word& known) { return same_word(known.text, text); });
   if (const auto* name = std::get_if<std::string Case::*>(&axis.field)) {
-    const bool known = axis.kind == AxisKind::name ? device_name(text)
-                                                   : word != axis.words.end() || file_path(text);
-    if (text.empty() || !known) refuse();
+    if (text.empty() || (word == axis.words.end() && !same_word(text, axis.latency_default) &&
+                         !good_text(axis.kind, text)))
+      refuse();
     const bool by_default = same_word(text, axis.latency_default);
     one_case.** name = by_default                 ? ""
                        : word != axis.words.end() ? std::string(word->text)
@@ -120,6 +149,7 @@ std::string axis_text(const Case& one_case, const Axis& axis) {
 
 std::string transport_text(const Case& one_case) {
   if (one_case.over_tcp()) return "tcp";
+  if (one_case.multicast()) return "ud";
   const Axis& transport = *find_axis("transport");
   return transport.applies(one_case) ? axis_text(one_case, transport) : std::string();
 }
@@ -132,6 +162,10 @@ Case default_case(Opcode opcode, Pattern pattern) {
     set_axis(made, axis,
              pattern == Pattern::bandwidth ? axis.bandwidth_default : axis.latency_default);
   if (made.atomic()) made.size_bytes = kAtomicBytes;
+  if (made.multicast()) {
+    made.transport = static_cast<std::uint64_t>(Transport::ud);
+    made.size_bytes = std::min(made.size_bytes, kMulticastBytes);
+  }
   return made;
 }
 

@@ -28,6 +28,8 @@ enum class Wait : std::uint64_t { automatic, spin, yield, event };
 /// Which of two interfaces of verbs: ibv_post_send or ibv_wr_*; ibv_poll_cq or ibv_start_poll.
 enum class Interface : std::uint64_t { classic, extended };
 enum class RecvQueue : std::uint64_t { rq, srq };
+/// How QPs come to know each other: by the session, or by rdma_cm.
+enum class Connect : std::uint64_t { tcp, cm };
 /// How a message is split over its SGEs; see pieces_of().
 enum class Split : std::uint64_t { even, uneven, page };
 /// Who has completion queues: all QPs of an end together, or each its own.
@@ -79,6 +81,9 @@ struct Case {
   std::uint64_t cq_depth = kAuto;  ///< entries of a CQ; kAuto: what can be outstanding
   std::uint64_t timestamps = 0;    ///< 0 or 1: the device says when each completion was
   std::uint64_t recv = 0;
+  std::uint64_t connect = 0;
+  std::uint64_t peers = 1;  ///< UD: QPs of the responder's that each of the initiator's sends to
+  std::string group;        ///< of a multicast: its address; empty: the responder draws one
   std::uint64_t mtu_bytes = 0;    ///< kAuto: the lesser of both ports' active MTUs
   std::uint64_t iterations = 0;   ///< measured operations; 0 where duration_ns rules
   std::uint64_t duration_ns = 0;  ///< 0 where iterations rule; kUntilInterrupted
@@ -122,6 +127,7 @@ struct Case {
   Pattern shape() const noexcept { return static_cast<Pattern>(pattern); }
   bool control() const noexcept { return shape() == Pattern::control; }
   Verb calls() const noexcept { return static_cast<Verb>(verb); }
+  bool needs_responder() const noexcept { return !control() || calls() >= Verb::connect; }
   Transport service() const noexcept { return static_cast<Transport>(transport); }
   Wait waiting() const noexcept { return static_cast<Wait>(wait); }
   bool reliable() const noexcept { return service() == Transport::rc; }
@@ -131,13 +137,18 @@ struct Case {
   bool both_ways() const noexcept { return bidirectional != 0; }
   bool cq_per_qp() const noexcept { return cq_sharing != 0 && qps > 1; }
   bool until_interrupted() const noexcept { return duration_ns == kUntilInterrupted; }
+  bool by_cm() const noexcept { return connect != 0; }
 
   bool atomic() const noexcept { return op() == Opcode::fetch_add || op() == Opcode::cmp_swap; }
   /// A baseline test, without verbs: then most axes have no meaning and stay at their defaults.
   bool over_tcp() const noexcept { return op() == Opcode::tcp_send; }
   /// Has each message its place at the other end? (It names memory there; over TCP, whose messages
   /// come in their order, both ends take the places in turn.)
-  bool one_sided() const noexcept { return op() != Opcode::send && op() != Opcode::send_imm; }
+  bool one_sided() const noexcept {
+    return op() != Opcode::send && op() != Opcode::send_imm && !multicast();
+  }
+  /// To all of its peers at once. Over UD, which is what multicast there is.
+  bool multicast() const noexcept { return op() == Opcode::mcast_send; }
   /// Does it take a receive there?
   bool takes_receive() const noexcept { return !one_sided() || op() == Opcode::write_imm; }
   bool immediate() const noexcept { return op() == Opcode::send_imm || op() == Opcode::write_imm; }
@@ -159,6 +170,7 @@ enum class AxisKind {
   choice,   ///< one of `words` and nothing else
   name,     ///< of a device
   source,   ///< of memory or of bytes: one of `words`, or file:PATH
+  group,    ///< the address of a multicast group
 };
 
 struct Axis {
@@ -192,7 +204,8 @@ std::string accepts_text(const Axis& axis);
 std::string transport_text(const Case& one_case);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
-/// valid. Atomics have the one size there is.
+/// valid. Atomics have the one size there is, multicasts the transport and a size that fits its
+/// MTU.
 Case default_case(Opcode opcode, Pattern pattern);
 
 /// The same for a control path test. Its queues and buffers are those of a bandwidth test.

@@ -18,6 +18,7 @@ using Text = std::string Case::*;
 constexpr std::string_view kOpcode = "opcode";
 constexpr std::string_view kPattern = "pattern";
 constexpr std::string_view kPayloadBytes = "payload_bytes";  ///< in hexadecimal, of a file alone
+constexpr std::string_view kVerb = "verb";
 
 /// Of iterations and duration only the one that rules is said.
 bool silent(const Case& one_case, const Axis& axis) {
@@ -78,7 +79,8 @@ void read_axis(Case& made, const Axis& axis, const nlohmann::json& wire) {
 
 /// What has no meaning for a test has no effect on it, whatever a peer says.
 void unset_inapplicable(Case& made) {
-  const Case defaults = default_case(made.op(), made.shape());
+  const Case defaults =
+      made.control() ? default_case(made.calls()) : default_case(made.op(), made.shape());
   for (const Axis& axis : axes())
     if (!axis.applies(made))
       std::visit([&](auto field) { made.*field = defaults.*field; }, axis.field);
@@ -111,7 +113,7 @@ void read_payload(Case& made, const nlohmann::json& wire) {
 }
 
 /// What brings data back has no pong; and a pong says more than the completion of what a receive
-/// awaits. A control path test is the initiator's own and never on the wire.
+/// awaits. Of control path tests those are on the wire in which a responder takes part.
 bool known_test(const Case& made) {
   switch (made.shape()) {
     case Pattern::bandwidth:
@@ -121,7 +123,7 @@ bool known_test(const Case& made) {
     case Pattern::completion_latency:
       return made.returns_data() || made.op() == Opcode::rdma_write;
     case Pattern::control:
-      return false;
+      return made.needs_responder() && made.calls() <= Verb::cm_connect;
   }
   return false;
 }
@@ -142,7 +144,8 @@ nlohmann::ordered_json case_json(const Case& one_case) {
 }
 
 nlohmann::json case_to_wire(const Case& one_case) {
-  nlohmann::json wire{{kOpcode, one_case.opcode}, {kPattern, one_case.pattern}};
+  nlohmann::json wire{
+      {kOpcode, one_case.opcode}, {kPattern, one_case.pattern}, {kVerb, one_case.verb}};
   for (const Axis& axis : axes())
     std::visit([&](auto field) { wire[std::string(axis.key)] = one_case.*field; }, axis.field);
   if (!one_case.payload_bytes.empty()) wire[kPayloadBytes] = hex_of(one_case.payload_bytes);
@@ -154,17 +157,20 @@ Case case_from_wire(const nlohmann::json& wire) {
   Case made;
   made.opcode = number_at(wire, kOpcode);
   made.pattern = number_at(wire, kPattern);
-  if (made.op() > Opcode::tcp_send) refuse(kOpcode, "is unknown");
-  if (made.shape() > Pattern::bandwidth) refuse(kPattern, "is unknown");
+  made.verb = number_at(wire, kVerb);
+  if (made.op() > Opcode::mcast_send) refuse(kOpcode, "is unknown");
+  if (made.shape() > Pattern::control) refuse(kPattern, "is unknown");
   if (!known_test(made)) refuse(kPattern, "does not go with the opcode");
   for (const Axis& axis : axes()) read_axis(made, axis, wire);
   if ((made.iterations == 0) == (made.duration_ns == 0))
     refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
   if (made.atomic() && made.size_bytes != kAtomicBytes) refuse("size_bytes", "of an atomic is 8");
   read_payload(made, wire);
-  if (made.over_tcp()) unset_inapplicable(made);
+  if (made.multicast() && made.service() != Transport::ud)
+    refuse("transport", "of a multicast is UD");
+  if (made.over_tcp() || made.control()) unset_inapplicable(made);
   for (const auto& item : wire.items()) {
-    const bool known = item.key() == kOpcode || item.key() == kPattern ||
+    const bool known = item.key() == kOpcode || item.key() == kPattern || item.key() == kVerb ||
                        item.key() == kPayloadBytes ||
                        std::ranges::find(axes(), item.key(), &Axis::key) != axes().end();
     if (!known) refuse(item.key(), "is unknown");

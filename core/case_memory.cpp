@@ -48,6 +48,10 @@ std::uint64_t control_bytes(const Case& one_case) {
     case Verb::modify_qp_init:
     case Verb::modify_qp_rtr:
     case Verb::modify_qp_rts:
+    case Verb::connect:
+    case Verb::cm_resolve_addr:
+    case Verb::cm_resolve_route:
+    case Verb::cm_connect:
       return count * (kQpBytes + (one_case.depth + one_case.rx_depth) * kQueueEntryBytes);
     case Verb::create_ah:
     case Verb::destroy_ah:
@@ -65,7 +69,7 @@ std::uint64_t receive_bytes(const Case& one_case, std::uint64_t depth) {
 std::uint64_t thread_bytes(const Case& asked, Role role) {
   DeviceLimits usual;
   usual.max_sge = usual.max_srq_sge = kUsualMostSge;
-  const Case one_case = with_known_sges(asked, usual);
+  const Case one_case = with_known_sges(at_end(asked, role), usual);
   const Layout layout = layout_of(one_case, role);
   const QueueDepths depths = queue_depths_of(one_case, role);
   std::uint64_t bytes = layout.source.total_bytes() + layout.target.total_bytes();
@@ -91,7 +95,8 @@ std::uint64_t case_memory_bytes(const Case& asked, Role role) {
     const Layout layout = layout_of(asked, role);
     return layout.source.total_bytes() + layout.target.total_bytes();
   }
-  if (asked.control()) return role == Role::initiator ? control_bytes(asked) : 0;
+  if (asked.control())
+    return role == Role::initiator || asked.needs_responder() ? control_bytes(asked) : 0;
   const std::uint64_t one_way = thread_bytes(asked, role);
   const Role other = role == Role::initiator ? Role::responder : Role::initiator;
   return asked.threads * (one_way + (asked.both_ways() ? thread_bytes(asked, other) : 0));

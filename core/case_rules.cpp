@@ -32,6 +32,16 @@ std::string why_not_on_transport(const Case& c) {
   return {};
 }
 
+/// One QP sends to many, or each to one.
+std::string why_not_to_peers(const Case& c) {
+  if (c.peers == 1) return {};
+  if (c.qps != 1 || c.threads != 1 || c.both_ways())
+    return "one QP sends to all --peers, one way: use --qps 1, --threads 1 and --bidirectional off";
+  if (c.service() != Transport::ud || c.one_sided())
+    return "a connected QP has one peer: use --transport ud and a send test, or --peers 1";
+  return {};
+}
+
 /// A piece of no bytes is none, and a length of 0 in an SGE means 2^31 to some devices.
 std::string why_not_split(const Case& c) {
   const auto more_than_bytes = [&](std::uint64_t sges) {
@@ -100,13 +110,14 @@ std::string why_not_in_queue(const Case& c) {
         "keep "
         "it busy), or a smaller --signal-every",
         c.signal_every, c.post_list, c.depth, need);
-  const std::uint64_t chain = std::lcm(c.signal_every, c.post_list);
+  const std::uint64_t chain =
+      std::lcm(std::lcm(c.signal_every, c.post_list), c.multicast() ? 1 : c.peers);
   if (chain > kLongestChain)
     return fmt::format(
-        "--signal-every {} and --post-list {} fall together only every {} WRs, more than the {} "
-        "that "
-        "are prebuilt: make one a multiple of the other",
-        c.signal_every, c.post_list, chain, kLongestChain);
+        "--signal-every {}, --post-list {} and --peers {} fall together only every {} WRs, more "
+        "than "
+        "the {} that are prebuilt: make one a multiple of the other",
+        c.signal_every, c.post_list, c.peers, chain, kLongestChain);
   return {};
 }
 
@@ -115,6 +126,7 @@ std::string why_not_in_queue(const Case& c) {
 std::string why_impossible(const Case& one_case) {
   if (one_case.over_tcp() || one_case.control()) return {};
   std::string why = why_not_on_transport(one_case);
+  if (why.empty()) why = why_not_to_peers(one_case);
   if (why.empty()) why = why_not_split(one_case);
   if (why.empty()) why = why_not_in_memory(one_case);
   if (why.empty()) why = why_not_received(one_case);

@@ -57,11 +57,24 @@ std::string modify_qp_remedy(int error_number) {
   return {};
 }
 
+std::string rdma_cm_remedy(std::string_view verb, int error_number) {
+  if (verb == "rdma_create_event_channel")
+    return "/dev/infiniband/rdma_cm must be there and open to this user: `modprobe rdma_ucm` (in a "
+           "container pass /dev/infiniband in).";
+  if (is_any_of(error_number, {EADDRNOTAVAIL, ENODEV}))
+    return "To rdma_cm that is an address of no RDMA device: is its network interface up?";
+  if (is_any_of(error_number, {ENETUNREACH, EHOSTUNREACH, ETIMEDOUT}))
+    return "The address has no way there: look at `ip route get` and `ip neigh` for it, or choose "
+           "--gid-index and --peer-gid-index of one network.";
+  return {};
+}
+
 }  // namespace
 
 std::string remedy(std::string_view verb, int error_number) {
   const auto starts = [verb](std::string_view name) { return verb.starts_with(name); };
   if (starts("ibv_open_device")) return open_remedy(error_number);
+  if (starts("rdma_")) return rdma_cm_remedy(verb, error_number);
   if (starts("ibv_modify_qp")) return modify_qp_remedy(error_number);
   if (starts("ibv_create_ah")) return modify_qp_remedy(error_number);
   const bool pins = starts("ibv_reg_mr") || starts("ibv_create_cq") || starts("ibv_create_qp") ||

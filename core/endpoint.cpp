@@ -52,6 +52,28 @@ OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
   return open;
 }
 
+EndpointInfo endpoint_info_of(const OpenDevice& device) {
+  EndpointInfo info;
+  info.lid = device.port.lid;
+  info.gid = device.gid;
+  info.link_layer = device.port.link_layer;
+  info.mtu_bytes = device.port.active_mtu_bytes;
+  info.reads_in = device.limits.max_qp_rd_atom;
+  info.reads_out = device.limits.max_qp_init_rd_atom;
+  info.qkey = kQkey;
+  return info;
+}
+
+void require_match(const EndpointInfo& mine, const EndpointInfo& peer, const std::string& where) {
+  if (peer.link_layer != mine.link_layer)
+    throw Unsupported(
+        fmt::format("{} is {} and the peer's port is {}: they cannot be connected; choose "
+                    "--device or --peer-device",
+                    where, link_layer_name(mine.link_layer), link_layer_name(peer.link_layer)));
+  if (const std::string why = check_gid_match(mine.gid, peer.gid); !why.empty())
+    throw Unsupported(why);
+}
+
 int memory_access(const Case& one_case, int remote_access) {
   int access = IBV_ACCESS_LOCAL_WRITE | remote_access;
   if (one_case.relaxed_ordering != 0) access |= IBV_ACCESS_RELAXED_ORDERING;
@@ -71,6 +93,8 @@ Endpoint::Endpoint(OpenDevice& device, const Case& one_case, Role role)
       layout_((check_limits(), layout_of(case_, role))),
       depths_(queue_depths_of(case_, role)),
       where_(device.port.where()),
+      qkey_(case_.by_cm() || case_.multicast() ? kCmQkey : kQkey),
+      info_(endpoint_info_of(device)),
       memory_((check_memory(), *device.context), device.limits.max_dm_size_bytes,
               layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
               memory_of(case_, role), where_) {
@@ -79,13 +103,7 @@ Endpoint::Endpoint(OpenDevice& device, const Case& one_case, Role role)
   if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();
   create_qps();
 
-  info_.lid = device.port.lid;
-  info_.gid = device.gid;
-  info_.link_layer = device.port.link_layer;
-  info_.mtu_bytes = device.port.active_mtu_bytes;
-  info_.reads_in = device.limits.max_qp_rd_atom;
-  info_.reads_out = device.limits.max_qp_init_rd_atom;
-  info_.qkey = kQkey;
+  info_.qkey = qkey_;
   std::mt19937 random{std::random_device{}()};
   for (const Qp& qp : qps_) {
     view_.qps.push_back(qp.get());
@@ -124,6 +142,11 @@ void Endpoint::check_limits() const {
   } else {
     hold("receive WRs per QP", depths.receive, limits.max_qp_wr, "use a smaller --rx-depth");
     hold("SGEs per receive", case_.recv_sge, limits.max_sge, "use fewer --recv-sge");
+  }
+  if (case_.multicast()) {
+    if (limits.max_mcast_grp == 0) throw Unsupported(fmt::format("{} has no multicast", where));
+    if (role_ == Role::responder)
+      hold("QPs in a multicast group", case_.qps, limits.max_mcast_qp_attach, "use fewer --peers");
   }
   if (case_.atomic() && limits.atomic_cap == IBV_ATOMIC_NONE)
     throw Unsupported(fmt::format("{} has no atomic operations", where));
@@ -305,7 +328,7 @@ void Endpoint::create_qps() {
                                     fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_)));
     view_.inline_bytes = got;
     to_init(*qps_.back(), case_.service(), device_.port.number,
-            static_cast<std::uint16_t>(case_.pkey_index), remote_access(case_), where_);
+            static_cast<std::uint16_t>(case_.pkey_index), remote_access(case_), qkey_, where_);
   }
   refuse_what_rxe_drops();
 }
@@ -338,13 +361,7 @@ QpPath Endpoint::path_to(const EndpointInfo& peer, const Agreed& agreed) const {
 }
 
 Agreed Endpoint::learn(const EndpointInfo& peer) {
-  if (peer.link_layer != info_.link_layer)
-    throw Unsupported(
-        fmt::format("{} is {} and the peer's port is {}: they cannot be connected; choose "
-                    "--device or --peer-device",
-                    where_, link_layer_name(info_.link_layer), link_layer_name(peer.link_layer)));
-  if (const std::string why = check_gid_match(info_.gid, peer.gid); !why.empty())
-    throw Unsupported(why);
+  require_match(info_, peer, where_);
   Agreed agreed;
   agreed.mtu_bytes = std::min(info_.mtu_bytes, peer.mtu_bytes);
   if (case_.mtu_bytes != kAuto) {
@@ -368,26 +385,89 @@ Agreed Endpoint::learn(const EndpointInfo& peer) {
     agreed.outstanding_reads = static_cast<std::uint32_t>(case_.outstanding_reads);
   }
 
-  if (case_.service() == Transport::ud) {
-    ibv_ah_attr attr = ah_attributes(path_to(peer, agreed));
-    ah_.reset(check_pointer(ibv_create_ah(pd_.get(), &attr), "ibv_create_ah",
-                            fmt::format("towards {} on {}", gid_text(peer.gid.value), where_)));
-  }
+  // To an initiator rdma_cm tells the way, to a responder only that it is asked.
+  const bool told = role_ == Role::initiator && (case_.by_cm() || case_.multicast());
+  if (case_.service() == Transport::ud && !told)
+    for (std::uint64_t i = 0; i < peers_per_qp(case_, role_); ++i)
+      make_ah(ah_attributes(path_to(peer, agreed)), gid_text(peer.gid.value));
   if (case_.one_sided() && posts_sends(case_, role_) && peer.rkeys.size() != 1 &&
       peer.rkeys.size() != case_.qps)
     throw MeasurementError("the peer's message: rkeys must hold one, or one for each QP");
   view_.remote_address = peer.address;
   view_.remote_keys = peer.rkeys;
-  view_.ah = ah_.get();
   view_.remote_qpns = peer.qpns;
   view_.remote_qkey = peer.qkey;
   return agreed;
 }
 
+void Endpoint::make_ah(ibv_ah_attr attributes, const std::string& towards) {
+  ahs_.emplace_back(check_pointer(ibv_create_ah(pd_.get(), &attributes), "ibv_create_ah",
+                                  fmt::format("towards {} on {}", towards, where_)));
+  view_.ahs.push_back(ahs_.back().get());
+}
+
+CmEnd Endpoint::cm_end() const {
+  CmEnd end{.transport = case_.service(),
+            .address = IpAddress::of(device_.gid, device_.gid.netdev, 0, where_),
+            .device = device_.port.device,
+            .path = path_of(case_),
+            .shared_receives = case_.shared_receives()};
+  end.path.port_num = device_.port.number;
+  end.path.gid_index = static_cast<std::uint8_t>(device_.gid.index);
+  return end;
+}
+
+void Endpoint::connect_by_cm(CmConnector& cm, const EndpointInfo& peer, const Agreed& agreed,
+                             std::uint16_t port, const std::string& nonce) {
+  CmEnd end = cm_end_towards(peer, agreed);
+  const auto no_more = [&](std::uint32_t most) {
+    return static_cast<std::uint8_t>(std::min(agreed.outstanding_reads, most));
+  };
+  end.reads_in = no_more(info_.reads_in);
+  end.reads_out = no_more(info_.reads_out);
+  const bool datagrams = case_.service() == Transport::ud;
+  if (datagrams) ready_for_datagrams(end);
+  if (role_ == Role::responder) return cm.accept(end, nonce, view_.qps);
+  const IpAddress there = IpAddress::of(peer.gid, device_.gid.netdev, port, "the peer");
+  const std::vector<CmService> services =
+      cm.connect(end, there, nonce, view_.qps, peer.qpns.size());
+  if (!datagrams) return;
+  view_.remote_qpns.clear();
+  for (const CmService& service : services) address(service, there.host());
+}
+
+CmEnd Endpoint::cm_end_towards(const EndpointInfo& peer, const Agreed& agreed) const {
+  CmEnd end = cm_end();
+  end.path = path_to(peer, agreed);
+  return end;
+}
+
+void Endpoint::ready_for_datagrams(const CmEnd& end) {
+  for (const Qp& qp : qps_) to_rts_unconnected(*qp, end);
+}
+
+void Endpoint::address(const CmService& service, const std::string& towards) {
+  make_ah(service.way, towards);
+  view_.remote_qpns.push_back(service.qpn);
+  view_.remote_qkey = service.qkey;
+}
+
+void Endpoint::connect_to_group(MulticastGroup& group, const CmEnd& end) {
+  ready_for_datagrams(end);
+  if (role_ == Role::responder) {
+    for (const Qp& qp : qps_) group.attach(*qp);
+    return;
+  }
+  view_.remote_qpns.clear();
+  address(group.service(), "the multicast group");
+}
+
 void Endpoint::connect(const EndpointInfo& peer, const Agreed& agreed) {
   const QpPath path = path_to(peer, agreed);
+  const bool datagrams = case_.service() == Transport::ud;  // which name no peer here
   for (std::size_t i = 0; i < qps_.size(); ++i) {
-    to_rtr(*qps_[i], case_.service(), path, peer.qpns[i], peer.psns[i], where_);
+    to_rtr(*qps_[i], case_.service(), path, datagrams ? 0 : peer.qpns[i],
+           datagrams ? 0 : peer.psns[i], where_);
     to_rts(*qps_[i], case_.service(), path, info_.psns[i], where_);
   }
 }
@@ -420,6 +500,7 @@ nlohmann::ordered_json Endpoint::resources() const {
                                  {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},
                                  {"send_cqes", view_.send_cqs.front()->cqe},
                                  {"recv_cqes", view_.recv_cqs.front()->cqe}};
+  if (!ahs_.empty()) made["ahs"] = ahs_.size();
   if (srq_) made["srq_wrs"] = depths_.receive;
   return made;
 }

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "core/case.h"
+#include "core/cm/connector.h"
+#include "core/cm/multicast.h"
 #include "core/completion_queue.h"
 #include "core/device.h"
 #include "core/endpoint_view.h"
@@ -54,6 +56,12 @@ struct EndpointInfo {
   std::uint32_t qkey = 0;
   std::vector<std::uint32_t> qpns, psns;
 };
+
+/// An open device's, without memory and QPs.
+EndpointInfo endpoint_info_of(const OpenDevice& device);
+
+/// @throws Unsupported  ports that cannot talk to each other
+void require_match(const EndpointInfo& mine, const EndpointInfo& peer, const std::string& where);
 
 nlohmann::json endpoint_info_to_wire(const EndpointInfo& info);
 /// @throws MeasurementError  a field is missing or out of range
@@ -97,6 +105,27 @@ class Endpoint {
   /// Brings the QPs to RTR and RTS. To be called after learn(), with the receives posted.
   void connect(const EndpointInfo& peer, const Agreed& agreed);
 
+  /// This end of rdma_cm's connections, before anything is agreed.
+  /// @throws Unsupported  the GID is no address that rdma_cm takes
+  CmEnd cm_end() const;
+
+  /// What connect() does, by rdma_cm: both ends at a time. Afterwards the view knows where
+  /// datagrams go.
+  /// @param cm     the responder's listens
+  /// @param port   the responder's
+  /// @param nonce  the case's
+  /// @throws as CmConnector's functions
+  void connect_by_cm(CmConnector& cm, const EndpointInfo& peer, const Agreed& agreed,
+                     std::uint16_t port, const std::string& nonce);
+
+  /// The same, as connections to this peer want it.
+  CmEnd cm_end_towards(const EndpointInfo& peer, const Agreed& agreed) const;
+
+  /// Brings the QPs to RTS; the responder's into the group, the initiator's to where they can send
+  /// to it.
+  /// @param group  borrowed; goes before this object
+  void connect_to_group(MulticastGroup& group, const CmEnd& end);
+
   /// Puts the QPs into the error state, so that nothing more arrives: a peer that never stops
   /// sending cannot keep a loop from seeing its stop word. For a thread other than the measuring
   /// one.
@@ -126,6 +155,9 @@ class Endpoint {
   void explain_refusal(std::uint32_t wanted_inline, int error);
   std::uint32_t find_most_inline();
   QpPath path_to(const EndpointInfo& peer, const Agreed& agreed) const;
+  void ready_for_datagrams(const CmEnd& end);
+  void address(const CmService& service, const std::string& towards);
+  void make_ah(ibv_ah_attr attributes, const std::string& towards);
 
   OpenDevice& device_;
   Case case_;
@@ -133,6 +165,7 @@ class Endpoint {
   Layout layout_;
   QueueDepths depths_;
   std::string where_;
+  std::uint32_t qkey_;
   EndpointInfo info_;
   EndpointView view_;
 
@@ -141,7 +174,7 @@ class Endpoint {
   std::vector<Mr> mrs_;
   std::optional<CompletionQueues> send_cqs_, recv_cqs_;
   Srq srq_;
-  Ah ah_;
+  std::vector<Ah> ahs_;
   std::vector<Qp> qps_;
 };
 

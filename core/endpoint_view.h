@@ -35,7 +35,7 @@ struct EndpointView {
   // The peer's, known once connected.
   std::uint64_t remote_address = 0;        ///< the area that one-sided operations work on
   std::vector<std::uint32_t> remote_keys;  ///< of each QP, or one for all
-  ibv_ah* ah = nullptr;                    ///< UD
+  std::vector<ibv_ah*> ahs;                ///< UD: towards each remote QP, or one for all
   std::vector<std::uint32_t> remote_qpns;
   std::uint32_t remote_qkey = 0;
 };

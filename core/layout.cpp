@@ -124,6 +124,7 @@ std::vector<Piece> pieces_of(Split split, std::uint64_t count, std::uint64_t pay
 NumberPlace numbers_sent(const Case& one_case) {
   if (one_case.shape() != Pattern::bandwidth || one_case.reliable() || !one_case.takes_receive())
     return NumberPlace::none;
+  if (one_case.peers > 1) return NumberPlace::none;  // a peer sees gaps: what the others get
   if (one_case.immediate()) return NumberPlace::immediate;
   const Area source = request_area(one_case);
   const bool fits = one_case.memory != kDeviceMemory && source.slots >= one_case.depth &&
@@ -152,6 +153,20 @@ std::uint32_t skipped_numbers_per_qp(const Case& one_case) {
 bool leaves_traces(const Case& one_case) {
   const std::uint64_t all = slots_for_every_message(one_case);
   return all != 0 && one_sided_area(one_case).slots == all;
+}
+
+Case at_end(const Case& one_case, Role role) {
+  Case made = one_case;
+  if (role == Role::responder) made.qps *= made.peers;
+  return made;
+}
+
+std::uint64_t peers_per_qp(const Case& one_case, Role role) {
+  return role == Role::initiator && !one_case.multicast() ? one_case.peers : 1;
+}
+
+std::uint64_t copies_of(const Case& one_case) {
+  return one_case.multicast() ? one_case.peers : 1;
 }
 
 std::uint64_t in_flight(const Case& one_case) {

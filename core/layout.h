@@ -96,6 +96,15 @@ bool leaves_traces(const Case& one_case);
 /// WRs that an end has under way per QP.
 std::uint64_t in_flight(const Case& one_case);
 
+/// The case as one end has it: of one QP with several peers the responder has as many QPs.
+Case at_end(const Case& one_case, Role role);
+
+/// QPs of the other end's that each of this end's QPs addresses in turn.
+std::uint64_t peers_per_qp(const Case& one_case, Role role);
+
+/// Copies of a message that arrive at the responder where none is lost.
+std::uint64_t copies_of(const Case& one_case);
+
 /// Does this end post requests? Does it post receives?
 bool posts_sends(const Case& one_case, Role role);
 bool posts_receives(const Case& one_case, Role role);

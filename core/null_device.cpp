@@ -312,6 +312,7 @@ NullEndpoint::NullEndpoint(const Case& one_case, Role role, const NullFaults& fa
       ping_pong ? view_.target.address : view_.target.address + layout_.target.total_bytes();
   view_.remote_keys = {0};
   view_.remote_qpns.assign(count, 1);
+  view_.ahs.assign(1, nullptr);
 }
 
 }  // namespace rdmameter

@@ -82,6 +82,8 @@ std::string why_not_null(const Case& one_case) {
       one_case.mr_per_qp != 0 || one_case.relaxed_ordering != 0)
     return "the null device registers no memory: --memory host is all there is";
   if (one_case.timestamps != 0) return "the null device gives no completion timestamps";
+  if (one_case.peers != 1) return "the null device has one imaginary peer: use --peers 1";
+  if (one_case.by_cm()) return "the null device has no peer for rdma_cm: use --connect tcp";
   if (one_case.sge == kMax || one_case.recv_sge == kMax)
     return "the null device has no limit of SGEs: give their number";
   return {};

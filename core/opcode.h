@@ -14,7 +14,8 @@ enum class Opcode : std::uint64_t {
   write_imm,
   fetch_add,
   cmp_swap,
-  tcp_send,  ///< over a socket, not over verbs
+  tcp_send,    ///< over a socket, not over verbs
+  mcast_send,  ///< to a multicast group
 };
 
 }  // namespace rdmameter

@@ -46,14 +46,14 @@ ibv_ah_attr ah_attributes(const QpPath& path) {
 }
 
 QpStep init_step(Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
-                 int remote_access) {
+                 int remote_access, std::uint32_t qkey) {
   QpStep step{.attributes = {}, .mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT};
   ibv_qp_attr& attr = step.attributes;
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = port_num;
   attr.pkey_index = pkey_index;
   if (transport == Transport::ud) {
-    attr.qkey = kQkey;
+    attr.qkey = qkey;
     step.mask |= IBV_QP_QKEY;
   } else {
     attr.qp_access_flags = static_cast<unsigned>(remote_access);
@@ -98,8 +98,8 @@ QpStep rts_step(Transport transport, const QpPath& path, std::uint32_t psn) {
 }
 
 void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
-             int remote_access, const std::string& where) {
-  check_errno_value(init_step(transport, port_num, pkey_index, remote_access).take(qp),
+             int remote_access, std::uint32_t qkey, const std::string& where) {
+  check_errno_value(init_step(transport, port_num, pkey_index, remote_access, qkey).take(qp),
                     "ibv_modify_qp(RESET->INIT)", name(qp, where));
 }
 

@@ -14,6 +14,8 @@ namespace rdmameter {
 /// The Q_Key of every UD QP here: any value that both ends share and that is not privileged (bit 31
 /// clear, IBTA vol. 1, 3.5.3).
 inline constexpr std::uint32_t kQkey = 0x11111111;
+/// That of QPs which rdma_cm tells peers of, or puts into a multicast group: RDMA_UDP_QKEY.
+inline constexpr std::uint32_t kCmQkey = 0x01234567;
 
 /// What a connected QP needs to know of its peer, and what both have agreed.
 struct QpPath {
@@ -48,17 +50,18 @@ struct QpStep {
 
 /// Arguments as those of to_init(), to_rtr(), to_rts().
 QpStep init_step(Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
-                 int remote_access);
+                 int remote_access, std::uint32_t qkey = kQkey);
 QpStep rtr_step(Transport transport, const QpPath& path, std::uint32_t remote_qpn,
                 std::uint32_t remote_psn);
 QpStep rts_step(Transport transport, const QpPath& path, std::uint32_t psn);
 
 /// RESET -> INIT.
 /// @param remote_access  IBV_ACCESS_REMOTE_...: what the peer may do (not UD)
+/// @param qkey           of UD
 /// @param where          device/port, for the error's text
 /// @throws VerbsError
 void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
-             int remote_access, const std::string& where);
+             int remote_access, std::uint32_t qkey, const std::string& where);
 
 /// INIT -> RTR. @param remote_psn  first PSN that the peer will send with
 void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,

@@ -33,6 +33,10 @@ class Side {
   /// @throws MeasurementError, Unsupported, VerbsError, Interrupted
   virtual void connect(const nlohmann::json& peer) = 0;
 
+  /// What of connecting takes both ends at a time: called once each has the other's introduction.
+  /// @throws as connect()
+  virtual void establish() {}
+
   /// Puts what was found and agreed in the place of what was asked for. To be called after
   /// connect().
   /// @param peer  its introduction
@@ -67,6 +71,9 @@ class Side {
   /// over the whole traffic
   /// @return nothing where no data comes to this end
   virtual std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const = 0;
+
+  /// Messages that each of this end's receive queues took; empty: it has none.
+  virtual std::vector<std::uint64_t> arrivals() const { return {}; }
 
   /// Device counters since this object was made; null: there are none.
   virtual nlohmann::ordered_json counters() const = 0;

@@ -9,9 +9,9 @@ namespace rdmameter {
 namespace {
 
 std::unique_ptr<Side> make_verbs_side(OpenDevice& device, const Case& one_case, Role role,
-                                      std::uint64_t seed) {
+                                      std::uint64_t seed, CmWatch watch) {
   const auto make = [&](std::uint64_t its_seed) -> std::unique_ptr<Side> {
-    return std::make_unique<VerbsSide>(device, one_case, role, its_seed);
+    return std::make_unique<VerbsSide>(device, one_case, role, its_seed, watch);
   };
   if (one_case.threads == 1) return make(seed);
   return std::make_unique<Team>(one_case, role, seed, make);
@@ -30,12 +30,18 @@ void Sides::connect(const nlohmann::json& peer) {
   if (backward) backward->connect(require_object(peer, "backward"));
 }
 
-Sides make_verbs_sides(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed) {
-  Sides sides{make_verbs_side(device, one_case, role, seed), nullptr};
+void Sides::establish() {
+  forward->establish();
+  if (backward) backward->establish();
+}
+
+Sides make_verbs_sides(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed,
+                       CmWatch watch) {
+  Sides sides{make_verbs_side(device, one_case, role, seed, watch), nullptr};
   const Role other = role == Role::initiator ? Role::responder : Role::initiator;
   // Two seeds to a thread: a payload's pattern takes one for each end.
   if (one_case.both_ways())
-    sides.backward = make_verbs_side(device, one_case, other, seed + 2 * one_case.threads);
+    sides.backward = make_verbs_side(device, one_case, other, seed + 2 * one_case.threads, watch);
   return sides;
 }
 

@@ -20,11 +20,15 @@ struct Sides {
   nlohmann::json introduction() const;
   /// @param peer  its introduction. @throws as Side::connect()
   void connect(const nlohmann::json& peer);
+  /// See Side::establish(): in the same order at both ends.
+  void establish();
 };
 
 /// An end of a case on a verbs device, on one thread or several.
-/// @param role  the end's; its backward side has the other one
-Sides make_verbs_sides(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed);
+/// @param role   the end's; its backward side has the other one
+/// @param watch  what ends a wait for rdma_cm
+Sides make_verbs_sides(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed,
+                       CmWatch watch);
 
 /// The CPU `count` after `core` [kAuto stays kAuto]: where the backward side's threads run.
 std::uint64_t core_after(std::uint64_t core, std::uint64_t count);

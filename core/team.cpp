@@ -57,6 +57,10 @@ void Team::connect(const nlohmann::json& peer) {
   for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->connect(list[i]);
 }
 
+void Team::establish() {
+  for (const auto& member : members_) member->establish();
+}
+
 void Team::settle(Case& one_case, const nlohmann::json& peer) const {
   members_.front()->settle(one_case, peer);
 }

@@ -19,6 +19,7 @@ class Team final : public Side {
 
   nlohmann::json introduction() const override;
   void connect(const nlohmann::json& peer) override;
+  void establish() override;
   void settle(Case& one_case, const nlohmann::json& peer) const override;
   /// On as many threads, the first on `core` and the others on the CPUs after it [kAuto: left where
   /// they are]. Where one fails, the others are told to stop.

@@ -21,6 +21,11 @@ enum class Verb : std::uint64_t {
   bind_mw_1,      ///< a memory window of type 1, by ibv_bind_mw
   bind_mw_2,      ///< of type 2, by a request of the send queue
   invalidate_mw,  ///< of type 2
+  // From here on a responder takes part.
+  connect,          ///< all of it, of one more QP
+  cm_resolve_addr,  ///< rdma_cm's steps of it
+  cm_resolve_route,
+  cm_connect,  ///< request, answer, RTS
 };
 
 /// A sample ends with a completion, not with the call's return.

@@ -6,16 +6,19 @@
 #include "core/async_events.h"
 #include "core/error.h"
 #include "core/loop/table.h"
+#include "core/session/auth.h"
 #include "core/session/fields.h"
 #include "core/shares.h"
 
 namespace rdmameter {
 
-VerbsSide::VerbsSide(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed)
-    : Side(with_known_sges(one_case, device.limits), role, seed),
+VerbsSide::VerbsSide(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed,
+                     CmWatch watch)
+    : Side(with_known_sges(at_end(one_case, role), device.limits), role, seed),
       device_(device),
       counters_before_(read_counters(device.port.device, device.port.number)),
-      endpoint_(device, case_, role) {
+      endpoint_(device, case_, role),
+      watch_(watch) {
   endpoint_.edit_source([&](std::span<std::byte> bytes) {
     if (case_.atomic())
       std::ranges::fill(bytes, std::byte{0});  // the words that atomics work on
@@ -24,25 +27,73 @@ VerbsSide::VerbsSide(OpenDevice& device, const Case& one_case, Role role, std::u
   });
   // A ping-pong's responder answers the first byte that differs from what its target holds.
   endpoint_.edit_target(poison_target);
+  if (role_ == Role::responder) plan_.warmup *= copies_of(case_);
+  if (!both_at_once()) return;
+  const CmEnd end = endpoint_.cm_end();
+  if (case_.multicast()) {
+    group_text_ = case_.group.empty() ? random_group(end.address.family()) : case_.group;
+    return;
+  }
+  cm_ = std::make_unique<CmConnector>(watch);
+  if (role_ == Role::initiator) return;
+  cm_nonce_ = make_nonce();
+  cm_port_ = cm_->listen(end, case_.qps);
 }
 
 nlohmann::json VerbsSide::introduction() const {
-  return {{"endpoint", endpoint_info_to_wire(endpoint_.info())},
-          {"device", device_.port.device},
-          {"port_num", device_.port.number},
-          {"gid_index", device_.gid.index},
-          {"recv_sge", case_.recv_sge}};
+  nlohmann::json made = {{"endpoint", endpoint_info_to_wire(endpoint_.info())},
+                         {"device", device_.port.device},
+                         {"port_num", device_.port.number},
+                         {"gid_index", device_.gid.index},
+                         {"recv_sge", case_.recv_sge}};
+  if (case_.multicast()) made["group"] = group_text_;
+  if (cm_port_ != 0) {
+    made["cm_port"] = cm_port_;
+    made["cm_nonce"] = cm_nonce_;
+  }
+  return made;
 }
 
 void VerbsSide::connect(const nlohmann::json& peer) {
-  const EndpointInfo info = endpoint_info_from_wire(require_object(peer, "endpoint"),
-                                                    static_cast<std::uint32_t>(case_.qps));
+  peer_ = endpoint_info_from_wire(
+      require_object(peer, "endpoint"),
+      static_cast<std::uint32_t>(role_ == Role::initiator ? case_.qps * case_.peers
+                                                          : case_.qps / case_.peers));
   // The WRs hold the peer's address and key, which the view learns on connecting; the receives must
   // be there before the QP can be reached. So: take over the peer's facts, build, post, connect.
-  agreed_ = endpoint_.learn(info);
+  agreed_ = endpoint_.learn(peer_);
+  if (!both_at_once()) {
+    build_work();
+    endpoint_.connect(peer_, agreed_);
+  } else if (case_.multicast()) {
+    if (role_ == Role::initiator) group_text_ = require_string(peer, "group", 64, 1);
+  } else if (role_ == Role::initiator) {
+    cm_port_ = require_uint_as<std::uint16_t>(peer, "cm_port", 1);
+    cm_nonce_ = require_string(peer, "cm_nonce", kNonceChars, kNonceChars);
+  }
+}
+
+void VerbsSide::establish() {
+  if (!both_at_once()) return;
+  if (case_.multicast())
+    join_group();
+  else
+    endpoint_.connect_by_cm(*cm_, peer_, agreed_, cm_port_, cm_nonce_);
+  build_work();
+}
+
+void VerbsSide::join_group() {
+  const auto address = IpAddress::parse(group_text_);
+  if (!address || !address->multicast())
+    throw MeasurementError("the peer's message: `group` is no multicast address");
+  const CmEnd end = endpoint_.cm_end_towards(peer_, agreed_);
+  group_ = std::make_unique<MulticastGroup>(watch_, end, *address);
+  endpoint_.connect_to_group(*group_, end);
+}
+
+void VerbsSide::build_work() {
   work_ = std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view());
   work_->post_receives();
-  endpoint_.connect(info, agreed_);
 }
 
 void VerbsSide::settle(Case& one_case, const nlohmann::json& peer) const {
@@ -61,7 +112,12 @@ void VerbsSide::settle(Case& one_case, const nlohmann::json& peer) const {
 }
 
 std::string VerbsSide::take_fatal_event() {
-  return rdmameter::take_fatal_event(*device_.context, device_.port.number);
+  std::string event = rdmameter::take_fatal_event(*device_.context, device_.port.number);
+  return event.empty() && cm_ ? cm_->take_fatal_event() : event;
+}
+
+void VerbsSide::expect(const std::vector<std::uint64_t>& sent) {
+  Side::expect({sent.front() * copies_of(case_)});
 }
 
 Side::Loop VerbsSide::loop(Wait wait, ClockChoice::Kind clock) {
@@ -129,6 +185,7 @@ nlohmann::ordered_json VerbsSide::counters() const {
 
 nlohmann::ordered_json VerbsSide::facts() const {
   auto facts = nlohmann::ordered_json::object();
+  if (case_.multicast()) facts["multicast_group"] = group_text_;
   if (!case_.returns_data() && case_.inline_bytes != 0) facts["inlined"] = work_->inlined();
   if (case_.shape() == Pattern::ping_pong && !case_.takes_receive())
     facts["data_in_order"] = endpoint_.data_in_order();

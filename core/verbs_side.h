@@ -11,17 +11,24 @@ namespace rdmameter {
 
 class VerbsSide final : public Side {
  public:
-  /// Creates the endpoint. @param seed  of both ends' payload patterns
-  VerbsSide(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed);
+  /// Creates the endpoint.
+  /// @param seed   of both ends' payload patterns
+  /// @param watch  what ends a wait for rdma_cm
+  VerbsSide(OpenDevice& device, const Case& one_case, Role role, std::uint64_t seed,
+            CmWatch watch = {});
 
   nlohmann::json introduction() const override;
   /// Builds and posts the receives, then brings the QPs to RTS: in this order, so that a peer that
-  /// is ready may send at once.
+  /// is ready may send at once. Of rdma_cm's connections, only takes over the peer's facts.
   void connect(const nlohmann::json& peer) override;
+  /// Connects by rdma_cm, then builds and posts: no peer sends before it has heard of that.
+  void establish() override;
   void settle(Case& one_case, const nlohmann::json& peer) const override;
   std::string take_fatal_event() override;
   /// See Endpoint::silence().
   void silence() noexcept override { endpoint_.silence(); }
+  std::vector<std::uint64_t> arrivals() const override { return work_->arrivals(); }
+  void expect(const std::vector<std::uint64_t>& sent) override;
   std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
   nlohmann::ordered_json counters() const override;
   nlohmann::ordered_json resources() const override { return endpoint_.resources(); }
@@ -30,6 +37,10 @@ class VerbsSide final : public Side {
 
  private:
   Loop loop(Wait wait, ClockChoice::Kind clock) override;
+  /// Does connecting take both ends at a time?
+  bool both_at_once() const { return case_.by_cm() || case_.multicast(); }
+  void join_group();
+  void build_work();
   Verdict verify_atomics(std::uint64_t total) const;
 
   OpenDevice& device_;
@@ -38,6 +49,13 @@ class VerbsSide final : public Side {
   Agreed agreed_;
   std::unique_ptr<Work> work_;
   nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
+  EndpointInfo peer_;
+  std::string cm_nonce_;  ///< the responder's for this case
+  std::uint16_t cm_port_ = 0;
+  const CmWatch watch_;
+  std::string group_text_;
+  std::unique_ptr<CmConnector> cm_;  ///< last: its connections end before their QPs go
+  std::unique_ptr<MulticastGroup> group_;
 };
 
 }  // namespace rdmameter

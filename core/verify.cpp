@@ -121,7 +121,7 @@ PayloadPattern pattern_of(const Case& one_case, std::uint64_t case_seed, Role se
           .zero = one_case.payload == kZeroPayload,
           .repeated = one_case.payload_bytes,
           .by_slot = one_case.one_sided(),
-          .by_qp = one_case.one_sided() || !one_case.shared_receives()};
+          .by_qp = one_case.one_sided() || (!one_case.shared_receives() && one_case.peers == 1)};
 }
 
 void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPattern& pattern) {

@@ -21,6 +21,7 @@ constexpr std::uint32_t kLongestSendChain = 4096;
 ibv_wr_opcode wr_opcode(Opcode opcode) {
   switch (opcode) {
     case Opcode::send:
+    case Opcode::mcast_send:
       return IBV_WR_SEND;
     case Opcode::rdma_write:
       return IBV_WR_RDMA_WRITE;
@@ -77,7 +78,7 @@ class RequestBuilder {
     else if (case_.one_sided())
       aim(wr, qp, slot);
     else if (case_.service() == Transport::ud)
-      address(wr, qp);
+      address(wr, qp, i);
   }
 
  private:
@@ -92,9 +93,12 @@ class RequestBuilder {
     wr.wr.atomic.compare_add = case_.op() == Opcode::fetch_add ? 1 : i;
     wr.wr.atomic.swap = (i + 1) % chain_;
   }
-  void address(ibv_send_wr& wr, std::uint32_t qp) const {
-    wr.wr.ud.ah = endpoint_.ah;
-    wr.wr.ud.remote_qpn = endpoint_.remote_qpns[qp];
+  /// Each QP its counterpart; one QP all of its peers in turn; many the one there is.
+  void address(ibv_send_wr& wr, std::uint32_t qp, std::uint32_t i) const {
+    const std::size_t peers = endpoint_.remote_qpns.size();
+    const std::size_t peer = (endpoint_.qps.size() == 1 ? i : qp) % peers;
+    wr.wr.ud.ah = endpoint_.ahs[peer % endpoint_.ahs.size()];
+    wr.wr.ud.remote_qpn = endpoint_.remote_qpns[peer];
     wr.wr.ud.remote_qkey = endpoint_.remote_qkey;
   }
 
@@ -123,8 +127,8 @@ std::uint32_t receive_list_length(std::uint32_t rx_depth) {
 }
 
 std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
-                                std::uint32_t depth, std::uint64_t slots) {
-  const std::uint32_t period = std::lcm(signal_every, post_list);
+                                std::uint32_t depth, std::uint64_t slots, std::uint32_t peers) {
+  const std::uint32_t period = std::lcm(std::lcm(signal_every, post_list), peers);
   const std::uint64_t whole = std::lcm<std::uint64_t>(period, slots);
   const std::uint64_t unit = whole <= kLongestSendChain || slots > depth ? whole : period;
   return static_cast<std::uint32_t>((depth + unit - 1) / unit * unit);
@@ -136,13 +140,15 @@ std::uint32_t send_chain_length(const Case& one_case, Role role) {
   const bool bandwidth = one_case.shape() == Pattern::bandwidth;
   return send_chain_length(signal_period(one_case),
                            static_cast<std::uint32_t>(bandwidth ? one_case.post_list : 1),
-                           queue_depths_of(one_case, role).send, local.slots);
+                           queue_depths_of(one_case, role).send, local.slots,
+                           static_cast<std::uint32_t>(peers_per_qp(one_case, role)));
 }
 
 Work::Work(const Case& one_case, Role role, const Layout& layout, const EndpointView& view) {
   traffic_.lane_count = static_cast<std::uint32_t>(view.qps.size());
   traffic_.send_cq = ring_of(one_case, role, view.send_cqs);
   traffic_.recv_cq = ring_of(one_case, role, view.recv_cqs);
+  traffic_.answers = static_cast<std::uint32_t>(copies_of(one_case));
   lanes_ = std::make_unique<Lane[]>(view.qps.size());
   for (std::size_t qp = 0; qp < view.qps.size(); ++qp) {
     lanes_[qp].qp = view.qps[qp];
@@ -220,8 +226,7 @@ void Work::build_sends(const Case& one_case, Role role, const Layout& layout,
   if (one_case.extended_api())
     traffic_.post = choose_extended_post(one_case, inlined_, local.pieces.size());
 
-  const std::uint32_t chain =
-      send_chain_length(signal_every, post_list, traffic_.depth, local.slots);
+  const std::uint32_t chain = send_chain_length(one_case, role);
   const std::uint32_t lists = chain / post_list;
   const std::uint32_t qps = traffic_.lane_count;
   const std::size_t sges = local.pieces.size();
@@ -330,7 +335,14 @@ void Work::post_receives() {
           rdmameter::post_receives(ring),
           ring.srq != nullptr ? "ibv_post_srq_recv" : "ibv_post_recv",
           fmt::format("receive {} of {} on QP {:#x}", posted, receives_per_ring_, ring.qp->qp_num));
+    ring.due = ring.list_length;
   }
+}
+
+std::vector<std::uint64_t> Work::arrivals() const {
+  std::vector<std::uint64_t> counts;
+  for (std::uint32_t r = 0; r < ring_count_; ++r) counts.push_back(rings_[r].arrived);
+  return counts;
 }
 
 }  // namespace rdmameter

@@ -26,6 +26,9 @@ class Work {
 
   Traffic& traffic() { return traffic_; }
 
+  /// Receives that each QP has taken; of an SRQ one number for all.
+  std::vector<std::uint64_t> arrivals() const;
+
   /// Are this end's messages inlined (small enough for the QP's inline room, and asked for)?
   bool inlined() const { return inlined_; }
 
@@ -68,10 +71,10 @@ std::uint32_t receive_list_length(const Case& one_case);
 std::uint32_t receive_list_length(std::uint32_t rx_depth);
 
 /// WRs in a QP's ring of sends: a multiple of both periods, at least the depth (no list is posted
-/// again before it is retired), and where that takes no more than 4096 WRs, or there are more slots
-/// than the depth, one that gives every slot its turn.
+/// again before it is retired), with as many for each of its peers, and where that takes no more
+/// than 4096 WRs, or there are more slots than the depth, one that gives every slot its turn.
 std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
-                                std::uint32_t depth, std::uint64_t slots);
+                                std::uint32_t depth, std::uint64_t slots, std::uint32_t peers = 1);
 
 /// The same, of a case.
 std::uint32_t send_chain_length(const Case& one_case, Role role);

@@ -28,6 +28,9 @@ class ControlCall {
   /// errno value
   virtual int call() noexcept = 0;
 
+  /// Says why a call failed. @param error  what it returned, not 0
+  [[noreturn]] virtual void fail(int error) const;
+
   /// After the clock was read: frees what prepare() and call() made.
   virtual void undo() noexcept = 0;
 
@@ -36,7 +39,7 @@ class ControlCall {
   virtual std::string object() const = 0;
 };
 
-/// For the case's verb, on this device. `device` is borrowed.
+/// For the case's verb, on this device. `device` is borrowed. Not for verbs that need a responder.
 /// @throws Unsupported  the device cannot: so many objects, such memory...
 /// @throws VerbsError
 std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const Case& one_case);

@@ -26,23 +26,8 @@ class ControlMeasurer final : public Measurer {
     if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
     require_memory(one_case, Role::initiator);
     OpenDevice& device = devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
-    const Pinned pinned{one_case.core, "--core"};
     const std::unique_ptr<ControlCall> verb = make_control_call(device, one_case);
-    for (std::uint64_t i = 0; i < one_case.objects; ++i) {
-      if (interrupt_.requested()) throw Interrupted("interrupted");
-      verb->hold();
-    }
-    LoopPlan plan;
-    fill_plan(plan, one_case);
-    Outcome outcome;
-    outcome.latency = std::make_unique<Histogram>();
-    std::atomic<std::uint64_t> progress{0};
-    const IntervalThread lines{one_case, [&] { return progress.load(); }, on_interval_};
-    const CallTally tally = time_calls(*verb, plan, clock_, interrupt_, *outcome.latency, progress);
-    outcome.operations = tally.calls;
-    outcome.elapsed_ns = tally.elapsed_ns;
-    outcome.cpu_ns = tally.cpu_ns;
-    outcome.effective = one_case;
+    Outcome outcome = time_control(*verb, one_case, clock_, interrupt_, on_interval_);
     outcome.effective.device = device.port.device;
     outcome.effective.port_num = device.port.number;
     outcome.effective.gid_index = device.gid.index;
@@ -62,6 +47,27 @@ class ControlMeasurer final : public Measurer {
 };
 
 }  // namespace
+
+Outcome time_control(ControlCall& verb, const Case& one_case, const ClockChoice& clock,
+                     const StopWord& interrupt, const IntervalListener& on_interval) {
+  const Pinned pinned{one_case.core, "--core"};
+  for (std::uint64_t i = 0; i < one_case.objects; ++i) {
+    if (interrupt.requested()) throw Interrupted("interrupted");
+    verb.hold();
+  }
+  LoopPlan plan;
+  fill_plan(plan, one_case);
+  Outcome outcome;
+  outcome.latency = std::make_unique<Histogram>();
+  std::atomic<std::uint64_t> progress{0};
+  const IntervalThread lines{one_case, [&] { return progress.load(); }, on_interval};
+  const CallTally tally = time_calls(verb, plan, clock, interrupt, *outcome.latency, progress);
+  outcome.operations = tally.calls;
+  outcome.elapsed_ns = tally.elapsed_ns;
+  outcome.cpu_ns = tally.cpu_ns;
+  outcome.effective = one_case;
+  return outcome;
+}
 
 std::unique_ptr<Measurer> make_control_measurer(const Case& first, const ClockChoice& clock,
                                                 const StopWord& interrupt,

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/interval_thread.h"
+#include "core/control/control_call.h"
 #include "core/measurer.h"
 #include "core/stop.h"
 
@@ -18,5 +19,10 @@ namespace rdmameter {
 std::unique_ptr<Measurer> make_control_measurer(const Case& first, const ClockChoice& clock,
                                                 const StopWord& interrupt,
                                                 const IntervalListener& on_interval = {});
+
+/// Holds the case's objects, then times its calls. The outcome's devices are the caller's to name.
+/// @throws VerbsError, Unsupported, MeasurementError, Interrupted
+Outcome time_control(ControlCall& verb, const Case& one_case, const ClockChoice& clock,
+                     const StopWord& interrupt, const IntervalListener& on_interval = {});
 
 }  // namespace rdmameter

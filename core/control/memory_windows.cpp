@@ -79,7 +79,8 @@ class WindowCall final : public ControlCall {
                       .max_inline_data = 0};
     attributes.qp_type = IBV_QPT_RC;
     qp_.reset(check_pointer(ibv_create_qp(pd_.get(), &attributes), "ibv_create_qp", where_));
-    to_init(*qp_, Transport::rc, path.port_num, 0, kMemoryAccess & ~IBV_ACCESS_MW_BIND, where_);
+    to_init(*qp_, Transport::rc, path.port_num, 0, kMemoryAccess & ~IBV_ACCESS_MW_BIND, kQkey,
+            where_);
     to_rtr(*qp_, Transport::rc, path, qp_->qp_num, 0, where_);
     to_rts(*qp_, Transport::rc, path, 0, where_);
   }

@@ -22,7 +22,7 @@ Sample time_one(ControlCall& verb, const Clock& clock, const StopWord& interrupt
   const int error = verb.call();
   const std::uint64_t after = clock.now();
   const std::uint64_t cpu_after = thread_cpu_ns();
-  check_errno_value(error, verb.verb(), verb.object());
+  if (error != 0) verb.fail(error);
   verb.undo();
   return {clock.to_ns(after - before), cpu_after - cpu_before};
 }
@@ -46,6 +46,10 @@ CallTally time_all(ControlCall& verb, const LoopPlan& plan, const Clock& clock,
 }
 
 }  // namespace
+
+void ControlCall::fail(int error) const {
+  throw_failure(verb(), object(), error);
+}
 
 CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice& clock,
                      const StopWord& interrupt, Histogram& latency,

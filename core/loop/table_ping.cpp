@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/loop/fan_out.h"
 #include "core/loop/ping_pong.h"
 #include "core/loop/table_instances.h"
 
@@ -12,9 +13,16 @@ struct Ping {
   static constexpr auto kRun = ping_pong_initiator<By, Lossy, P>;
 };
 
+struct FanOut {
+  static constexpr bool kStamps = false;
+  template <class P>
+  static constexpr auto kRun = fan_out_initiator<P>;
+};
+
 }  // namespace
 
 const Instances& ping_instances(const Case& one_case) {
+  if (one_case.multicast()) return kInstances<FanOut>;
   const bool lossy = !one_case.reliable();
   if (!one_case.takes_receive())
     return lossy ? kInstances<Ping<ByMemory, true>> : kInstances<Ping<ByMemory, false>>;

@@ -33,6 +33,7 @@ PostFunction choose_extended_post(const Case& one_case, bool inlined, std::size_
   const bool datagram = one_case.service() == Transport::ud;
   switch (one_case.op()) {
     case Opcode::send:
+    case Opcode::mcast_send:
       return datagram ? choose_data<Opcode::send, true>(inlined, one_sge)
                       : choose_data<Opcode::send>(inlined, one_sge);
     case Opcode::send_imm:
@@ -57,6 +58,7 @@ PostFunction choose_extended_post(const Case& one_case, bool inlined, std::size_
 std::uint64_t extended_operations(const Case& one_case) {
   switch (one_case.op()) {
     case Opcode::send:
+    case Opcode::mcast_send:
       return IBV_QP_EX_WITH_SEND;
     case Opcode::send_imm:
       return IBV_QP_EX_WITH_SEND_WITH_IMM;

@@ -46,7 +46,8 @@ struct RecvList {
 /// A receive queue, of a QP or shared, and the lists that fill it.
 struct alignas(64) RecvRing {
   const RecvList* next = nullptr;  ///< to be posted
-  std::uint32_t arrived = 0;       ///< receives taken since the last list was posted
+  std::uint64_t arrived = 0;       ///< receives taken
+  std::uint64_t due = 1;           ///< when so many are taken, the next list is posted
   std::uint32_t list_length = 1;   ///< WRs per list
   ibv_qp* qp = nullptr;
   ibv_srq* srq = nullptr;  ///< not null: receives are posted here
@@ -120,6 +121,7 @@ struct Traffic {
   std::uint32_t post_list = 1;     ///< WRs per send list
   std::uint32_t signal_every = 1;  ///< WRs that a send completion retires
   std::uint32_t depth = 1;         ///< most WRs outstanding on a QP
+  std::uint32_t answers = 1;       ///< to each ping, of a multicast
   std::uint8_t sequence = 0;       ///< the last round's number
   std::uint32_t number_mask = 0;   ///< of the low bits of a message's number
   bool closing_in_turn = false;    ///< a closing WR takes the next one's place

@@ -12,7 +12,8 @@
 #include "core/open_devices.h"
 #include "core/payload_file.h"
 #include "core/session/channel.h"
-#include "core/session/failure.h"
+#include "core/session/connect_test.h"
+#include "core/session/dialogue.h"
 #include "core/session/fields.h"
 #include "core/session/gate_keeper.h"
 #include "core/session/handshake.h"
@@ -31,6 +32,8 @@ namespace {
 /// How long a client whose server hangs up before the welcome tries again, and how often.
 constexpr std::chrono::seconds kGreetAgainFor{8};
 constexpr std::chrono::milliseconds kGreetPause{500};
+/// How long a responder that fails along with the initiator has to say so.
+constexpr std::chrono::milliseconds kLastWord{500};
 
 std::uint64_t random_seed() {
   std::random_device device;
@@ -38,14 +41,14 @@ std::uint64_t random_seed() {
 }
 
 /// One repetition of one case, from prepare to done.
-class Repetition {
+class Repetition : public Dialogue {
  public:
   using MakeSides = std::function<Sides(const Case&, std::uint64_t seed)>;
 
   /// @param one_case  with its SGEs known: both ends lay out memory by it
   Repetition(Channel& channel, MakeSides make_sides, const Case& one_case, const ClockChoice& clock,
              const InterruptSource& interrupt, const IntervalListener& on_interval)
-      : channel_(channel),
+      : Dialogue(channel),
         make_sides_(std::move(make_sides)),
         case_(one_case),
         clock_(clock),
@@ -55,54 +58,25 @@ class Repetition {
   /// @param same_host  do both ends run on one machine?
   Outcome run(bool same_host);
 
-  /// Tells the responder that this repetition ends here, and waits until it has cleaned up.
-  void abandon();
-
  private:
-  nlohmann::json expect(std::string_view type);
-  void say(nlohmann::json message, const char* type);
   void decide_wait(const nlohmann::json& ready, bool same_host);
+  void establish(Sides& sides);
   void measure(Sides& sides);
   void traffic(Side& side, LoopThread* receiver, GateKeeper& gate, const Wake& attention);
   bool hear(GateKeeper& gate);
   std::uint64_t judge(const Sides& sides) const;
   Outcome outcome(Sides& sides, const nlohmann::json& done) const;
 
-  Channel& channel_;
   const MakeSides make_sides_;
   Case case_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
-  std::optional<nlohmann::json> heard_;  ///< said out of turn, and not looked at yet
   const IntervalListener& on_interval_;
   std::optional<std::uint64_t> softirq_ns_;
   nlohmann::ordered_json series_;
   nlohmann::json done_;
   Report forward_, backward_;  ///< the responder's
 };
-
-nlohmann::json Repetition::expect(std::string_view type) {
-  nlohmann::json message =
-      heard_ ? *std::exchange(heard_, {}) : channel_.receive(Deadline::in(kSetupTimeout));
-  const std::string& got = require_string(message, "type", 32);
-  if (got == "failed") throw_failure_message(message);
-  if (got != type)
-    throw MeasurementError(fmt::format("{}: expected the message '{}'", channel_.peer(), type));
-  return message;
-}
-
-void Repetition::say(nlohmann::json message, const char* type) {
-  message["type"] = type;
-  channel_.send(message, Deadline::in(kSetupTimeout));
-}
-
-void Repetition::abandon() {
-  say({}, "abandon");
-  // What it said before it heard us still lies in between.
-  const Deadline deadline = Deadline::in(kSetupTimeout);
-  while (require_string(channel_.receive(deadline), "type", 32) != "abandoned") {
-  }
-}
 
 /// Two spinning ends on one core answer each other once per time slice; so do more threads than
 /// there are cores.
@@ -115,6 +89,16 @@ void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
   const std::uint64_t threads = case_.threads * (case_.both_ways() ? 2 : 1) * (same_host ? 2 : 1);
   const bool share = one_core || (threads > 2 && threads > allowed_cpus());
   case_.wait = static_cast<std::uint64_t>(share ? Wait::yield : Wait::spin);
+}
+
+/// Where the two ends fail together the responder may know why.
+void Repetition::establish(Sides& sides) {
+  try {
+    sides.establish();
+  } catch (const MeasurementError&) {
+    if (channel_.wait_readable(Deadline::in(kLastWord)) == Waited::ready) expect("running");
+    throw;
+  }
 }
 
 /// Takes what the responder says while the loop runs.
@@ -253,7 +237,7 @@ BandwidthTally bandwidth_of(const Case& one_case, const Report& sent, const Repo
   const bool traced = leaves_traces(one_case) && received.verdict;
   bandwidth.injected = !by_receiver && !one_case.reliable() && !traced;
   if (by_receiver || traced) {
-    bandwidth.sent = sent.total;
+    bandwidth.sent = sent.total * copies_of(one_case);
     bandwidth.received = by_receiver ? received.total : received.verdict->whole_slots;
   }
   bandwidth.duplicated = received.duplicated;
@@ -309,17 +293,19 @@ nlohmann::ordered_json direction_json(const BandwidthTally& one) {
 
 /// Zeros would pass for the best result there is.
 void require_any(const Case& one_case, const Outcome& outcome) {
-  constexpr std::string_view kAdvice =
-      "is the path between the two devices up, and does it let UDP port 4791 through?";
+  const std::string_view advice =
+      one_case.multicast()
+          ? "does the network between the two devices pass multicast, and UDP port 4791?"
+          : "is the path between the two devices up, and does it let UDP port 4791 through?";
   if (outcome.lost == outcome.operations)
     throw MeasurementError(fmt::format(
         "none of the {} pings was answered within --loss-timeout: is it shorter than the "
         "round trip? Else {}",
-        outcome.operations, kAdvice));
+        outcome.operations, advice));
   if (receiver_counts(one_case) && outcome.bandwidth->messages == 0)
     throw MeasurementError(fmt::format(
         "of {} messages {} arrived, and none after the warm-up of {}: {}", *outcome.bandwidth->sent,
-        *outcome.bandwidth->received, one_case.warmup, kAdvice));
+        *outcome.bandwidth->received, one_case.warmup, advice));
 }
 
 Outcome Repetition::outcome(Sides& sides, const nlohmann::json& done) const {
@@ -356,6 +342,7 @@ Outcome Repetition::outcome(Sides& sides, const nlohmann::json& done) const {
   outcome.more["cpu"] = {{"thread_ns", side.cpu_ns()}, {"softirq_ns", nullptr}};
   if (softirq_ns_) outcome.more["cpu"]["softirq_ns"] = *softirq_ns_;
   if (!series_.is_null()) outcome.more["series"] = series_;
+  if (!forward_.arrivals.empty()) outcome.more["arrivals"] = forward_.arrivals;
   if (case_.verify != 0) outcome.more["verified_bytes"] = judge(sides);
   if (done.value("shared_responder", false)) outcome.more["shared_responder"] = true;
   outcome.latency = side.take_latency();
@@ -380,6 +367,7 @@ Outcome Repetition::run(bool same_host) {
   nlohmann::json connect = sides.introduction();
   connect["wait"] = case_.wait;
   say(std::move(connect), "connect");
+  establish(sides);
   expect("running");
   measure(sides);
   return outcome(sides, done_);
@@ -439,8 +427,11 @@ class Initiator final : public Measurer {
       device = &devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
       asked.sge = with_known_sges(one_case, device->limits).sge;
     }
+    if (one_case.control())
+      return measure_connects(channel_, *device, one_case, clock_, interrupt_);
     const auto make_sides = [&](const Case& made, std::uint64_t seed) -> Sides {
-      if (device != nullptr) return make_verbs_sides(*device, made, Role::initiator, seed);
+      if (device != nullptr)
+        return make_verbs_sides(*device, made, Role::initiator, seed, {&interrupt_, channel_.fd()});
       return {std::make_unique<SocketSide>(channel_.fd(), interrupt_, made, Role::initiator, seed),
               nullptr};
     };

@@ -10,6 +10,7 @@ namespace rdmameter {
 namespace {
 
 constexpr std::uint64_t kMost = 1ULL << 53;
+constexpr std::size_t kMostPeers = 1024;  // the axis's range
 
 nlohmann::json verdict_to_wire(const Verdict& verdict) {
   return {{"checked_bytes", verdict.checked_bytes}, {"missing_bytes", verdict.missing_bytes},
@@ -39,6 +40,7 @@ nlohmann::json report_to_wire(const Side& side, const Case& one_case, const Tota
     made["duplicated"] = tally.duplicated;
     made["reordered"] = tally.reordered;
   }
+  if (one_case.peers > 1) made["arrivals"] = side.arrivals();
   if (one_case.verify == 0) return made;
   if (const auto verdict = side.verify(side.has_loop() ? side.totals() : sent))
     made["verdict"] = verdict_to_wire(*verdict);
@@ -55,6 +57,9 @@ Report report_from_wire(const nlohmann::json& wire, std::uint64_t threads) {
     report.duplicated = require_uint(wire, "duplicated", 0, kMost);
     report.reordered = require_uint(wire, "reordered", 0, kMost);
   }
+  if (wire.contains("arrivals"))
+    report.arrivals =
+        totals_from_wire(wire, "arrivals", require_array(wire, "arrivals", kMostPeers).size());
   if (wire.contains("verdict")) report.verdict = verdict_from_wire(require_object(wire, "verdict"));
   return report;
 }

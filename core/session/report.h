@@ -14,8 +14,8 @@ namespace rdmameter {
 /// Messages of each thread.
 using Totals = std::vector<std::uint64_t>;
 
-/// {"operations", "elapsed_ns", "total", "traffic_ns", "counters", "duplicated", "reordered",
-/// "verdict"}
+/// {"operations", "elapsed_ns", "total", "traffic_ns", "counters", "arrivals", "duplicated",
+/// "reordered", "verdict"}
 /// @param sent  by each of the peer's threads; what arrived here, where nothing at this end counts
 nlohmann::json report_to_wire(const Side& side, const Case& one_case, const Totals& sent);
 
@@ -23,6 +23,7 @@ struct Report {
   std::uint64_t operations = 0, elapsed_ns = 0, traffic_ns = 0;
   Totals totals;
   std::uint64_t total = 0;  ///< of all threads
+  Totals arrivals;          ///< of each receive queue, where there are several peers; else empty
   std::optional<Verdict> verdict;
   std::optional<std::uint64_t> duplicated,
       reordered;  ///< of what arrived, where it carries numbers

@@ -8,6 +8,7 @@
 
 #include "core/affinity.h"
 #include "core/open_devices.h"
+#include "core/session/connect_test.h"
 #include "core/session/failure.h"
 #include "core/session/fields.h"
 #include "core/session/gate_keeper.h"
@@ -70,8 +71,9 @@ class Reserved {
 };
 
 std::string case_text(const Case& one_case) {
-  constexpr std::array kOpcodes{"send",      "write",     "read",     "send_imm",
-                                "write_imm", "fetch_add", "cmp_swap", "tcp_send"};
+  if (one_case.control()) return fmt::format("connecting over {}", transport_text(one_case));
+  constexpr std::array kOpcodes{"send",      "write",    "read",     "send_imm",  "write_imm",
+                                "fetch_add", "cmp_swap", "tcp_send", "mcast_send"};
   return fmt::format("{} {} of {} bytes over {}", kOpcodes.at(one_case.opcode),
                      one_case.shape() == Pattern::bandwidth ? "bandwidth" : "latency",
                      one_case.size_bytes, transport_text(one_case));
@@ -97,6 +99,9 @@ class ClientSession {
   void greet();
   bool serve_next();
   void serve_case(const nlohmann::json& prepare);
+  OpenDevice& device_of(const Case& one_case) {
+    return devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index);
+  }
   Sides make_sides(const Case& one_case, std::uint64_t seed);
   bool connect(Sides& sides, Case& one_case);
   std::optional<Totals> run(Sides& sides, const Case& one_case);
@@ -166,6 +171,11 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     const Reserved reserved{shared_, case_memory_bytes(one_case, Role::responder)};
     const Running running{shared_};
     log(case_text(one_case));
+    if (one_case.control()) {
+      if (!serve_connects(channel_, device_of(one_case), one_case, interrupt_))
+        say({}, "abandoned");
+      return;
+    }
     Sides sides = make_sides(one_case, seed);
     const auto cpu = one_case.peer_core == kAuto ? only_cpu() : std::optional{one_case.peer_core};
     nlohmann::json ready = sides.introduction();
@@ -199,9 +209,8 @@ Sides ClientSession::make_sides(const Case& one_case, std::uint64_t seed) {
     return {
         std::make_unique<SocketSide>(channel_.fd(), interrupt_, one_case, Role::responder, seed),
         nullptr};
-  return make_verbs_sides(
-      devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index), one_case,
-      Role::responder, seed);
+  return make_verbs_sides(device_of(one_case), one_case, Role::responder, seed,
+                          {&interrupt_, channel_.fd()});
 }
 
 /// Takes the initiator's introduction and connects to it.
@@ -217,6 +226,7 @@ bool ClientSession::connect(Sides& sides, Case& one_case) {
   one_case.wait = require_uint(message, "wait", static_cast<std::uint64_t>(Wait::spin),
                                static_cast<std::uint64_t>(Wait::event));
   sides.connect(message);
+  sides.establish();
   sides.forward->take_fatal_event();  // nobody's any more
   return true;
 }

@@ -60,10 +60,14 @@ class Help(unittest.TestCase):
                          [f"{operation}_{measure}" for operation, measures in (
                              ("send", "lat bw"), ("send_imm", "lat bw"), ("write", "lat cqe_lat bw"),
                              ("write_imm", "lat bw"), ("read", "lat bw"), ("fetch_add", "lat bw"),
-                             ("cmp_swap", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
+                             ("cmp_swap", "lat bw"), ("mcast", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
                          ["reg_mr", "dereg_mr", "create_cq", "destroy_cq", "create_qp", "destroy_qp",
                           "modify_qp_init", "modify_qp_rtr", "modify_qp_rts", "create_ah", "destroy_ah",
+<<<<<<< ours
                           "bind_mw_1", "bind_mw_2", "invalidate_mw"])
+=======
+                          "connect", "cm_resolve_addr", "cm_resolve_route", "cm_connect"])
+>>>>>>> theirs
 
 
 class BadInput(unittest.TestCase):
@@ -193,10 +197,10 @@ class NullDevice(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stderr, "", "progress only at a terminal")
             # Twice each test on verbs; once why there is none over TCP.
-            self.assertEqual(len(result.stdout.splitlines()), 32)
+            self.assertEqual(len(result.stdout.splitlines()), 36)
             with open(path, encoding="utf-8") as file:
                 made = json.load(file)
-            self.assertEqual(len(made["benchmarks"]), 32)
+            self.assertEqual(len(made["benchmarks"]), 36)
             self.assertEqual(made["context"]["rack"], "7")
             self.assertIn("--device null", made["context"]["rdmameter"]["command"])
             self.assertNotIn("error_occurred", json.dumps(made["benchmarks"]))

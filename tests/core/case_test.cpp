@@ -126,9 +126,9 @@ TEST(SetAxis, LetsOneOfIterationsAndDurationRule) {
 TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
   EXPECT_EQ(
       case_json(with(latency(), "core", "3")).dump(),
-      R"({"transport":"rc","size_bytes":64,"qps":1,"threads":1,"signal_every":1,"inline_bytes":0,"sge":1,)"
-      R"("api":"classic","cq":"classic","cq_depth":"auto","mtu_bytes":"auto","iterations":10000,)"
-      R"("warmup":100,)"
+      R"({"transport":"rc","size_bytes":64,"qps":1,"threads":1,"signal_every":1,"inline_bytes":0,)"
+      R"("sge":1,"api":"classic","cq":"classic","cq_depth":"auto","connect":"tcp",)"
+      R"("mtu_bytes":"auto","iterations":10000,"warmup":100,)"
       R"("wait":"auto","verify":false,"payload":"random","service_level":0,"traffic_class":0,)"
       R"("flow_label":0,"pkey_index":0,"qp_timeout":14,"retry_count":7,"memory":"host",)"
       R"("peer_memory":"host","mr_per_qp":false,"relaxed_ordering":false,"odp":false,)"
@@ -187,6 +187,56 @@ TEST(CaseJson, SaysOfAControlPathTestWhatItsVerbIsCalledWith) {
 
 TEST(CaseWire, LeavesControlPathTestsToTheInitiator) {
   EXPECT_THROW(case_from_wire(case_to_wire(default_case(Verb::create_qp))), UsageError);
+}
+
+TEST(CaseWire, CarriesTestsThatConnectWithAResponder) {
+  for (const Verb verb :
+       {Verb::connect, Verb::cm_resolve_addr, Verb::cm_resolve_route, Verb::cm_connect}) {
+    Case asked = with(default_case(verb), "objects", "7");
+    EXPECT_TRUE(asked.needs_responder());
+    const Case made = case_from_wire(case_to_wire(asked));
+    EXPECT_EQ(made.calls(), verb);
+    EXPECT_EQ(made.objects, 7U);
+  }
+  nlohmann::json wire = case_to_wire(default_case(Verb::cm_connect));
+  wire["verb"] = wire["verb"].get<std::uint64_t>() + 1;
+  EXPECT_THROW(case_from_wire(wire), UsageError);
+}
+
+TEST(Multicast, IsOfUdWithASizeThatFitsAndHasNoOtherTransport) {
+  const Case made = default_case(Opcode::mcast_send, Pattern::bandwidth);
+  EXPECT_EQ(made.service(), Transport::ud);
+  EXPECT_EQ(made.size_bytes, 1024U);
+  EXPECT_FALSE(made.one_sided());
+  EXPECT_EQ(transport_text(made), "ud");
+  EXPECT_FALSE(find_axis("transport")->applies(made));
+  EXPECT_FALSE(find_axis("connect")->applies(made));
+  EXPECT_TRUE(find_axis("peers")->applies(made));
+  EXPECT_EQ(why_impossible(made), "");
+  nlohmann::json wire = case_to_wire(made);
+  wire["transport"] = 0;
+  EXPECT_THROW(case_from_wire(wire), UsageError);
+}
+
+TEST(Multicast, TakesGroupsAndNothingElse) {
+  const Case made = default_case(Opcode::mcast_send, Pattern::ping_pong);
+  EXPECT_EQ(with(made, "group", "239.255.1.2").group, "239.255.1.2");
+  EXPECT_EQ(with(made, "group", "ff15::1").group, "ff15::1");
+  EXPECT_EQ(with(made, "group", "auto").group, "");
+  for (const char* text : {"10.9.0.1", "fe80::1", "239.255.0", "", "group"})
+    EXPECT_THAT(refusal("group", text), HasSubstr("a multicast address")) << text;
+}
+
+TEST(Peers, AreOfOneQpAndHaveWrsInTurn) {
+  Case made = with(default_case(Opcode::send, Pattern::bandwidth), "transport", "ud");
+  made.size_bytes = 64;
+  made.peers = 5;
+  EXPECT_EQ(why_impossible(made), "");
+  made.qps = 2;
+  EXPECT_THAT(why_impossible(made), HasSubstr("use --qps 1"));
+  made.qps = 1;
+  made.transport = 0;
+  EXPECT_THAT(why_impossible(made), HasSubstr("--transport ud"));
 }
 
 TEST(CaseWire, CarriesEveryValueThere) {

@@ -140,6 +140,12 @@ def verbs_objects(kind):
         return None
 
 
+def objects_of(pid, kind):
+    """Those of a process: the kernel lists each under the thread that made it."""
+    threads = {int(each) for each in os.listdir(f"/proc/{pid}/task")}
+    return [each for each in verbs_objects(kind) if each.get("pid") in threads]
+
+
 def environment(token=None):
     env = {name: value for name, value in os.environ.items() if name != "RDMAMETER_TOKEN"}
     if token is not None:

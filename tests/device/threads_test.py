@@ -10,7 +10,7 @@ FEW = ("--iterations", "300", "--warmup", "64", "--wait", "yield")
 
 class Threads(rdmameter.Test):
     def test_each_has_its_own_qps_and_share_of_every_bandwidth(self):
-        rows = self.measure("[!t]*_bw", "--transport", "rc", "--threads", "3", "--qps", "2", "--size", "256",
+        rows = self.measure("[!tm]*_bw", "--transport", "rc", "--threads", "3", "--qps", "2", "--size", "256",
                             "--verify", *FEW)
         self.assertGreaterEqual(len(rows), 7)
         for row in rows:
@@ -28,7 +28,7 @@ class Threads(rdmameter.Test):
 
     def test_a_latency_has_the_samples_of_all(self):
         few = ("--threads", "2", "--size", "64", "--verify", "--iterations", "50", "--warmup", "5", "--wait", "yield")
-        for row in self.measure("[!t]*_lat", *few) + self.measure("s*_lat", "--transport", "uc,ud", *few):
+        for row in self.measure("[!tm]*_lat", *few) + self.measure("s*_lat", "--transport", "uc,ud", *few):
             self.assertEqual(row["latency"]["count"] + row.get("lost", 0), 100, row["name"])
 
     def test_more_threads_than_cpus_yield_by_themselves(self):
@@ -47,7 +47,7 @@ class Threads(rdmameter.Test):
 class BothWays(rdmameter.Test):
     def test_each_direction_is_counted_and_verified(self):
         rows = []
-        for tests, transport in (("[!t]*_bw", "rc"), ("[sw]*_bw", "uc"), ("s*_bw", "ud")):
+        for tests, transport in (("[!tm]*_bw", "rc"), ("[sw]*_bw", "uc"), ("s*_bw", "ud")):
             rows += self.measure(tests, "--transport", transport, "--bidirectional", "--size", "512", "--verify",
                                  "--depth", "32", *FEW)
         self.assertGreaterEqual(len(rows), 13)

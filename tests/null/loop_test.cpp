@@ -90,8 +90,8 @@ TEST_P(EveryLatency, EndsWhenAskedToWhileItWaitsForAnAnswerThatNeverComes) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
-  constexpr const char* kOpcodes[] = {"Send",     "Write",    "Read",   "SendImm",
-                                      "WriteImm", "FetchAdd", "CmpSwap"};
+  constexpr const char* kOpcodes[] = {"Send",     "Write",   "Read", "SendImm",  "WriteImm",
+                                      "FetchAdd", "CmpSwap", "Tcp",  "Multicast"};
   constexpr const char* kTransports[] = {"Rc", "Uc", "Ud"};
   const bool completion = info.param.shape() == Pattern::completion_latency;
   return fmt::format("{}{}{}{}Qps{}{}{}", kOpcodes[info.param.opcode], completion ? "Cqe" : "",
@@ -102,16 +102,16 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(
     Loops, EveryLatency,
-    ::testing::ValuesIn(
-        every_way({ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::uc),
-                   ping_pong(Opcode::send, Transport::ud), ping_pong(Opcode::rdma_write),
-                   ping_pong(Opcode::rdma_write, Transport::uc), ping_pong(Opcode::send_imm),
-                   ping_pong(Opcode::send_imm, Transport::ud), ping_pong(Opcode::write_imm),
-                   ping_pong(Opcode::write_imm, Transport::uc),
-                   null_case(Opcode::rdma_read, Pattern::completion_latency),
-                   null_case(Opcode::rdma_write, Pattern::completion_latency),
-                   null_case(Opcode::fetch_add, Pattern::completion_latency),
-                   null_case(Opcode::cmp_swap, Pattern::completion_latency)})),
+    ::testing::ValuesIn(every_way(
+        {ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::uc),
+         ping_pong(Opcode::send, Transport::ud), ping_pong(Opcode::rdma_write),
+         ping_pong(Opcode::rdma_write, Transport::uc), ping_pong(Opcode::send_imm),
+         ping_pong(Opcode::send_imm, Transport::ud), ping_pong(Opcode::write_imm),
+         ping_pong(Opcode::write_imm, Transport::uc), ping_pong(Opcode::mcast_send, Transport::ud),
+         null_case(Opcode::rdma_read, Pattern::completion_latency),
+         null_case(Opcode::rdma_write, Pattern::completion_latency),
+         null_case(Opcode::fetch_add, Pattern::completion_latency),
+         null_case(Opcode::cmp_swap, Pattern::completion_latency)})),
     name_of);
 
 class LossyPingPong : public ::testing::TestWithParam<Case> {};
@@ -131,14 +131,25 @@ TEST_P(LossyPingPong, CountsALostPongOnceAndGoesOn) {
   EXPECT_LT(side.latency->sum_ns() / 900, GetParam().loss_timeout_ns);
 }
 
-INSTANTIATE_TEST_SUITE_P(Loops, LossyPingPong,
-                         ::testing::ValuesIn(every_way({ping_pong(Opcode::send, Transport::uc),
-                                                        ping_pong(Opcode::send, Transport::ud),
-                                                        ping_pong(Opcode::send_imm, Transport::ud),
-                                                        ping_pong(Opcode::write_imm, Transport::uc),
-                                                        ping_pong(Opcode::rdma_write,
-                                                                  Transport::uc)})),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Loops, LossyPingPong,
+    ::testing::ValuesIn(every_way(
+        {ping_pong(Opcode::send, Transport::uc), ping_pong(Opcode::send, Transport::ud),
+         ping_pong(Opcode::send_imm, Transport::ud), ping_pong(Opcode::mcast_send, Transport::ud),
+         ping_pong(Opcode::write_imm, Transport::uc),
+         ping_pong(Opcode::rdma_write, Transport::uc)})),
+    name_of);
+
+TEST(FanOut, HasLostARoundThatOneMemberDoesNotAnswer) {
+  Case one_case = ping_pong(Opcode::mcast_send, Transport::ud);
+  one_case.peers = 2;  // and the null device is one
+  one_case.iterations = 30;
+  one_case.warmup = 0;
+  NullSide side{one_case};
+  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+  EXPECT_EQ(side.tally.operations, 30U);
+  EXPECT_EQ(side.tally.lost, 30U);
+}
 
 TEST(NullDevice, LetsALoopThatNeverWaitsSeeItsStopWord) {
   for (Case one_case : {ping_pong(Opcode::send), ping_pong(Opcode::rdma_write),

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 #include <set>
 
@@ -72,6 +73,7 @@ TEST(SendChain, HoldsWholePeriodsAndAtLeastTheDepth) {
           const std::uint32_t chain = send_chain_length(signal_every, post_list, depth, slots);
           EXPECT_EQ(chain % std::lcm(signal_every, post_list), 0U);
           EXPECT_GE(chain, depth);
+          EXPECT_EQ(send_chain_length(signal_every, post_list, depth, slots, 11) % 11, 0U);
         }
 }
 
@@ -101,6 +103,38 @@ TEST(Work, SendsOverUdCarryTheAddressAndReceivesLeaveRoomForTheGrh) {
   const NullQp& qp = *reinterpret_cast<const NullQp*>(lane.qp);
   const auto& receive = *reinterpret_cast<const RecvWork*>(qp.receives.front());
   EXPECT_EQ(receive.ring->next->head->sg_list->length, kGrhBytes + one_case.size_bytes);
+}
+
+TEST(Work, SendsToAllPeersInTurnRoundAndRound) {
+  Case one_case = null_case(Opcode::send, Pattern::bandwidth, Transport::ud);
+  one_case.peers = 3;
+  one_case.signal_every = 4;
+  one_case.post_list = 2;
+  NullEndpoint endpoint{one_case, Role::initiator};
+  EndpointView view = endpoint.view();
+  view.remote_qpns = {7, 8, 9};
+  std::array<ibv_ah, 3> handles{};
+  view.ahs = {&handles[0], &handles[1], &handles[2]};
+  Work work{one_case, Role::initiator, endpoint.layout(), view};
+  const SendList* list = work.traffic().lanes[0].send;
+  for (std::uint32_t i = 0; i < 2 * send_chain_length(one_case, Role::initiator);
+       i += 2, list = list->next) {
+    EXPECT_EQ(list->head->wr.ud.remote_qpn, 7 + i % 3);
+    EXPECT_EQ(list->head->wr.ud.ah, &handles[i % 3]);
+    EXPECT_EQ(list->head->next->wr.ud.remote_qpn, 7 + (i + 1) % 3);
+  }
+}
+
+TEST(Work, CountsWhatEachReceiveQueueTook) {
+  Case one_case = null_case(Opcode::send, Pattern::bandwidth);
+  one_case.qps = 3;
+  NullSide side{one_case, Role::responder};
+  EXPECT_EQ(side.work.arrivals(), (std::vector<std::uint64_t>{0, 0, 0}));
+  side.plan.expected.store(5000);
+  side.stop.request(StopReason::finish);
+  side.run();
+  const std::vector<std::uint64_t> arrivals = side.work.arrivals();
+  EXPECT_EQ(std::accumulate(arrivals.begin(), arrivals.end(), std::uint64_t{0}), side.tally.total);
 }
 
 /// A target as the peer's traffic should leave it.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests that connect one QP after another, and time it: the initiator's part and the responder's.
+//
+//   initiator                        responder
+//   prepare {case}              ->
+//                               <-   ready {endpoint, cm_port, cm_nonce}
+//   connect {endpoint}          ->
+//                               <-   running {}
+//   for each connection:
+//   make {keep}                 ->   lets the last one go, or keeps it; a QP in INIT
+//                               <-   made {}
+//   join {qpn, psn}             ->   to RTS (or else rdma_cm's requests and answers)
+//                               <-   joined {qpn, psn}
+//   finish {}                   ->
+//                               <-   done {}
+#pragma once
+
+#include "core/clock.h"
+#include "core/endpoint.h"
+#include "core/measurer.h"
+#include "core/session/channel.h"
+
+namespace rdmameter {
+
+/// The initiator's part of a case whose verb needs a responder.
+/// @throws as Measurer::measure(); the responder is then told, where it can be
+Outcome measure_connects(Channel& channel, OpenDevice& device, const Case& one_case,
+                         const ClockChoice& clock, const InterruptSource& interrupt);
+
+/// The responder's, after `prepare`.
+/// @return false when the initiator has abandoned the case
+bool serve_connects(Channel& channel, OpenDevice& device, const Case& one_case,
+                    const InterruptSource& interrupt);
+
+}  // namespace rdmameter
