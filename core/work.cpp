@@ -335,13 +335,16 @@ void Work::post_receives() {
           rdmameter::post_receives(ring),
           ring.srq != nullptr ? "ibv_post_srq_recv" : "ibv_post_recv",
           fmt::format("receive {} of {} on QP {:#x}", posted, receives_per_ring_, ring.qp->qp_num));
-    ring.due = ring.list_length;
+    ring.lists = 0;
   }
 }
 
 std::vector<std::uint64_t> Work::arrivals() const {
   std::vector<std::uint64_t> counts;
-  for (std::uint32_t r = 0; r < ring_count_; ++r) counts.push_back(rings_[r].arrived);
+  for (std::uint32_t r = 0; r < ring_count_; ++r) {
+    const RecvRing& ring = rings_[r];
+    counts.push_back(ring.lists * ring.list_length + (ring.list_length - ring.left));
+  }
   return counts;
 }
 

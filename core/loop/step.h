@@ -78,7 +78,8 @@ inline RecvWork& receive_of(const ibv_wc& wc) noexcept {
   ibv_recv_wr* bad;
   const RecvList* list = ring.next;
   ring.next = list->next;
-  ring.due += ring.list_length;
+  ring.left = ring.list_length;
+  ++ring.lists;
   return ring.srq != nullptr ? ibv_post_srq_recv(ring.srq, list->head, &bad)
                              : ibv_post_recv(ring.qp, list->head, &bad);
 }
@@ -86,7 +87,7 @@ inline RecvWork& receive_of(const ibv_wc& wc) noexcept {
 /// Counts one receive as taken, and posts a list once a whole list's worth is gone.
 /// @return 0 or the errno value
 [[gnu::always_inline]] inline int replenish(RecvRing& ring) noexcept {
-  if (++ring.arrived != ring.due) [[likely]]
+  if (--ring.left != 0) [[likely]]
     return 0;
   return post_receives(ring);
 }

@@ -46,9 +46,9 @@ struct RecvList {
 /// A receive queue, of a QP or shared, and the lists that fill it.
 struct alignas(64) RecvRing {
   const RecvList* next = nullptr;  ///< to be posted
-  std::uint64_t arrived = 0;       ///< receives taken
-  std::uint64_t due = 1;           ///< when so many are taken, the next list is posted
+  std::uint32_t left = 1;          ///< receives to be taken until the next list is posted
   std::uint32_t list_length = 1;   ///< WRs per list
+  std::uint64_t lists = 0;         ///< posted since the first fill
   ibv_qp* qp = nullptr;
   ibv_srq* srq = nullptr;  ///< not null: receives are posted here
 };
