@@ -21,9 +21,9 @@ class Expansion {
  public:
   explicit Expansion(std::span<const GivenAxis> given) : given_(given) {}
 
-  void add(const Test& test) {
-    test_ = &test;
-    walk(test.default_case(), "", 0);
+  void add(std::string_view name, const Case& with_defaults) {
+    test_ = name;
+    walk(with_defaults, "", 0);
   }
 
   std::vector<PlannedCase> take() { return std::move(cases_); }
@@ -70,11 +70,11 @@ class Expansion {
     const std::string transport = transport_text(one_case);
     const std::string over = transport.empty() ? transport : "/" + transport;
     cases_.push_back(
-        {one_case, fmt::format("{}{}{}", test_->name, over, keys), why_impossible(one_case)});
+        {one_case, fmt::format("{}{}{}", test_, over, keys), why_impossible(one_case)});
   }
 
   std::span<const GivenAxis> given_;
-  const Test* test_ = nullptr;
+  std::string_view test_;
   std::vector<PlannedCase> cases_;
 };
 
@@ -86,7 +86,18 @@ std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
       find_given(given, *find_axis("duration")) != nullptr)
     throw UsageError("--iterations and --duration: give one, it says when a measurement ends");
   Expansion expansion(given);
-  for (const Test* test : tests) expansion.add(*test);
+  for (const Test* test : tests) expansion.add(test->name, test->default_case());
+  return expansion.take();
+}
+
+std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
+                                         std::span<const GivenAxis> given) {
+  Expansion expansion(given);
+  for (const std::string& graph : graphs) {
+    Case made = default_topology_case();
+    set_axis(made, *find_axis("graph"), graph);
+    expansion.add(graph, made);
+  }
   return expansion.take();
 }
 

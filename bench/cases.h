@@ -30,4 +30,9 @@ struct PlannedCase {
 std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
                                     std::span<const GivenAxis> given);
 
+/// The same for topologies, whose names begin with the graph's. What their own rules say
+/// (topologies/rules.h) is not looked at.
+std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
+                                         std::span<const GivenAxis> given);
+
 }  // namespace rdmameter

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/outcome_row.h"
 
+#include <numeric>
+
 namespace rdmameter {
 namespace {
 
@@ -35,6 +37,8 @@ LatencyData::Definition definition_of(const Case& one_case) {
     case Pattern::control:
       return completes(one_case.calls()) ? LatencyData::Definition::completion
                                          : LatencyData::Definition::call;
+    case Pattern::topology:  // its traffic decides
+      break;
   }
   return LatencyData::Definition::completion;
 }
@@ -67,11 +71,50 @@ double time_per_operation_ns(const Row& row) {
   return ratio(samples.sum_ns, samples.count) / (row.latency->half_round_trip ? 2 : 1);
 }
 
+LatencyData::Definition definition_of(TopologyTally::Sample sample) {
+  return sample == TopologyTally::Sample::exchange ? LatencyData::Definition::exchange
+                                                   : LatencyData::Definition::round_trip;
+}
+
+LatencyData latency_of(const HistogramData& histogram, TopologyTally::Sample sample) {
+  return {.definition = definition_of(sample),
+          .histogram = histogram,
+          .half_round_trip = sample == TopologyTally::Sample::pair};
+}
+
+TopologyData topology_of(const TopologyTally& tally, const Case& one_case) {
+  TopologyData made{.graph = one_case.graph,
+                    .traffic = one_case.traffic,
+                    .schedule = one_case.schedule,
+                    .ranks = one_case.ranks,
+                    .hops = TopologyData::Hops{tally.hops_max, tally.hops_mean},
+                    .qps_per_rank = tally.qps_per_rank,
+                    .barrier_qps = tally.barrier_qps,
+                    .setup_ns = tally.setup_ns,
+                    .memory_bytes = tally.memory_bytes,
+                    .barrier_ns = tally.barrier_ns,
+                    .rank_gbps = tally.rank_gbps,
+                    .jain = tally.jain,
+                    .yielding = tally.yielding};
+  if (tally.edges.size() <= kMostEdges) made.edges = tally.edges;
+  if (tally.matrix_ns.size() <= kMostMatrixRanks) made.matrix_ns = tally.matrix_ns;
+  made.qps_total =
+      std::accumulate(tally.qps_per_rank.begin(), tally.qps_per_rank.end(), std::uint64_t{0});
+  for (const auto& [hops, histogram] : tally.by_hops)
+    made.by_hops.push_back({hops, latency_of(histogram, tally.sample)});
+  return made;
+}
+
 }  // namespace
 
 Row measured_row(const RowPlace& place, const Outcome& outcome) {
   Row row = bare_row(place, outcome.effective);
   if (outcome.latency) row.latency = latency_of(*outcome.latency, outcome.effective);
+  if (outcome.topology) {
+    row.topology = topology_of(*outcome.topology, outcome.effective);
+    if (outcome.topology->sample != TopologyTally::Sample::none)
+      row.latency = latency_of(outcome.topology->latency, outcome.topology->sample);
+  }
   if (outcome.bandwidth)
     row.bandwidth = bandwidth_of(*outcome.bandwidth, outcome.effective.size_bytes);
   row.iterations = outcome.operations;

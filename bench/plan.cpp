@@ -126,7 +126,8 @@ class Reader {
   std::vector<GivenAxis> read_axes(const toml::node& node) const {
     const toml::table& table = table_of(node, "axes");
     std::vector<std::string_view> known;
-    for (const Axis& axis : axes()) known.push_back(axis.option);
+    for (const Axis& axis : axes())
+      if (!axis.of_topologies) known.push_back(axis.option);
     check_keys(table, known, "axes");
     std::vector<GivenAxis> given;
     for (const Axis& axis : axes())

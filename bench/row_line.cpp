@@ -29,7 +29,17 @@ std::string rate(double value) {
 
 std::string latency_name(const LatencyData& latency) {
   if (latency.half_round_trip) return "half RTT";
-  return latency.definition == LatencyData::Definition::call ? "call" : "completion";
+  switch (latency.definition) {
+    case LatencyData::Definition::round_trip:
+      return "RTT";
+    case LatencyData::Definition::completion:
+      return "completion";
+    case LatencyData::Definition::call:
+      return "call";
+    case LatencyData::Definition::exchange:
+      return "exchange";
+  }
+  return "";
 }
 
 std::string latency_text(const LatencyData& latency) {

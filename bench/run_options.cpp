@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
-#include "bench/axis_list.h"
 #include "bench/benchmark_flags.h"
 #include "bench/command.h"
 #include "bench/help_text.h"
@@ -18,61 +16,6 @@ namespace rdmameter {
 namespace {
 
 constexpr std::string_view kNullDevice = "null";
-constexpr const char* kAxisGroup = "Axes (each takes a list A,B or a range A..B, A..B:STEP)";
-constexpr const char* kPeerGroup = "The responder's own choices";
-
-/// "off|max|BYTES": what stands behind the option in the help.
-std::string type_text(const Axis& axis) {
-  std::vector<std::string_view> types;
-  for (const Word& word : axis.words) types.push_back(word.text);
-  switch (axis.kind) {
-    case AxisKind::count:
-      types.push_back("N");
-      break;
-    case AxisKind::bytes:
-      types.push_back("BYTES");
-      break;
-    case AxisKind::seconds:
-      types.push_back("SECONDS");
-      break;
-    case AxisKind::name:
-      types.push_back("NAME");
-      break;
-    case AxisKind::source:
-      types.push_back("file:PATH");
-      break;
-    case AxisKind::group:
-      types.push_back("ADDRESS");
-      break;
-    case AxisKind::choice:
-      break;
-  }
-  return fmt::format("{}", fmt::join(types, "|"));
-}
-
-/// Large powers of two are told as such: 2^40 is read, 1099511627776 is not.
-std::string limit_text(std::uint64_t count) {
-  if (count >= 1U << 20 && std::has_single_bit(count))
-    return fmt::format("2^{}", std::bit_width(count) - 1);
-  return std::to_string(count);
-}
-
-std::string range_text(const Axis& axis) {
-  switch (axis.kind) {
-    case AxisKind::count:
-      return fmt::format("; {} to {}", axis.least, limit_text(axis.most));
-    case AxisKind::bytes:
-      return fmt::format("; {} to {}", bytes_text(axis.least), bytes_text(axis.most));
-    case AxisKind::seconds:
-      return fmt::format("; {} to {}", seconds_text(axis.least), seconds_text(axis.most));
-    case AxisKind::choice:
-    case AxisKind::name:
-    case AxisKind::source:
-    case AxisKind::group:
-      return "";
-  }
-  return "";
-}
 
 /// Has the axis a meaning for a latency test, over some transport, with several SGEs?
 bool for_latency(const Axis& axis) {
@@ -95,30 +38,6 @@ std::string default_text(const Axis& axis) {
     return fmt::format("Default: {}", axis.latency_default);
   return fmt::format("Default: {}, but for latencies {}", axis.bandwidth_default,
                      axis.latency_default);
-}
-
-std::string axis_help(const Axis& axis) {
-  return help_text(fmt::format("{}{}. {}", axis.help, range_text(axis), default_text(axis)));
-}
-
-void declare_axes(CLI::App& app, RunOptions& options) {
-  options.axis_texts.resize(axes().size());  // CLI11 keeps references to them
-  for (std::size_t index = 0; index < axes().size(); ++index) {
-    const Axis& axis = axes()[index];
-    const bool peers = axis.option.starts_with("peer-");
-    CLI::Option* option = app.add_option(fmt::format("--{}", axis.option),
-                                         options.axis_texts[index], axis_help(axis));
-    option->type_name(type_text(axis))->group(peers ? kPeerGroup : kAxisGroup);
-    options.axis_options.push_back(option);
-  }
-}
-
-std::vector<GivenAxis> given_axes(const RunOptions& options) {
-  std::vector<GivenAxis> given;
-  for (std::size_t index = 0; index < axes().size(); ++index)
-    if (options.axis_options[index]->count() > 0)
-      given.push_back({&axes()[index], read_axis_list(axes()[index], options.axis_texts[index])});
-  return given;
 }
 
 /// The null device is no verbs device beside others: it decides how the whole run measures.
@@ -183,12 +102,13 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "measure each case this often, with new QPs and buffers; 10 or more where results "
              "are to be compared. Default: 1"))
       ->type_name("N");
-  declare_axes(app, options);
+  declare_axes(
+      app, options.axes, [](const Axis& axis) { return !axis.of_topologies; }, default_text);
 }
 
 RunRequest interpret(const RunOptions& options) {
   RunRequest request;
-  const std::vector<GivenAxis> given = given_axes(options);
+  const std::vector<GivenAxis> given = given_axes(options.axes);
   if (options.output == "") throw UsageError("-o takes the name of a file, or - for stdout");
   request.output = options.output.value_or("");
   const Plan plan = options.plan.empty() ? Plan{} : read_plan(options.plan);

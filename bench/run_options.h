@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/axis_options.h"
 #include "bench/cases.h"
 #include "bench/measurers.h"
 #include "bench/plan.h"
@@ -21,8 +22,7 @@ struct RunOptions {
   std::optional<std::string> output;
   std::string port = std::to_string(kDefaultPort), token_file, plan;
   std::optional<std::string> repetitions;
-  std::vector<std::string> axis_texts;           ///< one for each of axes()
-  std::vector<const CLI::Option*> axis_options;  ///< the same
+  AxisOptions axes;
 };
 
 void declare_run_options(CLI::App& app, RunOptions& options);

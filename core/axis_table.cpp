@@ -22,6 +22,7 @@ constexpr std::array kDurations{Word{"off", 0}, Word{"0", kUntilInterrupted}};
 constexpr std::array kMost{Word{"max", kMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
                                Word{kDeviceMemory, 0}};
+constexpr std::array kOff{Word{"off", 0}};
 constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"off", 0}, Word{"max", kMax}};
 constexpr std::array kFound{Word{"auto", kAuto}};
@@ -38,11 +39,44 @@ static_assert(kCqSharings[1].value == static_cast<std::uint64_t>(CqSharing::per_
 bool always(const Case&) {
   return true;
 }
+/// Between two ends.
 bool traffic(const Case& c) {
+  return !c.control() && !c.topology();
+}
+bool topology(const Case& c) {
+  return c.topology();
+}
+bool sends_messages(const Case& c) {
   return !c.control();
+}
+/// With QPs that lead to one peer each.
+bool connects_ranks(const Case& c) {
+  return topology(c) && c.graph != kDatagramGraph;
+}
+bool can_be_inflated(const Case& c) {
+  return topology(c) && c.graph == "mesh";
+}
+bool is_inflated(const Case& c) {
+  return can_be_inflated(c) && c.inflate != 0;
+}
+bool has_edges_of_qps(const Case& c) {
+  return connects_ranks(c) && !is_inflated(c);
+}
+/// In an order, or all at once: where a rank has one partner there is nothing to order.
+bool is_scheduled(const Case& c) {
+  return topology(c) && (c.traffic == "alltoall" || c.traffic == "neighbours");
+}
+bool is_drawn(const Case& c) {
+  return topology(c) && (c.graph.starts_with("random") || c.traffic == "random");
+}
+bool not_topology(const Case& c) {
+  return !c.topology();
 }
 bool on_verbs(const Case& c) {
   return traffic(c) && !c.over_tcp();
+}
+bool has_path(const Case& c) {
+  return on_verbs(c) || topology(c);
 }
 bool has_device(const Case& c) {
   return !c.over_tcp();
@@ -76,7 +110,7 @@ bool sends_datagrams(const Case& c) {
   return on_verbs(c) && c.service() == Transport::ud && !c.one_sided();
 }
 bool has_transport(const Case& c) {
-  return unicast(c) || calls_for_qps(c) || connects_qps(c);
+  return unicast(c) || calls_for_qps(c) || connects_qps(c) || connects_ranks(c);
 }
 bool has_peer_device(const Case& c) {
   return on_verbs(c) || connects_qps(c);
@@ -95,10 +129,13 @@ bool unicast_bandwidth(const Case& c) {
   return bandwidth(c) && !c.multicast();
 }
 bool has_depth(const Case& c) {
-  return bandwidth(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c);
+  return bandwidth(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c) || topology(c);
 }
 bool receives(const Case& c) {
   return traffic(c) && c.takes_receive();
+}
+bool has_receive_queues(const Case& c) {
+  return receives(c) || connects_ranks(c);
 }
 bool has_rx_depth(const Case& c) {
   return receives(c) || calls_for_qps(c) || connects_qps(c);
@@ -111,13 +148,13 @@ bool sends_data(const Case& c) {
   return on_verbs(c) && !c.returns_data();
 }
 bool has_payload(const Case& c) {
-  return traffic(c) && !c.atomic();
+  return sends_messages(c) && !c.atomic();
 }
 bool has_size(const Case& c) {
   return has_payload(c) || calls_for_memory(c) || calls_for_windows(c);
 }
 bool has_memory(const Case& c) {
-  return on_verbs(c) || calls_for_memory(c);
+  return on_verbs(c) || topology(c) || calls_for_memory(c);
 }
 bool has_sges(const Case& c) {
   return on_verbs(c) && !c.atomic();
@@ -129,7 +166,7 @@ bool is_split(const Case& c) {
   return has_sges(c) && (c.sge > 1 || (receives_data(c) && c.recv_sge > 1));
 }
 bool reliable(const Case& c) {
-  return on_verbs(c) && c.reliable();
+  return has_path(c) && c.reliable();
 }
 bool can_be_not_ready(const Case& c) {
   return reliable(c) && c.takes_receive();
@@ -139,7 +176,7 @@ bool may_leave_unsignaled(const Case& c) {
   return on_verbs(c) && c.shape() != Pattern::completion_latency;
 }
 bool may_lose_a_pong(const Case& c) {
-  return c.shape() == Pattern::ping_pong && !c.reliable();
+  return (c.shape() == Pattern::ping_pong || topology(c)) && !c.reliable();
 }
 
 bool has_several_qps(const Case& c) {
@@ -164,6 +201,24 @@ using enum AxisKind;
 // bits wide in ibv_ah_attr; signal_every is bounded by what a chain of prebuilt WRs may hold
 // (why_impossible).
 const std::array kAxes{
+    Axis{"graph", "graph", &Case::graph, shape, 0, 0, kNone, "mesh", "mesh",
+         "which ranks have QPs between them", topology, true},
+    Axis{"traffic", "traffic", &Case::traffic, shape, 0, 0, kNone, "pairs", "pairs",
+         "which rank sends to which", topology, true},
+    Axis{"schedule", "schedule", &Case::schedule, shape, 0, 0, kNone, "simultaneous",
+         "simultaneous", "in which order a rank sends to the others", is_scheduled, true},
+    Axis{"ranks", "ranks", &Case::ranks, count, 1, 4096, kNone, "2", "2",
+         "processes that take part", topology, true},
+    Axis{"inflate", "inflate", &Case::inflate, count, 2, 65536, kOff, "off", "off",
+         "give each rank of a mesh the QPs that it would have in a mesh of so many ranks",
+         can_be_inflated, true},
+    Axis{"active", "active", &Case::active, count, 1, 65536, kMost, "max", "max",
+         "QPs of an inflated rank that carry messages, in turn; the others are connected and idle",
+         is_inflated, true},
+    Axis{"qps-per-edge", "qps_per_edge", &Case::qps_per_edge, count, 1, 1024, kNone, "1", "1",
+         "QPs of each edge; messages take them in turn", has_edges_of_qps, true},
+    Axis{"seed", "seed", &Case::seed, count, 0, kMax - 1, kNone, "1", "1",
+         "of graphs and traffics that are drawn", is_drawn, true},
     Axis{"transport", "transport", &Case::transport, choice, 0, 2, kTransports, "rc", "rc",
          "QP type: reliable or unreliable connection, unreliable datagram", has_transport},
     Axis{"size", "size_bytes", &Case::size_bytes, bytes, 1, 1ULL << 31, kNone, "64", "64K",
@@ -225,17 +280,18 @@ const std::array kAxes{
     Axis{"timestamps", "timestamps", &Case::timestamps, choice, 0, 1, kOffOn, "off", "off",
          "tell post, wire and poll apart by the device's completion timestamps", has_shares},
     Axis{"recv", "recv", &Case::recv, choice, 0, 1, kRecvQueues, "rq", "rq",
-         "a receive queue per QP (rq), or one that all share (srq)", receives},
+         "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
     Axis{"connect", "connect", &Case::connect, choice, 0, 1, kConnects, "tcp", "tcp",
          "connect the QPs by what the session's two ends tell each other (tcp), or by rdma_cm (cm)",
          has_connect},
     Axis{"mtu", "mtu_bytes", &Case::mtu_bytes, choice, 256, 4096, kMtus, "auto", "auto",
-         "path MTU [bytes]; auto: the lesser of both ports' active ones", on_verbs},
+         "path MTU [bytes]; auto: the lesser of both ports' active ones", has_path},
     Axis{"iterations", "iterations", &Case::iterations, count, 1, 1ULL << 40, kNone, "10000",
          "10000", "measured operations", always},
     Axis{"duration", "duration_ns", &Case::duration_ns, seconds, 1'000'000, 30 * 86400 * kSecond_ns,
          kDurations, "off", "off",
-         "measure for this long instead of counting iterations; 0: until interrupted [s]", always},
+         "measure for this long instead of counting iterations; 0: until interrupted [s]",
+         not_topology},
     Axis{"warmup", "warmup", &Case::warmup, count, 0, 1ULL << 32, kNone, "100", "256",
          "operations before the measured ones", always},
     Axis{"objects", "objects", &Case::objects, count, 0, 4096, kNone, "0", "0",
@@ -244,14 +300,14 @@ const std::array kAxes{
          "between empty polls; event: sleep until the CQ's next completion (TCP: the socket's next "
          "data); auto: yield where both "
          "ends share one core, else spin",
-         traffic},
+         sends_messages},
     Axis{"comp-vector", "comp_vector", &Case::comp_vector, count, 0, 65535, kNone, "0", "0",
          "completion vector, so interrupt, that raises the CQs' events", sleeps},
     Axis{"verify", "verify", &Case::verify, choice, 0, 1, kOffOn, "off", "off",
-         "check every byte at the receiver, off the measured path", traffic},
+         "check every byte at the receiver, off the measured path", sends_messages},
     Axis{"loss-timeout", "loss_timeout_ns", &Case::loss_timeout_ns, seconds, 1'000,
-         3600 * kSecond_ns, kNone, "100ms", "100ms", "a UC or UD pong later than this is lost [s]",
-         may_lose_a_pong},
+         3600 * kSecond_ns, kNone, "100ms", "100ms",
+         "a UC or UD pong (among ranks: any message) later than this is lost [s]", may_lose_a_pong},
     Axis{"payload", "payload", &Case::payload, source, 0, 0, kPayloads, "random", "random",
          "what messages hold; a file of the initiator's machine, over and over", has_payload},
     Axis{"interval", "interval_ns", &Case::interval_ns, seconds, 10'000'000, 3600 * kSecond_ns,
@@ -261,14 +317,14 @@ const std::array kAxes{
          has_intervals},
 
     Axis{"sl", "service_level", &Case::service_level, count, 0, 15, kNone, "0", "0",
-         "service level (on RoCE: the VLAN priority)", on_verbs},
+         "service level (on RoCE: the VLAN priority)", has_path},
     Axis{"tclass", "traffic_class", &Case::traffic_class, count, 0, 255, kNone, "0", "0",
          "traffic class of the GRH (on RoCE v2: the IP header's TOS, so 4 times the DSCP)",
-         on_verbs},
+         has_path},
     Axis{"flow-label", "flow_label", &Case::flow_label, count, 0, (1U << 20) - 1, kNone, "0", "0",
-         "flow label of the GRH", on_verbs},
+         "flow label of the GRH", has_path},
     Axis{"pkey-index", "pkey_index", &Case::pkey_index, count, 0, 65535, kNone, "0", "0",
-         "entry of the port's partition table, at both ends", on_verbs},
+         "entry of the port's partition table, at both ends", has_path},
     Axis{"qp-timeout", "qp_timeout", &Case::qp_timeout, count, 0, 31, kNone, "14", "14",
          "wait for an acknowledgement: 4.096 us times 2 to the power of this; 0: for ever",
          reliable},
@@ -301,7 +357,7 @@ const std::array kAxes{
     Axis{"gid-index", "gid_index", &Case::gid_index, count, 0, 255, kFound, "auto", "auto",
          "GID table entry; auto: RoCE v2 over IPv4, then v2 over IPv6, then v1", has_device},
     Axis{"core", "core", &Case::core, count, 0, 8191, kFound, "auto", "auto",
-         "CPU to pin the measuring thread to; auto: not pinned", always},
+         "CPU to pin the measuring thread to; auto: not pinned", not_topology},
     Axis{"peer-device", "peer_device", &Case::peer_device, name, 0, 0, kNone, "auto", "auto",
          "the responder's --device", has_peer_device},
     Axis{"peer-port-num", "peer_port_num", &Case::peer_port_num, count, 1, 255, kFound, "auto",

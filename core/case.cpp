@@ -34,6 +34,13 @@ bool multicast_address(std::string_view text) {
   return address && address->multicast();
 }
 
+/// "torus2d:2x4"; whether there is such a one is for topologies/ to say.
+bool shape_text(std::string_view text) {
+  return !text.empty() && text.size() < 64 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ':';
+  });
+}
+
 /// "file:PATH", short enough for the wire.
 bool file_path(std::string_view text) {
   return text.starts_with(kFileMemory) && text.size() > kFileMemory.size() && text.size() <= 1024;
@@ -47,6 +54,8 @@ bool good_text(AxisKind kind, std::string_view text) {
       return file_path(text);
     case AxisKind::group:
       return multicast_address(text);
+    case AxisKind::shape:
+      return shape_text(text);
     case AxisKind::count:
     case AxisKind::bytes:
     case AxisKind::seconds:
@@ -68,6 +77,7 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
     case AxisKind::name:
     case AxisKind::source:
     case AxisKind::group:
+    case AxisKind::shape:
       return std::nullopt;
   }
   return std::nullopt;
@@ -106,6 +116,8 @@ std::string accepts_text(const Axis& axis) {
       return text + ", or file:PATH";
     case AxisKind::group:
       return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
+    case AxisKind::shape:
+      return "a word, its arguments behind colons";
   }
   return text;
 }
@@ -121,10 +133,13 @@ void set_axis(Case& one_case, const Axis& axis, std::string_view text) {
     if (text.empty() || (word == axis.words.end() && !same_word(text, axis.latency_default) &&
                          !good_text(axis.kind, text)))
       refuse();
-    const bool by_default = same_word(text, axis.latency_default);
+    const bool by_default = axis.kind != AxisKind::shape && same_word(text, axis.latency_default);
     one_case.** name = by_default                 ? ""
                        : word != axis.words.end() ? std::string(word->text)
                                                   : std::string(text);
+    // It has no other transport, so that one is no axis of it.
+    if (one_case.graph == kDatagramGraph)
+      one_case.transport = static_cast<std::uint64_t>(Transport::ud);
     return;
   }
   const auto field = std::get<std::uint64_t Case::*>(axis.field);
@@ -151,7 +166,8 @@ std::string transport_text(const Case& one_case) {
   if (one_case.over_tcp()) return "tcp";
   if (one_case.multicast()) return "ud";
   const Axis& transport = *find_axis("transport");
-  return transport.applies(one_case) ? axis_text(one_case, transport) : std::string();
+  const bool has_one = transport.applies(one_case) || one_case.topology();
+  return has_one ? axis_text(one_case, transport) : std::string();
 }
 
 Case default_case(Opcode opcode, Pattern pattern) {
@@ -159,8 +175,9 @@ Case default_case(Opcode opcode, Pattern pattern) {
   made.opcode = static_cast<std::uint64_t>(opcode);
   made.pattern = static_cast<std::uint64_t>(pattern);
   for (const Axis& axis : axes())
-    set_axis(made, axis,
-             pattern == Pattern::bandwidth ? axis.bandwidth_default : axis.latency_default);
+    if (!axis.of_topologies)
+      set_axis(made, axis,
+               pattern == Pattern::bandwidth ? axis.bandwidth_default : axis.latency_default);
   if (made.atomic()) made.size_bytes = kAtomicBytes;
   if (made.multicast()) {
     made.transport = static_cast<std::uint64_t>(Transport::ud);
@@ -173,6 +190,17 @@ Case default_case(Verb verb) {
   Case made = default_case(Opcode::send, Pattern::bandwidth);
   made.pattern = static_cast<std::uint64_t>(Pattern::control);
   made.verb = static_cast<std::uint64_t>(verb);
+  return made;
+}
+
+Case default_topology_case() {
+  Case made = default_case(Opcode::send, Pattern::ping_pong);
+  made.pattern = static_cast<std::uint64_t>(Pattern::topology);
+  for (const Axis& axis : axes())
+    if (axis.of_topologies) set_axis(made, axis, axis.latency_default);
+  made.depth = 16;
+  made.iterations = 1000;  // of each pair of ranks
+  made.warmup = 10;
   return made;
 }
 

@@ -22,6 +22,7 @@ enum class Pattern : std::uint64_t {
   completion_latency,  ///< one sample is post to CQE
   bandwidth,           ///< depth kept full
   control,             ///< one sample is a call of a verb; no traffic, no responder
+  topology,            ///< several ranks; what a sample is, its traffic says
 };
 enum class Transport : std::uint64_t { rc, uc, ud };
 enum class Wait : std::uint64_t { automatic, spin, yield, event };
@@ -50,6 +51,8 @@ inline constexpr std::size_t kMostPayloadFileBytes = 64 << 10;
 inline constexpr std::string_view kDeviceMemory = "device";
 inline constexpr std::string_view kHugePages = "huge";      ///< of 2 MiB
 inline constexpr std::string_view kHugePages1G = "huge1g";  ///< of 1 GiB
+/// The graph that has no connections: every rank reaches every other by one UD QP.
+inline constexpr std::string_view kDatagramGraph = "udmesh";
 /// An atomic works on 8 bytes, aligned to 8 (IBTA vol. 1, 9.4.5).
 inline constexpr std::uint64_t kAtomicBytes = 8;
 
@@ -59,6 +62,16 @@ struct Case {
   std::uint64_t pattern = 0;
   std::uint64_t verb = 0;     ///< of Pattern::control, which has no opcode
   std::uint64_t objects = 0;  ///< there before and during its calls
+
+  // Of Pattern::topology; see topologies/.
+  std::string graph;    ///< "ring", "torus2d:2x4": which ranks have QPs between them
+  std::string traffic;  ///< "pairs", "incast:3": which rank sends to which
+  std::string schedule;
+  std::uint64_t ranks = 0;
+  std::uint64_t qps_per_edge = 1;
+  std::uint64_t inflate = 0;  ///< each rank has the QPs of a mesh of so many; 0: of its own
+  std::uint64_t active = 0;   ///< so many of them carry messages; kMax: all
+  std::uint64_t seed = 0;     ///< of graphs and traffics that are drawn
 
   std::uint64_t transport = 0;
   std::uint64_t size_bytes = 0;
@@ -126,6 +139,7 @@ struct Case {
   Opcode op() const noexcept { return static_cast<Opcode>(opcode); }
   Pattern shape() const noexcept { return static_cast<Pattern>(pattern); }
   bool control() const noexcept { return shape() == Pattern::control; }
+  bool topology() const noexcept { return shape() == Pattern::topology; }
   Verb calls() const noexcept { return static_cast<Verb>(verb); }
   bool needs_responder() const noexcept { return !control() || calls() >= Verb::connect; }
   Transport service() const noexcept { return static_cast<Transport>(transport); }
@@ -171,6 +185,7 @@ enum class AxisKind {
   name,     ///< of a device
   source,   ///< of memory or of bytes: one of `words`, or file:PATH
   group,    ///< the address of a multicast group
+  shape,    ///< a word with arguments behind colons, "torus2d:2x4", which topologies/ knows
 };
 
 struct Axis {
@@ -183,6 +198,7 @@ struct Axis {
   std::string_view latency_default, bandwidth_default;  ///< as one would type them
   std::string_view help;
   bool (*applies)(const Case&);  ///< has it a meaning for this test and transport?
+  bool of_topologies = false;    ///< and for no test between two ends, so it is not on the wire
 };
 
 /// Is it off or on, and nothing else?
@@ -210,6 +226,9 @@ Case default_case(Opcode opcode, Pattern pattern);
 
 /// The same for a control path test. Its queues and buffers are those of a bandwidth test.
 Case default_case(Verb verb);
+
+/// The same for a topology: its graph, traffic and schedule are the caller's to choose.
+Case default_topology_case();
 
 /// One value of an axis as people type it, e.g. "8K", "max", "0.5". A duration unsets the
 /// iterations, and they it: one of the two rules.

@@ -113,7 +113,8 @@ void read_payload(Case& made, const nlohmann::json& wire) {
 }
 
 /// What brings data back has no pong; and a pong says more than the completion of what a receive
-/// awaits. Of control path tests those are on the wire in which a responder takes part.
+/// awaits. Of control path tests those are on the wire in which a responder takes part; ranks have
+/// their cases from their own command lines.
 bool known_test(const Case& made) {
   switch (made.shape()) {
     case Pattern::bandwidth:
@@ -124,6 +125,8 @@ bool known_test(const Case& made) {
       return made.returns_data() || made.op() == Opcode::rdma_write;
     case Pattern::control:
       return made.needs_responder() && made.calls() <= Verb::cm_connect;
+    case Pattern::topology:
+      return false;
   }
   return false;
 }
@@ -147,7 +150,8 @@ nlohmann::json case_to_wire(const Case& one_case) {
   nlohmann::json wire{
       {kOpcode, one_case.opcode}, {kPattern, one_case.pattern}, {kVerb, one_case.verb}};
   for (const Axis& axis : axes())
-    std::visit([&](auto field) { wire[std::string(axis.key)] = one_case.*field; }, axis.field);
+    if (!axis.of_topologies)
+      std::visit([&](auto field) { wire[std::string(axis.key)] = one_case.*field; }, axis.field);
   if (!one_case.payload_bytes.empty()) wire[kPayloadBytes] = hex_of(one_case.payload_bytes);
   return wire;
 }
@@ -161,7 +165,8 @@ Case case_from_wire(const nlohmann::json& wire) {
   if (made.op() > Opcode::mcast_send) refuse(kOpcode, "is unknown");
   if (made.shape() > Pattern::control) refuse(kPattern, "is unknown");
   if (!known_test(made)) refuse(kPattern, "does not go with the opcode");
-  for (const Axis& axis : axes()) read_axis(made, axis, wire);
+  for (const Axis& axis : axes())
+    if (!axis.of_topologies) read_axis(made, axis, wire);
   if ((made.iterations == 0) == (made.duration_ns == 0))
     refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
   if (made.atomic() && made.size_bytes != kAtomicBytes) refuse("size_bytes", "of an atomic is 8");
@@ -170,9 +175,10 @@ Case case_from_wire(const nlohmann::json& wire) {
     refuse("transport", "of a multicast is UD");
   if (made.over_tcp() || made.control()) unset_inapplicable(made);
   for (const auto& item : wire.items()) {
+    const auto axis = std::ranges::find(axes(), item.key(), &Axis::key);
     const bool known = item.key() == kOpcode || item.key() == kPattern || item.key() == kVerb ||
                        item.key() == kPayloadBytes ||
-                       std::ranges::find(axes(), item.key(), &Axis::key) != axes().end();
+                       (axis != axes().end() && !axis->of_topologies);
     if (!known) refuse(item.key(), "is unknown");
   }
   return made;

@@ -121,10 +121,27 @@ std::string why_not_in_queue(const Case& c) {
   return {};
 }
 
+/// What topologies have rules for beyond these, their own folder knows.
+std::string why_not_among_ranks(const Case& c) {
+  if (c.service() == Transport::ud && c.graph != kDatagramGraph)
+    return fmt::format("a {} is made of connections, which UD has not: use --transport rc, or {}",
+                       c.graph, kDatagramGraph);
+  if (c.waiting() == Wait::event)
+    return "a rank looks after several queues at once: use --wait spin or yield";
+  if (c.memory == kDeviceMemory)
+    return "ranks check and pass on what the CPU reaches, and it does not reach device memory: use "
+           "--memory host or huge";
+  return {};
+}
+
 }  // namespace
 
 std::string why_impossible(const Case& one_case) {
   if (one_case.over_tcp() || one_case.control()) return {};
+  if (one_case.topology()) {
+    const std::string why = why_not_among_ranks(one_case);
+    return why.empty() ? why_not_on_transport(one_case) : why;
+  }
   std::string why = why_not_on_transport(one_case);
   if (why.empty()) why = why_not_to_peers(one_case);
   if (why.empty()) why = why_not_split(one_case);

@@ -10,6 +10,7 @@
 
 #include "core/case.h"
 #include "core/histogram.h"
+#include "core/topology_tally.h"
 
 namespace rdmameter {
 
@@ -29,10 +30,11 @@ struct Outcome {
   Case effective;  ///< every value as it was in truth: MTU agreed, inline found, wait chosen
   std::unique_ptr<Histogram> latency;  ///< round trips or completions [ns]; null: none
   std::optional<BandwidthTally> bandwidth;
-  std::optional<std::uint64_t> lost;  ///< pings without a pong (UC, UD)
-  std::uint64_t operations = 0;       ///< measured ones
-  std::uint64_t elapsed_ns = 0;       ///< of the measured operations
-  std::uint64_t cpu_ns = 0;           ///< of the measuring thread, over the measured operations
+  std::optional<TopologyTally> topology;  ///< with a latency of its own
+  std::optional<std::uint64_t> lost;      ///< pings without a pong (UC, UD)
+  std::uint64_t operations = 0;           ///< measured ones
+  std::uint64_t elapsed_ns = 0;           ///< of the measured operations
+  std::uint64_t cpu_ns = 0;               ///< of the measuring thread, over the measured operations
   nlohmann::ordered_json device_counters;  ///< {"initiator": {...}, "responder": {...}} differences
   nlohmann::ordered_json work;             ///< {"wrs","doorbells","cqes","polls"}, initiator's
   nlohmann::ordered_json resources;        ///< {"qps","buffer_bytes",...}

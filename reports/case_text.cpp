@@ -112,6 +112,8 @@ std::string latency_title(const Group& group) {
             return "completion latency";
           case LatencyData::Definition::call:
             return "time of a call";
+          case LatencyData::Definition::exchange:
+            return "time of an exchange";
         }
       }
   return "";

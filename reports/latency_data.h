@@ -7,7 +7,7 @@
 namespace rdmameter {
 
 struct LatencyData {
-  enum class Definition { round_trip, completion, call };
+  enum class Definition { round_trip, completion, call, exchange };
   Definition definition = Definition::round_trip;
   HistogramData histogram;
   bool half_round_trip = false;  ///< derive and print it (ping-pong tests)

@@ -88,8 +88,10 @@ LatencyData read_latency(const CheckedJson& json, unsigned& precision_bits) {
     data.definition = LatencyData::Definition::completion;
   else if (definition.text() == "call")
     data.definition = LatencyData::Definition::call;
+  else if (definition.text() == "exchange")
+    data.definition = LatencyData::Definition::exchange;
   else if (definition.text() != "round_trip")
-    definition.fail("is neither \"round_trip\", \"completion\" nor \"call\"");
+    definition.fail("is neither \"round_trip\", \"completion\", \"call\" nor \"exchange\"");
   data.half_round_trip = json.find("half_round_trip").has_value();
   if (data.half_round_trip && data.definition != LatencyData::Definition::round_trip)
     json.at("half_round_trip").fail("stands beside a definition that is not \"round_trip\"");

@@ -57,6 +57,8 @@ const char* definition_name(LatencyData::Definition definition) {
       return "completion";
     case LatencyData::Definition::call:
       return "call";
+    case LatencyData::Definition::exchange:
+      return "exchange";
   }
   return "";
 }

@@ -17,6 +17,7 @@ const Instances* instances_for(const Case& one_case, Role role) {
       if (initiator) return &bandwidth_instances(numbers_sent(one_case));
       return one_case.takes_receive() ? &receive_instances(numbers_read(one_case)) : nullptr;
     case Pattern::control:
+    case Pattern::topology:
       return nullptr;
   }
   return nullptr;

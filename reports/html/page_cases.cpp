@@ -79,6 +79,8 @@ std::string latency_kind(const CaseNumbers& numbers) {
           return "completion";
         case LatencyData::Definition::call:
           return "call";
+        case LatencyData::Definition::exchange:
+          return "exchange";
       }
     }
   return "";

@@ -32,7 +32,8 @@ struct PageCases {
 /// @param most  cases that the page holds
 PageCases page_cases(std::span<const ResultFile> files, std::size_t most);
 
-/// "half round trip", "round trip", "completion", "call"; empty: the case has no latency.
+/// "half round trip", "round trip", "completion", "call", "exchange"; empty: the case has no
+/// latency.
 std::string latency_kind(const CaseNumbers& numbers);
 
 }  // namespace rdmameter

@@ -63,11 +63,8 @@ class Help(unittest.TestCase):
                              ("cmp_swap", "lat bw"), ("mcast", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
                          ["reg_mr", "dereg_mr", "create_cq", "destroy_cq", "create_qp", "destroy_qp",
                           "modify_qp_init", "modify_qp_rtr", "modify_qp_rts", "create_ah", "destroy_ah",
-<<<<<<< ours
-                          "bind_mw_1", "bind_mw_2", "invalidate_mw"])
-=======
+                          "bind_mw_1", "bind_mw_2", "invalidate_mw",
                           "connect", "cm_resolve_addr", "cm_resolve_route", "cm_connect"])
->>>>>>> theirs
 
 
 class BadInput(unittest.TestCase):

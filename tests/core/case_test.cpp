@@ -84,7 +84,8 @@ TEST(Axes, GoThroughTextUnchanged) {
       with(with(with(latency(), "loss-timeout", "2.5ms"), "inline", "max"), "device", "rxe0");
   Case again = latency();
   for (const Axis& axis : axes())
-    if (axis.option != "duration") set_axis(again, axis, axis_text(made, axis));
+    if (axis.option != "duration" && !axis.of_topologies)
+      set_axis(again, axis, axis_text(made, axis));
   EXPECT_EQ(case_to_wire(again), case_to_wire(made));
 }
 
@@ -315,6 +316,54 @@ TEST(WhyImpossible, FindsQueuesInWhichNothingEverCompletes) {
   EXPECT_THAT(why("1048576", "65535", "65534"), HasSubstr("prebuilt"));
   EXPECT_EQ(why_impossible(with(latency(), "signal-every", "64")), "")
       << "a ping-pong sizes its own";
+}
+
+TEST(Topology, HasTheAxesOfItsGraphAndTraffic) {
+  Case made = default_topology_case();
+  const auto applies = [&](const char* option) { return find_axis(option)->applies(made); };
+  for (const char* option : {"graph", "traffic", "ranks", "transport", "size", "depth", "recv",
+                             "mtu", "verify", "wait", "qps-per-edge", "iterations", "memory"})
+    EXPECT_TRUE(applies(option)) << option;
+  for (const char* option : {"qps", "rx-depth", "sge", "inline", "api", "cq", "duration", "core",
+                             "peer-device", "schedule", "seed", "loss-timeout", "objects"})
+    EXPECT_FALSE(applies(option)) << option;
+  made.traffic = "alltoall";
+  EXPECT_TRUE(applies("schedule"));
+  made = with(made, "transport", "uc");
+  EXPECT_TRUE(applies("loss-timeout"));
+  made = with(made, "graph", "random:3");
+  EXPECT_TRUE(applies("seed"));
+  EXPECT_FALSE(applies("inflate"));
+  made = with(made, "graph", "mesh");
+  EXPECT_FALSE(applies("active"));
+  made = with(made, "inflate", "64");
+  EXPECT_TRUE(applies("active"));
+  EXPECT_FALSE(applies("qps-per-edge"));
+}
+
+TEST(Topology, OfDatagramsHasNoOtherTransport) {
+  const Case made = with(default_topology_case(), "graph", "udmesh");
+  EXPECT_EQ(made.service(), Transport::ud);
+  EXPECT_FALSE(find_axis("transport")->applies(made));
+  EXPECT_EQ(case_json(made)["transport"], "ud");
+  EXPECT_EQ(why_impossible(made), "");
+  EXPECT_THAT(why_impossible(with(made, "size", "8K")), HasSubstr("one packet"));
+}
+
+TEST(Topology, WhatRanksCannotDoIsToldWithTheWayOut) {
+  const Case made = default_topology_case();
+  EXPECT_EQ(why_impossible(made), "");
+  EXPECT_THAT(why_impossible(with(made, "transport", "ud")), HasSubstr("udmesh"));
+  EXPECT_THAT(why_impossible(with(made, "wait", "event")), HasSubstr("spin or yield"));
+  EXPECT_THAT(why_impossible(with(made, "memory", "device")), HasSubstr("host or huge"));
+}
+
+TEST(Topology, IsNeverOnTheWire) {
+  EXPECT_FALSE(case_to_wire(latency()).contains("graph"));
+  nlohmann::json wire = case_to_wire(latency());
+  wire["graph"] = "ring";
+  EXPECT_THROW(case_from_wire(wire), UsageError);
+  EXPECT_THROW(case_from_wire(case_to_wire(default_topology_case())), UsageError);
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ def wrong_topology(topology):
         yield from wrong_latency(distance["latency"])
     if "jain" in topology:
         rates = topology["rank_gbps"]
-        jain = sum(rates) ** 2 / (ranks * sum(rate * rate for rate in rates))
+        sending = [rate for rate in rates if rate > 0]
+        jain = sum(sending) ** 2 / (len(sending) * sum(rate * rate for rate in sending))
         if not math.isclose(topology["jain"], jain, rel_tol=1e-9):
             yield f"jain is {topology['jain']}, by rank_gbps {jain}"
 
@@ -202,6 +203,7 @@ MUTATIONS = [
         "definition", "unit", "count", "min", "max", "mean", "stddev", *PERCENTILES, "histogram")],
     ("latency", ("latency", "definition"), "completion"),  # beside half_round_trip
     ("latency", ("latency", "definition"), "call"),
+    ("latency", ("latency", "definition"), "exchange"),
     ("latency", ("latency", "definition"), "one_way"),
     ("latency", ("case", "objects"), -1),
     ("latency", ("latency", "unit"), "us"),
