@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a rank that passes messages on, or the barest loop of one post and one poll, for counting
+// instructions from outside:
+//   relay_driver one_post_one_poll|relay|relay_one_by_one|relay_shared COUNT
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "tests/topologies/fabric.h"
+
+namespace rdmameter {
+namespace null_verbs {
+
+/// A message from rank 1 to rank 2 comes in at rank 0, which lies between.
+[[gnu::noinline]] void feed(FakeRank& relay) {
+  FakeQp& in = relay.qps[0];
+  const ibv_recv_wr& receive = in.receives[in.receives_out++ & (in.receives.size() - 1)];
+  complete(relay.cq, receive.wr_id, IBV_WC_RECV, htonl(label(1, 2)), in.qp.qp_num);
+}
+
+/// Rank 2 takes everything at once.
+[[gnu::noinline]] void take(FakeRank& relay) {
+  relay.granted[relay.relay.classes + 1] = relay.gates[relay.relay.classes + 1].sent;
+}
+
+/// Every WR completes at once; nothing moves.
+[[gnu::noinline]] int complete_send(ibv_qp* verbs_qp, ibv_send_wr* wr, ibv_send_wr**) {
+  FakeQp& qp = fake(verbs_qp);
+  complete(*qp.cq, wr->wr_id, wr->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND, 0,
+           qp.qp.qp_num);
+  return 0;
+}
+
+[[gnu::noinline]] int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
+  return post_recv(static_cast<ibv_qp*>(srq->srq_context), wr, bad);
+}
+
+}  // namespace null_verbs
+
+struct Instance;
+
+/// The yardstick: what anything that sends a message and sees it completed needs.
+template <class>
+[[gnu::noinline]] std::uint64_t run(FakeRank& rank, ibv_send_wr& wr, std::uint64_t count) {
+  ibv_send_wr* bad;
+  ibv_wc wc;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (ibv_post_send(rank.links[0].qp, &wr, &bad) != 0) return i;
+    if (ibv_poll_cq(rank.cq_pointer, 1, &wc) != 1 || wc.status != IBV_WC_SUCCESS) return i;
+  }
+  return count;
+}
+
+/// @param at_once  messages that come in together
+template <Inbox kInbox>
+[[gnu::noinline]] std::uint64_t run(FakeRank& rank, std::uint64_t count, std::uint32_t at_once) {
+  for (std::uint64_t i = 0; i < count; i += at_once) {
+    for (std::uint32_t k = 0; k < at_once; ++k) null_verbs::feed(rank);
+    while (step<kInbox>(rank.relay) != 0) {
+    }
+    null_verbs::take(rank);
+  }
+  return rank.gates[rank.relay.classes + 1].sent;
+}
+
+}  // namespace rdmameter
+
+int main(int argc, char** argv) {
+  using namespace rdmameter;
+  if (argc != 3) return 2;
+  const std::string test = argv[1];
+  const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
+  Case one_case = default_topology_case();
+  one_case.graph = "star";
+  one_case.traffic = "alltoall";
+  one_case.ranks = 3;
+  Fabric fabric(one_case);
+  FakeRank& rank = fabric.rank(0);
+  ibv_context* const context = rank.links[0].qp->context;
+  context->ops.post_send = null_verbs::complete_send;
+  context->ops.post_srq_recv = null_verbs::post_srq_recv;
+  std::uint64_t done = 0;
+  if (test == "one_post_one_poll") {
+    ibv_send_wr wr{};
+    wr.opcode = IBV_WR_SEND;
+    done = run<Instance>(rank, wr, count);
+  } else if (test == "relay_shared") {
+    ibv_srq srq{};
+    srq.context = context;
+    srq.srq_context = rank.links[0].qp;
+    std::vector<Link*> by_qpn{&rank.links[0], &rank.links[1]};
+    rank.relay.link_of_qpn = by_qpn.data();
+    rank.relay.qpn_mask = 1;
+    for (Link& link : rank.links) link.srq = &srq;
+    done = run<Inbox::shared>(rank, count, 8);
+  } else {
+    done = run<Inbox::own>(rank, count, test == "relay" ? 8 : 1);
+  }
+  std::printf("%llu\n", static_cast<unsigned long long>(done));
+  return done >= count ? 0 : 1;
+}

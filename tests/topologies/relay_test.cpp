@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured path of all ranks of a graph, run in one thread.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/topologies/fabric.h"
+
+namespace rdmameter {
+namespace {
+
+Case topology(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
+              std::uint64_t depth) {
+  Case made = default_topology_case();
+  made.graph = graph;
+  made.traffic = traffic;
+  made.ranks = ranks;
+  made.depth = depth;
+  made.size_bytes = 24;
+  made.verify = 1;
+  return made;
+}
+
+constexpr std::uint64_t kForEver = 100'000;
+
+/// Everything that was sent has arrived whole, no receive was missing, and every buffer has come
+/// back to where it belongs.
+void expect_all_well(Fabric& fabric, std::uint64_t arrived, std::uint64_t expected) {
+  EXPECT_EQ(arrived, expected);
+  EXPECT_TRUE(fabric.quiet()) << "messages wait for room that never comes";
+  EXPECT_EQ(fabric.rnr_naks(), 0u);
+  for (const auto& rank : fabric.ranks()) {
+    EXPECT_EQ(rank->relay.wrong_bytes, 0u);
+    EXPECT_EQ(rank->relay.leaving, 0u);
+    EXPECT_EQ(rank->relay.end.why, LoopEnd::Why::done);
+    EXPECT_EQ(rank->cq.overrun, 0u);
+    for (std::size_t i = 0; i < rank->links.size(); ++i) {
+      const Link& link = rank->links[i];
+      for (std::uint32_t k = 0; k < fabric.classes(); ++k)
+        EXPECT_EQ(link.gates[k].sent, link.gates[k].retired);
+      EXPECT_EQ(rank->qps[i].receives_in - rank->qps[i].receives_out + link.emptied_count,
+                link.depth * fabric.classes());
+    }
+  }
+}
+
+TEST(Relay, EveryRankSendingAtOnceWithOneBufferPerClassEnds) {
+  for (const auto& [graph, ranks] :
+       std::vector<std::pair<std::string, std::uint64_t>>{{"ring", 2},
+                                                          {"ring", 8},
+                                                          {"ring", 9},
+                                                          {"star", 6},
+                                                          {"hypercube", 8},
+                                                          {"torus2d:3x4", 12},
+                                                          {"random:3", 10},
+                                                          {"kring:2", 9},
+                                                          {"mesh", 5}}) {
+    constexpr std::uint64_t kEach = 20;
+    Fabric fabric(topology(graph, "alltoall", ranks, 1));
+    for (std::uint64_t n = 0; n < kEach; ++n)
+      for (std::uint32_t from = 0; from < ranks; ++from)
+        for (std::uint32_t to = 0; to < ranks; ++to)
+          if (from != to) fabric.send_from(from, to);
+    SCOPED_TRACE(graph);
+    expect_all_well(fabric, fabric.run(kForEver), kEach * ranks * (ranks - 1));
+  }
+}
+
+TEST(Relay, ASpreadReachesEveryRankFromEveryRankWithOneBufferPerClass) {
+  for (const auto& [graph, ranks] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"ring", 7}, {"star", 6}, {"hypercube", 8}, {"torus2d:3x3", 9}, {"mesh", 5}}) {
+    constexpr std::uint64_t kEach = 20;
+    Fabric fabric(topology(graph, "allgather", ranks, 1));
+    for (std::uint64_t n = 0; n < kEach; ++n)
+      for (std::uint32_t from = 0; from < ranks; ++from) fabric.send_from(from, 0);
+    SCOPED_TRACE(graph);
+    expect_all_well(fabric, fabric.run(kForEver), kEach * ranks * (ranks - 1));
+  }
+}
+
+TEST(Relay, DeeperQueuesWithholdLessThanTheyHave) {
+  for (const std::uint64_t depth : {2u, 3u, 16u}) {
+    constexpr std::uint64_t kEach = 50;
+    Fabric fabric(topology("ring", "alltoall", 6, depth));
+    for (std::uint64_t n = 0; n < kEach; ++n)
+      for (std::uint32_t from = 0; from < 6; ++from)
+        for (std::uint32_t to = 0; to < 6; ++to)
+          if (from != to) fabric.send_from(from, to);
+    expect_all_well(fabric, fabric.run(kForEver), kEach * 30);
+  }
+}
+
+TEST(Relay, WithoutClassesARingBlocksItself) {
+  // The counter-example that the classes are for: all messages in one class, two hops to go.
+  Fabric fabric(topology("ring", "alltoall", 5, 1));
+  for (const auto& rank : fabric.ranks())
+    for (Link& link : rank->links)
+      for (std::uint32_t i = 1; i < fabric.classes(); ++i)
+        link.gates[i].sent = link.gates[i].limit = link.depth;  // no room beyond the first class
+  for (int n = 0; n < 20; ++n)
+    for (std::uint32_t from = 0; from < 5; ++from) fabric.send_from(from, (from + 2) % 5);
+  fabric.run(1000);
+  EXPECT_FALSE(fabric.quiet());
+}
+
+TEST(Relay, OnUCALostMessageHoldsTheOthersUpForAWhileOnly) {
+  Fabric fabric(topology("ring", "alltoall", 4, 1));
+  FakeRank& sender = fabric.rank(0);
+  sender.qps[0].lose = 1;  // towards rank 1
+  for (int n = 0; n < 3; ++n) fabric.send_from(0, 1);
+  EXPECT_EQ(fabric.run(1000), 0u);  // its buffer at rank 1 will never be granted again
+  EXPECT_FALSE(fabric.quiet());
+  sender.relay.forgive_ns = 1'000'000;
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (!fabric.quiet() && std::chrono::steady_clock::now() < give_up) fabric.run(1);
+  EXPECT_EQ(fabric.rank(1).relay.arrived, 2u);
+  EXPECT_EQ(fabric.rnr_naks(), 0u);
+}
+
+TEST(Relay, EachHopIsOneClassFurther) {
+  Fabric fabric(topology("ring", "alltoall", 6, 4));
+  fabric.send_from(0, 3);
+  EXPECT_EQ(fabric.run(kForEver), 1u);
+  EXPECT_EQ(fabric.rank(3).relay.received[0], 1u);
+  EXPECT_EQ(fabric.passed_on(1), 1u);
+  EXPECT_EQ(fabric.passed_on(2), 1u);
+  EXPECT_EQ(fabric.rank(1).relay.arrived, 0u);
+}
+
+TEST(Relay, AWrongByteIsFound) {
+  Fabric fabric(topology("ring", "alltoall", 4, 4));
+  fabric.rank(0).source[5] ^= 1;
+  fabric.send_from(0, 2);
+  fabric.run(kForEver);
+  EXPECT_EQ(fabric.rank(2).relay.wrong_bytes, 1u);
+  EXPECT_EQ(fabric.rank(2).relay.checked_bytes, 24u);
+}
+
+TEST(Relay, MessagesOfAFlowArriveInTheirOrder) {
+  Fabric fabric(topology("ring", "alltoall", 5, 1));
+  std::vector<std::uint8_t> seen;
+  static std::vector<std::uint8_t>* into;
+  into = &seen;
+  fabric.rank(2).relay.deliver = [](Relay&, Parcel& parcel, std::uint32_t) noexcept {
+    into->push_back(parcel.data[0]);
+    return false;
+  };
+  // The source buffer is read when a message leaves, so each leaves before the next is written.
+  for (std::uint8_t n = 0; n < 30; ++n) {
+    fabric.rank(0).source[0] = n;
+    fabric.send_from(0, 2);
+    for (int i = 0; i < 3; ++i) step<Inbox::own>(fabric.rank(0).relay);
+    while (fabric.rank(0).relay.blocked_count != 0) fabric.run(1);
+  }
+  fabric.run(kForEver);
+  ASSERT_EQ(seen.size(), 30u);
+  for (std::uint8_t n = 0; n < 30; ++n) EXPECT_EQ(seen[n], n);
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/graph.h"
+
+#include <algorithm>
+
+namespace rdmameter {
+
+bool Graph::has_edge(Rank a, Rank b) const {
+  return std::ranges::binary_search(neighbours[a], b);
+}
+
+void Graph::add(Rank a, Rank b) {
+  if (a == b) return;
+  for (const auto& [from, to] : {std::pair{a, b}, std::pair{b, a}}) {
+    std::vector<Rank>& list = neighbours[from];
+    const auto place = std::ranges::lower_bound(list, to);
+    if (place == list.end() || *place != to) list.insert(place, to);
+  }
+}
+
+std::vector<std::pair<Rank, Rank>> Graph::edges() const {
+  std::vector<std::pair<Rank, Rank>> made;
+  for (Rank a = 0; a < ranks(); ++a)
+    for (const Rank b : neighbours[a])
+      if (a < b) made.emplace_back(a, b);
+  return made;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// D neighbours at every rank, drawn: Steger and Wormald, "Generating random regular graphs quickly"
+// (1999): pair free ends at random, never two of one rank or of an edge that is there; begin anew
+// where none is left to pair.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "core/error.h"
+#include "topologies/graphs/graphs.h"
+
+namespace rdmameter {
+namespace {
+
+/// Of a graph that exists, one try in a few succeeds; this is for ever.
+constexpr int kTries = 1000;
+
+/// In [0, count). std::uniform_int_distribution draws otherwise in every standard library.
+std::size_t below(std::mt19937_64& random, std::size_t count) {
+  __extension__ using uint128 = unsigned __int128;
+  return static_cast<std::size_t>((static_cast<uint128>(random()) * count) >> 64);
+}
+
+bool try_to_pair(Graph& graph, std::vector<Rank> ends, std::mt19937_64& random) {
+  std::size_t failures = 0;
+  while (!ends.empty()) {
+    const std::size_t i = below(random, ends.size()), j = below(random, ends.size());
+    if (ends[i] == ends[j] || graph.has_edge(ends[i], ends[j])) {
+      if (++failures > 100 * ends.size()) return false;
+      continue;
+    }
+    failures = 0;
+    graph.add(ends[i], ends[j]);
+    for (const std::size_t each : {std::max(i, j), std::min(i, j)}) {
+      ends[each] = ends.back();
+      ends.pop_back();
+    }
+  }
+  return true;
+}
+
+/// Every edge that the other has not.
+Graph complement(const Graph& graph) {
+  Graph made{.neighbours = std::vector<std::vector<Rank>>(graph.ranks())};
+  for (Rank a = 0; a < graph.ranks(); ++a)
+    for (Rank b = a + 1; b < graph.ranks(); ++b)
+      if (!graph.has_edge(a, b)) made.add(a, b);
+  return made;
+}
+
+}  // namespace
+
+std::string why_no_random_regular(const ShapeArguments& arguments, Rank ranks) {
+  const std::uint64_t degree = arguments.numbers[0];
+  if (degree == 0 || degree >= ranks)
+    return fmt::format("random:{} of {} ranks: D is from 1 to {}, the number of other ranks",
+                       degree, ranks, ranks - 1);
+  if (degree % 2 != 0 && ranks % 2 != 0)
+    return fmt::format(
+        "random:{} of {} ranks: an edge has two ends, so one of the two numbers is even", degree,
+        ranks);
+  return {};
+}
+
+Graph make_random_regular(const ShapeArguments& arguments, Rank ranks) {
+  // Of a dense graph it is easier to draw the edges that are missing.
+  const std::uint64_t degree = arguments.numbers[0], others = ranks - 1;
+  const bool dense = 2 * degree > others;
+  std::mt19937_64 random(arguments.seed);
+  std::vector<Rank> ends;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    ends.insert(ends.end(), dense ? others - degree : degree, rank);
+  for (int tries = 0; tries < kTries; ++tries) {
+    Graph graph{.neighbours = std::vector<std::vector<Rank>>(ranks)};
+    if (try_to_pair(graph, ends, random)) return dense ? complement(graph) : graph;
+  }
+  throw Unsupported(
+      fmt::format("random:{} of {} ranks could not be drawn: use another --seed", degree, ranks));
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "core/layout.h"
+#include "core/probe.h"
+#include "topologies/deliver.h"
+#include "topologies/peer_info.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kLine = 64;
+// What a provider keeps, as far as that can be told without asking it.
+constexpr std::uint64_t kQpBytes = 4096, kQueueEntryBytes = 64, kTableBytesPerPage = 8;
+constexpr std::uint64_t kPageBytes = 4096;
+
+std::size_t whole_lines(std::size_t bytes) {
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
+Inbox inbox_of(const Case& one_case, const TopologyPlan& plan) {
+  if (plan.datagram) return Inbox::datagram;
+  return one_case.shared_receives() ? Inbox::shared : Inbox::own;
+}
+
+std::uint32_t place_of(const Graph& graph, Rank rank, Rank neighbour) {
+  const auto& list = graph.neighbours[rank];
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(list, neighbour) - list.begin());
+}
+
+}  // namespace
+
+Node::Node(OpenDevice& device, const Case& one_case, const TopologyPlan& plan, const RankPlan& mine,
+           Rank rank, std::uint64_t seed)
+    : device_(device),
+      case_(one_case),
+      plan_(plan),
+      mine_(mine),
+      rank_(rank),
+      neighbours_(plan.graph.neighbours[rank]),
+      inbox_(inbox_of(one_case, plan)),
+      where_(device.port.where()),
+      classes_(std::max<std::uint32_t>(plan.most_hops, 1)),
+      link_count_(neighbours_.size() * edge_qps(one_case).all),
+      ud_receives_(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+          one_case.depth * std::max<std::size_t>(neighbours_.size(), 1), device.limits.max_qp_wr))),
+      info_(port_info(device)),
+      memory_((require_paging(device.limits, one_case, where_), *device.context),
+              device.limits.max_dm_size_bytes, areas().total, device.numa_node, one_case.memory,
+              where_) {
+  pattern_ = {.seed = seed,
+              .zero = one_case.payload == kZeroPayload,
+              .length = static_cast<std::uint32_t>(one_case.size_bytes),
+              .compared = 0};
+  const bool numbered = plan.drive() == Drive::walk && !one_case.reliable();
+  pattern_.compared = pattern_.length - (numbered ? 1 : 0);
+  create_memory();
+  create_queues();
+  build_links();
+  build_ways();
+  build_parcels();
+  build_rounds();
+  build_window();
+  choose_delivery();
+}
+
+std::uint64_t Node::receives() const {
+  return inbox_ == Inbox::datagram ? ud_receives_ : link_count_ * case_.depth * classes_;
+}
+
+Node::Areas Node::areas() const {
+  const std::size_t words = whole_lines(link_count_ * classes_ * sizeof(std::uint32_t));
+  Areas made{};
+  made.stride = whole_lines(case_.size_bytes + (inbox_ == Inbox::datagram ? kGrhBytes : 0));
+  made.granted = made.stride;  // behind the one message that this rank sends
+  made.freed = made.granted + words;
+  made.parcels = made.freed + words;
+  made.total = made.parcels + receives() * made.stride;
+  return made;
+}
+
+void Node::create_memory() {
+  pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
+  mr_ = memory_.register_part(*pd_, 0, memory_.size_bytes(),
+                              memory_access(case_, IBV_ACCESS_REMOTE_WRITE));
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(memory_.host());
+  const Areas at = areas();
+  fill_message(bytes, pattern_, rank_);
+  std::memset(bytes + at.granted, 0, at.parcels - at.granted);
+  std::memset(bytes + at.parcels, kEmptied, at.total - at.parcels);
+  info_.address = memory_.address() + at.granted;
+  info_.rkeys = {mr_->rkey};
+}
+
+void Node::create_queues() {
+  const std::uint64_t messages = case_.depth * classes_;
+  const std::uint64_t deepest = inbox_ == Inbox::datagram ? case_.depth : messages + 1;
+  if (deepest > device_.limits.max_qp_wr)
+    throw Unsupported(fmt::format(
+        "{} buffers for each of {} hops make a queue of {} WRs, and {} has at most {}: use a "
+        "smaller --depth",
+        case_.depth, classes_, deepest, where_, device_.limits.max_qp_wr));
+  const std::uint64_t cqes = inbox_ == Inbox::datagram ? 2 * std::uint64_t{ud_receives_}
+                                                       : link_count_ * (2 * messages + 1);
+  if (cqes > device_.limits.max_cqe)
+    throw Unsupported(fmt::format(
+        "the CQ of a rank must hold {} completions, and the largest of {} holds {}: use a smaller "
+        "--depth or fewer --qps-per-edge",
+        cqes, where_, device_.limits.max_cqe));
+  cq_.reset(check_pointer(
+      ibv_create_cq(device_.context.get(), static_cast<int>(std::max<std::uint64_t>(cqes, 1)),
+                    nullptr, nullptr, 0),
+      "ibv_create_cq", where_));
+  if (inbox_ == Inbox::shared) {
+    ibv_srq_init_attr attributes{};
+    attributes.attr = {
+        .max_wr = static_cast<std::uint32_t>(receives()), .max_sge = 1, .srq_limit = 0};
+    if (receives() > device_.limits.max_srq_wr)
+      throw Unsupported(
+          fmt::format("an SRQ of {} WRs, and {} has at most {}: use a smaller --depth", receives(),
+                      where_, device_.limits.max_srq_wr));
+    srq_.reset(check_pointer(ibv_create_srq(pd_.get(), &attributes), "ibv_create_srq", where_));
+  }
+  const std::uint64_t count = inbox_ == Inbox::datagram ? 1 : link_count_;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    qps_.push_back(create_qp(i, count));
+    to_init(*qps_.back(), case_.service(), device_.port.number,
+            static_cast<std::uint16_t>(case_.pkey_index), IBV_ACCESS_REMOTE_WRITE, kQkey, where_);
+    info_.qpns.push_back(qps_.back()->qp_num);
+    info_.psns.push_back(random_psn());
+  }
+}
+
+Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
+  ibv_qp_init_attr attributes{};
+  attributes.send_cq = attributes.recv_cq = cq_.get();
+  attributes.srq = srq_.get();
+  const auto messages = static_cast<std::uint32_t>(case_.depth * classes_);
+  const bool datagram = inbox_ == Inbox::datagram;
+  attributes.cap = {.max_send_wr = datagram ? ud_receives_ : messages + 1,
+                    .max_recv_wr = srq_       ? 0
+                                   : datagram ? ud_receives_
+                                              : messages,
+                    .max_send_sge = 1,
+                    .max_recv_sge = 1,
+                    .max_inline_data = 0};
+  attributes.qp_type = qp_type(case_.service());
+  Qp qp{ibv_create_qp(pd_.get(), &attributes)};
+  if (qp) return qp;
+  const int error = errno;
+  if (srq_ && case_.service() != Transport::rc)
+    throw Unsupported(fmt::format(
+        "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
+        where_));
+  throw VerbsError(
+      fmt::format("{} This rank had {} of the {} that the graph asks of it; {} has room for {} in "
+                  "all. Use a graph of fewer edges, or fewer ranks on each machine.",
+                  failure_text("ibv_create_qp",
+                               fmt::format("QP {} of {} on {}", number + 1, all, where_), error),
+                  number, all, where_, device_.limits.max_qp),
+      error);
+}
+
+void Node::build_links() {
+  const Areas at = areas();
+  std::byte* const base = memory_.host();
+  auto* const granted = reinterpret_cast<std::uint32_t*>(base + at.granted);
+  auto* const freed = reinterpret_cast<std::uint32_t*>(base + at.freed);
+  const bool datagram = inbox_ == Inbox::datagram;
+  links_.resize(link_count_);
+  gates_.resize(link_count_ * classes_);
+  grant_sges_.resize(link_count_);
+  edges_.resize(neighbours_.size());
+  const auto [per_edge, active] = edge_qps(case_);
+  for (std::uint64_t i = 0; i < link_count_; ++i) {
+    Link& link = links_[i];
+    link.qp = qps_[datagram ? 0 : i].get();
+    link.depth = static_cast<std::uint32_t>(
+        datagram ? std::max<std::uint64_t>(ud_receives_ / link_count_, 1) : case_.depth);
+    link.freed = freed + i * classes_;
+    link.gates = &gates_[i * classes_];
+    for (std::uint32_t k = 0; k < classes_; ++k) link.gates[k].granted = granted + i * classes_ + k;
+    const std::uint64_t first = i / per_edge * per_edge;
+    link.next_of_edge = &links_[i + 1 < first + active ? i + 1 : first];
+    link.srq = srq_.get();
+    // Withheld are at most lot - 1 buffers, fewer than there are, so that some credit always comes.
+    link.lot = (link.depth + 1) / 2;
+    link.peer = neighbours_[i / per_edge];
+    edges_[i / per_edge].next = &links_[first];
+  }
+  datagrams_.qp = qps_.empty() ? nullptr : qps_.front().get();
+  datagrams_.lot = std::max<std::uint32_t>(ud_receives_ / 8, 1);
+}
+
+void Node::build_ways() {
+  ways_.resize(mine_.ways.size());
+  std::size_t edges = 0;
+  for (const PlannedWay& way : mine_.ways) edges += way.neighbours.size();
+  way_edges_.reserve(edges);  // so that it stays where it is
+  for (std::size_t i = 0; i < ways_.size(); ++i) {
+    ways_[i] = {.only = nullptr,
+                .edges = way_edges_.data() + way_edges_.size(),
+                .count = static_cast<std::uint32_t>(mine_.ways[i].neighbours.size()),
+                .here = mine_.ways[i].here};
+    for (const std::uint32_t place : mine_.ways[i].neighbours) way_edges_.push_back(&edges_[place]);
+  }
+}
+
+void Node::build_parcels() {
+  const Areas at = areas();
+  const std::size_t head = inbox_ == Inbox::datagram ? kGrhBytes : 0;
+  const auto length = static_cast<std::uint32_t>(case_.size_bytes);
+  const std::uint64_t count = receives();
+  parcels_.resize(count);
+  parcel_legs_.resize(count * mine_.most_ways);
+  parcel_sges_.resize(2 * count);  // where it comes in, and what goes out again
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Parcel& parcel = parcels_[i];
+    const std::size_t begin = at.parcels + i * at.stride;
+    ibv_sge& in = parcel_sges_[2 * i];
+    ibv_sge& out = parcel_sges_[2 * i + 1];
+    in = {.addr = memory_.address() + begin,
+          .length = length + static_cast<std::uint32_t>(head),
+          .lkey = mr_->lkey};
+    out = {.addr = in.addr + head, .length = length, .lkey = mr_->lkey};
+    parcel.receive = {.wr_id = reinterpret_cast<std::uint64_t>(&parcel),
+                      .next = nullptr,
+                      .sg_list = &in,
+                      .num_sge = 1};
+    parcel.home = inbox_ == Inbox::datagram ? &datagrams_ : &links_[i / (case_.depth * classes_)];
+    parcel.data = reinterpret_cast<std::uint8_t*>(memory_.host()) + begin + head;
+    parcel.legs = &parcel_legs_[i * mine_.most_ways];
+    for (std::uint32_t k = 0; k < mine_.most_ways; ++k) {
+      Leg& leg = parcel.legs[k];
+      leg.parcel = &parcel;
+      leg.wr = {};
+      leg.wr.wr_id = reinterpret_cast<std::uint64_t>(&leg);
+      leg.wr.sg_list = &out;
+      leg.wr.num_sge = 1;
+      leg.wr.opcode = IBV_WR_SEND_WITH_IMM;
+      leg.wr.send_flags = IBV_SEND_SIGNALED;
+    }
+    ibv_recv_wr* bad;
+    const int error = srq_ ? ibv_post_srq_recv(srq_.get(), &parcel.receive, &bad)
+                           : ibv_post_recv(parcel.home->qp, &parcel.receive, &bad);
+    check_errno_value(error, srq_ ? "ibv_post_srq_recv" : "ibv_post_recv", where_);
+  }
+}
+
+Leg Node::leg_of_source() {
+  Leg leg{};
+  leg.wr = {};
+  leg.wr.sg_list = &source_sge_;
+  leg.wr.num_sge = 1;
+  leg.wr.opcode = IBV_WR_SEND_WITH_IMM;
+  leg.wr.send_flags = IBV_SEND_SIGNALED;
+  return leg;
+}
+
+/// The rounds of an exchange; of a spread, whose one round sends a copy over each of its ways.
+void Node::build_rounds() {
+  source_sge_ = {.addr = memory_.address(),
+                 .length = static_cast<std::uint32_t>(case_.size_bytes),
+                 .lkey = mr_->lkey};
+  const auto add_leg = [&](std::vector<Leg*>& legs, Edge& edge, std::uint32_t to) {
+    Leg& leg = own_legs_.emplace_back(leg_of_source());
+    leg.wr.wr_id = reinterpret_cast<std::uint64_t>(&leg);
+    leg.wr.imm_data = htonl(label(rank_, to));
+    leg.link = edge.take();
+    legs.push_back(&leg);
+  };
+  round_legs_.resize(mine_.rounds.size());
+  for (std::size_t i = 0; i < mine_.rounds.size(); ++i) {
+    const Round& round = mine_.rounds[i];
+    if (plan_.drive() == Drive::spread) {
+      const Way& way = ways_[rank_];
+      for (std::uint32_t k = 0; k < way.count; ++k) add_leg(round_legs_[i], *way.edges[k], 0);
+    } else {
+      for (const Rank to : round.to) add_leg(round_legs_[i], *ways_[to].edges[0], to);
+    }
+    rounds_.push_back({.legs = round_legs_[i].data(),
+                       .leg_count = static_cast<std::uint32_t>(round_legs_[i].size()),
+                       .sources = round.from.data(),
+                       .source_count = static_cast<std::uint32_t>(round.from.size())});
+  }
+}
+
+void Node::build_window() {
+  const std::uint64_t length = mine_.partners.empty() ? 1 : case_.depth;  // a walk has one message
+  for (std::uint64_t i = 0; i < length; ++i) {
+    Leg& leg = own_legs_.emplace_back(leg_of_source());
+    leg.wr.wr_id = reinterpret_cast<std::uint64_t>(&leg);
+    window_.push_back(&leg);
+  }
+}
+
+void Node::choose_delivery() {
+  blocked_.resize(link_count_);
+  received_.resize(plan_.graph.ranks());
+  awaited_.resize(plan_.graph.ranks());
+  cq_pointer_ = cq_.get();
+  relay_.cqs = &cq_pointer_;
+  relay_.cq_count = 1;
+  relay_.classes = classes_;
+  relay_.ways = ways_.data();
+  relay_.way_shift = plan_.drive() == Drive::spread ? kRankBits : 0;
+  relay_.deliver = case_.verify != 0 ? count_parcel<true> : count_parcel<false>;
+  relay_.blocked = blocked_.data();
+  relay_.received = received_.data();
+  relay_.awaited = awaited_.data();
+  relay_.reply_to = mine_.reply_to.data();
+  relay_.me = rank_;
+  relay_.last_byte = static_cast<std::uint32_t>(case_.size_bytes - 1);
+  relay_.checker = &pattern_;
+  if (case_.service() == Transport::uc) relay_.forgive_ns = case_.loss_timeout_ns;
+  if (inbox_ == Inbox::shared) {
+    // So large that no two of its QPs share a place.
+    std::size_t size = std::bit_ceil(link_count_);
+    for (bool clash = true; clash; size *= 2) {
+      link_of_qpn_.assign(2 * size, nullptr);
+      relay_.qpn_mask = static_cast<std::uint32_t>(2 * size - 1);
+      clash = false;
+      for (Link& link : links_) {
+        Link*& place = link_of_qpn_[link.qp->qp_num & relay_.qpn_mask];
+        clash |= place != nullptr;
+        place = &link;
+      }
+    }
+    relay_.link_of_qpn = link_of_qpn_.data();
+  }
+  work_.relay = &relay_;
+  work_.first = window_.front();
+  if (!case_.reliable() && plan_.drive() == Drive::walk)
+    work_.departure = reinterpret_cast<std::uint8_t*>(memory_.host()) + relay_.last_byte;
+  work_.rounds = rounds_.data();
+  work_.round_count = static_cast<std::uint32_t>(rounds_.size());
+  work_.window = window_.data();
+  work_.window_length = static_cast<std::uint32_t>(window_.size());
+  work_.partners = mine_.partners.data();
+  work_.partner_count = static_cast<std::uint32_t>(mine_.partners.size());
+  work_.ways = ways_.data();
+}
+
+void Node::connect(std::span<const EndpointInfo> peers) {
+  const std::uint64_t per_edge = edge_qps(case_).all;
+  const bool datagram = inbox_ == Inbox::datagram;
+  for (std::uint64_t i = 0; i < link_count_; ++i) {
+    Link& link = links_[i];
+    const EndpointInfo& peer = peers[link.peer];
+    const std::uint64_t theirs =
+        place_of(plan_.graph, link.peer, rank_) * per_edge + (i % per_edge);
+    const QpPath path = path_between(device_, case_, peer);
+    const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
+    mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
+    if (datagram) {
+      ibv_ah_attr attributes = ah_attributes(path);
+      ahs_.emplace_back(check_pointer(ibv_create_ah(pd_.get(), &attributes), "ibv_create_ah",
+                                      fmt::format("towards rank {} on {}", link.peer, where_)));
+      link.ah = ahs_.back().get();
+      link.remote_qpn = peer.qpns.at(0);
+      link.remote_qkey = peer.qkey;
+      if (i > 0) continue;
+      to_rtr(*link.qp, Transport::ud, path, 0, 0, where_);
+      to_rts(*link.qp, Transport::ud, path, info_.psns[0], where_);
+      continue;
+    }
+    grant_sges_[i] = {
+        .addr = memory_.address() + areas().freed + i * classes_ * sizeof(std::uint32_t),
+        .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
+        .lkey = mr_->lkey};
+    link.grant = {};
+    link.grant.wr_id = reinterpret_cast<std::uint64_t>(&link);
+    link.grant.sg_list = &grant_sges_[i];
+    link.grant.num_sge = 1;
+    link.grant.opcode = IBV_WR_RDMA_WRITE;
+    link.grant.send_flags = IBV_SEND_SIGNALED;
+    link.grant.wr.rdma.remote_addr = peer.address + theirs * classes_ * sizeof(std::uint32_t);
+    link.grant.wr.rdma.rkey = peer.rkeys.at(0);
+    to_rtr(*link.qp, case_.service(), path, peer.qpns.at(theirs), peer.psns.at(theirs), where_);
+    to_rts(*link.qp, case_.service(), path, info_.psns[i], where_);
+  }
+}
+
+void Node::begin_walk_to(Rank first) {
+  work_.first->wr.imm_data = htonl(label(rank_, first));
+  work_.first->link = ways_[first].edges[0]->take();
+}
+
+void Node::deliver_walks(bool begun_here) {
+  const bool numbered = !case_.reliable(), check = case_.verify != 0;
+  if (begun_here)
+    relay_.deliver = numbered ? (check ? come_back<true, true> : come_back<true, false>)
+                              : (check ? come_back<false, true> : come_back<false, false>);
+  else
+    relay_.deliver = inbox_ == Inbox::own      ? send_on<Inbox::own>
+                     : inbox_ == Inbox::shared ? send_on<Inbox::shared>
+                                               : send_on<Inbox::datagram>;
+}
+
+std::uint64_t Node::sent() const {
+  std::uint64_t count = 0;
+  for (const Gate& gate : gates_) count += gate.sent;
+  return count;
+}
+
+/// A message that begins here is of the first class, one that is passed on of a later one.
+std::uint64_t Node::passed_on() const {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < gates_.size(); ++i)
+    if (i % classes_ != 0) count += gates_[i].sent;
+  return count;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Node::memory_bytes() const {
+  const std::uint64_t send = inbox_ == Inbox::datagram ? ud_receives_ : case_.depth * classes_ + 1;
+  const std::uint64_t pages = (memory_.size_bytes() + kPageBytes - 1) / kPageBytes;
+  return {
+      {"buffers", memory_.size_bytes()},
+      {"qps", qps_.size() * (kQpBytes + send * kQueueEntryBytes) + receives() * kQueueEntryBytes},
+      {"cqs", static_cast<std::uint64_t>(cq_->cqe) * kQueueEntryBytes},
+      {"mrs", pages * kTableBytesPerPage},
+      {"work", parcels_.size() * sizeof(Parcel) + parcel_legs_.size() * sizeof(Leg) +
+                   links_.size() * sizeof(Link)}};
+}
+
+std::string Node::qp_text(std::uint32_t qp_num) const {
+  if (inbox_ == Inbox::datagram) return fmt::format("QP {:#x} on {}", qp_num, where_);
+  for (const Link& link : links_)
+    if (link.qp->qp_num == qp_num)
+      return fmt::format("QP {:#x} towards rank {} on {}", qp_num, link.peer, where_);
+  return fmt::format("barrier QP {:#x} on {}", qp_num, where_);
+}
+
+}  // namespace rdmameter

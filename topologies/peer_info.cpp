@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/peer_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "core/error.h"
+
+namespace rdmameter {
+
+EndpointInfo port_info(const OpenDevice& device) {
+  EndpointInfo info;
+  info.lid = device.port.lid;
+  info.gid = device.gid;
+  info.link_layer = device.port.link_layer;
+  info.mtu_bytes = device.port.active_mtu_bytes;
+  info.reads_in = info.reads_out = 1;
+  info.qkey = kQkey;
+  return info;
+}
+
+QpPath path_between(const OpenDevice& device, const Case& one_case, const EndpointInfo& peer) {
+  const std::string where = device.port.where();
+  if (peer.link_layer != device.port.link_layer)
+    throw Unsupported(fmt::format("{} is {} and the port of another rank is {}: choose --device",
+                                  where, link_layer_name(device.port.link_layer),
+                                  link_layer_name(peer.link_layer)));
+  if (const std::string why = check_gid_match(device.gid, peer.gid); !why.empty())
+    throw Unsupported(why);
+  const std::uint32_t both = std::min(device.port.active_mtu_bytes, peer.mtu_bytes);
+  if (one_case.mtu_bytes != kAuto && one_case.mtu_bytes > both)
+    throw Unsupported(fmt::format("--mtu {}: the active MTU is {} on {} and {} at another rank",
+                                  one_case.mtu_bytes, device.port.active_mtu_bytes, where,
+                                  peer.mtu_bytes));
+  const std::uint64_t mtu = one_case.mtu_bytes == kAuto ? both : one_case.mtu_bytes;
+  if (one_case.service() == Transport::ud && one_case.size_bytes > mtu)
+    throw Unsupported(fmt::format(
+        "a UD message is one packet: {} bytes are more than the path's MTU of {}; use --size {} or "
+        "less",
+        one_case.size_bytes, mtu, mtu));
+  QpPath path = path_of(one_case);
+  path.mtu = *mtu_from_bytes(mtu);
+  path.port_num = device.port.number;
+  path.gid_index = static_cast<std::uint8_t>(device.gid.index);
+  path.global = device.port.ethernet() || path.traffic_class != 0 || path.flow_label != 0 ||
+                device.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;
+  path.remote_lid = peer.lid;
+  path.remote_gid = peer.gid.value;
+  return path;
+}
+
+std::uint32_t random_psn() {
+  static std::random_device random;
+  return random() & 0xffffff;  // 24 bits wide
+}
+
+}  // namespace rdmameter

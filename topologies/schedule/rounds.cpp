@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairwise exchange (as MPI libraries do all-to-all of large messages; Thakur, Rabenseifner and
+// Gropp, 2005): in round r a rank's partner is rank XOR r where their number is a power of two;
+// else it sends r ranks ahead, and receives from r ranks behind.
+#include <bit>
+
+#include "topologies/schedule/schedule.h"
+
+namespace rdmameter {
+
+std::uint32_t pairwise_round(Flow flow, Rank ranks) {
+  return std::has_single_bit(ranks) ? flow.from ^ flow.to : by_distance(flow, ranks);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the narrowest cut of the network carries: rank r with rank r + n/2, both ways. Of an odd
+// number of ranks the last one is left out.
+#include "topologies/traffic/traffic.h"
+
+namespace rdmameter {
+
+TrafficPlan make_bisection(const Graph& graph, const std::vector<std::uint64_t>&) {
+  TrafficPlan plan;
+  const Rank half = graph.ranks() / 2;
+  for (Rank rank = 0; rank < half; ++rank) {
+    plan.flows.push_back({rank, rank + half});
+    plan.flows.push_back({rank + half, rank});
+  }
+  return plan;
+}
+
+}  // namespace rdmameter
