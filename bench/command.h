@@ -16,6 +16,7 @@ namespace rdmameter {
 /// How the program was called, beyond the subcommand's own options.
 struct Invocation {
   std::string command_line;                      ///< as one would type it; holds no secrets
+  std::vector<std::string> arguments;            ///< the same, apart, without the program
   std::vector<std::string> benchmark_arguments;  ///< --benchmark_*
   InterruptSource& interrupt;
 };
@@ -25,6 +26,7 @@ using Action = std::function<ExitStatus(const Invocation&)>;
 Action declare_run(CLI::App& app);
 Action declare_serve(CLI::App& app);
 Action declare_devices(CLI::App& app);
+Action declare_topo(CLI::App& app);
 Action declare_show(CLI::App& app);
 Action declare_ab(CLI::App& app);
 Action declare_compare(CLI::App& app);

@@ -34,6 +34,8 @@ constexpr std::array kSubcommands{
                "Be the responder of what others measure.", declare_serve},
     Subcommand{"run", "run [HOST | --loopback] TEST... [axes] [-o FILE]",
                "Measure tests, over sizes and other axes.", declare_run},
+    Subcommand{"topo", "topo GRAPH... [--ranks N] [axes] [-o FILE]",
+               "Measure ranks that are connected in several shapes.", declare_topo},
     Subcommand{"show", "show FILE... [--percentiles | --csv]",
                "Print results as tables and histograms.", declare_show},
     Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--markdown FILE]",
@@ -90,7 +92,8 @@ struct CommandLine {
 ExitStatus run_program(std::vector<std::string> arguments) {
   static InterruptSource interrupt;  // outlives the signal handlers
   raise_on_signals(interrupt);
-  Invocation invocation{shell_text(arguments), {}, interrupt};
+  Invocation invocation{
+      shell_text(arguments), {arguments.begin() + 1, arguments.end()}, {}, interrupt};
   arguments.erase(arguments.begin());
   invocation.benchmark_arguments = take_benchmark_arguments(arguments);
 

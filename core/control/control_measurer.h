@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "core/clock.h"
-#include "core/interval_thread.h"
 #include "core/control/control_call.h"
+#include "core/interval_thread.h"
 #include "core/measurer.h"
 #include "core/stop.h"
 

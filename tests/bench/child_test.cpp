@@ -44,9 +44,7 @@ TEST(Child, ThatDoesNotListenIsKilledAfterItsLastWords) {
   });
   const auto begin = std::chrono::steady_clock::now();
   // What it started keeps its stdout open beyond its own end.
-  EXPECT_THROW(run_child(shell("trap "
-                               " INT; sleep 8; sleep 8"),
-                         {}, interrupt, 300ms),
+  EXPECT_THROW(run_child(shell("trap '' INT; sleep 8; sleep 8"), {}, interrupt, 300ms),
                Interrupted);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 6s);
   user.join();

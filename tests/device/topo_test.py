@@ -1,0 +1,250 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Several ranks in several shapes, over one device, every message checked."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import rdmameter
+
+GRAPHS = {"mesh": (3, 1), "ring": (2, 2), "hypercube": (2, 2), "udmesh": (1, 1)}  # QPs per rank, most hops
+TRAFFICS = ("pairs", "token", "neighbours", "alltoall", "allgather", "incast:3", "bisection", "random")
+WALKS = ("pairs", "token")
+EXCHANGES = ("neighbours", "alltoall", "allgather")
+TIMES, WARMUP = 6, 1
+SHORT = ("--iterations", str(TIMES), "--warmup", str(WARMUP), "--patience", "30")
+RANKS = 4
+
+
+class Topo(rdmameter.Test):
+    def topo(self, *arguments, status=rdmameter.PASS, timeout=200):
+        path = self.output()
+        started = rdmameter.Started([rdmameter.program, "topo", *arguments, "-o", path],
+                                    rdmameter.environment(), path)
+        self.addCleanup(started.end, 0)
+        done = started.end(timeout)
+        self.assertEqual(done.status, status, done)
+        return done
+
+
+class EveryShape(Topo):
+    @classmethod
+    def setUpClass(cls):
+        cls.runner = cls("topo")
+        cls.runner.setUp()
+        cls.addClassCleanup(cls.runner.doCleanups)
+        cls.done = cls.runner.topo(*GRAPHS, "--ranks", str(RANKS), "--traffic", ",".join(TRAFFICS), "--verify",
+                                   "--loss-timeout", "2s", *SHORT)
+        cls.rows = {(row["case"]["graph"], row["case"]["traffic"]): row for row in cls.done.rows}
+
+    def each(self, graphs=tuple(GRAPHS), traffics=TRAFFICS):
+        for graph in graphs:
+            for traffic in traffics:
+                with self.subTest(f"{graph} {traffic}"):
+                    yield graph, traffic, self.rows[graph, traffic]
+
+    def test_every_graph_carries_every_traffic_and_what_arrives_is_right(self):
+        self.assertEqual(set(self.rows), {(graph, traffic) for graph in GRAPHS for traffic in TRAFFICS})
+        for _, _, row in self.each():
+            self.assertNotIn("error_message", row)
+            self.assertNotIn("skip_message", row)
+            self.assertGreater(row["verified_bytes"], 0)
+
+    def test_ranks_have_the_QPs_of_their_graph(self):
+        for graph, _, row in self.each():
+            qps, _ = GRAPHS[graph]
+            self.assertEqual(row["topology"]["qps_per_rank"], [qps] * RANKS)
+            self.assertEqual(row["topology"]["qps_total"], qps * RANKS)
+            self.assertEqual(row["topology"]["barrier_qps"], 3 * RANKS)  # 1 ahead, 1 behind, 2 ahead
+
+    def test_each_sample_knows_its_hops(self):
+        for graph, _, row in self.each(traffics=("pairs",)):
+            _, most = GRAPHS[graph]
+            topology = row["topology"]
+            self.assertEqual(topology["hops"]["max"], most)
+            self.assertEqual([each["hops"] for each in topology["by_hops"]], list(range(1, most + 1)))
+            samples = sum(each["latency"]["count"] for each in topology["by_hops"])
+            self.assertEqual(samples + row.get("lost", 0), TIMES * RANKS * (RANKS - 1))
+            self.assertEqual(samples, row["latency"]["count"])
+
+    def test_the_matrix_has_every_pair_and_no_rank_with_itself(self):
+        for _, _, row in self.each(traffics=("pairs",)):
+            for rank, to in enumerate(row["topology"]["matrix_ns"]):
+                self.assertEqual([value is None for value in to], [rank == other for other in range(RANKS)])
+
+    def test_on_RC_every_message_arrives_and_nobody_is_told_to_wait(self):
+        messages = {"neighbours": None, "alltoall": 12, "allgather": 12, "incast:3": 3, "bisection": 4, "random": 4}
+        for graph, traffic, row in self.each(graphs=("mesh", "ring", "hypercube"), traffics=tuple(messages)):
+            expected = messages[traffic] or row["topology"]["qps_total"]
+            self.assertEqual(row["bandwidth"]["messages"], TIMES * expected)
+            self.assertNotIn("lost", row["bandwidth"])
+            self.assertEqual(row["device_counters"]["initiator"].get("rcvd_rnr_err", 0), 0)
+
+    def test_ranks_between_pass_messages_on(self):
+        for graph, _, row in self.each(graphs=("ring", "hypercube"), traffics=("alltoall",)):
+            self.assertEqual(row["passed_on"], RANKS * (TIMES + WARMUP), graph)  # each to the one opposite
+        for _, _, row in self.each(graphs=("mesh",)):
+            self.assertEqual(row["passed_on"], 0)
+
+    def test_exchanges_have_their_times_and_fairness(self):
+        for _, _, row in self.each(traffics=EXCHANGES):
+            self.assertEqual(row["latency"]["definition"], "exchange")
+            self.assertEqual(row["latency"]["count"], TIMES * RANKS)
+            self.assertEqual(len(row["topology"]["rank_gbps"]), RANKS)
+            self.assertGreater(row["topology"]["jain"], 0.25)
+
+    def test_set_up_is_told_step_by_step_and_memory_by_kind(self):
+        for _, _, row in self.each():
+            self.assertEqual(list(row["topology"]["setup_ns"]), ["resources", "exchange", "connect", "fence", "barrier"])
+            self.assertLessEqual({"buffers", "qps", "cqs", "mrs"}, set(row["topology"]["memory_bytes"]))
+            self.assertGreater(row["topology"]["barrier_ns"], 0)
+
+    def test_four_ranks_on_fewer_cores_yield(self):
+        if os.cpu_count() >= RANKS:
+            self.skipTest("there are cores enough")
+        for _, _, row in self.each():
+            self.assertTrue(row["topology"]["yielding"])
+            self.assertEqual(row["case"]["wait"], "yield")
+
+    def test_the_file_is_valid_and_names_every_rank(self):
+        self.assert_valid(self.done.path)
+        ranks = self.done.result["context"]["rdmameter"]["ranks"]
+        self.assertEqual([each["rank"] for each in ranks], list(range(RANKS)))
+
+
+class Axes(Topo):
+    def measure_all(self, *arguments):
+        done = self.topo(*arguments, "--verify", *SHORT)
+        for row in done.rows:
+            self.assertNotIn("error_message", row, done)
+            self.assertNotIn("skip_message", row, done)
+        return done.rows
+
+    def test_one_buffer_per_class_is_enough(self):
+        for row in self.measure_all("ring", "--ranks", "5", "--traffic", "alltoall,allgather", "--depth", "1"):
+            self.assertEqual(row["device_counters"]["initiator"].get("rcvd_rnr_err", 0), 0)
+
+    def test_shared_receives_several_QPs_UC_and_schedules_among_more_and_more_ranks(self):
+        rows = self.measure_all("ring", "--ranks", "3", "--scale", "2,3", "--traffic", "alltoall", "--schedule",
+                                "rounds,staggered", "--recv", "rq,srq", "--qps-per-edge", "2")
+        self.assertEqual([row["topology"]["qps_per_rank"] for row in rows], ([[2] * 2] * 2 + [[4] * 3] * 2) * 2)
+        # UC has shared receives on no device; a QP of its own each is what it takes.
+        for row in self.measure_all("ring", "--ranks", "3", "--traffic", "pairs,alltoall", "--transport", "uc"):
+            self.assertEqual(row.get("lost", 0), 0)
+
+    def test_an_inflated_rank_has_the_QPs_of_a_large_mesh(self):
+        rows = self.measure_all("mesh", "--ranks", "2", "--inflate", "9,33", "--active", "1,max", "--traffic", "bisection",
+                                "--depth", "2")
+        self.assertEqual([row["topology"]["qps_per_rank"] for row in rows], [[8] * 2] * 2 + [[32] * 2] * 2)
+        small, large = (rows[i]["topology"]["memory_bytes"]["qps"] for i in (0, 2))
+        self.assertAlmostEqual(large / small, 4, delta=0.1)  # as the QPs, and no faster
+
+    def test_a_launcher_of_ones_own_will_do(self):
+        if shutil.which("mpirun") is None:
+            self.skipTest("no mpirun (package openmpi-bin)")
+        env = rdmameter.environment() | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        command = ["mpirun", "--oversubscribe", "-n", "2", rdmameter.program, "topo", "mesh", "--traffic", "token", *SHORT]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("mesh/rc/traffic:token/ranks:2", done.stdout)
+        done = subprocess.run([*command, "--ranks", "3"], capture_output=True, text=True, timeout=100, check=False, env=env)
+        self.assertEqual(done.returncode, rdmameter.USAGE)
+        self.assertIn("the launcher has started 2", done.stderr)
+
+
+class Devices(Topo):
+    def setUp(self):
+        super().setUp()
+        if len({device["name"] for device, _ in rdmameter.active_ports()}) < 2 or not rdmameter.IN_VM:
+            self.skipTest("it needs rxe0 and rxe1 of tools/rxe-vm")
+
+    def wire(self, *netem):
+        subprocess.run(["tc", "qdisc", "add", "dev", "v0", "root", "netem", *netem], check=True)
+        self.addCleanup(subprocess.run, ["tc", "qdisc", "del", "dev", "v0", "root"], check=True)
+
+    def test_what_is_lost_on_the_wire_is_a_figure_and_what_arrives_is_right(self):
+        self.wire("loss", "5%")
+        done = self.topo("mesh", "--ranks", "2", "--device", "rxe%l", "--transport", "uc,rc", "--traffic", "alltoall",
+                         "--verify", "--iterations", "200", "--warmup", "5", "--loss-timeout", "50ms", "--patience", "30")
+        lossy, reliable = (row["bandwidth"] for row in done.rows)
+        self.assertEqual(lossy["sent"], 400)
+        self.assertGreater(lossy["lost"], 0)
+        self.assertEqual(lossy["messages"], 400 - lossy["lost"])
+        self.assertEqual(reliable["messages"], 400)
+
+    def test_ranks_on_devices_of_their_own_meet_on_the_wire(self):
+        arguments = ("mesh", "--ranks", "2", "--traffic", "pairs", "--device", "rxe%l", *SHORT)
+        [quick] = self.topo(*arguments).rows
+        self.assertEqual(quick["path"], "netdev")
+        self.wire("delay", "20ms")
+        [slow] = self.topo(*arguments).rows
+        for rank, other in ((0, 1), (1, 0)):
+            delayed = slow["topology"]["matrix_ns"][rank][other]
+            self.assertGreater(delayed, 8e6)  # half of a round trip that takes 20 ms more
+            self.assertGreater(delayed, quick["topology"]["matrix_ns"][rank][other])
+
+
+class Trouble(Topo):
+    def ranks_of(self, started):
+        """Processes of the ranks, by rank."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    env = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    ours = started.path.encode() in file.read()
+            except OSError:
+                continue
+            if ours and b"PMIX_RANK" in env:
+                found[int(env[b"PMIX_RANK"])] = int(pid)
+        return found
+
+    def start(self, *arguments):
+        path = self.output()
+        started = rdmameter.Started([rdmameter.program, "topo", "mesh", "--ranks", "3", "--traffic", "token,alltoall",
+                                     "--patience", "4", *arguments, "-o", path], rdmameter.environment(), path)
+        self.addCleanup(started.end, 0)
+        return started
+
+    def test_a_rank_that_is_killed_ends_the_run_and_the_rows_are_kept(self):
+        started = self.start("--iterations", "20,100000000")
+        started.await_text("stdout", "traffic:token/ranks:3/iterations:20 ", 60)
+        os.kill(self.ranks_of(started)[2], signal.SIGKILL)
+        began = time.monotonic()
+        done = started.end(60)
+        self.assertLess(time.monotonic() - began, 10 * rdmameter.SLOW)
+        self.assertNotEqual(done.status, 0)
+        self.assertRegex(done.stderr + done.stdout, "rank 2")
+        self.assertGreaterEqual(len(done.rows), 1)
+        self.assert_valid(done.path)
+
+    def test_a_rank_that_hangs_is_named_and_ends_the_run(self):
+        started = self.start("--iterations", "20,100000000")
+        started.await_text("stdout", "traffic:token/ranks:3/iterations:20 ", 60)
+        os.kill(self.ranks_of(started)[1], signal.SIGSTOP)
+        done = started.end(80)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.stderr, r"rank 1 on \S+")
+        self.assertGreaterEqual(len(done.rows), 1)
+
+    def test_a_rank_without_the_device_is_named(self):
+        done = self.topo("mesh", "--ranks", "3", "--device", "rxe%l", *SHORT, status=rdmameter.NO_DEVICE)
+        self.assertRegex(done.rows[0]["error_message"], r"^rank 2 on \S+: .*rxe2")
+
+    def test_what_cannot_be_is_told_before_anything_starts(self):
+        for arguments, reason in ((("hypercube", "--ranks", "3"), "power of two"),
+                                  (("torus2d:2x3", "--ranks", "4"), "product"),
+                                  (("random:1", "--ranks", "4", "--traffic", "alltoall"), "not connected"),
+                                  (("random:3", "--ranks", "5"), "even"),
+                                  (("mesh", "--ranks", "1"), "--ranks 2"),
+                                  (("mesh", "--ranks", "4", "--transport", "ud"), "udmesh")):
+            with self.subTest(" ".join(arguments)):
+                done = self.topo(*arguments, status=rdmameter.USAGE, timeout=30)
+                self.assertIn(reason, done.rows[0]["skip_message"])
+
+
+if __name__ == "__main__":
+    rdmameter.main()
