@@ -35,7 +35,7 @@ constexpr std::array kSubcommands{
     Subcommand{"run", "run [HOST | --loopback] TEST... [axes] [-o FILE]",
                "Measure tests, over sizes and other axes.", declare_run},
     Subcommand{"topo", "topo GRAPH... [--ranks N] [axes] [-o FILE]",
-               "Measure ranks that are connected in several shapes.", declare_topo},
+               "Measure ranks, connected in several shapes.", declare_topo},
     Subcommand{"show", "show FILE... [--percentiles | --csv]",
                "Print results as tables and histograms.", declare_show},
     Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--markdown FILE]",
