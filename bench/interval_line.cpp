@@ -7,7 +7,7 @@
 
 namespace rdmameter {
 
-std::string interval_line(const Case& one_case, const Interval& interval) {
+std::string interval_line(const Case& one_case, const ProgressInterval& interval) {
   const auto operations = static_cast<double>(interval.operations);
   const std::string text = fmt::format("{:.1f} s  ", interval.end_s);
   if (interval.operations == 0) return text + "nothing";
@@ -18,7 +18,7 @@ std::string interval_line(const Case& one_case, const Interval& interval) {
   return text + fmt::format("{} operations, one in {:.4g} us", interval.operations, 1e6 / per_s);
 }
 
-void print_interval(const Case& one_case, const Interval& interval) {
+void print_interval(const Case& one_case, const ProgressInterval& interval) {
   const std::string line = interval_line(one_case, interval) + "\n";
   std::fputs(line.c_str(), stderr);
 }

@@ -9,9 +9,9 @@
 namespace rdmameter {
 
 /// "12.0 s  1.23 Mmsg/s  0.63 Gb/s", or of a latency "12.0 s  43210 operations, one in 23.1 us".
-std::string interval_line(const Case& one_case, const Interval& interval);
+std::string interval_line(const Case& one_case, const ProgressInterval& interval);
 
 /// Prints it on stderr.
-void print_interval(const Case& one_case, const Interval& interval);
+void print_interval(const Case& one_case, const ProgressInterval& interval);
 
 }  // namespace rdmameter

@@ -13,13 +13,13 @@
 namespace rdmameter {
 
 /// What one interval saw.
-struct Interval {
+struct ProgressInterval {
   double end_s = 0, length_s = 0;  ///< since the begin of the traffic
   std::uint64_t operations = 0;    ///< done in it
 };
 
 /// Called from a thread of its own, between measured operations. Throws nothing.
-using IntervalListener = std::function<void(const Case&, const Interval&)>;
+using IntervalListener = std::function<void(const Case&, const ProgressInterval&)>;
 
 class IntervalThread {
  public:

@@ -58,7 +58,7 @@ class Side {
 
   /// Opens and closes the windows of loops that load each other together. Before run().
   /// @param gate  borrowed
-  virtual void pass(Gate& gate) { plan_.gate = &gate; }
+  virtual void pass(LoadGate& gate) { plan_.gate = &gate; }
 
   /// What has befallen the device since this was called last and ends a run; empty: nothing.
   virtual std::string take_fatal_event() = 0;

@@ -153,7 +153,7 @@ void Team::expect(const std::vector<std::uint64_t>& sent) {
   for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->expect({sent[i]});
 }
 
-void Team::pass(Gate& gate) {
+void Team::pass(LoadGate& gate) {
   for (const auto& member : members_) member->pass(gate);
 }
 

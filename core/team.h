@@ -25,7 +25,7 @@ class Team final : public Side {
   /// they are]. Where one fails, the others are told to stop.
   LoopEnd run(Wait wait, std::uint64_t core, const ClockChoice& clock, StopWord& stop) override;
   void expect(const std::vector<std::uint64_t>& sent) override;
-  void pass(Gate& gate) override;
+  void pass(LoadGate& gate) override;
   void end_now() noexcept override;
   std::string take_fatal_event() override { return members_.front()->take_fatal_event(); }
   void silence() noexcept override;

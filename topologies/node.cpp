@@ -407,7 +407,7 @@ void Node::deliver_walks(bool begun_here) {
 
 std::uint64_t Node::sent() const {
   std::uint64_t count = 0;
-  for (const Gate& gate : gates_) count += gate.sent;
+  for (const HopGate& gate : gates_) count += gate.sent;
   return count;
 }
 

@@ -92,7 +92,7 @@ class Node {
   MessagePattern pattern_;
   std::vector<Link> links_;
   Link datagrams_;  ///< Inbox::datagram: where all receives are at home
-  std::vector<Gate> gates_;
+  std::vector<HopGate> gates_;
   std::vector<ibv_sge> grant_sges_;
   std::vector<Edge> edges_;
   std::vector<Edge*> way_edges_;

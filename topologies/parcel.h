@@ -36,7 +36,7 @@ constexpr std::uint32_t destination_of(std::uint32_t label) noexcept {
   return label & (kMostTopologyRanks - 1);
 }
 
-struct Gate;
+struct HopGate;
 struct Link;
 struct Parcel;
 
@@ -45,9 +45,9 @@ struct Leg {
   ibv_send_wr wr;
   Parcel* parcel = nullptr;  ///< whose buffer is sent on; null: the message begins here
   Link* link = nullptr;
-  Gate* gate = nullptr;   ///< of the link, for the message's class; set when it is sent
-  Leg* behind = nullptr;  ///< the next one that waits at the same gate
-  bool busy = false;      ///< of one that begins here: not yet retired
+  HopGate* gate = nullptr;  ///< of the link, for the message's class; set when it is sent
+  Leg* behind = nullptr;    ///< the next one that waits at the same gate
+  bool busy = false;        ///< of one that begins here: not yet retired
 };
 
 /// A receive and its buffer; its address is the receive's wr_id.
@@ -61,7 +61,7 @@ struct Parcel {
 };
 
 /// What lets the messages of one class onto a link. All numbers count from the begin, modulo 2^32.
-struct Gate {
+struct HopGate {
   std::uint32_t sent = 0;
   /// It is open while sent is below this: the lesser of what the peer has granted and what has left
   /// the send queue, plus the link's depth, when that was last looked at. Closed while legs wait,
@@ -80,7 +80,7 @@ struct alignas(64) Link {
   // Sending. Of each class at most `depth` messages are in the send queue, or in buffers at the
   // peer.
   ibv_qp* qp = nullptr;
-  Gate* gates = nullptr;  ///< by hop class
+  HopGate* gates = nullptr;  ///< by hop class
   std::uint32_t depth = 0;
   std::uint32_t waiting = 0;     ///< legs at its gates
   Link* next_of_edge = nullptr;  ///< messages take an edge's links in turn

@@ -61,7 +61,7 @@ inline Parcel& parcel_of(std::uint64_t wr_id) noexcept {
 }
 
 /// Looks anew how far a gate is open. @return  is it?
-inline bool open_gate(const Link& link, Gate& gate) noexcept {
+inline bool open_gate(const Link& link, HopGate& gate) noexcept {
   const std::uint32_t granted = *gate.granted + gate.forgiven, retired = gate.retired;
   const bool granted_less = static_cast<std::int32_t>(granted - retired) < 0;
   gate.limit = (granted_less ? granted : retired) + link.depth;
@@ -69,7 +69,7 @@ inline bool open_gate(const Link& link, Gate& gate) noexcept {
 }
 
 template <Inbox kInbox>
-[[gnu::always_inline]] inline void post_leg(Relay& relay, Link& link, Gate& gate,
+[[gnu::always_inline]] inline void post_leg(Relay& relay, Link& link, HopGate& gate,
                                             Leg& leg) noexcept {
   if constexpr (kInbox == Inbox::datagram) {
     leg.wr.wr.ud.ah = link.ah;
@@ -84,7 +84,7 @@ template <Inbox kInbox>
 
 /// A gate that seems closed: it may have been opened since, unless others wait there already.
 template <Inbox kInbox>
-[[gnu::noinline]] void send_or_wait(Relay& relay, Link& link, Gate& gate, Leg& leg) noexcept {
+[[gnu::noinline]] void send_or_wait(Relay& relay, Link& link, HopGate& gate, Leg& leg) noexcept {
   if (gate.first == nullptr && open_gate(link, gate)) {
     post_leg<kInbox>(relay, link, gate, leg);
     return;
@@ -100,7 +100,7 @@ template <Inbox kInbox>
 template <Inbox kInbox>
 [[gnu::always_inline]] inline void send(Relay& relay, Leg& leg, std::uint32_t hop_class) noexcept {
   Link& link = *leg.link;
-  Gate& gate = link.gates[hop_class];
+  HopGate& gate = link.gates[hop_class];
   leg.gate = &gate;
   if (gate.sent != gate.limit) [[likely]]
     post_leg<kInbox>(relay, link, gate, leg);
@@ -114,7 +114,7 @@ template <Inbox kInbox>
   for (std::uint32_t i = relay.blocked_count; i-- > 0;) {
     Link& link = *relay.blocked[i];
     for (std::uint32_t hop_class = relay.classes; hop_class-- > 0;) {
-      Gate& gate = link.gates[hop_class];
+      HopGate& gate = link.gates[hop_class];
       if (gate.first == nullptr || !open_gate(link, gate)) continue;
       while (gate.first != nullptr && gate.sent != gate.limit) {
         Leg& leg = *gate.first;
@@ -222,7 +222,7 @@ template <Inbox kInbox>
   for (std::uint32_t i = 0; i < relay.blocked_count; ++i) {
     Link& link = *relay.blocked[i];
     for (std::uint32_t hop_class = 0; hop_class < relay.classes; ++hop_class) {
-      Gate& gate = link.gates[hop_class];
+      HopGate& gate = link.gates[hop_class];
       gate.forgiven = gate.sent - *gate.granted;
     }
   }

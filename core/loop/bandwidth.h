@@ -98,15 +98,15 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
              const Clock& clock, LoopTally& tally) noexcept {
   using Stage = Window::Stage;
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-  Gate* const gate = plan.gate;
+  LoadGate* const gate = plan.gate;
   switch (window.stage) {
     case Stage::warming:
-      if (gate != nullptr) gate->reach(Gate::Step::warm);
+      if (gate != nullptr) gate->reach(LoadGate::Step::warm);
       window.stage = Stage::warm;
       [[fallthrough]];
     case Stage::warm:
       window.goal_messages = retired + 1;
-      if (gate != nullptr && !gate->reached(Gate::Step::warm)) return true;
+      if (gate != nullptr && !gate->reached(LoadGate::Step::warm)) return true;
       window.stage = Stage::open;
       window.opened_ticks = now;
       window.opened_messages = retired;
@@ -117,12 +117,12 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
       tally.operations = retired - window.opened_messages;
       tally.elapsed_ns = clock.to_ns(now - window.opened_ticks);
       if (gate == nullptr) return false;
-      gate->reach(Gate::Step::closed);
+      gate->reach(LoadGate::Step::closed);
       window.stage = Stage::closed;
       [[fallthrough]];
     case Stage::closed:
       window.goal_messages = retired + 1;
-      return !gate->reached(Gate::Step::closed);
+      return !gate->reached(LoadGate::Step::closed);
   }
   return false;
 }

@@ -10,15 +10,15 @@
 
 namespace rdmameter {
 
-class Gate {
+class LoadGate {
  public:
   enum class Step : std::uint8_t { warm, closed };
   static constexpr std::size_t kSteps = 2;
 
   /// @param loops  of this end that pass it
   /// @param peer   does the other end send as well? Then it must tell() of its steps.
-  explicit Gate(std::uint32_t loops, bool peer = false) : loops_(loops), peer_(peer) {}
-  Gate(Gate&&) = delete;
+  explicit LoadGate(std::uint32_t loops, bool peer = false) : loops_(loops), peer_(peer) {}
+  LoadGate(LoadGate&&) = delete;
 
   /// A loop has come to this step. To be called once for each.
   void reach(Step step) noexcept {

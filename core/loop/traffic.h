@@ -129,7 +129,7 @@ struct Traffic {
   MomentRing moments;
 };
 
-class Gate;
+class LoadGate;
 
 /// How long to go on; every loop reads what concerns it.
 struct LoopPlan {
@@ -139,7 +139,7 @@ struct LoopPlan {
   std::uint64_t warmup = 0;           ///< operations before the measured ones
   std::uint64_t loss_timeout_ns = 0;  ///< a pong later than this is lost
   std::uint64_t quiet_ns = 0;  ///< a receiver told to finish ends after this long without arrivals
-  Gate* gate = nullptr;        ///< not null: other loops' windows open and close with this one
+  LoadGate* gate = nullptr;    ///< not null: other loops' windows open and close with this one
   /// Operations below this are not counted by a receiver whose sender is known to have sent so many
   /// (set while it runs, before StopReason::finish).
   std::atomic<std::uint64_t> expected{std::numeric_limits<std::uint64_t>::max()};

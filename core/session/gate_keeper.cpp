@@ -20,8 +20,8 @@ GateKeeper::GateKeeper(Channel& channel, const Case& one_case, Side* sender, con
 
 void GateKeeper::pass_on() {
   if (!gate_ || !both_ways_) return;
-  for (std::size_t step = 0; step < Gate::kSteps; ++step) {
-    if (said_[step] || !gate_->reached_here(static_cast<Gate::Step>(step))) continue;
+  for (std::size_t step = 0; step < LoadGate::kSteps; ++step) {
+    if (said_[step] || !gate_->reached_here(static_cast<LoadGate::Step>(step))) continue;
     said_[step] = true;
     channel_.send({{"type", "gate"}, {"step", step}}, Deadline::in(kSetupTimeout));
   }
@@ -30,7 +30,7 @@ void GateKeeper::pass_on() {
 bool GateKeeper::hear(const nlohmann::json& message) {
   if (require_string(message, "type", 32) != "gate") return false;
   if (!gate_ || !both_ways_) throw MeasurementError("the message 'gate' was not expected");
-  gate_->tell(static_cast<Gate::Step>(require_uint(message, "step", 0, Gate::kSteps - 1)));
+  gate_->tell(static_cast<LoadGate::Step>(require_uint(message, "step", 0, LoadGate::kSteps - 1)));
   return true;
 }
 

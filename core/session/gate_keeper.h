@@ -29,9 +29,9 @@ class GateKeeper {
  private:
   Channel& channel_;
   const Wake& attention_;
-  std::optional<Gate> gate_;
+  std::optional<LoadGate> gate_;
   const bool both_ways_;
-  std::array<bool, Gate::kSteps> said_{};
+  std::array<bool, LoadGate::kSteps> said_{};
 };
 
 }  // namespace rdmameter

@@ -9,7 +9,7 @@ namespace {
 TEST(IntervalLine, SaysRatesOfABandwidthAndTimesOfALatency) {
   Case one_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
   one_case.size_bytes = 1000;
-  const Interval interval{.end_s = 12.04, .length_s = 2, .operations = 2'000'000};
+  const ProgressInterval interval{.end_s = 12.04, .length_s = 2, .operations = 2'000'000};
   EXPECT_EQ(interval_line(one_case, interval), "12.0 s  1 Mmsg/s  8 Gb/s");
   one_case = default_case(Opcode::send, Pattern::ping_pong);
   EXPECT_EQ(interval_line(one_case, interval), "12.0 s  2000000 operations, one in 1 us");

@@ -19,8 +19,8 @@ struct IntervalThreadTest : ::testing::Test {
   }
   Case one_case;
   std::atomic<std::uint64_t> progress{0};
-  std::vector<Interval> heard;
-  IntervalListener listener = [this](const Case&, const Interval& interval) {
+  std::vector<ProgressInterval> heard;
+  IntervalListener listener = [this](const Case&, const ProgressInterval& interval) {
     heard.push_back(interval);
     progress = progress == 100 ? 40 : 100;  // a warm-up is over: the count begins anew
   };
@@ -36,7 +36,7 @@ TEST_F(IntervalThreadTest, TellsWhatEachIntervalSawUntilItEnds) {
   EXPECT_EQ(heard[0].operations, 0U);
   EXPECT_EQ(heard[1].operations, 100U);
   EXPECT_EQ(heard[2].operations, 40U);
-  for (const Interval& interval : heard) EXPECT_GE(interval.end_s, interval.length_s);
+  for (const ProgressInterval& interval : heard) EXPECT_GE(interval.end_s, interval.length_s);
 }
 
 TEST_F(IntervalThreadTest, SaysNothingOfWhatEndsByItselfOrToNobody) {

@@ -168,19 +168,19 @@ TEST(Team, TellsEachThreadWhatItsPeerSent) {
   EXPECT_THAT(fakes.team.totals(), ElementsAre(10, 21));
 }
 
-TEST(Gate, IsPassedOnceAllHaveComeAndThePeerToo) {
-  Gate gate{2, true};
+TEST(LoadGate, IsPassedOnceAllHaveComeAndThePeerToo) {
+  LoadGate gate{2, true};
   int calls = 0;
   gate.on_last([](void* count) { ++*static_cast<int*>(count); }, &calls);
-  gate.reach(Gate::Step::warm);
-  EXPECT_FALSE(gate.reached_here(Gate::Step::warm));
-  gate.reach(Gate::Step::warm);
-  EXPECT_TRUE(gate.reached_here(Gate::Step::warm));
+  gate.reach(LoadGate::Step::warm);
+  EXPECT_FALSE(gate.reached_here(LoadGate::Step::warm));
+  gate.reach(LoadGate::Step::warm);
+  EXPECT_TRUE(gate.reached_here(LoadGate::Step::warm));
   EXPECT_EQ(calls, 1);
-  EXPECT_FALSE(gate.reached(Gate::Step::warm));
-  gate.tell(Gate::Step::warm);
-  EXPECT_TRUE(gate.reached(Gate::Step::warm));
-  EXPECT_FALSE(gate.reached(Gate::Step::closed));
+  EXPECT_FALSE(gate.reached(LoadGate::Step::warm));
+  gate.tell(LoadGate::Step::warm);
+  EXPECT_TRUE(gate.reached(LoadGate::Step::warm));
+  EXPECT_FALSE(gate.reached(LoadGate::Step::closed));
 }
 
 }  // namespace

@@ -360,7 +360,7 @@ TEST(Receive, EndsAfterAQuietTimeWhenSomeOfItNeverComes) {
 /// Bandwidth under a gate that another loop, or the peer, must pass as well.
 TEST(GatedBandwidth, SendsOnUntilEveryWindowIsClosed) {
   NullSide side{null_case(Opcode::rdma_write, Pattern::bandwidth)};
-  Gate gate{2};
+  LoadGate gate{2};
   side.plan.gate = &gate;
   LoopEnd end;
   std::thread other{[&] { end = side.run(); }};
@@ -369,10 +369,10 @@ TEST(GatedBandwidth, SendsOnUntilEveryWindowIsClosed) {
     while (progress() < messages) std::this_thread::yield();
   };
   await(50'000);  // far beyond the warm-up: it waits, and sends
-  EXPECT_FALSE(gate.reached_here(Gate::Step::closed));
-  gate.reach(Gate::Step::warm);
+  EXPECT_FALSE(gate.reached_here(LoadGate::Step::closed));
+  gate.reach(LoadGate::Step::warm);
   await(progress() + 50'000);  // far beyond the window of 1000: closed, and it sends on
-  gate.reach(Gate::Step::closed);
+  gate.reach(LoadGate::Step::closed);
   other.join();
   EXPECT_EQ(end.why, LoopEnd::Why::done);
   EXPECT_GE(side.tally.operations, 1000U);

@@ -90,6 +90,18 @@ def without(files, root, pattern, mark):
     return found
 
 
+def twice_defined(files, root):
+    """Types of one name in two headers: one namespace holds all, and a linker takes either for both."""
+    where = {}
+    for path in files:
+        if not path.endswith(".h") or path.startswith("tests/"):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for name in re.findall(r"^(?:struct|class|enum class) (?:alignas\(\d+\) )?(\w+)[^;\n]*\{", file.read(), re.M):
+                where.setdefault(name, []).append(path)
+    return [f"{name}: {', '.join(paths)}" for name, paths in where.items() if len(paths) > 1]
+
+
 def main():
     root = sys.argv[1]
     files = sources(root)
@@ -101,6 +113,7 @@ def main():
          reaching(files, r"(core|topologies)/", r"CLI/|benchmark/")),
         ("the measured path reaches nothing that allocates, locks or formats",
          reaching(files, MEASURED, BARRED)),
+        ("no two headers define a type of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
         ("a source names its licence", without(files, root, r".", "SPDX-License-Identifier: Apache-2.0")),
     ]

@@ -103,7 +103,7 @@ struct FakeRank {
   std::deque<null_verbs::FakeQp> qps;
   std::vector<Link> links;
   std::vector<std::uint32_t> granted, freed;
-  std::vector<Gate> gates;
+  std::vector<HopGate> gates;
   std::vector<ibv_sge> grant_sges, parcel_sges;
   std::vector<Edge> edges;
   std::vector<std::vector<Edge*>> way_edges;
