@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/histogram_data.h"
+#include "reports/latency_json.h"
 #include "reports/row_json.h"
 #include "reports/text.h"
 #include "reports/unit.h"
@@ -29,17 +30,8 @@ std::string rate(double value) {
 
 std::string latency_name(const LatencyData& latency) {
   if (latency.half_round_trip) return "half RTT";
-  switch (latency.definition) {
-    case LatencyData::Definition::round_trip:
-      return "RTT";
-    case LatencyData::Definition::completion:
-      return "completion";
-    case LatencyData::Definition::call:
-      return "call";
-    case LatencyData::Definition::exchange:
-      return "exchange";
-  }
-  return "";
+  if (latency.definition == LatencyData::Definition::round_trip) return "RTT";
+  return definition_name(latency.definition);
 }
 
 std::string latency_text(const LatencyData& latency) {

@@ -49,6 +49,8 @@ Json histogram_to_json(const HistogramData& data) {
           {"n", std::move(n)}};
 }
 
+}  // namespace
+
 const char* definition_name(LatencyData::Definition definition) {
   switch (definition) {
     case LatencyData::Definition::round_trip:
@@ -62,8 +64,6 @@ const char* definition_name(LatencyData::Definition definition) {
   }
   return "";
 }
-
-}  // namespace
 
 Json latency_to_json(const LatencyData& data) {
   Json json = {{"definition", definition_name(data.definition)}};

@@ -9,6 +9,9 @@
 
 namespace rdmameter {
 
+/// "round_trip", "completion"...
+const char* definition_name(LatencyData::Definition definition);
+
 /// Definition, statistics (null without samples, or with too few for a percentile), histogram.
 nlohmann::ordered_json latency_to_json(const LatencyData& data);
 

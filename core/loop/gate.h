@@ -30,14 +30,15 @@ class LoadGate {
   bool reached_here(Step step) const noexcept {
     return reached_[index(step)].load(std::memory_order_acquire) >= loops_;
   }
-  bool reached(Step step) const noexcept {
-    return reached_here(step) &&
-           (!peer_ || peer_reached_[index(step)].load(std::memory_order_acquire));
-  }
+  bool reached(Step step) const noexcept { return reached_here(step) && (!peer_ || told(step)); }
 
   /// The peer has come to this step.
   void tell(Step step) noexcept {
     peer_reached_[index(step)].store(true, std::memory_order_release);
+  }
+
+  bool told(Step step) const noexcept {
+    return peer_reached_[index(step)].load(std::memory_order_acquire);
   }
 
   /// What the last loop to come to a step calls, outside of every window. To be set before the

@@ -22,9 +22,18 @@ void GateKeeper::pass_on() {
   if (!gate_ || !both_ways_) return;
   for (std::size_t step = 0; step < LoadGate::kSteps; ++step) {
     if (said_[step] || !gate_->reached_here(static_cast<LoadGate::Step>(step))) continue;
-    said_[step] = true;
+    said_[step] = Clock::now();
     channel_.send({{"type", "gate"}, {"step", step}}, Deadline::in(kSetupTimeout));
   }
+}
+
+bool GateKeeper::overdue(Clock::time_point now) const {
+  constexpr int kAsLong = 10;
+  for (std::size_t step = 0; step < LoadGate::kSteps; ++step) {
+    if (!said_[step] || gate_->told(static_cast<LoadGate::Step>(step))) continue;
+    if (now - *said_[step] > kSilence + kAsLong * (*said_[step] - begun_)) return true;
+  }
+  return false;
 }
 
 bool GateKeeper::hear(const nlohmann::json& message) {

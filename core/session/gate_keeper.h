@@ -15,12 +15,18 @@ namespace rdmameter {
 
 class GateKeeper {
  public:
+  using Clock = Deadline::Clock;
+
   /// @param sender     this end's side that sends; null: none does
   /// @param attention  raised when there is something to pass on
   GateKeeper(Channel& channel, const Case& one_case, Side* sender, const Wake& attention);
 
   /// Tells the peer which steps this end has come to since the last time.
   void pass_on();
+
+  /// Is this end at a step that the peer has not come to, although it had ten times as long as this
+  /// end needed, and kSilence? A peer that lives and never comes there would be sent to for ever.
+  bool overdue(Clock::time_point now = Clock::now()) const;
 
   /// Takes a message of the peer's. @return false: it is about something else
   /// @throws MeasurementError  nobody expects it here
@@ -31,7 +37,8 @@ class GateKeeper {
   const Wake& attention_;
   std::optional<LoadGate> gate_;
   const bool both_ways_;
-  std::array<bool, LoadGate::kSteps> said_{};
+  const Clock::time_point begun_ = Clock::now();
+  std::array<std::optional<Clock::time_point>, LoadGate::kSteps> said_;  ///< when
 };
 
 }  // namespace rdmameter

@@ -136,7 +136,7 @@ void Repetition::traffic(Side& side, LoopThread* receiver, GateKeeper& gate,
   const SoftirqTime softirq;
   LoopEnd end;
   Tick tick{.every = pulse.every(),
-            .act = [&] { return pulse.beat(); },
+            .act = [&] { return pulse.beat() && !gate.overdue(); },
             .hear = [&] { return hear(gate); },
             .attention = &attention,
             .attend =
@@ -177,6 +177,11 @@ void Repetition::traffic(Side& side, LoopThread* receiver, GateKeeper& gate,
       expect("failed");  // throws what the responder says, or how it went away
       break;
     case StopReason::deadline:
+      if (gate.overdue())
+        throw MeasurementError(
+            "the responder's own messages do not get on: it has not kept pace with this end by "
+            "far; "
+            "is the path from it up?");
       throw MeasurementError(
           fmt::format("no message got through on {} for {} s: is the peer alive, and the "
                       "path between the two devices up?",

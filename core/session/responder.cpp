@@ -274,6 +274,9 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
       gate.pass_on();
       continue;
     }
+    if (gate.overdue())
+      throw MeasurementError(
+          "the initiator's messages do not keep pace with the responder's by far");
     if (waited == Waited::deadline && !deadline.passed()) continue;
     const nlohmann::json message = channel_.receive(deadline);
     deadline = Deadline::in(kSilence);

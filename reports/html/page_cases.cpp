@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "reports/latency_json.h"
 #include "reports/text.h"
 
 namespace rdmameter {
@@ -72,16 +73,8 @@ std::string latency_kind(const CaseNumbers& numbers) {
   for (const Row* row : numbers.summary.repetitions)
     if (row->latency && row->latency->histogram.count > 0) {
       if (row->latency->half_round_trip) return "half round trip";
-      switch (row->latency->definition) {
-        case LatencyData::Definition::round_trip:
-          return "round trip";
-        case LatencyData::Definition::completion:
-          return "completion";
-        case LatencyData::Definition::call:
-          return "call";
-        case LatencyData::Definition::exchange:
-          return "exchange";
-      }
+      if (row->latency->definition == LatencyData::Definition::round_trip) return "round trip";
+      return definition_name(row->latency->definition);
     }
   return "";
 }

@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/histogram_data.h"
 #include "core/loop/gate.h"
+#include "core/session/gate_keeper.h"
+#include "core/session/socket.h"
 
 namespace rdmameter {
 namespace {
@@ -181,6 +183,30 @@ TEST(LoadGate, IsPassedOnceAllHaveComeAndThePeerToo) {
   gate.tell(LoadGate::Step::warm);
   EXPECT_TRUE(gate.reached(LoadGate::Step::warm));
   EXPECT_FALSE(gate.reached(LoadGate::Step::closed));
+}
+
+TEST(GateKeeper, DoesNotWaitForEverForAPeerThatNeverComes) {
+  using namespace std::chrono_literals;
+  InterruptSource interrupt;
+  Listener listener{{"127.0.0.1", 0}};
+  Channel here{connect_to({"127.0.0.1", listener.port()}, Deadline::in(5s), interrupt), interrupt};
+  Channel there{std::move(listener.accept(Deadline::in(5s), interrupt).value()), interrupt};
+  Case both_ways = of_threads(1);
+  both_ways.bidirectional = 1;
+  FakeSide side{both_ways, 0, [](const LoopPlan& plan, const StopWord&, LoopTally&) {
+                  plan.gate->reach(LoadGate::Step::warm);
+                  return LoopEnd{};
+                }};
+  const Wake attention;
+  GateKeeper keeper{here, both_ways, &side, attention};
+  StopWord stop;
+  side.run(Wait::yield, kAuto, {}, stop);
+  keeper.pass_on();
+  const auto now = GateKeeper::Clock::now();
+  EXPECT_FALSE(keeper.overdue(now));
+  EXPECT_TRUE(keeper.overdue(now + 1h));
+  EXPECT_TRUE(keeper.hear(there.receive(Deadline::in(5s))));  // what it told, told back
+  EXPECT_FALSE(keeper.overdue(now + 1h));
 }
 
 }  // namespace

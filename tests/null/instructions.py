@@ -18,8 +18,8 @@ import tempfile
 
 # (label, driver's arguments after the count, most instructions per message)
 BOUNDS = [
-    ("send_lat", [], 95),
-    ("send_lat_ud", [], 98),
+    ("send_lat", [], 92),
+    ("send_lat_ud", [], 95),
     ("write_lat", [], 80),
     ("write_lat_uc", [], 77),
     ("read_lat", [], 63),
