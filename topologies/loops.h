@@ -113,6 +113,7 @@ void walk(RankWork& work, std::uint64_t rounds, std::uint64_t loss_ns,
     ++relay.leaving;
     const std::uint64_t begin = clock.now();
     send<P::kInbox>(relay, *work.first, 0);
+    post_lists(relay);
     bool late = false;
     while (!relay.back && !late) {
       if (!look<P>(relay, stop, tally)) [[unlikely]]
@@ -166,6 +167,7 @@ void exchange(RankWork& work, std::uint64_t count, std::uint64_t loss_ns,
       relay.leaving += round.leg_count;
       for (std::uint32_t leg = 0; leg < round.leg_count; ++leg)
         send<P::kInbox>(relay, *round.legs[leg], 0);
+      post_lists(relay);
       while ((relay.missing | relay.leaving) != 0) {
         if (!look<P>(relay, stop, tally)) [[unlikely]]
           return;

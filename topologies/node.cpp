@@ -242,11 +242,9 @@ void Node::build_parcels() {
       Leg& leg = parcel.legs[k];
       leg.parcel = &parcel;
       leg.wr = {};
-      leg.wr.wr_id = reinterpret_cast<std::uint64_t>(&leg);
       leg.wr.sg_list = &out;
       leg.wr.num_sge = 1;
       leg.wr.opcode = IBV_WR_SEND_WITH_IMM;
-      leg.wr.send_flags = IBV_SEND_SIGNALED;
     }
     ibv_recv_wr* bad;
     const int error = srq_ ? ibv_post_srq_recv(srq_.get(), &parcel.receive, &bad)
@@ -261,7 +259,6 @@ Leg Node::leg_of_source() {
   leg.wr.sg_list = &source_sge_;
   leg.wr.num_sge = 1;
   leg.wr.opcode = IBV_WR_SEND_WITH_IMM;
-  leg.wr.send_flags = IBV_SEND_SIGNALED;
   return leg;
 }
 
@@ -272,7 +269,6 @@ void Node::build_rounds() {
                  .lkey = mr_->lkey};
   const auto add_leg = [&](std::vector<Leg*>& legs, Edge& edge, std::uint32_t to) {
     Leg& leg = own_legs_.emplace_back(leg_of_source());
-    leg.wr.wr_id = reinterpret_cast<std::uint64_t>(&leg);
     leg.wr.imm_data = htonl(label(rank_, to));
     leg.link = edge.take();
     legs.push_back(&leg);
@@ -297,13 +293,13 @@ void Node::build_window() {
   const std::uint64_t length = mine_.partners.empty() ? 1 : case_.depth;  // a walk has one message
   for (std::uint64_t i = 0; i < length; ++i) {
     Leg& leg = own_legs_.emplace_back(leg_of_source());
-    leg.wr.wr_id = reinterpret_cast<std::uint64_t>(&leg);
     window_.push_back(&leg);
   }
 }
 
 void Node::choose_delivery() {
   blocked_.resize(link_count_);
+  listing_.resize(link_count_);
   received_.resize(plan_.graph.ranks());
   awaited_.resize(plan_.graph.ranks());
   cq_pointer_ = cq_.get();
@@ -314,6 +310,7 @@ void Node::choose_delivery() {
   relay_.way_shift = plan_.drive() == Drive::spread ? kRankBits : 0;
   relay_.deliver = case_.verify != 0 ? count_parcel<true> : count_parcel<false>;
   relay_.blocked = blocked_.data();
+  relay_.listing = listing_.data();
   relay_.received = received_.data();
   relay_.awaited = awaited_.data();
   relay_.reply_to = mine_.reply_to.data();

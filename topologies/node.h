@@ -100,7 +100,7 @@ class Node {
   std::vector<Parcel> parcels_;
   std::vector<Leg> parcel_legs_;
   std::vector<ibv_sge> parcel_sges_;
-  std::vector<Link*> blocked_, link_of_qpn_;
+  std::vector<Link*> listing_, blocked_, link_of_qpn_;
   std::vector<std::uint64_t> received_;
   std::vector<std::uint8_t> awaited_;
   ibv_sge source_sge_{};

@@ -40,9 +40,10 @@ struct HopGate;
 struct Link;
 struct Parcel;
 
-/// A message's way over one link; its address is the WR's wr_id.
+/// A message's way over one link. Legs that leave together are one list of WRs, of which the last
+/// alone is signaled: its wr_id is the address of the first.
 struct Leg {
-  ibv_send_wr wr;
+  ibv_send_wr wr;            ///< must stay the first member: wr.next is the next leg's address
   Parcel* parcel = nullptr;  ///< whose buffer is sent on; null: the message begins here
   Link* link = nullptr;
   HopGate* gate = nullptr;  ///< of the link, for the message's class; set when it is sent
@@ -84,11 +85,16 @@ struct alignas(64) Link {
   std::uint32_t depth = 0;
   std::uint32_t waiting = 0;     ///< legs at its gates
   Link* next_of_edge = nullptr;  ///< messages take an edge's links in turn
+  Leg* first = nullptr;          ///< the list that leaves next...
+  Leg* last = nullptr;
+  std::uint32_t listed = 0;  ///< ...and its length: at most `lot`
+  bool listing = false;      ///< it is among Relay::listing
 
   // Receiving. Emptied buffers are posted and granted anew in lots.
   ibv_srq* srq = nullptr;
   ibv_recv_wr* emptied = nullptr;
-  std::uint32_t emptied_count = 0, lot = 1;
+  std::uint32_t emptied_count = 0;
+  std::uint32_t lot = 1;           ///< at most half of depth, rounded up
   std::uint32_t* freed = nullptr;  ///< registered; what `grant` writes into the peer's `granted`
   ibv_send_wr grant;               ///< its wr_id is the link's address
   bool granting = false;           ///< one is under way: its WR is the only one kept for grants...

@@ -3,6 +3,7 @@
 // buffer it arrived in, gives buffers back.
 #pragma once
 
+#include <cstddef>
 #include <ctime>
 
 #include "core/loop/step.h"
@@ -31,6 +32,8 @@ struct Relay {
   const Way* ways = nullptr;  ///< by source or destination:
   unsigned way_shift = 0;     ///< kRankBits: by source; 0: by destination
   Deliver deliver = nullptr;
+  Link** listing = nullptr;  ///< links with legs that are yet to be posted; room for all
+  std::uint32_t listing_count = 0;
   Link** blocked = nullptr;  ///< links where legs wait; room for all
   std::uint32_t blocked_count = 0;
   std::uint64_t forgive_ns = 0;  ///< UC: a grant later than this was lost with its message; 0: none
@@ -60,6 +63,11 @@ inline Parcel& parcel_of(std::uint64_t wr_id) noexcept {
   return *reinterpret_cast<Parcel*>(wr_id);
 }
 
+inline Leg& leg_of(const ibv_send_wr& wr) noexcept {
+  static_assert(offsetof(Leg, wr) == 0);
+  return *reinterpret_cast<Leg*>(const_cast<ibv_send_wr*>(&wr));
+}
+
 /// Looks anew how far a gate is open. @return  is it?
 inline bool open_gate(const Link& link, HopGate& gate) noexcept {
   const std::uint32_t granted = *gate.granted + gate.forgiven, retired = gate.retired;
@@ -68,8 +76,33 @@ inline bool open_gate(const Link& link, HopGate& gate) noexcept {
   return gate.limit != gate.sent;
 }
 
+/// Sends the list of a link. Its last WR alone gives a completion, and stands for all of them.
+inline void post_list(Relay& relay, Link& link) noexcept {
+  Leg& last = *link.last;
+  last.wr.next = nullptr;
+  last.wr.send_flags = IBV_SEND_SIGNALED;
+  last.wr.wr_id = reinterpret_cast<std::uint64_t>(link.first);
+  link.listed = 0;
+  ibv_send_wr* bad;
+  if (const int error = ibv_post_send(link.qp, &link.first->wr, &bad); error != 0) [[unlikely]]
+    relay.end = post_failure(error);
+}
+
+/// Sends whatever is listed: to be called after send(), before anything is waited for.
+inline void post_lists(Relay& relay) noexcept {
+  for (std::uint32_t i = 0; i < relay.listing_count; ++i) {
+    Link& link = *relay.listing[i];
+    link.listing = false;
+    if (link.listed != 0) [[likely]]
+      post_list(relay, link);
+  }
+  relay.listing_count = 0;
+}
+
+/// Puts a leg on its link's list. A full list leaves at once, so that the buffers of its messages
+/// come back in lots, as they are granted.
 template <Inbox kInbox>
-[[gnu::always_inline]] inline void post_leg(Relay& relay, Link& link, HopGate& gate,
+[[gnu::always_inline]] inline void list_leg(Relay& relay, Link& link, HopGate& gate,
                                             Leg& leg) noexcept {
   if constexpr (kInbox == Inbox::datagram) {
     leg.wr.wr.ud.ah = link.ah;
@@ -77,16 +110,23 @@ template <Inbox kInbox>
     leg.wr.wr.ud.remote_qkey = link.remote_qkey;
   }
   ++gate.sent;
-  ibv_send_wr* bad;
-  if (const int error = ibv_post_send(link.qp, &leg.wr, &bad); error != 0) [[unlikely]]
-    relay.end = post_failure(error);
+  leg.wr.send_flags = 0;
+  if (link.listed == 0) {
+    link.first = &leg;
+    if (!link.listing) relay.listing[relay.listing_count++] = &link;
+    link.listing = true;
+  } else {
+    link.last->wr.next = &leg.wr;
+  }
+  link.last = &leg;
+  if (++link.listed == link.lot) post_list(relay, link);
 }
 
 /// A gate that seems closed: it may have been opened since, unless others wait there already.
 template <Inbox kInbox>
 [[gnu::noinline]] void send_or_wait(Relay& relay, Link& link, HopGate& gate, Leg& leg) noexcept {
   if (gate.first == nullptr && open_gate(link, gate)) {
-    post_leg<kInbox>(relay, link, gate, leg);
+    list_leg<kInbox>(relay, link, gate, leg);
     return;
   }
   leg.behind = nullptr;
@@ -96,19 +136,19 @@ template <Inbox kInbox>
   if (link.waiting++ == 0) relay.blocked[relay.blocked_count++] = &link;
 }
 
-/// Sends over the leg's link, now or when there is room.
+/// Lists a leg for its link, or lets it wait for room. Whoever calls posts the lists.
 template <Inbox kInbox>
 [[gnu::always_inline]] inline void send(Relay& relay, Leg& leg, std::uint32_t hop_class) noexcept {
   Link& link = *leg.link;
   HopGate& gate = link.gates[hop_class];
   leg.gate = &gate;
   if (gate.sent != gate.limit) [[likely]]
-    post_leg<kInbox>(relay, link, gate, leg);
+    list_leg<kInbox>(relay, link, gate, leg);
   else
     send_or_wait<kInbox>(relay, link, gate, leg);
 }
 
-/// Sends what waits and has room by now; what is furthest on its way goes first.
+/// Lists what waits and has room by now; what is furthest on its way goes first.
 template <Inbox kInbox>
 [[gnu::noinline]] void send_waiting(Relay& relay) noexcept {
   for (std::uint32_t i = relay.blocked_count; i-- > 0;) {
@@ -120,7 +160,7 @@ template <Inbox kInbox>
         Leg& leg = *gate.first;
         gate.first = leg.behind;
         --link.waiting;
-        post_leg<kInbox>(relay, link, gate, leg);
+        list_leg<kInbox>(relay, link, gate, leg);
       }
       if (gate.first != nullptr) gate.limit = gate.sent;
     }
@@ -195,17 +235,21 @@ template <Inbox kInbox>
   if (parcel.leaving == 0) empty<kInbox>(relay, parcel);
 }
 
+/// What a list's last WR tells: all of it has left.
 template <Inbox kInbox>
 [[gnu::always_inline]] inline void take_sent(Relay& relay, const ibv_wc& wc) noexcept {
-  Leg& leg = *reinterpret_cast<Leg*>(wc.wr_id);
-  ++leg.gate->retired;
-  // Nobody grants anything to a datagram: what has left makes room.
-  if constexpr (kInbox == Inbox::datagram) *leg.gate->granted = leg.gate->retired;
-  if (leg.parcel == nullptr) {
-    leg.busy = false;
-    --relay.leaving;
-  } else if (--leg.parcel->leaving == 0) {
-    empty<kInbox>(relay, *leg.parcel);
+  for (const auto* wr = reinterpret_cast<const ibv_send_wr*>(wc.wr_id); wr != nullptr;) {
+    Leg& leg = leg_of(*wr);
+    wr = wr->next;
+    const std::uint32_t retired = ++leg.gate->retired;
+    // Nobody grants anything to a datagram: what has left makes room.
+    if constexpr (kInbox == Inbox::datagram) *leg.gate->granted = retired;
+    if (leg.parcel == nullptr) {
+      leg.busy = false;
+      --relay.leaving;
+    } else if (--leg.parcel->leaving == 0) {
+      empty<kInbox>(relay, *leg.parcel);
+    }
   }
 }
 
@@ -262,6 +306,7 @@ int step(Relay& relay) noexcept {
         relay.blocked_since_ns = 0;
     }
   }
+  post_lists(relay);
   return polled;
 }
 

@@ -32,6 +32,7 @@ void Fabric::build(FakeRank& mine) {
   mine.gates.resize(count * classes_);
   mine.grant_sges.resize(count);
   mine.blocked.resize(count);
+  mine.listing.resize(count);
   mine.received.resize(case_.ranks);
   mine.awaited.resize(case_.ranks);
   for (std::size_t i = 0; i < count; ++i) {
@@ -82,7 +83,6 @@ void Fabric::build(FakeRank& mine) {
       Leg& leg = parcel.legs[k];
       leg.parcel = &parcel;
       leg.wr = {};
-      leg.wr.wr_id = reinterpret_cast<std::uint64_t>(&leg);
       leg.wr.sg_list = &mine.parcel_sges[i];
       leg.wr.num_sge = 1;
       leg.wr.opcode = IBV_WR_SEND_WITH_IMM;
@@ -103,6 +103,7 @@ void Fabric::build(FakeRank& mine) {
   mine.relay.way_shift = plan_.drive() == Drive::spread ? kRankBits : 0;
   mine.relay.deliver = case_.verify != 0 ? count_parcel<true> : count_parcel<false>;
   mine.relay.blocked = mine.blocked.data();
+  mine.relay.listing = mine.listing.data();
   mine.relay.received = mine.received.data();
   mine.relay.awaited = mine.awaited.data();
   mine.relay.me = mine.rank;
@@ -126,6 +127,7 @@ void Fabric::connect() {
       link.grant.sg_list = &mine->grant_sges[i];
       link.grant.num_sge = 1;
       link.grant.opcode = IBV_WR_RDMA_WRITE;
+      link.grant.send_flags = IBV_SEND_SIGNALED;
       link.grant.wr.rdma.remote_addr =
           reinterpret_cast<std::uint64_t>(&peer.granted[theirs * classes_]);
     }
@@ -137,7 +139,6 @@ void Fabric::send_from(std::uint32_t from, std::uint32_t to) {
   for (std::uint32_t k = 0; k < way.count; ++k) {
     Leg& leg = mine.own.emplace_back();
     leg.wr = {};
-    leg.wr.wr_id = reinterpret_cast<std::uint64_t>(&leg);
     leg.wr.sg_list = &mine.source_sge;
     leg.wr.num_sge = 1;
     leg.wr.opcode = IBV_WR_SEND_WITH_IMM;
@@ -145,6 +146,7 @@ void Fabric::send_from(std::uint32_t from, std::uint32_t to) {
     leg.link = way.edges[k]->take();
     ++mine.relay.leaving;
     send<Inbox::own>(mine.relay, leg, 0);
+    post_lists(mine.relay);
   }
 }
 

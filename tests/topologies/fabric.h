@@ -33,6 +33,7 @@ struct FakeQp {
   std::uint32_t receives_in = 0, receives_out = 0;
   std::uint64_t not_ready = 0;  ///< messages that found no receive: an RNR NAK each
   std::uint64_t lose = 0;       ///< so many messages get lost from now on, as on UC
+  std::uint64_t lists = 0;      ///< calls of post_send
 };
 
 inline FakeCq& fake(ibv_cq* cq) {
@@ -53,28 +54,35 @@ inline void complete(FakeCq& cq, std::uint64_t wr_id, ibv_wc_opcode opcode, std:
   cq.overrun += cq.in - cq.out > cq.ring.size() ? 1 : 0;
 }
 
-inline int post_send(ibv_qp* verbs_qp, ibv_send_wr* wr, ibv_send_wr**) {
-  FakeQp& qp = fake(verbs_qp);
-  const auto* const from = reinterpret_cast<const void*>(wr->sg_list[0].addr);
-  if (wr->opcode == IBV_WR_RDMA_WRITE) {
-    std::memcpy(reinterpret_cast<void*>(wr->wr.rdma.remote_addr), from, wr->sg_list[0].length);
-    complete(*qp.cq, wr->wr_id, IBV_WC_RDMA_WRITE, 0, qp.qp.qp_num);
-    return 0;
+/// Moves one message. @return  has it left?
+inline bool move(FakeQp& qp, const ibv_send_wr& wr) {
+  const auto* const from = reinterpret_cast<const void*>(wr.sg_list[0].addr);
+  if (wr.opcode == IBV_WR_RDMA_WRITE) {
+    std::memcpy(reinterpret_cast<void*>(wr.wr.rdma.remote_addr), from, wr.sg_list[0].length);
+    return true;
   }
   if (qp.lose > 0) {
     --qp.lose;
-    complete(*qp.cq, wr->wr_id, IBV_WC_SEND, 0, qp.qp.qp_num);
-    return 0;
+    return true;
   }
   FakeQp& peer = *qp.peer;
   if (peer.receives_in == peer.receives_out) {
     ++peer.not_ready;
-    return 0;
+    return false;
   }
   const ibv_recv_wr& receive = peer.receives[peer.receives_out++ & (peer.receives.size() - 1)];
-  std::memcpy(reinterpret_cast<void*>(receive.sg_list[0].addr), from, wr->sg_list[0].length);
-  complete(*peer.cq, receive.wr_id, IBV_WC_RECV, wr->imm_data, peer.qp.qp_num);
-  complete(*qp.cq, wr->wr_id, IBV_WC_SEND, 0, qp.qp.qp_num);
+  std::memcpy(reinterpret_cast<void*>(receive.sg_list[0].addr), from, wr.sg_list[0].length);
+  complete(*peer.cq, receive.wr_id, IBV_WC_RECV, wr.imm_data, peer.qp.qp_num);
+  return true;
+}
+
+inline int post_send(ibv_qp* verbs_qp, ibv_send_wr* wr, ibv_send_wr**) {
+  FakeQp& qp = fake(verbs_qp);
+  ++qp.lists;
+  for (; wr != nullptr; wr = wr->next)
+    if (move(qp, *wr) && (wr->send_flags & IBV_SEND_SIGNALED) != 0)
+      complete(*qp.cq, wr->wr_id, wr->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND,
+               0, qp.qp.qp_num);
   return 0;
 }
 
@@ -111,7 +119,7 @@ struct FakeRank {
   std::vector<Parcel> parcels;
   std::vector<Leg> legs;
   std::vector<std::uint8_t> bytes;
-  std::vector<Link*> blocked;
+  std::vector<Link*> listing, blocked;
   std::vector<std::uint64_t> received;
   std::vector<std::uint8_t> awaited;
   std::vector<std::uint8_t> source;

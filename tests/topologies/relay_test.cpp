@@ -117,6 +117,20 @@ TEST(Relay, OnUCALostMessageHoldsTheOthersUpForAWhileOnly) {
   EXPECT_EQ(fabric.rnr_naks(), 0u);
 }
 
+TEST(Relay, WhatArrivesTogetherLeavesInListsOfOneCompletionEach) {
+  // At most half of depth leaves at once; of depth 2 no more than two messages are under way.
+  for (const auto& [depth, lists] : {std::pair(16u, 1u), std::pair(8u, 2u), std::pair(2u, 2u)}) {
+    Fabric fabric(topology("star", "alltoall", 3, depth));
+    FakeRank& relay = fabric.rank(0);
+    for (int n = 0; n < 8; ++n) fabric.send_from(1, 2);
+    EXPECT_EQ(step<Inbox::own>(relay.relay), static_cast<int>(std::min(depth, 8u)));
+    const null_verbs::FakeQp& towards = relay.qps[1];
+    EXPECT_EQ(towards.lists, lists);
+    EXPECT_EQ(relay.cq.in - relay.cq.out, towards.lists);
+    expect_all_well(fabric, fabric.run(kForEver), 8);
+  }
+}
+
 TEST(Relay, EachHopIsOneClassFurther) {
   Fabric fabric(topology("ring", "alltoall", 6, 4));
   fabric.send_from(0, 3);
