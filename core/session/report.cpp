@@ -47,6 +47,19 @@ nlohmann::json report_to_wire(const Side& side, const Case& one_case, const Tota
   return made;
 }
 
+Report report_of(const Side& side, const Case& one_case) {
+  const LoopTally& tally = side.tally();
+  Report report{.operations = tally.operations,
+                .elapsed_ns = tally.elapsed_ns,
+                .traffic_ns = tally.traffic_ns,
+                .totals = side.totals(),
+                .total = tally.total};
+  if (numbers_read(one_case) == NumberPlace::none) return report;
+  report.duplicated = tally.duplicated;
+  report.reordered = tally.reordered;
+  return report;
+}
+
 Report report_from_wire(const nlohmann::json& wire, std::uint64_t threads) {
   Report report{.operations = require_uint(wire, "operations", 0, kMost),
                 .elapsed_ns = require_uint(wire, "elapsed_ns", 0, 1ULL << 62),

@@ -29,6 +29,9 @@ struct Report {
       reordered;  ///< of what arrived, where it carries numbers
 };
 
+/// What this end's loop counted.
+Report report_of(const Side& side, const Case& one_case);
+
 /// @throws MeasurementError
 Report report_from_wire(const nlohmann::json& wire, std::uint64_t threads);
 
