@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kMostRepetitions = 1000;
 
-struct Options {
+struct AbArguments {
   std::string a, b, repetitions = "10", output;
   bool against_itself = false, confirm = false;
   std::vector<std::string> common;
@@ -53,7 +53,7 @@ class OutputFile {
   bool kept_;
 };
 
-AbPlan plan_of(const Options& options, const Invocation& invocation) {
+AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
   if (options.against_itself && !options.b.empty())
     throw UsageError("--aa measures --a against itself: it takes no --b");
   if (!options.against_itself && options.a == options.b)
@@ -116,7 +116,7 @@ std::vector<std::size_t> doubtful_cases(const Comparison& comparison, const Comp
 }
 
 /// Fresh repetitions of what looks worse alone decide about it: luck does not strike twice.
-Comparison confirm(const AbPlan& plan, const Options& options, const Comparison& first,
+Comparison confirm(const AbPlan& plan, const AbArguments& options, const Comparison& first,
                    const Comparable& measured, const ComparisonOptions& how,
                    const InterruptSource& interrupt) {
   const std::vector<std::size_t> again = doubtful_cases(first, measured);
@@ -141,7 +141,7 @@ ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
   return ExitStatus::failed;
 }
 
-ExitStatus ab(const Options& options, const Invocation& invocation) {
+ExitStatus ab(const AbArguments& options, const Invocation& invocation) {
   const ComparisonOptions how = read_verdict_options(options.verdict);
   check_writable(options.output);
   if (options.output == "-") throw UsageError("ab: -o takes the name of a file");
@@ -162,7 +162,7 @@ ExitStatus ab(const Options& options, const Invocation& invocation) {
 }  // namespace
 
 Action declare_ab(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AbArguments>();
   app.add_option(
          "--a", options->a,
          help_text("the one side: [NAME=VALUE]... [PROGRAM] [options of run]; a PROGRAM has "

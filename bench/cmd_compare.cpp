@@ -10,7 +10,7 @@
 namespace rdmameter {
 namespace {
 
-struct Options {
+struct CompareArguments {
   std::vector<std::string> files;
   bool allow_environment_change = false;
   VerdictOptions verdict;
@@ -21,7 +21,7 @@ void take_gates_of(const Comparable& file, ComparisonOptions& how) {
   if (how.gates.empty()) how.gates = file.gates;
 }
 
-ExitStatus compare(const Options& options) {
+ExitStatus compare(const CompareArguments& options) {
   ComparisonOptions how = read_verdict_options(options.verdict);
   how.allow_environment_change = options.allow_environment_change;
   if (options.files.empty() || options.files.size() > 2)
@@ -42,7 +42,7 @@ ExitStatus compare(const Options& options) {
 }  // namespace
 
 Action declare_compare(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompareArguments>();
   app.add_option("FILE", options->files, "BASE and NEW; or one result of 'rdmameter ab'");
   app.add_flag("--allow-environment-change", options->allow_environment_change,
                help_text("compare what was measured on different devices, kernels, links..."));

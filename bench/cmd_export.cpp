@@ -14,12 +14,12 @@
 namespace rdmameter {
 namespace {
 
-struct Options {
+struct ExportArguments {
   std::vector<std::string> files, cases;
   std::string format, output = "-";
 };
 
-ExitStatus run_export(const Options& options) {
+ExitStatus run_export(const ExportArguments& options) {
   if (options.files.empty()) throw UsageError("export: name a result file");
   const ExportFormat& format = export_format(options.format);
   const auto files = read_results(options.files, options.cases);
@@ -41,7 +41,7 @@ std::string footer() {
 }  // namespace
 
 Action declare_export(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExportArguments>();
   app.add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'");
   app.add_option("--format", options->format, help_text("what to write; the list is below"))
       ->type_name("NAME");

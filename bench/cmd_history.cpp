@@ -13,13 +13,13 @@
 namespace rdmameter {
 namespace {
 
-struct Options {
+struct HistoryArguments {
   std::vector<std::string> files;  ///< results to add, or one history
   std::string into, commit, last;
   SeriesChoice choice;
 };
 
-ExitStatus add(const Options& options) {
+ExitStatus add(const HistoryArguments& options) {
   if (options.files.empty()) throw UsageError("history add: name at least one result file");
   if (options.into.empty())
     throw UsageError("history add: say where the history is: --into FILE (or a directory)");
@@ -34,7 +34,7 @@ ExitStatus add(const Options& options) {
 using Print = std::string(const std::vector<HistorySeries>&, const TextStyle&);
 
 /// Names the broken lines on stderr, and prints what the others say.
-ExitStatus print(const Options& options, Print* text_of) {
+ExitStatus print(const HistoryArguments& options, Print* text_of) {
   if (options.files.size() != 1)
     throw UsageError("name one history: the file (or its directory) of 'history add --into'");
   SeriesChoice choice = options.choice;
@@ -50,7 +50,7 @@ ExitStatus print(const Options& options, Print* text_of) {
   return ExitStatus::pass;
 }
 
-void declare_choice(CLI::App& app, Options& options) {
+void declare_choice(CLI::App& app, HistoryArguments& options) {
   app.add_option("HISTORY", options.files, "the file, or its directory");
   add_case_option(app, options.choice.cases);
   app.add_option("--quantity", options.choice.quantity,
@@ -66,7 +66,7 @@ void declare_choice(CLI::App& app, Options& options) {
 }  // namespace
 
 Action declare_history(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<HistoryArguments>();
   CLI::App* added = app.add_subcommand("add", "Append what a result came to as a line of JSON.");
   added->add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'");
   added

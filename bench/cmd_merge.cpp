@@ -14,13 +14,13 @@
 namespace rdmameter {
 namespace {
 
-struct Options {
+struct MergeArguments {
   std::vector<std::string> files;
   std::string output;
   bool allow_environment_change = false;
 };
 
-ExitStatus merge(const Options& options, const Invocation& invocation) {
+ExitStatus merge(const MergeArguments& options, const Invocation& invocation) {
   if (options.files.empty()) throw UsageError("merge: name the result files to merge");
   if (options.output.empty()) throw UsageError("merge: -o takes the name of the file to write");
   check_writable(options.output);
@@ -39,7 +39,7 @@ ExitStatus merge(const Options& options, const Invocation& invocation) {
 }  // namespace
 
 Action declare_merge(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MergeArguments>();
   app.add_option("FILE", options->files, "results of one and the same sweep, run by run");
   app.add_option("-o,--output", options->output, "the merged result; -: stdout")->type_name("FILE");
   app.add_flag("--allow-environment-change", options->allow_environment_change,

@@ -17,7 +17,7 @@
 namespace rdmameter {
 namespace {
 
-struct Options {
+struct ReportArguments {
   std::vector<std::string> files, cases;
   std::string output;
 };
@@ -31,7 +31,7 @@ Comparable chosen_cases(const std::string& path, const std::vector<std::string>&
 
 /// Of two results, or of one that has two sides; of anything else there is none. A page is no gate,
 /// so other environments are shown and not refused.
-std::optional<Comparison> comparison_of(const Options& options) {
+std::optional<Comparison> comparison_of(const ReportArguments& options) {
   if (options.files.size() > 2) return std::nullopt;
   ComparisonOptions how{.allow_environment_change = true};
   const Comparable base = chosen_cases(options.files.front(), options.cases);
@@ -46,7 +46,7 @@ std::optional<Comparison> comparison_of(const Options& options) {
   return compare_files(base, other, how);
 }
 
-ExitStatus report(const Options& options) {
+ExitStatus report(const ReportArguments& options) {
   if (options.files.empty()) throw UsageError("report: name at least one result file");
   if (options.output.empty())
     throw UsageError("report: say where the page goes: -o report.html (-o - is stdout)");
@@ -59,7 +59,7 @@ ExitStatus report(const Options& options) {
 }  // namespace
 
 Action declare_report(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportArguments>();
   app.add_option("FILE", options->files,
                  help_text("results written by 'rdmameter run -o FILE'; several stand over each "
                            "other in the charts, and of two, BASE and NEW, the page begins with "

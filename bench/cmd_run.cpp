@@ -18,7 +18,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     "Values: bytes or K, M, G (1024-based); seconds or a number with ns, us, ms, s.\n"
     "A..B doubles from A and always includes B; A..B:S steps by S. Every combination\n"
     "is measured; one that cannot be done is a row that says why. --verify alone\n"
@@ -101,7 +101,7 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
 Action declare_run(CLI::App& app) {
   const auto options = std::make_shared<RunOptions>();
   declare_run_options(app, *options);
-  app.footer(kFooter);
+  app.footer(kRunFooter);
   return [options](const Invocation& invocation) { return run(*options, invocation); };
 }
 

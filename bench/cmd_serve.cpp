@@ -21,7 +21,7 @@
 namespace rdmameter {
 namespace {
 
-struct Options {
+struct ServeArguments {
   std::string bind = "localhost", port, token_file, max_clients, max_memory;
   bool no_auth = false, exclusive = false;
 };
@@ -29,7 +29,7 @@ struct Options {
 constexpr std::uint32_t kDefaultClients = 64;
 constexpr std::uint32_t kMostClients = 1024;
 
-constexpr const char* kFooter =
+constexpr const char* kServeFooter =
     "It stays and serves clients; what each measures, on which device and with what\n"
     "parameters, is in the client's plan. Ctrl-C ends it.\n\n"
     "Bound to anything but loopback it lets in only clients that know its token: that\n"
@@ -50,7 +50,7 @@ std::string client_address(const Address& bind) {
 }
 
 /// Loopback needs no token; elsewhere there is one unless the caller says aloud that there is not.
-std::string choose_token(const Options& options, bool loopback_only) {
+std::string choose_token(const ServeArguments& options, bool loopback_only) {
   if (options.no_auth && !options.token_file.empty())
     throw UsageError("--no-auth and --token-file: give one");
   if (options.no_auth) return {};
@@ -58,7 +58,7 @@ std::string choose_token(const Options& options, bool loopback_only) {
   return token.empty() && !loopback_only ? make_token() : token;
 }
 
-void announce(const Server& server, const Options& options) {
+void announce(const Server& server, const ServeArguments& options) {
   const Address bound{options.bind, server.port()};
   const std::string& token = server.token();
   const std::string secret = token.empty() ? "" : fmt::format("{}={} ", kTokenVariable, token);
@@ -72,7 +72,7 @@ void announce(const Server& server, const Options& options) {
                "and memory\n");
 }
 
-std::uint32_t most_clients(const Options& options) {
+std::uint32_t most_clients(const ServeArguments& options) {
   if (options.exclusive && !options.max_clients.empty())
     throw UsageError("--exclusive and --max-clients: give one");
   if (options.exclusive) return 1;
@@ -82,7 +82,7 @@ std::uint32_t most_clients(const Options& options) {
 }
 
 /// Half of the machine's memory is left to those who live there.
-std::uint64_t most_memory_bytes(const Options& options) {
+std::uint64_t most_memory_bytes(const ServeArguments& options) {
   const auto machine = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                        static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   if (options.max_memory.empty()) return machine / 2;
@@ -95,7 +95,7 @@ std::uint64_t most_memory_bytes(const Options& options) {
   return *bytes;
 }
 
-ExitStatus serve(const Options& options, const Invocation& invocation) {
+ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
   const std::uint64_t port =
       options.port.empty() ? kDefaultPort : read_option("--port", options.port, 0, 65535);
   const auto log = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
@@ -114,7 +114,7 @@ ExitStatus serve(const Options& options, const Invocation& invocation) {
 }  // namespace
 
 Action declare_serve(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ServeArguments>();
   app.add_option("--bind", options->bind, help_text("address to listen on. Default: localhost"))
       ->type_name("ADDRESS");
   app.add_option("--port", options->port,
@@ -135,7 +135,7 @@ Action declare_serve(CLI::App& app) {
                  help_text("memory that all clients' cases together may take [bytes]. Default: "
                            "half of this machine's"))
       ->type_name("SIZE");
-  app.footer(kFooter);
+  app.footer(kServeFooter);
   return [options](const Invocation& invocation) { return serve(*options, invocation); };
 }
 

@@ -15,14 +15,14 @@
 namespace rdmameter {
 namespace {
 
-struct Options {
+struct ShowArguments {
   std::vector<std::string> files;
   std::string predict;
   bool csv = false, percentiles = false, histogram = false, no_histogram = false, compare = false;
 };
 
 /// Side by side, for a person: no gate, so nothing that could fail, and no environment is refused.
-ExitStatus show_side_by_side(const Options& options) {
+ExitStatus show_side_by_side(const ShowArguments& options) {
   if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
   if (options.csv || options.percentiles || options.histogram || options.no_histogram ||
       !options.predict.empty())
@@ -35,7 +35,7 @@ ExitStatus show_side_by_side(const Options& options) {
   return ExitStatus::pass;
 }
 
-ExitStatus show(const Options& options) {
+ExitStatus show(const ShowArguments& options) {
   if (options.files.empty()) throw UsageError("show: name at least one result file");
   if (options.csv && !options.predict.empty())
     throw UsageError("--csv and --predict: a prediction is no row; give one");
@@ -56,7 +56,7 @@ ExitStatus show(const Options& options) {
 }  // namespace
 
 Action declare_show(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowArguments>();
   app.add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'");
   app.add_flag("--csv", options->csv, "one line per row, for spreadsheets and scripts");
   app.add_flag("--percentiles", options->percentiles,

@@ -36,7 +36,7 @@ using std::chrono::milliseconds;
 /// How long a rank whose peers are gone waits for rank 0 to end the run.
 constexpr std::chrono::seconds kForRankZero{15};
 
-constexpr const char* kFooter =
+constexpr const char* kTopoFooter =
     "Run it under a launcher that speaks PMIx (mpirun, prterun, srun --mpi=pmix), or\n"
     "with --ranks N alone: it then starts N ranks here, under mpirun. %l in --device\n"
     "is the rank's number on its machine. docs/topologies.md says what is measured.\n\n"
@@ -312,7 +312,7 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
 Action declare_topo(CLI::App& app) {
   const auto options = std::make_shared<TopoOptions>();
   declare_options(app, *options);
-  app.footer(kFooter);
+  app.footer(kTopoFooter);
   return [options](const Invocation& invocation) { return topo(*options, invocation); };
 }
 

@@ -14,6 +14,8 @@
 
 namespace rdmameter {
 
+inline constexpr double kNsPerSecond = 1e9;
+
 struct Quantity {
   std::string_view key;   ///< "p50_ns", "gbps": the unit ends it
   std::string_view name;  ///< "p50", "bandwidth"

@@ -20,10 +20,6 @@ std::uint32_t steps_of(Rank ranks) {
   return static_cast<std::uint32_t>(std::bit_width(ranks - 1));
 }
 
-std::size_t place_of(const std::vector<Rank>& ascending, Rank rank) {
-  return static_cast<std::size_t>(std::ranges::lower_bound(ascending, rank) - ascending.begin());
-}
-
 }  // namespace
 
 std::vector<Rank> barrier_partners(Rank rank, Rank ranks) {

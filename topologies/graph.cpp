@@ -26,4 +26,8 @@ std::vector<std::pair<Rank, Rank>> Graph::edges() const {
   return made;
 }
 
+std::uint32_t place_of(std::span<const Rank> ascending, Rank rank) {
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(ascending, rank) - ascending.begin());
+}
+
 }  // namespace rdmameter

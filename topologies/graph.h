@@ -26,6 +26,9 @@ struct Graph {
   std::vector<std::pair<Rank, Rank>> edges() const;
 };
 
+/// Where a rank stands in an ascending list that has it.
+std::uint32_t place_of(std::span<const Rank> ascending, Rank rank);
+
 /// What a shape is made of: "torus2d:2x4" has the arguments 2 and 4.
 struct ShapeArguments {
   std::vector<std::uint64_t> numbers;

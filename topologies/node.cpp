@@ -31,11 +31,6 @@ Inbox inbox_of(const Case& one_case, const TopologyPlan& plan) {
   return one_case.shared_receives() ? Inbox::shared : Inbox::own;
 }
 
-std::uint32_t place_of(const Graph& graph, Rank rank, Rank neighbour) {
-  const auto& list = graph.neighbours[rank];
-  return static_cast<std::uint32_t>(std::ranges::lower_bound(list, neighbour) - list.begin());
-}
-
 }  // namespace
 
 Node::Node(OpenDevice& device, const Case& one_case, const TopologyPlan& plan, const RankPlan& mine,
@@ -353,7 +348,7 @@ void Node::connect(std::span<const EndpointInfo> peers) {
     Link& link = links_[i];
     const EndpointInfo& peer = peers[link.peer];
     const std::uint64_t theirs =
-        place_of(plan_.graph, link.peer, rank_) * per_edge + (i % per_edge);
+        place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + (i % per_edge);
     const QpPath path = path_between(device_, case_, peer);
     const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
     mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);

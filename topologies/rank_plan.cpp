@@ -10,11 +10,6 @@
 namespace rdmameter {
 namespace {
 
-std::uint32_t place_of(const Graph& graph, Rank rank, Rank neighbour) {
-  const auto& list = graph.neighbours[rank];
-  return static_cast<std::uint32_t>(std::ranges::lower_bound(list, neighbour) - list.begin());
-}
-
 /// Most and mean hops over the legs; a rank's tree is made once, for all of its legs.
 struct HopCount {
   std::uint32_t most = 0;
@@ -50,7 +45,7 @@ void plan_unicast(RankPlan& made, const Graph& graph, Rank rank, const Tree& tre
     PlannedWay& way = made.ways[to];
     way.here = to == rank;
     if (!way.here && tree.hops[to] != kUnreachable)
-      way.neighbours = {place_of(graph, rank, tree.first[to])};
+      way.neighbours = {place_of(graph.neighbours[rank], tree.first[to])};
   }
 }
 
@@ -62,7 +57,7 @@ void plan_spread(RankPlan& made, const Graph& graph, Rank rank) {
     way.here = source != rank;
     for (Rank to = 0; to < graph.ranks(); ++to)
       if (to != source && tree.parent[to] == rank)
-        way.neighbours.push_back(place_of(graph, rank, to));
+        way.neighbours.push_back(place_of(graph.neighbours[rank], to));
     made.most_ways = std::max(made.most_ways, static_cast<std::uint32_t>(way.neighbours.size()));
   }
 }
@@ -153,7 +148,7 @@ RankPlan plan_rank(const TopologyPlan& plan, const Case& one_case, Rank rank) {
         if (flow.from == rank) made.partners.push_back(flow.to);
       break;
     case Drive::drawn:
-      for (std::uint32_t n = 0; n < kDraws; ++n)
+      for (std::uint32_t n = 0; n < kPartnerDraws; ++n)
         made.partners.push_back(drawn_partner(one_case.seed, rank, n, graph.ranks()));
       break;
   }
@@ -170,9 +165,9 @@ std::uint64_t expected_messages(const TopologyPlan& plan, const Case& one_case, 
   if (plan.drive() != Drive::drawn) return 0;
   for (Rank from = 0; from < ranks; ++from) {
     if (from == rank) continue;
-    for (std::uint32_t n = 0; n < kDraws; ++n)
+    for (std::uint32_t n = 0; n < kPartnerDraws; ++n)
       if (drawn_partner(one_case.seed, from, n, ranks) == rank)
-        expected += messages / kDraws + (n < messages % kDraws ? 1 : 0);
+        expected += messages / kPartnerDraws + (n < messages % kPartnerDraws ? 1 : 0);
   }
   return expected;
 }

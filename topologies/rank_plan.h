@@ -15,7 +15,7 @@
 namespace rdmameter {
 
 /// Partners of a drawn stream come again after so many.
-inline constexpr std::uint32_t kDraws = 4096;
+inline constexpr std::uint32_t kPartnerDraws = 4096;
 
 /// Of all ranks.
 struct TopologyPlan {

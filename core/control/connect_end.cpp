@@ -16,7 +16,6 @@
 namespace rdmameter {
 namespace {
 
-constexpr int kRemoteAccess = IBV_ACCESS_REMOTE_WRITE;
 constexpr std::uint32_t kPsnMask = 0xffffff;
 constexpr int kBacklog = 16;
 
@@ -94,7 +93,8 @@ void ConnectEnd::make() {
   attributes.qp_type = qp_type(case_.service());
   current_.qp.reset(
       check_pointer(ibv_create_qp(pd_.get(), &attributes), "ibv_create_qp", "QP on " + where_));
-  to_init(*current_.qp, case_.service(), path_.port_num, 0, kRemoteAccess, info_.qkey, where_);
+  to_init(*current_.qp, case_.service(), path_.port_num, 0, IBV_ACCESS_REMOTE_WRITE, info_.qkey,
+          where_);
   psn_ = (psn_ + 0x10001) & kPsnMask;
 }
 

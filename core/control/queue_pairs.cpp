@@ -16,7 +16,6 @@
 namespace rdmameter {
 namespace {
 
-constexpr int kRemoteAccess = IBV_ACCESS_REMOTE_WRITE;
 constexpr std::array kSteps{"ibv_modify_qp(RESET->INIT)", "ibv_modify_qp(INIT->RTR)",
                             "ibv_modify_qp(RTR->RTS)"};
 
@@ -59,7 +58,7 @@ class QpCall : public ControlCall {
 
   /// The n-th step of the way to RTS, for the QP of the call.
   QpStep step(std::size_t n) const {
-    if (n == 0) return init_step(case_.service(), path_.port_num, 0, kRemoteAccess);
+    if (n == 0) return init_step(case_.service(), path_.port_num, 0, IBV_ACCESS_REMOTE_WRITE);
     if (n == 1) return rtr_step(case_.service(), path_, qp_->qp_num, 0);
     return rts_step(case_.service(), path_, 0);
   }

@@ -20,7 +20,7 @@ struct ComparisonOptions {
   bool strict = false;  ///< anything inconclusive makes the whole so
   bool every_metric =
       false;  ///< effects of all metrics of all cases, not of the notable ones alone
-  std::size_t draws = kDraws;  ///< of the bootstrap
+  std::size_t draws = kBootstrapDraws;  ///< of the bootstrap
 };
 
 struct MetricEffect {

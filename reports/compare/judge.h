@@ -48,9 +48,9 @@ struct Effect {
 struct EffectOptions {
   Replication replication = Replication::runs;
   bool higher_is_better = false;
-  double between_runs = 0;     ///< standard deviation of ln(value) among runs
-  std::uint64_t seed = 0;      ///< of the bootstrap
-  std::size_t draws = kDraws;  ///< of the bootstrap
+  double between_runs = 0;              ///< standard deviation of ln(value) among runs
+  std::uint64_t seed = 0;               ///< of the bootstrap
+  std::size_t draws = kBootstrapDraws;  ///< of the bootstrap
 };
 Effect effect_of(const Runs& base, const Runs& other, const EffectOptions& options);
 

@@ -15,7 +15,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr double kNsPerSecond = 1e9, kNsPerMs = 1e6, kNsPerUs = 1e3;
+constexpr double kNsPerMs = 1e6, kNsPerUs = 1e3;
 
 std::vector<CaseNumbers> latency_cases(const ResultFile& file) {
   std::vector<CaseNumbers> cases = case_numbers(file.rows);

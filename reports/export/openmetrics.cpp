@@ -13,8 +13,6 @@
 namespace rdmameter {
 namespace {
 
-constexpr double kNsPerSecond = 1e9;
-
 std::string label(std::string_view name, std::string_view value) {
   std::string text = fmt::format("{}=\"", name);
   for (const char c : value) {

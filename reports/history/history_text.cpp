@@ -77,8 +77,8 @@ std::string what(const HistoryEntry& entry) {
   return printable(entry.commit.empty() ? day : entry.commit.substr(0, 12) + " (" + day + ")");
 }
 
-std::string change_text(const HistorySeries& series, const SeriesChange& change,
-                        const Shown& shown) {
+std::string series_change_text(const HistorySeries& series, const SeriesChange& change,
+                               const Shown& shown) {
   const bool better = series.quantity->smaller_is_better == (change.after < change.before);
   return fmt::format("{} {}: {} to {} {} since {}, p = {:.3g}", better ? "better" : "worse",
                      percent_text(change.before, change.after), shown.text(change.before),
@@ -124,7 +124,7 @@ std::string show_history(const std::vector<HistorySeries>& all, const TextStyle&
     if (const std::string line = marks(series, changes, columns); !line.empty())
       text += std::string(margin, ' ') + line + "\n";
     for (const SeriesChange& change : changes)
-      text += wrap("  ", change_text(series, change, shown), style.width);
+      text += wrap("  ", series_change_text(series, change, shown), style.width);
   }
   if (all.empty()) text += "There is nothing in this history.\n";
   return style.utf8 ? text : to_ascii(text);
@@ -142,7 +142,7 @@ std::string check_history(const std::vector<HistorySeries>& all, const TextStyle
     text += title_of(series, style);
     const Shown shown = shown_as(series);
     for (const SeriesChange& change : changes)
-      text += wrap("  ", change_text(series, change, shown), style.width) +
+      text += wrap("  ", series_change_text(series, change, shown), style.width) +
               environment_text(series, change, style);
   }
   text +=

@@ -16,9 +16,9 @@ namespace rdmameter {
 namespace {
 
 using Number = std::optional<double>;
-using Cases = std::span<const PageCase>;
+using PageCaseSpan = std::span<const PageCase>;
 
-struct Column {
+struct NumberColumn {
   std::string name, unit;
   double scale;  ///< of the shown unit, in the quantity's own
   int decimals;
@@ -38,14 +38,14 @@ Number half_range_of(const CaseNumbers& numbers, std::string_view key) {
 }
 
 template <class Visit>
-void each(Cases cases, const Visit& visit) {
+void each(PageCaseSpan cases, const Visit& visit) {
   for (const PageCase& one : cases)
     for (const auto& numbers : one.of_file)
       if (numbers) visit(*numbers);
 }
 
 /// The unit of a table's times, by its quickest case.
-Unit table_time_unit(Cases cases) {
+Unit table_time_unit(PageCaseSpan cases) {
   double least = INFINITY;
   each(cases, [&](const CaseNumbers& numbers) {
     for (const char* key : {"p50_ns", "mean_ns"})
@@ -58,23 +58,25 @@ Unit table_time_unit(Cases cases) {
 }
 
 /// A column of a quantity; nothing where no case has it.
-std::optional<Column> quantity_column(Cases cases, const Quantity& quantity, const Unit& unit) {
+std::optional<NumberColumn> quantity_column(PageCaseSpan cases, const Quantity& quantity,
+                                            const Unit& unit) {
   std::vector<double> shown;
   each(cases, [&](const CaseNumbers& numbers) {
     if (const Number value = value_of(numbers, quantity.key)) shown.push_back(*value / unit.size);
   });
   if (shown.empty()) return std::nullopt;
   const std::string_view key = quantity.key;
-  return Column{std::string(quantity.name),
-                std::string(unit.name),
-                unit.size,
-                decimals_for(shown, quantity.unit == "ns" ? most_decimals(unit) : 4),
-                [key](const CaseNumbers& numbers) { return value_of(numbers, key); },
-                [key](const CaseNumbers& numbers) { return half_range_of(numbers, key); }};
+  return NumberColumn{std::string(quantity.name),
+                      std::string(unit.name),
+                      unit.size,
+                      decimals_for(shown, quantity.unit == "ns" ? most_decimals(unit) : 4),
+                      [key](const CaseNumbers& numbers) { return value_of(numbers, key); },
+                      [key](const CaseNumbers& numbers) { return half_range_of(numbers, key); }};
 }
 
 /// Least or largest sample of all repetitions.
-Column extreme_column(const char* name, const Unit& unit, std::uint64_t HistogramData::*part) {
+NumberColumn extreme_column(const char* name, const Unit& unit,
+                            std::uint64_t HistogramData::*part) {
   const auto value = [part](const CaseNumbers& numbers) -> Number {
     const HistogramData data = merged_latency(numbers.summary);
     if (data.count == 0) return std::nullopt;
@@ -85,13 +87,13 @@ Column extreme_column(const char* name, const Unit& unit, std::uint64_t Histogra
           value,     [](const CaseNumbers&) { return Number(); }};
 }
 
-std::string table_of(const PageCases& page, Cases cases, const std::string& caption,
-                     const std::vector<Column>& columns) {
+std::string table_of(const PageCases& page, PageCaseSpan cases, const std::string& caption,
+                     const std::vector<NumberColumn>& columns) {
   const bool several = page.files.size() > 1;
   HtmlTable table(caption);
   table.head("case");
   if (several) table.head("result");
-  for (const Column& column : columns) table.head(column.name, column.unit, "number");
+  for (const NumberColumn& column : columns) table.head(column.name, column.unit, "number");
   table.head("repetitions", "", "number");
   for (const PageCase& one : cases)
     for (std::size_t i = 0; i < one.of_file.size(); ++i) {
@@ -100,7 +102,7 @@ std::string table_of(const PageCases& page, Cases cases, const std::string& capt
       table.line();
       table.markup(case_link(one));
       if (several) table.cell(page.labels[i]);
-      for (const Column& column : columns) {
+      for (const NumberColumn& column : columns) {
         const auto text = [&column](const Number& value) {
           return value ? fixed(*value / column.scale, column.decimals) : std::string("–");
         };
@@ -112,9 +114,9 @@ std::string table_of(const PageCases& page, Cases cases, const std::string& capt
   return table.empty() ? "" : table.html();
 }
 
-std::string latency_table(const PageCases& page, Cases cases) {
+std::string latency_table(const PageCases& page, PageCaseSpan cases) {
   const Unit unit = table_time_unit(cases);
-  std::vector<Column> columns;
+  std::vector<NumberColumn> columns;
   for (const Quantity& quantity : quantities())
     if (quantity.unit == "ns")
       if (auto column = quantity_column(cases, quantity, unit)) columns.push_back(*column);
@@ -130,8 +132,8 @@ std::string latency_table(const PageCases& page, Cases cases) {
   return table_of(page, cases, "Latency: " + kind, columns);
 }
 
-std::string rate_table(const PageCases& page, Cases cases) {
-  std::vector<Column> columns;
+std::string rate_table(const PageCases& page, PageCaseSpan cases) {
+  std::vector<NumberColumn> columns;
   for (const Quantity& quantity : quantities())
     if (quantity.unit != "ns")
       if (auto column = quantity_column(cases, quantity, Unit{quantity.unit, 1}))
@@ -153,7 +155,7 @@ Section numbers_section(const PageCases& page) {
     const auto end = std::find_if(begin, page.cases.end(), [begin](const PageCase& one) {
       return one.test != begin->test || one.transport != begin->transport;
     });
-    const Cases cases(begin, end);
+    const PageCaseSpan cases(begin, end);
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper(begin->transport)));
     html += rate_table(page, cases) + latency_table(page, cases) + "</section>\n";

@@ -74,7 +74,7 @@ Interval ratio_interval(std::span<const double> x, std::span<const double> y, do
 }
 
 Interval median_interval(std::span<const double> values, double confidence, std::uint64_t seed) {
-  std::vector<double> drawn(values.size()), draws(kDraws);
+  std::vector<double> drawn(values.size()), draws(kBootstrapDraws);
   std::mt19937 engine = seeded(seed);
   for (double& each : draws) {
     draw(values, engine, drawn);

@@ -18,14 +18,14 @@ struct Interval {
 };
 
 /// Enough that the ends of a 95 % interval are 25 draws deep.
-inline constexpr std::size_t kDraws = 1000;
+inline constexpr std::size_t kBootstrapDraws = 1000;
 
 /// Percentile bootstrap of hodges_lehmann_ratio(): each side's replicates drawn anew with
 /// replacement (Efron 1979).
 /// @param confidence  0.95: one draw in forty lies beyond either end
 /// @param seed        the same seed gives the same interval
 Interval ratio_interval(std::span<const double> x, std::span<const double> y, double confidence,
-                        std::uint64_t seed, std::size_t draws = kDraws);
+                        std::uint64_t seed, std::size_t draws = kBootstrapDraws);
 
 /// The same of the median of one side.
 Interval median_interval(std::span<const double> values, double confidence, std::uint64_t seed);

@@ -12,7 +12,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kHeight = 9, kMostWidth = 64, kMargin = 9;
+constexpr std::size_t kHeight = 9, kMostColumns = 64, kLabelWidth = 9;
 
 /// A logarithmic axis over so many characters.
 struct LogAxis {
@@ -69,7 +69,7 @@ std::string rank_labels(const std::set<double>& ranks, const LogAxis& x) {
   std::string line;
   for (const double n : ranks) {
     const std::string label = fmt::format("{:.0f}", n);
-    const std::size_t centre = kMargin + 1 + x.place(n);
+    const std::size_t centre = kLabelWidth + 1 + x.place(n);
     const std::size_t at = centre - std::min(label.size() / 2, centre);
     if (!line.empty() && at <= line.size()) continue;
     line = pad_right(line, at) + label;
@@ -82,7 +82,7 @@ std::string rank_labels(const std::set<double>& ranks, const LogAxis& x) {
 std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
                         const TextStyle& style) {
   const std::size_t width =
-      std::min(std::max<std::size_t>(style.width, 40) - kMargin - 10, kMostWidth);
+      std::min(std::max<std::size_t>(style.width, 40) - kLabelWidth - 10, kMostColumns);
   LogAxis x{.places = width}, y{.places = kHeight};
   std::set<double> ranks;
   bool any_predicted = false;
@@ -106,13 +106,13 @@ std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
   for (std::size_t row = kHeight; row-- > 0;) {
     const bool labelled = row % 4 == 0;
     const std::string label = labelled ? number_text(y.value(row) / unit.size) + " " : "";
-    std::string line = pad_left(label, kMargin) + (labelled ? "┤" : "│") + plot[row];
+    std::string line = pad_left(label, kLabelWidth) + (labelled ? "┤" : "│") + plot[row];
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
-  text += pad_left(std::string(unit.name) + " ", kMargin) + "└";
+  text += pad_left(std::string(unit.name) + " ", kLabelWidth) + "└";
   for (std::size_t i = 0; i < width; ++i) text += "─";
-  text += "\n" + rank_labels(ranks, x) + std::string(kMargin + 1, ' ');
+  text += "\n" + rank_labels(ranks, x) + std::string(kLabelWidth + 1, ' ');
   for (std::size_t i = 0; i < lines.size(); ++i)
     text += fmt::format("{} {}   ", letters[i], printable(lines[i].name));
   return text + (any_predicted ? "small letters: predicted" : "") + "\n";

@@ -91,14 +91,16 @@ def without(files, root, pattern, mark):
 
 
 def twice_defined(files, root):
-    """Types of one name in two headers: one namespace holds all, and a linker takes either for both."""
+    """Types or constants of one name in two headers: one namespace holds all, and a linker takes either for both."""
+    named = re.compile(r"^(?:(?:struct|class|enum class) (?:alignas\(\d+\) )?(\w+)[^;\n]*\{"
+                       r"|inline constexpr [\w:<> ]*\b(k[A-Z]\w*)\b)", re.M)
     where = {}
     for path in files:
         if not path.endswith(".h") or path.startswith("tests/"):
             continue
         with open(os.path.join(root, path), encoding="utf-8") as file:
-            for name in re.findall(r"^(?:struct|class|enum class) (?:alignas\(\d+\) )?(\w+)[^;\n]*\{", file.read(), re.M):
-                where.setdefault(name, []).append(path)
+            for type_name, constant in named.findall(file.read()):
+                where.setdefault(type_name or constant, []).append(path)
     return [f"{name}: {', '.join(paths)}" for name, paths in where.items() if len(paths) > 1]
 
 
@@ -113,7 +115,7 @@ def main():
          reaching(files, r"(core|topologies)/", r"CLI/|benchmark/")),
         ("the measured path reaches nothing that allocates, locks or formats",
          reaching(files, MEASURED, BARRED)),
-        ("no two headers define a type of one name", twice_defined(files, root)),
+        ("no two headers define a type or a constant of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
         ("a source names its licence", without(files, root, r".", "SPDX-License-Identifier: Apache-2.0")),
     ]
