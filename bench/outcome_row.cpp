@@ -92,6 +92,7 @@ TopologyData topology_of(const TopologyTally& tally, const Case& one_case) {
                     .barrier_qps = tally.barrier_qps,
                     .setup_ns = tally.setup_ns,
                     .memory_bytes = tally.memory_bytes,
+                    .kernel = tally.kernel,
                     .barrier_ns = tally.barrier_ns,
                     .rank_gbps = tally.rank_gbps,
                     .jain = tally.jain,

@@ -29,6 +29,7 @@ struct TopologyTally {
   std::uint64_t barrier_qps = 0;                                    ///< of all ranks
   std::vector<std::pair<std::string, std::uint64_t>> setup_ns;      ///< the slowest rank's, by step
   std::vector<std::pair<std::string, std::uint64_t>> memory_bytes;  ///< of the rank with most
+  std::vector<std::pair<std::string, std::uint64_t>> kernel;        ///< what it counts of that rank
   std::optional<double> barrier_ns;                                 ///< median
   std::vector<std::vector<std::optional<double>>> matrix_ns;        ///< half round trips, medians
   std::vector<std::pair<std::uint64_t, HistogramData>> by_hops;

@@ -114,9 +114,10 @@ void read_rates(const CheckedJson& json, TopologyData& data) {
 
 bool is_known(std::string_view key) {
   static constexpr std::string_view kKeys[] = {
-      "graph",     "traffic",     "schedule",     "ranks",    "edges",        "hops",
-      "qps_total", "barrier_qps", "qps_per_rank", "setup_ns", "memory_bytes", "barrier_ns",
-      "matrix_ns", "by_hops",     "rank_gbps",    "jain",     "model_share",  "yielding"};
+      "graph",        "traffic",   "schedule",    "ranks",        "edges",
+      "hops",         "qps_total", "barrier_qps", "qps_per_rank", "setup_ns",
+      "memory_bytes", "kernel",    "barrier_ns",  "matrix_ns",    "by_hops",
+      "rank_gbps",    "jain",      "model_share", "yielding"};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 
@@ -133,6 +134,7 @@ TopologyData read_topology(const CheckedJson& json, unsigned& precision_bits) {
   read_qps(json, data);
   if (const auto setup = json.find("setup_ns")) data.setup_ns = read_amounts(*setup);
   if (const auto memory = json.find("memory_bytes")) data.memory_bytes = read_amounts(*memory);
+  if (const auto kernel = json.find("kernel")) data.kernel = read_amounts(*kernel);
   if (const auto barrier = json.find("barrier_ns")) data.barrier_ns = barrier->not_negative();
   if (const auto matrix = json.find("matrix_ns")) read_matrix(*matrix, data);
   if (const auto by_hops = json.find("by_hops")) read_by_hops(*by_hops, data, precision_bits);

@@ -87,6 +87,7 @@ Json topology_to_json(const TopologyData& data) {
   add_qps(data, json);
   if (!data.setup_ns.empty()) json["setup_ns"] = amounts_to_json(data.setup_ns);
   if (!data.memory_bytes.empty()) json["memory_bytes"] = amounts_to_json(data.memory_bytes);
+  if (!data.kernel.empty()) json["kernel"] = amounts_to_json(data.kernel);
   if (data.barrier_ns) json["barrier_ns"] = number_to_json(finite_or_zero(*data.barrier_ns));
   if (!data.matrix_ns.empty() && data.ranks <= kMostMatrixRanks)
     json["matrix_ns"] = matrix_to_json(data);

@@ -41,7 +41,8 @@ struct TopologyData {
 
   using Amounts = std::vector<std::pair<std::string, std::uint64_t>>;
   Amounts setup_ns;      ///< by step: resources, exchange, connect... the slowest rank's
-  Amounts memory_bytes;  ///< by kind: buffers, qps, cqs, mrs, kernel... of the rank with most
+  Amounts memory_bytes;  ///< by kind, computed: buffers, qps, cqs, mrs... of the rank with most
+  Amounts kernel;        ///< of that rank, as the kernel counts it: qps, cqes, mr_bytes...
 
   std::optional<double> barrier_ns;  ///< median time of the RDMA barrier
   /// Median one-way time, that is half a round trip, from row to column; nothing: not measured.

@@ -10,6 +10,7 @@
 #include "core/counters.h"
 #include "core/environment.h"
 #include "core/error.h"
+#include "core/kernel_objects.h"
 #include "core/open_devices.h"
 #include "core/session/fields.h"
 #include "topologies/rank_run.h"
@@ -231,6 +232,7 @@ void RankMeasurer::run(Part& part) {
     part.result.qps = part.node->qp_count();
     part.result.barrier_qps = part.barrier->count();
     part.result.memory_bytes = part.node->memory_bytes();
+    part.result.kernel = kernel_objects(*part.device->context);
     part.result.mtu_bytes = part.node->mtu_bytes();
     part.result.yielding = yielding;
   } catch (const Interrupted&) {

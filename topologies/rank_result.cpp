@@ -147,6 +147,7 @@ std::string rank_result_to_wire(const RankResult& result) {
     return json{{"failure", result.failure}}.dump(-1, ' ', false, json::error_handler_t::replace);
   json wire{{"setup_ns", result.setup_ns},
             {"memory_bytes", result.memory_bytes},
+            {"kernel", result.kernel},
             {"barrier", histogram_to_wire(result.barrier)},
             {"exchanges", histogram_to_wire(result.exchanges)},
             {"matrix_row_ns", result.matrix_row_ns},
@@ -167,6 +168,7 @@ RankResult rank_result_from_wire(const std::string& text) {
     }
     result.setup_ns = wire.at("setup_ns").get<Amounts>();
     result.memory_bytes = wire.at("memory_bytes").get<Amounts>();
+    result.kernel = wire.at("kernel").get<Amounts>();
     result.barrier = histogram_from_wire(wire.at("barrier"));
     result.exchanges = histogram_from_wire(wire.at("exchanges"));
     result.matrix_row_ns = wire.at("matrix_row_ns").get<std::vector<double>>();
@@ -207,6 +209,7 @@ Outcome merge_results(const Case& one_case, const TopologyPlan& plan,
     if (sum_of(result.memory_bytes) > most_memory) {
       most_memory = sum_of(result.memory_bytes);
       tally.memory_bytes = result.memory_bytes;
+      tally.kernel = result.kernel;
     }
     merge(barrier, result.barrier);
     outcome.operations += result.operations;

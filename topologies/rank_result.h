@@ -22,6 +22,7 @@ struct RankResult {
   std::string device;
 
   Amounts setup_ns, memory_bytes;
+  Amounts kernel;  ///< what it counts of this rank; empty: it does not tell
   std::uint64_t qps = 0, barrier_qps = 0;
   HistogramData barrier;
   /// Of walks that begin here: median half round trip [ns; 0: none] by destination, and samples by

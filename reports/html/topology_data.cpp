@@ -66,8 +66,7 @@ Number rank_gbps(const Row& row) {
 
 Number sum_of(const TopologyData::Amounts& amounts) {
   double sum = 0;
-  for (const auto& [name, amount] : amounts)
-    if (name != "kernel") sum += static_cast<double>(amount);
+  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
   return sum > 0 ? Number(sum) : std::nullopt;
 }
 

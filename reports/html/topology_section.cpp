@@ -42,6 +42,10 @@ auto part(Number TopologyCase::*member) {
   return [member](const TopologyCase& one) { return one.*member; };
 }
 
+auto counted(const char* name) {
+  return [name](const TopologyCase& one) { return kernel_count(one, name); };
+}
+
 Number count(std::uint64_t value) {
   return value > 0 ? Number(static_cast<double>(value)) : std::nullopt;
 }
@@ -71,7 +75,12 @@ std::vector<Column> columns_of(Cases cases) {
           {"of model", "%", 0.01, 0, part(&TopologyCase::share)},
           time_column("set-up", cases, &TopologyCase::setup_ns),
           time_column("barrier", cases, &TopologyCase::barrier_ns),
-          {"memory", "KiB of a rank", 1024, 1, part(&TopologyCase::memory_bytes)}};
+          {"memory", "KiB of a rank", 1024, 1, part(&TopologyCase::memory_bytes)},
+          {"kernel: QPs", "of a rank", 1, 0, counted("qps")},
+          {"CQs", "of a rank", 1, 0, counted("cqs")},
+          {"CQ entries", "of a rank", 1, 0, counted("cqes")},
+          {"MRs", "KiB of a rank", 1024, 1, counted("mr_bytes")},
+          {"pinned", "KiB of a rank", 1024, 1, counted("pinned_bytes")}};
 }
 
 std::string shapes_table(Cases cases) {

@@ -22,8 +22,7 @@ Number median(const CaseSummary& summary, const std::function<Number(const Row&)
 
 Number total(const TopologyData::Amounts& amounts) {
   double sum = 0;
-  for (const auto& [name, amount] : amounts)
-    if (name != "kernel") sum += static_cast<double>(amount);
+  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
   return amounts.empty() ? Number() : sum;
 }
 
@@ -137,6 +136,12 @@ std::string straggler_text(const TopologyCase& one, const Matrix& matrix_ns, con
                        straggler->factor);
   return fmt::format("from {} to {} takes {:.1f} times as long as others as far apart", who,
                      rank_text(context, *straggler->to), straggler->factor);
+}
+
+Number kernel_count(const TopologyCase& one, std::string_view name) {
+  const auto& kernel = one.topology->kernel;
+  const auto found = std::ranges::find(kernel, name, &std::pair<std::string, std::uint64_t>::first);
+  return found == kernel.end() ? Number() : static_cast<double>(found->second);
 }
 
 std::string case_title(const TopologyCase& one) {

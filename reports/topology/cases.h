@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/result_file.h"
@@ -25,7 +26,7 @@ struct TopologyCase {
   std::uint64_t qps_most = 0;  ///< of the rank with most; 0: not known
 
   std::optional<double> p50_ns, p99_ns;          ///< half round trips where those are
-  std::optional<double> setup_ns, memory_bytes;  ///< all steps; all kinds, but the kernel's view
+  std::optional<double> setup_ns, memory_bytes;  ///< all steps; all kinds
   std::optional<double> barrier_ns;
   std::optional<double> gbps, rank_gbps;  ///< of all ranks; of a rank, on average
   std::optional<double> jain;
@@ -47,6 +48,9 @@ Matrix matrix_of(const TopologyCase& one);
 /// @param context  of the result, for the name of the host
 std::string straggler_text(const TopologyCase& one, const Matrix& matrix_ns,
                            const nlohmann::ordered_json& context);
+
+/// What the kernel counts by that name, "qps" or "pinned_bytes"; nothing: it does not tell.
+std::optional<double> kernel_count(const TopologyCase& one, std::string_view name);
 
 /// "ring, 8 ranks, 64 B"
 std::string case_title(const TopologyCase& one);

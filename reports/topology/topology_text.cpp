@@ -57,6 +57,10 @@ auto part(Number TopologyCase::*member) {
   return [member](const TopologyCase& one) { return one.*member; };
 }
 
+auto counted(const char* name) {
+  return [name](const TopologyCase& one) { return kernel_count(one, name); };
+}
+
 /// Lines of ranks and shapes, for columns to come.
 Table keys_table(Cases cases) {
   Table table;
@@ -83,6 +87,8 @@ std::string resources_table(Cases cases, const TextStyle& style) {
   add_column(table, cases, "barrier", bracketed(barrier), barrier.size, 2,
              part(&TopologyCase::barrier_ns));
   add_column(table, cases, "memory", "[KiB]", 1024, 1, part(&TopologyCase::memory_bytes));
+  add_column(table, cases, "kernel:", "QPs", 1, 0, counted("qps"));
+  add_column(table, cases, "pinned", "[KiB]", 1024, 1, counted("pinned_bytes"));
   return table.columns.size() > table.key_columns ? render(table, style) : "";
 }
 

@@ -101,6 +101,18 @@ class EveryShape(Topo):
             self.assertLessEqual({"buffers", "qps", "cqs", "mrs"}, set(row["topology"]["memory_bytes"]))
             self.assertGreater(row["topology"]["barrier_ns"], 0)
 
+    def test_the_kernel_counts_what_was_made(self):
+        if rdmameter.verbs_objects("qp") is None:
+            self.skipTest("the kernel does not list objects (`rdma resource`)")
+        for graph, _, row in self.each():
+            qps, _ = GRAPHS[graph]
+            kernel, memory = row["topology"]["kernel"], row["topology"]["memory_bytes"]
+            self.assertEqual(kernel["qps"], qps + 3)  # and the barrier's
+            self.assertEqual((kernel["cqs"], kernel["mrs"], kernel["srqs"]), (2, 2, 0))
+            self.assertTrue(0 < kernel["mr_bytes"] - memory["buffers"] <= 4096, row)  # the barrier's words
+            self.assertGreaterEqual(64 * kernel["cqes"], memory["cqs"])
+            self.assertGreaterEqual(kernel["pinned_bytes"], kernel["mr_bytes"])
+
     def test_four_ranks_on_fewer_cores_yield(self):
         if os.cpu_count() >= RANKS:
             self.skipTest("there are cores enough")

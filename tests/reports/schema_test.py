@@ -263,6 +263,8 @@ MUTATIONS = [
     ("pairs", ("topology", "barrier_qps"), 1.5),
     ("pairs", ("topology", "setup_ns", "connect"), -1),
     ("pairs", ("topology", "memory_bytes", "QPs"), 1),
+    ("pairs", ("topology", "kernel"), 7),
+    ("pairs", ("topology", "kernel", "qps"), -1),
     ("pairs", ("topology", "barrier_ns"), "1"),
     ("pairs", ("topology", "matrix_ns", 0), [None]),
     ("pairs", ("topology", "matrix_ns", 0, 1), -1),

@@ -155,6 +155,8 @@ INSTANTIATE_TEST_SUITE_P(
                     BadTopology{"/setup_ns", "[1]", "setup_ns is not an object"},
                     BadTopology{"/setup_ns/connect", "-1", "connect is negative"},
                     BadTopology{"/memory_bytes/qps", "\"many\"", "is not the digits"},
+                    BadTopology{"/kernel", "[1]", "kernel is not an object"},
+                    BadTopology{"/kernel/qps", "-1", "qps is negative"},
                     BadTopology{"/barrier_ns", "-1", "barrier_ns is negative"},
                     BadTopology{"/barrier_ns", "\"1\"", "barrier_ns is not a number"},
                     BadTopology{"/matrix_ns/3", "[1, 2, 3]", "matrix_ns[3] has 3 elements"},

@@ -84,6 +84,9 @@ Row row_of(const std::string& graph, const std::string& traffic, std::uint64_t r
                            {"qps", 12'288 * most},
                            {"cqs", 4'096},
                            {"mrs", 512}};
+  topology.kernel = {{"qps", most + 2},        {"cqs", 2},
+                     {"cqes", 1'024},          {"mrs", 2},
+                     {"mr_bytes", 64 * 1'024}, {"pinned_bytes", 68 * 1'024}};
   topology.barrier_ns = 2'500 * std::ceil(std::log2(ranks));
   row.topology = std::move(topology);
   return row;

@@ -30,6 +30,7 @@ RankResult result_with(double median, HistogramData histogram) {
   made.by_hops[1] = std::move(histogram);
   made.setup_ns = {{"resources", 10}, {"connect", 20}};
   made.memory_bytes = {{"buffers", static_cast<std::uint64_t>(median)}};
+  made.kernel = {{"qps", made.memory_bytes[0].second + 2}};
   made.qps = 1;
   made.barrier_qps = 1;
   made.operations = 2;
@@ -47,6 +48,7 @@ TEST(RankResult, ComesBackFromTheWireAsItWas) {
   EXPECT_EQ(got.exchanges, sent.exchanges);
   EXPECT_EQ(got.barrier, sent.barrier);
   EXPECT_EQ(got.setup_ns, sent.setup_ns);
+  EXPECT_EQ(got.kernel, sent.kernel);
   EXPECT_EQ(got.matrix_row_ns, sent.matrix_row_ns);
   EXPECT_EQ(got.sending_ns, 4u);
   EXPECT_TRUE(got.yielding);
@@ -78,6 +80,7 @@ TEST(RankResult, HistogramsOfRanksAddUpExactly) {
   EXPECT_EQ(outcome.topology->matrix_ns[1][0], std::nullopt);
   EXPECT_EQ(outcome.topology->setup_ns, (Amounts{{"resources", 10}, {"connect", 50}}));
   EXPECT_EQ(outcome.topology->memory_bytes, (Amounts{{"buffers", 5}}));
+  EXPECT_EQ(outcome.topology->kernel, (Amounts{{"qps", 7}}));  // of the rank with most, as well
   EXPECT_EQ(outcome.operations, 4u);
 }
 
