@@ -179,8 +179,9 @@ bool may_lose_a_pong(const Case& c) {
   return (c.shape() == Pattern::ping_pong || topology(c)) && !c.reliable();
 }
 
+/// A rank that is connected to others may always have several.
 bool has_several_qps(const Case& c) {
-  return on_verbs(c) && c.qps > 1;
+  return (on_verbs(c) && c.qps > 1) || connects_ranks(c);
 }
 /// A latency that ends by a completion; of a plain write's ping-pong memory tells.
 bool has_shares(const Case& c) {
@@ -272,8 +273,8 @@ const std::array kAxes{
          "poll by ibv_poll_cq (classic) or ibv_start_poll (extended)", on_verbs},
     Axis{"cq-sharing", "cq_sharing", &Case::cq_sharing, choice, 0, 1, kCqSharings, "shared",
          "shared",
-         "one CQ for the sends of all QPs and one for their receives, or each QP its own, polled "
-         "in turn",
+         "CQs for all QPs (of a rank one, else one for sends and one for receives), or each QP its "
+         "own, polled in turn",
          has_several_qps},
     Axis{"cq-depth", "cq_depth", &Case::cq_depth, count, 1, 1ULL << 24, kFound, "auto", "auto",
          "entries of each CQ; auto: as many completions as can be outstanding", on_verbs},

@@ -54,7 +54,7 @@ struct RankTally {
   alignas(64) std::atomic<std::uint64_t> progress{0};  ///< so that a watchdog sees that all is well
 };
 
-/// One look at the completions, and what an empty one costs.
+/// One look at the completions of the next CQ, and what it costs that all of them were empty.
 /// @return false: it is over (relay.end says why)
 template <class P>
 [[gnu::always_inline]] inline bool look(Relay& relay, const StopWord& stop,
@@ -63,11 +63,15 @@ template <class P>
   ++relay.polls;
   if (taken > 0) [[likely]] {
     relay.cqes += static_cast<std::uint64_t>(taken);
+    relay.empty_cqs = 0;
     tally.progress.store(relay.cqes, std::memory_order_relaxed);
   } else {
     if (stop.requested()) [[unlikely]]
       relay.end = {.why = LoopEnd::Why::stopped};
-    typename P::Waiter{}(relay.cqs[relay.cq_at]);
+    if (++relay.empty_cqs >= relay.cq_count) {  // not before each had its turn
+      relay.empty_cqs = 0;
+      typename P::Waiter{}(relay.cqs[relay.cq_at]);
+    }
   }
   return relay.end.why == LoopEnd::Why::done;
 }

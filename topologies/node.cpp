@@ -103,17 +103,7 @@ void Node::create_queues() {
         "{} buffers for each of {} hops make a queue of {} WRs, and {} has at most {}: use a "
         "smaller --depth",
         case_.depth, classes_, deepest, where_, device_.limits.max_qp_wr));
-  const std::uint64_t cqes = inbox_ == Inbox::datagram ? 2 * std::uint64_t{ud_receives_}
-                                                       : link_count_ * (2 * messages + 1);
-  if (cqes > device_.limits.max_cqe)
-    throw Unsupported(fmt::format(
-        "the CQ of a rank must hold {} completions, and the largest of {} holds {}: use a smaller "
-        "--depth or fewer --qps-per-edge",
-        cqes, where_, device_.limits.max_cqe));
-  cq_.reset(check_pointer(
-      ibv_create_cq(device_.context.get(), static_cast<int>(std::max<std::uint64_t>(cqes, 1)),
-                    nullptr, nullptr, 0),
-      "ibv_create_cq", where_));
+  create_cqs();
   if (inbox_ == Inbox::shared) {
     ibv_srq_init_attr attributes{};
     attributes.attr = {
@@ -134,9 +124,36 @@ void Node::create_queues() {
   }
 }
 
+void Node::create_cqs() {
+  const bool datagram = inbox_ == Inbox::datagram;
+  const bool per_qp = case_.cq_sharing != 0 && !datagram;
+  const std::uint64_t of_link = 2 * case_.depth * classes_ + 1;
+  const std::uint64_t cqes = datagram ? 2 * std::uint64_t{ud_receives_}
+                             : per_qp ? of_link
+                                      : link_count_ * of_link;
+  if (cqes > device_.limits.max_cqe)
+    throw Unsupported(fmt::format(
+        "{} must hold {} completions, and the largest of {} holds {}: use a smaller --depth{}",
+        per_qp ? "each CQ" : "the CQ of a rank", cqes, where_, device_.limits.max_cqe,
+        per_qp || datagram ? "" : ", fewer --qps-per-edge or --cq-sharing per-qp"));
+  const std::uint64_t count = per_qp ? std::max<std::uint64_t>(link_count_, 1) : 1;
+  if (count + 1 > device_.limits.max_cq)  // the barrier has one, too
+    throw Unsupported(fmt::format(
+        "{} CQs of a rank and one for its barrier, and {} has {}: use --cq-sharing shared, or a "
+        "graph of fewer QPs",
+        count, where_, device_.limits.max_cq));
+  for (std::uint64_t i = 0; i < count; ++i)
+    cqs_.emplace_back(check_pointer(
+        ibv_create_cq(device_.context.get(), static_cast<int>(std::max<std::uint64_t>(cqes, 1)),
+                      nullptr, nullptr, 0),
+        "ibv_create_cq",
+        fmt::format("CQ {} of {} on {}, which has {} in all", i + 1, count, where_,
+                    device_.limits.max_cq)));
+}
+
 Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
   ibv_qp_init_attr attributes{};
-  attributes.send_cq = attributes.recv_cq = cq_.get();
+  attributes.send_cq = attributes.recv_cq = cqs_[cqs_.size() == 1 ? 0 : number].get();
   attributes.srq = srq_.get();
   const auto messages = static_cast<std::uint32_t>(case_.depth * classes_);
   const bool datagram = inbox_ == Inbox::datagram;
@@ -297,9 +314,9 @@ void Node::choose_delivery() {
   listing_.resize(link_count_);
   received_.resize(plan_.graph.ranks());
   awaited_.resize(plan_.graph.ranks());
-  cq_pointer_ = cq_.get();
-  relay_.cqs = &cq_pointer_;
-  relay_.cq_count = 1;
+  for (const Cq& cq : cqs_) cq_pointers_.push_back(cq.get());
+  relay_.cqs = cq_pointers_.data();
+  relay_.cq_count = static_cast<std::uint32_t>(cq_pointers_.size());
   relay_.classes = classes_;
   relay_.ways = ways_.data();
   relay_.way_shift = plan_.drive() == Drive::spread ? kRankBits : 0;
@@ -413,12 +430,15 @@ std::uint64_t Node::passed_on() const {
 
 std::vector<std::pair<std::string, std::uint64_t>> Node::memory_bytes() const {
   const std::uint64_t send = inbox_ == Inbox::datagram ? ud_receives_ : case_.depth * classes_ + 1;
-  const std::uint64_t pages = (memory_.size_bytes() + kPageBytes - 1) / kPageBytes;
+  const auto pages_of = [](std::uint64_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes; };
+  std::uint64_t cqs = 0;  // each is mapped by itself
+  for (const Cq& cq : cqs_)
+    cqs += pages_of(static_cast<std::uint64_t>(cq->cqe) * kQueueEntryBytes) * kPageBytes;
   return {
       {"buffers", memory_.size_bytes()},
       {"qps", qps_.size() * (kQpBytes + send * kQueueEntryBytes) + receives() * kQueueEntryBytes},
-      {"cqs", static_cast<std::uint64_t>(cq_->cqe) * kQueueEntryBytes},
-      {"mrs", pages * kTableBytesPerPage},
+      {"cqs", cqs},
+      {"mrs", pages_of(memory_.size_bytes()) * kTableBytesPerPage},
       {"work", parcels_.size() * sizeof(Parcel) + parcel_legs_.size() * sizeof(Leg) +
                    links_.size() * sizeof(Link)}};
 }

@@ -57,6 +57,7 @@ class Node {
   Areas areas() const;
   void create_memory();
   void create_queues();
+  void create_cqs();
   Qp create_qp(std::uint64_t number, std::uint64_t all);
   void build_links();
   void build_parcels();
@@ -84,7 +85,7 @@ class Node {
   MessageMemory memory_;
   Pd pd_;
   Mr mr_;
-  Cq cq_;
+  std::vector<Cq> cqs_;  ///< one for all QPs, or each QP's own
   Srq srq_;
   std::vector<Ah> ahs_;
   std::vector<Qp> qps_;
@@ -108,7 +109,7 @@ class Node {
   std::vector<std::vector<Leg*>> round_legs_;
   std::vector<RoundWork> rounds_;
   std::vector<Leg*> window_;
-  ibv_cq* cq_pointer_ = nullptr;
+  std::vector<ibv_cq*> cq_pointers_;
   Relay relay_;
   RankWork work_;
 };

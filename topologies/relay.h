@@ -27,7 +27,8 @@ struct Relay {
   static constexpr int kPollAtOnce = 16;
 
   ibv_cq** cqs = nullptr;
-  std::uint32_t cq_count = 0, cq_at = 0;
+  std::uint32_t cq_count = 0, cq_at = 0;  ///< which was looked at last; the next one is the next's
+  std::uint32_t empty_cqs = 0;            ///< looked at in turn, and nothing found
   std::uint32_t classes = 1;
   const Way* ways = nullptr;  ///< by source or destination:
   unsigned way_shift = 0;     ///< kRankBits: by source; 0: by destination

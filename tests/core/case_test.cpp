@@ -321,8 +321,9 @@ TEST(WhyImpossible, FindsQueuesInWhichNothingEverCompletes) {
 TEST(Topology, HasTheAxesOfItsGraphAndTraffic) {
   Case made = default_topology_case();
   const auto applies = [&](const char* option) { return find_axis(option)->applies(made); };
-  for (const char* option : {"graph", "traffic", "ranks", "transport", "size", "depth", "recv",
-                             "mtu", "verify", "wait", "qps-per-edge", "iterations", "memory"})
+  for (const char* option :
+       {"graph", "traffic", "ranks", "transport", "size", "depth", "recv", "mtu", "verify", "wait",
+        "qps-per-edge", "iterations", "memory", "cq-sharing"})
     EXPECT_TRUE(applies(option)) << option;
   for (const char* option : {"qps", "rx-depth", "sge", "inline", "api", "cq", "duration", "core",
                              "peer-device", "schedule", "seed", "loss-timeout", "objects"})
@@ -344,7 +345,8 @@ TEST(Topology, HasTheAxesOfItsGraphAndTraffic) {
 TEST(Topology, OfDatagramsHasNoOtherTransport) {
   const Case made = with(default_topology_case(), "graph", "udmesh");
   EXPECT_EQ(made.service(), Transport::ud);
-  EXPECT_FALSE(find_axis("transport")->applies(made));
+  for (const char* option : {"transport", "recv", "qps-per-edge", "cq-sharing"})
+    EXPECT_FALSE(find_axis(option)->applies(made)) << option;
   EXPECT_EQ(case_json(made)["transport"], "ud");
   EXPECT_EQ(why_impossible(made), "");
   EXPECT_THAT(why_impossible(with(made, "size", "8K")), HasSubstr("one packet"));

@@ -146,6 +146,24 @@ class Axes(Topo):
         for row in self.measure_all("ring", "--ranks", "3", "--traffic", "pairs,alltoall", "--transport", "uc"):
             self.assertEqual(row.get("lost", 0), 0)
 
+    def test_each_QP_may_have_a_CQ_of_its_own(self):
+        rows = self.measure_all("mesh", "ring", "udmesh", "--ranks", "4", "--traffic", "pairs,alltoall", "--cq-sharing",
+                                "shared,per-qp", "--recv", "rq,srq")
+        counted = rdmameter.verbs_objects("cq") is not None
+        memory = {}
+        for row in rows:
+            case, topology = row["case"], row["topology"]
+            qps, _ = GRAPHS[case["graph"]]
+            own = case.get("cq_sharing") == "per-qp"
+            if counted:
+                self.assertEqual(topology["kernel"]["cqs"], (qps if own else 1) + 1, row["name"])  # and the barrier's
+                self.assertEqual(topology["kernel"]["srqs"], 1 if case.get("recv") == "srq" else 0, row["name"])
+            memory[case["graph"], case["traffic"], case.get("recv"), own] = topology["memory_bytes"]["cqs"]
+        self.assertEqual(len(rows), 18)  # of one QP, udmesh has nothing to share or keep apart
+        for traffic in ("pairs", "alltoall"):
+            self.assertEqual(memory["mesh", traffic, "rq", True] % 3, 0)
+            self.assertGreaterEqual(memory["mesh", traffic, "rq", True], memory["mesh", traffic, "rq", False])
+
     def test_an_inflated_rank_has_the_QPs_of_a_large_mesh(self):
         rows = self.measure_all("mesh", "--ranks", "2", "--inflate", "9,33", "--active", "1,max", "--traffic", "bisection",
                                 "--depth", "2")

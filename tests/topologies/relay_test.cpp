@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "core/clock.h"
 #include "tests/topologies/fabric.h"
 
 namespace rdmameter {
@@ -129,6 +130,54 @@ TEST(Relay, WhatArrivesTogetherLeavesInListsOfOneCompletionEach) {
     EXPECT_EQ(relay.cq.in - relay.cq.out, towards.lists);
     expect_all_well(fabric, fabric.run(kForEver), 8);
   }
+}
+
+struct CountedWait {
+  static inline int waits = 0;
+  template <class Cq>
+  void operator()(const Cq*) const noexcept {
+    ++waits;
+  }
+};
+
+TEST(Relay, OfSeveralCqsAllAreFoundEmptyBeforeItWaits) {
+  using CountedPolicy = RankPolicy<KernelClock, CountedWait, Inbox::own>;
+  Fabric fabric(topology("mesh", "alltoall", 4, 2));
+  FakeRank& mine = fabric.rank(0);
+  std::vector<null_verbs::FakeCq> cqs(mine.qps.size());
+  std::vector<ibv_cq*> pointers;
+  for (std::size_t i = 0; i < cqs.size(); ++i) {
+    cqs[i].cq.context = mine.cq.cq.context;
+    mine.qps[i].cq = &cqs[i];
+    pointers.push_back(&cqs[i].cq);
+  }
+  mine.relay.cqs = pointers.data();
+  mine.relay.cq_count = static_cast<std::uint32_t>(pointers.size());
+  StopWord stop;
+  RankTally tally;
+  const auto look_times = [&](int times) {
+    const int before = CountedWait::waits;
+    for (int i = 0; i < times; ++i) EXPECT_TRUE(look<CountedPolicy>(mine.relay, stop, tally));
+    return CountedWait::waits - before;
+  };
+  EXPECT_EQ(look_times(2), 0);
+  EXPECT_EQ(look_times(1), 1);
+  EXPECT_EQ(look_times(6), 2);
+  for (const std::uint32_t from : {1U, 2U, 3U}) {
+    while (look_times(1) == 0) {
+    }  // all were empty
+    fabric.send_from(from, 0);
+    EXPECT_EQ(look_times(3), 0);  // one of them had it
+    EXPECT_EQ(mine.relay.arrived, from);
+  }
+  for (int n = 0; n < 20; ++n)
+    for (std::uint32_t from = 0; from < 4; ++from)
+      for (std::uint32_t to = 0; to < 4; ++to)
+        if (from != to) fabric.send_from(from, to);
+  for (int n = 0; n < 1000; ++n)
+    for (const auto& rank : fabric.ranks()) step<Inbox::own>(rank->relay);
+  EXPECT_EQ(fabric.run(0), 3u + 20 * 12);
+  for (const auto& rank : fabric.ranks()) EXPECT_EQ(rank->relay.leaving, 0u);
 }
 
 TEST(Relay, EachHopIsOneClassFurther) {
