@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks what tools/rxe-vm promises. Takes about 40 s: eight guests.
+# Checks what tools/rxe-vm promises. Takes about 60 s: fourteen guests.
 # Usage: rxe_vm_test.sh [path of rxe-vm]. Needs ibverbs-utils beside what rxe-vm needs.
 set -u
 rxe_vm=$(realpath "${1:-$(dirname "$0")/../../tools/rxe-vm}")
@@ -133,7 +133,7 @@ check "a dead guest's last words are shown" contains err "Kernel panic"
 vm=$!
 for _ in {1..600}; do grep -q started out && break; sleep 0.1; done
 # QEMU has our directory in its arguments.
-at_work() { pgrep -f "qemu-system.*path=$scratch" | wc -l; }
+at_work() { pgrep -f "qemu-system.*${1-}.*path=$scratch" | wc -l; }
 check "output arrives while the command runs" contains out started
 check "QEMU runs" same "$(at_work)" 1
 kill -TERM $vm
@@ -158,6 +158,50 @@ second=$?
 wait $first
 check "two runs at once keep to themselves" same "$? $second" "0 1"
 
+# --- Two nodes ---
+cat >inside.sh <<'INSIDE'
+exec 3>answers
+answer() { echo "$1=$2" >&3; }
+answer here "$(hostname) $(nproc)"
+answer there "$(ssh node1 'echo "$(hostname) $(nproc)"')"
+answer session "$(ssh node1 'echo "$PWD,$RDMAMETER_TEST,$(ulimit -l)"; echo written there >file')"
+answer file "$(cat file)"
+answer device "$(ssh node1 ibv_devinfo | awk '/hca_id:|state:|active_mtu:/ {printf "%s ", $2}')"
+answer gids "$(ssh node1 ibv_devinfo -v | awk '/GID/ {printf "%s ", $(NF - 2)}')"
+answer back "$(ssh node1 ssh node0 hostname)"
+answer keys "$(stat -c %a /run/rxe-vm/*_key | xargs)"
+ssh node1 exit 4
+INSIDE
+"$rxe_vm" run --nodes 2 --quiet -- bash inside.sh >out 2>err
+check "the exit status is that of the command, by ssh, too" same "$?" 4
+check "it is quiet" same "$(cat out err)" ""
+check "the command runs on node0, with one CPU" same "$(answer here)" "node0 1"
+check "ssh runs one on node1" same "$(answer there)" "node1 1"
+check "in the same directory, with the same environment and memlock" \
+  same "$(answer session)" "$scratch,$RDMAMETER_TEST,unlimited"
+check "what node1 writes there node0 reads" same "$(answer file)" "written there"
+check "node1 has an rxe0 that is active with MTU 4096" same "$(answer device)" "rxe0 PORT_ACTIVE 4096 "
+check "its GIDs are the same in each run" same "$(answer gids)" "fe80::ff:fe09:2, ::ffff:10.9.0.2, fd00:9::2, "
+check "ssh works from node1 to node0" same "$(answer back)" node0
+check "the private keys are root's alone" same "$(answer keys)" "600 600"
+
+"$rxe_vm" run --nodes 2 --quiet -- sh -c 'ssh node1 "echo c >/proc/sysrq-trigger"; sleep 60' >out 2>err
+check "a node that dies ends the run with 125" same $? 125
+check "a node that dies is named" contains err "node1 died"
+check "its last words are shown" contains err "Kernel panic"
+
+"$rxe_vm" run --nodes 2 --quiet -- true >out 2>err &
+vm=$!
+for _ in {1..100}; do [ "$(at_work node1)" = 1 ] && break; sleep 0.05; done
+check "QEMU runs twice" same "$(at_work)" 2
+kill -KILL "$(pgrep -f "qemu-system.*rxe_vm_node=node1.*path=$scratch")"
+wait $vm
+check "a node that does not come up ends the run with 125" same $? 125
+check "a node that does not come up is named" contains err "node1 did not start"
+check "the other node has ended, too" same "$(at_work)" 0
+
+"$rxe_vm" run --nodes 0 -- true >out 2>err
+check "no node at all is wrong use" same $? 2
 "$rxe_vm" run --share "$scratch/none" -- true >out 2>err
 check "wrong use ends with 2" same $? 2
 check "wrong use is explained" contains err "none: no such directory"

@@ -12,9 +12,10 @@ import tempfile
 from typing import NamedTuple
 
 VM_DIR = os.path.dirname(os.path.realpath(__file__))
-PACKAGES = {  # program -> Debian package
+PROGRAMS = {  # program -> Debian package
     "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio",
     "modprobe": "kmod", "rdma": "iproute2", "setpriv": "util-linux", "dpkg": "dpkg"}
+NODES_PROGRAMS = {"dropbear": "dropbear-bin", "ssh-keygen": "openssh-client"}
 # Only what the guest needs to reach the host's files; it loads the rest from there.
 BOOT_MODULES = ["virtio_pci", "virtio_console", "9p", "9pnet_virtio"]
 
@@ -130,11 +131,14 @@ def build_initramfs(cache, kernel):
     return initramfs
 
 
-def prepare():
-    """Checks what is installed and returns the Image, making what is not there yet."""
+def prepare(programs):
+    """Checks that they are installed; returns the Image, making what is not there yet.
+
+    @param programs  {program: Debian package}
+    """
     # Debian keeps modprobe and depmod out of users' PATH.
     os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
-    missing = sorted({PACKAGES[name] for name in PACKAGES if not shutil.which(name)})
+    missing = sorted({programs[name] for name in programs if not shutil.which(name)})
     if missing:
         raise Failure(f"not installed: {' '.join(missing)}. `tools/rxe-vm install` or "
                       f"`apt-get install {' '.join(missing)}` (as root) brings them.")
@@ -148,8 +152,8 @@ def prepare():
 def install():
     sudo = [] if os.geteuid() == 0 else ["sudo"]
     for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends",
-                                            *sorted(set(PACKAGES.values()))]):
+                                            *sorted({*PROGRAMS.values(), *NODES_PROGRAMS.values()})]):
         if subprocess.run(sudo + command, check=False).returncode != 0:
             raise Failure(f"{' '.join(sudo + command)} failed.")
-    say(f"ready: {prepare().kernel}")
+    say(f"ready: {prepare(PROGRAMS).kernel}")
     return 0
