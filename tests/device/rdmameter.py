@@ -99,9 +99,9 @@ class Started:
 class Server:
     """A `rdmameter serve`, listening."""
 
-    def __init__(self, arguments, env):
+    def __init__(self, arguments, env, prefix=()):
         port = () if "--port" in arguments else ("--port", "0")
-        self.started = Started([program, "serve", *port, *arguments], env)
+        self.started = Started([*prefix, program, "serve", *port, *arguments], env)
         announced = self.started.await_text("stderr", r"listening on (\S+):(\d+); [^\n]*\n *([^\n]*)\n")
         self.host, self.port, self.client_command = announced.groups()
         token = re.search(r"RDMAMETER_TOKEN=(\S+)", self.client_command)
@@ -221,8 +221,8 @@ class Test(unittest.TestCase):
         self.assertTrue(row["name"].endswith("/skipped"), row["name"])
         return row["skip_message"]
 
-    def serve(self, *arguments, token=None):
-        server = Server(arguments, environment(token))
+    def serve(self, *arguments, token=None, prefix=()):
+        server = Server(arguments, environment(token), prefix)
         self.addCleanup(server.stop, signal.SIGKILL)
         return server
 
@@ -292,7 +292,7 @@ def use_cpus(count):
                 file.write("1" if number < count else "0")
 
 
-def main(devices=1, in_vm=False, cpus=1):
+def main(devices=1, in_vm=False, cpus=1, nodes=1):
     """Runs the tests of the calling file, or skips all of them with the reason."""
     global program
     arguments = sys.argv[1:]
@@ -302,6 +302,9 @@ def main(devices=1, in_vm=False, cpus=1):
     program = os.path.abspath(arguments[0])
     if in_vm and not IN_VM:
         print("1..0 # SKIP it breaks links and limits, so it runs in tools/rxe-vm alone")
+        return
+    if int(os.environ.get("RXE_VM_NODES", "1")) < nodes:
+        print(f"1..0 # SKIP it needs tools/rxe-vm run --nodes {nodes}")
         return
     use_cpus(cpus)
     if devices and len({device["name"] for device, _ in active_ports()}) < devices:

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Two machines on one network: node0 and node1 of `tools/rxe-vm run --nodes 2`, of which this runs on node0."""
+import signal
+import subprocess
+import time
+
+import rdmameter
+
+SHORT = ("--iterations", "6", "--warmup", "1", "--patience", "30")
+DELAY_MS = 20
+
+
+def on_node1(command):
+    done = subprocess.run(["ssh", "-n", "node1", command], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"on node1: {command}: status {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+class Nodes(rdmameter.Test):
+    def start_ranks(self, hosts, *arguments):
+        """Starts `rdmameter topo` by mpirun, which starts a rank on a host for each time that it is named."""
+        path = self.output()
+        # On node0's own /tmp: rank 0 is there, and writes alone.
+        command = ["mpirun", "--host", ",".join(hosts), rdmameter.program, "topo", *arguments, "-o", path]
+        started = rdmameter.Started(command, rdmameter.environment(), path)
+        self.addCleanup(started.end, 0)
+        return started
+
+    def topo(self, hosts, *arguments):
+        done = self.start_ranks(hosts, *arguments).end(200)
+        self.assertEqual(done.status, rdmameter.PASS, done)
+        for row in done.rows:
+            self.assertNotIn("error_message", row, done)
+            self.assertNotIn("skip_message", row, done)
+        return done
+
+    def delay_node1(self):
+        """Until the test ends, what node1 sends takes longer."""
+        on_node1(f"tc qdisc add dev eth0 root netem delay {DELAY_MS}ms")
+        self.addCleanup(on_node1, "tc qdisc del dev eth0 root")
+
+    def test_ranks_on_two_machines_talk_over_the_network_and_what_arrives_is_right(self):
+        hosts = ["node0", "node0", "node1", "node1"]
+        done = self.topo(hosts, "mesh", "ring", "--traffic", "pairs,alltoall", "--size", "4K", "--verify", *SHORT)
+        self.assertEqual(len(done.rows), 4)
+        for row in done.rows:
+            with self.subTest(row["name"]):
+                self.assertEqual(row["path"], "network")
+                self.assertGreater(row["verified_bytes"], 0)
+                self.assertNotIn("lost", row)
+                self.assertEqual(row["topology"]["hops"]["max"], 1 if row["case"]["graph"] == "mesh" else 2)
+        ranks = done.result["context"]["rdmameter"]["ranks"]
+        self.assertEqual([rank["host"] for rank in ranks], hosts)
+        self.assertEqual(len({rank["boot_id"] for rank in ranks}), 2)
+        self.assert_valid(done.path)
+
+    def test_a_slow_cable_is_in_the_matrix_and_its_rank_is_named_with_its_host(self):
+        self.delay_node1()
+        done = self.topo(["node0", "node0", "node0", "node1"], "mesh", "--traffic", "pairs", *SHORT)
+        [row] = done.rows
+        rdmameter.note(row["topology"]["matrix_ns"])
+        for rank, to in enumerate(row["topology"]["matrix_ns"]):
+            for other, time_ns in enumerate(to):
+                if rank == other:
+                    continue
+                with self.subTest(f"{rank} to {other}"):
+                    # Half of a round trip. Within node0 it is tens of us.
+                    compare = self.assertGreater if 3 in (rank, other) else self.assertLess
+                    compare(time_ns, DELAY_MS * 1e6 / 2)
+        shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True)
+        self.assertRegex(shown.stdout, r"rank 3 \(node1\) takes \S+ times as long as\s+the\s+others")
+
+    def test_a_rank_that_is_killed_elsewhere_ends_the_run_and_is_named_with_its_host(self):
+        started = self.start_ranks(["node0", "node0", "node1", "node1"], "mesh", "--traffic", "token", "--patience",
+                                   "30", "--iterations", "6,100000000")
+        started.await_text("stdout", "traffic:token/ranks:4/iterations:6 ", 60)
+        killed = on_node1("pgrep -n rdmameter | tee /dev/stderr | xargs kill -KILL")
+        began = time.monotonic()
+        done = started.end(60)
+        self.assertLess(time.monotonic() - began, 5 * rdmameter.SLOW)
+        self.assertEqual(done.status, 128 + signal.SIGKILL, done)
+        self.assertRegex(done.stderr, r"rank [23] with PID \d+ on node node1 exited on signal 9", killed)
+        self.assertEqual(len(done.rows), 1)
+        self.assert_valid(done.path)
+
+    def test_a_client_measures_with_a_server_on_the_other_machine(self):
+        server = self.serve("--bind", "node1", prefix=("ssh", "-n", "node1"))
+        self.addCleanup(on_node1, "pkill -x rdmameter")  # the end of ssh is none of the server
+        self.delay_node1()
+        done = self.run_program("node1", "--port", server.port, "send_lat", "write_bw", "--size", "4K", "--iterations",
+                                "20", "--warmup", "2", "--depth", "4", "--verify", token=server.token)
+        for row in done.rows:
+            self.assertEqual(row["path"], "network")
+            self.assertGreater(row["verified_bytes"], 0)
+        self.assertGreater(done.rows[0]["latency"]["min"], DELAY_MS * 1e6)
+        self.assert_valid(done.path)
+
+
+if __name__ == "__main__":
+    rdmameter.main(nodes=2)
