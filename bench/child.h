@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process of ours: started, waited for, ended with us.
+// Another process of ours: started, waited for, ended with us, however we end.
 #pragma once
 
 #include <chrono>
@@ -28,5 +28,13 @@ ChildEnd run_child(const std::vector<std::string>& words,
                    const std::vector<std::pair<std::string, std::string>>& variables,
                    const InterruptSource& interrupt,
                    std::chrono::milliseconds last_words = std::chrono::seconds(60));
+
+/// Runs a command as if it were us: its stdin, stdout and stderr are ours. An interrupt is passed
+/// on, and its end awaited.
+/// @param words  its name or path, and arguments
+/// @return       as ChildEnd::status
+/// @throws MeasurementError  it cannot be started
+int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
+                     std::chrono::milliseconds last_words = std::chrono::seconds(60));
 
 }  // namespace rdmameter

@@ -304,7 +304,7 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
     return ExitStatus::pass;
   }
   if (nothing_to_measure(cases)) return report_skipped(request, cases, invocation);
-  launch_ranks(*request.ranks, invocation.arguments);
+  return launch_ranks(*request.ranks, invocation.arguments, invocation.interrupt);
 }
 
 }  // namespace

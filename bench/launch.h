@@ -6,11 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "bench/exit_status.h"
+#include "core/session/wait.h"
+
 namespace rdmameter {
 
-/// Becomes `mpirun -np RANKS`, of this program with the same arguments; returns only by throwing.
+/// Runs `mpirun -np RANKS` to its end, of this program with the same arguments. Ranks end with us.
 /// @param arguments  without the program's name
-/// @throws UsageError  there is no mpirun
-[[noreturn]] void launch_ranks(std::uint64_t ranks, const std::vector<std::string>& arguments);
+/// @return           what the ranks have ended with
+/// @throws UsageError        mpirun cannot be started
+/// @throws MeasurementError  it ended otherwise than by what ranks end with: a signal, its own
+/// error
+ExitStatus launch_ranks(std::uint64_t ranks, const std::vector<std::string>& arguments,
+                        const InterruptSource& interrupt);
 
 }  // namespace rdmameter
