@@ -223,17 +223,18 @@ ExitStatus report_skipped(const TopoRequest& request, const std::vector<PlannedC
 }
 
 ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& invocation) {
+  // First of all: what comes after it fails on every rank alike, or on none.
+  const std::string& line = invocation.command_line;
+  if (const std::string why =
+          check_same(ranks, RDMAMETER_VERSION, line.substr(std::min(line.find(' '), line.size())));
+      !why.empty())
+    throw UsageError(why);
   if (request.ranks && *request.ranks != ranks.size())
     throw UsageError(fmt::format(
         "--ranks {}: the launcher has started {}; make its number and --ranks the same, or leave "
         "--ranks out",
         *request.ranks, ranks.size()));
   const std::vector<PlannedCase> cases = plan(request, ranks.size());
-  const std::string& line = invocation.command_line;
-  if (const std::string why =
-          check_same(ranks, RDMAMETER_VERSION, line.substr(std::min(line.find(' '), line.size())));
-      !why.empty())
-    throw UsageError(why);
   const bool reports = ranks.rank() == 0;
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
   if (reports) check_writable(request.output);

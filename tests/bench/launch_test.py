@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`topo --ranks N` as the parent of mpirun (a script in its place).
+"""`topo --ranks N` as the parent of mpirun (a script in its place), and ranks that were not started alike (a real one).
 
 Usage: launch_test.py PATH_OF_RDMAMETER [unittest's arguments]
 """
@@ -123,6 +123,26 @@ class Parent(unittest.TestCase):
         process, _ = self.waiting()
         process.kill()
         self.assertEqual(await_file(f"{self.folder}/signals"), "INT\n")
+
+
+@unittest.skipIf(shutil.which("mpirun") is None, "no mpirun (package openmpi-bin)")
+class Unlike(unittest.TestCase):
+    """Ranks with command lines of their own; it is found out before a device is asked for."""
+
+    def ranks(self, *lines):
+        environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        command = ["mpirun", "--oversubscribe"]
+        for line in lines:
+            command += [":"] * (len(command) > 2) + ["-n", "1", PROGRAM, "topo", *line.split()]
+        return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
+
+    def test_the_one_that_differs_is_named_even_where_what_it_was_given_cannot_be(self):
+        began = time.monotonic()
+        done = self.ranks("mesh --size 8", "mesh --size 8", "rign --size 8")
+        self.assertEqual(done.returncode, USAGE, done)
+        self.assertIn("rdmameter: rank 2 has another set of options than rank 0: ' topo rign --size 8' and "
+                      "' topo mesh --size 8'; start all ranks with one program and one command line", done.stderr)
+        self.assertLess(time.monotonic() - began, 50)  # --patience is 60 s
 
 
 if __name__ == "__main__":
