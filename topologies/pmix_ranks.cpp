@@ -20,6 +20,8 @@ using std::chrono::milliseconds;
 
 /// A rank that has not said it is late by now [s] is not late, but gone.
 constexpr int kLateAnswer_s = 3;
+/// So many are named; each takes that long to find out.
+constexpr int kMostNamed = 5;
 /// The library's thread ends a fence; how often the waiting one looks for an interrupt.
 constexpr milliseconds kGlance{20};
 
@@ -159,14 +161,25 @@ class PmixRanks final : public Ranks {
       delete shared;
       return;
     }
-    const Deadline deadline = Deadline::in(patience_);
-    std::unique_lock lock(end->mutex);
-    while (!end->changed.wait_for(lock, kGlance, [&] { return end->ended; })) {
-      if (interrupt_.requested()) throw Interrupted("interrupted");
-      if (deadline.passed()) throw MeasurementError(who_is_missing());
-    }
+    const bool ended = await(*end);
     PMIX_INFO_DESTRUCT(&info);
-    require(end->status, "PMIx_Fence");
+    if (!ended)
+      throw MeasurementError(fmt::format("no answer for {} s from {}; the run ends on all ranks",
+                                         seconds(patience_), who_is_missing()));
+    if (end->status != PMIX_SUCCESS)  // as the library sees it
+      throw MeasurementError(fmt::format("gone: {}; the run ends on all ranks (PMIx_Fence: {})",
+                                         who_is_missing(), PMIx_Error_string(end->status)));
+  }
+
+  /// @return  false: patience has ended first
+  bool await(FenceEnd& end) const {
+    const Deadline deadline = Deadline::in(patience_);
+    std::unique_lock lock(end.mutex);
+    while (!end.changed.wait_for(lock, kGlance, [&] { return end.ended; })) {
+      if (interrupt_.requested()) throw Interrupted("interrupted");
+      if (deadline.passed()) return false;
+    }
+    return true;
   }
 
   /// Each rank that waits in vain says so; who does not is the one that is waited for.
@@ -174,17 +187,18 @@ class PmixRanks final : public Ranks {
     const std::string key = fmt::format("rdmameter.late.{}", phase_);
     put(key, host_);
     std::string missing;
+    int named = 0;
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
       if (rank == me_.rank) continue;
       try {
         get(rank, key, kLateAnswer_s);
       } catch (const MeasurementError&) {
+        if (named++ == kMostNamed) return missing + " and perhaps more";
         missing += fmt::format("{}rank {} on {}", missing.empty() ? "" : ", ", rank,
                                rank < hosts_.size() ? hosts_[rank] : "a host not known yet");
       }
     }
-    return fmt::format("no answer for {} s from {}; the run ends on all ranks", seconds(patience_),
-                       missing.empty() ? "the launcher" : missing);
+    return missing.empty() ? "the launcher" : missing;
   }
 
   const milliseconds patience_;
