@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "core/control_group.h"
 #include "core/error.h"
 #include "core/handles.h"
 
@@ -30,6 +31,16 @@ std::string memlock_remedy() {
       "RLIMIT_MEMLOCK is {} bytes: raise it with `ulimit -l unlimited` (or a line `* - memlock "
       "unlimited` in /etc/security/limits.conf, or LimitMEMLOCK=infinity in a systemd unit).",
       limit.rlim_cur);
+}
+
+/// The kernel says EAGAIN where a control group has as many verbs objects as it may have.
+std::string exhausted_remedy(int error_number) {
+  const std::string limits = error_number == EAGAIN ? verbs_object_limits() : std::string();
+  if (limits.empty()) return memlock_remedy();
+  return fmt::format(
+      "The control group of this process may have no more verbs objects ({}): have that raised, or "
+      "ask for fewer objects.",
+      limits);
 }
 
 std::string open_remedy(int error_number) {
@@ -79,7 +90,7 @@ std::string remedy(std::string_view verb, int error_number) {
   if (starts("ibv_create_ah")) return modify_qp_remedy(error_number);
   const bool pins = starts("ibv_reg_mr") || starts("ibv_create_cq") || starts("ibv_create_qp") ||
                     starts("ibv_create_srq") || starts("mlock");
-  if (pins && is_any_of(error_number, {ENOMEM, EAGAIN})) return memlock_remedy();
+  if (pins && is_any_of(error_number, {ENOMEM, EAGAIN})) return exhausted_remedy(error_number);
   if (starts("ibv_create_") && error_number == EINVAL)
     return "A depth, SGE count or inline size is beyond this device's limits: see `rdmameter "
            "devices`.";
