@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <utility>
 
 #include "core/check.h"
 #include "topologies/peer_info.h"
+#include "topologies/qp_limit.h"
 
 namespace rdmameter {
 namespace {
@@ -55,7 +58,7 @@ BarrierQps::BarrierQps(OpenDevice& device, const Case& one_case, Rank rank, Rank
   cq_.reset(check_pointer(
       ibv_create_cq(device.context.get(), static_cast<int>(2 * steps + 2), nullptr, nullptr, 0),
       "ibv_create_cq", "barrier CQ on " + where));
-  for (const Rank partner : partners_) {
+  while (qps_.size() < partners_.size()) {
     ibv_qp_init_attr attributes{};
     attributes.send_cq = attributes.recv_cq = cq_.get();
     attributes.cap = {.max_send_wr = 2 * steps,
@@ -64,9 +67,9 @@ BarrierQps::BarrierQps(OpenDevice& device, const Case& one_case, Rank rank, Rank
                       .max_recv_sge = 1,
                       .max_inline_data = 0};
     attributes.qp_type = IBV_QPT_RC;
-    qps_.emplace_back(
-        check_pointer(ibv_create_qp(pd_.get(), &attributes), "ibv_create_qp",
-                      fmt::format("barrier QP towards rank {} on {}", partner, where)));
+    Qp qp{ibv_create_qp(pd_.get(), &attributes)};
+    if (!qp) throw_no_qp(device, "barrier", qps_.size(), partners_.size(), errno);
+    qps_.push_back(std::move(qp));
     to_init(*qps_.back(), Transport::rc, device.port.number,
             static_cast<std::uint16_t>(case_.pkey_index), IBV_ACCESS_REMOTE_WRITE, kQkey, where);
     info_.qpns.push_back(qps_.back()->qp_num);

@@ -13,6 +13,7 @@
 #include "core/probe.h"
 #include "topologies/deliver.h"
 #include "topologies/peer_info.h"
+#include "topologies/qp_limit.h"
 
 namespace rdmameter {
 namespace {
@@ -96,6 +97,8 @@ void Node::create_memory() {
 }
 
 void Node::create_queues() {
+  const std::uint64_t count = inbox_ == Inbox::datagram ? 1 : link_count_;
+  require_qps(device_, count);
   const std::uint64_t messages = case_.depth * classes_;
   const std::uint64_t deepest = inbox_ == Inbox::datagram ? case_.depth : messages + 1;
   if (deepest > device_.limits.max_qp_wr)
@@ -114,7 +117,6 @@ void Node::create_queues() {
                       where_, device_.limits.max_srq_wr));
     srq_.reset(check_pointer(ibv_create_srq(pd_.get(), &attributes), "ibv_create_srq", where_));
   }
-  const std::uint64_t count = inbox_ == Inbox::datagram ? 1 : link_count_;
   for (std::uint64_t i = 0; i < count; ++i) {
     qps_.push_back(create_qp(i, count));
     to_init(*qps_.back(), case_.service(), device_.port.number,
@@ -168,17 +170,11 @@ Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
   Qp qp{ibv_create_qp(pd_.get(), &attributes)};
   if (qp) return qp;
   const int error = errno;
-  if (srq_ && case_.service() != Transport::rc)
+  if (srq_ && case_.service() != Transport::rc && number == 0)
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
-  throw VerbsError(
-      fmt::format("{} This rank had {} of the {} that the graph asks of it; {} has room for {} in "
-                  "all. Use a graph of fewer edges, or fewer ranks on each machine.",
-                  failure_text("ibv_create_qp",
-                               fmt::format("QP {} of {} on {}", number + 1, all, where_), error),
-                  number, all, where_, device_.limits.max_qp),
-      error);
+  throw_no_qp(device_, "graph", number, all, error);
 }
 
 void Node::build_links() {
