@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <thread>
 
 #include "bench/axis_list.h"
 #include "bench/axis_options.h"
@@ -246,8 +245,8 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
     Silence silence;
     run_cases(cases, flags, *measurer, invocation.interrupt.word(), silence);
     if (!measurer->usable()) {
-      std::this_thread::sleep_for(
-          kForRankZero);  // it ends us all, unless it is the one that is gone
+      // It ends us all, unless it is the one that is gone.
+      wait_for(-1, 0, Deadline::in(kForRankZero), invocation.interrupt);
       ranks.abort(static_cast<int>(ExitStatus::failed));
     }
     return ExitStatus::pass;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses Init, Put, Commit, Fence, Get, Abort and Finalize alone: what every launcher's server has.
+// That the server is gone the library itself tells.
 #include "topologies/pmix_ranks.h"
 
 #include <fmt/format.h>
 #include <pmix.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,11 +20,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A rank that has not said it is late by now [s] is not late, but gone.
-constexpr int kLateAnswer_s = 3;
+/// A rank that has not said it is late by now is not late, but gone.
+constexpr milliseconds kLateAnswer{3000};
 /// So many are named; each takes that long to find out.
 constexpr int kMostNamed = 5;
-/// The library's thread ends a fence; how often the waiting one looks for an interrupt.
+/// The library's thread gives an answer; how often the waiting one looks for an interrupt.
 constexpr milliseconds kGlance{20};
 
 void require(pmix_status_t status, std::string_view call) {
@@ -30,22 +32,50 @@ void require(pmix_status_t status, std::string_view call) {
     throw MeasurementError(fmt::format("{}: {}", call, PMIx_Error_string(status)));
 }
 
-/// What a fence tells the thread that waits for it. Shared, since a fence that comes too late still
-/// ends some time.
-struct FenceEnd {
+/// What the library's thread tells the one that waits. Shared, since an answer that comes too late
+/// still comes some time; so it also keeps what the library may look at until then.
+struct Answer {
+  Answer() { PMIX_INFO_CONSTRUCT(&info); }
+  Answer(Answer&&) = delete;
+  ~Answer() { PMIX_INFO_DESTRUCT(&info); }
+
+  void give(pmix_status_t how, std::string what) {
+    const std::lock_guard lock(mutex);
+    ended = true;
+    status = how;
+    said = std::move(what);
+    changed.notify_one();
+  }
+
   std::mutex mutex;
   std::condition_variable changed;
   bool ended = false;
   pmix_status_t status = PMIX_SUCCESS;
+  std::string said;
+  std::string key;
+  pmix_info_t info;
 };
+using SharedAnswer = std::shared_ptr<Answer>;
 
-void on_fence_end(pmix_status_t status, void* shared) {
-  const std::unique_ptr<std::shared_ptr<FenceEnd>> end(
-      static_cast<std::shared_ptr<FenceEnd>*>(shared));
-  const std::lock_guard lock((*end)->mutex);
-  (*end)->ended = true;
-  (*end)->status = status;
-  (*end)->changed.notify_one();
+void on_fence_end(pmix_status_t status, void* data) {
+  const std::unique_ptr<SharedAnswer> answer(static_cast<SharedAnswer*>(data));
+  (*answer)->give(status, {});
+}
+
+void on_value(pmix_status_t status, pmix_value_t* value, void* data) {
+  const std::unique_ptr<SharedAnswer> answer(static_cast<SharedAnswer*>(data));
+  if (status == PMIX_SUCCESS && (value == nullptr || value->type != PMIX_BYTE_OBJECT))
+    status = PMIX_ERR_TYPE_MISMATCH;  // not what a rank has put
+  const bool some = status == PMIX_SUCCESS && value->data.bo.size != 0;
+  (*answer)->give(status, some ? std::string(value->data.bo.bytes, value->data.bo.size) : "");
+}
+
+/// Without the launcher nobody ends this rank with the others: it ends as if told to.
+void on_lost_launcher(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, std::size_t,
+                      pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
+                      void* data) {
+  kill(getpid(), SIGTERM);
+  if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
 }
 
 /// A value that PMIx_Get() has given; freed with its owner.
@@ -60,6 +90,8 @@ class PmixRanks final : public Ranks {
       : patience_(patience), interrupt_(interrupt) {
     require(PMIx_Init(&me_, nullptr, 0), "PMIx_Init");
     joined_ = true;
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+    PMIx_Register_event_handler(&lost, 1, nullptr, 0, on_lost_launcher, nullptr, nullptr);
     size_ = number_of(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
     local_rank_ = number_of(me_.rank, PMIX_LOCAL_RANK);
     local_size_ = number_of(PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE);
@@ -84,8 +116,12 @@ class PmixRanks final : public Ranks {
     put(key, said);
     wait_for_all(true);
     std::vector<std::string> heard;
-    for (std::uint32_t rank = 0; rank < size_; ++rank)
-      heard.push_back(rank == me_.rank ? said : get(rank, key, seconds(patience_)));
+    for (std::uint32_t rank = 0; rank < size_; ++rank) try {
+        heard.push_back(rank == me_.rank ? said : get(rank, key, patience_));
+      } catch (const MeasurementError& error) {  // its launcher has let the others through
+        throw MeasurementError(fmt::format("nothing from {}; the run ends on all ranks ({})",
+                                           named(rank), error.what()));
+      }
     return heard;
   }
 
@@ -128,58 +164,55 @@ class PmixRanks final : public Ranks {
     require(PMIx_Commit(), "PMIx_Commit");
   }
 
+  /// A limit of our own, since a server may wait for ever for what a dead rank was to put.
   /// @throws MeasurementError
-  std::string get(std::uint32_t rank, const std::string& key, int timeout_s) const {
+  std::string get(std::uint32_t rank, const std::string& key, milliseconds limit) const {
     const pmix_proc_t whose = process(rank);
-    pmix_info_t limit;
-    PMIX_INFO_CONSTRUCT(&limit);
-    PMIX_INFO_LOAD(&limit, PMIX_TIMEOUT, &timeout_s, PMIX_INT);
-    pmix_value_t* raw = nullptr;
-    const pmix_status_t status = PMIx_Get(&whose, key.c_str(), &limit, 1, &raw);
-    PMIX_INFO_DESTRUCT(&limit);
-    require(status, fmt::format("PMIx_Get of rank {}", rank));
-    const Value value(raw);
-    if (value->type != PMIX_BYTE_OBJECT)
-      throw MeasurementError(fmt::format("PMIx_Get of rank {}: not what it has put", rank));
-    if (value->data.bo.size == 0) return {};
-    return {value->data.bo.bytes, value->data.bo.size};
+    const auto answer = std::make_shared<Answer>();
+    answer->key = key;
+    int limit_s = seconds(limit);
+    PMIX_INFO_LOAD(&answer->info, PMIX_TIMEOUT, &limit_s, PMIX_INT);
+    const auto call = fmt::format("PMIx_Get of rank {}", rank);
+    auto data = std::make_unique<SharedAnswer>(answer);
+    require(PMIx_Get_nb(&whose, answer->key.c_str(), &answer->info, 1, on_value, data.get()), call);
+    static_cast<void>(data.release());  // on_value() has it
+    if (!await(*answer, limit)) throw MeasurementError(fmt::format("{}: no answer", call));
+    require(answer->status, call);
+    return answer->said;
   }
 
   /// @param collect  bring along what has been put
   void wait_for_all(bool collect) {
-    const auto end = std::make_shared<FenceEnd>();
-    pmix_info_t info;
-    PMIX_INFO_CONSTRUCT(&info);
-    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    auto* const shared = new std::shared_ptr<FenceEnd>(end);  // on_fence_end() deletes it
-    const pmix_status_t status = PMIx_Fence_nb(nullptr, 0, &info, 1, on_fence_end, shared);
-    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) {
-      delete shared;
-      require(status, "PMIx_Fence");
-    }
-    if (status == PMIX_OPERATION_SUCCEEDED) {
-      delete shared;
-      return;
-    }
-    const bool ended = await(*end);
-    PMIX_INFO_DESTRUCT(&info);
-    if (!ended)
+    const auto answer = std::make_shared<Answer>();
+    PMIX_INFO_LOAD(&answer->info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    auto data = std::make_unique<SharedAnswer>(answer);
+    const pmix_status_t status =
+        PMIx_Fence_nb(nullptr, 0, &answer->info, 1, on_fence_end, data.get());
+    if (status == PMIX_OPERATION_SUCCEEDED) return;
+    require(status, "PMIx_Fence");
+    static_cast<void>(data.release());  // on_fence_end() has it
+    if (!await(*answer, patience_))
       throw MeasurementError(fmt::format("no answer for {} s from {}; the run ends on all ranks",
                                          seconds(patience_), who_is_missing()));
-    if (end->status != PMIX_SUCCESS)  // as the library sees it
+    if (answer->status != PMIX_SUCCESS)  // as the library sees it
       throw MeasurementError(fmt::format("gone: {}; the run ends on all ranks (PMIx_Fence: {})",
-                                         who_is_missing(), PMIx_Error_string(end->status)));
+                                         who_is_missing(), PMIx_Error_string(answer->status)));
   }
 
-  /// @return  false: patience has ended first
-  bool await(FenceEnd& end) const {
-    const Deadline deadline = Deadline::in(patience_);
-    std::unique_lock lock(end.mutex);
-    while (!end.changed.wait_for(lock, kGlance, [&] { return end.ended; })) {
+  /// @return  false: the time is up
+  bool await(Answer& answer, milliseconds limit) const {
+    const Deadline deadline = Deadline::in(limit);
+    std::unique_lock lock(answer.mutex);
+    while (!answer.changed.wait_for(lock, kGlance, [&] { return answer.ended; })) {
       if (interrupt_.requested()) throw Interrupted("interrupted");
       if (deadline.passed()) return false;
     }
     return true;
+  }
+
+  std::string named(std::uint32_t rank) const {
+    return fmt::format("rank {} on {}", rank,
+                       rank < hosts_.size() ? hosts_[rank] : "a host not known yet");
   }
 
   /// Each rank that waits in vain says so; who does not is the one that is waited for.
@@ -187,15 +220,14 @@ class PmixRanks final : public Ranks {
     const std::string key = fmt::format("rdmameter.late.{}", phase_);
     put(key, host_);
     std::string missing;
-    int named = 0;
+    int count = 0;
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
       if (rank == me_.rank) continue;
       try {
-        get(rank, key, kLateAnswer_s);
+        get(rank, key, kLateAnswer);
       } catch (const MeasurementError&) {
-        if (named++ == kMostNamed) return missing + " and perhaps more";
-        missing += fmt::format("{}rank {} on {}", missing.empty() ? "" : ", ", rank,
-                               rank < hosts_.size() ? hosts_[rank] : "a host not known yet");
+        if (count++ == kMostNamed) return missing + " and perhaps more";
+        missing += (missing.empty() ? "" : ", ") + named(rank);
       }
     }
     return missing.empty() ? "the launcher" : missing;
