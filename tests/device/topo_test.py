@@ -3,9 +3,7 @@
 """Several ranks in several shapes, over one device, every message checked."""
 import os
 import shutil
-import signal
 import subprocess
-import time
 
 import rdmameter
 
@@ -226,64 +224,24 @@ class Devices(Topo):
             self.assertGreater(delayed, quick["topology"]["matrix_ns"][rank][other])
 
 
-class Trouble(Topo):
-    def ranks_of(self, started):
-        """Processes of the ranks, by rank."""
-        found = {}
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    env = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    ours = started.path.encode() in file.read()
-            except OSError:
-                continue
-            if ours and b"PMIX_RANK" in env:
-                found[int(env[b"PMIX_RANK"])] = int(pid)
-        return found
-
-    def start(self, *arguments):
-        path = self.output()
-        started = rdmameter.Started([rdmameter.program, "topo", "mesh", "--ranks", "3", "--traffic", "token,alltoall",
-                                     "--patience", "4", *arguments, "-o", path], rdmameter.environment(), path)
-        self.addCleanup(started.end, 0)
-        return started
-
-    def test_a_rank_that_is_killed_ends_the_run_and_the_rows_are_kept(self):
-        started = self.start("--iterations", "20,100000000")
-        started.await_text("stdout", "traffic:token/ranks:3/iterations:20 ", 60)
-        os.kill(self.ranks_of(started)[2], signal.SIGKILL)
-        began = time.monotonic()
-        done = started.end(60)
-        self.assertLess(time.monotonic() - began, 10 * rdmameter.SLOW)
-        self.assertNotEqual(done.status, 0)
-        self.assertRegex(done.stderr + done.stdout, "rank 2")
-        self.assertGreaterEqual(len(done.rows), 1)
-        self.assert_valid(done.path)
-
-    def test_a_rank_that_hangs_is_named_and_ends_the_run(self):
-        started = self.start("--iterations", "20,100000000")
-        started.await_text("stdout", "traffic:token/ranks:3/iterations:20 ", 60)
-        os.kill(self.ranks_of(started)[1], signal.SIGSTOP)
-        done = started.end(80)
-        self.assertEqual(done.status, rdmameter.FAILED, done)
-        self.assertRegex(done.stderr, r"rank 1 on \S+")
-        self.assertGreaterEqual(len(done.rows), 1)
-
-    def test_a_rank_without_the_device_is_named(self):
-        done = self.topo("mesh", "--ranks", "3", "--device", "rxe%l", *SHORT, status=rdmameter.NO_DEVICE)
-        self.assertRegex(done.rows[0]["error_message"], r"^rank 2 on \S+: .*rxe2")
-
+class Impossible(Topo):
     def test_what_cannot_be_is_told_before_anything_starts(self):
         for arguments, reason in ((("hypercube", "--ranks", "3"), "power of two"),
                                   (("torus2d:2x3", "--ranks", "4"), "product"),
                                   (("random:1", "--ranks", "4", "--traffic", "alltoall"), "not connected"),
                                   (("random:3", "--ranks", "5"), "even"),
+                                  (("random:4", "--ranks", "4"), "from 1 to 3"),
                                   (("mesh", "--ranks", "1"), "--ranks 2"),
                                   (("mesh", "--ranks", "4", "--transport", "ud"), "udmesh")):
             with self.subTest(" ".join(arguments)):
                 done = self.topo(*arguments, status=rdmameter.USAGE, timeout=30)
                 self.assertIn(reason, done.rows[0]["skip_message"])
+
+    def test_an_unknown_graph_is_told_which_there_are(self):
+        done = subprocess.run([rdmameter.program, "topo", "rign", "--ranks", "3"], capture_output=True, text=True,
+                              timeout=30, check=False, env=rdmameter.environment())
+        self.assertEqual(done.returncode, rdmameter.USAGE)
+        self.assertRegex(done.stderr, r"no graph 'rign' \(graphs: mesh, ring, kring:K, .*torus2d:AxB, random:D.*\)")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that die, hang, or cannot have what the graph asks of them: who it was is told, the rows are kept, all end."""
+import os
+import signal
+import subprocess
+import time
+
+import rdmameter
+from topo_test import SHORT, Topo
+
+KILLED = r"process rank 2 .* on node \S+ exited on signal 9"  # mpirun's words
+
+
+class Trouble(Topo):
+    def ranks_of(self, started):
+        """Processes of the ranks, by rank."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    env = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    ours = started.path.encode() in file.read()
+            except OSError:
+                continue
+            if ours and b"PMIX_RANK" in env:
+                found[int(env[b"PMIX_RANK"])] = int(pid)
+        return found
+
+    def start(self, *arguments, env=(), launcher=()):
+        path = self.output()
+        started = rdmameter.Started([*launcher, rdmameter.program, "topo", "mesh", "--patience", "3", *arguments, "-o", path],
+                                    rdmameter.environment() | dict(env), path)
+        self.addCleanup(started.end, 0)
+        return started
+
+    def in_the_middle(self, **options):
+        """A run of three ranks whose first row is there and whose second one goes on for ever."""
+        started = self.start("--ranks", "3", "--traffic", "token", "--iterations", "20,100000000", **options)
+        started.await_text("stdout", "traffic:token/ranks:3/iterations:20 ", 60)
+        return started, self.ranks_of(started)
+
+    def struck(self, call, number):
+        """A run whose rank 2 raises the signal at a call, which tests/device/strike.cpp sees to."""
+        preloaded = os.path.join(os.path.dirname(rdmameter.program), "tests", "device", "libstrike.so")
+        return self.start("--ranks", "3", "--traffic", "token,alltoall", "--iterations", "6", "--warmup", "1",
+                          env={"LD_PRELOAD": preloaded, "STRIKE": f"2 {call} {int(number)}"})
+
+    def assert_ended(self, started):
+        """No rank is left."""
+        self.assertTrue(rdmameter.wait_until(lambda: not self.ranks_of(started), 10), self.ranks_of(started))
+
+    def assert_killed(self, started, rows):
+        """It ends at once as one whose rank 2 was killed; this many rows are there."""
+        done = started.end(60)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.stderr, KILLED)
+        self.assertRegex(done.stderr, r"rdmameter: signal 9 \(Killed\) has ended a rank")
+        self.assertEqual(len([row for row in done.rows if "error_message" not in row]), rows, done)
+        self.assert_valid(done.path)
+        self.assert_ended(started)
+
+    def test_a_rank_that_is_killed_in_set_up_is_named(self):
+        self.assert_killed(self.struck("ibv_create_qp", signal.SIGKILL), rows=0)
+
+    def test_a_rank_that_is_killed_in_the_middle_is_named_and_the_rows_are_kept(self):
+        started, ranks = self.in_the_middle()
+        began = time.monotonic()
+        os.kill(ranks[2], signal.SIGKILL)
+        self.assert_killed(started, rows=1)
+        self.assertLess(time.monotonic() - began, 10 * rdmameter.SLOW)
+
+    def test_a_rank_that_is_killed_at_the_end_is_named_and_the_rows_are_kept(self):
+        self.assert_killed(self.struck("PMIx_Finalize", signal.SIGKILL), rows=2)
+
+    def test_a_rank_that_is_killed_where_nobody_ends_the_others_is_named_in_the_row(self):
+        """As under a launcher that goes on without it."""
+        launcher = ("mpirun", "--enable-recovery", "--oversubscribe", "-n", "3")
+        started, ranks = self.in_the_middle(launcher=launcher, env={"OMPI_ALLOW_RUN_AS_ROOT": "1",
+                                                                    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        os.kill(ranks[2], signal.SIGKILL)
+        done = started.end(80)
+        self.assertRegex(done.rows[1]["error_message"], r"rank 2 on \S+; the run ends on all ranks")
+        self.assert_valid(done.path)
+        self.assert_ended(started)
+
+    def test_a_rank_that_hangs_in_set_up_is_named_and_ends_the_run(self):
+        started = self.struck("ibv_create_qp", signal.SIGSTOP)
+        done = started.end(80)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.rows[0]["error_message"], r"^no answer for 6 s from rank 2 on \S+; the run ends")
+        self.assertRegex(done.rows[1]["error_message"], r"^not measured: no answer for 6 s from rank 2 on \S+")
+        self.assert_ended(started)
+
+    def test_a_rank_that_hangs_in_the_middle_is_named_and_ends_the_run(self):
+        started, ranks = self.in_the_middle()
+        os.kill(ranks[1], signal.SIGSTOP)
+        done = started.end(80)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.stderr, r"rank 1 on \S+")
+        self.assertEqual(len(done.rows), 2)
+        self.assertRegex(done.rows[1]["error_message"], r"no answer for 6 s from rank 1 on \S+; the run ends")
+        self.assert_ended(started)
+
+    def test_a_launcher_that_is_killed_leaves_no_rank_behind(self):
+        started, _ = self.in_the_middle()
+        with open(f"/proc/{started.process.pid}/task/{started.process.pid}/children", encoding="ascii") as file:
+            [mpirun] = map(int, file.read().split())
+        os.kill(mpirun, signal.SIGKILL)
+        done = started.end(60)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.stderr, r"signal 9 \(Killed\) has ended .* or mpirun itself")
+        self.assert_ended(started)
+        self.assertEqual(len(done.rows), 1)
+        self.assert_valid(done.path)
+
+    def test_an_interrupt_ends_all_and_keeps_the_rows(self):
+        started, _ = self.in_the_middle()
+        started.process.send_signal(signal.SIGINT)
+        done = started.end(60)
+        self.assertEqual(done.status, rdmameter.INTERRUPTED, done)
+        self.assertIn("interrupted; rows in the result: 1", done.stderr)
+        self.assert_valid(done.path)
+        self.assert_ended(started)
+
+
+class Withheld(Topo):
+    def test_a_rank_without_the_device_is_named(self):
+        done = self.topo("mesh", "--ranks", "3", "--device", "rxe%l", *SHORT, status=rdmameter.NO_DEVICE)
+        self.assertRegex(done.rows[0]["error_message"], r"^rank 2 on \S+: .*rxe2")
+
+    def control_group(self, limit):
+        """Words before a command that put it into a group of so many verbs objects on rxe0."""
+        top = "/sys/fs/cgroup"
+        subprocess.run(["mount", "-t", "cgroup2", "none", top], check=True)
+        self.addCleanup(subprocess.run, ["umount", top], check=True)
+        with open(f"{top}/cgroup.subtree_control", "w", encoding="ascii") as file:
+            file.write("+rdma")
+        group = f"{top}/few"
+        os.mkdir(group)
+        self.addCleanup(os.rmdir, group)
+        with open(f"{group}/rdma.max", "w", encoding="ascii") as file:
+            file.write(f"rxe0 hca_object={limit}")
+        return ("sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh")
+
+    def test_a_rank_that_can_have_no_more_QPs_is_named_with_how_many_it_had_and_the_limit(self):
+        limit, each = 100, 2 * 63
+        path = self.output()
+        command = [*self.control_group(limit), rdmameter.program, "topo", "mesh", "--ranks", "3", "--device", "rxe0",
+                   "--inflate", "127", "--traffic", "token", *SHORT, "-o", path]
+        done = rdmameter.Started(command, rdmameter.environment(), path).end(100)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        told = rf"^rank \d on \S+: ibv_create_qp QP (\d+) of {each} on rxe0/1: .*rdma\.max: rxe0 hca_handle=max " \
+               rf"hca_object={limit}.* This rank had (\d+) of the {each} QPs of its graph; rxe0/1 has room for \d+ in all"
+        [row] = done.rows
+        self.assertRegex(row["error_message"], told)
+        self.assertRegex(done.stderr, told.removeprefix("^"))
+
+
+if __name__ == "__main__":
+    rdmameter.main(in_vm=True, cpus=1)
