@@ -35,6 +35,7 @@ using std::chrono::milliseconds;
 /// How long a rank whose peers are gone waits for rank 0 to end the run.
 constexpr std::chrono::seconds kForRankZero{15};
 
+constexpr std::uint64_t kManyRows = 200;  ///< from here on PMIx slows down a run that it carries
 constexpr const char* kTopoFooter =
     "Run it under a launcher that speaks PMIx (mpirun, prterun, srun --mpi=pmix), or\n"
     "with --ranks N alone: it then starts N ranks here, under mpirun. %l in --device\n"
@@ -182,6 +183,18 @@ bool nothing_to_measure(const std::vector<PlannedCase>& cases) {
       cases, [](const PlannedCase& planned) { return !planned.why_skipped.empty(); });
 }
 
+/// PMIx keeps what every row has put into it, and carries it along with the next one's.
+void advise_to_split(const std::vector<PlannedCase>& cases, std::uint64_t repetitions) {
+  const auto measured = static_cast<std::uint64_t>(std::ranges::count_if(
+      cases, [](const PlannedCase& planned) { return planned.why_skipped.empty(); }));
+  const std::uint64_t rows = measured * repetitions;
+  if (rows <= kManyRows) return;
+  fmt::print(stderr,
+             "rdmameter: {} rows in one run: launchers get slower with each (docs/topologies.md), "
+             "and set-up times with them; split it, and join the results by 'rdmameter merge'\n",
+             rows);
+}
+
 /// Of the ranks that are not rank 0, which alone reports.
 class Silence final : public RunListener {
  public:
@@ -236,7 +249,10 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
   const std::vector<PlannedCase> cases = plan(request, ranks.size());
   const bool reports = ranks.rank() == 0;
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
-  if (reports) check_writable(request.output);
+  if (reports) {
+    check_writable(request.output);
+    advise_to_split(cases, flags.repetitions);
+  }
   const ClockChoice clock = choose_clock();
   const auto measurer =
       make_topology_measurer(ranks, request.patience, clock, invocation.interrupt);

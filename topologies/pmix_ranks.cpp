@@ -114,7 +114,7 @@ class PmixRanks final : public Ranks {
   std::vector<std::string> exchange(const std::string& said) override {
     const std::string key = fmt::format("rdmameter.{}", ++phase_);  // Gets are cached by key
     put(key, said);
-    wait_for_all(true);
+    wait_for_all();
     std::vector<std::string> heard;
     for (std::uint32_t rank = 0; rank < size_; ++rank) try {
         heard.push_back(rank == me_.rank ? said : get(rank, key, patience_));
@@ -123,11 +123,6 @@ class PmixRanks final : public Ranks {
                                            named(rank), error.what()));
       }
     return heard;
-  }
-
-  void fence() override {
-    ++phase_;
-    wait_for_all(false);
   }
 
   [[noreturn]] void abort(int status) override {
@@ -181,9 +176,10 @@ class PmixRanks final : public Ranks {
     return answer->said;
   }
 
-  /// @param collect  bring along what has been put
-  void wait_for_all(bool collect) {
+  /// A fence that brings along what has been put.
+  void wait_for_all() {
     const auto answer = std::make_shared<Answer>();
+    const bool collect = true;
     PMIX_INFO_LOAD(&answer->info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
     auto data = std::make_unique<SharedAnswer>(answer);
     const pmix_status_t status =

@@ -25,9 +25,6 @@ class Ranks {
   /// @throws Interrupted
   virtual std::vector<std::string> exchange(const std::string& said) = 0;
 
-  /// Returns once every rank has called it. Throws as exchange().
-  virtual void fence() = 0;
-
   /// Ends the processes of all ranks, this one included. Called once a rank has gone silent, since
   /// an orderly end would wait for it.
   [[noreturn]] virtual void abort(int status) = 0;

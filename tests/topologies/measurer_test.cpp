@@ -39,7 +39,6 @@ class ThreadRank final : public Ranks {
     room_.turn.arrive_and_wait();
     return heard;
   }
-  void fence() override { room_.turn.arrive_and_wait(); }
   [[noreturn]] void abort(int) override { std::abort(); }
 
  private:
