@@ -32,7 +32,7 @@ std::vector<Rank> barrier_partners(Rank rank, Rank ranks) {
     partners.push_back((rank + ranks - distance) % ranks);
   }
   std::ranges::sort(partners);
-  partners.erase(std::ranges::unique(partners).begin(), partners.end());
+  partners.erase(std::unique(partners.begin(), partners.end()), partners.end());
   return partners;
 }
 

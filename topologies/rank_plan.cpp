@@ -21,7 +21,7 @@ struct HopCount {
 HopCount count_hops(const Graph& graph, std::vector<Flow> legs) {
   HopCount count;
   std::ranges::sort(legs, {}, [](const Flow& leg) { return std::pair(leg.from, leg.to); });
-  legs.erase(std::ranges::unique(legs).begin(), legs.end());
+  legs.erase(std::unique(legs.begin(), legs.end()), legs.end());
   double sum = 0;
   Tree tree;
   for (std::size_t i = 0; i < legs.size(); ++i) {

@@ -9,7 +9,7 @@ namespace {
 /// The neighbours of a rank in the order in which they lie ahead of the root.
 std::vector<Rank> from_root_on(const std::vector<Rank>& ascending, Rank root) {
   std::vector<Rank> turned = ascending;
-  std::ranges::rotate(turned, std::ranges::lower_bound(turned, root));
+  std::rotate(turned.begin(), std::ranges::lower_bound(turned, root), turned.end());
   return turned;
 }
 

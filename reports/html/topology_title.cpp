@@ -16,11 +16,12 @@ std::string topology_title(const PageCases& page, std::size_t file,
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (page.files.size() > 1) title += (title.empty() ? "" : " · ") + page.labels[file];
   std::vector<std::string> differing;
-  for (const auto& [key, value] : setting.items())
-    if (key != "transport" && std::any_of(models.begin(), models.end(), [&](const auto& other) {
-          return other.setting.value(key, nlohmann::ordered_json()) != value;
+  for (const auto& each : setting.items())
+    if (each.key() != "transport" &&
+        std::any_of(models.begin(), models.end(), [&each](const auto& other) {
+          return other.setting.value(each.key(), nlohmann::ordered_json()) != each.value();
         }))
-      differing.push_back(key);
+      differing.push_back(each.key());
   const std::string facts = case_text(setting, differing);
   return title + (facts.empty() ? "" : " · " + facts);
 }

@@ -163,7 +163,7 @@ TEST_F(Runner, SaysOfEachCaseThatItWasNotMeasuredOnceTheMeasurerIsUnusable) {
 
 TEST_F(Runner, EndsAtAnInterruptKeepingItsRows) {
   repetitions = 3;
-  script = [this](const Case& one_case) -> Outcome {
+  script = [](const Case& one_case) -> Outcome {
     if (one_case.size_bytes == 2) throw Interrupted("Ctrl-C");
     return four_round_trips(one_case);
   };

@@ -23,7 +23,7 @@ TEST(Series, NotesWhatEachIntervalSawAndNothingBeforeItIsOver) {
   series.note(400, begin + milliseconds(260));
   series.close(410, begin + milliseconds(270));
   const auto json = series.json();
-  EXPECT_EQ(json["messages"], (nlohmann::json{100, 300, 10}));
+  EXPECT_EQ(json["messages"], (nlohmann::ordered_json{100, 300, 10}));
   EXPECT_EQ(json["end_ns"].size(), 3U);
   EXPECT_NEAR(json["end_ns"][1].get<double>(), 260e6, 5e6);
 }
@@ -56,7 +56,7 @@ TEST(Series, LeavesAShortRestOutOfTheExtremes) {
 TEST(Series, OfARunShorterThanAnIntervalIsOnePoint) {
   Series series{1'000'000'000};
   series.close(50);
-  EXPECT_EQ(series.json()["messages"], nlohmann::json{50});
+  EXPECT_EQ(series.json()["messages"], nlohmann::ordered_json{50});
   EXPECT_GT(series.json()["mmsg_per_s_max"].get<double>(), 0);
 }
 
