@@ -2,7 +2,7 @@
 // libFuzzer target: whatever a peer may send, through frames, JSON and fields. The first byte
 // chooses the limit on messages; the rest is the stream.
 //
-//   build-fuzz/tests/fuzz/channel_fuzz -max_total_time=60 NEW_FINDS tests/fuzz/corpus/channel
+//   build-asan/tests/fuzz/channel_fuzz -max_total_time=60 NEW_FINDS tests/fuzz/corpus/channel
 #include <sys/socket.h>
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 # Runs a libFuzzer target over its corpus, then hunts for RDMAMETER_FUZZ_SECONDS (5; 0: not at all).
 # Usage: hunt.sh TARGET CORPUS [OPTION...]    What it found lies where it ran: crash-*, timeout-*...
 set -eu
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 target=$1 corpus=$2
 shift 2
 "$target" -runs=0 "$@" "$corpus"
