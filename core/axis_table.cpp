@@ -18,6 +18,7 @@ constexpr std::array kConnects{Word{"tcp", 0}, Word{"cm", 1}};
 constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
 constexpr std::array kPayloads{Word{"random", 0}, Word{kZeroPayload, 0}};
 constexpr std::array kCqSharings{Word{"shared", 0}, Word{"per-qp", 1}};
+constexpr std::array kRankOpcodes{Word{"send", 0}, Word{"write", 1}, Word{"read", 2}};
 constexpr std::array kDurations{Word{"off", 0}, Word{"0", kUntilInterrupted}};
 constexpr std::array kMost{Word{"max", kMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
@@ -34,6 +35,7 @@ static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::exte
 static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
 static_assert(kConnects[1].value == static_cast<std::uint64_t>(Connect::cm));
 static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
+static_assert(kRankOpcodes[2].value == static_cast<std::uint64_t>(RankOpcode::read));
 static_assert(kCqSharings[1].value == static_cast<std::uint64_t>(CqSharing::per_qp));
 
 bool always(const Case&) {
@@ -65,6 +67,11 @@ bool has_edges_of_qps(const Case& c) {
 /// In an order, or all at once: where a rank has one partner there is nothing to order.
 bool is_scheduled(const Case& c) {
   return topology(c) && (c.traffic == "alltoall" || c.traffic == "neighbours");
+}
+/// Messages as fast as there is room for them: nobody answers, so nobody need know of them.
+bool streams_to_ranks(const Case& c) {
+  return connects_ranks(c) &&
+         (c.traffic == "bisection" || c.traffic == "random" || c.traffic.starts_with("incast"));
 }
 bool is_drawn(const Case& c) {
   return topology(c) && (c.graph.starts_with("random") || c.traffic == "random");
@@ -135,7 +142,7 @@ bool receives(const Case& c) {
   return traffic(c) && c.takes_receive();
 }
 bool has_receive_queues(const Case& c) {
-  return receives(c) || connects_ranks(c);
+  return receives(c) || (connects_ranks(c) && c.between_ranks() == RankOpcode::send);
 }
 bool has_rx_depth(const Case& c) {
   return receives(c) || calls_for_qps(c) || connects_qps(c);
@@ -218,6 +225,9 @@ const std::array kAxes{
          is_inflated, true},
     Axis{"qps-per-edge", "qps_per_edge", &Case::qps_per_edge, count, 1, 1024, kNone, "1", "1",
          "QPs of each edge; messages take them in turn", has_edges_of_qps, true},
+    Axis{"opcode", "opcode", &Case::rank_opcode, choice, 0, 2, kRankOpcodes, "send", "send",
+         "what moves a stream's messages: sends, or RDMA WRITEs or READs between neighbours",
+         streams_to_ranks, true},
     Axis{"seed", "seed", &Case::seed, count, 0, kMax - 1, kNone, "1", "1",
          "of graphs and traffics that are drawn", is_drawn, true},
     Axis{"transport", "transport", &Case::transport, choice, 0, 2, kTransports, "rc", "rc",

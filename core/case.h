@@ -33,6 +33,8 @@ enum class RecvQueue : std::uint64_t { rq, srq };
 enum class Connect : std::uint64_t { tcp, cm };
 /// How a message is split over its SGEs; see pieces_of().
 enum class Split : std::uint64_t { even, uneven, page };
+/// What moves a message from rank to rank: a send, or an operation on the other's memory.
+enum class RankOpcode : std::uint64_t { send, write, read };
 /// Who has completion queues: all QPs of an end together, or each its own.
 enum class CqSharing : std::uint64_t { shared, per_qp };
 
@@ -69,9 +71,10 @@ struct Case {
   std::string schedule;
   std::uint64_t ranks = 0;
   std::uint64_t qps_per_edge = 1;
-  std::uint64_t inflate = 0;  ///< each rank has the QPs of a mesh of so many; 0: of its own
-  std::uint64_t active = 0;   ///< so many of them carry messages; kMax: all
-  std::uint64_t seed = 0;     ///< of graphs and traffics that are drawn
+  std::uint64_t inflate = 0;      ///< each rank has the QPs of a mesh of so many; 0: of its own
+  std::uint64_t active = 0;       ///< so many of them carry messages; kMax: all
+  std::uint64_t rank_opcode = 0;  ///< what moves the messages of a stream among ranks
+  std::uint64_t seed = 0;         ///< of graphs and traffics that are drawn
 
   std::uint64_t transport = 0;
   std::uint64_t size_bytes = 0;
@@ -149,6 +152,7 @@ struct Case {
   bool extended_cq() const noexcept { return cq != 0; }
   bool shared_receives() const noexcept { return recv != 0; }
   bool both_ways() const noexcept { return bidirectional != 0; }
+  RankOpcode between_ranks() const noexcept { return static_cast<RankOpcode>(rank_opcode); }
   bool cq_per_qp() const noexcept { return cq_sharing != 0 && qps > 1; }
   bool until_interrupted() const noexcept { return duration_ns == kUntilInterrupted; }
   bool by_cm() const noexcept { return connect != 0; }

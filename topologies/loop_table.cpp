@@ -57,6 +57,8 @@ const RankLoops& choose_rank_loops(Inbox inbox, bool yielding, ClockChoice::Kind
       return by_wait<Inbox::own>(yielding, clock);
     case Inbox::shared:
       return by_wait<Inbox::shared>(yielding, clock);
+    case Inbox::none:
+      return by_wait<Inbox::none>(yielding, clock);
     case Inbox::datagram:
       break;
   }

@@ -27,7 +27,14 @@ std::size_t whole_lines(std::size_t bytes) {
 
 Inbox inbox_of(const Case& one_case, const TopologyPlan& plan) {
   if (plan.datagram) return Inbox::datagram;
+  if (one_case.between_ranks() != RankOpcode::send) return Inbox::none;
   return one_case.shared_receives() ? Inbox::shared : Inbox::own;
+}
+
+/// Grants are written into a rank's memory, and reads take its message from there.
+int remote_access(const Case& one_case) {
+  return IBV_ACCESS_REMOTE_WRITE |
+         (one_case.between_ranks() == RankOpcode::read ? IBV_ACCESS_REMOTE_READ : 0);
 }
 
 }  // namespace
@@ -66,25 +73,34 @@ Node::Node(OpenDevice& device, const Case& one_case, const TopologyPlan& plan, c
   choose_delivery();
 }
 
+/// Buffers for what comes in over so many links.
+std::uint64_t Node::places(std::uint64_t links) const {
+  return inbox_ == Inbox::datagram ? ud_receives_ : links * case_.depth * classes_;
+}
+
 std::uint64_t Node::receives() const {
-  return inbox_ == Inbox::datagram ? ud_receives_ : link_count_ * case_.depth * classes_;
+  return inbox_ == Inbox::none ? 0 : places(link_count_);
 }
 
 Node::Areas Node::areas() const {
-  const std::size_t words = whole_lines(link_count_ * classes_ * sizeof(std::uint32_t));
+  return areas(link_count_);
+}
+
+Node::Areas Node::areas(std::uint64_t links) const {
+  const std::size_t words = whole_lines(links * classes_ * sizeof(std::uint32_t));
   Areas made{};
   made.stride = whole_lines(case_.size_bytes + (inbox_ == Inbox::datagram ? kGrhBytes : 0));
   made.granted = made.stride;  // behind the one message that this rank sends
   made.freed = made.granted + words;
   made.parcels = made.freed + words;
-  made.total = made.parcels + receives() * made.stride;
+  made.total = made.parcels + places(links) * made.stride;
   return made;
 }
 
 void Node::create_memory() {
   pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
   mr_ = memory_.register_part(*pd_, 0, memory_.size_bytes(),
-                              memory_access(case_, IBV_ACCESS_REMOTE_WRITE));
+                              memory_access(case_, remote_access(case_)));
   auto* const bytes = reinterpret_cast<std::uint8_t*>(memory_.host());
   const Areas at = areas();
   fill_message(bytes, pattern_, rank_);
@@ -118,7 +134,7 @@ void Node::create_queues() {
   for (std::uint64_t i = 0; i < count; ++i) {
     qps_.push_back(create_qp(i, count));
     to_init(*qps_.back(), case_.service(), device_.port.number,
-            static_cast<std::uint16_t>(case_.pkey_index), IBV_ACCESS_REMOTE_WRITE, kQkey, where_);
+            static_cast<std::uint16_t>(case_.pkey_index), remote_access(case_), kQkey, where_);
     info_.qpns.push_back(qps_.back()->qp_num);
     info_.psns.push_back(random_psn());
   }
@@ -158,9 +174,10 @@ Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
   const auto messages = static_cast<std::uint32_t>(case_.depth * classes_);
   const bool datagram = inbox_ == Inbox::datagram;
   attributes.cap = {.max_send_wr = datagram ? ud_receives_ : messages + 1,
-                    .max_recv_wr = srq_       ? 0
-                                   : datagram ? ud_receives_
-                                              : messages,
+                    .max_recv_wr = srq_                    ? 0
+                                   : datagram              ? ud_receives_
+                                   : inbox_ == Inbox::none ? 1
+                                                           : messages,
                     .max_send_sge = 1,
                     .max_recv_sge = 1,
                     .max_inline_data = 0};
@@ -210,9 +227,53 @@ void Node::connect(std::span<const EndpointInfo> peers) {
     link.grant.send_flags = IBV_SEND_SIGNALED;
     link.grant.wr.rdma.remote_addr = peer.address + theirs * classes_ * sizeof(std::uint32_t);
     link.grant.wr.rdma.rkey = peer.rkeys.at(0);
+    if (inbox_ == Inbox::none) connect_memory(link, peer, theirs);
     to_rtr(*link.qp, case_.service(), path, peer.qpns.at(theirs), peer.psns.at(theirs), where_);
     to_rts(*link.qp, case_.service(), path, info_.psns[i], where_);
   }
+}
+
+/// A peer's memory is laid out as this rank's, by its own number of links.
+void Node::connect_memory(Link& link, const EndpointInfo& peer, std::uint64_t theirs) {
+  const Areas at = areas(plan_.graph.degree(link.peer) * edge_qps(case_).all);
+  const std::uint64_t begin = peer.address - at.granted;  // what is read: its one message
+  link.remote_key = peer.rkeys.at(0);
+  link.remote_address = case_.between_ranks() == RankOpcode::read
+                            ? begin
+                            : begin + at.parcels + theirs * case_.depth * at.stride;
+}
+
+/// @return  is a whole message of that rank there?
+bool Node::check_place(std::uint64_t place, Rank origin) {
+  const Areas at = areas();
+  auto* const bytes =
+      reinterpret_cast<std::uint8_t*>(memory_.host()) + at.parcels + place * at.stride;
+  const std::uint64_t wrong = check_message(bytes, pattern_, origin);
+  if (wrong != 0 && std::all_of(bytes, bytes + pattern_.length,
+                                [](std::uint8_t byte) { return byte == kEmptied; }))
+    return false;  // nothing has come here yet
+  relay_.wrong_bytes += wrong;
+  relay_.checked_bytes += pattern_.length;
+  return true;
+}
+
+void Node::check_places(std::span<const Rank> senders) {
+  if (case_.between_ranks() == RankOpcode::read) {
+    for (std::uint64_t i = 0; i < window_.size(); ++i)
+      if (window_[i]->link != nullptr && !check_place(i, window_[i]->link->peer))
+        throw MeasurementError(fmt::format("--verify: a read from rank {} has brought nothing",
+                                           window_[i]->link->peer));
+    return;
+  }
+  std::vector<std::uint8_t> there(plan_.graph.ranks());
+  for (std::uint64_t i = 0; i < places(link_count_); ++i) {
+    const Rank peer = links_[i / case_.depth].peer;
+    if (check_place(i, peer)) there[peer] = 1;
+  }
+  for (const Rank sender : senders)
+    if (there[sender] == 0)
+      throw MeasurementError(
+          fmt::format("--verify: nothing of what rank {} wrote is here", sender));
 }
 
 std::uint64_t Node::sent() const {

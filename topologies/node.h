@@ -39,6 +39,12 @@ class Node {
   /// How messages for this rank are delivered from now on: where a walk begins, or anywhere else.
   void deliver_walks(bool begun_here);
 
+  /// Of RDMA WRITEs and READs, once all have passed a barrier: compares what lies in the places
+  /// that they were for, and counts it in relay().
+  /// @param senders  ranks that have written here; of reads nobody counts
+  /// @throws MeasurementError  nothing of one of them is there
+  void check_places(std::span<const Rank> senders);
+
   /// Messages posted so far; of them, those that ranks behind and ahead have exchanged over this
   /// one.
   std::uint64_t sent() const;
@@ -66,7 +72,11 @@ class Node {
   void build_window();
   void choose_delivery();
   Leg leg_of_source();
+  std::uint64_t places(std::uint64_t links) const;
   std::uint64_t receives() const;
+  Areas areas(std::uint64_t links) const;
+  void connect_memory(Link& link, const EndpointInfo& peer, std::uint64_t theirs);
+  bool check_place(std::uint64_t place, Rank origin);
 
   OpenDevice& device_;
   const Case case_;
@@ -109,6 +119,7 @@ class Node {
   std::vector<std::vector<Leg*>> round_legs_;
   std::vector<RoundWork> rounds_;
   std::vector<Leg*> window_;
+  std::vector<ibv_sge> window_sges_;  ///< of reads: each brings its message to a place of its own
   std::vector<ibv_cq*> cq_pointers_;
   Relay relay_;
   RankWork work_;

@@ -132,9 +132,20 @@ void Node::build_rounds() {
 
 void Node::build_window() {
   const std::uint64_t length = mine_.partners.empty() ? 1 : case_.depth;  // a walk has one message
+  const Areas at = areas();
+  window_sges_.resize(length);
   for (std::uint64_t i = 0; i < length; ++i) {
     Leg& leg = own_legs_.emplace_back(leg_of_source());
     window_.push_back(&leg);
+    if (case_.between_ranks() == RankOpcode::write) {
+      leg.wr.opcode = IBV_WR_RDMA_WRITE;
+      leg.remote_offset = i * at.stride;
+    } else if (case_.between_ranks() == RankOpcode::read) {
+      window_sges_[i] = source_sge_;
+      window_sges_[i].addr = memory_.address() + at.parcels + i * at.stride;
+      leg.wr.opcode = IBV_WR_RDMA_READ;
+      leg.wr.sg_list = &window_sges_[i];
+    }
   }
 }
 

@@ -46,9 +46,10 @@ struct Leg {
   ibv_send_wr wr;            ///< must stay the first member: wr.next is the next leg's address
   Parcel* parcel = nullptr;  ///< whose buffer is sent on; null: the message begins here
   Link* link = nullptr;
-  HopGate* gate = nullptr;  ///< of the link, for the message's class; set when it is sent
-  Leg* behind = nullptr;    ///< the next one that waits at the same gate
-  bool busy = false;        ///< of one that begins here: not yet retired
+  HopGate* gate = nullptr;          ///< of the link, for the message's class; set when it is sent
+  Leg* behind = nullptr;            ///< the next one that waits at the same gate
+  bool busy = false;                ///< of one that begins here: not yet retired
+  std::uint64_t remote_offset = 0;  ///< Inbox::none: of its place, behind the link's address
 };
 
 /// A receive and its buffer; its address is the receive's wr_id.
@@ -103,6 +104,10 @@ struct alignas(64) Link {
   // UD.
   ibv_ah* ah = nullptr;
   std::uint32_t remote_qpn = 0, remote_qkey = 0;
+
+  // Inbox::none: where the peer's places for this link begin, or the message that it lets be read.
+  std::uint64_t remote_address = 0;
+  std::uint32_t remote_key = 0;
 
   std::uint32_t peer = 0;  ///< its rank
 };

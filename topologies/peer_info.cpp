@@ -16,7 +16,8 @@ EndpointInfo port_info(const OpenDevice& device) {
   info.gid = device.gid;
   info.link_layer = device.port.link_layer;
   info.mtu_bytes = device.port.active_mtu_bytes;
-  info.reads_in = info.reads_out = 1;
+  info.reads_in = device.limits.max_qp_rd_atom;
+  info.reads_out = device.limits.max_qp_init_rd_atom;
   info.qkey = kQkey;
   return info;
 }
@@ -48,6 +49,12 @@ QpPath path_between(const OpenDevice& device, const Case& one_case, const Endpoi
                 device.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;
   path.remote_lid = peer.lid;
   path.remote_gid = peer.gid.value;
+  // Both ends take and make as many: the least of all four.
+  if (one_case.between_ranks() == RankOpcode::read)
+    path.outstanding_reads = static_cast<std::uint8_t>(
+        std::clamp<std::uint32_t>(std::min({device.limits.max_qp_rd_atom, peer.reads_in,
+                                            device.limits.max_qp_init_rd_atom, peer.reads_out}),
+                                  1, 255));
   return path;
 }
 

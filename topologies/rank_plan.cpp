@@ -94,6 +94,15 @@ std::string why_no_topology(const Case& one_case) {
         "rank {} cannot reach rank {} over {}, whose parts are not connected: another --seed or "
         "more edges, or --traffic neighbours",
         hops.unreached.from, hops.unreached.to, one_case.graph);
+  if (one_case.between_ranks() != RankOpcode::send) {
+    if (one_case.service() != Transport::rc)
+      return "--opcode write and read: among ranks over RC alone";
+    if (hops.most > 1)
+      return fmt::format(
+          "--opcode write and read: no rank passes them on, and a way over {} has {} hops; use "
+          "mesh, or --opcode send",
+          one_case.graph, hops.most);
+  }
   if (hops.most > kMostHops)
     return fmt::format("a message's way has {} hops, and its label has room for {}", hops.most,
                        kMostHops);
@@ -153,6 +162,20 @@ RankPlan plan_rank(const TopologyPlan& plan, const Case& one_case, Rank rank) {
       break;
   }
   return made;
+}
+
+std::vector<Rank> senders_of(const TopologyPlan& plan, const Case& one_case, Rank rank) {
+  std::vector<Rank> senders;
+  for (Rank from = 0; from < plan.graph.ranks(); ++from) {
+    if (from == rank) continue;
+    const bool sends = plan.drive() == Drive::drawn
+                           ? drawn_partner(one_case.seed, from, 0, plan.graph.ranks()) == rank
+                           : std::ranges::any_of(plan.flows.flows, [&](const Flow& flow) {
+                               return flow.from == from && flow.to == rank;
+                             });
+    if (sends) senders.push_back(from);
+  }
+  return senders;
 }
 
 std::uint64_t expected_messages(const TopologyPlan& plan, const Case& one_case, Rank rank,

@@ -62,6 +62,9 @@ struct RankPlan {
 
 RankPlan plan_rank(const TopologyPlan& plan, const Case& one_case, Rank rank);
 
+/// Whoever sends to a rank in a stream, the drawn ones with their first message.
+std::vector<Rank> senders_of(const TopologyPlan& plan, const Case& one_case, Rank rank);
+
 /// Messages for a rank of a stream of so many from each sender.
 std::uint64_t expected_messages(const TopologyPlan& plan, const Case& one_case, Rank rank,
                                 std::uint64_t messages);

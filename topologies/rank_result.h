@@ -33,7 +33,7 @@ struct RankResult {
   std::uint64_t operations = 0, lost = 0;
   std::uint64_t sent = 0, arrived = 0;  ///< messages of the measured part; sent to each destination
   std::uint64_t elapsed_ns = 0, sending_ns = 0, cpu_ns = 0;
-  std::uint64_t wrs = 0, cqes = 0, polls = 0, passed_on = 0;
+  std::uint64_t wrs = 0, doorbells = 0, cqes = 0, polls = 0, passed_on = 0;
   std::uint64_t checked_bytes = 0;
   std::uint32_t mtu_bytes = 0;
   bool yielding = false;

@@ -16,6 +16,7 @@ enum class Inbox {
   own,       ///< a receive queue per link
   shared,    ///< one for all links: the completion says which it was
   datagram,  ///< one UD QP: nobody grants anything
+  none,      ///< RDMA WRITEs and READs: nothing arrives, what has completed is there
 };
 
 struct Relay;
@@ -54,7 +55,7 @@ struct Relay {
   std::uint8_t number = 0;                  ///< ...if it carries this (UC, UD)
   std::uint32_t me = 0;
   std::uint32_t last_byte = 0;  ///< offset of a message's number
-  std::uint64_t polls = 0, cqes = 0, grants = 0;
+  std::uint64_t polls = 0, cqes = 0, grants = 0, lists = 0;
   const void* checker = nullptr;  ///< what a checking `deliver` needs
   std::uint64_t wrong_bytes = 0, checked_bytes = 0;
   LoopEnd end;  ///< Why::done while all is well
@@ -79,6 +80,7 @@ inline bool open_gate(const Link& link, HopGate& gate) noexcept {
 
 /// Sends the list of a link. Its last WR alone gives a completion, and stands for all of them.
 inline void post_list(Relay& relay, Link& link) noexcept {
+  ++relay.lists;
   Leg& last = *link.last;
   last.wr.next = nullptr;
   last.wr.send_flags = IBV_SEND_SIGNALED;
@@ -109,6 +111,10 @@ template <Inbox kInbox>
     leg.wr.wr.ud.ah = link.ah;
     leg.wr.wr.ud.remote_qpn = link.remote_qpn;
     leg.wr.wr.ud.remote_qkey = link.remote_qkey;
+  }
+  if constexpr (kInbox == Inbox::none) {
+    leg.wr.wr.rdma.remote_addr = link.remote_address + leg.remote_offset;
+    leg.wr.wr.rdma.rkey = link.remote_key;
   }
   ++gate.sent;
   leg.wr.send_flags = 0;
@@ -243,8 +249,8 @@ template <Inbox kInbox>
     Leg& leg = leg_of(*wr);
     wr = wr->next;
     const std::uint32_t retired = ++leg.gate->retired;
-    // Nobody grants anything to a datagram: what has left makes room.
-    if constexpr (kInbox == Inbox::datagram) *leg.gate->granted = retired;
+    // Where nobody grants anything, what has left makes room.
+    if constexpr (kInbox == Inbox::datagram || kInbox == Inbox::none) *leg.gate->granted = retired;
     if (leg.parcel == nullptr) {
       leg.busy = false;
       --relay.leaving;
@@ -286,7 +292,9 @@ int step(Relay& relay) noexcept {
       relay.end = no_completion(1, wc);
       return polled;
     }
-    if ((wc.opcode & IBV_WC_RECV) != 0) {
+    if constexpr (kInbox == Inbox::none) {
+      take_sent<kInbox>(relay, wc);
+    } else if ((wc.opcode & IBV_WC_RECV) != 0) {
       take_arrival<kInbox>(relay, wc);
     } else if (wc.opcode == IBV_WC_SEND) {
       take_sent<kInbox>(relay, wc);

@@ -27,7 +27,8 @@ bool is_of_the_model(std::string_view key) {
 Json setting_of(const Row& row) {
   Json setting = Json::object();
   for (const auto& [key, value] : row.case_object.items())
-    if (!is_of_the_model(key)) setting[key] = value;
+    // Sends are what those rows have, too, that leave no choice of an opcode.
+    if (!is_of_the_model(key) && !(key == "opcode" && value == "send")) setting[key] = value;
   return setting;
 }
 

@@ -179,6 +179,19 @@ class Axes(Topo):
         small, large = (rows[i]["topology"]["memory_bytes"]["qps"] for i in (0, 2))
         self.assertAlmostEqual(large / small, 4, delta=0.1)  # as the QPs, and no faster
 
+    def test_streams_go_by_every_opcode_and_what_lies_there_is_right(self):
+        rows = self.measure_all("mesh", "--ranks", "4", "--traffic", "incast:3,bisection,random", "--opcode",
+                                "send,write,read", "--size", "8,5000", "--depth", "4")
+        self.assertEqual(len(rows), 18)
+        for row in rows:
+            senders = 3 if row["case"]["traffic"] == "incast:3" else RANKS
+            self.assertEqual(row["bandwidth"]["messages"], TIMES * senders)
+            self.assertGreater(row["verified_bytes"], 0)
+            self.assertEqual(row["passed_on"], 0)
+        rows = self.measure_all("mesh", "--ranks", "2", "--inflate", "9", "--active", "1,max", "--traffic", "bisection",
+                                "--opcode", "write,read", "--depth", "2")
+        self.assertEqual([row["topology"]["qps_total"] for row in rows], [16] * 4)
+
     def test_a_launcher_of_ones_own_will_do(self):
         if shutil.which("mpirun") is None:
             self.skipTest("no mpirun (package openmpi-bin)")
@@ -232,6 +245,9 @@ class Impossible(Topo):
                                   (("random:3", "--ranks", "5"), "even"),
                                   (("random:4", "--ranks", "4"), "from 1 to 3"),
                                   (("mesh", "--ranks", "1"), "--ranks 2"),
+                                  (("ring", "--ranks", "4", "--traffic", "random", "--opcode", "read"), "hops"),
+                                  (("mesh", "--ranks", "2", "--traffic", "random", "--opcode", "write",
+                                    "--transport", "uc"), "over RC alone"),
                                   (("mesh", "--ranks", "4", "--transport", "ud"), "udmesh")):
             with self.subTest(" ".join(arguments)):
                 done = self.topo(*arguments, status=rdmameter.USAGE, timeout=30)
