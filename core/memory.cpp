@@ -154,6 +154,7 @@ void MessageMemory::edit(std::size_t offset, std::size_t length,
   if (buffer_) return edit({buffer_->data() + offset, length});
   std::vector<std::byte> copy(length);
   edit(copy);
+  if (length == 0) return;  // as of an end that is never written to
   check_errno_value(ibv_memcpy_to_dm(device_memory_.get(), offset, copy.data(), length),
                     "ibv_memcpy_to_dm", where_);
 }
@@ -162,8 +163,9 @@ void MessageMemory::inspect(std::size_t offset, std::size_t length,
                             const std::function<void(std::span<const std::byte>)>& look) const {
   if (buffer_) return look({buffer_->data() + offset, length});
   std::vector<std::byte> copy(length);
-  check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, length),
-                    "ibv_memcpy_from_dm", where_);
+  if (length != 0)
+    check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, length),
+                      "ibv_memcpy_from_dm", where_);
   look(copy);
 }
 

@@ -139,7 +139,7 @@ void fill_source(std::span<std::byte> bytes, const Area& area, const PayloadPatt
 }
 
 void poison_target(std::span<std::byte> bytes) {
-  std::memset(bytes.data(), static_cast<int>(kPoison), bytes.size());
+  std::ranges::fill(bytes, kPoison);
 }
 
 Verdict check_target(std::span<const std::byte> bytes, const Area& area,
