@@ -47,11 +47,10 @@ void Node::build_ways() {
   for (const PlannedWay& way : mine_.ways) edges += way.neighbours.size();
   way_edges_.reserve(edges);  // so that it stays where it is
   for (std::size_t i = 0; i < ways_.size(); ++i) {
-    ways_[i] = {.only = nullptr,
-                .edges = way_edges_.data() + way_edges_.size(),
-                .count = static_cast<std::uint32_t>(mine_.ways[i].neighbours.size()),
-                .here = mine_.ways[i].here};
-    for (const std::uint32_t place : mine_.ways[i].neighbours) way_edges_.push_back(&edges_[place]);
+    const PlannedWay& way = mine_.ways[i];
+    Edge* const* const first = way_edges_.data() + way_edges_.size();
+    for (const std::uint32_t place : way.neighbours) way_edges_.push_back(&edges_[place]);
+    ways_[i] = way_over(first, static_cast<std::uint32_t>(way.neighbours.size()), way.here);
   }
 }
 

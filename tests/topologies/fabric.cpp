@@ -56,11 +56,9 @@ void Fabric::build(FakeRank& mine) {
   for (std::size_t i = 0; i < mine.plan.ways.size(); ++i) {
     for (const std::uint32_t place : mine.plan.ways[i].neighbours)
       mine.way_edges[i].push_back(&mine.edges[place]);
-    mine.ways.push_back({.only = nullptr,
-                         .edges = mine.way_edges[i].data(),
-                         .count = static_cast<std::uint32_t>(mine.way_edges[i].size()),
-                         .here = mine.plan.ways[i].here});
-    if (mine.ways[i].count == 1 && !mine.ways[i].here) mine.ways[i].only = mine.way_edges[i][0];
+    mine.ways.push_back(way_over(mine.way_edges[i].data(),
+                                 static_cast<std::uint32_t>(mine.way_edges[i].size()),
+                                 mine.plan.ways[i].here));
   }
   const auto size = static_cast<std::uint32_t>(case_.size_bytes);
   const std::size_t receives = count * case_.depth * classes_;
