@@ -7,21 +7,27 @@
 #include "core/check.h"
 #include "core/endpoint.h"
 #include "core/error.h"
+#include "core/path_between.h"
 
 namespace rdmameter {
 
-QpPath Endpoint::path_to(const EndpointInfo& peer, const Agreed& agreed) const {
-  QpPath path = path_of(case_);
+QpPath path_between(const OpenDevice& device, const Case& one_case, const EndpointInfo& peer,
+                    const Agreed& agreed) {
+  QpPath path = path_of(one_case);
   path.mtu = *mtu_from_bytes(agreed.mtu_bytes);
-  path.port_num = device_.port.number;
-  path.gid_index = static_cast<std::uint8_t>(device_.gid.index);
+  path.port_num = device.port.number;
+  path.gid_index = static_cast<std::uint8_t>(device.gid.index);
   // InfiniBand within a subnet goes by LID alone, unless a GRH has something to carry.
-  path.global = device_.port.ethernet() || path.traffic_class != 0 || path.flow_label != 0 ||
-                device_.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;
+  path.global = device.port.ethernet() || path.traffic_class != 0 || path.flow_label != 0 ||
+                device.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;
   path.remote_lid = peer.lid;
   path.remote_gid = peer.gid.value;
   path.outstanding_reads = static_cast<std::uint8_t>(agreed.outstanding_reads);
   return path;
+}
+
+QpPath Endpoint::path_to(const EndpointInfo& peer, const Agreed& agreed) const {
+  return path_between(device_, case_, peer, agreed);
 }
 
 Agreed Endpoint::learn(const EndpointInfo& peer) {

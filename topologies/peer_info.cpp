@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/error.h"
+#include "core/path_between.h"
 
 namespace rdmameter {
 
@@ -41,21 +42,14 @@ QpPath path_between(const OpenDevice& device, const Case& one_case, const Endpoi
         "a UD message is one packet: {} bytes are more than the path's MTU of {}; use --size {} or "
         "less",
         one_case.size_bytes, mtu, mtu));
-  QpPath path = path_of(one_case);
-  path.mtu = *mtu_from_bytes(mtu);
-  path.port_num = device.port.number;
-  path.gid_index = static_cast<std::uint8_t>(device.gid.index);
-  path.global = device.port.ethernet() || path.traffic_class != 0 || path.flow_label != 0 ||
-                device.gid.value.global.subnet_prefix != peer.gid.value.global.subnet_prefix;
-  path.remote_lid = peer.lid;
-  path.remote_gid = peer.gid.value;
+  Agreed agreed{.mtu_bytes = static_cast<std::uint32_t>(mtu)};
   // Both ends take and make as many: the least of all four.
   if (one_case.between_ranks() == RankOpcode::read)
-    path.outstanding_reads = static_cast<std::uint8_t>(
+    agreed.outstanding_reads =
         std::clamp<std::uint32_t>(std::min({device.limits.max_qp_rd_atom, peer.reads_in,
                                             device.limits.max_qp_init_rd_atom, peer.reads_out}),
-                                  1, 255));
-  return path;
+                                  1, 255);
+  return path_between(device, one_case, peer, agreed);
 }
 
 std::uint32_t random_psn() {
