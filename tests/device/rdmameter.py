@@ -124,9 +124,8 @@ class Server:
         held = {"descriptors": len(os.listdir(f"/proc/{self.pid}/fd")),
                 "threads": len(os.listdir(f"/proc/{self.pid}/task"))}
         for kind in ("qp", "cq", "mr", "pd"):
-            listed = verbs_objects(kind)
-            if listed is not None:
-                held[kind] = sum(each.get("pid") == self.pid for each in listed)
+            if verbs_objects(kind) is not None:
+                held[kind] = len(objects_of(self.pid, kind))
         return held
 
 
@@ -141,9 +140,14 @@ def verbs_objects(kind):
 
 
 def objects_of(pid, kind):
-    """Those of a process: the kernel lists each under the thread that made it."""
+    """Those of a process, and those whose thread has ended, of whichever process.
+
+    The kernel lists an object under the thread that made it, without a "pid" once that has ended (and its own
+    with a "comm" alone).
+    """
     threads = {int(each) for each in os.listdir(f"/proc/{pid}/task")}
-    return [each for each in verbs_objects(kind) if each.get("pid") in threads]
+    return [each for each in verbs_objects(kind)
+            if (each["pid"] in threads if "pid" in each else "comm" not in each)]
 
 
 def environment(token=None):
