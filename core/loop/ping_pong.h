@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measured path of ping-pong latency, both ends. One sample is one round trip at the initiator:
-// from just before the post to just after the pong is seen. Reaping, replenishing and recording
-// come after it.
+// from just before the post to just after the pong, or the last of a group's, is seen. Reaping,
+// replenishing and recording come after it.
 #pragma once
 
 #include "core/loop/step.h"
@@ -13,19 +13,23 @@ namespace rdmameter {
 
 /// By a receive completion; on RC every one is the one that was waited for.
 struct ByReceive {
-  static constexpr bool kReceives = true, kNumbered = false, kImmediate = false;
+  static constexpr bool kReceives = true, kNumbered = false, kImmediate = false, kMany = false;
 };
 /// By a receive completion; the number is the payload's last byte.
 struct ByNumberedReceive {
-  static constexpr bool kReceives = true, kNumbered = true, kImmediate = false;
+  static constexpr bool kReceives = true, kNumbered = true, kImmediate = false, kMany = false;
   static std::uint8_t number(const ibv_wc& wc) noexcept { return *receive_of(wc).number; }
   static void put(const SendList& list, std::uint8_t number) noexcept {
     *list.lane->departure = number;
   }
 };
+/// Each of Traffic::answers that way: the pongs of a group.
+struct ByNumberedReceives : ByNumberedReceive {
+  static constexpr bool kMany = true;
+};
 /// By a receive completion; the number is the immediate.
 struct ByImmediate {
-  static constexpr bool kReceives = true, kNumbered = true, kImmediate = true;
+  static constexpr bool kReceives = true, kNumbered = true, kImmediate = true, kMany = false;
   static std::uint8_t number(const ibv_wc& wc) noexcept {
     return static_cast<std::uint8_t>(wc.imm_data);
   }
@@ -37,7 +41,7 @@ struct ByImmediate {
 /// specification does not order the bytes within one WRITE; that adapters write ascending addresses
 /// is what every such test relies on (see ibv_query_qp_data_in_order(3)).
 struct ByMemory {
-  static constexpr bool kReceives = false, kNumbered = true;
+  static constexpr bool kReceives = false, kNumbered = true, kMany = false;
   static void put(const SendList& list, std::uint8_t number) noexcept {
     *list.lane->departure = number;
   }
@@ -98,12 +102,31 @@ template <class By, bool Lossy, class P>
   return arrived;
 }
 
+/// The initiator's wait for all that answers a ping.
+/// @return Arrived::late, with `Lossy`, where some of it is not there by `give_up` [ticks]
+template <class By, bool Lossy, class P>
+[[gnu::always_inline]] inline Arrived await_pong(Traffic& traffic, const Lane& lane,
+                                                 const typename P::Clock& clock,
+                                                 std::uint8_t sequence, std::uint64_t give_up,
+                                                 const StopWord& stop, std::uint64_t& empties,
+                                                 int& polled, ibv_wc& wc) noexcept {
+  for (std::uint32_t missing = By::kMany ? traffic.answers : 1;;) {
+    Arrived arrived = look_for_pong<By, Lossy, P>(traffic, lane, sequence, polled, wc);
+    if (arrived == Arrived::late)
+      arrived = keep_looking<By, Lossy, P>(traffic, lane, clock, sequence, give_up, stop, empties,
+                                           polled, wc);
+    if (!By::kMany || arrived != Arrived::yes || --missing == 0) return arrived;
+    // A full receive queue is the worst that a refused post leads to: later answers are lost.
+    if constexpr (By::kMany) replenish(*receive_of(wc).ring);
+  }
+}
+
 /// `rounds` pings, or pings until the duration is over. Adds to `tally`; samples go to `histogram`.
 template <class By, bool Lossy, class P>
 LoopEnd ping(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rounds,
              std::uint64_t duration_ns, std::uint64_t loss_ticks, const StopWord& stop,
              Histogram& histogram, LoopTally& tally) noexcept {
-  constexpr bool kStamps = By::kReceives && P::Cq::kStamps;
+  constexpr bool kStamps = By::kReceives && !By::kMany && P::Cq::kStamps;
   SendList* list = traffic.lanes[0].send;
   std::uint8_t sequence = traffic.sequence;
   const std::uint64_t end_round = tally.operations + rounds;
@@ -126,10 +149,8 @@ LoopEnd ping(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rou
     std::uint64_t posted = 0;
     if constexpr (kStamps) posted = clock.now();
     int polled = 0;
-    Arrived arrived = look_for_pong<By, Lossy, P>(traffic, *list->lane, sequence, polled, wc);
-    if (arrived == Arrived::late)
-      arrived = keep_looking<By, Lossy, P>(traffic, *list->lane, clock, sequence, sent + loss_ticks,
-                                           stop, empties, polled, wc);
+    const Arrived arrived = await_pong<By, Lossy, P>(traffic, *list->lane, clock, sequence,
+                                                     sent + loss_ticks, stop, empties, polled, wc);
     const std::uint64_t seen = clock.now();
     if (arrived == Arrived::yes) [[likely]] {
       histogram.record(clock.to_ns(seen - sent));
@@ -164,8 +185,9 @@ LoopEnd ping(Traffic& traffic, const typename P::Clock& clock, std::uint64_t rou
   tally.operations = round;
   tally.lost += lost;
   tally.total += done;
-  tally.cqes += reaped + (By::kReceives ? done - lost : 0);
-  tally.polls += empties + done - lost + reaped;
+  const std::uint64_t answers = (done - lost) * traffic.answers;
+  tally.cqes += reaped + (By::kReceives ? answers : 0);
+  tally.polls += empties + answers + reaped;
   tally.elapsed_ns += clock.to_ns(clock.now() - start);
   return end;
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/loop/fan_out.h"
 #include "core/loop/ping_pong.h"
 #include "core/loop/table_instances.h"
 
@@ -8,21 +7,15 @@ namespace {
 
 template <class By, bool Lossy>
 struct Ping {
-  static constexpr bool kStamps = By::kReceives;
+  static constexpr bool kStamps = By::kReceives && !By::kMany;
   template <class P>
   static constexpr auto kRun = ping_pong_initiator<By, Lossy, P>;
-};
-
-struct FanOut {
-  static constexpr bool kStamps = false;
-  template <class P>
-  static constexpr auto kRun = fan_out_initiator<P>;
 };
 
 }  // namespace
 
 const Instances& ping_instances(const Case& one_case) {
-  if (one_case.multicast()) return kInstances<FanOut>;
+  if (one_case.multicast()) return kInstances<Ping<ByNumberedReceives, true>>;
   const bool lossy = !one_case.reliable();
   if (!one_case.takes_receive())
     return lossy ? kInstances<Ping<ByMemory, true>> : kInstances<Ping<ByMemory, false>>;

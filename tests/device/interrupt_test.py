@@ -37,7 +37,8 @@ class Interrupt(rdmameter.Test):
         for number, test, transport, axes in (
                 (signal.SIGINT, "send_lat", "rc", ("--verify",)), (signal.SIGTERM, "write_bw", "rc", ("--verify",)),
                 (signal.SIGINT, "send_bw", "ud", ("--size", "64", "--verify")), (signal.SIGINT, "read_lat", "rc", ()),
-                (signal.SIGTERM, "tcp_bw", "rc", ()), (signal.SIGINT, "tcp_lat", "rc", ()),
+                (signal.SIGINT, "mcast_lat", "ud", ()), (signal.SIGTERM, "tcp_bw", "rc", ()),
+                (signal.SIGINT, "tcp_lat", "rc", ()),
                 (signal.SIGINT, "create_ah", "rc", ())):
             with self.subTest(test):
                 run = self.start("--loopback", test, "--transport", transport, "--duration", "0", "--interval", "0.3",

@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
          ping_pong(Opcode::rdma_write, Transport::uc)})),
     name_of);
 
-TEST(FanOut, HasLostARoundThatOneMemberDoesNotAnswer) {
+TEST(Multicast, HasLostARoundThatOneMemberDoesNotAnswer) {
   Case one_case = ping_pong(Opcode::mcast_send, Transport::ud);
   one_case.peers = 2;  // and the null device is one
   one_case.iterations = 30;
@@ -200,10 +200,10 @@ TEST(PingPongResponder, AnswersWhatHasArrivedAndEndsWhenAskedTo) {
 }
 
 TEST(Loops, EndAtOnceWhenTheirTimeIsSetToNowAndCountWhatTheyDid) {
-  for (Case one_case :
-       {ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::ud),
-        ping_pong(Opcode::rdma_write), null_case(Opcode::rdma_read, Pattern::completion_latency),
-        null_case(Opcode::rdma_write, Pattern::bandwidth)}) {
+  for (Case one_case : {ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::ud),
+                        ping_pong(Opcode::mcast_send, Transport::ud), ping_pong(Opcode::rdma_write),
+                        null_case(Opcode::rdma_read, Pattern::completion_latency),
+                        null_case(Opcode::rdma_write, Pattern::bandwidth)}) {
     one_case.iterations = 0;
     one_case.duration_ns = kUntilInterrupted;
     NullSide side{one_case};
