@@ -58,12 +58,17 @@ std::uint64_t allowed_cpus() {
   return static_cast<std::uint64_t>(std::max(CPU_COUNT(&set), 1));
 }
 
-std::optional<std::uint64_t> only_cpu() {
+std::vector<std::uint64_t> allowed_cpu_numbers() {
   const cpu_set_t set = allowed();
-  if (CPU_COUNT(&set) != 1) return std::nullopt;
+  std::vector<std::uint64_t> numbers;
   for (std::uint64_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set)) return cpu;
-  return std::nullopt;
+    if (CPU_ISSET(cpu, &set)) numbers.push_back(cpu);
+  return numbers;
+}
+
+std::optional<std::uint64_t> only_cpu() {
+  const std::vector<std::uint64_t> numbers = allowed_cpu_numbers();
+  return numbers.size() == 1 ? std::optional(numbers.front()) : std::nullopt;
 }
 
 }  // namespace rdmameter

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace rdmameter {
 
@@ -25,6 +26,9 @@ class Pinned {
 
 /// How many CPUs the calling thread may run on; at least 1.
 std::uint64_t allowed_cpus();
+
+/// Which ones; none where the kernel does not tell.
+std::vector<std::uint64_t> allowed_cpu_numbers();
 
 /// The one CPU that the calling thread may run on; nullopt: it has a choice.
 std::optional<std::uint64_t> only_cpu();

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <climits>
 #include <functional>
 #include <random>
+#include <set>
 
+#include "core/affinity.h"
 #include "core/counters.h"
 #include "core/environment.h"
 #include "core/error.h"
@@ -79,7 +82,7 @@ class RankMeasurer final : public TopologyMeasurer {
     std::random_device random;
     const std::vector<std::string> seeds = ranks_.exchange(std::to_string(random()));
     seed_ = std::stoull(seeds.front());
-    for (const std::string& host : ranks_.exchange(ranks_.host())) hosts_.push_back(host);
+    introduce();
   }
 
   Outcome measure(const Case& one_case) override;
@@ -91,6 +94,7 @@ class RankMeasurer final : public TopologyMeasurer {
 
  private:
   struct Part;
+  void introduce();
   json create(Part& part);
   void connect(Part& part, const std::vector<json>& heard);
   void run(Part& part);
@@ -111,8 +115,25 @@ class RankMeasurer final : public TopologyMeasurer {
   OpenDevices devices_;
   std::uint64_t seed_ = 0, cases_ = 0;
   std::vector<std::string> hosts_;
+  std::size_t cores_ = 0;  ///< of this machine, that its ranks may use
   bool usable_ = true;
 };
+
+/// Who is where, and on which cores. A batch system may leave ranks a few of those that there are,
+/// and give each the same ones or its own.
+void RankMeasurer::introduce() {
+  constexpr std::size_t kMostCores = CPU_SETSIZE;
+  std::set<std::uint64_t> cores;
+  for (const std::string& each :
+       ranks_.exchange(dump({{"host", ranks_.host()}, {"cores", allowed_cpu_numbers()}}))) {
+    const json heard = json::parse(each, nullptr, false);
+    hosts_.push_back(require_string(heard, "host", HOST_NAME_MAX));
+    if (hosts_.back() != ranks_.host()) continue;
+    for (const json& core : require_array(heard, "cores", kMostCores))
+      cores.insert(core.get<std::uint64_t>());
+  }
+  cores_ = cores.empty() ? static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)) : cores.size();
+}
 
 std::vector<std::string> RankMeasurer::exchange(const std::string& said) {
   try {
@@ -162,7 +183,7 @@ OpenDevice& RankMeasurer::device_of(const Case& one_case) {
 /// over.
 bool RankMeasurer::yields(const Case& one_case) const {
   if (one_case.waiting() != Wait::automatic) return one_case.waiting() == Wait::yield;
-  return ranks_.local_size() > static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  return ranks_.local_size() > cores_;
 }
 
 /// What a rank has of a case between its steps.

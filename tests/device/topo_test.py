@@ -192,6 +192,16 @@ class Axes(Topo):
                                 "--opcode", "write,read", "--depth", "2")
         self.assertEqual([row["topology"]["qps_total"] for row in rows], [16] * 4)
 
+    def test_ranks_that_may_use_fewer_cores_than_there_are_give_them_away(self):
+        rdmameter.use_cpus(2)
+        self.addCleanup(rdmameter.use_cpus, 1)
+        path = self.output()
+        core = str(min(os.sched_getaffinity(0)))
+        command = ["taskset", "-c", core, rdmameter.program, "topo", "mesh", "--ranks", "2", "--traffic", "token", *SHORT]
+        done = rdmameter.Started([*command, "-o", path], rdmameter.environment(), path).end(100)
+        self.assertEqual(done.status, rdmameter.PASS, done)
+        self.assertTrue(done.rows[0]["topology"]["yielding"])
+
     def test_a_launcher_of_ones_own_will_do(self):
         if shutil.which("mpirun") is None:
             self.skipTest("no mpirun (package openmpi-bin)")
