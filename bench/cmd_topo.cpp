@@ -37,14 +37,16 @@ constexpr std::chrono::seconds kForRankZero{15};
 
 constexpr std::uint64_t kManyRows = 200;  ///< from here on PMIx slows down a run that it carries
 constexpr const char* kTopoFooter =
-    "Run it under a launcher that speaks PMIx (mpirun, prterun, srun --mpi=pmix), or\n"
-    "with --ranks N alone: it then starts N ranks here, under mpirun. %l in --device\n"
-    "is the rank's number on its machine. docs/topologies.md says what is measured.\n\n"
+    "Run it under a launcher that speaks PMIx: mpirun or srun --mpi=pmix (prterun, too,\n"
+    "but that is untested). With --ranks N alone it starts N ranks here, under mpirun.\n"
+    "%l in --device is the rank's number on its machine. docs/topologies.md says what is\n"
+    "measured.\n\n"
     "Examples:\n"
     "  rdmameter topo mesh ring --ranks 4 --size 8,4K -o topo.json\n"
     "  rdmameter topo mesh hypercube udmesh --ranks 8 --traffic alltoall --verify\n"
     "  mpirun -n 8 rdmameter topo mesh ring kring:2 --scale 2,4,8 -o topo.json\n"
-    "  mpirun -n 4 rdmameter topo torus2d:2x2 --traffic neighbours --device rxe%l";
+    "  mpirun -n 4 rdmameter topo torus2d:2x2 --traffic neighbours --device rxe%l\n"
+    "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json";
 
 struct TopoOptions {
   std::vector<std::string> graphs;
@@ -297,6 +299,23 @@ ExitStatus measure_as_rank(const TopoRequest& request, const Invocation& invocat
   }
 }
 
+/// How many processes `srun` has started with this one. A batch script, though it runs in a job, is
+/// none of them.
+std::uint64_t tasks_of_srun() {
+  const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  return tasks == nullptr ? 0 : parse_count(tasks).value_or(0);
+}
+
+/// Of tasks that do not know of each other, the first one says so for all.
+ExitStatus refuse_lone_tasks(std::uint64_t tasks) {
+  const char* task = std::getenv("SLURM_PROCID");
+  if (task != nullptr && task != std::string_view("0")) return ExitStatus::usage;
+  throw UsageError(fmt::format(
+      "srun has started {} processes without PMIx, so that they do not know of each other: use "
+      "'srun --mpi=pmix'",
+      tasks));
+}
+
 ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
   if (options.list) {
     fmt::print("{}", list_text());
@@ -304,14 +323,12 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
   }
   const TopoRequest request = interpret(options);
   if (started_by_pmix() && !options.dry_run) return measure_as_rank(request, invocation);
+  const std::uint64_t tasks = tasks_of_srun();
+  if (tasks > 1 && !options.dry_run) return refuse_lone_tasks(tasks);
   if (!request.ranks)
     throw UsageError(
         "say how many ranks: --ranks N starts them here, or start it under a launcher that speaks "
         "PMIx: 'mpirun -n 4 rdmameter topo ...'");
-  if (std::getenv("SLURM_PROCID") != nullptr && !options.dry_run)
-    throw UsageError(
-        "srun has started this without PMIx, so that its processes do not know of each other: use "
-        "'srun --mpi=pmix'");
   const std::vector<PlannedCase> cases = plan(request, *request.ranks);
   if (options.dry_run) {
     for (const PlannedCase& planned : cases)

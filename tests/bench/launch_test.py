@@ -95,6 +95,18 @@ class Parent(unittest.TestCase):
         self.assertEqual(process.returncode, USAGE)
         self.assertRegex(stderr, "mpirun cannot be started: No such file.*openmpi-bin.*srun --mpi=pmix")
 
+    def test_tasks_that_srun_has_started_without_PMIx_are_refused_and_the_first_one_says_so(self):
+        refusal = r"^rdmameter: srun has started 3 processes without PMIx, .*: use 'srun --mpi=pmix'\n$"
+        for task, said in (("0", refusal), ("2", "^$")):
+            self.environment |= {"SLURM_STEP_NUM_TASKS": "3", "SLURM_PROCID": task}
+            status, _, stderr = self.run_to_end("exit 0")
+            self.assertEqual(status, USAGE)
+            self.assertRegex(stderr, said)
+
+    def test_a_batch_script_of_Slurm_starts_ranks_as_any_other(self):
+        self.environment |= {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "4", "SLURM_PROCID": "0"}
+        self.assertEqual(self.run_to_end("exit 0"), (PASS, "", ""))
+
     def test_has_our_terminal(self):
         self.mpirun('[ -t 1 ] && [ -t 2 ] && echo terminal >$FOLDER/seen')
         ours, its = pty.openpty()

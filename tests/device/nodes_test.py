@@ -1,11 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Two machines on one network: node0 and node1 of `tools/rxe-vm run --nodes 2`, of which this runs on node0."""
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
+import unittest
 
 import rdmameter
+import slurm
 
 SHORT = ("--iterations", "6", "--warmup", "1", "--patience", "30")
 DELAY_MS = 20
@@ -95,6 +99,60 @@ class Nodes(rdmameter.Test):
             self.assertEqual(row["path"], "network")
             self.assertGreater(row["verified_bytes"], 0)
         self.assertGreater(done.rows[0]["latency"]["min"], DELAY_MS * 1e6)
+        self.assert_valid(done.path)
+
+
+@unittest.skipIf(slurm.missing(), slurm.WHY_NOT)
+class UnderSlurm(rdmameter.Test):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="slurm-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.slurm = slurm.Slurm(folder, ["node0", "node1"])
+        cls.addClassCleanup(cls.slurm.stop)
+
+    def start(self, *arguments):
+        """Two ranks on each machine, by srun."""
+        self.slurm.await_idle()
+        path = self.output()
+        command = ["srun", "--mpi=pmix", "--nodes=2", "--ntasks=4", "--ntasks-per-node=2", rdmameter.program, "topo", *arguments,
+                   "-o", path]
+        started = rdmameter.Started(command, rdmameter.environment() | self.slurm.environment, path)
+        self.addCleanup(started.end, 0)
+        return started
+
+    def in_the_middle(self):
+        started = self.start("mesh", "--traffic", "token", "--patience", "5", "--iterations", "6,100000000")
+        started.await_text("stdout", "traffic:token/ranks:4/iterations:6 ", 60)
+        return started
+
+    def test_ranks_that_srun_starts_on_two_machines_talk_over_the_network_and_what_arrives_is_right(self):
+        done = self.start("mesh", "ring", "--traffic", "pairs,alltoall", "--size", "4K", "--verify", *SHORT).end(200)
+        self.assertEqual(done.status, rdmameter.PASS, done)
+        self.assertEqual(len(done.rows), 4)
+        for row in done.rows:
+            self.assertEqual(row["path"], "network")
+            self.assertGreater(row["verified_bytes"], 0)
+        self.assertEqual([rank["host"] for rank in done.result["context"]["rdmameter"]["ranks"]],
+                         ["node0", "node0", "node1", "node1"])
+
+    def test_a_rank_of_srun_that_is_killed_elsewhere_ends_the_run_and_is_named_with_its_host(self):
+        started = self.in_the_middle()
+        on_node1("kill -KILL $(pgrep -n rdmameter)")
+        began = time.monotonic()
+        done = started.end(60)
+        rdmameter.note(f"{time.monotonic() - began:.1f} s")
+        self.assertEqual(done.status, 128 + signal.SIGKILL, done)
+        self.assertRegex(done.stderr, r"srun: error: node1: task [23]: Killed")
+        self.assertNotIn("error_message", done.rows[0])
+        self.assert_valid(done.path)
+
+    def test_a_rank_of_srun_that_hangs_elsewhere_ends_the_run_and_is_named_with_its_host(self):
+        started = self.in_the_middle()
+        on_node1("kill -STOP $(pgrep -n rdmameter)")
+        done = started.end(100)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.rows[1]["error_message"], r"no answer for 10 s from rank [23] on node1; the run ends")
         self.assert_valid(done.path)
 
 

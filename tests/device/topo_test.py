@@ -26,6 +26,25 @@ class Topo(rdmameter.Test):
         self.assertEqual(done.status, status, done)
         return done
 
+    def ranks_of(self, started):
+        """Processes of the ranks, by rank."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    env = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    ours = started.path.encode() in file.read()
+            except OSError:
+                continue
+            if ours and b"PMIX_RANK" in env:
+                found[int(env[b"PMIX_RANK"])] = int(pid)
+        return found
+
+    def assert_ended(self, started):
+        """No rank is left."""
+        self.assertTrue(rdmameter.wait_until(lambda: not self.ranks_of(started), 10), self.ranks_of(started))
+
 
 class EveryShape(Topo):
     @classmethod

@@ -13,21 +13,6 @@ KILLED = r"process rank 2 .* on node \S+ exited on signal 9"  # mpirun's words
 
 
 class Trouble(Topo):
-    def ranks_of(self, started):
-        """Processes of the ranks, by rank."""
-        found = {}
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as file:
-                    env = dict(entry.split(b"=", 1) for entry in file.read().split(b"\0") if b"=" in entry)
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    ours = started.path.encode() in file.read()
-            except OSError:
-                continue
-            if ours and b"PMIX_RANK" in env:
-                found[int(env[b"PMIX_RANK"])] = int(pid)
-        return found
-
     def start(self, *arguments, env=(), launcher=()):
         path = self.output()
         started = rdmameter.Started([*launcher, rdmameter.program, "topo", "mesh", "--patience", "3", *arguments, "-o", path],
@@ -46,10 +31,6 @@ class Trouble(Topo):
         preloaded = os.path.join(os.path.dirname(rdmameter.program), "tests", "device", "libstrike.so")
         return self.start("--ranks", "3", "--traffic", "token,alltoall", "--iterations", "6", "--warmup", "1",
                           env={"LD_PRELOAD": preloaded, "STRIKE": f"2 {call} {int(number)}"})
-
-    def assert_ended(self, started):
-        """No rank is left."""
-        self.assertTrue(rdmameter.wait_until(lambda: not self.ranks_of(started), 10), self.ranks_of(started))
 
     def assert_killed(self, started, rows):
         """It ends at once as one whose rank 2 was killed; this many rows are there."""
