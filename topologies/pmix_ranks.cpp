@@ -208,7 +208,20 @@ class PmixRanks final : public Ranks {
 
   std::string named(std::uint32_t rank) const {
     return fmt::format("rank {} on {}", rank,
-                       rank < hosts_.size() ? hosts_[rank] : "a host not known yet");
+                       rank < hosts_.size() ? hosts_[rank] : launchers_name_of_host(rank));
+  }
+
+  /// Where the launcher has put a rank that has not yet said where it is.
+  std::string launchers_name_of_host(std::uint32_t rank) const {
+    pmix_info_t only_what_is_here;  // who does not answer is not asked
+    const bool yes = true;
+    PMIX_INFO_LOAD(&only_what_is_here, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+    const pmix_proc_t whose = process(rank);
+    pmix_value_t* raw = nullptr;
+    const pmix_status_t status = PMIx_Get(&whose, PMIX_HOSTNAME, &only_what_is_here, 1, &raw);
+    PMIX_INFO_DESTRUCT(&only_what_is_here);
+    const Value value(status == PMIX_SUCCESS ? raw : nullptr);
+    return value && value->type == PMIX_STRING ? value->data.string : "a host not known yet";
   }
 
   /// Each rank that waits in vain says so; who does not is the one that is waited for.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded, it strikes a rank at a moment of its run that no clock could meet: STRIKE is
 // "RANK CALL SIGNAL", and that rank raises the signal as it makes the call for the second time
-// (ibv_create_qp: in set-up) or at all (PMIx_Finalize: all is measured and told, nobody has left).
+// (ibv_create_qp: in set-up) or at all (PMIx_Commit: before it has said anything; PMIx_Finalize:
+// all is measured and told, nobody has left).
 #include <dlfcn.h>
 
 #include <csignal>
@@ -15,6 +16,7 @@ struct ibv_qp_init_attr;
 
 // As verbs.h and pmix.h have them.
 extern "C" ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes);
+extern "C" int PMIx_Commit();
 extern "C" int PMIx_Finalize(const void* info, std::size_t count);
 
 namespace {
@@ -40,6 +42,11 @@ extern "C" ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   static int calls = 0;
   if (++calls == 2) strike_at("ibv_create_qp");
   return real<ibv_qp*(ibv_pd*, ibv_qp_init_attr*)>("ibv_create_qp")(pd, attributes);
+}
+
+extern "C" int PMIx_Commit() {
+  strike_at("PMIx_Commit");
+  return real<int()>("PMIx_Commit")();
 }
 
 extern "C" int PMIx_Finalize(const void* info, std::size_t count) {

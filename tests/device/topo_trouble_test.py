@@ -66,6 +66,13 @@ class Trouble(Topo):
         self.assert_valid(done.path)
         self.assert_ended(started)
 
+    def test_a_rank_that_hangs_before_it_has_said_anything_is_named_with_its_host(self):
+        started = self.struck("PMIx_Commit", signal.SIGSTOP)
+        done = started.end(80)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.stderr, rf"no answer for 6 s from rank 2 on {os.uname().nodename}; the run ends")
+        self.assert_ended(started)
+
     def test_a_rank_that_hangs_in_set_up_is_named_and_ends_the_run(self):
         started = self.struck("ibv_create_qp", signal.SIGSTOP)
         done = started.end(80)
