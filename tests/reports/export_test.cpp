@@ -16,10 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-ResultFile sample_file(std::vector<Row> rows) {
-  return {"new.json", sample_context(), std::move(rows)};
-}
-
 std::string exported(std::string_view format, const ResultFile& file) {
   return export_results(export_format(format), std::span(&file, 1));
 }

@@ -28,10 +28,6 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using Json = nlohmann::ordered_json;
 
-ResultFile sample_file(std::vector<Row> rows, const std::string& path = "results/new.json") {
-  return {path, sample_context(), std::move(rows)};
-}
-
 std::size_t count(const std::string& text, std::string_view part) {
   std::size_t found = 0;
   for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++found;

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "core/histogram.h"
-#include "reports/result_file.h"
 
 namespace rdmameter {
 namespace {
@@ -185,6 +184,10 @@ std::vector<Row> sample_rows() {
   rows.push_back(skipped_row(16384));
   rows.push_back(error_row(64));
   return rows;
+}
+
+ResultFile sample_file(std::vector<Row> rows, const std::string& path) {
+  return {path, sample_context(), std::move(rows)};
 }
 
 ScratchDirectory::ScratchDirectory() {

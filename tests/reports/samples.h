@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/result_file.h"
 #include "reports/row.h"
 
 namespace rdmameter {
@@ -33,6 +34,9 @@ nlohmann::ordered_json sample_context();
 
 /// Every kind of row once or more.
 std::vector<Row> sample_rows();
+
+/// The rows in a result by sample_context().
+ResultFile sample_file(std::vector<Row> rows, const std::string& path = "new.json");
 
 /// A directory of its own for one test, gone with the object.
 class ScratchDirectory {

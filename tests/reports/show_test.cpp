@@ -13,23 +13,11 @@
 #include "reports/csv.h"
 #include "reports/histogram_text.h"
 #include "reports/summary.h"
+#include "tests/reports/golden.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {
 namespace {
-
-const TextStyle kPlain{.width = 80, .utf8 = true, .color = false};
-const TextStyle kAscii{.width = 80, .utf8 = false, .color = false};
-
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(GOLDEN_DIRECTORY) + "/" + name;
-  if (std::getenv("RDMAMETER_REGENERATE_GOLDEN") != nullptr) write_file(path, text);
-  EXPECT_EQ(text, read_file(path)) << path;
-}
-
-ResultFile sample_file(std::vector<Row> rows) {
-  return {"new.json", sample_context(), std::move(rows)};
-}
 
 std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);

@@ -13,6 +13,7 @@
 #include "reports/topology/growth_text.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
+#include "tests/reports/golden.h"
 #include "tests/reports/samples.h"
 #include "tests/reports/topology_samples.h"
 
@@ -22,21 +23,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const TextStyle kPlain{.width = 80, .utf8 = true, .color = false};
-
-ResultFile sample_file(std::vector<Row> rows) {
+ResultFile topology_file(std::vector<Row> rows) {
   return {"topology.json", topology_context(8), std::move(rows)};
-}
-
-void expect_golden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(GOLDEN_DIRECTORY) + "/" + name;
-  if (std::getenv("RDMAMETER_REGENERATE_GOLDEN") != nullptr) write_file(path, text);
-  EXPECT_EQ(text, read_file(path)) << path;
 }
 
 TEST(TopologyText, Whole) {
   const ShowOptions options{.predict = {64, 16384}, .style = kPlain};
-  const std::string text = show_result(sample_file(topology_rows()), options);
+  const std::string text = show_result(topology_file(topology_rows()), options);
   expect_golden("topologies.txt", text);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(text_width(line), 80U) << line;
@@ -44,20 +37,20 @@ TEST(TopologyText, Whole) {
 
 TEST(TopologyText, IsAsciiWhereTheTerminalIs) {
   const ShowOptions options{.predict = {64}, .style = {.width = 80, .utf8 = false}};
-  const std::string text = show_result(sample_file(topology_rows()), options);
+  const std::string text = show_result(topology_file(topology_rows()), options);
   for (const char c : text) ASSERT_TRUE(static_cast<unsigned char>(c) < 0x80);
   EXPECT_THAT(text, HasSubstr("      0   ..oo"));
   EXPECT_EQ(text.find('?'), text.npos);
 }
 
 TEST(TopologyText, IsEmptyWithoutTopologies) {
-  EXPECT_EQ(topology_text(sample_file(sample_rows()), {.style = kPlain}), "");
+  EXPECT_EQ(topology_text(topology_file(sample_rows()), {.style = kPlain}), "");
 }
 
 TEST(TopologyText, AStragglerStandsOutAndIsNamed) {
   for (const char* graph : {"mesh", "ring", "hypercube"}) {
     const std::string text = topology_text(
-        sample_file({pairs_row(graph, 8, 64, 0, 1, {.straggler = 2})}), {.style = kPlain});
+        topology_file({pairs_row(graph, 8, 64, 0, 1, {.straggler = 2})}), {.style = kPlain});
     EXPECT_THAT(text, HasSubstr("! rank 7 (beta) takes 2.0 times as long as the others")) << graph;
   }
 }
@@ -85,7 +78,7 @@ TEST(Straggler, MayBeOnePairAlone) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->rank, 4U);
   EXPECT_EQ(found->to, 1U);
-  EXPECT_THAT(topology_text(sample_file({row}), {.style = kPlain}),
+  EXPECT_THAT(topology_text(topology_file({row}), {.style = kPlain}),
               HasSubstr("from rank 4 (alpha) to rank 1 (beta) takes 2.0 times"));
 }
 
