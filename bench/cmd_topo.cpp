@@ -197,12 +197,30 @@ void advise_to_split(const std::vector<PlannedCase>& cases, std::uint64_t repeti
              rows);
 }
 
-/// Of the ranks that are not rank 0, which alone reports.
+/// Of the ranks that are not rank 0, which alone reports: what went wrong last, in case that one
+/// cannot.
 class Silence final : public RunListener {
  public:
   void begin(const std::string&, std::uint64_t, std::uint64_t) override {}
-  void row(const Row&) override {}
+  void row(const Row& row) override {
+    if (row.status == Row::Status::error) error_ = row.message;
+  }
+  const std::string& error() const { return error_; }
+
+ private:
+  std::string error_;
 };
+
+/// Rank 0 says why the run cannot go on, and ends it. Where it does not, it is the one that is
+/// gone, and whoever has waited for it does so.
+ExitStatus end_for_rank_zero(Ranks& ranks, const std::string& why,
+                             const InterruptSource& interrupt) {
+  if (wait_for(-1, 0, Deadline::in(kForRankZero), interrupt) == Waited::deadline)
+    fmt::print(stderr, "rdmameter: {}\n", why);
+  std::fflush(nullptr);
+  ranks.abort(static_cast<int>(ExitStatus::failed));
+  return ExitStatus::failed;
+}
 
 /// Keeps the rows beside putting them out, so that what they tell together can be told, too.
 class Keeping final : public RunListener {
@@ -262,11 +280,7 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
   if (!reports) {
     Silence silence;
     run_cases(cases, flags, *measurer, invocation.interrupt.word(), silence);
-    if (!measurer->usable()) {
-      // It ends us all, unless it is the one that is gone.
-      wait_for(-1, 0, Deadline::in(kForRankZero), invocation.interrupt);
-      ranks.abort(static_cast<int>(ExitStatus::failed));
-    }
+    if (!measurer->usable()) return end_for_rank_zero(ranks, silence.error(), invocation.interrupt);
     return ExitStatus::pass;
   }
   nlohmann::ordered_json context =
@@ -293,6 +307,9 @@ ExitStatus measure_as_rank(const TopoRequest& request, const Invocation& invocat
   const auto ranks = join_pmix(2 * request.patience, invocation.interrupt);
   try {
     return measure(request, *ranks, invocation);
+  } catch (const MeasurementError& error) {
+    if (ranks->rank() == 0) throw;
+    return end_for_rank_zero(*ranks, error.what(), invocation.interrupt);
   } catch (...) {
     if (ranks->rank() == 0) throw;
     return ExitStatus::pass;

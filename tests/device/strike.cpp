@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded, it strikes a rank at a moment of its run that no clock could meet: STRIKE is
-// "RANK CALL SIGNAL", and that rank raises the signal as it makes the call for the second time
-// (ibv_create_qp: in set-up) or at all (PMIx_Commit: before it has said anything; PMIx_Finalize:
-// all is measured and told, nobody has left).
+// "RANK CALL NUMBER SIGNAL", and that rank raises the signal as it makes the call for the NUMBERth
+// time: PMIx_Commit (1: before it has said anything; 2: before it has heard of the others'
+// options), ibv_create_qp (2: in set-up), PMIx_Finalize (1: all is measured and told, nobody has
+// left).
 #include <dlfcn.h>
 
 #include <csignal>
@@ -21,14 +22,16 @@ extern "C" int PMIx_Finalize(const void* info, std::size_t count);
 
 namespace {
 
-void strike_at(const std::string& call) {
+/// @param number  the calls so far, this one included
+void strike_at(const std::string& call, int number) {
   const char* rank = std::getenv("PMIX_RANK");
   const char* strike = std::getenv("STRIKE");
   if (rank == nullptr || strike == nullptr) return;
   std::istringstream words(strike);
   std::string whom, where;
-  int number = 0;
-  if (words >> whom >> where >> number && whom == rank && where == call) std::raise(number);
+  int when = 0, signal = 0;
+  if (words >> whom >> where >> when >> signal && whom == rank && where == call && when == number)
+    std::raise(signal);
 }
 
 template <class Call>
@@ -40,16 +43,17 @@ Call* real(const char* name) {
 
 extern "C" ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   static int calls = 0;
-  if (++calls == 2) strike_at("ibv_create_qp");
+  strike_at("ibv_create_qp", ++calls);
   return real<ibv_qp*(ibv_pd*, ibv_qp_init_attr*)>("ibv_create_qp")(pd, attributes);
 }
 
 extern "C" int PMIx_Commit() {
-  strike_at("PMIx_Commit");
+  static int calls = 0;
+  strike_at("PMIx_Commit", ++calls);
   return real<int()>("PMIx_Commit")();
 }
 
 extern "C" int PMIx_Finalize(const void* info, std::size_t count) {
-  strike_at("PMIx_Finalize");
+  strike_at("PMIx_Finalize", 1);
   return real<int(const void*, std::size_t)>("PMIx_Finalize")(info, count);
 }

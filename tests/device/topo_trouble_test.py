@@ -26,11 +26,11 @@ class Trouble(Topo):
         started.await_text("stdout", "traffic:token/ranks:3/iterations:20 ", 60)
         return started, self.ranks_of(started)
 
-    def struck(self, call, number):
-        """A run whose rank 2 raises the signal at a call, which tests/device/strike.cpp sees to."""
+    def struck(self, call, number, rank=2):
+        """A run whose rank raises the signal at a call, "NAME NUMBER", which tests/device/strike.cpp sees to."""
         preloaded = os.path.join(os.path.dirname(rdmameter.program), "tests", "device", "libstrike.so")
         return self.start("--ranks", "3", "--traffic", "token,alltoall", "--iterations", "6", "--warmup", "1",
-                          env={"LD_PRELOAD": preloaded, "STRIKE": f"2 {call} {int(number)}"})
+                          env={"LD_PRELOAD": preloaded, "STRIKE": f"{rank} {call} {int(number)}"})
 
     def assert_killed(self, started, rows):
         """It ends at once as one whose rank 2 was killed; this many rows are there."""
@@ -43,7 +43,7 @@ class Trouble(Topo):
         self.assert_ended(started)
 
     def test_a_rank_that_is_killed_in_set_up_is_named(self):
-        self.assert_killed(self.struck("ibv_create_qp", signal.SIGKILL), rows=0)
+        self.assert_killed(self.struck("ibv_create_qp 2", signal.SIGKILL), rows=0)
 
     def test_a_rank_that_is_killed_in_the_middle_is_named_and_the_rows_are_kept(self):
         started, ranks = self.in_the_middle()
@@ -53,7 +53,7 @@ class Trouble(Topo):
         self.assertLess(time.monotonic() - began, 10 * rdmameter.SLOW)
 
     def test_a_rank_that_is_killed_at_the_end_is_named_and_the_rows_are_kept(self):
-        self.assert_killed(self.struck("PMIx_Finalize", signal.SIGKILL), rows=2)
+        self.assert_killed(self.struck("PMIx_Finalize 1", signal.SIGKILL), rows=2)
 
     def test_a_rank_that_is_killed_where_nobody_ends_the_others_is_named_in_the_row(self):
         """As under a launcher that goes on without it."""
@@ -67,19 +67,28 @@ class Trouble(Topo):
         self.assert_ended(started)
 
     def test_a_rank_that_hangs_before_it_has_said_anything_is_named_with_its_host(self):
-        started = self.struck("PMIx_Commit", signal.SIGSTOP)
+        started = self.struck("PMIx_Commit 1", signal.SIGSTOP)
         done = started.end(80)
         self.assertEqual(done.status, rdmameter.FAILED, done)
         self.assertRegex(done.stderr, rf"no answer for 6 s from rank 2 on {os.uname().nodename}; the run ends")
         self.assert_ended(started)
 
     def test_a_rank_that_hangs_in_set_up_is_named_and_ends_the_run(self):
-        started = self.struck("ibv_create_qp", signal.SIGSTOP)
+        started = self.struck("ibv_create_qp 2", signal.SIGSTOP)
         done = started.end(80)
         self.assertEqual(done.status, rdmameter.FAILED, done)
         self.assertRegex(done.rows[0]["error_message"], r"^no answer for 6 s from rank 2 on \S+; the run ends")
         self.assertRegex(done.rows[1]["error_message"], r"^not measured: no answer for 6 s from rank 2 on \S+")
         self.assert_ended(started)
+
+    def test_rank_0_that_hangs_is_named_by_another_which_ends_the_run(self):
+        for call in ("PMIx_Commit 2", "ibv_create_qp 2"):
+            with self.subTest(call):
+                started = self.struck(call, signal.SIGSTOP, rank=0)
+                done = started.end(100)
+                self.assertEqual(done.status, rdmameter.FAILED, done)
+                self.assertRegex(done.stderr, rf"no answer for 6 s from rank 0 on {os.uname().nodename}; the run ends")
+                self.assert_ended(started)
 
     def test_a_rank_that_hangs_in_the_middle_is_named_and_ends_the_run(self):
         started, ranks = self.in_the_middle()
