@@ -183,16 +183,16 @@ TEST(ConnectTo, NamesTheRemedyWhereNobodyListens) {
 TEST(ConnectTo, WaitsForAServerThatIsNotUpYet) {
   InterruptSource interrupt;
   const std::uint16_t port = free_port();
-  std::thread server([&] {
-    std::this_thread::sleep_for(150ms);
-    Listener listener({"127.0.0.1", port});
-    EXPECT_TRUE(listener.accept(soon(), interrupt));
-  });
   const double seconds = seconds_of([&] {
+    std::thread server([&] {
+      std::this_thread::sleep_for(150ms);
+      Listener listener({"127.0.0.1", port});
+      EXPECT_TRUE(listener.accept(soon(), interrupt));
+    });
     EXPECT_TRUE(connect_to({"127.0.0.1", port}, soon(), interrupt).socket);
+    server.join();
   });
-  EXPECT_GE(seconds, 0.14);
-  server.join();
+  EXPECT_GE(seconds, 0.15);
 }
 
 TEST(ConnectTo, AnInterruptEndsTheWaitForAServer) {
