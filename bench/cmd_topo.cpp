@@ -37,10 +37,10 @@ constexpr std::chrono::seconds kForRankZero{15};
 
 constexpr std::uint64_t kManyRows = 200;  ///< from here on PMIx slows down a run that it carries
 constexpr const char* kTopoFooter =
-    "Run it under a launcher that speaks PMIx: mpirun or srun --mpi=pmix (prterun, too,\n"
-    "but that is untested). With --ranks N alone it starts N ranks here, under mpirun.\n"
-    "%l in --device is the rank's number on its machine. docs/topologies.md says what is\n"
-    "measured.\n\n"
+    "Run it under a launcher that speaks PMIx: mpirun or srun --mpi=pmix (prterun,\n"
+    "too, but that is untested). With --ranks N alone it starts N ranks here, under\n"
+    "mpirun. %l in --device is the rank's number on its machine.\n"
+    "docs/topologies.md says what is measured.\n\n"
     "Examples:\n"
     "  rdmameter topo mesh ring --ranks 4 --size 8,4K -o topo.json\n"
     "  rdmameter topo mesh hypercube udmesh --ranks 8 --traffic alltoall --verify\n"

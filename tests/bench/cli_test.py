@@ -29,7 +29,8 @@ def has_device():
 
 class Help(unittest.TestCase):
     def test_goes_to_stdout_with_status_0_for_every_subcommand(self):
-        for words in ([], ["run"], ["serve"], ["devices"], ["show"], ["compare"], ["ab"], ["merge"]):
+        for words in ([], ["run"], ["serve"], ["devices"], ["show"], ["compare"], ["ab"], ["merge"], ["topo"],
+                      ["report"], ["export"]):
             for flag in ("--help", "-h"):
                 result = run(*words, flag)
                 self.assertEqual((result.returncode, result.stderr), (0, ""), words)
