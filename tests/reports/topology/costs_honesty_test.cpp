@@ -28,7 +28,7 @@ TEST(CostFit, FindsTheKneeOfTheDevicesCache) {
   Costs truth = kTruth;
   truth.knee_cost_ns = 1'500;
   truth.knee_qps = 100;
-  Plan plan{.mesh_ranks = {9, 17, 33, 65, 129, 257, 513, 1025}, .sizes = {8, 4096}};
+  NoisyPlan plan{.mesh_ranks = {9, 17, 33, 65, 129, 257, 513, 1025}, .sizes = {8, 4096}};
   int held = 0;
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     const CostFit fit(measured(truth, plan, seed));
@@ -44,7 +44,7 @@ TEST(CostFit, FindsTheKneeOfTheDevicesCache) {
 
 TEST(CostFit, SeesNoKneeWhereThereIsNone) {
   int seen = 0;
-  Plan plan{.mesh_ranks = {9, 17, 33, 65, 129, 257}, .sizes = {8, 4096}};
+  NoisyPlan plan{.mesh_ranks = {9, 17, 33, 65, 129, 257}, .sizes = {8, 4096}};
   for (std::uint32_t seed = 1; seed <= 40; ++seed)
     seen += CostFit(measured(kTruth, plan, seed)).has_knee() ? 1 : 0;
   EXPECT_LE(seen, 2);
@@ -58,7 +58,7 @@ TEST(CostFit, IntervalsHoldTheTruthAsOftenAsTheySay) {
   };
   std::mt19937 engine(77);
   for (std::uint32_t seed = 1; seed <= kTimes; ++seed) {
-    const Plan plan{.of_case = 0.02};
+    const NoisyPlan plan{.of_case = 0.02};
     const CostFit fit(measured(kTruth, plan, seed));
     alpha += holds(fit.of([](const Costs& costs) { return costs.alpha_ns; }), 2'000);
     per_hop += holds(fit.of([](const Costs& costs) { return costs.per_hop_ns; }), 3'000);

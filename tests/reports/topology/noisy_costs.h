@@ -18,14 +18,15 @@ inline double normal(std::mt19937& engine) {
 }
 
 /// Meshes and rings of these ranks, messages of these sizes, and how much measurements differ.
-struct Plan {
+struct NoisyPlan {
   std::vector<double> mesh_ranks{2, 4, 8, 16}, ring_ranks{4, 8, 16}, sizes{8, 4096, 65536};
   int repetitions = 5;
   double of_case = 0, of_repetition = 0.02, of_point = 0.02;  ///< relative spreads
 };
 
 /// What a run of the plan gives where these are the costs; the same for the same seed.
-inline std::vector<CostPoint> measured(const Costs& truth, const Plan& plan, std::uint32_t seed) {
+inline std::vector<CostPoint> measured(const Costs& truth, const NoisyPlan& plan,
+                                       std::uint32_t seed) {
   std::mt19937 engine(seed);
   std::vector<CostPoint> points;
   std::size_t block = 0;
