@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <climits>
 #include <functional>
 #include <random>
 #include <set>
@@ -82,7 +81,7 @@ class RankMeasurer final : public TopologyMeasurer {
     std::random_device random;
     const std::vector<std::string> seeds = ranks_.exchange(std::to_string(random()));
     seed_ = std::stoull(seeds.front());
-    introduce();
+    share_cores();
   }
 
   Outcome measure(const Case& one_case) override;
@@ -94,7 +93,7 @@ class RankMeasurer final : public TopologyMeasurer {
 
  private:
   struct Part;
-  void introduce();
+  void share_cores();
   json create(Part& part);
   void connect(Part& part, const std::vector<json>& heard);
   void run(Part& part);
@@ -114,21 +113,20 @@ class RankMeasurer final : public TopologyMeasurer {
   const InterruptSource& interrupt_;
   OpenDevices devices_;
   std::uint64_t seed_ = 0, cases_ = 0;
-  std::vector<std::string> hosts_;
   std::size_t cores_ = 0;  ///< of this machine, that its ranks may use
   bool usable_ = true;
 };
 
-/// Who is where, and on which cores. A batch system may leave ranks a few of those that there are,
-/// and give each the same ones or its own.
-void RankMeasurer::introduce() {
+/// On which cores the ranks of this machine are. A batch system may leave them a few of those that
+/// there are, and give each the same ones or its own.
+void RankMeasurer::share_cores() {
   constexpr std::size_t kMostCores = CPU_SETSIZE;
+  const std::vector<std::string>& hosts = ranks_.hosts();
+  const std::vector<std::string> said = ranks_.exchange(dump({{"cores", allowed_cpu_numbers()}}));
   std::set<std::uint64_t> cores;
-  for (const std::string& each :
-       ranks_.exchange(dump({{"host", ranks_.host()}, {"cores", allowed_cpu_numbers()}}))) {
-    const json heard = json::parse(each, nullptr, false);
-    hosts_.push_back(require_string(heard, "host", HOST_NAME_MAX));
-    if (hosts_.back() != ranks_.host()) continue;
+  for (std::size_t rank = 0; rank < said.size(); ++rank) {
+    if (hosts[rank] != hosts[ranks_.rank()]) continue;
+    const json heard = json::parse(said[rank], nullptr, false);
     for (const json& core : require_array(heard, "cores", kMostCores))
       cores.insert(core.get<std::uint64_t>());
   }
@@ -159,7 +157,7 @@ std::vector<json> RankMeasurer::agree(const json& said) {
       continue;
     }
     const std::size_t rank = heard.size() - 1;
-    text = fmt::format("rank {} on {}: {}", rank, hosts_[rank],
+    text = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank],
                        require_string(heard.back(), "failure", 4096));
     kind = require_string(heard.back(), "kind", 32);
   }
@@ -267,7 +265,7 @@ void RankMeasurer::run(Part& part) {
 const char* RankMeasurer::path_of(const std::vector<RankResult>& results) const {
   bool one_host = true, one_device = true;
   for (std::size_t rank = 1; rank < results.size(); ++rank) {
-    one_host &= hosts_[rank] == hosts_[0];
+    one_host &= ranks_.hosts()[rank] == ranks_.hosts()[0];
     one_device &= results[rank].device == results[0].device;
   }
   return !one_host ? "network" : one_device ? "same_device" : "netdev";
@@ -285,7 +283,7 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<std::string>& 
     // Whoever waited in vain knows least of what went wrong.
     const bool waited = why == kOutOfPatience;
     if (failure.empty() || (only_waited && !waited))
-      failure = fmt::format("rank {} on {}: {}", rank, hosts_[rank], why);
+      failure = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], why);
     only_waited &= waited;
   }
   if (!failure.empty()) throw MeasurementError(failure);
@@ -337,7 +335,7 @@ Outcome RankMeasurer::measure(const Case& one_case) {
 }
 
 nlohmann::ordered_json RankMeasurer::ranks_environment(const Case& first) {
-  nlohmann::ordered_json said{{"rank", ranks_.rank()}, {"host", ranks_.host()}};
+  nlohmann::ordered_json said{{"rank", ranks_.rank()}, {"host", ranks_.hosts()[ranks_.rank()]}};
   try {
     const OpenDevice& device = device_of(first);
     said.update(environment_with(clock_, &device));

@@ -109,7 +109,7 @@ class PmixRanks final : public Ranks {
   std::uint32_t size() const override { return size_; }
   std::uint32_t local_rank() const override { return local_rank_; }
   std::uint32_t local_size() const override { return local_size_; }
-  const std::string& host() const override { return host_; }
+  const std::vector<std::string>& hosts() const override { return hosts_; }
 
   std::vector<std::string> exchange(const std::string& said) override {
     const std::string key = fmt::format("rdmameter.{}", ++phase_);  // Gets are cached by key

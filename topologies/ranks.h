@@ -17,7 +17,7 @@ class Ranks {
   virtual std::uint32_t size() const = 0;
   virtual std::uint32_t local_rank() const = 0;  ///< among those of this machine
   virtual std::uint32_t local_size() const = 0;
-  virtual const std::string& host() const = 0;
+  virtual const std::vector<std::string>& hosts() const = 0;  ///< of all ranks, by rank
 
   /// One phase: every rank says something, and hears what all have said (by rank). All ranks call
   /// it the same number of times.

@@ -25,13 +25,14 @@ struct Room {
 
 class ThreadRank final : public Ranks {
  public:
-  ThreadRank(Room& room, std::uint32_t rank) : room_(room), rank_(rank) {}
+  ThreadRank(Room& room, std::uint32_t rank)
+      : room_(room), rank_(rank), hosts_(room.said.size(), "here") {}
 
   std::uint32_t rank() const override { return rank_; }
   std::uint32_t size() const override { return static_cast<std::uint32_t>(room_.said.size()); }
   std::uint32_t local_rank() const override { return rank_; }
   std::uint32_t local_size() const override { return size(); }
-  const std::string& host() const override { return host_; }
+  const std::vector<std::string>& hosts() const override { return hosts_; }
   std::vector<std::string> exchange(const std::string& said) override {
     room_.said[rank_] = said;
     room_.turn.arrive_and_wait();
@@ -44,7 +45,7 @@ class ThreadRank final : public Ranks {
  private:
   Room& room_;
   const std::uint32_t rank_;
-  const std::string host_ = "here";
+  const std::vector<std::string> hosts_;
 };
 
 struct Started {
