@@ -3,19 +3,25 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
+#include <cerrno>
+#include <cstring>
 #include <memory>
+#include <new>
 
-#include "bench/arguments.h"
-#include "bench/benchmark_flags.h"
-#include "bench/command.h"
-#include "bench/help_text.h"
-#include "bench/signals.h"
-#include "core/error.h"
+#include "bench/commands/perftest.h"
+#include "bench/options/arguments.h"
+#include "bench/options/command.h"
+#include "bench/options/help_text.h"
+#include "bench/options/secrets.h"
+#include "bench/running/benchmark_flags.h"
+#include "bench/running/signals.h"
+#include "bench/running/standard_streams.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "core/log/print.h"
+#include "core/log/tell.h"
+#include "core/server/session_process.h"
 
 namespace rdmameter {
 namespace {
@@ -31,11 +37,11 @@ constexpr std::array kSubcommands{
     Subcommand{"devices", "devices [--json]", "Print the devices, ports and GIDs that are here.",
                declare_devices},
     Subcommand{"serve", "serve [--bind ADDRESS] [--port N]",
-               "Be the responder of what others measure.", declare_serve},
+               "Run a server that clients measure against.", declare_serve},
     Subcommand{"run", "run [HOST | --loopback] TEST... [axes] [-o FILE]",
                "Measure tests, over sizes and other axes.", declare_run},
     Subcommand{"topo", "topo GRAPH... [--ranks N] [axes] [-o FILE]",
-               "Measure ranks, connected in several shapes.", declare_topo},
+               "Measure ranks whose QPs form a mesh, a ring...", declare_topo},
     Subcommand{"show", "show FILE... [--percentiles | --csv]",
                "Print results as tables and histograms.", declare_show},
     Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--markdown FILE]",
@@ -50,6 +56,10 @@ constexpr std::array kSubcommands{
                "Keep results over time, and find what changed.", declare_history},
     Subcommand{"export", "export FILE... --format NAME [-o FILE]",
                "Write results in the formats of other tools.", declare_export},
+    Subcommand{"perftest", "perftest TOOL [options] [HOST] | --install DIR",
+               "Take perftest's command lines.", declare_perftest},
+    Subcommand{"generate", "generate man | bash | zsh | fish",
+               "Print the man page, or completion for a shell.", declare_generate},
 };
 
 /// Says how to call a subcommand in our words: CLI11 cannot tell HOST from TEST.
@@ -65,6 +75,21 @@ class HelpFormatter : public CLI::Formatter {
       if (name == subcommand.name) return fmt::format("Usage: rdmameter {}\n", subcommand.usage);
     return "Usage: rdmameter SUBCOMMAND ...\n";
   }
+
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    whole_ = mode == CLI::AppFormatMode::All;
+    return CLI::Formatter::make_help(app, name, mode);
+  }
+
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (group == kMoreAxes && !whole_) return more_axes_text(options);
+    return CLI::Formatter::make_group(group, is_positional, options);
+  }
+
+ private:
+  mutable bool whole_ = false;  ///< of the help that is being made
 };
 
 /// An App with every subcommand, and what each will do.
@@ -89,11 +114,26 @@ struct CommandLine {
   }
 };
 
+/// What failed, which may quote a file, a peer, and what was typed.
+void tell_error(const char* what) noexcept {
+  try {
+    tell("rdmameter: {}\n", printable_lines(without_token(what)));
+  } catch (const std::bad_alloc&) {
+    tell_text("rdmameter: out of memory\n");
+  }
+}
+
 ExitStatus run_program(std::vector<std::string> arguments) {
   static InterruptSource interrupt;  // outlives the signal handlers
   raise_on_signals(interrupt);
+  const auto perftest = perftest_call(arguments);
+  if (!perftest && arguments.size() == 2 && arguments[1] == kSessionArgument) {
+    serve_inherited_session(interrupt);
+    return ExitStatus::pass;
+  }
   Invocation invocation{
       shell_text(arguments), {arguments.begin() + 1, arguments.end()}, {}, interrupt};
+  if (perftest) return run_perftest(*perftest, invocation, tell_error);
   arguments.erase(arguments.begin());
   invocation.benchmark_arguments = take_benchmark_arguments(arguments);
 
@@ -109,11 +149,11 @@ ExitStatus run_program(std::vector<std::string> arguments) {
   throw UsageError("say what to do:\n\n" + command_line.app.help());
 }
 
-/// What has been printed has arrived, or the run has failed (a full disk, a closed pipe).
-ExitStatus flush_stdout(ExitStatus status) {
-  const bool arrived = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (arrived || status != ExitStatus::pass) return status;
-  fmt::print(stderr, "rdmameter: stdout cannot be written\n");
+/// What has been printed has arrived, or its reader wanted no more (`| head`), or (a full disk) the
+/// program has failed.
+ExitStatus end_of_stdout(ExitStatus status) {
+  if (flush_print() || print_error() == EPIPE || status != ExitStatus::pass) return status;
+  tell("rdmameter: stdout cannot be written: {}\n", std::strerror(print_error()));
   return ExitStatus::failed;
 }
 
@@ -122,11 +162,14 @@ ExitStatus flush_stdout(ExitStatus status) {
 
 int main(int argc, char** argv) {
   using namespace rdmameter;
+  occupy_standard_streams();
   try {
-    return static_cast<int>(flush_stdout(run_program({argv, argv + argc})));
+    const std::vector<std::string> arguments(argv, argv + argc);
+    hide_token(argc, argv);
+    return static_cast<int>(end_of_stdout(run_program(arguments)));
   } catch (const std::exception& error) {
-    std::fflush(stdout);
-    fmt::print(stderr, "rdmameter: {}\n", error.what());
+    flush_print();
+    tell_error(error.what());
     return static_cast<int>(status_of(std::current_exception()));
   }
 }

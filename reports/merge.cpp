@@ -4,14 +4,15 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
-#include "core/error.h"
-#include "core/histogram.h"
+#include "core/base/error.h"
+#include "core/instrument/histogram.h"
+#include "core/result/result_file.h"
+#include "core/result/row_json.h"
 #include "reports/compare/fingerprint.h"
-#include "reports/result_file.h"
-#include "reports/row_json.h"
-#include "reports/summary.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {
@@ -30,6 +31,12 @@ std::vector<Json> runs_of(const ResultFile& file) {
   return runs.get<std::vector<Json>>();
 }
 
+/// A run's own id; of older results the whole context, of which date, load and floor are its own.
+std::string identity_of(const Json& run) {
+  const Json::json_pointer id("/rdmameter/run_id");
+  return run.contains(id) && run.at(id).is_string() ? run.at(id).get<std::string>() : run.dump();
+}
+
 class Merging {
  public:
   Merging(std::string command, bool allow_environment_change)
@@ -44,7 +51,6 @@ class Merging {
     check_environment(file);
     const std::uint64_t first = runs_.size();
     for (Json& run : runs_of(file)) add_run(std::move(run), file.path);
-    remark_precision(file);
     for (Row& row : file.rows) add_row(std::move(row), first, file.path);
     add_noise(file.context[kOurs]);
   }
@@ -56,23 +62,26 @@ class Merging {
     for (auto& [run, path] : runs_) contexts.push_back(std::move(run));
     ours["runs"] = std::move(contexts);
     if (!noise_.empty()) ours["noise"] = noise_;
+    if (!mixed_.empty()) ours["environment_changes"] = mixed_;
     return std::move(merged_);
   }
 
  private:
-  void check_environment(const ResultFile& file) const {
+  void check_environment(const ResultFile& file) {
     const auto changes = environment_changes(merged_.context, file.context);
+    if (allow_environment_change_)
+      for (const auto& list : {merged_changes(file.context), changes})
+        mixed_.insert(list.begin(), list.end());
     if (changes.empty() || allow_environment_change_) return;
-    throw UsageError(fmt::format(
-        "{}: was measured in another environment than the first file (BASE here):\n  {}\n"
-        "--allow-environment-change merges them all the same.",
-        file.path, fmt::join(changes, "\n  ")));
+    throw UsageError(
+        fmt::format("{}: was measured in another environment than the first file (BASE here):\n  "
+                    "{}\n--allow-environment-change merges them anyway.",
+                    file.path, fmt::join(changes, "\n  ")));
   }
 
-  /// A run's context (its date, load and floor) is never that of another run.
   void add_run(Json run, const std::string& path) {
     for (const auto& [known, from] : runs_)
-      if (known == run)
+      if (identity_of(known) == identity_of(run))
         throw UsageError(fmt::format(
             "{} and {} hold the same run: counted twice it would make chance look certain", from,
             path));
@@ -81,28 +90,15 @@ class Merging {
 
   void add_row(Row row, std::uint64_t first_run, const std::string& path) {
     std::uint64_t run = 0;
-    if (const auto found = row.more.find("run"); found != row.more.end()) {
+    if (const auto found = row.extra.find("run"); found != row.extra.end()) {
       if (!found->is_number_unsigned() || first_run + found->get<std::uint64_t>() >= runs_.size())
         throw UsageError(fmt::format("{}: {}: run names none of the file's runs.", path, row.name));
       run = found->get<std::uint64_t>();
     }
-    row.more["run"] = first_run + run;
-    const std::string key = test_of(row) + row.case_object.dump();
+    row.extra["run"] = first_run + run;
+    const std::string key = case_identity(test_of(row), row.case_object);
     row.family_index = families_.try_emplace(key, families_.size()).first->second;
     merged_.rows.push_back(std::move(row));
-  }
-
-  void remark_precision(const ResultFile& file) {
-    for (const Row& row : file.rows) {
-      const auto found = row.more.find(kRecordedPrecision);
-      if (found == row.more.end()) continue;
-      merged_.remarks.push_back(
-          fmt::format("{}: histograms were recorded with precision_bits {}, and are merged with "
-                      "{}: the coarser "
-                      "of the two rules.",
-                      file.path, found->dump(), kHistogramPrecisionBits));
-      return;
-    }
   }
 
   void add_noise(const Json& ours) {
@@ -116,6 +112,7 @@ class Merging {
   std::vector<std::pair<Json, std::string>> runs_;  ///< contexts, and the files they are from
   std::map<std::string, std::uint64_t> families_;
   Json noise_ = Json::object();
+  std::set<std::string> mixed_;  ///< how the environments of the runs differ
 };
 
 }  // namespace

@@ -6,14 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "reports/row.h"
+#include "core/result/row.h"
 
 namespace rdmameter {
 
 struct MergedResult {
   nlohmann::ordered_json context;  ///< the first file's, with `runs`: the whole context of each run
-  std::vector<std::string> remarks;  ///< what the user should know
-  std::vector<Row> rows;             ///< of all, in the order of the files; each with its `run`
+  std::vector<Row> rows;           ///< of all, in the order of the files; each with its `run`
 };
 
 /// Nothing is averaged, nothing lost: every row stays as it is. Files that are merged ones already

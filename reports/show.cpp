@@ -7,20 +7,20 @@
 #include <map>
 #include <utility>
 
-#include "reports/case_text.h"
-#include "reports/csv.h"
-#include "reports/environment_text.h"
-#include "reports/histogram_text.h"
-#include "reports/parts_table.h"
-#include "reports/percentile_text.h"
-#include "reports/result_tables.h"
-#include "reports/summary.h"
+#include "reports/summary/summary.h"
+#include "reports/text/case_text.h"
+#include "reports/text/csv.h"
+#include "reports/text/environment_text.h"
+#include "reports/text/histogram_text.h"
+#include "reports/text/parts_table.h"
+#include "reports/text/percentile_text.h"
+#include "reports/text/result_tables.h"
 #include "reports/topology/topology_text.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kFewCases = 4;  ///< whose histograms fill a screen, not a book
+constexpr std::size_t kFewHistograms = 4;  ///< whose histograms fill a screen, not a book
 
 /// Bandwidth tests have a latency, too; their histograms are drawn where they are asked for.
 std::vector<const CaseSummary*> drawable(const Group& group, bool asked_for) {
@@ -45,7 +45,7 @@ std::string case_title(const Group& group, const CaseSummary& summary) {
 std::string histograms(const Group& group, const ShowOptions& options) {
   if (options.histogram == false) return "";
   const auto cases = drawable(group, options.histogram == true);
-  if (!options.histogram && cases.size() > kFewCases)
+  if (!options.histogram && cases.size() > kFewHistograms)
     return dim(fmt::format("  {} histograms left out; --histogram draws them.\n", cases.size()),
                options.style);
   std::string text;
@@ -89,6 +89,22 @@ bool of_topologies(const Group& group) {
   });
 }
 
+/// Says of repetitions that were interrupted what the tables above made of them.
+std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) {
+  std::string list;
+  for (const Row& row : rows)
+    if (row.interrupted)
+      list += fmt::format("{}{} (repetition {} of {}, {} iterations)", list.empty() ? "" : ", ",
+                          printable(row.name), row.repetition + 1, row.repetitions, row.iterations);
+  if (list.empty()) return "";
+  return "\n" + bold("interrupted", style) + "\n" +
+         wrap("  ",
+              "The user ended the run before these were complete. Beside complete repetitions of "
+              "the same case they are left out above.",
+              style.width) +
+         wrap("      ", list, style.width);
+}
+
 /// Rows without a measurement, those with the same reason together: "name ×3, name".
 std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title,
                      const TextStyle& style) {
@@ -124,9 +140,11 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
   std::string text = describe_context(file, style);
   for (const Group& group : group_rows(file.rows))
     if (!of_topologies(group)) text += show_group(group, options);
-  text += topology_text(
-      file,
-      {.predict = options.predict, .all_matrices = options.histogram == true, .style = style});
+  text += topology_text(file, {.predict = options.predict,
+                               .all_matrices = options.histogram == true,
+                               .judge_shared = options.judge_shared,
+                               .style = style});
+  text += interruptions(file.rows, style);
   text += failures(file.rows, Row::Status::skipped, "skipped", style);
   text += failures(file.rows, Row::Status::error, "failed", style);
   if (file.rows.empty()) text += "\nThere are no rows.\n";
@@ -136,7 +154,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
 std::string show_files(const std::vector<std::string>& paths, const ShowOptions& options) {
   std::vector<ResultFile> files;
   for (const std::string& path : paths) files.push_back(read_result(path));
-  if (options.csv) return to_csv(files);
+  if (options.csv) return options.tidy ? to_tidy_csv(files) : to_csv(files);
   std::string text;
   for (const ResultFile& file : files)
     text += (text.empty() ? "" : "\n\n") + show_result(file, options);

@@ -7,16 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "reports/result_file.h"
-#include "reports/text.h"
+#include "core/result/result_file.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 
 struct ShowOptions {
   bool csv = false;
+  bool tidy = false;                   ///< of the CSV: a column for each axis
   bool percentiles = false;            ///< a table of them for every latency case
   std::optional<bool> histogram;       ///< nothing: where a test has few latency cases
   std::vector<std::uint64_t> predict;  ///< topologies: numbers of ranks to predict for
+  bool judge_shared = false;           ///< topologies: as TopologyTextOptions has it
   TextStyle style = {};                ///< the program gives terminal_style()
 };
 

@@ -5,10 +5,10 @@
 
 #include <memory>
 
-#include "core/loop/table.h"
-#include "core/null_device.h"
-#include "core/side.h"
-#include "core/work.h"
+#include "core/engine/endpoint_runner.h"
+#include "core/engine/loop/table.h"
+#include "core/engine/null/null_device.h"
+#include "core/engine/work.h"
 
 namespace rdmameter {
 namespace {
@@ -18,25 +18,25 @@ const ClockChoice& clock_choice() {
   return choice;
 }
 
-Case null_case(Opcode opcode, Pattern pattern, std::uint64_t post_list) {
-  Case made;
-  made.opcode = static_cast<std::uint64_t>(opcode);
-  made.pattern = static_cast<std::uint64_t>(pattern);
-  made.size_bytes = 8;
-  made.qps = 1;
-  made.depth = 128;
-  made.rx_depth = 512;
-  made.post_list = post_list;
-  made.signal_every = pattern == Pattern::bandwidth ? 128 : 1;
-  made.wait = static_cast<std::uint64_t>(Wait::spin);
-  return made;
+TestCase null_case(Opcode opcode, Pattern pattern, std::uint64_t post_list) {
+  TestCase test_case;
+  test_case.opcode = opcode;
+  test_case.pattern = pattern;
+  test_case.size_bytes = 8;
+  test_case.qps = 1;
+  test_case.queues.depth = 128;
+  test_case.queues.rx_depth = 512;
+  test_case.queues.post_list = post_list;
+  test_case.queues.signal_every = pattern == Pattern::bandwidth ? 128 : 1;
+  test_case.wait = Wait::spin;
+  return test_case;
 }
 
 /// An end on the null device with its work built and its receives posted.
 struct Ready {
-  explicit Ready(const Case& one_case)
-      : endpoint(one_case, Role::initiator),
-        work(one_case, Role::initiator, endpoint.layout(), endpoint.view()) {
+  explicit Ready(const TestCase& test_case)
+      : endpoint(test_case, Role::initiator),
+        work(test_case, Role::initiator, endpoint.layout(), endpoint.view()) {
     work.post_receives();
   }
   NullEndpoint endpoint;
@@ -67,12 +67,12 @@ BENCHMARK(histogram_record);
 
 void post_and_poll(benchmark::State& state) {
   Ready ready{null_case(Opcode::rdma_write, Pattern::completion_latency, 1)};
-  Lane& lane = ready.work.traffic().lanes[0];
+  Lane& lane = ready.work.loop_state().lanes[0];
   ibv_send_wr* bad = nullptr;
   ibv_wc wc;
   for (auto _ : state) {
     benchmark::DoNotOptimize(ibv_post_send(lane.qp, lane.send->head, &bad));
-    benchmark::DoNotOptimize(ibv_poll_cq(ready.work.traffic().send_cq.cq, 1, &wc));
+    benchmark::DoNotOptimize(ibv_poll_cq(ready.work.loop_state().send_cq.cq, 1, &wc));
   }
 }
 BENCHMARK(post_and_poll);
@@ -81,27 +81,27 @@ void empty_poll(benchmark::State& state) {
   Ready ready{null_case(Opcode::rdma_write, Pattern::completion_latency, 1)};
   ibv_wc wc;
   for (auto _ : state)
-    benchmark::DoNotOptimize(ibv_poll_cq(ready.work.traffic().send_cq.cq, 1, &wc));
+    benchmark::DoNotOptimize(ibv_poll_cq(ready.work.loop_state().send_cq.cq, 1, &wc));
 }
 BENCHMARK(empty_poll);
 
 /// A whole measured loop; an item is a message (a round trip for ping-pongs).
 void loop(benchmark::State& state, Opcode opcode, Pattern pattern, std::uint64_t post_list) {
   constexpr std::uint64_t kMessages = 100'000;
-  Case one_case = null_case(opcode, pattern, post_list);
-  one_case.iterations = kMessages;
+  TestCase test_case = null_case(opcode, pattern, post_list);
+  test_case.iterations = kMessages;
   const auto latency = std::make_unique<Histogram>(), scratch = std::make_unique<Histogram>();
-  const StopWord never;
+  const StopFlag never;
   std::uint64_t messages = 0;
   for (auto _ : state) {
-    Ready ready{one_case};
+    Ready ready{test_case};
     LoopTally tally;
     tally.latency = latency.get();
     tally.scratch = scratch.get();
     LoopPlan plan;
-    fill_plan(plan, one_case);
-    choose_loop(one_case, Role::initiator, Wait::spin, clock_choice().kind)(
-        ready.work.traffic(), plan, clock_choice(), never, tally);
+    fill_plan(plan, test_case);
+    choose_loop(test_case, Role::initiator, Wait::spin, clock_choice().kind)(
+        ready.work.loop_state(), plan, clock_choice(), never, tally);
     state.SetIterationTime(static_cast<double>(tally.elapsed_ns) * 1e-9);
     messages += tally.operations;
   }

@@ -5,16 +5,16 @@
 #include <cerrno>
 #include <vector>
 
-#include "core/check.h"
 #include "core/control/control_call.h"
+#include "core/verbs/check.h"
 
 namespace rdmameter {
 namespace {
 
 class AhCall final : public ControlCall {
  public:
-  AhCall(OpenDevice& device, const Case& one_case)
-      : creates_(one_case.calls() == Verb::create_ah),
+  AhCall(OpenDevice& device, const TestCase& test_case)
+      : creates_(test_case.verb == Verb::create_ah),
         attributes_(ah_attributes(path_to_itself(device))),
         where_(device.port.where()),
         pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)) {}
@@ -50,9 +50,9 @@ class AhCall final : public ControlCall {
 
 }  // namespace
 
-std::unique_ptr<ControlCall> make_ah_call(OpenDevice& device, const Case& one_case) {
-  require_objects(one_case, "address handles", device.limits.max_ah, device.port.where());
-  return std::make_unique<AhCall>(device, one_case);
+std::unique_ptr<ControlCall> make_ah_call(OpenDevice& device, const TestCase& test_case) {
+  require_objects(test_case, "address handles", device.limits.max_ah, device.port.where());
+  return std::make_unique<AhCall>(device, test_case);
 }
 
 }  // namespace rdmameter

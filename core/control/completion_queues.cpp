@@ -5,19 +5,19 @@
 #include <cerrno>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/error.h"
 #include "core/control/control_call.h"
-#include "core/error.h"
+#include "core/verbs/check.h"
 
 namespace rdmameter {
 namespace {
 
 class CqCall final : public ControlCall {
  public:
-  CqCall(OpenDevice& device, const Case& one_case)
+  CqCall(OpenDevice& device, const TestCase& test_case)
       : context_(*device.context),
-        creates_(one_case.calls() == Verb::create_cq),
-        entries_(static_cast<int>(one_case.depth)),
+        creates_(test_case.verb == Verb::create_cq),
+        entries_(static_cast<int>(test_case.queues.depth)),
         where_(device.port.where()) {}
 
   void hold() override { held_.push_back(created()); }
@@ -52,13 +52,13 @@ class CqCall final : public ControlCall {
 
 }  // namespace
 
-std::unique_ptr<ControlCall> make_cq_call(OpenDevice& device, const Case& one_case) {
+std::unique_ptr<ControlCall> make_cq_call(OpenDevice& device, const TestCase& test_case) {
   const std::string where = device.port.where();
-  require_objects(one_case, "CQs", device.limits.max_cq, where);
-  if (one_case.depth > device.limits.max_cqe)
+  require_objects(test_case, "CQs", device.limits.max_cq, where);
+  if (test_case.queues.depth > device.limits.max_cqe)
     throw Unsupported(fmt::format("a CQ of {} entries: {} takes at most {}; use a smaller --depth",
-                                  one_case.depth, where, device.limits.max_cqe));
-  return std::make_unique<CqCall>(device, one_case);
+                                  test_case.queues.depth, where, device.limits.max_cqe));
+  return std::make_unique<CqCall>(device, test_case);
 }
 
 }  // namespace rdmameter

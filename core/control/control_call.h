@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "core/case.h"
-#include "core/endpoint.h"
+#include "core/engine/endpoint.h"
+#include "core/test_case/test_case.h"
 
 namespace rdmameter {
 
@@ -42,18 +42,18 @@ class ControlCall {
 /// For the case's verb, on this device. `device` is borrowed. Not for verbs that need a responder.
 /// @throws Unsupported  the device cannot: so many objects, such memory...
 /// @throws VerbsError
-std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const Case& one_case);
+std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const TestCase& test_case);
 
 // What make_control_call() picks from.
-std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const Case& one_case);
-std::unique_ptr<ControlCall> make_cq_call(OpenDevice& device, const Case& one_case);
-std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const Case& one_case);
-std::unique_ptr<ControlCall> make_ah_call(OpenDevice& device, const Case& one_case);
-std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const Case& one_case);
+std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const TestCase& test_case);
+std::unique_ptr<ControlCall> make_cq_call(OpenDevice& device, const TestCase& test_case);
+std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const TestCase& test_case);
+std::unique_ptr<ControlCall> make_ah_call(OpenDevice& device, const TestCase& test_case);
+std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const TestCase& test_case);
 
-/// @param most  of these objects on the device
-/// @throws Unsupported  it has not so many as `one_case` holds and calls for
-void require_objects(const Case& one_case, std::string_view kind, std::uint64_t most,
+/// @param max  of these objects on the device
+/// @throws Unsupported  it has not so many as `test_case` holds and calls for
+void require_objects(const TestCase& test_case, std::string_view kind, std::uint64_t max,
                      const std::string& where);
 
 /// The way from the device's port to itself.

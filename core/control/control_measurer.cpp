@@ -1,36 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/control/control_measurer.h"
 
-#include "core/affinity.h"
-#include "core/case_memory.h"
+#include "core/base/error.h"
 #include "core/control/timed_calls.h"
-#include "core/environment.h"
-#include "core/error.h"
-#include "core/open_devices.h"
-#include "core/side.h"
+#include "core/engine/affinity.h"
+#include "core/engine/case_memory.h"
+#include "core/engine/endpoint_runner.h"
+#include "core/engine/open_devices.h"
+#include "core/verbs/environment.h"
 
 namespace rdmameter {
 namespace {
 
 class ControlMeasurer final : public Measurer {
  public:
-  ControlMeasurer(const Case& first, const ClockChoice& clock, const StopWord& interrupt,
-                  const IntervalListener& on_interval)
-      : clock_(clock), interrupt_(interrupt), on_interval_(on_interval) {
-    const OpenDevice& device = devices_.get(first.device, first.port_num, first.gid_index);
+  ControlMeasurer(const TestCase& first, const ClockChoice& clock, const StopFlag& interrupt,
+                  FileMemory files, const IntervalListener& on_interval)
+      : clock_(clock),
+        interrupt_(interrupt),
+        on_interval_(on_interval),
+        devices_({.files = files, .still_wanted = [this] {
+                    if (interrupt_.requested()) throw Interrupted("interrupted");
+                  }}) {
+    const OpenDevice& device =
+        devices_.get(first.initiator.device, first.initiator.port_num, first.initiator.gid_index);
     const DeviceInUse in_use{*device.context, device.port, device.gid};
     environment_ = environment_json(clock_, &in_use);
   }
 
-  Outcome measure(const Case& one_case) override {
-    if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
-    require_memory(one_case, Role::initiator);
-    OpenDevice& device = devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
-    const std::unique_ptr<ControlCall> verb = make_control_call(device, one_case);
-    Outcome outcome = time_control(*verb, one_case, clock_, interrupt_, on_interval_);
-    outcome.effective.device = device.port.device;
-    outcome.effective.port_num = device.port.number;
-    outcome.effective.gid_index = device.gid.index;
+  Outcome measure(const TestCase& test_case) override {
+    if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
+    require_memory(test_case, Role::initiator);
+    OpenDevice& device = devices_.get(test_case.initiator.device, test_case.initiator.port_num,
+                                      test_case.initiator.gid_index);
+    const std::unique_ptr<ControlCall> verb = make_control_call(device, test_case);
+    Outcome outcome = time_control(*verb, test_case, clock_, interrupt_, on_interval_);
+    outcome.effective.initiator.device = device.port.device;
+    outcome.effective.initiator.port_num = device.port.number;
+    outcome.effective.initiator.gid_index = device.gid.index;
     return outcome;
   }
 
@@ -40,7 +47,7 @@ class ControlMeasurer final : public Measurer {
 
  private:
   const ClockChoice clock_;
-  const StopWord& interrupt_;
+  const StopFlag& interrupt_;
   const IntervalListener on_interval_;
   OpenDevices devices_;
   nlohmann::ordered_json environment_;
@@ -48,31 +55,33 @@ class ControlMeasurer final : public Measurer {
 
 }  // namespace
 
-Outcome time_control(ControlCall& verb, const Case& one_case, const ClockChoice& clock,
-                     const StopWord& interrupt, const IntervalListener& on_interval) {
-  const Pinned pinned{one_case.core, "--core"};
-  for (std::uint64_t i = 0; i < one_case.objects; ++i) {
+Outcome time_control(ControlCall& verb, const TestCase& test_case, const ClockChoice& clock,
+                     const StopFlag& interrupt, const IntervalListener& on_interval) {
+  const Pinned pinned{test_case.initiator.core, "--core"};
+  for (std::uint64_t i = 0; i < test_case.objects; ++i) {
     if (interrupt.requested()) throw Interrupted("interrupted");
     verb.hold();
   }
   LoopPlan plan;
-  fill_plan(plan, one_case);
+  fill_plan(plan, test_case);
   Outcome outcome;
-  outcome.latency = std::make_unique<Histogram>();
+  const auto samples = std::make_unique<Histogram>();
   std::atomic<std::uint64_t> progress{0};
-  const IntervalThread lines{one_case, [&] { return progress.load(); }, on_interval};
-  const CallTally tally = time_calls(verb, plan, clock, interrupt, *outcome.latency, progress);
+  const IntervalThread lines{test_case, [&] { return progress.load(); }, on_interval};
+  const CallTally tally = time_calls(verb, plan, clock, interrupt, *samples, progress);
+  outcome.latency = latency_of(test_case, *samples);
   outcome.operations = tally.calls;
   outcome.elapsed_ns = tally.elapsed_ns;
   outcome.cpu_ns = tally.cpu_ns;
-  outcome.effective = one_case;
+  outcome.effective = test_case;
+  outcome.interrupted = interrupt.requested();
   return outcome;
 }
 
-std::unique_ptr<Measurer> make_control_measurer(const Case& first, const ClockChoice& clock,
-                                                const StopWord& interrupt,
+std::unique_ptr<Measurer> make_control_measurer(const TestCase& first, const ClockChoice& clock,
+                                                const StopFlag& interrupt, FileMemory files,
                                                 const IntervalListener& on_interval) {
-  return std::make_unique<ControlMeasurer>(first, clock, interrupt, on_interval);
+  return std::make_unique<ControlMeasurer>(first, clock, interrupt, files, on_interval);
 }
 
 }  // namespace rdmameter

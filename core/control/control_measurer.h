@@ -4,25 +4,27 @@
 
 #include <memory>
 
-#include "core/clock.h"
+#include "core/base/stop.h"
 #include "core/control/control_call.h"
-#include "core/interval_thread.h"
-#include "core/measurer.h"
-#include "core/stop.h"
+#include "core/engine/interval_thread.h"
+#include "core/engine/measurer.h"
+#include "core/instrument/clock.h"
+#include "core/verbs/memory_file.h"
 
 namespace rdmameter {
 
 /// @param first      its device, port and GID are the ones that the environment describes
 /// @param interrupt    borrowed; ends a running case
-/// @param on_interval  hears of what goes on until interrupted
+/// @param files        that this end may map, for its own user
+/// @param on_interval  called at each interval of a run until interrupted
 /// @throws NoDevice, UsageError, VerbsError
-std::unique_ptr<Measurer> make_control_measurer(const Case& first, const ClockChoice& clock,
-                                                const StopWord& interrupt,
+std::unique_ptr<Measurer> make_control_measurer(const TestCase& first, const ClockChoice& clock,
+                                                const StopFlag& interrupt, FileMemory files,
                                                 const IntervalListener& on_interval = {});
 
 /// Holds the case's objects, then times its calls. The outcome's devices are the caller's to name.
 /// @throws VerbsError, Unsupported, MeasurementError, Interrupted
-Outcome time_control(ControlCall& verb, const Case& one_case, const ClockChoice& clock,
-                     const StopWord& interrupt, const IntervalListener& on_interval = {});
+Outcome time_control(ControlCall& verb, const TestCase& test_case, const ClockChoice& clock,
+                     const StopFlag& interrupt, const IntervalListener& on_interval = {});
 
 }  // namespace rdmameter

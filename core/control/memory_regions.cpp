@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/error.h"
 #include "core/control/control_call.h"
-#include "core/error.h"
-#include "core/memory.h"
+#include "core/verbs/check.h"
+#include "core/verbs/memory.h"
 
 namespace rdmameter {
 namespace {
@@ -18,12 +18,12 @@ constexpr int kRemoteAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 /// What both have in common.
 class MemoryCall : public ControlCall {
  public:
-  MemoryCall(OpenDevice& device, const Case& one_case)
-      : size_bytes_(one_case.size_bytes),
-        access_(memory_access(one_case, kRemoteAccess)),
+  MemoryCall(OpenDevice& device, const TestCase& test_case)
+      : size_bytes_(test_case.size_bytes),
+        access_(memory_access(test_case, kRemoteAccess)),
         where_(device.port.where()),
-        memory_(*device.context, device.limits.max_dm_size_bytes, one_case.size_bytes,
-                device.numa_node, one_case.memory, where_),
+        memory_(*device.context, device.limits.max_dm_size_bytes, test_case.size_bytes,
+                device.numa_node, test_case.initiator.memory, where_, device.memory),
         pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)) {}
 
   void hold() override { held_.push_back(registered()); }
@@ -68,15 +68,15 @@ class DeregMr final : public MemoryCall {
 
 }  // namespace
 
-std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const Case& one_case) {
+std::unique_ptr<ControlCall> make_memory_call(OpenDevice& device, const TestCase& test_case) {
   const std::string where = device.port.where();
-  require_objects(one_case, "memory regions", device.limits.max_mr, where);
-  if (one_case.size_bytes > device.limits.max_mr_size_bytes)
+  require_objects(test_case, "memory regions", device.limits.max_mr, where);
+  if (test_case.size_bytes > device.limits.max_mr_size_bytes)
     throw Unsupported(fmt::format("a memory region of {} bytes: {} takes at most {}",
-                                  one_case.size_bytes, where, device.limits.max_mr_size_bytes));
-  require_paging(device.limits, one_case, where);
-  if (one_case.calls() == Verb::reg_mr) return std::make_unique<RegMr>(device, one_case);
-  return std::make_unique<DeregMr>(device, one_case);
+                                  test_case.size_bytes, where, device.limits.max_mr_size_bytes));
+  require_paging(device.limits, test_case, 0, where);
+  if (test_case.verb == Verb::reg_mr) return std::make_unique<RegMr>(device, test_case);
+  return std::make_unique<DeregMr>(device, test_case);
 }
 
 }  // namespace rdmameter

@@ -8,11 +8,12 @@
 #include <chrono>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/error.h"
 #include "core/control/control_call.h"
-#include "core/error.h"
-#include "core/memory.h"
-#include "core/wc_status.h"
+#include "core/verbs/check.h"
+#include "core/verbs/memory.h"
+#include "core/verbs/probe.h"
+#include "core/verbs/wc_status.h"
 
 namespace rdmameter {
 namespace {
@@ -25,15 +26,16 @@ constexpr std::uint32_t kPollsPerLook = 1024;  ///< empty ones, between two look
 
 class WindowCall final : public ControlCall {
  public:
-  WindowCall(OpenDevice& device, const Case& one_case)
-      : verb_(one_case.calls()),
-        size_bytes_(one_case.size_bytes),
+  WindowCall(OpenDevice& device, const TestCase& test_case)
+      : verb_(test_case.verb),
+        size_bytes_(test_case.size_bytes),
         where_(device.port.where()),
-        memory_(*device.context, 0, 2 * size_bytes_, device.numa_node, {}, where_),
+        memory_(*device.context, 0, 2 * size_bytes_, device.numa_node, {}, where_, device.memory),
         pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
         mr_(memory_.register_part(*pd_, 0, 2 * size_bytes_, kMemoryAccess)),
         cq_(check_pointer(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0),
                           "ibv_create_cq", where_)) {
+    require_connectable(device);
     connect(path_to_itself(device));
     write_through_window();
   }
@@ -70,14 +72,7 @@ class WindowCall final : public ControlCall {
 
  private:
   void connect(const QpPath& path) {
-    ibv_qp_init_attr attributes{};
-    attributes.send_cq = attributes.recv_cq = cq_.get();
-    attributes.cap = {.max_send_wr = 2,
-                      .max_recv_wr = 1,
-                      .max_send_sge = 1,
-                      .max_recv_sge = 1,
-                      .max_inline_data = 0};
-    attributes.qp_type = IBV_QPT_RC;
+    ibv_qp_init_attr attributes = plain_qp(*cq_, Transport::rc, 2, 1);
     qp_.reset(check_pointer(ibv_create_qp(pd_.get(), &attributes), "ibv_create_qp", where_));
     to_init(*qp_, Transport::rc, path.port_num, 0, kMemoryAccess & ~IBV_ACCESS_MW_BIND, kQkey,
             where_);
@@ -179,16 +174,16 @@ class WindowCall final : public ControlCall {
 
 }  // namespace
 
-std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const Case& one_case) {
+std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const TestCase& test_case) {
   const std::string where = device.port.where();
-  const bool first = one_case.calls() == Verb::bind_mw_1;
+  const bool first = test_case.verb == Verb::bind_mw_1;
   if (first ? !device.limits.memory_window_1 : !device.limits.memory_window_2b)
     throw Unsupported(fmt::format("{} has no memory windows of type {}", where, first ? 1 : 2));
-  require_objects(one_case, "memory windows", device.limits.max_mw, where);
-  if (one_case.size_bytes > device.port.max_message_bytes)
+  require_objects(test_case, "memory windows", device.limits.max_mw, where);
+  if (test_case.size_bytes > device.port.max_message_bytes)
     throw Unsupported(fmt::format("a write of {} bytes through a window: {} takes at most {}",
-                                  one_case.size_bytes, where, device.port.max_message_bytes));
-  return std::make_unique<WindowCall>(device, one_case);
+                                  test_case.size_bytes, where, device.port.max_message_bytes));
+  return std::make_unique<WindowCall>(device, test_case);
 }
 
 }  // namespace rdmameter

@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <vector>
 
-#include "core/check.h"
+#include "core/base/error.h"
 #include "core/control/control_call.h"
-#include "core/error.h"
-#include "core/probe.h"
+#include "core/verbs/check.h"
+#include "core/verbs/probe.h"
 
 namespace rdmameter {
 namespace {
@@ -27,21 +27,14 @@ std::size_t steps_before(Verb verb) {
 /// What all of them have in common.
 class QpCall : public ControlCall {
  public:
-  QpCall(OpenDevice& device, const Case& one_case)
-      : case_(one_case),
+  QpCall(OpenDevice& device, const TestCase& test_case)
+      : case_(test_case),
         path_(path_to_itself(device)),
         where_(device.port.where()),
         pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
         cq_(check_pointer(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0),
-                          "ibv_create_cq", where_)) {
-    attributes_.send_cq = attributes_.recv_cq = cq_.get();
-    attributes_.cap = {.max_send_wr = static_cast<std::uint32_t>(case_.depth),
-                       .max_recv_wr = static_cast<std::uint32_t>(case_.rx_depth),
-                       .max_send_sge = 1,
-                       .max_recv_sge = 1,
-                       .max_inline_data = 0};
-    attributes_.qp_type = qp_type(case_.service());
-  }
+                          "ibv_create_cq", where_)),
+        attributes_(plain_qp(*cq_, case_.transport, case_.queues.depth, case_.queues.rx_depth)) {}
 
   std::string object() const override { return "QP on " + where_; }
 
@@ -58,19 +51,19 @@ class QpCall : public ControlCall {
 
   /// The n-th step of the way to RTS, for the QP of the call.
   QpStep step(std::size_t n) const {
-    if (n == 0) return init_step(case_.service(), path_.port_num, 0, IBV_ACCESS_REMOTE_WRITE);
-    if (n == 1) return rtr_step(case_.service(), path_, qp_->qp_num, 0);
-    return rts_step(case_.service(), path_, 0);
+    if (n == 0) return init_step(case_.transport, path_.port_num, 0, IBV_ACCESS_REMOTE_WRITE);
+    if (n == 1) return rtr_step(case_.transport, path_, qp_->qp_num, 0);
+    return rts_step(case_.transport, path_, 0);
   }
   void take(std::size_t n) { check_errno_value(step(n).take(*qp_), kSteps[n], object()); }
 
  private:
-  const Case case_;
+  const TestCase case_;
   const QpPath path_;
   const std::string where_;
   const Pd pd_;
   const Cq cq_;
-  ibv_qp_init_attr attributes_{};
+  const ibv_qp_init_attr attributes_;
   std::vector<Qp> held_;
 
  protected:
@@ -105,8 +98,10 @@ class DestroyQp final : public QpCall {
 
 class ModifyQp final : public QpCall {
  public:
-  ModifyQp(OpenDevice& device, const Case& one_case)
-      : QpCall(device, one_case), before_(steps_before(one_case.calls())) {}
+  ModifyQp(OpenDevice& device, const TestCase& test_case)
+      : QpCall(device, test_case), before_(steps_before(test_case.verb)) {
+    if (test_case.verb != Verb::modify_qp_init) require_connectable(device);
+  }
 
   void hold() override {
     prepare();
@@ -129,17 +124,17 @@ class ModifyQp final : public QpCall {
 
 }  // namespace
 
-std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const Case& one_case) {
+std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const TestCase& test_case) {
   const std::string where = device.port.where();
-  require_objects(one_case, "QPs", device.limits.max_qp, where);
-  if (const std::uint64_t most = std::max(one_case.depth, one_case.rx_depth);
-      most > device.limits.max_qp_wr)
+  require_objects(test_case, "QPs", device.limits.max_qp, where);
+  if (const std::uint64_t max = std::max(test_case.queues.depth, test_case.queues.rx_depth);
+      max > device.limits.max_qp_wr)
     throw Unsupported(
         fmt::format("a queue of {} WRs: {} takes at most {}; use a smaller --depth or --rx-depth",
-                    most, where, device.limits.max_qp_wr));
-  if (one_case.calls() == Verb::create_qp) return std::make_unique<CreateQp>(device, one_case);
-  if (one_case.calls() == Verb::destroy_qp) return std::make_unique<DestroyQp>(device, one_case);
-  return std::make_unique<ModifyQp>(device, one_case);
+                    max, where, device.limits.max_qp_wr));
+  if (test_case.verb == Verb::create_qp) return std::make_unique<CreateQp>(device, test_case);
+  if (test_case.verb == Verb::destroy_qp) return std::make_unique<DestroyQp>(device, test_case);
+  return std::make_unique<ModifyQp>(device, test_case);
 }
 
 }  // namespace rdmameter

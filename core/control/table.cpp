@@ -4,32 +4,32 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "core/control/control_call.h"
-#include "core/error.h"
 
 namespace rdmameter {
 
-std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const Case& one_case) {
-  switch (one_case.calls()) {
+std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const TestCase& test_case) {
+  switch (test_case.verb) {
     case Verb::reg_mr:
     case Verb::dereg_mr:
-      return make_memory_call(device, one_case);
+      return make_memory_call(device, test_case);
     case Verb::create_cq:
     case Verb::destroy_cq:
-      return make_cq_call(device, one_case);
+      return make_cq_call(device, test_case);
     case Verb::create_qp:
     case Verb::destroy_qp:
     case Verb::modify_qp_init:
     case Verb::modify_qp_rtr:
     case Verb::modify_qp_rts:
-      return make_qp_call(device, one_case);
+      return make_qp_call(device, test_case);
     case Verb::create_ah:
     case Verb::destroy_ah:
-      return make_ah_call(device, one_case);
+      return make_ah_call(device, test_case);
     case Verb::bind_mw_1:
     case Verb::bind_mw_2:
     case Verb::invalidate_mw:
-      return make_window_call(device, one_case);
+      return make_window_call(device, test_case);
     case Verb::connect:  // need a session
     case Verb::cm_resolve_addr:
     case Verb::cm_resolve_route:
@@ -39,11 +39,11 @@ std::unique_ptr<ControlCall> make_control_call(OpenDevice& device, const Case& o
   return nullptr;
 }
 
-void require_objects(const Case& one_case, std::string_view kind, std::uint64_t most,
+void require_objects(const TestCase& test_case, std::string_view kind, std::uint64_t max,
                      const std::string& where) {
-  if (one_case.objects + 1 > most)
+  if (test_case.objects + 1 > max)
     throw Unsupported(fmt::format("{} on {}: {} wanted, the device has {}; use fewer --objects",
-                                  kind, where, one_case.objects + 1, most));
+                                  kind, where, test_case.objects + 1, max));
 }
 
 QpPath path_to_itself(const OpenDevice& device) {
@@ -51,10 +51,10 @@ QpPath path_to_itself(const OpenDevice& device) {
   path.mtu = *mtu_from_bytes(device.port.active_mtu_bytes);
   path.port_num = device.port.number;
   path.gid_index = static_cast<std::uint8_t>(device.gid.index);
-  path.global = device.port.ethernet();  // to itself is within one subnet
+  path.global = device.port.needs_grh;  // to itself is within one subnet
   path.remote_lid = device.port.lid;
   path.remote_gid = device.gid.value;
-  path.outstanding_reads = static_cast<std::uint8_t>(std::clamp<std::uint32_t>(
+  path.reads_out = path.reads_in = static_cast<std::uint8_t>(std::clamp<std::uint32_t>(
       std::min(device.limits.max_qp_rd_atom, device.limits.max_qp_init_rd_atom), 1, 255));
   return path;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/control/timed_calls.h"
 
-#include "core/check.h"
-#include "core/cpu_time.h"
-#include "core/error.h"
-#include "core/loop/step.h"
+#include "core/base/cpu_time.h"
+#include "core/base/error.h"
+#include "core/engine/loop/step.h"
+#include "core/verbs/check.h"
 
 namespace rdmameter {
 namespace {
@@ -14,7 +14,7 @@ struct Sample {
 };
 
 template <class Clock>
-Sample time_one(ControlCall& verb, const Clock& clock, const StopWord& interrupt) {
+Sample time_one(ControlCall& verb, const Clock& clock, const StopFlag& interrupt) {
   if (interrupt.requested()) throw Interrupted("interrupted");
   verb.prepare();
   const std::uint64_t cpu_before = thread_cpu_ns();
@@ -29,13 +29,13 @@ Sample time_one(ControlCall& verb, const Clock& clock, const StopWord& interrupt
 
 template <class Clock>
 CallTally time_all(ControlCall& verb, const LoopPlan& plan, const Clock& clock,
-                   const StopWord& interrupt, Histogram& latency,
+                   const StopFlag& interrupt, Histogram& latency,
                    std::atomic<std::uint64_t>& progress) {
   for (std::uint64_t i = 0; i < plan.warmup; ++i) time_one(verb, clock, interrupt);
   CallTally tally;
   const std::uint64_t end = end_of(clock.now(), plan.duration_ns, clock);
   while (tally.calls < plan.operations && clock.now() < end) {
-    if (plan.until_interrupted && tally.calls != 0 && interrupt.requested()) break;
+    if (tally.calls != 0 && interrupt.requested()) break;
     const Sample sample = time_one(verb, clock, interrupt);
     latency.record(sample.call_ns);
     progress.store(++tally.calls, std::memory_order_relaxed);
@@ -52,7 +52,7 @@ void ControlCall::fail(int error) const {
 }
 
 CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice& clock,
-                     const StopWord& interrupt, Histogram& latency,
+                     const StopFlag& interrupt, Histogram& latency,
                      std::atomic<std::uint64_t>& progress) {
   if (clock.kind == ClockChoice::Kind::counter)
     return time_all(verb, plan, clock.counter, interrupt, latency, progress);

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/clock.h"
+#include "core/base/stop.h"
 #include "core/control/control_call.h"
-#include "core/histogram.h"
-#include "core/loop/traffic.h"
-#include "core/stop.h"
+#include "core/engine/loop/loop_state.h"
+#include "core/instrument/clock.h"
+#include "core/instrument/histogram.h"
 
 namespace rdmameter {
 
@@ -20,13 +20,13 @@ struct CallTally {
 };
 
 /// Calls `plan.warmup` times, then `plan.operations` times or until `plan.duration_ns` are over,
-/// what each call needs before and after included; or until interrupted, where the plan says so.
+/// what each call needs before and after included; or until `interrupt` is set.
 /// @param latency   takes the samples: from just before a call to just after it [ns]
-/// @param progress  is told of the calls measured so far
+/// @param progress  called with the number of calls measured so far
 /// @throws VerbsError, Unsupported  the verb failed, or what it needs
-/// @throws Interrupted              `interrupt` was set; looked at before every call
+/// @throws Interrupted              `interrupt` was set before anything was measured
 CallTally time_calls(ControlCall& verb, const LoopPlan& plan, const ClockChoice& clock,
-                     const StopWord& interrupt, Histogram& latency,
+                     const StopFlag& interrupt, Histogram& latency,
                      std::atomic<std::uint64_t>& progress);
 
 }  // namespace rdmameter

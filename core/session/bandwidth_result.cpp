@@ -6,21 +6,22 @@
 
 namespace rdmameter {
 
-bool receiver_counts(const Case& one_case) {
-  return one_case.shape() == Pattern::bandwidth &&
-         (one_case.over_tcp() || (one_case.takes_receive() && !one_case.reliable()));
+bool receiver_counts(const TestCase& test_case) {
+  return test_case.pattern == Pattern::bandwidth &&
+         (test_case.over_tcp() || (test_case.takes_receive() && !test_case.reliable()));
 }
 
-BandwidthTally bandwidth_of(const Case& one_case, const Report& sent, const Report& received) {
-  BandwidthTally bandwidth{.traffic_messages = sent.total, .traffic_ns = sent.traffic_ns};
-  const bool by_receiver = receiver_counts(one_case);
+BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const Report& received) {
+  BandwidthData bandwidth{.traffic_messages = sent.total, .traffic_ns = sent.traffic_ns};
+  const bool by_receiver = receiver_counts(test_case);
   bandwidth.messages = by_receiver ? received.operations : sent.operations;
   bandwidth.window_ns = by_receiver ? received.elapsed_ns : sent.elapsed_ns;
-  bandwidth.by_receiver = by_receiver;
-  const bool traced = leaves_traces(one_case) && received.verdict;
-  bandwidth.injected = !by_receiver && !one_case.reliable() && !traced;
+  bandwidth.bytes = bandwidth.messages * test_case.size_bytes;
+  if (by_receiver) bandwidth.counted_by = BandwidthData::CountedBy::receiver;
+  const bool traced = leaves_traces(test_case) && received.verdict;
+  bandwidth.injected = !by_receiver && !test_case.reliable() && !traced;
   if (by_receiver || traced) {
-    bandwidth.sent = sent.total * copies_of(one_case);
+    bandwidth.sent = sent.total * copies_of(test_case);
     bandwidth.received = by_receiver ? received.total : received.verdict->whole_slots;
   }
   bandwidth.duplicated = received.duplicated;
@@ -28,14 +29,15 @@ BandwidthTally bandwidth_of(const Case& one_case, const Report& sent, const Repo
   return bandwidth;
 }
 
-BandwidthTally both(const BandwidthTally& forward, const BandwidthTally& backward) {
-  const auto rate = [](const BandwidthTally& one) {
+BandwidthData both(const BandwidthData& forward, const BandwidthData& backward) {
+  const auto rate = [](const BandwidthData& one) {
     return one.window_ns == 0
                ? 0.0
                : static_cast<double>(one.messages) / static_cast<double>(one.window_ns);
   };
-  BandwidthTally sum = forward;
+  BandwidthData sum = forward;
   sum.messages += backward.messages;
+  sum.bytes += backward.bytes;
   const double rates = rate(forward) + rate(backward);
   sum.window_ns =
       rates == 0
@@ -50,11 +52,11 @@ BandwidthTally both(const BandwidthTally& forward, const BandwidthTally& backwar
   return sum;
 }
 
-nlohmann::ordered_json direction_json(const BandwidthTally& one) {
-  nlohmann::ordered_json made = {{"messages", one.messages}, {"window_ns", one.window_ns}};
-  if (one.sent) made["sent"] = *one.sent;
-  if (one.received) made["received"] = *one.received;
-  return made;
+nlohmann::ordered_json direction_json(const BandwidthData& one) {
+  nlohmann::ordered_json object = {{"messages", one.messages}, {"window_ns", one.window_ns}};
+  if (one.sent) object["sent"] = *one.sent;
+  if (one.received) object["received"] = *one.received;
+  return object;
 }
 
 }  // namespace rdmameter

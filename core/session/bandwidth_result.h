@@ -4,24 +4,24 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/measurer.h"
+#include "core/engine/measurer.h"
 #include "core/session/report.h"
 
 namespace rdmameter {
 
 /// Where the receiver counts: sends whose arrival nothing tells the sender.
-bool receiver_counts(const Case& one_case);
+bool receiver_counts(const TestCase& test_case);
 
 /// Of one direction.
 /// @param sent, received  what the sender's loop counted, and the receiver's
-BandwidthTally bandwidth_of(const Case& one_case, const Report& sent, const Report& received);
+BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const Report& received);
 
 /// Both directions: their windows open together and neither end stops before both are closed, so
 /// that each rate is one under the load of the other. The window of both is the one in which their
 /// messages give the sum of the rates.
-BandwidthTally both(const BandwidthTally& forward, const BandwidthTally& backward);
+BandwidthData both(const BandwidthData& forward, const BandwidthData& backward);
 
 /// "messages", "window_ns", and where they are counted "sent", "received".
-nlohmann::ordered_json direction_json(const BandwidthTally& one);
+nlohmann::ordered_json direction_json(const BandwidthData& one);
 
 }  // namespace rdmameter

@@ -3,17 +3,16 @@
 
 #include <fmt/format.h>
 
-#include "core/control/connect_end.h"
+#include "core/base/error.h"
+#include "core/control/connect_endpoint.h"
 #include "core/control/control_measurer.h"
-#include "core/error.h"
-#include "core/session/dialogue.h"
-#include "core/session/fields.h"
+#include "core/session/message_exchange.h"
 #include "core/session/protocol.h"
+#include "core/wire/fields.h"
+#include "core/wire/orderly_end.h"
 
 namespace rdmameter {
 namespace {
-
-constexpr std::uint32_t k24Bits = 0xffffff;
 
 std::uint32_t number(const nlohmann::json& message, const char* key) {
   return require_uint_as<std::uint32_t>(message, key, 0, k24Bits);
@@ -22,12 +21,12 @@ std::uint32_t number(const nlohmann::json& message, const char* key) {
 /// One connection, or a step of it, as a call.
 class ConnectCall final : public ControlCall {
  public:
-  ConnectCall(Dialogue& dialogue, ConnectEnd& end, const Case& one_case)
-      : dialogue_(dialogue), end_(end), case_(one_case) {}
+  ConnectCall(MessageExchange& messages, ConnectEndpoint& end, const TestCase& test_case)
+      : messages_(messages), end_(end), case_(test_case) {}
 
   void hold() override {
     make();
-    if (case_.calls() == Verb::connect && !case_.by_cm()) {
+    if (case_.verb == Verb::connect && !case_.by_cm()) {
       exchange();
     } else {
       end_.make_id();
@@ -41,11 +40,11 @@ class ConnectCall final : public ControlCall {
 
   void prepare() override {
     make();
-    if (case_.calls() == Verb::connect) return;
+    if (case_.verb == Verb::connect) return;
     end_.make_id();
-    if (case_.calls() == Verb::cm_resolve_addr) return;
+    if (case_.verb == Verb::cm_resolve_addr) return;
     end_.resolve_address();
-    if (case_.calls() == Verb::cm_connect) end_.resolve_route();
+    if (case_.verb == Verb::cm_connect) end_.resolve_route();
   }
 
   int call() noexcept override {
@@ -68,19 +67,19 @@ class ConnectCall final : public ControlCall {
   /// At both ends a QP in INIT.
   void make() {
     end_.make();
-    dialogue_.say({{"keep", keep_}}, "make");
+    messages_.send({{"keep", keep_}}, "make");
     keep_ = false;
-    dialogue_.expect("made");
+    messages_.expect("made");
   }
 
   void exchange() {
-    dialogue_.say({{"qpn", end_.qpn()}, {"psn", end_.psn()}}, "join");
-    const nlohmann::json joined = dialogue_.expect("joined");
+    messages_.send({{"qpn", end_.qpn()}, {"psn", end_.psn()}}, "join");
+    const nlohmann::json joined = messages_.expect("joined");
     end_.join(number(joined, "qpn"), number(joined, "psn"));
   }
 
   void connect() {
-    switch (case_.calls()) {
+    switch (case_.verb) {
       case Verb::cm_resolve_addr:
         return end_.resolve_address();
       case Verb::cm_resolve_route:
@@ -97,61 +96,58 @@ class ConnectCall final : public ControlCall {
     end_.request();
   }
 
-  Dialogue& dialogue_;
-  ConnectEnd& end_;
-  const Case& case_;
+  MessageExchange& messages_;
+  ConnectEndpoint& end_;
+  const TestCase& case_;
   bool keep_ = false;  ///< does the responder's last connection stay, too?
   std::exception_ptr failure_;
 };
 
-Outcome measure(Dialogue& dialogue, const CmWatch& watch, OpenDevice& device, const Case& one_case,
-                const ClockChoice& clock, const StopWord& interrupt) {
-  dialogue.say({{"case", case_to_wire(one_case)}, {"seed", 0}}, "prepare");
-  ConnectEnd end{device, one_case, Role::initiator, watch};
-  const nlohmann::json ready = dialogue.expect("ready");
-  end.learn(ready);
-  dialogue.say(end.introduction(), "connect");
-  dialogue.expect("running");
-  ConnectCall call{dialogue, end, one_case};
-  Outcome outcome = time_control(call, one_case, clock, interrupt);
-  dialogue.say({}, "finish");
-  dialogue.expect("done");
-  outcome.effective.device = device.port.device;
-  outcome.effective.port_num = device.port.number;
-  outcome.effective.gid_index = device.gid.index;
-  outcome.effective.peer_device = require_string(ready, "device", 64);
-  outcome.effective.peer_port_num = require_uint(ready, "port_num", 1, 255);
-  outcome.effective.peer_gid_index = require_uint(ready, "gid_index", 0, 255);
+Outcome measure(MessageExchange& messages, const CmWatch& watch, OpenDevice& device,
+                const TestCase& test_case, const ClockChoice& clock,
+                const InterruptSource& interrupt) {
+  messages.send(
+      {{"case", case_to_wire(test_case)}, {"seed", 0}, {"gids", gids_to_wire(device.gids)}},
+      "prepare");
+  ConnectEndpoint end{device, test_case, Role::initiator, watch};
+  const nlohmann::json ready = messages.expect("ready");
+  end.negotiate(ready);
+  messages.send(end.connection_info(), "connect");
+  messages.expect("running");
+  ConnectCall call{messages, end, test_case};
+  const OrderlyEnd orderly{interrupt, kOrderlyEnd, [] { return true; }};
+  Outcome outcome = time_control(call, test_case, clock, interrupt.word());
+  messages.send({}, "finish");
+  messages.expect("done");
+  outcome.effective.initiator.device = device.port.device;
+  outcome.effective.initiator.port_num = device.port.number;
+  outcome.effective.initiator.gid_index = device.gid.index;
+  outcome.effective.responder.device = require_string(ready, "device", 64);
+  outcome.effective.responder.port_num = require_uint(ready, "port_num", 1, 255);
+  outcome.effective.responder.gid_index = require_uint(ready, "gid_index", 0, 255);
   return outcome;
 }
 
 }  // namespace
 
-Outcome measure_connects(Channel& channel, OpenDevice& device, const Case& one_case,
+Outcome measure_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
                          const ClockChoice& clock, const InterruptSource& interrupt) {
-  Dialogue dialogue{channel};
-  try {
+  MessageExchange messages{channel};
+  return messages.conduct([&] {
     // The responder speaks only when asked: what it says during a step of rdma_cm ends that.
-    return measure(dialogue, {&interrupt, channel.fd()}, device, one_case, clock, interrupt.word());
-  } catch (const ChannelError&) {
-    throw;  // nobody is left to be told
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const std::exception&) {
-    dialogue.abandon();
-    throw;
-  }
+    return measure(messages, {&interrupt, channel.fd()}, device, test_case, clock, interrupt);
+  });
 }
 
-bool serve_connects(Channel& channel, OpenDevice& device, const Case& one_case,
+bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
                     const InterruptSource& interrupt) {
-  Dialogue dialogue{channel};
-  ConnectEnd end{device, one_case, Role::responder, {&interrupt, channel.fd()}};
-  nlohmann::json ready = end.introduction();
+  MessageExchange messages{channel};
+  ConnectEndpoint end{device, test_case, Role::responder, {&interrupt, channel.fd()}};
+  nlohmann::json ready = end.connection_info();
   ready["device"] = device.port.device;
   ready["port_num"] = device.port.number;
   ready["gid_index"] = device.gid.index;
-  dialogue.say(std::move(ready), "ready");
+  messages.send(std::move(ready), "ready");
   for (;;) {
     const Waited waited = end.wait(Deadline::in(kSilence));
     if (waited == Waited::ready) {
@@ -163,15 +159,15 @@ bool serve_connects(Channel& channel, OpenDevice& device, const Case& one_case,
     if (type == "make") {
       if (require_bool(message, "keep")) end.keep();
       end.make();
-      dialogue.say({}, "made");
+      messages.send({}, "made");
     } else if (type == "join") {
       end.join(number(message, "qpn"), number(message, "psn"));
-      dialogue.say({{"qpn", end.qpn()}, {"psn", end.psn()}}, "joined");
+      messages.send({{"qpn", end.qpn()}, {"psn", end.psn()}}, "joined");
     } else if (type == "connect") {
-      end.learn(message);
-      dialogue.say({}, "running");
+      end.negotiate(message);
+      messages.send({}, "running");
     } else if (type == "finish") {
-      dialogue.say({}, "done");
+      messages.send({}, "done");
       return true;
     } else if (type == "abandon") {
       return false;

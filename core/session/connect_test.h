@@ -15,21 +15,21 @@
 //                               <-   done {}
 #pragma once
 
-#include "core/clock.h"
-#include "core/endpoint.h"
-#include "core/measurer.h"
-#include "core/session/channel.h"
+#include "core/engine/endpoint.h"
+#include "core/engine/measurer.h"
+#include "core/instrument/clock.h"
+#include "core/wire/channel.h"
 
 namespace rdmameter {
 
 /// The initiator's part of a case whose verb needs a responder.
 /// @throws as Measurer::measure(); the responder is then told, where it can be
-Outcome measure_connects(Channel& channel, OpenDevice& device, const Case& one_case,
+Outcome measure_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
                          const ClockChoice& clock, const InterruptSource& interrupt);
 
 /// The responder's, after `prepare`.
 /// @return false when the initiator has abandoned the case
-bool serve_connects(Channel& channel, OpenDevice& device, const Case& one_case,
+bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
                     const InterruptSource& interrupt);
 
 }  // namespace rdmameter

@@ -3,30 +3,41 @@
 
 #include <string>
 
-#include "core/session/fields.h"
+#include "core/base/printable.h"
 #include "core/session/protocol.h"
+#include "core/wire/fields.h"
 
 namespace rdmameter {
 
+std::string_view failure_kind(const std::exception& error) {
+  if (dynamic_cast<const NoDevice*>(&error) != nullptr) return "no_device";
+  if (dynamic_cast<const UsageError*>(&error) != nullptr) return "usage";
+  if (dynamic_cast<const Unsupported*>(&error) != nullptr) return "unsupported";
+  if (dynamic_cast<const TokenError*>(&error) != nullptr) return "token";
+  return "failed";
+}
+
+void throw_failure(std::string_view kind, const std::string& text) {
+  if (kind == "unsupported") throw Unsupported(text);
+  if (kind == "usage") throw UsageError(text);
+  if (kind == "no_device") throw NoDevice(text);
+  if (kind == "token") throw TokenError(text);
+  throw MeasurementError(text);
+}
+
 nlohmann::json failure_message(const std::exception& error) {
-  const char* kind = "failed";
-  if (dynamic_cast<const Unsupported*>(&error) != nullptr) kind = "unsupported";
-  if (dynamic_cast<const UsageError*>(&error) != nullptr) kind = "usage";
-  if (dynamic_cast<const NoDevice*>(&error) != nullptr) kind = "no_device";
-  std::string reason = std::string(error.what()).substr(0, kMostReasonBytes);
+  // Printable, or the other end would refuse it.
+  std::string reason{beginning(printable(error.what()), kMaxReasonBytes)};
   // An option of the responder's own has another name where the user gives it.
   if (reason.starts_with("--") && !reason.starts_with("--peer-")) reason.insert(2, "peer-");
-  return {{"type", "failed"}, {"kind", kind}, {"reason", std::move(reason)}};
+  return {{"type", "failed"}, {"kind", failure_kind(error)}, {"reason", std::move(reason)}};
 }
 
 void throw_failure_message(const nlohmann::json& message) {
   const std::string kind = require_string(message, "kind", 32);
   const std::string text =
-      "the responder: " + require_string(message, "reason", kMostReasonBytes * 4);
-  if (kind == "unsupported") throw Unsupported(text);
-  if (kind == "usage") throw UsageError(text);
-  if (kind == "no_device") throw NoDevice(text);
-  throw MeasurementError(text);
+      "the responder: " + require_string(message, "reason", kMaxReasonBytes * 4);
+  throw_failure(kind, text);
 }
 
 }  // namespace rdmameter

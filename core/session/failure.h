@@ -4,16 +4,23 @@
 
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace rdmameter {
+
+/// How one end tells another of a failure, so that both give the case the same fate.
+std::string_view failure_kind(const std::exception& error);
+
+/// Throws Unsupported, UsageError, NoDevice, TokenError; of any other kind MeasurementError.
+[[noreturn]] void throw_failure(std::string_view kind, const std::string& text);
 
 /// {"type": "failed", "kind": ..., "reason": ...} for the exception in flight.
 nlohmann::json failure_message(const std::exception& error);
 
-/// Throws what a "failed" message says: Unsupported, UsageError, NoDevice or MeasurementError, its
-/// reason prefixed with whose it is.
+/// Throws what a "failed" message says, its reason prefixed with whose it is.
 [[noreturn]] void throw_failure_message(const nlohmann::json& message);
 
 }  // namespace rdmameter

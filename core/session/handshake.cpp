@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "core/session/auth.h"
 #include "core/session/failure.h"
-#include "core/session/fields.h"
 #include "core/session/protocol.h"
+#include "core/wire/auth.h"
+#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -25,12 +25,12 @@ nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline
 
 void check_protocol(const Channel& channel, const nlohmann::json& message) {
   const std::uint64_t protocol = require_uint(message, "protocol", 0, 1'000'000);
-  const std::string& version = require_string(message, "version", kMostVersionBytes);
+  const std::string& version = require_string(message, "version", kMaxVersionBytes);
   if (protocol != kProtocolVersion)
-    throw MeasurementError(
-        fmt::format("{} runs rdmameter {} with protocol {}, this is {} with protocol {}: "
-                    "use the same release at both ends",
-                    channel.peer(), version, protocol, RDMAMETER_VERSION, kProtocolVersion));
+    throw MeasurementError(fmt::format(
+        "{} runs rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: "
+        "use the same release at both ends",
+        channel.peer(), version, protocol, RDMAMETER_VERSION, kProtocolVersion));
 }
 
 nlohmann::json opening(const char* type, const std::string& nonce) {
@@ -40,9 +40,25 @@ nlohmann::json opening(const char* type, const std::string& nonce) {
           {"nonce", nonce}};
 }
 
+/// Both ends have a token, or neither has. An end that may claim to need no proof could be anybody.
+void check_token_use(const Channel& channel, const std::string& token, bool required) {
+  if (required && token.empty())
+    throw TokenError(
+        fmt::format("{} wants a token: set RDMAMETER_TOKEN to the one that `rdmameter "
+                    "serve` printed there, or name a file with --token-file",
+                    channel.peer()));
+  if (!required && !token.empty())
+    throw TokenError(
+        fmt::format("{} does not ask for the token that is set here, so it does not prove that it "
+                    "is the intended server: start that server with the token, or, to go on "
+                    "without one, unset RDMAMETER_TOKEN and leave out --token-file",
+                    channel.peer()));
+}
+
 }  // namespace
 
-nlohmann::ordered_json greet_responder(Channel& channel, const std::string& token,
+nlohmann::ordered_json greet_responder(Channel& channel,
+                                       const std::function<std::string()>& ask_token,
                                        const nlohmann::json& wanted) {
   const std::string nonce = make_nonce();
   const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving somebody else first
@@ -50,25 +66,27 @@ nlohmann::ordered_json greet_responder(Channel& channel, const std::string& toke
   const nlohmann::json challenge = expect(channel, "challenge", deadline);
   check_protocol(channel, challenge);
   const std::string& theirs = require_string(challenge, "nonce", kNonceChars, kNonceChars);
-  const bool token_required = require_bool(challenge, "token_required");
-  if (token_required && token.empty())
-    throw MeasurementError(
-        fmt::format("{} wants a token: set RDMAMETER_TOKEN to the one that `rdmameter "
-                    "serve` printed there, or name a file with --token-file",
-                    channel.peer()));
+  const std::string token = ask_token();
+  // From here on it must prove that it knows what we know, whatever it says itself.
+  check_token_use(channel, token, require_bool(challenge, "token_required"));
   const Challenge both{kProtocolVersion, nonce, theirs};
-  nlohmann::json proof = wanted;
-  proof["type"] = "proof";
-  proof["proof"] = token_required ? make_proof(token, Role::initiator, both) : "";
-  channel.send(proof, deadline);
-  // The welcome carries an environment, which is longer than an unproved peer may write.
+  channel.send(
+      {{"type", "proof"}, {"proof", token.empty() ? "" : make_proof(token, Role::initiator, both)}},
+      deadline);
+  // Why it lets nobody in may take more than an unproved peer may write.
   channel.set_max_message_bytes(kProvedMessageBytes);
   const nlohmann::json welcome = expect(channel, "welcome", deadline);
-  if (token_required &&
-      !proof_holds(token, Role::responder, both, require_string(welcome, "proof", kProofChars)))
-    throw MeasurementError(fmt::format(
-        "{} does not know the token: it is not the server that printed it", channel.peer()));
-  return nlohmann::ordered_json::parse(require_object(welcome, "environment").dump());
+  if (!token.empty()) {
+    if (!proof_holds(token, Role::responder, both, require_string(welcome, "proof", kProofChars)))
+      throw TokenError(fmt::format(
+          "{} does not know the token: it is not the server that printed it", channel.peer()));
+    channel.seal(make_seal_keys(token, Role::initiator, both));
+  }
+  nlohmann::json describe = wanted;
+  describe["type"] = "describe";
+  channel.send(describe, deadline);
+  const nlohmann::json described = expect(channel, "environment", deadline);
+  return printable_json(require_object(described, "environment"));
 }
 
 Greeting greet_initiator(Channel& channel, const std::string& token, Deadline deadline) {
@@ -79,26 +97,32 @@ Greeting greet_initiator(Channel& channel, const std::string& token, Deadline de
   challenge["token_required"] = !token.empty();
   channel.send(challenge, deadline);
   check_protocol(channel, hello);  // after the answer, so that the other end can say so too
-  Greeting greeting{.initiator_version = require_string(hello, "version", kMostVersionBytes),
+  Greeting greeting{.initiator_version = require_string(hello, "version", kMaxVersionBytes),
                     .welcome_proof = {},
-                    .wanted = expect(channel, "proof", deadline)};
-  const std::string& proof = require_string(greeting.wanted, "proof", kProofChars);
+                    .seal_keys = {}};
+  const nlohmann::json message = expect(channel, "proof", deadline);
+  const std::string& proof = require_string(message, "proof", kProofChars);
   const Challenge both{kProtocolVersion, theirs, nonce};
   if (!token.empty()) {
     if (!proof_holds(token, Role::initiator, both, proof))
-      throw MeasurementError(
-          "the token is wrong: use the one that this server printed when it started");
+      throw TokenError("the token is wrong: use the one that this server printed when it started");
     greeting.welcome_proof = make_proof(token, Role::responder, both);
+    greeting.seal_keys = make_seal_keys(token, Role::responder, both);
   }
   channel.set_max_message_bytes(kProvedMessageBytes);
   return greeting;
 }
 
-void send_welcome(Channel& channel, const Greeting& greeting,
-                  const nlohmann::ordered_json& environment) {
-  channel.send(
-      {{"type", "welcome"}, {"proof", greeting.welcome_proof}, {"environment", environment}},
-      Deadline::in(kSetupTimeout));
+nlohmann::json welcome_initiator(Channel& channel, const Greeting& greeting) {
+  const Deadline deadline = Deadline::in(kSetupTimeout);
+  channel.send({{"type", "welcome"}, {"proof", greeting.welcome_proof}}, deadline);
+  if (greeting.seal_keys) channel.seal(*greeting.seal_keys);
+  return expect(channel, "describe", deadline);
+}
+
+void send_environment(Channel& channel, const nlohmann::ordered_json& environment) {
+  channel.send({{"type", "environment"}, {"environment", environment}},
+               Deadline::in(kSetupTimeout));
 }
 
 }  // namespace rdmameter

@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first messages of a session: both ends check each other's protocol and, where the responder
-// wants it, prove that they know its token.
+// wants it, prove that they know its token. Then the session is sealed.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
-#include "core/session/channel.h"
+#include "core/wire/channel.h"
 
 namespace rdmameter {
 
 /// Says hello as the initiator, and proves the token.
-/// @param token   empty: none is known
+/// @param ask_token  called once the responder has answered. Empty: none is known; else the
+/// responder
+///                   must prove that it knows the token
 /// @param wanted  {"device", "port_num", "gid_index"} of the responder
 /// @return the responder's environment
-/// @throws MeasurementError  another protocol, a missing or wrong token, a responder that does not
-/// prove
-///                           itself, silence
-nlohmann::ordered_json greet_responder(Channel& channel, const std::string& token,
+/// @throws TokenError        a missing or wrong token, or a responder that does not prove itself or
+///                           says that it need not
+/// @throws MeasurementError  another protocol, silence
+nlohmann::ordered_json greet_responder(Channel& channel,
+                                       const std::function<std::string()>& ask_token,
                                        const nlohmann::json& wanted);
 
-/// Takes an initiator's hello as the responder, up to and including its proof. welcome() is still
-/// to be sent, by send_welcome().
+/// What an initiator's hello and proof have come to. It is still to be welcomed.
 struct Greeting {
   std::string initiator_version;
-  std::string welcome_proof;  ///< for send_welcome(); empty without a token
-  nlohmann::json wanted;      ///< {"device", "port_num", "gid_index"} of the responder
+  // For welcome_initiator(), which need not know the token.
+  std::string welcome_proof;          ///< empty without a token
+  std::optional<SealKeys> seal_keys;  ///< nothing without a token
 };
+/// Takes an initiator's hello as the responder, up to and including its proof.
 /// @param token     empty: none is wanted
 /// @param deadline  of the whole greeting
 /// @throws MeasurementError
 Greeting greet_initiator(Channel& channel, const std::string& token, Deadline deadline);
 
-void send_welcome(Channel& channel, const Greeting& greeting,
-                  const nlohmann::ordered_json& environment);
+/// Answers the proof, and seals the session if there is a token.
+/// @return {"device", "port_num", "gid_index"} of the responder, which send_environment() describes
+/// @throws MeasurementError
+nlohmann::json welcome_initiator(Channel& channel, const Greeting& greeting);
+void send_environment(Channel& channel, const nlohmann::ordered_json& environment);
 
 }  // namespace rdmameter

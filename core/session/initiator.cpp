@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/initiator.h"
 
-#include "core/open_devices.h"
-#include "core/payload_file.h"
-#include "core/session/channel.h"
+#include <fmt/format.h>
+
+#include "core/engine/open_devices.h"
+#include "core/engine/payload_file.h"
 #include "core/session/connect_test.h"
 #include "core/session/handshake.h"
 #include "core/session/protocol.h"
 #include "core/session/repetition.h"
-#include "core/session/socket_side.h"
+#include "core/session/socket_runner.h"
+#include "core/wire/channel.h"
+#include "core/wire/token_file.h"
 
 namespace rdmameter {
 namespace {
@@ -17,20 +20,67 @@ namespace {
 constexpr std::chrono::seconds kGreetAgainFor{8};
 constexpr std::chrono::milliseconds kGreetPause{500};
 
+/// The token for a server that the user named none for: what a server of the same user has left.
+class FoundToken {
+ public:
+  FoundToken(int socket, std::uint16_t port) : port_(port), local_(over_loopback(socket)) {
+    if (local_) found_ = folders_.find(port);
+  }
+
+  std::string text() const { return found_ ? found_->token : std::string(); }
+
+  /// @return the error, and what this end had to do with it
+  TokenError explain(const TokenError& error) const {
+    if (found_)
+      return TokenError(fmt::format(
+          "{}. The token here is that of {}, which a server of yours left. If that server has "
+          "ended, remove the file",
+          error.what(), found_->path));
+    if (!local_) return error;
+    return TokenError(
+        fmt::format("{}. No server of yours has left a token for port {} in {}: is it another "
+                    "user's server?",
+                    error.what(), port_, folders_.text()));
+  }
+
+ private:
+  const TokenFolders folders_ = TokenFolders::of_this_user();
+  const std::uint16_t port_;
+  const bool local_;
+  std::optional<TokenFolders::Found> found_;
+};
+
+/// Says hello, with the token that was given or found.
+nlohmann::ordered_json greet(Channel& channel, const SessionOptions& options,
+                             const TestCase& first) {
+  const nlohmann::json wanted{{"device", first.responder.device},
+                              {"port_num", first.responder.port_num},
+                              {"gid_index", first.responder.gid_index}};
+  std::optional<FoundToken> found;
+  const auto ask_token = [&] {
+    if (!options.token.empty()) return options.token;
+    // Not before the server answers: then it has left its token, even if it has only just begun.
+    found.emplace(channel.fd(), options.server.port);
+    return found->text();
+  };
+  try {
+    return greet_responder(channel, ask_token, wanted);
+  } catch (const TokenError& error) {
+    throw found ? found->explain(error) : error;
+  }
+}
+
 /// A connection that the responder has welcomed. A crowded server hangs up on those that are not
 /// quick enough to prove themselves, so that is no reason to give up at once.
 /// @param environment  out: the responder's
-Channel greeted(const SessionOptions& options, const Case& first, const InterruptSource& interrupt,
-                nlohmann::ordered_json& environment) {
+Channel greeted(const SessionOptions& options, const TestCase& first,
+                const InterruptSource& interrupt, nlohmann::ordered_json& environment) {
   const Deadline deadline = Deadline::in(kGreetAgainFor);
   for (;;) {
     Channel channel{connect_to(options.server, Deadline::in(options.connect_for), interrupt),
                     interrupt};
     try {
-      environment = greet_responder(channel, options.token,
-                                    {{"device", first.peer_device},
-                                     {"port_num", first.peer_port_num},
-                                     {"gid_index", first.peer_gid_index}});
+      environment = greet(channel, options, first);
       return channel;
     } catch (const ChannelError& error) {
       const bool hung_up =
@@ -44,13 +94,17 @@ Channel greeted(const SessionOptions& options, const Case& first, const Interrup
 
 class Initiator final : public Measurer {
  public:
-  Initiator(const SessionOptions& options, const Case& first, const ClockChoice& clock,
+  Initiator(const SessionOptions& options, const TestCase& first, const ClockChoice& clock,
             const InterruptSource& interrupt)
       : clock_(clock),
         interrupt_(interrupt),
         on_interval_(options.on_interval),
-        first_(first.over_tcp() ? devices_.find(first.device, first.port_num, first.gid_index)
-                                : &devices_.get(first.device, first.port_num, first.gid_index)),
+        devices_({.files = options.files,
+                  .still_wanted = [this] { require_wanted(channel_.fd(), interrupt_); }}),
+        first_(first.over_tcp() ? devices_.find(first.initiator.device, first.initiator.port_num,
+                                                first.initiator.gid_index)
+                                : &devices_.get(first.initiator.device, first.initiator.port_num,
+                                                first.initiator.gid_index)),
         channel_(greeted(options, first, interrupt, responder_environment_)) {
     initiator_environment_ = environment_with(clock_, first_);
   }
@@ -58,39 +112,49 @@ class Initiator final : public Measurer {
   ~Initiator() override {
     try {
       if (channel_.usable() && !interrupt_.requested())
-        channel_.send({{"type", "bye"}}, Deadline::in(kTick));
+        channel_.send_last({{"type", "bye"}}, Deadline::in(kTick));
     } catch (const std::exception&) {  // the responder sees the connection close as well
     }
   }
 
-  Outcome measure(const Case& one_case) override {
-    if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
-    Case asked = with_payload(one_case);
+  Outcome measure(const TestCase& test_case) override {
+    if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
+    TestCase asked = with_payload(test_case);
     OpenDevice* device = nullptr;
-    if (!one_case.over_tcp()) {
-      device = &devices_.get(one_case.device, one_case.port_num, one_case.gid_index);
-      asked.sge = with_known_sges(one_case, device->limits).sge;
+    if (!test_case.over_tcp()) {
+      device = &devices_.get(test_case.initiator.device, test_case.initiator.port_num,
+                             test_case.initiator.gid_index);
+      asked.queues.sge = with_known_sges(test_case, device->limits).queues.sge;
+      if (!test_case.control()) {
+        asked = with_known_pkey(std::move(asked), *device->context, device->port);
+        asked = with_known_signals(std::move(asked), device->limits, device->port.where());
+      }
     }
-    if (one_case.control())
-      return measure_connects(channel_, *device, one_case, clock_, interrupt_);
-    const auto make_sides = [&](const Case& made, std::uint64_t seed) -> Sides {
+    if (test_case.control())
+      return measure_connects(channel_, *device, test_case, clock_, interrupt_);
+    const auto make_duplex = [&](const TestCase& new_case, std::uint64_t seed) -> Duplex {
       if (device != nullptr)
-        return make_verbs_sides(*device, made, Role::initiator, seed, {&interrupt_, channel_.fd()});
-      return {std::make_unique<SocketSide>(channel_.fd(), interrupt_, made, Role::initiator, seed),
+        return make_verbs_duplex(*device, new_case, Role::initiator, seed,
+                                 {&interrupt_, channel_.fd()});
+      return {std::make_unique<SocketRunner>(channel_.fd(), interrupt_, new_case, Role::initiator,
+                                             seed),
               nullptr};
     };
-    Repetition repetition{channel_, make_sides, asked, clock_, interrupt_, on_interval_};
-    try {
+    const auto gids =
+        device != nullptr ? std::span<const Gid>(device->gids) : std::span<const Gid>();
+    Repetition repetition{channel_, make_duplex, asked, gids, clock_, interrupt_, on_interval_};
+    return repetition.conduct([&] {
       Outcome outcome = repetition.run(same_host());
-      outcome.more["path"] = path(outcome.effective);
+      outcome.extra["path"] = path(outcome.effective);
       return outcome;
-    } catch (const ChannelError&) {
-      throw;  // nobody is left to be told
-    } catch (const Interrupted&) {
-      throw;  // the session ends, and with it all that the responder holds for us
-    } catch (const std::exception&) {
-      repetition.abandon();
-      throw;
+    });
+  }
+
+  void tell_responder(const nlohmann::json& row) override {
+    if (!channel_.usable()) return;
+    try {
+      channel_.send({{"type", "row"}, {"row", row}}, Deadline::in(kTick));
+    } catch (const ChannelError&) {  // the next case says so, if there is one
     }
   }
 
@@ -106,10 +170,10 @@ class Initiator final : public Measurer {
   }
 
   /// Traffic within one device never sees its netdev or cable.
-  std::string path(const Case& effective) const {
+  std::string path(const TestCase& effective) const {
     if (!same_host()) return "network";
     if (effective.over_tcp()) return "loopback";
-    return effective.device == effective.peer_device ? "same_device" : "netdev";
+    return effective.initiator.device == effective.responder.device ? "same_device" : "netdev";
   }
 
   const ClockChoice clock_;
@@ -123,7 +187,7 @@ class Initiator final : public Measurer {
 
 }  // namespace
 
-std::unique_ptr<Measurer> make_initiator(const SessionOptions& options, const Case& first,
+std::unique_ptr<Measurer> make_initiator(const SessionOptions& options, const TestCase& first,
                                          const ClockChoice& clock,
                                          const InterruptSource& interrupt) {
   return std::make_unique<Initiator>(options, first, clock, interrupt);

@@ -5,26 +5,28 @@
 #include <memory>
 #include <string>
 
-#include "core/clock.h"
-#include "core/interval_thread.h"
-#include "core/measurer.h"
-#include "core/session/socket.h"
-#include "core/session/wait.h"
+#include "core/engine/interval_thread.h"
+#include "core/engine/measurer.h"
+#include "core/instrument/clock.h"
+#include "core/verbs/memory_file.h"
+#include "core/wire/socket.h"
+#include "core/wire/wait.h"
 
 namespace rdmameter {
 
 struct SessionOptions {
   Address server;
-  std::string token;                    ///< empty: none
+  std::string token;                    ///< empty: what a server of this user has left, if any
   std::chrono::seconds connect_for{5};  ///< a server that is not up yet is waited for this long
-  IntervalListener on_interval = {};    ///< hears of what goes on until interrupted
+  IntervalListener on_interval = {};    ///< called at each interval of a run until interrupted
+  FileMemory files = FileMemory::none;  ///< that this end may map, for its own user
 };
 
 /// Connects, proves the token and opens this end's device.
 /// @param first      its devices, ports and GIDs are the ones that both environments describe
 /// @param interrupt  borrowed; ends every wait and every loop
 /// @throws NoDevice, UsageError, MeasurementError, Interrupted
-std::unique_ptr<Measurer> make_initiator(const SessionOptions& options, const Case& first,
+std::unique_ptr<Measurer> make_initiator(const SessionOptions& options, const TestCase& first,
                                          const ClockChoice& clock,
                                          const InterruptSource& interrupt);
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/loop_thread.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/thread.h"
 #include "core/session/protocol.h"
 
 namespace rdmameter {
 
-LoopThread::LoopThread(Side& side, Wait wait, std::uint64_t core, const ClockChoice& clock,
-                       const Wake& attention)
-    : side_(side) {
-  thread_ = std::thread([this, wait, core, clock, &attention] {
+LoopThread::LoopThread(EndpointRunner& runner, Wait wait, std::uint64_t core,
+                       const ClockChoice& clock, const EventFd& attention)
+    : runner_(runner) {
+  thread_ = start_thread([this, wait, core, clock, &attention] {
     try {
-      end_ = side_.run(wait, core, clock, stop_);
+      end_ = runner_.run(wait, core, clock, stop_);
     } catch (const std::exception&) {
       error_ = std::current_exception();
     }
-    if (error_ || end_.why != LoopEnd::Why::done) {
+    if (error_ || end_.why != LoopResult::Why::done) {
       failed_.store(true, std::memory_order_release);
       attention.raise();
     }
@@ -26,12 +27,12 @@ LoopThread::LoopThread(Side& side, Wait wait, std::uint64_t core, const ClockCho
 LoopThread::~LoopThread() {
   if (!thread_.joinable()) return;
   stop_.request(StopReason::peer);
-  side_.silence();
+  runner_.abort_traffic();
   thread_.join();
 }
 
 void LoopThread::finish(const std::vector<std::uint64_t>& sent, const InterruptSource& interrupt) {
-  side_.expect(sent);
+  runner_.expect(sent);
   stop_.request(StopReason::finish);
   join(interrupt);
 }
@@ -43,8 +44,8 @@ void LoopThread::join(const InterruptSource& interrupt) {
     throw MeasurementError("messages went on arriving after the peer had sent everything");
   thread_.join();
   if (error_) std::rethrow_exception(error_);
-  if (end_.why != LoopEnd::Why::done && end_.why != LoopEnd::Why::stopped)
-    throw MeasurementError(loop_end_text(end_, side_.where()));
+  if (end_.why != LoopResult::Why::done && end_.why != LoopResult::Why::stopped)
+    throw MeasurementError(loop_result_text(end_, runner_.where()));
 }
 
 }  // namespace rdmameter

@@ -7,17 +7,17 @@
 #include <thread>
 #include <vector>
 
-#include "core/session/wait.h"
-#include "core/side.h"
+#include "core/engine/endpoint_runner.h"
+#include "core/wire/wait.h"
 
 namespace rdmameter {
 
 class LoopThread {
  public:
-  /// @param side, attention  borrowed
-  /// @param attention        raised when the loop ends before its time: then failed()
-  LoopThread(Side& side, Wait wait, std::uint64_t core, const ClockChoice& clock,
-             const Wake& attention);
+  /// @param runner     borrowed
+  /// @param attention  borrowed; raised when the loop ends before its time: then failed()
+  LoopThread(EndpointRunner& runner, Wait wait, std::uint64_t core, const ClockChoice& clock,
+             const EventFd& attention);
   LoopThread(LoopThread&&) = delete;
   /// A loop that still runs is cut off from its peer.
   ~LoopThread();
@@ -35,11 +35,11 @@ class LoopThread {
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
 
  private:
-  Side& side_;
-  StopWord stop_;
-  Wake ended_;
+  EndpointRunner& runner_;
+  StopFlag stop_;
+  EventFd ended_;
   std::atomic<bool> failed_{false};
-  LoopEnd end_;
+  LoopResult end_;
   std::exception_ptr error_;
   std::thread thread_;  ///< last: it uses all of the above
 };

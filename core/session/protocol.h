@@ -6,21 +6,26 @@
 //   hello {protocol, version, nonce}          ->
 //                                             <-  challenge {protocol, version, nonce,
 //                                             token_required}
-//   proof {proof, device, port_num, gid_index} -> (the responder's, for its environment)
-//                                             <-  welcome {proof, environment}
+//   proof {proof}                             ->
+//                                             <-  welcome {proof}
+//   from here on sealed (core/wire/seal.h), where a token is required:
+//   describe {device, port_num, gid_index}    -> (the responder's)
+//                                             <-  environment {environment}
 //   then for each repetition of a case:
-//   prepare {case, seed}                      ->
+//   prepare {case, seed, gids}                ->
 //                                             <-  ready {endpoint, only_cpu}
 //   connect {endpoint, wait}                  ->
 //                                             <-  running {}
 //   (the measured traffic; meanwhile: alive {} every few seconds)
+//   (only where both ends send: end_now {}, when the user has interrupted the measurement)
 //   finish {sent by each thread}              ->
 //                                             <-  done {counted, counters, verdict...}
 //   Where both ends send, "ready", "connect" and "done" hold the same of the other direction, as
 //   "backward", and either end says gate {step} while the traffic runs: all its loops are warm, or
 //   their windows closed.
 //   or, at any time, from the responder: failed {kind, reason}, which ends the case; and from the
-//   initiator: abandon {} -> abandoned {}. bye {} ends the session.
+//   initiator: abandon {} -> abandoned {}. bye {} ends the session. Between two cases the initiator
+//   may say row {row}: the numbers of a row of the result, which the responder may show.
 #pragma once
 
 #include <chrono>
@@ -29,7 +34,9 @@
 
 namespace rdmameter {
 
-inline constexpr std::uint32_t kProtocolVersion = 4;
+/// Both ends must have the same number, whatever their releases. A change to any message or to its
+/// meaning raises it by one (CONTRIBUTING.md).
+inline constexpr std::uint32_t kProtocolVersion = 11;
 
 /// A step of the set-up: creating thousands of QPs takes seconds on some devices.
 inline constexpr std::chrono::seconds kSetupTimeout{30};
@@ -58,7 +65,7 @@ static_assert(kTestConnectionTimeout < kSetupTimeout);
 static_assert(kPlaceTimeout + kProofTimeout < kSetupTimeout);
 
 /// Text of an error on the wire.
-inline constexpr std::size_t kMostReasonBytes = 2000;
-inline constexpr std::size_t kMostVersionBytes = 64;
+inline constexpr std::size_t kMaxReasonBytes = 2000;
+inline constexpr std::size_t kMaxVersionBytes = 64;
 
 }  // namespace rdmameter

@@ -5,16 +5,17 @@
 
 #include <random>
 
-#include "core/affinity.h"
+#include "core/base/softirq.h"
+#include "core/engine/affinity.h"
 #include "core/session/bandwidth_result.h"
-#include "core/session/channel.h"
-#include "core/session/fields.h"
-#include "core/session/gate_keeper.h"
+#include "core/session/heartbeat.h"
 #include "core/session/loop_thread.h"
 #include "core/session/protocol.h"
-#include "core/session/pulse.h"
-#include "core/session/watcher.h"
-#include "core/softirq.h"
+#include "core/session/window_sync.h"
+#include "core/wire/channel.h"
+#include "core/wire/fields.h"
+#include "core/wire/orderly_end.h"
+#include "core/wire/watcher.h"
 
 namespace rdmameter {
 namespace {
@@ -28,9 +29,11 @@ std::uint64_t random_seed() {
 }
 
 /// Zeros would pass for the best result there is.
-void require_any(const Case& one_case, const Outcome& outcome) {
+void require_any(const TestCase& test_case, const Outcome& outcome) {
+  if (outcome.interrupted && (outcome.operations == 0 || outcome.lost == outcome.operations))
+    throw Interrupted("interrupted before anything was measured");
   const std::string_view advice =
-      one_case.multicast()
+      test_case.multicast()
           ? "does the network between the two devices pass multicast, and UDP port 4791?"
           : "is the path between the two devices up, and does it let UDP port 4791 through?";
   if (outcome.lost == outcome.operations)
@@ -38,10 +41,10 @@ void require_any(const Case& one_case, const Outcome& outcome) {
         "none of the {} pings was answered within --loss-timeout: is it shorter than the "
         "round trip? Else {}",
         outcome.operations, advice));
-  if (receiver_counts(one_case) && outcome.bandwidth->messages == 0)
+  if (receiver_counts(test_case) && outcome.bandwidth->messages == 0)
     throw MeasurementError(fmt::format(
         "of {} messages {} arrived, and none after the warm-up of {}: {}", *outcome.bandwidth->sent,
-        *outcome.bandwidth->received, one_case.warmup, advice));
+        *outcome.bandwidth->received, test_case.warmup, advice));
 }
 
 }  // namespace
@@ -49,20 +52,20 @@ void require_any(const Case& one_case, const Outcome& outcome) {
 /// Two spinning ends on one core answer each other once per time slice; so do more threads than
 /// there are cores.
 void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
-  if (case_.waiting() != Wait::automatic) return;
+  if (case_.wait != Wait::automatic) return;
   std::optional<std::uint64_t> mine = only_cpu();
-  if (case_.core != kAuto) mine = case_.core;
+  if (case_.initiator.core != kAuto) mine = case_.initiator.core;
   const nlohmann::json theirs = ready.value("only_cpu", nlohmann::json());
   const bool one_core = same_host && mine && theirs.is_number_unsigned() && theirs == *mine;
-  const std::uint64_t threads = case_.threads * (case_.both_ways() ? 2 : 1) * (same_host ? 2 : 1);
+  const std::uint64_t threads = case_.threads * (case_.bidirectional ? 2 : 1) * (same_host ? 2 : 1);
   const bool share = one_core || (threads > 2 && threads > allowed_cpus());
-  case_.wait = static_cast<std::uint64_t>(share ? Wait::yield : Wait::spin);
+  case_.wait = share ? Wait::yield : Wait::spin;
 }
 
 /// Where the two ends fail together the responder may know why.
-void Repetition::establish(Sides& sides) {
+void Repetition::establish(Duplex& duplex) {
   try {
-    sides.establish();
+    duplex.establish();
   } catch (const MeasurementError&) {
     if (channel_.wait_readable(Deadline::in(kLastWord)) == Waited::ready) expect("running");
     throw;
@@ -71,82 +74,85 @@ void Repetition::establish(Sides& sides) {
 
 /// Takes what the responder says while the loop runs.
 /// @return false: it is about something else
-bool Repetition::hear(GateKeeper& gate) {
+bool Repetition::receive(WindowSync& gate) {
   nlohmann::json message = channel_.receive(Deadline::in(kTick));
-  if (gate.hear(message)) return true;
-  heard_ = std::move(message);
+  if (gate.receive(message)) return true;
+  received_ = std::move(message);
   return false;
 }
 
-/// All of the traffic, both ways where the responder sends as well.
-void Repetition::measure(Sides& sides) {
-  const Wake attention;
-  GateKeeper gate{channel_, case_, sides.forward.get(), attention};
+/// What the responder must know of this end's loops, and of an interrupt.
+void Repetition::publish(WindowSync& gate) {
+  if (tell_end_.exchange(false)) send({}, "end_now");
+  gate.publish();
+}
+
+/// All of the traffic, both ways where the responder sends as well. An interrupt ends it before its
+/// time, and what was measured until then is kept.
+void Repetition::measure(Duplex& duplex) {
+  const EventFd attention;
+  const OrderlyEnd orderly{interrupt_, orderly_end_within(case_), [&] {
+                             const bool begun = duplex.forward->end_now();
+                             tell_end_ = case_.bidirectional;
+                             attention.raise();
+                             return begun;
+                           }};
+  WindowSync gate{channel_, case_, duplex.forward.get(), attention};
   std::unique_ptr<LoopThread> receiver;
-  if (sides.backward)
-    receiver = std::make_unique<LoopThread>(
-        *sides.backward, case_.waiting(), core_after(case_.core, case_.threads), clock_, attention);
-  traffic(*sides.forward, receiver.get(), gate, attention);
-  say({{"sent", sides.forward->totals()}}, "finish");
+  if (duplex.backward)
+    receiver = std::make_unique<LoopThread>(*duplex.backward, case_.wait,
+                                            core_after(case_.initiator.core, case_.threads), clock_,
+                                            attention);
+  run_traffic(*duplex.forward, receiver.get(), gate, attention);
+  interrupted_ = orderly.asked();
+  send({{"sent", duplex.forward->totals()}}, "finish");
   done_ = expect("done");
-  forward_ = report_from_wire(done_, case_.threads);
+  forward_ = report_from_wire(done_, case_);
   if (!receiver) return;
-  backward_ = report_from_wire(require_object(done_, "backward"), case_.threads);
+  backward_ = report_from_wire(require_object(done_, "backward"), case_);
   receiver->finish(backward_.totals, interrupt_);
 }
 
 /// What the initiator sends, with an eye on everything else.
 /// @param receiver  the loop that takes what the responder sends; null: it sends nothing
-void Repetition::traffic(Side& side, LoopThread* receiver, GateKeeper& gate,
-                         const Wake& attention) {
-  StopWord stop;
-  Pulse pulse{channel_, side, case_};
+void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, WindowSync& gate,
+                             const EventFd& attention) {
+  StopFlag stop;
+  Heartbeat heartbeat{channel_, runner, case_};
   const SoftirqTime softirq;
-  LoopEnd end;
-  Tick tick{.every = pulse.every(),
-            .act = [&] { return pulse.beat() && !gate.overdue(); },
-            .hear = [&] { return hear(gate); },
+  LoopResult end;
+  Tick tick{.every = heartbeat.every(),
+            .act = [&] { return heartbeat.tick() && !gate.overdue(); },
+            .receive = [&] { return receive(gate); },
             .attention = &attention,
             .attend =
                 [&] {
                   if (receiver != nullptr && receiver->failed()) return false;
-                  gate.pass_on();
+                  publish(gate);
                   return true;
                 },
-            .stopped = [&] { side.silence(); }};
-  std::optional<EnoughEnds> enough_ends;
-  if (case_.until_interrupted()) {
-    enough_ends.emplace(interrupt_);
-    tick.asked = &interrupt_.enough();
-    tick.on_asked = [&] { side.end_now(); };
-  }
+            .stopped = [&] { runner.abort_traffic(); }};
   {
-    const IntervalThread lines{case_, [&] { return side.progress(); }, on_interval_};
+    const IntervalThread lines{case_, [&] { return runner.progress(); }, on_interval_};
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  std::move(tick)};
-    end = side.run(case_.waiting(), case_.core, clock_, stop);
+    end = runner.run(case_.wait, case_.initiator.core, clock_, stop);
   }
-  enough_ends.reset();
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.
-  if (end.why == LoopEnd::Why::done) gate.pass_on();
-  pulse.close();
+  if (end.why == LoopResult::Why::done) gate.publish();
+  heartbeat.close();
   softirq_ns_ = softirq.elapsed_ns();
-  if (case_.shape() == Pattern::bandwidth) series_ = pulse.series().json();
-  require_end(end, stop, pulse, gate, receiver, side.where());
-  if (case_.until_interrupted() && side.tally().operations == 0)
-    throw Interrupted("interrupted before anything was measured");
+  if (case_.pattern == Pattern::bandwidth) series_ = heartbeat.series().json();
+  require_end(end, stop, heartbeat, gate, receiver, runner.where());
 }
 
 /// @throws MeasurementError, Interrupted  why the traffic has not come to its end, by whoever knows
 /// most: the device, the peer, a deadline, the loop itself
-void Repetition::require_end(const LoopEnd& end, const StopWord& stop, const Pulse& pulse,
-                             const GateKeeper& gate, LoopThread* receiver,
-                             const std::string& where) {
-  // A QP that failed flushes all its requests, more than the CQ must hold: that is no cause.
-  const bool flushed =
-      end.why == LoopEnd::Why::completion_failed && pulse.event().starts_with("IBV_EVENT_CQ_ERR");
-  if (!pulse.event().empty() && !flushed && stop.reason() != StopReason::interrupted)
-    throw MeasurementError(fmt::format("{} reports {}", where, pulse.event()));
+void Repetition::require_end(const LoopResult& end, const StopFlag& stop,
+                             const Heartbeat& heartbeat, const WindowSync& gate,
+                             LoopThread* receiver, const std::string& where) {
+  if (!heartbeat.event().empty() && stop.reason() != StopReason::interrupted)
+    throw MeasurementError(fmt::format("{} reports {}", where, heartbeat.event()));
   switch (stop.reason()) {
     case StopReason::interrupted:
       throw Interrupted("interrupted");
@@ -156,13 +162,12 @@ void Repetition::require_end(const LoopEnd& end, const StopWord& stop, const Pul
     case StopReason::deadline:
       if (gate.overdue())
         throw MeasurementError(
-            "the responder's own messages do not get on: it has not kept pace with this end by "
-            "far; "
-            "is the path from it up?");
+            "the responder's reverse traffic stalled: it fell far behind this end's; is the path "
+            "from the responder up?");
       throw MeasurementError(
           fmt::format("no message got through on {} for {} s: is the peer alive, and the "
                       "path between the two devices up?",
-                      where, pulse.patience().count()));
+                      where, heartbeat.patience().count()));
     case StopReason::sibling:
       if (receiver != nullptr && receiver->failed()) receiver->join(interrupt_);  // throws why
       break;
@@ -170,12 +175,12 @@ void Repetition::require_end(const LoopEnd& end, const StopWord& stop, const Pul
     case StopReason::none:
       break;
   }
-  if (end.why != LoopEnd::Why::done) throw MeasurementError(loop_end_text(end, where));
+  if (end.why != LoopResult::Why::done) throw MeasurementError(loop_result_text(end, where));
 }
 
 /// @return payload bytes compared, at both ends and of both directions
 /// @throws MeasurementError  what arrived is not what was sent
-std::uint64_t Repetition::judge(const Sides& sides) const {
+std::uint64_t Repetition::judge(const Duplex& duplex) const {
   std::uint64_t checked_bytes = 0;
   const auto require_clean = [&](const std::optional<Verdict>& found, std::string_view end) {
     if (!found) return;
@@ -189,33 +194,37 @@ std::uint64_t Repetition::judge(const Sides& sides) const {
         verdict.guard_bytes_hit));
   };
   require_clean(
-      sides.forward->verify(case_.returns_data() ? sides.forward->totals() : forward_.totals),
+      duplex.forward->verify(case_.returns_data() ? duplex.forward->totals() : forward_.totals),
       "initiator");
   require_clean(forward_.verdict, "responder");
-  if (!sides.backward) return checked_bytes;
-  const Side& receiver = *sides.backward;
+  if (!duplex.backward) return checked_bytes;
+  const EndpointRunner& receiver = *duplex.backward;
   require_clean(receiver.verify(receiver.has_loop() ? receiver.totals() : backward_.totals),
                 "initiator");
   require_clean(backward_.verdict, "responder");
   return checked_bytes;
 }
 
-Outcome Repetition::outcome(Sides& sides, const nlohmann::json& done) const {
-  Side& side = *sides.forward;
-  const LoopTally& tally = side.tally();
+Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
+  EndpointRunner& runner = *duplex.forward;
+  const LoopTally& tally = runner.tally();
   Outcome outcome;
   outcome.effective = case_;
   outcome.operations = tally.operations;
   outcome.elapsed_ns = tally.elapsed_ns;
-  outcome.cpu_ns = tally.total == 0 ? 0 : side.cpu_ns() * tally.operations / tally.total;
-  outcome.more = side.facts();
-  if (case_.shape() == Pattern::bandwidth) {
-    outcome.bandwidth = bandwidth_of(case_, report_of(side, case_), forward_);
-    if (sides.backward) {
-      const BandwidthTally backward =
-          bandwidth_of(case_, backward_, report_of(*sides.backward, case_));
-      outcome.more["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
-                                    {"backward", direction_json(backward)}};
+  outcome.cpu_ns = tally.total == 0 ? 0 : runner.cpu_ns() * tally.operations / tally.total;
+  outcome.interrupted = interrupted_;
+  outcome.extra = runner.facts();
+  if (case_.pattern == Pattern::bandwidth) {
+    outcome.bandwidth = bandwidth_of(case_, report_of(runner, case_), forward_);
+    if (duplex.backward) {
+      const BandwidthData backward =
+          bandwidth_of(case_, backward_, report_of(*duplex.backward, case_));
+      outcome.extra["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
+                                     {"backward", direction_json(backward)}};
+      // A responder maps no file for its client.
+      if (case_.initiator.memory.starts_with(kFileMemory))
+        outcome.extra["directions"]["backward"]["memory"] = "host";
       outcome.bandwidth = both(*outcome.bandwidth, backward);
     }
     outcome.operations = outcome.bandwidth->messages;
@@ -224,45 +233,44 @@ Outcome Repetition::outcome(Sides& sides, const nlohmann::json& done) const {
     outcome.lost = tally.lost;
   }
   require_any(case_, outcome);
-  outcome.device_counters = {{"initiator", side.counters()},
-                             {"responder", nlohmann::ordered_json::parse(
-                                               done.value("counters", nlohmann::json{}).dump())}};
+  outcome.device_counters = {{"initiator", runner.counters()},
+                             {"responder", counters_from_wire(done)}};
   outcome.work = {{"wrs", tally.total}, {"polls", tally.polls}};
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
   if (tally.cqes != 0) outcome.work["cqes"] = tally.cqes;
-  outcome.resources = side.resources();
-  outcome.more["cpu"] = {{"thread_ns", side.cpu_ns()}, {"softirq_ns", nullptr}};
-  if (softirq_ns_) outcome.more["cpu"]["softirq_ns"] = *softirq_ns_;
-  if (!series_.is_null()) outcome.more["series"] = series_;
-  if (!forward_.arrivals.empty()) outcome.more["arrivals"] = forward_.arrivals;
-  if (case_.verify != 0) outcome.more["verified_bytes"] = judge(sides);
-  if (done.value("shared_responder", false)) outcome.more["shared_responder"] = true;
-  outcome.latency = side.take_latency();
+  outcome.resources = runner.resources();
+  outcome.extra["cpu"] = {{"thread_ns", runner.cpu_ns()}, {"softirq_ns", nullptr}};
+  if (softirq_ns_) outcome.extra["cpu"]["softirq_ns"] = *softirq_ns_;
+  if (!series_.is_null()) outcome.extra["series"] = series_;
+  if (!forward_.arrivals.empty()) outcome.extra["arrivals"] = forward_.arrivals;
+  if (case_.verify) outcome.extra["verified_bytes"] = judge(duplex);
+  if (require_bool(done, "shared_responder")) outcome.extra["shared_responder"] = true;
+  if (const auto samples = runner.take_latency()) outcome.latency = latency_of(case_, *samples);
   return outcome;
 }
 
 Outcome Repetition::run(bool same_host) {
   const std::uint64_t seed = random_seed();
-  say({{"case", case_to_wire(case_)}, {"seed", seed}}, "prepare");
-  Sides sides;
+  send({{"case", case_to_wire(case_)}, {"seed", seed}, {"gids", gids_to_wire(gids_)}}, "prepare");
+  Duplex duplex;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
-    sides = make_sides_(case_, seed);
+    duplex = make_duplex_(case_, seed);
   } catch (const std::exception&) {
     mine = std::current_exception();
   }
   const nlohmann::json ready = expect("ready");
   if (mine) std::rethrow_exception(mine);
   decide_wait(ready, same_host);
-  sides.connect(ready);
-  sides.forward->settle(case_, ready);
-  nlohmann::json connect = sides.introduction();
+  duplex.connect(ready);
+  duplex.forward->record_effective(case_, ready);
+  nlohmann::json connect = duplex.connection_info();
   connect["wait"] = case_.wait;
-  say(std::move(connect), "connect");
-  establish(sides);
+  send(std::move(connect), "connect");
+  establish(duplex);
   expect("running");
-  measure(sides);
-  return outcome(sides, done_);
+  measure(duplex);
+  return outcome(duplex, done_);
 }
 
 }  // namespace rdmameter

@@ -2,32 +2,37 @@
 // One repetition of one case as the initiator runs it, from prepare to done.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
+#include <span>
 
-#include "core/interval_thread.h"
-#include "core/measurer.h"
-#include "core/session/dialogue.h"
+#include "core/engine/duplex.h"
+#include "core/engine/interval_thread.h"
+#include "core/engine/measurer.h"
+#include "core/session/message_exchange.h"
 #include "core/session/report.h"
-#include "core/sides.h"
 
 namespace rdmameter {
 
-class GateKeeper;
+class WindowSync;
 class LoopThread;
-class Pulse;
-class Wake;
+class Heartbeat;
+class EventFd;
 
-class Repetition : public Dialogue {
+class Repetition : public MessageExchange {
  public:
-  using MakeSides = std::function<Sides(const Case&, std::uint64_t seed)>;
+  using MakeDuplex = std::function<Duplex(const TestCase&, std::uint64_t seed)>;
 
-  /// @param one_case  with its SGEs known: both ends lay out memory by it
-  Repetition(Channel& channel, MakeSides make_sides, const Case& one_case, const ClockChoice& clock,
-             const InterruptSource& interrupt, const IntervalListener& on_interval)
-      : Dialogue(channel),
-        make_sides_(std::move(make_sides)),
-        case_(one_case),
+  /// @param test_case  with its SGEs known: both ends lay out memory by it
+  /// @param gids       that this end may use; none over TCP
+  Repetition(Channel& channel, MakeDuplex make_duplex, const TestCase& test_case,
+             std::span<const Gid> gids, const ClockChoice& clock, const InterruptSource& interrupt,
+             const IntervalListener& on_interval)
+      : MessageExchange(channel),
+        make_duplex_(std::move(make_duplex)),
+        case_(test_case),
+        gids_(gids),
         clock_(clock),
         interrupt_(interrupt),
         on_interval_(on_interval) {}
@@ -37,23 +42,28 @@ class Repetition : public Dialogue {
 
  private:
   void decide_wait(const nlohmann::json& ready, bool same_host);
-  void establish(Sides& sides);
-  void measure(Sides& sides);
-  void traffic(Side& side, LoopThread* receiver, GateKeeper& gate, const Wake& attention);
-  void require_end(const LoopEnd& end, const StopWord& stop, const Pulse& pulse,
-                   const GateKeeper& gate, LoopThread* receiver, const std::string& where);
-  bool hear(GateKeeper& gate);
-  std::uint64_t judge(const Sides& sides) const;
-  Outcome outcome(Sides& sides, const nlohmann::json& done) const;
+  void establish(Duplex& duplex);
+  void measure(Duplex& duplex);
+  void publish(WindowSync& gate);
+  void run_traffic(EndpointRunner& runner, LoopThread* receiver, WindowSync& gate,
+                   const EventFd& attention);
+  void require_end(const LoopResult& end, const StopFlag& stop, const Heartbeat& heartbeat,
+                   const WindowSync& gate, LoopThread* receiver, const std::string& where);
+  bool receive(WindowSync& gate);
+  std::uint64_t judge(const Duplex& duplex) const;
+  Outcome outcome(Duplex& duplex, const nlohmann::json& done) const;
 
-  const MakeSides make_sides_;
-  Case case_;
+  const MakeDuplex make_duplex_;
+  TestCase case_;
+  const std::span<const Gid> gids_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
   const IntervalListener& on_interval_;
   std::optional<std::uint64_t> softirq_ns_;
   nlohmann::ordered_json series_;
   nlohmann::json done_;
+  std::atomic<bool> tell_end_{false};  ///< the responder's own traffic must end now
+  bool interrupted_ = false;
   Report forward_, backward_;  ///< the responder's
 };
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/report.h"
 
+#include <algorithm>
+#include <cctype>
 #include <numeric>
+#include <string_view>
 
-#include "core/error.h"
-#include "core/session/fields.h"
+#include "core/base/error.h"
+#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::uint64_t kMost = 1ULL << 53;
-constexpr std::size_t kMostPeers = 1024;  // the axis's range
+constexpr std::uint64_t kMax = 1ULL << 53;
+constexpr std::size_t kMaxPeers = 1024;  // the axis's range
 
 nlohmann::json verdict_to_wire(const Verdict& verdict) {
   return {{"checked_bytes", verdict.checked_bytes}, {"missing_bytes", verdict.missing_bytes},
@@ -19,70 +22,90 @@ nlohmann::json verdict_to_wire(const Verdict& verdict) {
 }
 
 Verdict verdict_from_wire(const nlohmann::json& wire) {
-  return {.checked_bytes = require_uint(wire, "checked_bytes", 0, kMost),
-          .missing_bytes = require_uint(wire, "missing_bytes", 0, kMost),
-          .wrong_bytes = require_uint(wire, "wrong_bytes", 0, kMost),
-          .guard_bytes_hit = require_uint(wire, "guard_bytes_hit", 0, kMost),
-          .whole_slots = require_uint(wire, "whole_slots", 0, kMost),
+  return {.checked_bytes = require_uint(wire, "checked_bytes", 0, kMax),
+          .missing_bytes = require_uint(wire, "missing_bytes", 0, kMax),
+          .wrong_bytes = require_uint(wire, "wrong_bytes", 0, kMax),
+          .guard_bytes_hit = require_uint(wire, "guard_bytes_hit", 0, kMax),
+          .whole_slots = require_uint(wire, "whole_slots", 0, kMax),
           .first_fault = require_string(wire, "first_fault", 200)};
 }
 
 }  // namespace
 
-nlohmann::json report_to_wire(const Side& side, const Case& one_case, const Totals& sent) {
-  const LoopTally& tally = side.tally();
-  nlohmann::json made = {{"operations", tally.operations},
-                         {"elapsed_ns", tally.elapsed_ns},
-                         {"traffic_ns", tally.traffic_ns},
-                         {"total", side.totals()},
-                         {"counters", side.counters()}};
-  if (numbers_read(one_case) != NumberPlace::none) {
-    made["duplicated"] = tally.duplicated;
-    made["reordered"] = tally.reordered;
+nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test_case,
+                              const Totals& sent) {
+  const LoopTally& tally = runner.tally();
+  nlohmann::json object = {{"operations", tally.operations},
+                           {"elapsed_ns", tally.elapsed_ns},
+                           {"traffic_ns", tally.traffic_ns},
+                           {"total", runner.totals()},
+                           {"counters", runner.counters()}};
+  if (numbers_read(test_case) != NumberPlace::none) {
+    object["duplicated"] = tally.duplicated;
+    object["reordered"] = tally.reordered;
   }
-  if (one_case.peers > 1) made["arrivals"] = side.arrivals();
-  if (one_case.verify == 0) return made;
-  if (const auto verdict = side.verify(side.has_loop() ? side.totals() : sent))
-    made["verdict"] = verdict_to_wire(*verdict);
-  return made;
+  if (test_case.peers > 1) object["arrivals"] = runner.arrivals();
+  if (!test_case.verify) return object;
+  if (const auto verdict = runner.verify(runner.has_loop() ? runner.totals() : sent))
+    object["verdict"] = verdict_to_wire(*verdict);
+  return object;
 }
 
-Report report_of(const Side& side, const Case& one_case) {
-  const LoopTally& tally = side.tally();
+Report report_of(const EndpointRunner& runner, const TestCase& test_case) {
+  const LoopTally& tally = runner.tally();
   Report report{.operations = tally.operations,
                 .elapsed_ns = tally.elapsed_ns,
                 .traffic_ns = tally.traffic_ns,
-                .totals = side.totals(),
+                .totals = runner.totals(),
                 .total = tally.total};
-  if (numbers_read(one_case) == NumberPlace::none) return report;
+  if (numbers_read(test_case) == NumberPlace::none) return report;
   report.duplicated = tally.duplicated;
   report.reordered = tally.reordered;
   return report;
 }
 
-Report report_from_wire(const nlohmann::json& wire, std::uint64_t threads) {
-  Report report{.operations = require_uint(wire, "operations", 0, kMost),
+Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case) {
+  Report report{.operations = require_uint(wire, "operations", 0, kMax),
                 .elapsed_ns = require_uint(wire, "elapsed_ns", 0, 1ULL << 62),
                 .traffic_ns = require_uint(wire, "traffic_ns", 0, 1ULL << 62),
-                .totals = totals_from_wire(wire, "total", threads)};
+                .totals = totals_from_wire(wire, "total", test_case.threads)};
   report.total = std::accumulate(report.totals.begin(), report.totals.end(), std::uint64_t{0});
-  if (wire.contains("duplicated")) {
-    report.duplicated = require_uint(wire, "duplicated", 0, kMost);
-    report.reordered = require_uint(wire, "reordered", 0, kMost);
+  if (numbers_read(test_case) != NumberPlace::none) {
+    report.duplicated = require_uint(wire, "duplicated", 0, kMax);
+    report.reordered = require_uint(wire, "reordered", 0, kMax);
   }
-  if (wire.contains("arrivals"))
+  if (test_case.peers > 1)
     report.arrivals =
-        totals_from_wire(wire, "arrivals", require_array(wire, "arrivals", kMostPeers).size());
-  if (wire.contains("verdict")) report.verdict = verdict_from_wire(require_object(wire, "verdict"));
+        totals_from_wire(wire, "arrivals", require_array(wire, "arrivals", kMaxPeers).size());
+  if (test_case.verify && wire.contains("verdict"))
+    report.verdict = verdict_from_wire(require_object(wire, "verdict"));
   return report;
+}
+
+nlohmann::ordered_json counters_from_wire(const nlohmann::json& wire) {
+  constexpr std::size_t kMaxCounters = 4096, kMaxNameBytes = 64;
+  const auto found = wire.find("counters");
+  if (found == wire.end() || found->is_null()) return nullptr;
+  const nlohmann::json& counters = require_object(wire, "counters");
+  auto result = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : counters.items()) {
+    const bool plain = name.size() <= kMaxNameBytes && std::ranges::all_of(name, [](char each) {
+                         return std::isalnum(static_cast<unsigned char>(each)) != 0 ||
+                                std::string_view{"_-."}.find(each) != std::string_view::npos;
+                       });
+    if (!plain || !value.is_number_unsigned() || result.size() == kMaxCounters)
+      throw MeasurementError("the peer's message: `counters` must be counts, by name");
+    result[name] = value;
+  }
+  return result;
 }
 
 Totals totals_from_wire(const nlohmann::json& message, std::string_view key,
                         std::uint64_t threads) {
   Totals totals;
   for (const nlohmann::json& element : require_array(message, key, threads, threads)) {
-    if (!element.is_number_unsigned() || element.get<std::uint64_t>() > kMost)
-      throw MeasurementError("the peer's message: a total is no number of messages");
+    if (!element.is_number_unsigned() || element.get<std::uint64_t>() > kMax)
+      throw MeasurementError("the peer's message: a total is not a number of messages");
     totals.push_back(element.get<std::uint64_t>());
   }
   return totals;

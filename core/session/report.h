@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an end tells of its side once the traffic has ended: to the wire and back.
+// What an end reports once the traffic has ended: to the wire and back.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/side.h"
+#include "core/engine/endpoint_runner.h"
 
 namespace rdmameter {
 
@@ -17,7 +17,8 @@ using Totals = std::vector<std::uint64_t>;
 /// {"operations", "elapsed_ns", "total", "traffic_ns", "counters", "arrivals", "duplicated",
 /// "reordered", "verdict"}
 /// @param sent  by each of the peer's threads; what arrived here, where nothing at this end counts
-nlohmann::json report_to_wire(const Side& side, const Case& one_case, const Totals& sent);
+nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test_case,
+                              const Totals& sent);
 
 struct Report {
   std::uint64_t operations = 0, elapsed_ns = 0, traffic_ns = 0;
@@ -30,10 +31,16 @@ struct Report {
 };
 
 /// What this end's loop counted.
-Report report_of(const Side& side, const Case& one_case);
+Report report_of(const EndpointRunner& runner, const TestCase& test_case);
 
+/// The peer's report of such a case; what the case does not need is not looked at.
+/// @param test_case  as it is in truth, its SGEs known
 /// @throws MeasurementError
-Report report_from_wire(const nlohmann::json& wire, std::uint64_t threads);
+Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case);
+
+/// The peer's device counters: an object of counts, or null.
+/// @throws MeasurementError
+nlohmann::ordered_json counters_from_wire(const nlohmann::json& wire);
 
 /// @throws MeasurementError  not so many numbers below 2^53
 Totals totals_from_wire(const nlohmann::json& message, std::string_view key, std::uint64_t threads);

@@ -3,147 +3,149 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <optional>
 
-#include "core/affinity.h"
-#include "core/open_devices.h"
+#include "core/engine/affinity.h"
+#include "core/engine/case_memory.h"
+#include "core/engine/duplex.h"
+#include "core/engine/open_devices.h"
 #include "core/session/connect_test.h"
 #include "core/session/failure.h"
-#include "core/session/fields.h"
-#include "core/session/gate_keeper.h"
 #include "core/session/handshake.h"
 #include "core/session/loop_thread.h"
 #include "core/session/protocol.h"
 #include "core/session/report.h"
-#include "core/session/socket_side.h"
-#include "core/sides.h"
+#include "core/session/socket_runner.h"
+#include "core/session/window_sync.h"
+#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
 
-/// Counts the cases that run at the same time, for the length of one.
-class Running {
+/// A case that runs, with what it takes of the server.
+class RunningCase {
  public:
-  explicit Running(ResponderShared& shared) : shared_(shared), alone_(++shared.cases_running == 1) {
-    started_ = ++shared.cases_started;
-  }
-  ~Running() { --shared_.cases_running; }
-  /// Has another case run beside this one at any time?
-  bool shared() const { return !alone_ || shared_.cases_started != started_; }
+  /// @throws as SessionHost::begin_case()
+  RunningCase(SessionHost& host, const CaseNeeds& needs) : host_(host) { host_.begin_case(needs); }
+  RunningCase(RunningCase&&) = delete;
+  ~RunningCase() { host_.end_case(); }
 
  private:
-  ResponderShared& shared_;
-  bool alone_;
-  std::uint64_t started_ = 0;
+  SessionHost& host_;
 };
 
-/// What a case takes of the server's memory, for its length.
-class Reserved {
- public:
-  /// @throws Unsupported       it would not fit if it were alone
-  /// @throws MeasurementError  it does not fit beside the others
-  Reserved(ResponderShared& shared, std::uint64_t bytes) : shared_(shared), bytes_(bytes) {
-    constexpr double kMib = 1 << 20;
-    const auto most = static_cast<double>(shared.most_memory_bytes) / kMib;
-    if (bytes > shared.most_memory_bytes)
-      throw Unsupported(
-          fmt::format("buffers and queues of {:.1f} MiB, while the server gives its clients {:.1f} "
-                      "MiB: use a smaller --size, --qps, --depth or --rx-depth, or `rdmameter "
-                      "serve --max-memory` there",
-                      static_cast<double>(bytes) / kMib, most));
-    if (const std::uint64_t others = shared.memory_bytes.fetch_add(bytes);
-        others + bytes > shared.most_memory_bytes) {
-      shared.memory_bytes -= bytes;
-      throw MeasurementError(fmt::format(
-          "buffers and queues of {:.1f} MiB beside the {:.1f} MiB of other clients, while the "
-          "server gives {:.1f} MiB in all: try again later, or `rdmameter serve --max-memory` "
-          "there",
-          static_cast<double>(bytes) / kMib, static_cast<double>(others) / kMib, most));
-    }
-  }
-  Reserved(Reserved&&) = delete;
-  ~Reserved() { shared_.memory_bytes -= bytes_; }
+/// A session that connects QPs runs no loop.
+CaseNeeds needs_of(const TestCase& test_case) {
+  return {
+      .memory_bytes = case_memory_bytes(test_case, Role::responder),
+      .threads = test_case.control() ? 0 : test_case.threads * (test_case.bidirectional ? 2 : 1)};
+}
 
- private:
-  ResponderShared& shared_;
-  const std::uint64_t bytes_;
-};
+std::string case_text(const TestCase& test_case) {
+  if (test_case.control()) return fmt::format("connecting over {}", transport_text(test_case));
+  return fmt::format("{} {} of {} bytes over {}", traits(test_case.opcode).name,
+                     test_case.pattern == Pattern::bandwidth ? "bandwidth" : "latency",
+                     test_case.size_bytes, transport_text(test_case));
+}
 
-std::string case_text(const Case& one_case) {
-  if (one_case.control()) return fmt::format("connecting over {}", transport_text(one_case));
-  constexpr std::array kOpcodes{"send",      "write",    "read",     "send_imm",  "write_imm",
-                                "fetch_add", "cmp_swap", "tcp_send", "mcast_send"};
-  return fmt::format("{} {} of {} bytes over {}", kOpcodes.at(one_case.opcode),
-                     one_case.shape() == Pattern::bandwidth ? "bandwidth" : "latency",
-                     one_case.size_bytes, transport_text(one_case));
+/// What a client leaves open is as this server was told. Port and GID belong to a device.
+void choose_own(EndSettings& asked, const std::optional<EndSettings>& own) {
+  if (!own) return;
+  const auto fill = [](std::uint64_t& open, std::uint64_t ours) {
+    if (open == kAuto) open = ours;
+  };
+  fill(asked.core, own->core);
+  if (!asked.device.empty()) return;
+  asked.device = own->device;
+  fill(asked.port_num, own->port_num);
+  fill(asked.gid_index, own->gid_index);
+}
+
+/// What an automatic wait has become at the initiator; any other is as the plan had it, for the CQs
+/// are made by it.
+Wait wait_from_wire(const nlohmann::json& message, const TestCase& test_case) {
+  const bool open = test_case.wait == Wait::automatic;
+  const auto number = [](Wait wait) { return static_cast<std::uint64_t>(wait); };
+  return static_cast<Wait>(require_uint(message, "wait", number(open ? Wait::spin : test_case.wait),
+                                        number(open ? Wait::yield : test_case.wait)));
 }
 
 class ClientSession {
  public:
-  ClientSession(Connection connection, ResponderShared& shared, const InterruptSource& interrupt,
-                Admission& admission)
-      : shared_(shared),
+  ClientSession(Connection connection, const ClockChoice& clock,
+                const std::optional<EndSettings>& own, SessionHost& host,
+                const InterruptSource& interrupt)
+      : clock_(clock),
+        own_(own),
+        host_(host),
         interrupt_(interrupt),
-        admission_(admission),
-        channel_(std::move(connection), interrupt) {}
+        channel_(std::move(connection), interrupt, kProvedMessageBytes) {}
 
-  void serve();
+  void serve(const Greeting& greeting);
 
  private:
-  void log(const std::string& text) { shared_.log(fmt::format("{}: {}", channel_.peer(), text)); }
-  void say(nlohmann::json message, const char* type) {
+  void send(nlohmann::json message, const char* type) {
     message["type"] = type;
     channel_.send(message, Deadline::in(kSetupTimeout));
   }
-  void greet();
+  void welcome(const Greeting& greeting);
   bool serve_next();
   void serve_case(const nlohmann::json& prepare);
-  OpenDevice& device_of(const Case& one_case) {
-    return devices_.get(one_case.peer_device, one_case.peer_port_num, one_case.peer_gid_index);
+  OpenDevice& device_of(const TestCase& test_case) {
+    return devices_.get(test_case.responder.device, test_case.responder.port_num,
+                        test_case.responder.gid_index);
   }
-  Sides make_sides(const Case& one_case, std::uint64_t seed);
-  bool connect(Sides& sides, Case& one_case);
-  std::optional<Totals> run(Sides& sides, const Case& one_case);
-  std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, GateKeeper& gate,
-                                     const Wake& attention, Sides& sides, std::uint64_t threads);
+  void settle_here(TestCase& test_case);
+  Duplex make_duplex(const TestCase& test_case, std::uint64_t seed);
+  bool connect(Duplex& duplex, TestCase& test_case);
+  std::optional<Totals> run(Duplex& duplex, const TestCase& test_case);
+  std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, WindowSync& gate,
+                                     const EventFd& attention, Duplex& duplex,
+                                     std::uint64_t threads);
 
-  ResponderShared& shared_;
+  const ClockChoice& clock_;
+  const std::optional<EndSettings>& own_;
+  SessionHost& host_;
   const InterruptSource& interrupt_;
-  Admission& admission_;
   Channel channel_;
-  OpenDevices devices_;
+  /// Whatever role this end plays, it opens no file for its client.
+  OpenDevices devices_{{.files = FileMemory::none,
+                        .still_wanted = [this] { require_wanted(channel_.fd(), interrupt_); }}};
 };
 
-void ClientSession::greet() {
-  const Deadline deadline = Deadline::in(kProofTimeout);
-  if (channel_.wait_readable(deadline) == Waited::ready) admission_.spoken();
-  const Greeting greeting = greet_initiator(channel_, shared_.token, deadline);
-  admission_.enter(channel_);
-  const OpenDevice* const device =
-      devices_.find(require_string(greeting.wanted, "device", 64),
-                    require_uint_as<std::uint64_t>(greeting.wanted, "port_num"),
-                    require_uint_as<std::uint64_t>(greeting.wanted, "gid_index"));
-  send_welcome(channel_, greeting, environment_with(shared_.clock, device));
-  log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
-                  device != nullptr ? device->port.where() : "no verbs device"));
+void ClientSession::welcome(const Greeting& greeting) {
+  const nlohmann::json message = welcome_initiator(channel_, greeting);
+  EndSettings wanted{.device = require_string(message, "device", 64),
+                     .port_num = require_uint_as<std::uint64_t>(message, "port_num"),
+                     .gid_index = require_uint_as<std::uint64_t>(message, "gid_index")};
+  choose_own(wanted, own_);
+  const OpenDevice* const device = devices_.find(wanted.device, wanted.port_num, wanted.gid_index);
+  send_environment(channel_, environment_with(clock_, device));
+  host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
+                        device != nullptr ? device->port.where() : "no verbs device"));
 }
 
-void ClientSession::serve() {
+/// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
+template <class Step>
+void or_tell(Channel& channel, Step step) {
   try {
-    try {
-      greet();
-    } catch (const ChannelError&) {
-      throw;
-    } catch (const std::exception& error) {
-      channel_.send(failure_message(error), Deadline::in(kProofTimeout));
-      throw;
-    }
+    step();
+  } catch (const ChannelError&) {
+    throw;
+  } catch (const std::exception& error) {
+    channel.send_last(failure_message(error), Deadline::in(kProofTimeout));
+    throw;
+  }
+}
+
+void ClientSession::serve(const Greeting& greeting) {
+  try {
+    or_tell(channel_, [&] { welcome(greeting); });
     while (serve_next()) {
     }
-    log("gone");
+    host_.log("gone");
   } catch (const std::exception& error) {
-    log(fmt::format("dropped: {}", error.what()));
+    host_.log(fmt::format("dropped: {}", error.what()));
   }
 }
 
@@ -153,11 +155,13 @@ bool ClientSession::serve_next() {
   const std::string& type = require_string(message, "type", 32);
   if (type == "bye") return false;
   if (type == "abandon") {
-    say({}, "abandoned");
+    send({}, "abandoned");
   } else if (type == "prepare") {
     serve_case(message);
-  } else if (type != "alive" &&
-             type != "finish") {  // those two may have crossed a "failed" of ours
+  } else if (type == "row") {
+    host_.show_row(require_object(message, "row"));
+  } else if (type != "alive" && type != "gate" && type != "finish") {
+    // Those three may have crossed a "failed" of ours.
     throw MeasurementError("an unknown message: is that an rdmameter of this release?");
   }
   return true;
@@ -165,87 +169,97 @@ bool ClientSession::serve_next() {
 
 void ClientSession::serve_case(const nlohmann::json& prepare) {
   try {
-    Case one_case = case_from_wire(require_object(prepare, "case"));
+    TestCase test_case = case_from_wire(require_object(prepare, "case"));
     const std::uint64_t seed = require_uint_as<std::uint64_t>(prepare, "seed");
-    if (const std::string why = why_impossible(one_case); !why.empty()) throw Unsupported(why);
-    const Reserved reserved{shared_, case_memory_bytes(one_case, Role::responder)};
-    const Running running{shared_};
-    log(case_text(one_case));
-    if (one_case.control()) {
-      if (!serve_connects(channel_, device_of(one_case), one_case, interrupt_))
-        say({}, "abandoned");
+    choose_own(test_case.responder, own_);
+    if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
+    const std::vector<Gid> gids = gids_from_wire(prepare, "gids");
+    const RunningCase running{host_, needs_of(test_case)};
+    host_.log(case_text(test_case));
+    if (!test_case.over_tcp()) use_gids_of(device_of(test_case), gids);
+    if (test_case.control()) {
+      if (!serve_connects(channel_, device_of(test_case), test_case, interrupt_))
+        send({}, "abandoned");
       return;
     }
-    Sides sides = make_sides(one_case, seed);
-    const auto cpu = one_case.peer_core == kAuto ? only_cpu() : std::optional{one_case.peer_core};
-    nlohmann::json ready = sides.introduction();
+    settle_here(test_case);
+    Duplex duplex = make_duplex(test_case, seed);
+    const auto cpu =
+        test_case.responder.core == kAuto ? only_cpu() : std::optional{test_case.responder.core};
+    nlohmann::json ready = duplex.connection_info();
     ready["only_cpu"] = cpu ? nlohmann::json(*cpu) : nlohmann::json();
-    say(std::move(ready), "ready");
-    if (!connect(sides, one_case)) return;
-    const std::optional<Totals> sent = run(sides, one_case);
+    send(std::move(ready), "ready");
+    if (!connect(duplex, test_case)) return;
+    const std::optional<Totals> sent = run(duplex, test_case);
     if (!sent) {
-      say({}, "abandoned");
+      send({}, "abandoned");
       return;
     }
-    nlohmann::json done = report_to_wire(*sides.forward, one_case, *sent);
-    if (sides.backward) {
+    nlohmann::json done = report_to_wire(*duplex.forward, test_case, *sent);
+    if (duplex.backward) {
       // Its messages come to the initiator, but for those that bring data here.
-      done["backward"] = report_to_wire(*sides.backward, one_case, sides.backward->totals());
+      done["backward"] = report_to_wire(*duplex.backward, test_case, duplex.backward->totals());
     }
-    done["shared_responder"] = running.shared();
-    say(done, "done");
+    done["shared_responder"] = host_.case_is_shared();
+    send(done, "done");
   } catch (const ChannelError&) {
     throw;
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    log(fmt::format("failed: {}", error.what()));
+    host_.log(fmt::format("failed: {}", error.what()));
     channel_.send(failure_message(error), Deadline::in(kSetupTimeout));
   }
 }
 
-Sides ClientSession::make_sides(const Case& one_case, std::uint64_t seed) {
-  if (one_case.over_tcp())
+/// What the plan leaves to this end. A file of the client's machine is no memory here: the side
+/// that initiates has ordinary memory instead, and the client's row says so.
+void ClientSession::settle_here(TestCase& test_case) {
+  if (test_case.initiator.memory.starts_with(kFileMemory)) test_case.initiator.memory.clear();
+  if (!test_case.over_tcp()) test_case = with_known_sges(test_case, device_of(test_case).limits);
+}
+
+Duplex ClientSession::make_duplex(const TestCase& test_case, std::uint64_t seed) {
+  if (test_case.over_tcp())
     return {
-        std::make_unique<SocketSide>(channel_.fd(), interrupt_, one_case, Role::responder, seed),
+        std::make_unique<SocketRunner>(channel_.fd(), interrupt_, test_case, Role::responder, seed),
         nullptr};
-  return make_verbs_sides(device_of(one_case), one_case, Role::responder, seed,
-                          {&interrupt_, channel_.fd()});
+  return make_verbs_duplex(device_of(test_case), test_case, Role::responder, seed,
+                           {&interrupt_, channel_.fd()});
 }
 
 /// Takes the initiator's introduction and connects to it.
 /// @return false when the initiator has abandoned the case
-bool ClientSession::connect(Sides& sides, Case& one_case) {
+bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
   const std::string& type = require_string(message, "type", 32);
   if (type == "abandon") {
-    say({}, "abandoned");
+    send({}, "abandoned");
     return false;
   }
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
-  one_case.wait = require_uint(message, "wait", static_cast<std::uint64_t>(Wait::spin),
-                               static_cast<std::uint64_t>(Wait::event));
-  sides.connect(message);
-  sides.establish();
-  sides.forward->take_fatal_event();  // nobody's any more
+  test_case.wait = wait_from_wire(message, test_case);
+  duplex.connect(message);
+  duplex.establish();
+  duplex.forward->take_fatal_event();  // nobody's any more
   return true;
 }
 
 /// The traffic, from the first message to the last.
 /// @return how many messages each of the initiator's threads sent; nothing: it abandons the case
-std::optional<Totals> ClientSession::run(Sides& sides, const Case& one_case) {
-  const Wake attention;
-  GateKeeper gate{channel_, one_case, sides.backward.get(), attention};
-  const auto start = [&](Side& side, std::uint64_t core) {
-    return std::make_unique<LoopThread>(side, one_case.waiting(), core, shared_.clock, attention);
+std::optional<Totals> ClientSession::run(Duplex& duplex, const TestCase& test_case) {
+  const EventFd attention;
+  WindowSync gate{channel_, test_case, duplex.backward.get(), attention};
+  const auto start = [&](EndpointRunner& runner, std::uint64_t core) {
+    return std::make_unique<LoopThread>(runner, test_case.wait, core, clock_, attention);
   };
-  const auto loop = start(*sides.forward, one_case.peer_core);
+  const auto loop = start(*duplex.forward, test_case.responder.core);
   std::unique_ptr<LoopThread> sender;
-  if (sides.backward)
-    sender = start(*sides.backward, core_after(one_case.peer_core, one_case.threads));
-  say({}, "running");
+  if (duplex.backward)
+    sender = start(*duplex.backward, core_after(test_case.responder.core, test_case.threads));
+  send({}, "running");
   std::optional<Totals> sent =
-      await_finish(*loop, sender.get(), gate, attention, sides, one_case.threads);
+      await_finish(*loop, sender.get(), gate, attention, duplex, test_case.threads);
   if (!sent) return sent;
   loop->finish(*sent, interrupt_);
   if (sender) sender->join(interrupt_);
@@ -256,33 +270,36 @@ std::optional<Totals> ClientSession::run(Sides& sides, const Case& one_case) {
 /// @param sender  the loop of the other direction; null: there is none
 /// @throws MeasurementError  a loop failed, or the initiator went away
 std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* sender,
-                                                  GateKeeper& gate, const Wake& attention,
-                                                  Sides& sides, std::uint64_t threads) {
-  Side& side = *sides.forward;
+                                                  WindowSync& gate, const EventFd& attention,
+                                                  Duplex& duplex, std::uint64_t threads) {
+  EndpointRunner& runner = *duplex.forward;
   Deadline deadline = Deadline::in(kSilence);
   for (;;) {
     const Waited waited = channel_.wait_readable(deadline.within(kEventTick), &attention);
-    const std::string event = side.take_fatal_event();
-    if (!event.empty()) throw MeasurementError(fmt::format("{} reports {}", side.where(), event));
+    const std::string event = runner.take_fatal_event();
+    if (!event.empty()) throw MeasurementError(fmt::format("{} reports {}", runner.where(), event));
     if (waited == Waited::woken) {
       attention.clear();
       if (sender != nullptr && sender->failed()) sender->join(interrupt_);  // throws why
       if (loop.failed()) {
         loop.finish(Totals(threads), interrupt_);  // throws why
-        throw MeasurementError("the responder's loop ended before its time");
+        throw MeasurementError("the responder's loop ended too early");
       }
-      gate.pass_on();
+      gate.publish();
       continue;
     }
     if (gate.overdue())
-      throw MeasurementError(
-          "the initiator's messages do not keep pace with the responder's by far");
+      throw MeasurementError("the initiator's traffic stalled: it fell far behind the responder's");
     if (waited == Waited::deadline && !deadline.passed()) continue;
     const nlohmann::json message = channel_.receive(deadline);
     deadline = Deadline::in(kSilence);
     const std::string& type = require_string(message, "type", 32);
-    if (type == "alive" || gate.hear(message)) continue;
+    if (type == "alive" || gate.receive(message)) continue;
     if (type == "abandon") return std::nullopt;
+    if (type == "end_now" && duplex.backward) {
+      duplex.backward->end_now();
+      continue;
+    }
     if (type != "finish") throw MeasurementError("expected the message 'finish'");
     return totals_from_wire(message, "sent", threads);
   }
@@ -290,9 +307,21 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
 
 }  // namespace
 
-void serve_client(Connection connection, ResponderShared& shared, const InterruptSource& interrupt,
-                  Admission& admission) {
-  ClientSession{std::move(connection), shared, interrupt, admission}.serve();
+Greeting admit_client(Channel& channel, const std::string& token, Admission& admission) {
+  Greeting greeting;
+  or_tell(channel, [&] {
+    const Deadline deadline = Deadline::in(kProofTimeout);
+    if (channel.wait_readable(deadline) == Waited::ready) admission.spoken();
+    greeting = greet_initiator(channel, token, deadline);
+    admission.enter(channel);
+  });
+  return greeting;
+}
+
+void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,
+                   const std::optional<EndSettings>& own, SessionHost& host,
+                   const InterruptSource& interrupt) {
+  ClientSession{std::move(connection), clock, own, host, interrupt}.serve(greeting);
 }
 
 }  // namespace rdmameter

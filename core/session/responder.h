@@ -3,29 +3,17 @@
 // each.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <functional>
-#include <string>
+#include <optional>
 
-#include "core/case_memory.h"
-#include "core/clock.h"
-#include "core/session/channel.h"
+#include "core/instrument/clock.h"
+#include "core/session/handshake.h"
+#include "core/session/session_host.h"
+#include "core/test_case/test_case.h"
+#include "core/wire/channel.h"
 
 namespace rdmameter {
 
-/// What the sessions of one server share.
-struct ResponderShared {
-  ClockChoice clock;
-  std::string token;                            ///< empty: none is wanted
-  std::function<void(const std::string&)> log;  ///< one line, from any session's thread
-  std::atomic<std::uint32_t> cases_running{0};
-  std::atomic<std::uint64_t> cases_started{0};
-  std::uint64_t most_memory_bytes = kMostBytesPerCase;  ///< of all cases that run at a time
-  std::atomic<std::uint64_t> memory_bytes{0};           ///< of those that run now
-};
-
-/// How the server lets a client in; serve_client() calls these once each, in this order.
+/// How the server lets a client in; admit_client() calls these once each, in this order.
 class Admission {
  public:
   /// The peer has sent something: it is not one of those that connect and say nothing.
@@ -39,9 +27,15 @@ class Admission {
   ~Admission() = default;
 };
 
-/// Serves a client until it says bye, goes away, falls silent or misbehaves. Everything made for it
-/// is gone when this returns. Throws nothing: what went wrong is logged.
-void serve_client(Connection connection, ResponderShared& shared, const InterruptSource& interrupt,
-                  Admission& admission);
+/// Takes a client's greeting and proof, and waits for its place.
+/// @throws MeasurementError, Interrupted  it is not let in, which it has been told
+Greeting admit_client(Channel& channel, const std::string& token, Admission& admission);
+
+/// Serves a client that was let in until it says bye, goes away, falls silent or misbehaves.
+/// Everything made for it is gone when this returns. Throws nothing: what went wrong is logged.
+/// @param own  for what the client leaves open: device, port, GID, core
+void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,
+                   const std::optional<EndSettings>& own, SessionHost& host,
+                   const InterruptSource& interrupt);
 
 }  // namespace rdmameter

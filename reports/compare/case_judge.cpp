@@ -4,124 +4,276 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
 
-#include "reports/stats/benjamini_hochberg.h"
+#include "reports/compare/shape.h"
+#include "reports/stats/families.h"
+#include "reports/stats/sign_randomisation.h"
 
 namespace rdmameter {
 namespace {
 
-std::string settles(std::size_t needed, Replication replication) {
-  const char* what = replication == Replication::runs ? "runs" : "repetitions";
-  if (needed == 0) return fmt::format("even 1000 {} a side would not settle it", what);
-  return fmt::format("some {} {} a side would settle it", needed, what);
-}
+/// Fewer runs a side and no ranks can tell a change from a run that was disturbed.
+constexpr std::size_t kMinRuns = 5;
 
-}  // namespace
-
-Metric primary_of(const ComparableCase& one_case) {
-  return one_case.bandwidth ? Metric::gbps : Metric::p50;
-}
-
-Runs runs_of(const ComparableCase& one_case, Metric metric) {
-  const auto values = one_case.values(metric);
-  if (!values) return {};
-  std::map<std::uint64_t, std::vector<double>> by_run;
-  for (std::size_t i = 0; i < values->size(); ++i)
-    by_run[one_case.replicates[i].run].push_back((*values)[i]);
-  Runs runs;
-  for (auto& [run, of_run] : by_run) runs.push_back(std::move(of_run));
-  return runs;
-}
-
-Noise Judge::noise_for(const Pair& pair) const {
-  for (const ComparableCase* each : {pair.other, pair.base})
-    if (const auto found = noise_.find(each->name); found != noise_.end()) return found->second;
-  return {.between_runs = options_.floors.between_runs};
-}
-
-MetricEffect Judge::effect(const Pair& pair, Metric metric) const {
-  const EffectOptions how{.replication = replication_,
-                          .higher_is_better = info_of(metric).higher_is_better,
-                          .between_runs = noise_for(pair).between_runs,
-                          .seed = std::hash<std::string>()(pair.other->name),
-                          .draws = options_.draws};
-  return {metric, effect_of(runs_of(*pair.base, metric), runs_of(*pair.other, metric), how)};
-}
-
-/// What failed now and did not before is worse, whatever its time.
-bool Judge::not_measured(const Pair& pair, CaseComparison& made) const {
-  const auto first = [](const std::vector<std::string>& errors,
-                        const std::vector<std::string>& skips) {
-    return errors.empty() ? fmt::format("skipped: {}", skips.empty() ? "" : skips.front())
-                          : fmt::format("failed: {}", errors.front());
+/// What failed now and did not before is worse, whatever its time; what failed before is better
+/// now. What neither side can measure is no finding.
+bool not_measured(const Pair& pair, CaseComparison& one) {
+  const auto reason = [](const ComparableCase& test_case) -> std::string {
+    if (!test_case.failures.empty())
+      return fmt::format("failed: {}", test_case.failures.front().message);
+    if (test_case.interrupted > 0) return "interrupted";
+    return fmt::format("skipped: {}", test_case.skips.empty() ? "" : test_case.skips.front());
   };
   if (!pair.base->replicates.empty() && !pair.other->replicates.empty()) return false;
   const bool was_measured = !pair.base->replicates.empty();
   const ComparableCase& lacking = was_measured ? *pair.other : *pair.base;
-  made.verdict =
-      was_measured && !lacking.errors.empty() ? CaseVerdict::fail : CaseVerdict::inconclusive;
-  made.note = fmt::format("not measured in {}; {}", was_measured ? "NEW" : "BASE",
-                          first(lacking.errors, lacking.skips));
+  const auto skipped = [](const ComparableCase& test_case) {
+    return test_case.replicates.empty() && test_case.failures.empty() && test_case.interrupted == 0;
+  };
+  if (!lacking.failures.empty())
+    one.verdict = was_measured                     ? CaseVerdict::fail
+                  : pair.other->replicates.empty() ? CaseVerdict::inconclusive
+                                                   : CaseVerdict::better;
+  else
+    one.verdict =
+        skipped(*pair.base) && skipped(*pair.other) ? CaseVerdict::pass : CaseVerdict::inconclusive;
+  one.note = fmt::format("not measured in {}; {}", was_measured ? "NEW" : "BASE", reason(lacking));
   return true;
 }
 
-void Judge::decide(CaseComparison& made, const Pair& pair, double q_worse, double q_better) const {
-  const auto& [metric, effect] = made.effects.front();
-  const bool higher = info_of(metric).higher_is_better;
-  made.q_worse = q_worse;
-  made.allowed =
-      allowed_slowdown(effect.base, is_time(metric), noise_for(pair).beyond, options_.floors);
-  made.verdict = verdict_of(effect, higher, q_worse, q_better, made.allowed);
-  if (made.verdict == CaseVerdict::inconclusive || made.verdict == CaseVerdict::suspect) {
-    made.note = effect.problem;
-    const std::size_t needed = replicates_needed(effect, higher, made.allowed, family_);
-    made.note += (made.note.empty() ? "" : "; ") + settles(needed, replication_);
-  }
-  if (const std::size_t failed = pair.other->errors.size(); failed > 0)
-    made.note += fmt::format("{}{} failed repetition{} left out", made.note.empty() ? "" : "; ",
-                             failed, failed == 1 ? "" : "s");
+/// Half round trips against whole ones would be "better by half".
+bool not_comparable(const Pair& pair, CaseComparison& one) {
+  const auto what = [](const ComparableCase& test_case) {
+    return fmt::format("{}{}", test_case.half ? "half of " : "", test_case.definition);
+  };
+  const bool told = !pair.base->definition.empty() && !pair.other->definition.empty();
+  const bool same = pair.base->half == pair.other->half &&
+                    (!told || pair.base->definition == pair.other->definition);
+  if (same) return false;
+  one.verdict = CaseVerdict::inconclusive;
+  one.note = fmt::format("NEW measures {}, BASE {}", what(*pair.other), what(*pair.base));
+  return true;
 }
 
-void Judge::add_metrics(CaseComparison& made, const Pair& pair) const {
-  if (made.verdict == CaseVerdict::pass && !options_.every_metric) return;
-  for (const MetricInfo& info : metrics()) {
-    if (!info.compared || info.metric == made.effects.front().metric) continue;
-    MetricEffect further = effect(pair, info.metric);
-    if (further.effect.problem.empty()) made.effects.push_back(std::move(further));
-  }
+void add_note(CaseComparison& one, const std::string& text) {
+  one.note += (one.note.empty() ? "" : "; ") + text;
 }
 
-std::vector<CaseComparison> Judge::judge(const std::vector<Pair>& pairs) {
-  std::vector<CaseComparison> made(pairs.size());
-  std::vector<std::size_t> tested;
-  std::vector<double> p_worse, p_better;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    made[i].name = pairs[i].other->name;
-    made[i].half = pairs[i].other->half;
-    if (not_measured(pairs[i], made[i])) continue;
-    made[i].effects.push_back(effect(pairs[i], primary_of(*pairs[i].other)));
-    const Effect& primary = made[i].effects.front().effect;
-    if (primary.replicates_base > 0 && primary.replicates_other > 0)
-      replicates_ = std::min({replicates_, primary.replicates_base, primary.replicates_other});
-    if (!primary.tested) continue;
-    tested.push_back(i);
-    p_worse.push_back(primary.p_worse);
-    p_better.push_back(primary.p_better);
+/// How much slower, in margins: what brings members of different kinds into an order.
+double severity(const MetricEffect& one) {
+  if (!one.effect.problem.empty()) return 0;
+  const double slower = std::log(slowdown(one.metric, one.effect.ratio));
+  return one.effect.margin > 1 ? slower / std::log(one.effect.margin) : slower;
+}
+
+struct Significance {
+  bool worse = false, better = false;
+  bool worse_runs = false;  ///< as if all batches were alike, and replicates enough
+};
+
+CaseVerdict verdict_of(const Effect& effect, Metric metric, const Significance& significance) {
+  if (!effect.problem.empty()) return CaseVerdict::inconclusive;
+  const double slower = slowdown(metric, effect.ratio);
+  if (slower > effect.floor) {
+    if (significance.worse && effect.worse_by_rank) return CaseVerdict::fail;
+    if (significance.worse || significance.worse_runs) return CaseVerdict::suspect;
   }
-  family_ = tested.empty() ? made.size() : tested.size();
-  const auto q_worse = benjamini_hochberg(p_worse), q_better = benjamini_hochberg(p_better);
-  std::vector<double> worse(made.size(), 1), better(made.size(), 1);
-  for (std::size_t i = 0; i < tested.size(); ++i) {
-    worse[tested[i]] = q_worse[i];
-    better[tested[i]] = q_better[i];
+  const bool better = 1 / slower > effect.floor && significance.better && effect.better_by_rank;
+  if (better) return CaseVerdict::better;
+  return effect.worst <= effect.margin ? CaseVerdict::pass : CaseVerdict::inconclusive;
+}
+
+class Judge {
+ public:
+  Judge(const std::vector<Pair>& pairs, const Batches& batches, const JudgeOptions& options)
+      : pairs_(pairs), batches_(batches), options_(options) {}
+
+  Judgement judge() {
+    judgement_.cases.resize(pairs_.size());
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      CaseComparison& one = judgement_.cases[i];
+      one.name = pairs_[i].other->name;
+      one.half = pairs_[i].other->half;
+      if (!not_measured(pairs_[i], one) && !not_comparable(pairs_[i], one)) measured_.push_back(i);
+    }
+    judgement_.family = measured_.size();
+    add_effects();
+    if (batches_.replication == Replication::blocks) turn_blocks_round();
+    decide();
+    add_findings();
+    for (std::size_t i = 0; i < pairs_.size(); ++i)
+      conclude(judgement_.cases[i], pairs_[i].base->interrupted + pairs_[i].other->interrupted);
+    return std::move(judgement_);
   }
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (made[i].effects.empty()) continue;
-    decide(made[i], pairs[i], worse[i], better[i]);
-    add_metrics(made[i], pairs[i]);
+
+ private:
+  std::vector<Pair> measured_pairs() const {
+    std::vector<Pair> pairs;
+    for (const std::size_t i : measured_) pairs.push_back(pairs_[i]);
+    return pairs;
   }
-  return made;
+
+  double rate() const { return kMetricRate / static_cast<double>(batches_.looks); }
+
+  MetricSweep sweep(const std::vector<Pair>& pairs, Metric metric) const {
+    if (batches_.replication == Replication::blocks)
+      return sweep_of_blocks(pairs, metric, options_.floors);
+    return sweep_of_runs(pairs, metric, options_.floors, options_.noise, batches_);
+  }
+
+  void add_effects() {
+    const std::vector<Pair> pairs = measured_pairs();
+    std::size_t fewest = ~std::size_t{0};
+    const auto add = [&](Metric metric, std::vector<MetricEffect> CaseComparison::*list,
+                         bool asked) {
+      MetricSweep found = sweep(pairs, metric);
+      bool any = false;
+      for (std::size_t k = 0; k < pairs.size(); ++k) {
+        Effect& effect = found.effects[k];
+        const bool has = effect.base > 0 || effect.other > 0;
+        if (!has || judges(metric, *pairs[k].other) == asked) continue;
+        any = true;
+        if (effect.problem.empty())
+          fewest = std::min({fewest, effect.replicates_base, effect.replicates_other});
+        (judgement_.cases[measured_[k]].*list).push_back({metric, std::move(effect)});
+      }
+      if (any && !asked) judgement_.batches.push_back(found.batches);
+    };
+    for (const MetricInfo& info : metrics())
+      if (info.judging.judges) add(info.metric, &CaseComparison::effects, false);
+    for (const Metric metric : options_.others) add(metric, &CaseComparison::others, true);
+    judgement_.replicates = fewest == ~std::size_t{0} ? 0 : fewest;
+  }
+
+  /// A case's members are turned round together, and none is surer than the whole of them.
+  void turn_blocks_round() {
+    for (const std::size_t i : measured_) {
+      CaseComparison& one = judgement_.cases[i];
+      const auto turn = [&](double Effect::*p, double sign) {
+        const auto promising = [&](const MetricEffect& each) {
+          return each.effect.problem.empty() && each.effect.*p <= rate();
+        };
+        if (std::ranges::none_of(one.effects, promising)) return;
+        std::vector<std::vector<double>> members = complete_differences(i);
+        for (auto& member : members)
+          for (double& difference : member) difference *= sign;
+        const double chance = sign_randomisation(members);
+        for (MetricEffect& each : one.effects)
+          if (each.effect.problem.empty()) each.effect.*p = std::max(each.effect.*p, chance);
+      };
+      turn(&Effect::p_worse, 1);
+      turn(&Effect::p_better, -1);
+      for (MetricEffect& each : one.effects)
+        each.effect.worse_by_rank = each.effect.better_by_rank = true;  // signs stand for ranks
+    }
+  }
+
+  /// Of members that every block knows; of those that some block lacks, none.
+  std::vector<std::vector<double>> complete_differences(std::size_t i) const {
+    std::vector<std::vector<double>> members;
+    std::size_t blocks = 0;
+    for (const MetricEffect& each : judgement_.cases[i].effects)
+      if (each.effect.problem.empty()) {
+        members.push_back(block_differences(pairs_[i], each.metric));
+        blocks = std::max(blocks, members.back().size());
+      }
+    std::erase_if(members, [&](const auto& member) { return member.size() < blocks; });
+    return members;
+  }
+
+  /// @return  p-values of the members of each measured case that have any
+  std::vector<FamilyResult> families(double Effect::*p) const {
+    std::vector<std::vector<double>> list;
+    for (const std::size_t i : measured_) {
+      list.emplace_back();
+      for (const MetricEffect& each : judgement_.cases[i].effects)
+        list.back().push_back(each.effect.problem.empty() ? each.effect.*p : 1);
+    }
+    return judge_families(list, rate());
+  }
+
+  void decide() {
+    const auto worse = families(&Effect::p_worse), better = families(&Effect::p_better),
+               runs = families(&Effect::p_worse_runs);
+    for (std::size_t k = 0; k < measured_.size(); ++k) {
+      CaseComparison& one = judgement_.cases[measured_[k]];
+      one.q_worse = worse[k].q;
+      for (std::size_t m = 0; m < one.effects.size(); ++m) {
+        const Significance significance{.worse = worse[k].significant[m],
+                                        .better = better[k].significant[m],
+                                        .worse_runs = runs[k].significant[m]};
+        MetricEffect& each = one.effects[m];
+        each.verdict = verdict_of(each.effect, each.metric, significance);
+      }
+    }
+  }
+
+  void add_findings() {
+    const auto failed = failed_repetitions(pairs_, batches_);
+    const auto troubled = troubled_messages(pairs_, batches_);
+    const auto shapes = changed_shapes(pairs_, batches_, options_.floors.relative);
+    for (std::size_t i = 0; i < pairs_.size(); ++i)
+      for (const auto* findings : {&failed[i], &troubled[i], &shapes[i]})
+        std::ranges::copy(*findings, std::back_inserter(judgement_.cases[i].findings));
+  }
+
+  /// The worst member first; its verdict, or that of what failed or got lost, is the case's.
+  void conclude(CaseComparison& one, std::size_t interrupted) const {
+    std::ranges::stable_sort(one.effects, [](const MetricEffect& a, const MetricEffect& b) {
+      if (a.verdict != b.verdict) return a.verdict < b.verdict;
+      return severity(a) > severity(b);
+    });
+    if (!one.effects.empty()) one.verdict = one.effects.front().verdict;
+    if (one.effects.empty() && one.note.empty()) {
+      one.verdict = CaseVerdict::inconclusive;
+      one.note = "no metric that both sides have";
+    }
+    for (const CaseFinding& finding : one.findings) {
+      one.verdict = std::min(one.verdict, finding.verdict);
+      add_note(one, finding.text);
+    }
+    if (interrupted > 0)
+      add_note(one, fmt::format("{} interrupted repetition{} left out", interrupted,
+                                interrupted == 1 ? "" : "s"));
+    if (one.effects.empty()) return;
+    const Effect& worst = one.effects.front().effect;
+    if (!worst.problem.empty())
+      add_note(one, worst.problem);
+    else if (one.verdict == CaseVerdict::suspect || one.verdict == CaseVerdict::inconclusive)
+      add_note(one, what_settles(one));
+  }
+
+  std::string what_settles(const CaseComparison& one) const {
+    const Effect& worst = one.effects.front().effect;
+    const std::size_t present = std::min(worst.replicates_base, worst.replicates_other);
+    const std::size_t needed =
+        replicates_for(judgement_.family, batches_.replication, batches_.looks);
+    if (batches_.replication == Replication::blocks)
+      return fmt::format("{} blocks would settle it", std::max(needed, present + present / 2));
+    if (one.effects.front().verdict == CaseVerdict::suspect && present >= needed)
+      return "batches alone could do that: 'rdmameter ab' settles it";
+    return fmt::format("{} runs a side, each in a batch of its own, or 'rdmameter ab' settle it",
+                       std::max(needed, 2 * present));
+  }
+
+  const std::vector<Pair>& pairs_;
+  const Batches& batches_;
+  const JudgeOptions& options_;
+  Judgement judgement_;
+  std::vector<std::size_t> measured_;  ///< indexes of pairs
+};
+
+}  // namespace
+
+Judgement judge_cases(const std::vector<Pair>& pairs, const Batches& batches,
+                      const JudgeOptions& options) {
+  return Judge(pairs, batches, options).judge();
+}
+
+std::size_t replicates_for(std::size_t cases, Replication replication, std::size_t looks) {
+  if (replication == Replication::runs) return kMinRuns;
+  return pairs_for(kMetricRate / static_cast<double>(std::max<std::size_t>(1, cases) * looks));
 }
 
 }  // namespace rdmameter

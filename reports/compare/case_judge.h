@@ -3,44 +3,51 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "reports/compare/comparison.h"
-#include "reports/compare/pairing.h"
+#include "reports/compare/effect.h"
+#include "reports/compare/reliability.h"
+#include "reports/compare/replication.h"
 
 namespace rdmameter {
 
-using Noises = std::map<std::string, Noise, std::less<>>;
+/// The share of sweeps of identical code in which some metric of some case may fail.
+inline constexpr double kMetricRate = 0.025;
 
-/// What cases are judged by: p50, or bandwidth where they measure that.
-Metric primary_of(const ComparableCase& one_case);
-
-/// The values of a case, run by run; empty: it has none of this metric.
-Runs runs_of(const ComparableCase& one_case, Metric metric);
-
-/// Works on the pairs of one comparison. Borrows the options.
-class Judge {
- public:
-  Judge(const ComparisonOptions& options, Replication replication, Noises noise)
-      : options_(options), replication_(replication), noise_(std::move(noise)) {}
-
-  std::vector<CaseComparison> judge(const std::vector<Pair>& pairs);
-  std::size_t family() const { return family_; }          ///< cases tested together
-  std::size_t replicates() const { return replicates_; }  ///< the fewest that a case has on a side
-
- private:
-  Noise noise_for(const Pair& pair) const;
-  MetricEffect effect(const Pair& pair, Metric metric) const;
-  bool not_measured(const Pair& pair, CaseComparison& made) const;
-  void decide(CaseComparison& made, const Pair& pair, double q_worse, double q_better) const;
-  void add_metrics(CaseComparison& made, const Pair& pair) const;
-
-  const ComparisonOptions& options_;
-  Replication replication_;
-  Noises noise_;
-  std::size_t family_ = 0, replicates_ = ~std::size_t{0};
+struct CaseComparison {
+  std::string name;
+  bool half = false;  ///< what is told are half round trips
+  CaseVerdict verdict = CaseVerdict::pass;
+  std::vector<MetricEffect> effects;  ///< members, the worst first; empty: not measured on both
+                                      ///< sides
+  std::vector<MetricEffect> others;   ///< metrics that do not judge, where they were asked for
+  std::vector<CaseFinding> findings;  ///< failures, losses, another shape
+  double q_worse = 1;                 ///< of all members together, adjusted over all cases
+  std::string note;                   ///< why it is inconclusive, what would settle it, what failed
 };
+
+struct JudgeOptions {
+  Floors floors = {};
+  Noises noise = {};           ///< recorded of cases, by name
+  std::vector<Metric> others;  ///< further metrics to be computed
+};
+
+struct Judgement {
+  std::vector<CaseComparison> cases;     ///< as the pairs
+  std::vector<BatchDeviations> batches;  ///< of each metric
+  std::size_t family = 0;                ///< cases judged together
+  std::size_t replicates = 0;            ///< the fewest that a case has on a side; 0: no case
+};
+
+/// A member fails where it is significant among all cases and members (kMetricRate), also by ranks
+/// alone (runs) or by turning blocks round (blocks), and beyond the floor. It is suspect where it
+/// is beyond the floor and would be significant if all batches were alike, or if there were more
+/// replicates.
+Judgement judge_cases(const std::vector<Pair>& pairs, const Batches& batches,
+                      const JudgeOptions& options);
+
+/// The fewest replicates a side with which one case alone can become significant among so many.
+std::size_t replicates_for(std::size_t cases, Replication replication, std::size_t looks = 1);
 
 }  // namespace rdmameter

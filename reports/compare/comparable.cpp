@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "reports/checked_json.h"
-#include "reports/compare/skim.h"
-#include "reports/result_text.h"
-#include "reports/row_json.h"
+#include "core/result/checked_json.h"
+#include "core/result/result_reader.h"
+#include "core/result/row_json.h"
+#include "reports/compare/batches.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {
@@ -39,13 +40,32 @@ std::map<std::string, double, std::less<>> work_per_message(const CheckedJson& r
   return work;
 }
 
+/// A bandwidth knows what was sent and received; of pings, those without a pong are lost.
+void read_losses(const CheckedJson& row, Replicate& replicate) {
+  const auto bandwidth = row.find("bandwidth");
+  const auto count = [](const std::optional<CheckedJson>& group, const char* key) {
+    const auto found = group ? group->find(key) : std::nullopt;
+    return found && !found->null() ? std::optional(found->count()) : std::nullopt;
+  };
+  const auto lost = count(row, "lost");
+  replicate.troubled = {lost ? lost : count(bandwidth, "lost"), count(bandwidth, "duplicated"),
+                        count(bandwidth, "reordered")};
+  replicate.sent = count(bandwidth, "sent");
+  if (lost) replicate.sent = row.at("iterations").count();
+}
+
 Replicate read_replicate(const CheckedJson& row) {
   Replicate replicate;
   if (const auto run = row.find("run")) replicate.run = run->count();
+  replicate.repetition = row.at("repetition_index").count();
   replicate.work = work_per_message(row);
+  read_losses(row, replicate);
+  std::string_view read;  // the group
+  std::optional<CheckedJson> group = row;
   for (const MetricInfo& info : metrics()) {
-    const auto group = info.group.empty() ? std::optional(row) : row.find(info.group);
-    const auto number = group ? group->find(info.key) : std::nullopt;
+    if (info.group != read) group = info.group.empty() ? std::optional(row) : row.find(info.group);
+    read = info.group;
+    const auto number = group ? group->find(info.field) : std::nullopt;
     if (number && !number->null())
       replicate.value[static_cast<std::size_t>(info.metric)] = number->not_negative();
   }
@@ -57,32 +77,28 @@ class Collector {
  public:
   explicit Collector(Comparable& file) : file_(file) {}
 
-  void add(const Json& json) {
-    const CheckedJson row(json, place(json));
-    ComparableCase& one_case = case_of(row);
+  void add(const CheckedJson& row) {
+    ComparableCase& test_case = case_of(row);
     if (row.find("error_occurred")) {
-      one_case.errors.push_back(row.at("error_message").text());
+      const auto run = row.find("run");
+      test_case.failures.push_back({.run = run ? run->count() : 0,
+                                    .repetition = row.at("repetition_index").count(),
+                                    .message = row.at("error_message").text()});
     } else if (row.find("skipped")) {
-      one_case.skips.push_back(row.at("skip_message").text());
+      test_case.skips.push_back(row.at("skip_message").text());
+    } else if (const auto cut = row.find("interrupted"); cut && cut->flag()) {
+      ++test_case.interrupted;
     } else {
       Replicate replicate = read_replicate(row);
       if (replicate.run >= file_.runs)
         row.at("run").fail(
             fmt::format("is {}, and the file has {} runs", replicate.run, file_.runs));
-      one_case.bandwidth = row.find("bandwidth").has_value();
-      one_case.replicates.push_back(std::move(replicate));
+      test_case.bandwidth = row.find("bandwidth").has_value();
+      test_case.replicates.push_back(std::move(replicate));
     }
   }
 
  private:
-  std::string place(const Json& json) {
-    ++rows_;
-    const auto name = json.is_object() ? json.find("name") : json.end();
-    if (!json.is_object() || name == json.end() || !name->is_string())
-      return fmt::format("{}: row {}", file_.path, rows_);
-    return fmt::format("{}: row {} ({})", file_.path, rows_, name->get_ref<const std::string&>());
-  }
-
   /// In `ab` both sides' cases stand in one order, whatever differs between the sides.
   ComparableCase& case_of(const CheckedJson& row) {
     const auto side = row.find("side");
@@ -92,43 +108,57 @@ class Collector {
     const std::string key =
         side ? fmt::format("{} {} {}", which, test, row.at("family_index").count())
              : test + row.at("case").object().dump();
-    const auto [at, is_new] = index_.try_emplace(key, file_.sides[which].size());
+    std::vector<ComparableCase>& cases = file_.sides[which];
+    const auto [at, is_new] = index_.try_emplace(key, cases.size());
     if (is_new) {
-      const nlohmann::json sorted = row.at("case").object();
-      file_.sides[which].push_back({.name = name, .identity = test + " " + sorted.dump()});
+      const std::string identity = case_identity(test, row.at("case").object());
+      if (!side) at->second = by_identity_.try_emplace(identity, cases.size()).first->second;
+      if (at->second == cases.size()) {
+        nlohmann::json axes = row.at("case").object();
+        axes.erase("test");
+        cases.push_back({.name = name, .identity = identity, .axes = std::move(axes)});
+      }
     }
-    ComparableCase& found = file_.sides[which][at->second];
-    if (const auto latency = row.find("latency"))
+    ComparableCase& found = cases[at->second];
+    if (const auto latency = row.find("latency")) {
       found.half = latency->find("half_round_trip").has_value();
+      const auto text = [&](const char* key) {
+        const auto value = latency->find(key);
+        return value && !value->null() ? value->text() : std::string();
+      };
+      found.definition = text("definition") + " [" + text("unit") + "]";
+    }
     return found;
   }
 
   Comparable& file_;
-  std::unordered_map<std::string, std::size_t> index_;
-  std::uint64_t rows_ = 0;
+  std::unordered_map<std::string, std::size_t> index_, by_identity_;
 };
 
 /// A repetition that failed does not know the effective values that the others found: it belongs to
 /// the case of its name.
 void join_failures(std::vector<ComparableCase>& cases) {
   std::unordered_map<std::string, ComparableCase*> measured;
-  for (ComparableCase& one_case : cases)
-    if (!one_case.replicates.empty()) measured.emplace(one_case.name, &one_case);
-  std::erase_if(cases, [&](const ComparableCase& one_case) {
-    const auto found = measured.find(one_case.name);
-    if (!one_case.replicates.empty() || found == measured.end()) return false;
-    std::vector<std::string>& errors = found->second->errors;
-    errors.insert(errors.end(), one_case.errors.begin(), one_case.errors.end());
+  for (ComparableCase& test_case : cases)
+    if (!test_case.replicates.empty()) measured.emplace(test_case.name, &test_case);
+  std::erase_if(cases, [&](const ComparableCase& test_case) {
+    const auto found = measured.find(test_case.name);
+    if (!test_case.replicates.empty() || found == measured.end()) return false;
+    std::vector<FailedRepetition>& failures = found->second->failures;
+    failures.insert(failures.end(), test_case.failures.begin(), test_case.failures.end());
     return true;
   });
 }
 
-void read_context(Comparable& file, const Json& context) {
-  check_result_context(file.path, context);
-  file.context = context;
-  const CheckedJson ours(context["rdmameter"], file.path + ": context: rdmameter");
+void read_context(Comparable& file, Json& context) {
+  file.context = std::move(context);
+  const CheckedJson ours(file.context["rdmameter"], file.path + ": context: rdmameter");
   if (const auto runs = ours.find("runs"))
     file.runs = std::max<std::uint64_t>(1, runs->array_size());
+  file.batches = batches_of(file.context);
+  if (const auto ab = ours.find("ab"))
+    if (const auto looks = ab->find("looks"))
+      file.looks = std::max<std::size_t>(1, looks->array_size());
   if (const auto noise = ours.find("noise"))
     for (const auto& [name, ignored] : noise->object().items()) {
       const CheckedJson one = noise->at(name);
@@ -141,47 +171,32 @@ void read_context(Comparable& file, const Json& context) {
 
 }  // namespace
 
+std::optional<double> ComparableCase::value(const Replicate& replicate, Metric metric) const {
+  const auto& known = replicate.value[static_cast<std::size_t>(metric)];
+  if (!known) return std::nullopt;
+  return half && is_time(metric) ? *known / 2 : *known;
+}
+
 std::optional<std::vector<double>> ComparableCase::values(Metric metric) const {
-  std::vector<double> made;
+  std::vector<double> list;
   for (const Replicate& replicate : replicates) {
-    const auto& value = replicate.value[static_cast<std::size_t>(metric)];
-    if (!value) return std::nullopt;
-    made.push_back(half && is_time(metric) ? *value / 2 : *value);
+    const auto one = value(replicate, metric);
+    if (!one) return std::nullopt;
+    list.push_back(*one);
   }
-  if (made.empty()) return std::nullopt;
-  return made;
+  if (list.empty()) return std::nullopt;
+  return list;
 }
 
 Comparable read_comparable(const std::string& path) {
   Comparable file{.path = path, .context = {}};
   Collector collector(file);
-  std::string top;  // the key of the outermost object that is being read
-  // Rows are dropped as they end, so that no tree of the whole file ever stands.
-  const auto see = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth == 1 && event == Json::parse_event_t::key) top = value.get<std::string>();
-    if (depth == 1 && event == Json::parse_event_t::object_end && top == "context")
-      read_context(file, value);
-    const bool in_rows = depth == 2 && top == "benchmarks";
-    if (!in_rows || event == Json::parse_event_t::object_start ||
-        event == Json::parse_event_t::array_start)
-      return true;
-    if (file.context.is_null()) return true;  // the context follows its rows: later
-    collector.add(value);
-    return false;
-  };
-  const std::string text = read_result_text(path);
-  const std::string skimmed = skim(text, kBulk);
-  Json json;
-  try {
-    json = parse_result_text(path, skimmed, see);
-  } catch (const std::exception&) {
-    parse_result_text(path, text);  // throws at the file's own line and column
-    throw;
-  }
-  const CheckedJson whole(json, path + ":");
-  whole.at("context");
-  const CheckedJson rows = whole.at("benchmarks");
-  for (std::size_t i = 0; i < rows.array_size(); ++i) collector.add(json["benchmarks"][i]);
+  read_result_parts(path,
+                    {[&file](Json& context) { read_context(file, context); },
+                     [&collector](const Json& row, const std::string& where) {
+                       collector.add(CheckedJson(row, where));
+                     }},
+                    kBulk);
   for (auto& side : file.sides) join_failures(side);
   return file;
 }

@@ -11,25 +11,42 @@
 #include <string>
 #include <vector>
 
-#include "reports/compare/metric.h"
+#include "reports/summary/metric.h"
 
 namespace rdmameter {
 
 /// One row that was measured.
 struct Replicate {
   std::uint64_t run = 0;                                 ///< within the file, from 0
+  std::uint64_t repetition = 0;                          ///< of `ab`: the block
   std::array<std::optional<double>, kMetrics> value{};   ///< [ns], as bandwidth's names say
   std::map<std::string, double, std::less<>> work = {};  ///< per message; wrs, doorbells...
+  std::optional<std::uint64_t> sent = {};                ///< messages of which losses are a share
+  std::array<std::optional<std::uint64_t>, 3> troubled =
+      {};  ///< of these: lost, duplicated, reordered
+};
+
+/// One row whose measurement failed.
+struct FailedRepetition {
+  std::uint64_t run = 0, repetition = 0;
+  std::string message;
 };
 
 /// All rows of one case (and of one side, where the file has two).
 struct ComparableCase {
-  std::string name;      ///< the first row's, without /error or /skipped
-  std::string identity;  ///< test and `case` object; equal: the same was measured
-  bool half = false;     ///< what is told are half round trips
+  std::string name;          ///< the first row's, without /error or /skipped
+  std::string identity;      ///< case_identity(); equal: the same was measured
+  nlohmann::json axes = {};  ///< the `case` object without the test, in the order of its keys
+  bool half = false;         ///< what is told are half round trips
   bool bandwidth = false;
+  std::string definition;  ///< of its latencies: what a sample is, and its unit
   std::vector<Replicate> replicates;
-  std::vector<std::string> errors, skips;  ///< messages of rows without a measurement
+  std::vector<FailedRepetition> failures;
+  std::vector<std::string> skips;  ///< messages of rows that were skipped
+  std::size_t interrupted = 0;     ///< rows that the user cut short: no replicates
+
+  /// In the unit that is told; nothing where the replicate has no such number.
+  std::optional<double> value(const Replicate& replicate, Metric metric) const;
 
   /// In the unit that is told; nothing where any replicate has no such number.
   std::optional<std::vector<double>> values(Metric metric) const;
@@ -45,6 +62,8 @@ struct Comparable {
   std::string path;
   nlohmann::ordered_json context;
   std::uint64_t runs = 1;
+  std::size_t looks = 1;             ///< of `ab`: after how many numbers of blocks it could end
+  std::vector<std::size_t> batches;  ///< of each run; empty: all are of one
   std::array<std::vector<ComparableCase>, 2> sides;  ///< `ab` has two; else the second is empty
   std::map<std::string, Noise, std::less<>> noise;   ///< by name of the case
   std::vector<std::string> gates;                    ///< that the measuring's plan asked for

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
-#include "core/error.h"
-#include "reports/compare/case_judge.h"
+#include "core/base/error.h"
+#include "reports/compare/canary.h"
 #include "reports/compare/fingerprint.h"
+#include "reports/compare/relative_gate.h"
+#include "reports/stats/batch_change.h"
 #include "reports/stats/sample.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -24,69 +27,123 @@ std::string some_names(const std::vector<ComparableCase>& cases) {
   return text;
 }
 
-double slowdown_of(const CaseComparison& one_case) {
-  if (one_case.effects.empty()) return 0;
-  const auto& [metric, effect] = one_case.effects.front();
-  return info_of(metric).higher_is_better ? 1 / effect.ratio : effect.ratio;
+double slowdown_of(const CaseComparison& test_case) {
+  if (test_case.effects.empty()) return 0;
+  const MetricEffect& worst = test_case.effects.front();
+  return slowdown(worst.metric, worst.effect.ratio);
 }
 
-void sort_worst_first(Comparison& made) {
-  std::ranges::stable_sort(made.cases, [](const CaseComparison& a, const CaseComparison& b) {
+void sort_worst_first(Comparison& comparison) {
+  std::ranges::stable_sort(comparison.cases, [](const CaseComparison& a, const CaseComparison& b) {
     if (a.verdict != b.verdict) return a.verdict < b.verdict;
     return slowdown_of(a) > slowdown_of(b);
   });
-  std::ranges::stable_sort(made.gates, {}, &GateFinding::verdict);
+  std::ranges::stable_sort(comparison.gates, {}, &GateFinding::verdict);
 }
 
-/// Splits what was asked for into words and limits.
-std::vector<Gate> read_gates(const std::vector<std::string>& texts, Comparison& made) {
+struct Gates {
   std::vector<Gate> limits;
+  std::vector<RelativeGate> relative;
+  std::vector<Metric> metrics;  ///< of the relative ones
+};
+
+/// Splits what was asked for into words, limits and relative ones.
+Gates split_gates(const std::vector<std::string>& texts, Comparison& comparison) {
+  Gates gates;
   bool times = false;
   for (const std::string& text : texts) {
-    if (text == "work")
-      made.work_gate = true;
-    else if (text == "times")
+    if (text == "work") {
+      comparison.work_gate = true;
+    } else if (text == "times") {
       times = true;
-    else
-      limits.push_back(read_gate(text));
+    } else if (const auto relative = read_relative_gate(text)) {
+      gates.relative.push_back(*relative);
+      if (std::ranges::count(gates.metrics, relative->metric) == 0)
+        gates.metrics.push_back(relative->metric);
+    } else {
+      gates.limits.push_back(read_gate(text));
+    }
   }
-  made.times_gate = times || !made.work_gate;
-  return limits;
+  comparison.times_gate = times || !comparison.work_gate;
+  return gates;
 }
 
-Conclusion conclusion_of(const Comparison& made) {
-  bool failed = false, unsettled = made.strict && !made.only_base.empty();
-  for (const GateFinding& finding : made.gates) {
+bool is_open(CaseVerdict verdict) {
+  return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
+}
+
+Conclusion conclusion_of(const Comparison& comparison) {
+  bool failed = false, open = comparison.strict && !comparison.only_base.empty();
+  for (const GateFinding& finding : comparison.gates) {
     failed |= finding.verdict == CaseVerdict::fail;
-    unsettled |= made.strict && finding.verdict == CaseVerdict::inconclusive;
+    open |= is_open(finding.verdict);
   }
-  for (const CaseComparison& one_case : made.cases) {
-    const bool asked = made.times_gate || one_case.effects.empty();
-    const bool open =
-        one_case.verdict == CaseVerdict::suspect || one_case.verdict == CaseVerdict::inconclusive;
-    failed |= asked && one_case.verdict == CaseVerdict::fail;
-    unsettled |= asked && open && (made.strict || (made.powerless && made.times_gate));
+  for (const CaseComparison& one : comparison.cases) {
+    if (!comparison.gated(one)) continue;
+    failed |= one.verdict == CaseVerdict::fail;
+    open |= is_open(one.verdict);
   }
-  return failed ? Conclusion::fail : unsettled ? Conclusion::inconclusive : Conclusion::pass;
+  if (failed) return Conclusion::fail;
+  return open && !comparison.inconclusive_ok ? Conclusion::not_proven : Conclusion::pass;
 }
 
-void finish(Comparison& made, const std::vector<Pair>& pairs, Judge& judge, Replication replication,
-            const std::vector<ComparableCase>& gated, const ComparisonOptions& options) {
-  const std::vector<Gate> limits = read_gates(options.gates, made);
-  made.cases = judge.judge(pairs);
-  made.gates = check_gates(limits, gated);
-  if (made.work_gate)
+void finish(Comparison& comparison, const std::vector<Pair>& pairs, const Batches& batches,
+            const Noises& noise, const std::vector<ComparableCase>& gated_cases,
+            const ComparisonOptions& options) {
+  const Gates gates = split_gates(options.gates, comparison);
+  JudgeOptions how{.floors = options.floors, .noise = noise, .others = gates.metrics};
+  if (options.every_metric) how.others.push_back(Metric::mmsg_per_s);
+  Judgement judgement = judge_cases(pairs, batches, how);
+  comparison.cases = std::move(judgement.cases);
+  comparison.batches = std::move(judgement.batches);
+  comparison.gates = check_gates(gates.limits, gated_cases);
+  std::ranges::move(check_relative_gates(gates.relative, comparison.cases),
+                    std::back_inserter(comparison.gates));
+  if (comparison.work_gate)
     for (const Pair& pair : pairs)
       std::ranges::move(check_work(*pair.base, *pair.other, options.work_tolerance),
-                        std::back_inserter(made.gates));
-  if (judge.replicates() != ~std::size_t{0}) {
-    const std::string remark = power_remark(judge.replicates(), judge.family(), replication);
-    made.powerless = !remark.empty();
-    if (made.powerless && made.times_gate) made.remarks.push_back(remark);
+                        std::back_inserter(comparison.gates));
+  const std::string remark =
+      power_remark(judgement.replicates, judgement.family, batches.replication, batches.looks);
+  if (judgement.replicates > 0 && comparison.times_gate && !remark.empty())
+    comparison.remarks.push_back(remark);
+  sort_worst_first(comparison);
+  comparison.strict = options.strict;
+  comparison.inconclusive_ok = options.inconclusive_ok;
+  comparison.conclusion = conclusion_of(comparison);
+}
+
+std::size_t batch_count(const std::vector<std::size_t>& batches) {
+  return batches.empty() ? 1 : std::ranges::max(batches) + 1;
+}
+
+/// What of the verdicts rests on how batches differ.
+void add_batch_remark(Comparison& comparison, const Batches& batches) {
+  const std::size_t base = batch_count(batches.base), other = batch_count(batches.other);
+  if (!comparison.times_gate || std::min(base, other) >= kBatchReplicates) return;
+  for (const BatchDeviations& one : comparison.batches) {
+    if (one.metric != Metric::p50 && one.metric != Metric::gbps) continue;
+    const std::string count = base == 1 && other == 1
+                                  ? "Each side was measured in one batch"
+                                  : fmt::format("BASE was measured in {} batch{}, NEW in {}", base,
+                                                base == 1 ? "" : "s", other);
+    const double deviation = std::hypot(one.common, one.by_case) * 100;
+    comparison.remarks.push_back(fmt::format(
+        "{}: batches are {} to differ by {:.2g} % ({}, standard deviation), and only a change "
+        "beyond that fails. 'rdmameter ab', which measures both sides in turns, sees smaller ones.",
+        count, one.measured ? "estimated" : "assumed", deviation, info_of(one.metric).name));
+    return;
   }
-  sort_worst_first(made);
-  made.strict = options.strict;
-  made.conclusion = conclusion_of(made);
+}
+
+void add_canary_remark(Comparison& comparison, const nlohmann::ordered_json& base,
+                       const nlohmann::ordered_json& other) {
+  const auto changed = changed_canaries(base, other, comparison.cases);
+  if (changed.empty() || !comparison.times_gate) return;
+  comparison.remarks.push_back(
+      fmt::format("The machine itself is not as it was: {} changed, in which the device has no "
+                  "part. 'rdmameter ab' tells a changed machine from changed code.",
+                  fmt::join(changed, "; ")));
 }
 
 Noises both_noises(const Comparable& base, const Comparable& other) {
@@ -100,16 +157,22 @@ Noises both_noises(const Comparable& base, const Comparable& other) {
 }
 
 void check_environment(const Comparable& base, const Comparable& other,
-                       const ComparisonOptions& options, Comparison& made) {
-  const std::vector<std::string> changes = environment_changes(base.context, other.context);
+                       const ComparisonOptions& options, Comparison& comparison) {
+  for (const Comparable* file : {&base, &other})
+    if (const auto mixed = merged_changes(file->context); !mixed.empty())
+      comparison.remarks.push_back(
+          fmt::format("{} was merged from runs of different environments: {}.", file->path,
+                      fmt::join(mixed, "; ")));
+  const std::vector<std::string> changes = changes_among_runs(base.context, other.context);
   if (changes.empty()) return;
   if (!options.allow_environment_change)
-    throw UsageError(fmt::format(
-        "{} and {} were measured in different environments, and differences between them are no "
-        "verdict on the program:\n  {}\nMeasure both in one environment, or compare them all the "
-        "same with --allow-environment-change.",
-        base.path, other.path, fmt::join(changes, "\n  ")));
-  made.remarks.push_back(fmt::format("The environments differ: {}.", fmt::join(changes, "; ")));
+    throw UsageError(
+        fmt::format("{} and {} were measured in different environments, and differences between "
+                    "them are no verdict on the program:\n  {}\nMeasure both in one environment, "
+                    "or compare them anyway with --allow-environment-change.",
+                    base.path, other.path, fmt::join(changes, "\n  ")));
+  comparison.remarks.push_back(
+      fmt::format("The environments differ: {}.", fmt::join(changes, "; ")));
 }
 
 /// "A (--inline off)": what `ab` was told of a side.
@@ -123,6 +186,15 @@ std::string side_title(const Comparable& file, const char* side) {
 
 }  // namespace
 
+/// Under the work gate times are information; what failed or got lost is not.
+bool Comparison::gated(const CaseComparison& test_case) const {
+  const auto unreliable = [](const CaseFinding& finding) {
+    return finding.verdict == CaseVerdict::fail;
+  };
+  return times_gate || test_case.effects.empty() ||
+         std::ranges::any_of(test_case.findings, unreliable);
+}
+
 std::size_t Comparison::count(CaseVerdict verdict) const {
   return static_cast<std::size_t>(std::ranges::count(cases, verdict, &CaseComparison::verdict));
 }
@@ -133,26 +205,25 @@ Comparison compare_files(const Comparable& base, const Comparable& other,
     if (file->two_sides())
       throw UsageError(fmt::format(
           "{}: holds both sides of a comparison ('rdmameter ab'): compare it alone", file->path));
-  Comparison made{.base = base.path, .other = other.path};
-  check_environment(base, other, options, made);
+  Comparison comparison{.base = base.path, .other = other.path};
+  check_environment(base, other, options, comparison);
   Pairing pairing = pair_cases(base, other);
   if (pairing.pairs.empty())
     throw UsageError(fmt::format("{} and {} have no case in common.\n  {} has: {}\n  {} has: {}",
                                  base.path, other.path, base.path, some_names(base.sides[0]),
                                  other.path, some_names(other.sides[0])));
-  made.only_base = std::move(pairing.only_base);
-  made.only_other = std::move(pairing.only_other);
-  Judge judge(options, Replication::runs, both_noises(base, other));
-  finish(made, pairing.pairs, judge, Replication::runs, other.sides[0], options);
-  if (judge.replicates() < kLeastRuns && judge.family() > 0 && made.times_gate) {
-    const bool known = !base.noise.empty() || !other.noise.empty();
-    made.remarks.push_back(
-        known ? "How runs differ is taken from the noise that the files record."
-              : fmt::format("How runs differ is not recorded in the files ('rdmameter ab --aa' "
-                            "does that): {:.3g} % is assumed.",
-                            options.floors.between_runs * 100));
-  }
-  return made;
+  for (const std::string& difference : axis_differences(pairing.pairs))
+    comparison.remarks.push_back("The two sides were not measured alike: " + difference + ".");
+  comparison.only_base = std::move(pairing.only_base);
+  comparison.only_other = std::move(pairing.only_other);
+  const Batches batches{.replication = Replication::runs,
+                        .base = base.batches,
+                        .other = other.batches,
+                        .learnt = options.learnt_batches};
+  finish(comparison, pairing.pairs, batches, both_noises(base, other), other.sides[0], options);
+  add_batch_remark(comparison, batches);
+  add_canary_remark(comparison, base.context, other.context);
+  return comparison;
 }
 
 Comparison compare_sides(const Comparable& file, const ComparisonOptions& options) {
@@ -163,62 +234,65 @@ Comparison compare_sides(const Comparable& file, const ComparisonOptions& option
   if (a.size() != b.size())
     throw UsageError(fmt::format("{}: side A has {} cases, side B {}: they cannot be paired",
                                  file.path, a.size(), b.size()));
-  Comparison made{.base = side_title(file, "a"), .other = side_title(file, "b"), .sides = true};
+  Comparison comparison{
+      .base = side_title(file, "a"), .other = side_title(file, "b"), .sides = true};
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < a.size(); ++i) pairs.push_back({&a[i], &b[i]});
-  Judge judge(options, Replication::repetitions, file.noise);
-  finish(made, pairs, judge, Replication::repetitions, b, options);
-  return made;
+  finish(comparison, pairs, {.replication = Replication::blocks, .looks = file.looks}, file.noise,
+         b, options);
+  return comparison;
 }
 
 Comparison replaced_by(const Comparison& first, const Comparison& second) {
-  Comparison made = first;
-  for (CaseComparison& one_case : made.cases) {
-    const auto again = std::ranges::find(second.cases, one_case.name, &CaseComparison::name);
+  Comparison comparison = first;
+  for (CaseComparison& test_case : comparison.cases) {
+    const auto again = std::ranges::find(second.cases, test_case.name, &CaseComparison::name);
     if (again == second.cases.end()) continue;
     const bool confirmed = again->verdict == CaseVerdict::fail;
-    one_case = *again;
-    one_case.note = fmt::format("measured again, {}{}{}", confirmed ? "confirmed" : "not confirmed",
-                                again->note.empty() ? "" : "; ", again->note);
+    test_case = *again;
+    test_case.note =
+        fmt::format("measured again, {}{}{}", confirmed ? "confirmed" : "not confirmed",
+                    again->note.empty() ? "" : "; ", again->note);
   }
-  sort_worst_first(made);
-  made.powerless = made.powerless || second.powerless;
-  made.conclusion = conclusion_of(made);
-  return made;
+  sort_worst_first(comparison);
+  comparison.conclusion = conclusion_of(comparison);
+  return comparison;
 }
 
-std::string power_remark(std::size_t replicates, std::size_t cases, Replication replication) {
-  const bool runs = replication == Replication::runs;
-  const std::string have = fmt::format("{} {}{} a side", replicates, runs ? "run" : "repetition",
-                                       replicates == 1 ? "" : "s");
-  const std::size_t enough = replicates_for(cases);
-  if (replicates < kLeastRuns)
-    return fmt::format("{} cannot confirm a regression, only raise a suspicion: it takes {}. {}",
-                       have, enough,
-                       runs ? "Merge more runs ('rdmameter merge'), or measure both sides in turns "
-                              "('rdmameter ab')."
-                            : "Give more --repetitions.");
+std::string power_remark(std::size_t replicates, std::size_t cases, Replication replication,
+                         std::size_t looks) {
+  const std::size_t enough = replicates_for(cases, replication, looks);
   if (replicates >= enough) return "";
+  if (replication == Replication::runs)
+    return fmt::format(
+        "{} run{} a side cannot confirm a regression, only raise a suspicion: it takes {}. Merge "
+        "more runs ('rdmameter merge'), or measure both sides in turns ('rdmameter ab').",
+        replicates, replicates == 1 ? "" : "s", enough);
   return fmt::format(
-      "With {}, one case alone cannot become significant among {}: it takes {}. Only a regression "
-      "of many cases together can fail here.",
-      have, cases, enough);
+      "With {} block{}, a regression of one case alone cannot be confirmed among {}: it takes {} "
+      "(--blocks).",
+      replicates, replicates == 1 ? "" : "s", cases, enough);
 }
 
 Noises noise_of(const Comparable& file) {
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < file.sides[0].size(); ++i)
+    pairs.push_back({&file.sides[0][i], &file.sides[1][i]});
   Noises noise;
-  for (std::size_t i = 0; i < file.sides[0].size(); ++i) {
-    const Pair pair{&file.sides[0][i], &file.sides[1][i]};
-    const Metric metric = primary_of(*pair.base);
-    const Runs a = runs_of(*pair.base, metric), b = runs_of(*pair.other, metric);
-    const Effect effect = effect_of(a, b, {.replication = Replication::repetitions});
-    if (!effect.problem.empty()) continue;
-    std::vector<double> all;
-    for (const Runs* side : {&a, &b})
-      for (const auto& run : *side) all.insert(all.end(), run.begin(), run.end());
-    const double beyond = std::max(effect.interval.high, 1 / effect.interval.low) - 1;
-    noise[pair.base->name] = {.between_runs = standard_deviation(logarithms(all)),
-                              .beyond = beyond};
+  for (const Metric metric : {Metric::p50, Metric::gbps}) {
+    const MetricSweep sweep = sweep_of_blocks(pairs, metric, {});
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const Effect& effect = sweep.effects[i];
+      if (!effect.problem.empty() || !judges(metric, *pairs[i].base)) continue;
+      std::vector<double> all;
+      for (const ComparableCase* side : {pairs[i].base, pairs[i].other})
+        for (const Replicate& one : side->replicates)
+          if (const auto value = side->value(one, metric); value && *value > 0)
+            all.push_back(std::log(*value));
+      noise[pairs[i].base->name] = {
+          .between_runs = standard_deviation(all),
+          .beyond = std::max(effect.interval.high, 1 / effect.interval.low) - 1};
+    }
   }
   return noise;
 }

@@ -3,41 +3,28 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "reports/compare/case_judge.h"
 #include "reports/compare/comparable.h"
 #include "reports/compare/gate.h"
-#include "reports/compare/judge.h"
+#include "reports/compare/verdict.h"
 
 namespace rdmameter {
 
 struct ComparisonOptions {
   Floors floors = {};
   double work_tolerance = 0.01;    ///< growth of a counter per message that does not count
-  std::vector<std::string> gates;  ///< limits, and the words "work" and "times"; empty: times
+  std::vector<std::string> gates;  ///< limits, relative ones, and the words "work" and "times";
+                                   ///< neither word: times
   bool allow_environment_change = false;
-  bool strict = false;  ///< anything inconclusive makes the whole so
-  bool every_metric =
-      false;  ///< effects of all metrics of all cases, not of the notable ones alone
-  std::size_t draws = kBootstrapDraws;  ///< of the bootstrap
+  bool strict = false;           ///< nothing is proven where NEW lacks a case of BASE
+  bool inconclusive_ok = false;  ///< what is not proven passes
+  bool every_metric = false;     ///< message rates, too
+  std::map<Metric, LearntBatches> learnt_batches = {};  ///< of a history: batch_noise()
 };
-
-struct MetricEffect {
-  Metric metric;
-  Effect effect;
-};
-
-struct CaseComparison {
-  std::string name;
-  bool half = false;  ///< what is told are half round trips
-  CaseVerdict verdict = CaseVerdict::pass;
-  std::vector<MetricEffect> effects;  ///< the primary one first; empty: not measured on both sides
-  double q_worse = 1, allowed = 1;
-  std::string note;  ///< why it is inconclusive, what would settle it, what failed
-};
-
-enum class Conclusion { pass, fail, inconclusive };
 
 struct Comparison {
   std::string base, other;            ///< names of the two sides
@@ -47,21 +34,21 @@ struct Comparison {
   std::vector<GateFinding> gates;     ///< those that were not kept first
   std::vector<std::string> only_base, only_other;
   bool times_gate = true, work_gate = false;
-  bool powerless = false;  ///< a regression of one case alone cannot become significant
-  bool strict = false;     ///< as it was asked for
+  std::vector<BatchDeviations> batches;          ///< what batches were taken to do
+  bool strict = false, inconclusive_ok = false;  ///< as they were asked for
   Conclusion conclusion = Conclusion::pass;
 
   std::size_t count(CaseVerdict verdict) const;
+  bool gated(const CaseComparison& test_case) const;  ///< does its verdict decide about the whole?
 };
 
-/// Two files, whose replicates are runs.
+/// Two files, whose replicates are runs, or batches.
 /// @throws UsageError  environments differ (naming how), there is no common case (naming what each
 ///                     has), a gate is none
 Comparison compare_files(const Comparable& base, const Comparable& other,
                          const ComparisonOptions& options);
 
-/// The two sides of one measuring run, taken in turns, whose replicates are repetitions.
-/// @param noise  recorded of the cases elsewhere; those of the file itself come first
+/// The two sides of one measuring run, taken in turns, whose replicates are blocks of both.
 Comparison compare_sides(const Comparable& file, const ComparisonOptions& options);
 
 /// The first comparison with the verdicts of a second one, measured anew, on the cases that this
@@ -70,9 +57,11 @@ Comparison replaced_by(const Comparison& first, const Comparison& second);
 
 /// Why so many replicates are too few for one of the cases alone to become significant; empty: they
 /// are enough.
-std::string power_remark(std::size_t replicates, std::size_t cases, Replication replication);
+/// @param looks  of a measuring run, which share the error rate
+std::string power_remark(std::size_t replicates, std::size_t cases, Replication replication,
+                         std::size_t looks = 1);
 
 /// Effects of side against side, as noise for later comparisons: by the name of the case.
-std::map<std::string, Noise, std::less<>> noise_of(const Comparable& file);
+Noises noise_of(const Comparable& file);
 
 }  // namespace rdmameter

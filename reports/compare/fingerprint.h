@@ -11,8 +11,23 @@ namespace rdmameter {
 
 /// What differs between two contexts of the facts that numbers hang on, of both ends: "responder:
 /// kernel: Linux 6.1.0 in BASE, Linux 6.6.13 in NEW". Empty: nothing does.
-/// Facts that one of them does not know are no difference.
+/// A fact that one of them alone knows is a difference: nobody can say that it is the same.
 std::vector<std::string> environment_changes(const nlohmann::ordered_json& base,
                                              const nlohmann::ordered_json& other);
+
+/// As environment_changes(), of all runs of two results: each against BASE's first. What a merged
+/// result was allowed to mix (its `environment_changes`) is not told again.
+std::vector<std::string> changes_among_runs(const nlohmann::ordered_json& base,
+                                            const nlohmann::ordered_json& other);
+
+/// The hardware of both ends, as one text: equal where it is the same, whatever kernel and driver
+/// ran on it. @param environments  {"initiator": ..., "responder": ...}
+std::string machine_of(const nlohmann::ordered_json& environments);
+
+/// The context of each run of a result.
+std::vector<nlohmann::ordered_json> run_contexts(const nlohmann::ordered_json& context);
+
+/// What a merged result was allowed to mix; empty: nothing.
+std::vector<std::string> merged_changes(const nlohmann::ordered_json& context);
 
 }  // namespace rdmameter

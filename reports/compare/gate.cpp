@@ -8,9 +8,10 @@
 #include <charconv>
 #include <sstream>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "reports/compare/effect.h"
 #include "reports/stats/sample.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -27,9 +28,9 @@ std::string metric_names() {
   std::string names = "lost";
   for (const MetricInfo& info : metrics())
     if (info.group == "latency")
-      names += fmt::format(", latency.{0}, half_round_trip.{0}", info.key);
+      names += fmt::format(", latency.{0}, half_round_trip.{0}", info.field);
     else if (info.group == "bandwidth")
-      names += fmt::format(", bandwidth.{}", info.key);
+      names += fmt::format(", bandwidth.{}", info.field);
   return names;
 }
 
@@ -40,7 +41,7 @@ void read_metric(Gate& gate, std::string_view text) {
       gate.half ? fmt::format("latency.{}", text.substr(kHalf.size())) : std::string(text);
   for (const MetricInfo& info : metrics()) {
     const std::string name =
-        info.group.empty() ? std::string(info.key) : fmt::format("{}.{}", info.group, info.key);
+        info.group.empty() ? std::string(info.field) : fmt::format("{}.{}", info.group, info.field);
     if (name != wanted) continue;
     gate.metric = info.metric;
     return;
@@ -74,7 +75,7 @@ void read_limit(Gate& gate, std::string_view text) {
   const double size = unit_size(unit, is_time(gate.metric));
   if (error != std::errc() || !(number >= 0 && number < 1e18) || size == 0)
     refuse(gate, fmt::format("'{}' is no limit of {}: it takes a number{}", text,
-                             info_of(gate.metric).key,
+                             info_of(gate.metric).field,
                              is_time(gate.metric) ? " with ns, us, ms or s" : ""));
   gate.limit = number * size;
 }
@@ -94,21 +95,21 @@ bool keeps(const Gate& gate, double value) {
 }
 
 /// Round trips unless half of them are asked for; nothing where the case has no such number.
-std::optional<std::vector<double>> gated_values(const Gate& gate, const ComparableCase& one_case) {
-  if (gate.half && !one_case.half) return std::nullopt;
-  auto values = one_case.values(gate.metric);
-  if (values && is_time(gate.metric) && one_case.half && !gate.half)
+std::optional<std::vector<double>> gated_values(const Gate& gate, const ComparableCase& test_case) {
+  if (gate.half && !test_case.half) return std::nullopt;
+  auto values = test_case.values(gate.metric);
+  if (values && is_time(gate.metric) && test_case.half && !gate.half)
     for (double& value : *values) value *= 2;
   return values;
 }
 
-GateFinding check(const Gate& gate, const ComparableCase& one_case) {
+GateFinding check(const Gate& gate, const ComparableCase& test_case) {
   GateFinding finding{
-      .gate = gate.text, .name = one_case.name, .verdict = CaseVerdict::pass, .text = {}};
-  const auto values = gated_values(gate, one_case);
+      .gate = gate.text, .name = test_case.name, .verdict = CaseVerdict::pass, .text = {}};
+  const auto values = gated_values(gate, test_case);
   if (!values) {
-    finding.verdict = one_case.replicates.empty() ? CaseVerdict::fail : CaseVerdict::inconclusive;
-    finding.text = one_case.replicates.empty()
+    finding.verdict = test_case.replicates.empty() ? CaseVerdict::fail : CaseVerdict::inconclusive;
+    finding.text = test_case.replicates.empty()
                        ? "was not measured"
                        : "has no such number: too few samples, or another kind of test";
     return finding;
@@ -127,9 +128,9 @@ GateFinding check(const Gate& gate, const ComparableCase& one_case) {
 }
 
 /// Median of a counter per message; nothing where a repetition has none.
-std::optional<double> work_of(const ComparableCase& one_case, std::string_view counter) {
+std::optional<double> work_of(const ComparableCase& test_case, std::string_view counter) {
   std::vector<double> values;
-  for (const Replicate& replicate : one_case.replicates) {
+  for (const Replicate& replicate : test_case.replicates) {
     const auto found = replicate.work.find(counter);
     if (found == replicate.work.end()) return std::nullopt;
     values.push_back(found->second);
@@ -163,9 +164,9 @@ std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
   std::vector<GateFinding> findings;
   for (const Gate& gate : gates) {
     const std::size_t before = findings.size();
-    for (const ComparableCase& one_case : cases)
-      if (fnmatch(gate.pattern.c_str(), one_case.name.c_str(), 0) == 0)
-        findings.push_back(check(gate, one_case));
+    for (const ComparableCase& test_case : cases)
+      if (fnmatch(gate.pattern.c_str(), test_case.name.c_str(), 0) == 0)
+        findings.push_back(check(gate, test_case));
     if (findings.size() > before) continue;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min<std::size_t>(cases.size(), 5); ++i)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reports/compare/comparable.h"
-#include "reports/compare/judge.h"
+#include "reports/compare/verdict.h"
 
 namespace rdmameter {
 

@@ -7,21 +7,21 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kMost = 10;  ///< GitHub shows ten of each kind and step
+constexpr std::size_t kMax = 10;  ///< GitHub shows ten of each kind and step
 
 /// As GitHub's own toolkit escapes what stands in a workflow command.
 std::string escaped(std::string_view text, bool property) {
-  std::string made;
+  std::string result;
   for (const char c : printable(text))
     if (c == '%')
-      made += "%25";
+      result += "%25";
     else if (property && c == ':')
-      made += "%3A";
+      result += "%3A";
     else if (property && c == ',')
-      made += "%2C";
+      result += "%2C";
     else
-      made += c;
-  return made;
+      result += c;
+  return result;
 }
 
 std::string annotation(const char* level, std::string_view title, std::string_view text) {
@@ -36,15 +36,17 @@ std::string comparison_github(const Comparison& comparison) {
     if (finding.verdict == CaseVerdict::fail)
       lines.push_back(annotation("error", "gate: " + finding.name,
                                  fmt::format("{} ({})", finding.text, finding.gate)));
-  for (const CaseComparison& one_case : comparison.cases) {
-    const bool asked = comparison.times_gate || one_case.effects.empty();
-    if (one_case.verdict == CaseVerdict::fail)
-      lines.push_back(annotation(asked ? "error" : "notice", "slower: " + one_case.name,
-                                 effect_text(one_case)));
-    if (one_case.verdict == CaseVerdict::suspect && asked)
-      lines.push_back(annotation("warning", "suspect: " + one_case.name, effect_text(one_case)));
+  for (const CaseComparison& test_case : comparison.cases) {
+    const bool asked = comparison.gated(test_case);
+    if (test_case.verdict == CaseVerdict::fail)
+      lines.push_back(annotation(asked ? "error" : "notice", "worse: " + test_case.name,
+                                 effect_text(test_case)));
+    if (test_case.verdict == CaseVerdict::suspect && asked)
+      lines.push_back(annotation("warning", "suspect: " + test_case.name, effect_text(test_case)));
   }
-  const std::size_t shown = lines.size() > kMost ? kMost - 1 : lines.size();
+  if (comparison.conclusion == Conclusion::not_proven)
+    lines.push_back(annotation("warning", "rdmameter: not proven", tally_text(comparison)));
+  const std::size_t shown = lines.size() > kMax ? kMax - 1 : lines.size();
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) text += lines[i];
   if (shown < lines.size())

@@ -9,16 +9,19 @@ namespace {
 
 struct Tests {
   std::string text;
-  std::size_t count = 0, failures = 0, skipped = 0;
+  std::size_t count = 0, failures = 0, errors = 0, skipped = 0;
 
   void add(std::string_view suite, std::string_view name, CaseVerdict verdict, bool gates,
-           const std::string& message) {
+           std::string_view message) {
     ++count;
     text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", suite, markup_text(name));
-    const std::string told = markup_text(fmt::format("{}: {}", verdict_text(verdict), message));
+    const std::string told = markup_text(message);
     if (verdict == CaseVerdict::fail && gates) {
       ++failures;
       text += fmt::format("><failure message=\"{}\"/></testcase>\n", told);
+    } else if (verdict == CaseVerdict::suspect && gates) {
+      ++errors;
+      text += fmt::format("><error type=\"suspect\" message=\"{}\"/></testcase>\n", told);
     } else if (verdict == CaseVerdict::pass || verdict == CaseVerdict::better) {
       text += fmt::format("><system-out>{}</system-out></testcase>\n", told);
     } else {
@@ -28,24 +31,42 @@ struct Tests {
   }
 };
 
+/// What is not proven must not be green.
+CaseVerdict verdict_of(Conclusion conclusion) {
+  switch (conclusion) {
+    case Conclusion::pass:
+      return CaseVerdict::pass;
+    case Conclusion::fail:
+      return CaseVerdict::fail;
+    case Conclusion::not_proven:
+      return CaseVerdict::suspect;
+  }
+  return CaseVerdict::fail;
+}
+
 }  // namespace
 
 std::string comparison_junit(const Comparison& comparison) {
   Tests tests;
-  for (const CaseComparison& one_case : comparison.cases)
-    tests.add("rdmameter.compare", one_case.name, one_case.verdict,
-              comparison.times_gate || one_case.effects.empty(),
-              effect_text(one_case) +
-                  (one_case.note.empty() || one_case.effects.empty() ? "" : "; " + one_case.note));
+  for (const CaseComparison& test_case : comparison.cases) {
+    std::string message =
+        fmt::format("{}: {}", verdict_text(test_case.verdict), effect_text(test_case));
+    if (!test_case.note.empty() && !test_case.effects.empty()) message += "; " + test_case.note;
+    tests.add("rdmameter.compare", test_case.name, test_case.verdict, comparison.gated(test_case),
+              message);
+  }
   for (const GateFinding& finding : comparison.gates)
     tests.add("rdmameter.gate", finding.name + " " + finding.gate, finding.verdict, true,
-              finding.text);
-  const std::string tally = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
-                                        tests.count, tests.failures, tests.skipped);
+              fmt::format("{}: {}", verdict_text(finding.verdict), finding.text));
+  tests.add("rdmameter", "conclusion", verdict_of(comparison.conclusion), true,
+            fmt::format("{}: {}", conclusion_text(comparison.conclusion), tally_text(comparison)));
+  const std::string tally = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\"", tests.count,
+                                        tests.failures, tests.errors);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite "
-      "name=\"rdmameter compare {1} {2}\" {0}>\n{3}  </testsuite>\n</testsuites>\n",
-      tally, markup_text(comparison.base), markup_text(comparison.other), tests.text);
+      "name=\"rdmameter compare {1} {2}\" {0} skipped=\"{3}\">\n{4}  </testsuite>\n</testsuites>\n",
+      tally, markup_text(comparison.base), markup_text(comparison.other), tests.skipped,
+      tests.text);
 }
 
 }  // namespace rdmameter

@@ -7,25 +7,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kMostBytes = 1'000'000;  ///< GitHub refuses a step summary above 1 MiB
-
-/// Text from a file as text, whatever is in it: no HTML, no markup, no new cell.
-std::string escaped(std::string_view text) {
-  std::string made;
-  for (const char c : printable(text)) {
-    if (c == '<')
-      made += "&lt;";
-    else if (c == '>')
-      made += "&gt;";
-    else if (c == '&')
-      made += "&amp;";
-    else if (std::string_view("\\`*_[]|~#!").find(c) != std::string_view::npos)
-      made += {'\\', c};
-    else
-      made += c;
-  }
-  return made;
-}
+constexpr std::size_t kMaxBytes = 1'000'000;  ///< GitHub refuses a step summary above 1 MiB
 
 std::string_view mark(CaseVerdict verdict) {
   switch (verdict) {
@@ -43,18 +25,39 @@ std::string_view mark(CaseVerdict verdict) {
   return "";
 }
 
-std::string case_line(const CaseComparison& one_case) {
-  std::string line = fmt::format("| {} | {} | ", mark(one_case.verdict), escaped(one_case.name));
-  if (one_case.effects.empty()) return line + fmt::format("| | | | {} |\n", escaped(one_case.note));
-  const auto& [metric, effect] = one_case.effects.front();
-  const bool known = effect.problem.empty();
-  return line + fmt::format("{} {} | {} | {} | {} | {} |\n", metric_title(metric),
-                            metric_text(metric, effect.base), metric_text(metric, effect.other),
-                            known ? change_text(effect.ratio) : "",
-                            known ? change_text(effect.interval.low) + " to " +
-                                        change_text(effect.interval.high)
-                                  : "",
-                            escaped(one_case.note));
+std::string_view mark(Conclusion conclusion) {
+  switch (conclusion) {
+    case Conclusion::pass:
+      return "✅";
+    case Conclusion::fail:
+      return "❌";
+    case Conclusion::not_proven:
+      return "🟡";
+  }
+  return "";
+}
+
+Table markdown_cases(const Comparison& comparison) {
+  Table table{text_columns(
+      {"verdict", "case", "quantity", "base", "new", "change", "95 % interval", "note"})};
+  for (const std::size_t number : {3U, 4U, 5U, 6U}) table.columns[number].is_text = false;
+  for (const CaseComparison& test_case : comparison.cases) {
+    std::vector<Table::Cell> cells =
+        effect_cells(test_case.effects.empty() ? nullptr : &test_case.effects.front());
+    cells.insert(cells.begin(),
+                 {Table::Cell(mark(test_case.verdict)), Table::Cell(test_case.name)});
+    cells.emplace_back(test_case.note);
+    table.add_line(std::move(cells));
+  }
+  return table;
+}
+
+Table markdown_gates(const Comparison& comparison) {
+  Table table{text_columns({"gate", "case", "finding"})};
+  for (const GateFinding& finding : comparison.gates)
+    table.add_line(
+        {fmt::format("{} {}", mark(finding.verdict), finding.gate), finding.name, finding.text});
+  return table;
 }
 
 /// Adds lines while there is room; then says how many are missing.
@@ -63,7 +66,7 @@ class Page {
   explicit Page(std::string head) : text_(std::move(head)) {}
 
   void add(const std::string& line) {
-    if (left_out_ > 0 || text_.size() + line.size() > kMostBytes)
+    if (left_out_ > 0 || text_.size() + line.size() > kMaxBytes)
       ++left_out_;
     else
       text_ += line;
@@ -83,18 +86,16 @@ class Page {
 }  // namespace
 
 std::string comparison_markdown(const Comparison& comparison) {
-  Page page(fmt::format("### {} against {}\n\n{}\n\n", escaped(comparison.other),
-                        escaped(comparison.base), tally_text(comparison)));
+  Page page(fmt::format("### {} {}: {} against {}\n\n{}\n\n", mark(comparison.conclusion),
+                        conclusion_text(comparison.conclusion), markdown_text(comparison.other),
+                        markdown_text(comparison.base), tally_text(comparison)));
   for (const std::string& remark : comparison.remarks)
-    page.add(fmt::format("> {}\n\n", escaped(remark)));
-  page.add(
-      "| verdict | case | base | new | change | 95 % interval | note |\n"
-      "| --- | --- | --: | --: | --: | --: | --- |\n");
-  for (const CaseComparison& one_case : comparison.cases) page.add(case_line(one_case));
-  if (!comparison.gates.empty()) page.add("\n| gate | case | finding |\n| --- | --- | --- |\n");
-  for (const GateFinding& finding : comparison.gates)
-    page.add(fmt::format("| {} {} | {} | {} |\n", mark(finding.verdict), escaped(finding.gate),
-                         escaped(finding.name), escaped(finding.text)));
+    page.add(fmt::format("> {}\n\n", markdown_text(remark)));
+  for (const std::string& line : markdown_lines(markdown_cases(comparison))) page.add(line);
+  if (!comparison.gates.empty()) {
+    page.add("\n");
+    for (const std::string& line : markdown_lines(markdown_gates(comparison))) page.add(line);
+  }
   return page.take();
 }
 

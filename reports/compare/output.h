@@ -2,35 +2,47 @@
 // A comparison told to people at a terminal, to a CI's summary page, to its test report.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reports/compare/comparison.h"
-#include "reports/text.h"
+#include "reports/text/table.h"
 
 namespace rdmameter {
 
 std::string_view verdict_text(CaseVerdict verdict);
+std::string_view conclusion_text(Conclusion conclusion);  ///< "pass", "fail", "not proven"
 
 /// "12 cases: 1 fail, 2 inconclusive, 9 pass".
 std::string tally_text(const Comparison& comparison);
 
-/// "p50 3.10 µs -> 3.60 µs, +16.1 % (+14.0 % to +18.2 %)", or why there is none.
-std::string effect_text(const CaseComparison& one_case);
+/// Quantity, base, new, change, interval. @param told  null: empty cells
+std::vector<Table::Cell> effect_cells(const MetricEffect* told);
+
+/// "p50 3.10 µs -> 3.60 µs, +16.1 % (+14.0 % to +18.2 %)", or why there is none; what
+/// failed, got lost or has another shape, where that decides.
+std::string effect_text(const CaseComparison& test_case);
 
 /// Remarks, then a table with the worst first; passes only where there are few, or all is asked
 /// for.
-std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style);
+/// @param conclude  say what of the whole follows
+std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style,
+                            bool conclude = true);
 
 /// GitHub-flavoured, worst first; under 1 MiB, which is what a step summary takes: what does not
 /// fit is counted.
 std::string comparison_markdown(const Comparison& comparison);
 
-/// JUnit XML: a test for each case and gate; what is neither pass nor fail counts as skipped.
+/// JUnit XML, valid by junit-10.xsd of Jenkins: a test for each case and gate. What is suspect is
+/// an error of type "suspect", what is inconclusive is skipped; a last test has the conclusion, so
+/// that what is not proven is never green.
 std::string comparison_junit(const Comparison& comparison);
 
 /// GitHub's workflow commands, which annotate the run: an error for each failure, a warning for
-/// each suspect; at most ten, as many as GitHub shows of a step.
+/// each suspect and for a conclusion that is not proven; at most ten, as many as GitHub shows of a
+/// step.
 std::string comparison_github(const Comparison& comparison);
 
 }  // namespace rdmameter

@@ -1,38 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/compare/pairing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 #include <unordered_map>
+#include <unordered_set>
+
+#include "reports/text/text.h"
 
 namespace rdmameter {
+namespace {
+
+using ComparableCases = std::vector<ComparableCase>;
+using CasesByText = std::unordered_map<std::string, const ComparableCase*>;
+
+/// Null where several have the name.
+CasesByText named_once(const ComparableCases& cases,
+                       const std::unordered_set<const ComparableCase*>& used) {
+  CasesByText by_name;
+  for (const ComparableCase& test_case : cases) {
+    if (used.contains(&test_case)) continue;
+    const auto [at, is_new] = by_name.emplace(test_case.name, &test_case);
+    if (!is_new) at->second = nullptr;
+  }
+  return by_name;
+}
+
+std::string recorded_value(const nlohmann::json& axes, const std::string& key) {
+  const auto found = axes.find(key);
+  if (found == axes.end()) return "not recorded";
+  return printable(found->is_string() ? found->get<std::string>() : found->dump());
+}
+
+std::set<std::string> keys_of(const nlohmann::json& a, const nlohmann::json& b) {
+  std::set<std::string> keys;
+  for (const nlohmann::json* axes : {&a, &b})
+    for (const auto& item : axes->items()) keys.insert(item.key());
+  return keys;
+}
+
+}  // namespace
 
 Pairing pair_cases(const Comparable& base, const Comparable& other) {
-  std::unordered_map<std::string, const ComparableCase*> by_identity, unmeasured, by_name;
-  for (const ComparableCase& one_case : base.sides[0]) {
-    by_identity.emplace(one_case.identity, &one_case);
-    by_name.emplace(one_case.name, &one_case);
-    if (one_case.replicates.empty()) unmeasured.emplace(one_case.name, &one_case);
+  const ComparableCases &before = base.sides[0], &after = other.sides[0];
+  CasesByText by_identity;
+  for (const ComparableCase& test_case : before)
+    by_identity.emplace(test_case.identity, &test_case);
+  std::unordered_map<const ComparableCase*, const ComparableCase*> partner;  // of NEW's, in BASE
+  std::unordered_set<const ComparableCase*> used;                            // of both
+  const auto join = [&](const ComparableCase* ours, const ComparableCase* theirs) {
+    partner.emplace(ours, theirs);
+    used.insert({ours, theirs});
+  };
+  for (const ComparableCase& test_case : after)
+    if (const auto found = by_identity.find(test_case.identity); found != by_identity.end())
+      join(&test_case, found->second);
+  const CasesByText base_names = named_once(before, used), other_names = named_once(after, used);
+  for (const auto& [name, theirs] : other_names)
+    if (const auto found = base_names.find(name);
+        theirs != nullptr && found != base_names.end() && found->second != nullptr)
+      join(theirs, found->second);
+
+  Pairing pairing;
+  for (const ComparableCase& test_case : after) {
+    const auto found = partner.find(&test_case);
+    if (found == partner.end())
+      pairing.only_other.push_back(test_case.name);
+    else
+      pairing.pairs.push_back({found->second, &test_case});
   }
-  Pairing made;
-  std::vector<const ComparableCase*> used;
-  for (const ComparableCase& one_case : other.sides[0]) {
-    auto found = by_identity.find(one_case.identity);
-    if (found == by_identity.end()) {
-      const auto& named = one_case.replicates.empty() ? by_name : unmeasured;
-      if (const auto at = named.find(one_case.name); at != named.end())
-        found = by_identity.find(at->second->identity);
+  for (const ComparableCase& test_case : before)
+    if (!used.contains(&test_case)) pairing.only_base.push_back(test_case.name);
+  return pairing;
+}
+
+std::vector<std::string> axis_differences(const std::vector<Pair>& pairs) {
+  std::vector<std::pair<std::string, std::string>> found;  // what differs, the names of the cases
+  for (const auto& [base, other] : pairs) {
+    if (base->replicates.empty() || other->replicates.empty()) continue;
+    for (const std::string& key : keys_of(base->axes, other->axes)) {
+      const std::string before = recorded_value(base->axes, key),
+                        after = recorded_value(other->axes, key);
+      if (before == after) continue;
+      const std::string what = fmt::format("{} is {} in BASE and {} in NEW", key, before, after);
+      const auto known = std::ranges::find(found, what, &decltype(found)::value_type::first);
+      if (known == found.end())
+        found.emplace_back(what, printable(other->name));
+      else
+        known->second += ", " + printable(other->name);
     }
-    if (found == by_identity.end()) {
-      made.only_other.push_back(one_case.name);
-      continue;
-    }
-    made.pairs.push_back({found->second, &one_case});
-    used.push_back(found->second);
   }
-  std::ranges::sort(used);
-  for (const ComparableCase& one_case : base.sides[0])
-    if (!std::ranges::binary_search(used, &one_case)) made.only_base.push_back(one_case.name);
-  return made;
+  std::vector<std::string> texts;
+  for (const auto& [what, names] : found) texts.push_back(fmt::format("{} ({})", what, names));
+  return texts;
 }
 
 }  // namespace rdmameter

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "reports/compare/output.h"
 
@@ -25,82 +24,61 @@ std::string p_text(double p) {
   return p < 0.001 ? fmt::format("{:.0e}", p) : fmt::format("{:.2g}", p);
 }
 
-/// A line for the case, and beneath it one for each metric; columns align over all cases.
-class Lines {
- public:
-  explicit Lines(const Comparison& comparison) {
-    add({"", comparison.sides ? "A" : "base", comparison.sides ? "B" : "new", "change",
-         "95 % interval", "q"});
+Table compared_columns(const Comparison& comparison) {
+  Table table;
+  table.columns = {{},
+                   {comparison.sides ? "A" : "base"},
+                   {comparison.sides ? "B" : "new"},
+                   {"change"},
+                   {"95 % interval"},
+                   {"q"}};
+  table.key_columns = table.columns.size();
+  return table;
+}
+
+/// A line for a metric; its verdict stands with its name where it is no pass.
+void add_effect(Table& table, const MetricEffect& each, const std::string& q) {
+  std::vector<Table::Cell> cells = effect_cells(&each);
+  if (each.verdict != CaseVerdict::pass)
+    cells.front().text += fmt::format(": {}", verdict_text(each.verdict));
+  cells.emplace_back(q);
+  table.add_line(std::move(cells));
+}
+
+/// A title for each case, and beneath it a line for each metric; of a case that passes for its
+/// worst one alone, unless all is asked for.
+std::string cases_text(const Comparison& comparison, bool all, const TextStyle& style) {
+  constexpr std::size_t kVerdictWidth = 14;
+  const bool passes = all || comparison.cases.size() <= kFewCases;
+  Table table = compared_columns(comparison);
+  for (const CaseComparison& test_case : comparison.cases) {
+    const bool pass = test_case.verdict == CaseVerdict::pass;
+    if (pass && !passes) continue;
+    table.titles.push_back(
+        {table.lines(), bold(pad_right(verdict_text(test_case.verdict), kVerdictWidth), style) +
+                            printable(test_case.name) +
+                            (test_case.half ? " (half round trip)" : "")});
+    for (std::size_t i = 0; i < test_case.effects.size(); ++i)
+      if (i == 0 || all || !pass)
+        add_effect(table, test_case.effects[i], i == 0 ? p_text(test_case.q_worse) : "");
+    for (const MetricEffect& each : test_case.others) add_effect(table, each, "");
   }
-
-  void add(const CaseComparison& one_case, const TextStyle& style) {
-    heads_.emplace_back(cells_.size(),
-                        bold(pad_right(verdict_text(one_case.verdict), kVerdictWidth), style) +
-                            printable(one_case.name) + (one_case.half ? " (half round trip)" : ""));
-    for (std::size_t i = 0; i < one_case.effects.size(); ++i) {
-      const Metric metric = one_case.effects[i].metric;
-      const Effect& effect = one_case.effects[i].effect;
-      const bool known = effect.problem.empty();
-      const auto value = [metric](double number) {
-        return number > 0 ? metric_text(metric, number) : "–";
-      };
-      add({std::string(metric_title(metric)), value(effect.base), value(effect.other),
-           known ? change_text(effect.ratio) : "–", known ? interval_text(effect) : "–",
-           i == 0 && effect.tested ? p_text(one_case.q_worse) : ""});
-      tested_ |= effect.tested;
-    }
-  }
-
-  bool empty() const { return heads_.empty(); }
-
-  std::string text(const TextStyle& style) const {
-    std::string text = dim(line(0), style) + "\n";
-    std::size_t at = 1;
-    for (std::size_t i = 0; i < heads_.size(); ++i) {
-      text += "  " + heads_[i].second + "\n";
-      const std::size_t end = i + 1 < heads_.size() ? heads_[i + 1].first : cells_.size();
-      for (; at < end; ++at) text += line(at) + "\n";
-    }
-    if (tested_)
-      text += dim(wrap("  ",
-                       "q: how likely chance alone makes it as much worse, all cases taken "
-                       "together; at most 0.05 is significant.",
-                       style.width),
-                  style);
-    return text;
-  }
-
- private:
-  static constexpr std::size_t kColumns = 6, kIndent = 4, kVerdictWidth = 14;
-  using Cells = std::array<std::string, kColumns>;
-
-  void add(Cells cells) {
-    for (std::size_t i = 0; i < kColumns; ++i)
-      widths_[i] = std::max(widths_[i], text_width(cells[i]));
-    cells_.push_back(std::move(cells));
-  }
-
-  std::string line(std::size_t at) const {
-    std::string text(kIndent, ' ');
-    for (std::size_t i = 0; i < kColumns; ++i)
-      text +=
-          i == 0 ? pad_right(cells_[at][i], widths_[i]) : pad_left(cells_[at][i], widths_[i] + 2);
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text;
-  }
-
-  std::vector<Cells> cells_;                                ///< the first line is the head
-  std::vector<std::pair<std::size_t, std::string>> heads_;  ///< and the line of cells that follows
-  std::array<std::size_t, kColumns> widths_{};
-  bool tested_ = false;
-};
+  if (table.titles.empty()) return "";
+  return "\n" + render(table, style) +
+         dim(wrap("  ",
+                  "q: how likely chance alone makes it as much worse, all cases taken together; at "
+                  "most 0.025 is significant.",
+                  style.width),
+             style);
+}
 
 std::string notes(const Comparison& comparison, const TextStyle& style) {
   std::string text;
-  for (const CaseComparison& one_case : comparison.cases)
-    if (!one_case.note.empty())
-      text += wrap("  ", fmt::format("{}: {}.", printable(one_case.name), printable(one_case.note)),
-                   style.width);
+  for (const CaseComparison& test_case : comparison.cases)
+    if (!test_case.note.empty())
+      text +=
+          wrap("  ", fmt::format("{}: {}.", printable(test_case.name), printable(test_case.note)),
+               style.width);
   return text;
 }
 
@@ -148,6 +126,18 @@ std::string_view verdict_text(CaseVerdict verdict) {
   return "";
 }
 
+std::string_view conclusion_text(Conclusion conclusion) {
+  switch (conclusion) {
+    case Conclusion::pass:
+      return "pass";
+    case Conclusion::fail:
+      return "fail";
+    case Conclusion::not_proven:
+      return "not proven";
+  }
+  return "";
+}
+
 std::string tally_text(const Comparison& comparison) {
   std::string text =
       fmt::format("{} case{}", comparison.cases.size(), comparison.cases.size() == 1 ? "" : "s");
@@ -164,30 +154,44 @@ std::string tally_text(const Comparison& comparison) {
   return text;
 }
 
-std::string effect_text(const CaseComparison& one_case) {
-  if (one_case.effects.empty()) return one_case.note;
-  const auto& [metric, effect] = one_case.effects.front();
+std::vector<Table::Cell> effect_cells(const MetricEffect* told) {
+  if (told == nullptr) return std::vector<Table::Cell>(5, "");
+  const Metric metric = told->metric;
+  const Effect& effect = told->effect;
+  const bool known = effect.problem.empty();
+  const auto value = [metric](double number) {
+    return number > 0 ? metric_text(metric, number) : kUnknown;
+  };
+  return {info_of(metric).name, value(effect.base), value(effect.other),
+          known ? change_text(effect.ratio) : kUnknown, known ? interval_text(effect) : kUnknown};
+}
+
+std::string effect_text(const CaseComparison& test_case) {
+  if (test_case.effects.empty()) return test_case.note;
+  const auto& [metric, effect, verdict] = test_case.effects.front();
+  const auto decided =
+      std::ranges::find(test_case.findings, test_case.verdict, &CaseFinding::verdict);
+  if (verdict != test_case.verdict && decided != test_case.findings.end()) return decided->text;
   if (!effect.problem.empty()) return effect.problem;
-  return fmt::format("{} {} -> {}, {} ({})", metric_title(metric), metric_text(metric, effect.base),
+  return fmt::format("{} {} -> {}, {} ({})", info_of(metric).name, metric_text(metric, effect.base),
                      metric_text(metric, effect.other), change_text(effect.ratio),
                      interval_text(effect));
 }
 
-std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style) {
+std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style,
+                            bool conclude) {
   std::string text =
       bold(fmt::format("{} against {}", printable(comparison.other), printable(comparison.base)),
            style) +
       "\n";
   for (const std::string& remark : comparison.remarks)
     text += wrap("  ! ", printable(remark), style.width);
-  text += fmt::format("  {}\n", tally_text(comparison));
+  text += "  ";
+  if (conclude) text += bold(conclusion_text(comparison.conclusion), style) + "; ";
+  text += tally_text(comparison) + "\n";
   if (!comparison.times_gate)
     text += "  Times are information here: the gate is on work per message.\n";
-  Lines lines(comparison);
-  const bool passes = all || comparison.cases.size() <= kFewCases;
-  for (const CaseComparison& one_case : comparison.cases)
-    if (passes || one_case.verdict != CaseVerdict::pass) lines.add(one_case, style);
-  if (!lines.empty()) text += "\n" + lines.text(style);
+  text += cases_text(comparison, all, style);
   if (const std::string noted = notes(comparison, style); !noted.empty()) text += "\n" + noted;
   text += gate_lines(comparison, all, style);
   text += list("only in BASE", comparison.only_base, style);

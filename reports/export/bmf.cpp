@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "reports/export/writers.h"
-#include "reports/quantity.h"
+#include "reports/summary/case_numbers.h"
 
 namespace rdmameter {
 namespace {
@@ -14,15 +14,15 @@ using Json = nlohmann::ordered_json;
 
 struct Measure {
   std::string name;
-  double scale = 1;  ///< from the quantity's unit
+  double scale = 1;  ///< from the metric's unit
 };
 
 /// "p99.9_ns" is latency-p99-9, in words that Bencher makes slugs of.
-Measure measure_of(const Quantity& quantity) {
-  if (quantity.key == "p50_ns") return {"latency"};
-  if (quantity.key == "mmsg_per_s") return {"throughput", 1e6};
-  if (quantity.key == "gbps") return {"bandwidth-gbps"};
-  std::string name = "latency-" + std::string(quantity.name);
+Measure measure_of(const MetricInfo& metric) {
+  if (metric.key == "p50_ns") return {"latency"};
+  if (metric.key == "mmsg_per_s") return {"throughput", 1e6};
+  if (metric.key == "gbps") return {"bandwidth-gbps"};
+  std::string name = "latency-" + std::string(metric.name);
   std::replace(name.begin(), name.end(), '.', '-');
   return {name};
 }
@@ -33,12 +33,12 @@ std::string to_bmf(std::span<const ResultFile> files) {
   Json json = Json::object();
   for (const CaseNumbers& values : case_numbers(files.front().rows))
     for (const CaseNumber& value : values.values) {
-      const Measure measure = measure_of(*value.quantity);
+      const Measure measure = measure_of(*value.metric);
       Json& entry = json[values.name][measure.name];
       entry = {{"value", value.median * measure.scale}};
       if (values.summary.repetitions.size() < 2) continue;
-      entry["lower_value"] = value.least * measure.scale;
-      entry["upper_value"] = value.greatest * measure.scale;
+      entry["lower_value"] = value.min * measure.scale;
+      entry["upper_value"] = value.max * measure.scale;
     }
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "reports/export/writers.h"
 
 namespace rdmameter {
@@ -37,7 +38,7 @@ const ExportFormat& export_format(std::string_view name) {
     if (format.name == name) return format;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", format.name);
   }
-  throw UsageError(fmt::format("--format does not take '{}'; it takes {}.", name, known));
+  throw invalid_value("--format", name, known);
 }
 
 std::string export_results(const ExportFormat& format, std::span<const ResultFile> files) {

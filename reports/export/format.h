@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "reports/result_file.h"
+#include "core/result/result_file.h"
 
 namespace rdmameter {
 

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "reports/export/writers.h"
-#include "reports/quantity.h"
+#include "reports/summary/case_numbers.h"
 
 namespace rdmameter {
 namespace {
@@ -16,13 +16,13 @@ std::string of_direction(const ResultFile& file, bool smaller_is_better) {
   Json list = Json::array();
   for (const CaseNumbers& values : case_numbers(file.rows))
     for (const CaseNumber& value : values.values) {
-      if (value.quantity->smaller_is_better != smaller_is_better) continue;
-      Json entry = {{"name", fmt::format("{} {}", values.name, value.quantity->name)},
-                    {"unit", value.quantity->unit},
+      if (value.metric->higher_is_better == smaller_is_better) continue;
+      Json entry = {{"name", fmt::format("{} {}", values.name, value.metric->name)},
+                    {"unit", value.metric->unit},
                     {"value", value.median}};
       const std::size_t repetitions = values.summary.repetitions.size();
       if (repetitions > 1) {
-        entry["range"] = fmt::format("± {:.4g}", (value.greatest - value.least) / 2);
+        entry["range"] = fmt::format("± {:.4g}", (value.max - value.min) / 2);
         entry["extra"] = fmt::format("median of {} repetitions", repetitions);
       }
       list.push_back(std::move(entry));

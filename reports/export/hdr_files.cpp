@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "reports/date.h"
+#include "core/base/error.h"
 #include "reports/export/hdr_histogram.h"
 #include "reports/export/writers.h"
-#include "reports/quantity.h"
-#include "reports/text.h"
+#include "reports/summary/case_numbers.h"
+#include "reports/summary/date.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

@@ -54,14 +54,14 @@ std::string counts_of(const HistogramData& data) {
 }
 
 std::string encoded(const HistogramData& data) {
-  constexpr std::uint64_t kLeastValue = 1, kHighestValue = (1ULL << kHistogramMaxBits) - 1;
+  constexpr std::uint64_t kMinValue = 1, kHighestValue = (1ULL << kHistogramMaxBits) - 1;
   const std::string counts = counts_of(data);
   std::string bytes;
   put_big_endian(bytes, kCookie);
   put_big_endian(bytes, static_cast<std::uint32_t>(counts.size()));
   put_big_endian(bytes, std::uint32_t{0});  // normalizing index offset
   put_big_endian(bytes, kSignificantDigits);
-  put_big_endian(bytes, kLeastValue);
+  put_big_endian(bytes, kMinValue);
   put_big_endian(bytes, data.overflow > 0 ? data.max_ns : kHighestValue);
   put_big_endian(bytes, std::bit_cast<std::uint64_t>(1.0));  // integer to double ratio
   return bytes + counts;
@@ -69,12 +69,12 @@ std::string encoded(const HistogramData& data) {
 
 std::string deflated(const std::string& bytes) {
   uLongf size = compressBound(bytes.size());
-  std::string made(size, '\0');
-  if (compress(reinterpret_cast<Bytef*>(made.data()), &size,
+  std::string text(size, '\0');
+  if (compress(reinterpret_cast<Bytef*>(text.data()), &size,
                reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != Z_OK)
     throw std::runtime_error("zlib: compress() failed: out of memory");
-  made.resize(size);
-  return made;
+  text.resize(size);
+  return text;
 }
 
 std::string base64(const std::string& bytes) {

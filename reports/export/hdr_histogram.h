@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/histogram_data.h"
+#include "core/instrument/histogram_data.h"
 
 namespace rdmameter {
 

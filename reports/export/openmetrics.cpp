@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cctype>
 
-#include "reports/date.h"
 #include "reports/export/writers.h"
-#include "reports/quantity.h"
+#include "reports/summary/case_numbers.h"
+#include "reports/summary/date.h"
 
 namespace rdmameter {
 namespace {
@@ -71,7 +71,7 @@ std::string latencies(const std::vector<CaseNumbers>& cases) {
   Family summary("rdmameter_latency_seconds", "summary",
                  "Half round trips of ping-pong tests, else post to completion; the samples of all "
                  "repetitions.");
-  Family least("rdmameter_latency_min_seconds", "gauge", "The least sample.");
+  Family min("rdmameter_latency_min_seconds", "gauge", "The smallest sample.");
   Family largest("rdmameter_latency_max_seconds", "gauge", "The largest sample.");
   for (const CaseNumbers& values : cases) {
     const HistogramData data = merged_latency(values.summary);
@@ -84,10 +84,10 @@ std::string latencies(const std::vector<CaseNumbers>& cases) {
                     static_cast<double>(*value) / scale);
     summary.add("_count", labels, static_cast<double>(data.count));
     summary.add("_sum", labels, static_cast<double>(data.sum_ns) / scale);
-    least.add("", labels, static_cast<double>(data.min_ns) / scale);
+    min.add("", labels, static_cast<double>(data.min_ns) / scale);
     largest.add("", labels, static_cast<double>(data.max_ns) / scale);
   }
-  return summary.text() + least.text() + largest.text();
+  return summary.text() + min.text() + largest.text();
 }
 
 std::string rates(const std::vector<CaseNumbers>& cases) {

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <map>
 
-#include "core/error.h"
-#include "reports/date.h"
+#include "core/base/error.h"
 #include "reports/export/writers.h"
-#include "reports/quantity.h"
-#include "reports/text.h"
+#include "reports/summary/case_numbers.h"
+#include "reports/summary/date.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -33,13 +33,12 @@ struct Line {
 Line line_of(const ResultFile& file, std::vector<std::string>& columns) {
   Line line{text_at(file.context, "date"), text_at(file.context, "commit"), {}};
   if (!epoch_seconds(line.time))
-    throw UsageError(
-        fmt::format("{}: context: date is missing or no date, and a line of a time "
-                    "series needs one.",
-                    file.path));
+    throw UsageError(fmt::format(
+        "{}: context: date is missing or not a date, and a line of a time series needs one.",
+        file.path));
   for (const CaseNumbers& numbers : case_numbers(file.rows))
     for (const CaseNumber& value : numbers.values) {
-      const std::string column = column_name(numbers.name, value.quantity->key);
+      const std::string column = column_name(numbers.name, value.metric->key);
       if (std::find(columns.begin(), columns.end(), column) == columns.end())
         columns.push_back(column);
       line.numbers[column] = value.median;

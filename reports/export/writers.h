@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "reports/result_file.h"
+#include "core/result/result_file.h"
 
 namespace rdmameter {
 

@@ -10,17 +10,22 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
-#include "core/error.h"
-#include "reports/checked_json.h"
-#include "reports/date.h"
-#include "reports/quantity.h"
+#include "core/base/error.h"
+#include "core/base/input_file.h"
+#include "core/base/parse_value.h"
+#include "core/result/checked_json.h"
+#include "core/result/output_file.h"
+#include "reports/summary/case_numbers.h"
+#include "reports/summary/date.h"
 
 namespace rdmameter {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxHistoryBytes = 512U << 20;  ///< a line is some KB
 
 Json to_json(const HistoryEntry& entry) {
   Json cases = Json::array();
@@ -38,21 +43,17 @@ Json to_json(const HistoryEntry& entry) {
 }
 
 HistoryCase case_from(const CheckedJson& json) {
-  constexpr std::uint64_t kMostRepetitions = 1ULL << 53;
-  HistoryCase made{
-      json.at("name").text(), json.at("repetitions").count_within(1, kMostRepetitions), {}};
+  constexpr std::uint64_t kMaxRepetitions = 1ULL << 53;
+  HistoryCase history_case{
+      json.at("name").text(), json.at("repetitions").count_within(1, kMaxRepetitions), {}};
   const CheckedJson numbers = json.at("numbers");
   for (const auto& [key, value] : numbers.object().items())
-    made.numbers[key] = {numbers.at(key).at("median").not_negative(),
-                         numbers.at(key).at("half_range").not_negative()};
-  return made;
+    history_case.numbers[key] = {numbers.at(key).at("median").not_negative(),
+                                 numbers.at(key).at("half_range").not_negative()};
+  return history_case;
 }
 
-HistoryEntry entry_from(const Json& value, const std::string& where) {
-  const CheckedJson json(value, where);
-  if (const CheckedJson schema = json.at("schema"); schema.text() != kHistorySchema)
-    schema.fail(
-        fmt::format("is \"{}\", and this version reads \"{}\"", schema.text(), kHistorySchema));
+HistoryEntry entry_from(const CheckedJson& json) {
   HistoryEntry entry{
       json.at("time").text(), json.at("commit").text(), json.at("environment").object(), {}};
   if (!epoch_seconds(entry.time)) json.at("time").fail("is no date");
@@ -60,6 +61,31 @@ HistoryEntry entry_from(const Json& value, const std::string& where) {
   for (std::size_t i = 0; i < cases.array_size(); ++i)
     entry.cases.push_back(case_from(cases.at(i)));
   return entry;
+}
+
+Json to_json(const Acknowledgement& acknowledged) {
+  return {{"schema", kHistorySchema},
+          {"acknowledged",
+           {{"name", acknowledged.name},
+            {"metric", acknowledged.metric},
+            {"since", acknowledged.since},
+            {"note", acknowledged.note}}}};
+}
+
+Acknowledgement acknowledgement_from(const CheckedJson& json) {
+  return {json.at("name").text(), json.at("metric").text(), json.at("since").text(),
+          json.at("note").text()};
+}
+
+void add_line(History& history, const Json& value, const std::string& where) {
+  const CheckedJson json(value, where);
+  if (const CheckedJson schema = json.at("schema"); schema.text() != kHistorySchema)
+    schema.fail(
+        fmt::format("is \"{}\", and this version reads \"{}\"", schema.text(), kHistorySchema));
+  if (const auto acknowledged = json.find("acknowledged"))
+    history.acknowledged.push_back(acknowledgement_from(*acknowledged));
+  else
+    history.entries.push_back(entry_from(json));
 }
 
 [[noreturn]] void fail(const std::string& path, int error) {
@@ -87,6 +113,23 @@ void write_line(int file, const std::string& path, std::string line) {
   }
 }
 
+void append_json(const std::string& path, const Json& json) {
+  if (look_at_output(path, Writing::appended).stream)
+    throw UsageError(
+        fmt::format("{}: is not a regular file, so no line can be added to it.", path));
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (file < 0)
+    throw UsageError(fmt::format("{}: cannot be written: {}.", path, std::strerror(errno)));
+  flock(file, LOCK_EX);  // where a file system knows no locks, one job at a time must do
+  try {
+    write_line(file, path, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  } catch (...) {
+    close(file);
+    throw;
+  }
+  if (close(file) != 0) fail(path, errno);
+}
+
 }  // namespace
 
 HistoryEntry history_entry(const ResultFile& file, const std::string& commit) {
@@ -97,13 +140,15 @@ HistoryEntry history_entry(const ResultFile& file, const std::string& commit) {
                      {}};
   if (!epoch_seconds(entry.time))
     throw UsageError(fmt::format(
-        "{}: context: date is missing or no date, and a history goes by it.", file.path));
+        "{}: context: date is missing or not a date, and a history is in the order of dates.",
+        file.path));
   for (const CaseNumbers& numbers : case_numbers(file.rows)) {
-    HistoryCase made{numbers.name, numbers.summary.repetitions.size(), {}};
+    if (numbers.summary.repetitions.front()->interrupted) continue;  // and so are all of them
+    HistoryCase history_case{numbers.name, numbers.summary.repetitions.size(), {}};
     for (const CaseNumber& value : numbers.values)
-      made.numbers[std::string(value.quantity->key)] = {value.median,
-                                                        (value.greatest - value.least) / 2};
-    entry.cases.push_back(std::move(made));
+      history_case.numbers[std::string(value.metric->key)] = {value.median,
+                                                              (value.max - value.min) / 2};
+    entry.cases.push_back(std::move(history_case));
   }
   return entry;
 }
@@ -114,42 +159,52 @@ std::string history_path(const std::string& path) {
 }
 
 void append_history(const std::string& path, const HistoryEntry& entry) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0)
-    throw UsageError(fmt::format("{}: cannot be written: {}.", path, std::strerror(errno)));
-  flock(file, LOCK_EX);  // where a file system knows no locks, one job at a time must do
-  try {
-    write_line(file, path,
-               to_json(entry).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-  } catch (...) {
-    close(file);
-    throw;
-  }
-  if (close(file) != 0) fail(path, errno);
+  append_json(path, to_json(entry));
 }
 
-History read_history(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError(fmt::format("{}: cannot be read: {}.", path, std::strerror(errno)));
+void append_acknowledgement(const std::string& path, const Acknowledgement& acknowledged) {
+  append_json(path, to_json(acknowledged));
+}
+
+History read_history(const std::string& path, std::size_t newest) {
+  const bool all = newest == ~std::size_t{0};
+  const std::string text =
+      read_input(path, {.max_bytes = kMaxHistoryBytes, .last_lines = all ? 0 : newest});
+  const auto ends = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  const std::size_t lines = ends + (text.ends_with('\n') || text.empty() ? 0 : 1);
+  const bool from_end = lines >= newest;  // what stands before is not counted
+  std::istringstream file(text);
   History history;
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    const std::string where = fmt::format("{}: line {}", path, number);
+    const std::string where =
+        from_end ? fmt::format("{}: line {} from the end", path, lines - number + 1)
+                 : fmt::format("{}: line {}", path, number);
     try {
-      history.entries.push_back(entry_from(Json::parse(line), where));
+      add_line(history, Json::parse(line), where);
     } catch (const Json::exception&) {
       history.broken.push_back(where + ": is not JSON, or cut off.");
     } catch (const UsageError& error) {
       history.broken.emplace_back(error.what());
     }
   }
-  std::stable_sort(history.entries.begin(), history.entries.end(),
-                   [](const HistoryEntry& a, const HistoryEntry& b) {
-                     return epoch_seconds(a.time) < epoch_seconds(b.time);
-                   });
+  std::ranges::stable_sort(history.entries, {},
+                           [](const HistoryEntry& entry) { return epoch_seconds(entry.time); });
   return history;
+}
+
+std::string history_time(const History& history, const std::string& option,
+                         const std::string& text) {
+  if (!text.empty())
+    for (const HistoryEntry& entry : history.entries)
+      if (entry.commit.starts_with(text) || entry.time.starts_with(text)) return entry.time;
+  for (const char* clock : {"", "T00:00:00", ":00"})
+    if (epoch_seconds(text + clock)) return text + clock;
+  throw invalid_value(option, text,
+                      "a commit of this history, or a date such as 2024-02-03 or "
+                      "2024-02-03T02:00");
 }
 
 }  // namespace rdmameter

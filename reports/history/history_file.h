@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/result_file.h"
+#include "core/result/result_file.h"
 
 namespace rdmameter {
 
@@ -23,7 +23,7 @@ struct HistoryNumber {
 struct HistoryCase {
   std::string name;
   std::size_t repetitions = 1;
-  std::map<std::string, HistoryNumber> numbers;  ///< by Quantity::key
+  std::map<std::string, HistoryNumber> numbers;  ///< by MetricInfo::key
 };
 
 struct HistoryEntry {
@@ -45,12 +45,31 @@ std::string history_path(const std::string& path);
 /// @throws UsageError, ResultFileError
 void append_history(const std::string& path, const HistoryEntry& entry);
 
-struct History {
-  std::vector<HistoryEntry> entries;  ///< in order of time
-  std::vector<std::string> broken;    ///< "FILE: line 7: ...": lines that could not be read
+/// That somebody knows of a change: a line of the history, too.
+struct Acknowledgement {
+  std::string name;    ///< of the case
+  std::string metric;  ///< MetricInfo::key; empty: all of the case's
+  std::string since;   ///< HistoryEntry::time of the first result after the change
+  std::string note;
 };
 
+/// As append_history() of an entry.
+void append_acknowledgement(const std::string& path, const Acknowledgement& acknowledged);
+
+struct History {
+  std::vector<HistoryEntry> entries;  ///< in order of time
+  std::vector<Acknowledgement> acknowledged;
+  std::vector<std::string> broken;  ///< "FILE: line 7: ...": lines that could not be read
+};
+
+/// @param newest  reads so many of the last lines alone, and not what is before them
 /// @throws UsageError  the file cannot be read
-History read_history(const std::string& path);
+History read_history(const std::string& path, std::size_t newest = ~std::size_t{0});
+
+/// The time of the first entry whose commit or time begins so; else a date as it is.
+/// @param option  for the text of the error
+/// @throws UsageError  there is no such commit, and it is no date
+std::string history_time(const History& history, const std::string& option,
+                         const std::string& text);
 
 }  // namespace rdmameter

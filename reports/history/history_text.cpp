@@ -7,12 +7,13 @@
 #include <cmath>
 
 #include "reports/compare/fingerprint.h"
-#include "reports/unit.h"
+#include "reports/summary/date.h"
+#include "reports/summary/unit.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr const char* kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr const char* kEighthsHigh[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 /// The unit of a series, and its decimals, by its latest number.
 struct Shown {
@@ -23,8 +24,7 @@ struct Shown {
 
 Shown shown_as(const HistorySeries& series) {
   const double latest = series.points.back().number.median;
-  const Unit unit =
-      series.quantity->unit == "ns" ? time_unit(latest) : Unit{series.quantity->unit, 1};
+  const Unit unit = series.metric->unit == "ns" ? time_unit(latest) : Unit{series.metric->unit, 1};
   return {unit, decimals_for(std::vector{latest / unit.size}, 3)};
 }
 
@@ -56,7 +56,7 @@ std::string spark_line(const HistorySeries& series, std::size_t columns) {
   std::string line;
   for (const HistorySeries::Point& point : points) {
     const double share = high > low ? (point.number.median - low) / (high - low) : 0.5;
-    line += kBlocks[std::clamp(static_cast<int>(std::lround(share * 7)), 0, 7)];
+    line += kEighthsHigh[std::clamp(static_cast<int>(std::lround(share * 7)), 0, 7)];
   }
   return line;
 }
@@ -68,7 +68,7 @@ std::string marks(const HistorySeries& series, const std::vector<SeriesChange>& 
   const std::size_t first = series.points.size() - count;
   std::string line;
   for (const SeriesChange& change : changes)
-    if (change.point.at >= first) line = pad_right(line, change.point.at - first) + "▲";
+    if (change.at >= first) line = pad_right(line, change.at - first) + "▲";
   return line;
 }
 
@@ -79,11 +79,11 @@ std::string what(const HistoryEntry& entry) {
 
 std::string series_change_text(const HistorySeries& series, const SeriesChange& change,
                                const Shown& shown) {
-  const bool better = series.quantity->smaller_is_better == (change.after < change.before);
-  return fmt::format("{} {}: {} to {} {} since {}, p = {:.3g}", better ? "better" : "worse",
-                     percent_text(change.before, change.after), shown.text(change.before),
-                     shown.text(change.after), shown.unit.name,
-                     what(*series.points[change.point.at].entry), change.point.p_value);
+  const bool better = series.metric->higher_is_better != (change.after < change.before);
+  return fmt::format("{} {}: {} to {} {} since {}, {:.1f} standard errors",
+                     better ? "better" : "worse", percent_text(change.before, change.after),
+                     shown.text(change.before), shown.text(change.after), shown.unit.name,
+                     what(*series.points[change.at].entry), change.deviations);
 }
 
 /// What of the environment is not as it was one entry before.
@@ -93,15 +93,58 @@ std::string environment_text(const HistorySeries& series, const SeriesChange& ch
   const auto context = [](const HistoryEntry& entry) {
     return nlohmann::ordered_json{{"rdmameter", entry.environment}};
   };
-  for (const std::string& line :
-       environment_changes(context(*series.points[change.point.at - 1].entry),
-                           context(*series.points[change.point.at].entry)))
+  for (const std::string& line : environment_changes(context(*series.points[change.at - 1].entry),
+                                                     context(*series.points[change.at].entry)))
     text += wrap("      the environment changed there: ", line, style.width);
   return text;
 }
 
-std::string title_of(const HistorySeries& series, const TextStyle& style) {
-  return bold(fmt::format("{}, {}", printable(series.name), series.quantity->name), style) + "\n";
+/// With the machine where the case has series of several.
+std::string title_of(const HistorySeries& series, const std::vector<HistorySeries>& all,
+                     const TextStyle& style) {
+  const std::string title = fmt::format("{}, {}", printable(series.name), series.metric->name);
+  const auto machines = std::ranges::count_if(all, [&](const HistorySeries& each) {
+    return each.name == series.name && each.metric == series.metric;
+  });
+  return bold(title, style) + "\n" +
+         (machines > 1 ? wrap("  on ", printable(series.machine), style.width) : "");
+}
+
+struct StateCounts {
+  std::size_t all = 0, acknowledged = 0, resolved = 0;
+
+  void add(ChangeState state) {
+    ++all;
+    acknowledged += state == ChangeState::acknowledged ? 1 : 0;
+    resolved += state == ChangeState::resolved ? 1 : 0;
+  }
+
+  /// "3 changes (1 acknowledged)"
+  std::string text() const {
+    std::string states;
+    if (acknowledged > 0) states = fmt::format("{} acknowledged", acknowledged);
+    if (resolved > 0) states += fmt::format("{}{} resolved", states.empty() ? "" : ", ", resolved);
+    return fmt::format("{} change{}{}", all, all == 1 ? "" : "s",
+                       states.empty() ? "" : fmt::format(" ({})", states));
+  }
+};
+
+/// "acknowledged (larger buffers): "; nothing of one that is new.
+std::string state_text(const SeriesChange& change) {
+  const std::string note = change.note.empty() ? "" : fmt::format(" ({})", printable(change.note));
+  switch (change.state) {
+    case ChangeState::fresh:
+      return "";
+    case ChangeState::acknowledged:
+      return fmt::format("acknowledged{}: ", note);
+    case ChangeState::resolved:
+      return fmt::format("resolved{}: ", note);
+  }
+  return "";
+}
+
+bool is_before(const HistoryEntry& entry, const std::string& since) {
+  return !since.empty() && epoch_seconds(entry.time) < epoch_seconds(since);
 }
 
 }  // namespace
@@ -110,7 +153,7 @@ std::string show_history(const std::vector<HistorySeries>& all, const TextStyle&
   std::string text;
   for (const HistorySeries& series : all) {
     const Shown shown = shown_as(series);
-    const auto changes = changes_in(series);
+    const auto changes = changes_in(series, {}, all.size());
     const HistoryNumber latest = series.points.back().number;
     const std::string after = fmt::format(" {} ± {} {}", shown.text(latest.median),
                                           shown.text(latest.half_range), shown.unit.name);
@@ -119,7 +162,7 @@ std::string show_history(const std::vector<HistorySeries>& all, const TextStyle&
     const std::size_t columns = style.width > used + 10 ? style.width - used : 10;
     const std::size_t drawn = std::min(columns, series.points.size());
     const HistoryNumber first = series.points[series.points.size() - drawn].number;
-    text += title_of(series, style) + pad_left(shown.text(first.median) + " ", margin) +
+    text += title_of(series, all, style) + pad_left(shown.text(first.median) + " ", margin) +
             spark_line(series, columns) + after + "\n";
     if (const std::string line = marks(series, changes, columns); !line.empty())
       text += std::string(margin, ' ') + line + "\n";
@@ -130,27 +173,33 @@ std::string show_history(const std::vector<HistorySeries>& all, const TextStyle&
   return style.utf8 ? text : to_ascii(text);
 }
 
-std::string check_history(const std::vector<HistorySeries>& all, const TextStyle& style) {
+std::string check_history(const std::vector<HistorySeries>& all, const TextStyle& style,
+                          const CheckOptions& options) {
   std::string text;
-  std::size_t found = 0, with = 0, too_short = 0;
+  StateCounts counts;
+  std::size_t with = 0, too_short = 0;
   for (const HistorySeries& series : all) {
-    const auto changes = changes_in(series);
-    found += changes.size();
-    too_short += series.points.size() < 2 * EDivisiveOptions{}.least_segment ? 1 : 0;
+    too_short += series.points.size() < MeanShiftOptions{}.min_series ? 1 : 0;
+    auto changes = changes_in(series, options.acknowledged, all.size());
+    std::erase_if(changes, [&](const SeriesChange& change) {
+      return is_before(*series.points[change.at].entry, options.since);
+    });
     if (changes.empty()) continue;
     ++with;
-    text += title_of(series, style);
+    text += title_of(series, all, style);
     const Shown shown = shown_as(series);
-    for (const SeriesChange& change : changes)
-      text += wrap("  ", series_change_text(series, change, shown), style.width) +
-              environment_text(series, change, style);
+    for (const SeriesChange& change : changes) {
+      counts.add(change.state);
+      text +=
+          wrap("  ", state_text(change) + series_change_text(series, change, shown), style.width) +
+          environment_text(series, change, style);
+    }
   }
-  text +=
-      fmt::format("{} change{} in {} of {} cases", found, found == 1 ? "" : "s", with, all.size());
+  text += fmt::format("{} in {} of {} series", counts.text(), with, all.size());
   if (too_short > 0)
     text += fmt::format("; {} with fewer than {} results, too few to tell", too_short,
-                        2 * EDivisiveOptions{}.least_segment);
-  text += found > 0 ? ". A change is a hint, not a verdict: the exit status stays 0.\n" : ".\n";
+                        MeanShiftOptions{}.min_series);
+  text += with > 0 ? ". A change is a hint, not a verdict: the exit status stays 0.\n" : ".\n";
   return style.utf8 ? text : to_ascii(text);
 }
 

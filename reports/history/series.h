@@ -2,12 +2,13 @@
 // A history by case: one number over time.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include "reports/history/e_divisive.h"
 #include "reports/history/history_file.h"
-#include "reports/quantity.h"
+#include "reports/stats/mean_shift.h"
+#include "reports/summary/case_numbers.h"
 
 namespace rdmameter {
 
@@ -18,27 +19,44 @@ struct HistorySeries {
     HistoryNumber number;
   };
   std::string name;          ///< of the case
-  const Quantity* quantity;  ///< whose numbers these are
+  std::string machine;       ///< machine_of() its entries
+  const MetricInfo* metric;  ///< whose numbers these are
   std::vector<Point> points;
 };
 
 struct SeriesChoice {
   std::vector<std::string> cases;  ///< globs; empty: all
   std::string quantity;            ///< key; empty: each case's number to watch
+  bool every_metric = false;       ///< all numbers that a case has, where no quantity is named
   std::size_t last = 300;          ///< as many of the newest entries
 };
 
-/// One series for each case that has such numbers, in the order of their first appearance.
+/// A series for each case, number and machine, in the order of their first
+/// appearance: numbers of different hardware make no history.
 /// @throws UsageError  there is no such quantity, or no such case
 std::vector<HistorySeries> series_of(const History& history, const SeriesChoice& choice);
 
-/// A change that is more than the noise recorded with the points.
-struct SeriesChange {
-  ChangePoint point;
-  double before = 0, after = 0;  ///< medians of the parts before and after, in the quantity's unit
+enum class ChangeState {
+  fresh,         ///< nobody has said that it is known
+  acknowledged,  ///< somebody has
+  resolved,      ///< the newest part of the series is as it was before the change, or better still
 };
 
-/// Change points, but for those that half the repetitions' range at the points would explain.
-std::vector<SeriesChange> changes_in(const HistorySeries& series);
+/// A change of level that is more than the noise of the points and what a season may do.
+struct SeriesChange {
+  std::size_t at = 0;            ///< index of the first point after it
+  double deviations = 0;         ///< standard errors
+  double before = 0, after = 0;  ///< medians of the parts before and after, in the metric's unit
+  ChangeState state = ChangeState::fresh;
+  std::string note = {};  ///< of whoever acknowledged it
+};
+
+/// An acknowledgement holds for the change of its case and metric that is nearest to it, up to
+/// MeanShiftOptions::min_part results away: further results may move a change by a few.
+/// @param series    points of 0, of which there is no ratio, are left out
+/// @param together  how many series are looked at: they share the chance of a false alarm
+std::vector<SeriesChange> changes_in(const HistorySeries& series,
+                                     std::span<const Acknowledgement> acknowledged = {},
+                                     std::size_t together = 1);
 
 }  // namespace rdmameter

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "reports/html/escape.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 
@@ -14,10 +14,10 @@ namespace {
 
 /// Long names break after their slashes.
 std::string breakable(const std::string& name) {
-  std::string made;
+  std::string text;
   for (const char c : markup_text(name))
-    made += c == '/' ? std::string("/<wbr>") : std::string(1, c);
-  return made;
+    text += c == '/' ? std::string("/<wbr>") : std::string(1, c);
+  return text;
 }
 
 }  // namespace

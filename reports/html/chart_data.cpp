@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/histogram.h"
-#include "reports/case_text.h"
+#include "core/instrument/histogram.h"
+#include "core/result/json_numbers.h"
 #include "reports/html/topology_data.h"
-#include "reports/json_numbers.h"
+#include "reports/text/case_text.h"
 
 namespace rdmameter {
 namespace {
@@ -20,11 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kPointsPerDecade = 20;
-
-/// Five digits say all that a chart can show, and take less room.
-Json short_number(double value) {
-  return number_to_json(std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr));
-}
 
 Json curve_of(const HistogramData& data, double divisor) {
   Json curve = Json::array({short_number(static_cast<double>(data.min_ns) / divisor)});
@@ -75,8 +70,8 @@ class Bins {
 Json file_data(const CaseNumbers& numbers) {
   Json values = Json::object();
   for (const CaseNumber& value : numbers.values)
-    values[std::string(value.quantity->key)] = {
-        short_number(value.least), short_number(value.median), short_number(value.greatest)};
+    values[std::string(value.metric->key)] = {short_number(value.min), short_number(value.median),
+                                              short_number(value.max)};
   Json data = {{"repetitions", numbers.summary.repetitions.size()}, {"values", std::move(values)}};
   if (Json rates = rates_over_time(numbers); !rates.empty()) data["over_time"] = std::move(rates);
   const HistogramData latency = merged_latency(numbers.summary);
@@ -93,7 +88,7 @@ std::vector<std::string> varying_axes(const PageCases& page) {
   std::vector<std::string> varying;
   for (const PageCase& one : page.cases)
     for (const auto& [key, value] : one.first().summary.case_object.items()) {
-      if (key == "test" || key == "transport" || !value.is_primitive() || value.is_null()) continue;
+      if (key == "transport" || !value.is_primitive() || value.is_null()) continue;
       if (!first.contains(key)) first[key] = value;
       if (first[key] != value && std::find(varying.begin(), varying.end(), key) == varying.end())
         varying.push_back(key);
@@ -121,19 +116,19 @@ Json case_data(const PageCase& one, const std::vector<std::string>& axes) {
 /// The row's `series`, or nothing where it has none of two intervals and more. A key that the
 /// reader keeps without a look at it, so all of it is doubted here.
 Json rates_of(const Row& row) {
-  constexpr std::size_t kMostPoints = 200;
-  const Json series = row.more.is_object() ? row.more.value("series", Json()) : Json();
+  constexpr std::size_t kMaxPoints = 200;
+  const Json series = row.extra.is_object() ? row.extra.value("series", Json()) : Json();
   const auto counts = [&series](const char* key) {
-    std::vector<double> made;
-    if (!series.is_object() || !series.contains(key)) return made;
+    std::vector<double> list;
+    if (!series.is_object() || !series.contains(key)) return list;
     for (const Json& one : series[key])
-      if (one.is_number_unsigned()) made.push_back(one.get<double>());
-    return made;
+      if (one.is_number_unsigned()) list.push_back(one.get<double>());
+    return list;
   };
   const std::vector<double> end_ns = counts("end_ns"), messages = counts("messages");
   Json rates = Json::array();
   if (end_ns.size() != messages.size() || end_ns.size() < 2) return rates;
-  const std::size_t together = (end_ns.size() + kMostPoints - 1) / kMostPoints;
+  const std::size_t together = (end_ns.size() + kMaxPoints - 1) / kMaxPoints;
   double begin_ns = 0, sum = 0;
   for (std::size_t i = 0; i < end_ns.size(); ++i) {
     sum += messages[i];
@@ -198,6 +193,10 @@ Json packed_curves(const Json& curves) {
   return packed;
 }
 
+Json short_number(double value) {
+  return number_to_json(std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr));
+}
+
 Json chart_data(const PageCases& page) {
   const std::vector<std::string> varying = varying_axes(page);
   Json axes = Json::array(), known = Json::array(), cases = Json::array();
@@ -205,8 +204,8 @@ Json chart_data(const PageCases& page) {
     const auto [name, unit] = split_key(key);
     axes.push_back({{"key", key}, {"name", name}, {"unit", unit}});
   }
-  for (const Quantity& quantity : quantities())
-    known.push_back({{"key", quantity.key}, {"name", quantity.name}, {"unit", quantity.unit}});
+  for (const MetricInfo& metric : told_metrics())
+    known.push_back({{"key", metric.key}, {"name", metric.name}, {"unit", metric.unit}});
   for (const PageCase& one : page.cases) cases.push_back(case_data(one, varying));
   Json data = {{"files", page.labels},
                {"axes", std::move(axes)},

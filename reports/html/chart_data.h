@@ -4,10 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/histogram_data.h"
+#include "core/instrument/histogram_data.h"
 #include "reports/html/page_cases.h"
 
 namespace rdmameter {
+
+/// Five digits say all that a chart can show, and take less room.
+nlohmann::ordered_json short_number(double value);
 
 /// {"files": [label], "axes": [{"key", "name", "unit"}], "quantities": [{"key", "name", "unit"}],
 ///  "cases": [{"name", "test", "transport", "axes": {key: value}, "files": [null or

@@ -11,13 +11,13 @@
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kMostCases = 3000;  ///< of the tables; the worst come first
-constexpr std::size_t kOpenCases = 100;   ///< of the table that is open
+constexpr std::size_t kMaxCasesCompared = 3000;  ///< of the tables; the worst come first
+constexpr std::size_t kOpenCases = 100;          ///< of the table that is open
 
 /// Ratios from left to right on a logarithmic scale, alike in all lines of the table.
 struct Scale {
@@ -39,9 +39,9 @@ Scale scale_of(const Comparison& comparison) {
   return {std::min(span * 1.1, std::log(2))};
 }
 
-/// The interval with the ratio in it, before what is allowed (grey) and "the same" (the line).
-std::string drawing(const Effect& effect, double allowed, const Scale& scale) {
-  const double left = scale.x(1 / allowed), right = scale.x(allowed);
+/// The interval with the ratio in it, before the floor (grey) and "the same" (the line).
+std::string drawing(const Effect& effect, const Scale& scale) {
+  const double left = scale.x(1 / effect.floor), right = scale.x(effect.floor);
   return fmt::format(
       "<svg class=interval width={0} height={1} role=img aria-label=\"{2} to {3}\">"
       "<rect x={4:.1f} width={5:.1f} height={1} /><path d=\"M{6} 0V{1}\"/>"
@@ -52,55 +52,40 @@ std::string drawing(const Effect& effect, double allowed, const Scale& scale) {
       scale.x(effect.ratio));
 }
 
-void add_effect(HtmlTable& table, const MetricEffect& told, double allowed, const Scale& scale) {
-  const auto& [metric, effect] = told;
-  table.cell(metric_title(metric));
-  table.number(metric_text(metric, effect.base));
-  table.number(metric_text(metric, effect.other));
-  if (!effect.problem.empty()) {
-    table.number("–");
-    table.cell("");
-    return;
-  }
-  table.number(change_text(effect.ratio));
-  table.markup(drawing(effect, allowed, scale));
-}
-
 /// @param caption  of the table
 std::string cases_table(const PageCases& page, const Comparison& comparison,
                         std::span<const CaseComparison> cases, const char* caption) {
   std::map<std::string_view, const PageCase*> known;
   for (const PageCase& one : page.cases) known.emplace(one.name, &one);
-  HtmlTable table(caption);
-  for (const char* head : {"verdict", "case", "quantity"}) table.head(head);
   const bool files = page.labels.size() == 2;  // else the two sides of one measuring run
-  table.head(files ? page.labels[0] : "a", "", "number");
-  table.head(files ? page.labels[1] : "b", "", "number");
-  table.head("change", "", "number");
-  table.head("95 % interval");
-  table.head("note");
+  Table table{text_columns({"verdict", "case", "quantity", files ? page.labels[0] : "a",
+                            files ? page.labels[1] : "b", "change", "95 % interval", "note"})};
+  for (const std::size_t number : {3U, 4U, 5U}) table.columns[number].is_text = false;
   const Scale scale = scale_of(comparison);
   for (const CaseComparison& one : cases) {
     for (std::size_t i = 0; i < std::max<std::size_t>(one.effects.size(), 1); ++i) {
-      table.line();
-      table.cell(verdict_text(one.verdict), verdict_text(one.verdict));
+      const MetricEffect* told = i < one.effects.size() ? &one.effects[i] : nullptr;
+      const std::string_view verdict = verdict_text(told == nullptr ? one.verdict : told->verdict);
       const auto found = known.find(one.name);
-      table.markup(found == known.end() ? markup_text(one.name) : case_link(*found->second));
-      if (i < one.effects.size())
-        add_effect(table, one.effects[i], one.allowed, scale);
-      else
-        for (int k = 0; k < 5; ++k) table.cell("");
-      table.cell(i == 0 ? one.note : "");
+      std::vector<Table::Cell> cells = effect_cells(told);
+      if (told != nullptr && told->effect.problem.empty())
+        cells.back() = Table::Cell::markup(drawing(told->effect, scale));
+      cells.insert(cells.begin(),
+                   {Table::Cell::marked(verdict, verdict),
+                    found == known.end() ? Table::Cell(one.name)
+                                         : Table::Cell::markup(case_link(*found->second))});
+      cells.emplace_back(i == 0 ? one.note : "");
+      table.add_line(std::move(cells));
     }
   }
-  return table.empty() ? "" : table.html();
+  return html_table(table, caption);
 }
 
 /// The first open, the others folded away, since a browser takes seconds to lay out thousands of
 /// lines that nobody has asked for.
 std::string cases_tables(const PageCases& page, const Comparison& comparison) {
   const std::span<const CaseComparison> all(comparison.cases.data(),
-                                            std::min(comparison.cases.size(), kMostCases));
+                                            std::min(comparison.cases.size(), kMaxCasesCompared));
   const auto first = all.first(std::min(all.size(), kOpenCases));
   const auto others = all.subspan(first.size());
   std::string html = cases_table(page, comparison, first, "Cases, the worst first");
@@ -111,16 +96,12 @@ std::string cases_tables(const PageCases& page, const Comparison& comparison) {
 }
 
 std::string gates_table(const Comparison& comparison) {
-  HtmlTable table("Gates");
-  for (const char* head : {"verdict", "gate", "case", "finding"}) table.head(head);
-  for (const GateFinding& finding : comparison.gates) {
-    table.line();
-    table.cell(verdict_text(finding.verdict), verdict_text(finding.verdict));
-    table.cell(finding.gate);
-    table.cell(finding.name);
-    table.cell(finding.text);
-  }
-  return table.empty() ? "" : table.html();
+  Table table{text_columns({"verdict", "gate", "case", "finding"})};
+  for (const GateFinding& finding : comparison.gates)
+    table.add_line(
+        {Table::Cell::marked(verdict_text(finding.verdict), verdict_text(finding.verdict)),
+         finding.gate, finding.name, finding.text});
+  return html_table(table, "Gates");
 }
 
 /// Cases that the other side lacks: how many, and which.
@@ -133,32 +114,25 @@ std::string only_in(const std::string& path, const std::vector<std::string>& nam
                      markup_text(path), list);
 }
 
-std::string_view conclusion_text(Conclusion conclusion) {
-  switch (conclusion) {
-    case Conclusion::pass:
-      return "pass";
-    case Conclusion::fail:
-      return "fail";
-    case Conclusion::inconclusive:
-      return "inconclusive";
-  }
-  return "";
+/// The class of the page's style sheet.
+std::string_view conclusion_class(Conclusion conclusion) {
+  return conclusion == Conclusion::not_proven ? "inconclusive" : conclusion_text(conclusion);
 }
 
 }  // namespace
 
 Section comparison_section(const PageCases& page, const Comparison& comparison) {
-  const std::string_view conclusion = conclusion_text(comparison.conclusion);
   std::string html = fmt::format(
-      "<p class=\"verdict {0}\"><b>{0}</b> <span>{1} against {2}</span> <span>{3}</span></p>\n",
-      conclusion, markup_text(comparison.other), markup_text(comparison.base),
+      "<p class=\"verdict {0}\"><b>{1}</b> <span>{2} against {3}</span> <span>{4}</span></p>\n",
+      conclusion_class(comparison.conclusion), conclusion_text(comparison.conclusion),
+      markup_text(comparison.other), markup_text(comparison.base),
       markup_text(tally_text(comparison)));
   for (const std::string& remark : comparison.remarks)
     html += fmt::format("<p class=note>{}</p>\n", markup_text(remark));
   html += only_in(comparison.base, comparison.only_base) +
           only_in(comparison.other, comparison.only_other);
-  if (comparison.cases.size() > kMostCases)
-    html += fmt::format("<p class=note>The {} worst of {} cases.</p>\n", kMostCases,
+  if (comparison.cases.size() > kMaxCasesCompared)
+    html += fmt::format("<p class=note>The {} worst of {} cases.</p>\n", kMaxCasesCompared,
                         comparison.cases.size());
   html += gates_table(comparison) + cases_tables(page, comparison);
   return {"comparison", "Comparison", html};

@@ -3,42 +3,51 @@
 
 #include <fmt/core.h>
 
-#include "reports/html/escape.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
+namespace {
 
-HtmlTable::HtmlTable(std::string_view caption) : caption_(markup_text(caption)) {}
-
-void HtmlTable::head(std::string_view name, std::string_view unit, std::string_view kind) {
-  heads_ += fmt::format("<th class={} scope=col>{}", kind, markup_text(name));
-  if (!unit.empty()) heads_ += fmt::format(" <small>{}</small>", markup_text(unit));
+std::string small_text(const std::string& text) {
+  return text.empty() ? "" : fmt::format(" <small>{}</small>", markup_text(text));
 }
 
-void HtmlTable::line() {
-  lines_ += "\n<tr>";
-  has_lines_ = true;
+/// "KiB of a rank"
+std::string beside_head(const Table::Column& column) {
+  const bool both = !column.unit.empty() && !column.qualifier.empty();
+  return column.unit + (both ? " " : "") + column.qualifier;
 }
 
-void HtmlTable::cell(std::string_view text, std::string_view mark) {
-  lines_ += mark.empty() ? "<td>" : fmt::format("<td class={}>", mark);
-  lines_ += markup_text(text);
+std::string note_of(const Table& table, const Table::Cell& cell) {
+  const bool is_signed = !table.note_sign.empty();
+  if (cell.note.empty() || (is_signed && cell.text == kUnknown)) return "";
+  return (is_signed ? table.note_sign + " " : "") + cell.note;
 }
 
-void HtmlTable::number(std::string_view text, std::string_view note) {
-  lines_ += "<td class=number>" + markup_text(text);
-  if (!note.empty()) lines_ += fmt::format(" <small>{}</small>", markup_text(note));
+std::string html_cell(const Table& table, const Table::Cell& cell, bool is_text) {
+  const std::string_view css_class = cell.mark.empty() && !is_text ? "number" : cell.mark;
+  return fmt::format("<td{}{}>{}{}", css_class.empty() ? "" : " class=", css_class,
+                     cell.is_markup ? cell.text : markup_text(cell.text),
+                     small_text(note_of(table, cell)));
 }
 
-void HtmlTable::markup(std::string_view html) {
-  lines_.append("<td>").append(html);
-}
+}  // namespace
 
-std::string HtmlTable::html() const {
+std::string html_table(const Table& table, std::string_view caption) {
+  if (table.lines() == 0) return "";
+  std::string heads, lines;
+  for (const Table::Column& column : table.columns)
+    heads += fmt::format("<th class={} scope=col>{}{}", column.is_text ? "text" : "number",
+                         markup_text(column.head), small_text(beside_head(column)));
+  for (std::size_t i = 0; i < table.lines(); ++i) {
+    lines += "\n<tr>";
+    for (const Table::Column& column : table.columns)
+      lines += html_cell(table, column.cells[i], column.is_text);
+  }
   return fmt::format(
       "<div class=scroll><table><caption>{}</caption>\n<thead><tr>{}</thead>\n<tbody>{}\n"
       "</tbody></table></div>\n",
-      caption_, heads_, lines_);
+      markup_text(caption), heads, lines);
 }
 
 }  // namespace rdmameter

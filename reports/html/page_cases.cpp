@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "reports/latency_json.h"
-#include "reports/text.h"
+#include "core/result/row_json.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -42,7 +42,7 @@ const CaseNumbers& PageCase::first() const {
                         [](const auto& one) { return one.has_value(); });
 }
 
-PageCases page_cases(std::span<const ResultFile> files, std::size_t most) {
+PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
   PageCases page{files, labels_of(files), {}, 0};
   std::map<std::string, std::size_t> at;
   std::map<std::pair<std::string, std::string>, std::size_t> group_order;
@@ -62,9 +62,9 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t most) {
   std::stable_sort(page.cases.begin(), page.cases.end(), [&](const auto& a, const auto& b) {
     return group_order.at({a.test, a.transport}) < group_order.at({b.test, b.transport});
   });
-  if (page.cases.size() > most) {
-    page.left_out = page.cases.size() - most;
-    page.cases.resize(most);
+  if (page.cases.size() > max) {
+    page.left_out = page.cases.size() - max;
+    page.cases.resize(max);
   }
   return page;
 }

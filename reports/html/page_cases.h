@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/quantity.h"
-#include "reports/result_file.h"
+#include "core/result/result_file.h"
+#include "reports/summary/case_numbers.h"
 
 namespace rdmameter {
 
@@ -30,7 +30,7 @@ struct PageCases {
 
 /// Cases of one name are one case: names tell the axes that were given.
 /// @param most  cases that the page holds
-PageCases page_cases(std::span<const ResultFile> files, std::size_t most);
+PageCases page_cases(std::span<const ResultFile> files, std::size_t max);
 
 /// "half round trip", "round trip", "completion", "call", "exchange"; empty: the case has no
 /// latency.

@@ -10,21 +10,21 @@
 #include "reports/html/chart_data.h"
 #include "reports/html/escape.h"
 #include "reports/html/sections.h"
-#include "reports/text.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kMostCases = 3000;  ///< 3 to 4 KB each: a page of some 12 MB
+constexpr std::size_t kMaxCasesOnPage = 3000;  ///< 3 to 4 KB each: a page of some 12 MB
 
 /// In a single pass: what is filled in is not looked through for {{names}} again.
 std::string fill(std::string_view text, const std::map<std::string_view, std::string>& values) {
-  std::string made;
+  std::string result;
   while (true) {
     const std::size_t begin = text.find("{{");
     const std::size_t end = begin == text.npos ? text.npos : text.find("}}", begin);
-    if (end == text.npos) return made.append(text);
-    made.append(text.substr(0, begin)).append(values.at(text.substr(begin + 2, end - begin - 2)));
+    if (end == text.npos) return result.append(text);
+    result.append(text.substr(0, begin)).append(values.at(text.substr(begin + 2, end - begin - 2)));
     text.remove_prefix(end + 2);
   }
 }
@@ -50,14 +50,14 @@ std::string script() {
 std::string title_of(const PageCases& page) {
   std::string title;
   for (const std::string& label : page.labels) title += (title.empty() ? "" : ", ") + label;
-  constexpr std::size_t kMost = 80;
-  return title.size() <= kMost ? title : fmt::format("{} results", page.labels.size());
+  constexpr std::size_t kMax = 80;
+  return title.size() <= kMax ? title : fmt::format("{} results", page.labels.size());
 }
 
 }  // namespace
 
 std::string html_report(std::span<const ResultFile> files, const Comparison* comparison) {
-  const PageCases page = page_cases(files, kMostCases);
+  const PageCases page = page_cases(files, kMaxCasesOnPage);
   std::string contents, body;
   for (const Section& section : sections_of(page, comparison)) {
     contents += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, markup_text(section.title));

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
+#include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
-#include "reports/result_file.h"
 
 namespace rdmameter {
 

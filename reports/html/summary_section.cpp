@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <map>
 
-#include "reports/date.h"
 #include "reports/html/assets.h"
 #include "reports/html/case_link.h"
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
-#include "reports/text.h"
-#include "reports/unit.h"
+#include "reports/summary/date.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -28,16 +27,6 @@ std::string tile(std::string_view value, std::string_view name, std::string_view
                      markup_text(value), markup_text(name), detail);
 }
 
-/// "4.32 µs", "97.3 Gb/s"
-std::string value_with_unit(const Quantity& quantity, double value) {
-  if (quantity.unit != "ns")
-    return fmt::format("{} {}", fixed(value, decimals_for(std::vector{value})), quantity.unit);
-  const Unit unit = time_unit(value);
-  const double shown = value / unit.size;
-  return fmt::format("{} {}", fixed(shown, decimals_for(std::vector{shown}, most_decimals(unit))),
-                     unit.name);
-}
-
 /// The best median among all cases and files.
 std::string best_tile(const PageCases& page, std::string_view key, std::string_view title) {
   const CaseNumber* best = nullptr;
@@ -47,15 +36,15 @@ std::string best_tile(const PageCases& page, std::string_view key, std::string_v
       const CaseNumber* value = one.of_file[i] ? one.of_file[i]->find(key) : nullptr;
       if (value == nullptr) continue;
       const bool better =
-          best == nullptr || (value->quantity->smaller_is_better ? value->median < best->median
-                                                                 : value->median > best->median);
+          best == nullptr || (value->metric->higher_is_better ? value->median > best->median
+                                                              : value->median < best->median);
       if (!better) continue;
       best = value;
       where = case_link(one);
       if (page.files.size() > 1) where += " " + markup_text(page.labels[i]);
     }
   if (best == nullptr) return "";
-  return tile(value_with_unit(*best->quantity, best->median), title, where);
+  return tile(metric_text(best->metric->metric, best->median), title, where);
 }
 
 std::string count_tile(const PageCases& page, Row::Status status, std::string_view name,
@@ -67,21 +56,19 @@ std::string count_tile(const PageCases& page, Row::Status status, std::string_vi
 }
 
 std::string files_table(const PageCases& page) {
-  HtmlTable table("Results");
-  for (const char* head : {"result", "measured", "on", "version", "commit"}) table.head(head);
-  for (const char* head : {"measured rows", "skipped", "failed"}) table.head(head, "", "number");
+  Table table{text_columns({"result", "measured", "on", "version", "commit"})};
+  for (const char* head : {"measured rows", "skipped", "failed"}) table.columns.push_back({head});
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const ResultFile& file = page.files[i];
-    table.line();
-    table.cell(page.labels[i]);
-    table.cell(text_at(file.context, "date"));
-    table.cell(text_at(file.context, "host_name"));
-    table.cell(text_at(file.context.at("rdmameter"), "version"));
-    table.cell(text_at(file.context, "commit"));
-    for (const auto status : {Row::Status::ok, Row::Status::skipped, Row::Status::error})
-      table.number(fmt::format("{}", rows_with(file, status)));
+    const auto rows = [&file](Row::Status status) {
+      return fmt::format("{}", rows_with(file, status));
+    };
+    table.add_line(
+        {page.labels[i], text_at(file.context, "date"), text_at(file.context, "host_name"),
+         text_at(file.context.at("rdmameter"), "version"), text_at(file.context, "commit"),
+         rows(Row::Status::ok), rows(Row::Status::skipped), rows(Row::Status::error)});
   }
-  return table.html();
+  return html_table(table, "Results");
 }
 
 /// Rows without a measurement: those of one reason and file together.
@@ -90,9 +77,8 @@ std::string unmeasured_table(const PageCases& page) {
     std::size_t rows = 0;
     std::string first, last;
   };
-  HtmlTable table("What was not measured");
-  for (const char* head : {"result", "what", "reason", "cases"}) table.head(head);
-  table.head("rows", "", "number");
+  Table table{text_columns({"result", "what", "reason", "cases"})};
+  table.columns.push_back({"rows"});
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     std::map<std::pair<bool, std::string>, Reason> reasons;
     for (const Row& row : page.files[i].rows) {
@@ -102,19 +88,28 @@ std::string unmeasured_table(const PageCases& page) {
       reason.last = row.name;
     }
     for (const auto& [key, reason] : reasons) {
-      table.line();
-      table.cell(page.labels[i]);
-      table.cell(key.first ? "skipped" : "failed", key.first ? "skipped" : "failed");
-      table.cell(key.second);
-      table.cell(reason.first == reason.last ? reason.first : reason.first + " … " + reason.last);
-      table.number(fmt::format("{}", reason.rows));
+      const char* const what = key.first ? "skipped" : "failed";
+      table.add_line(
+          {page.labels[i], Table::Cell::marked(what, what), key.second,
+           reason.first == reason.last ? reason.first : reason.first + " … " + reason.last,
+           fmt::format("{}", reason.rows)});
     }
   }
-  return table.empty() ? "" : "<div id=unmeasured>" + table.html() + "</div>\n";
+  const std::string html = html_table(table, "What was not measured");
+  return html.empty() ? "" : "<div id=unmeasured>" + html + "</div>\n";
 }
 
 std::string notes(const PageCases& page) {
   std::string text;
+  std::ptrdiff_t interrupted = 0;
+  for (const ResultFile& file : page.files)
+    interrupted += std::ranges::count_if(file.rows, &Row::interrupted);
+  if (interrupted > 0)
+    text += fmt::format(
+        "<p class=note>Rows that the user interrupted: {}. They are shorter than was asked for, "
+        "and "
+        "left out where their case has complete repetitions.</p>\n",
+        interrupted);
   if (page.left_out > 0)
     text += fmt::format(
         "<p class=note>{} cases are here and {} were left out, so that the page can be opened. "

@@ -4,15 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
-#include <set>
+#include <map>
 
+#include "core/result/row_json.h"
+#include "reports/html/chart_data.h"
 #include "reports/html/topology_title.h"
-#include "reports/json_numbers.h"
-#include "reports/row_json.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/crossover.h"
 
 namespace rdmameter {
 namespace {
@@ -21,41 +19,31 @@ using Json = nlohmann::ordered_json;
 using Number = std::optional<double>;
 using Cases = std::span<const TopologyCase>;
 
-/// Five digits say all that a chart can show, and take less room.
-Json short_number(double value) {
-  return number_to_json(std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr));
-}
-
-Json short_number(const std::optional<double>& value) {
-  return value ? short_number(*value) : Json();
-}
-
-/// What is drawn over ranks: of a row, and of a prediction.
+/// What is drawn over ranks: of a row, and of a prediction (empty: not predicted).
 struct Quantity {
   std::string key, name, unit;
   std::optional<std::uint64_t> size_bytes;
   std::function<Number(const Row&)> of_row;
-  std::function<std::optional<Estimate>(const Prediction&)> of_prediction;
+  std::function<Number(const Prediction&)> of_prediction;
 };
 
-/// A number of rows with this traffic; the schedule must be the plain one.
-std::function<Number(const Row&)> of_traffic(std::string traffic, std::uint64_t size_bytes,
-                                             std::function<Number(const Row&)> number) {
-  return [traffic = std::move(traffic), size_bytes, number = std::move(number)](const Row& row) {
+/// A number of the rows with this size, and with this exchange where one is named.
+std::function<Number(const Row&)> of_rows(std::string exchange, std::uint64_t size_bytes,
+                                          std::function<Number(const Row&)> number) {
+  return [exchange = std::move(exchange), size_bytes, number = std::move(number)](const Row& row) {
     const auto size = row.case_object.find("size_bytes");
     const bool same = size != row.case_object.end() && *size == Json(size_bytes) &&
-                      exchange_name(*row.topology) == traffic;
+                      (exchange.empty() || exchange_name(*row.topology) == exchange);
     return same ? number(row) : Number();
   };
 }
 
-std::function<std::optional<Estimate>(const Prediction&)> at_size(
-    std::uint64_t size_bytes,
-    std::function<std::optional<Estimate>(const Prediction::AtSize&)> number) {
-  return [size_bytes, number = std::move(number)](const Prediction& made) {
-    for (const Prediction::AtSize& at : made.sizes)
-      if (at.size_bytes == size_bytes) return number(at);
-    return std::optional<Estimate>();
+std::function<Number(const Prediction&)> at_size(std::uint64_t size_bytes,
+                                                 Number Prediction::AtSize::*number) {
+  return [size_bytes, number](const Prediction& prediction) {
+    for (const Prediction::AtSize& at : prediction.sizes)
+      if (at.size_bytes == size_bytes) return at.*number;
+    return Number();
   };
 }
 
@@ -64,30 +52,28 @@ Number rank_gbps(const Row& row) {
   return bandwidth_gbps(*row.bandwidth) / static_cast<double>(row.topology->ranks);
 }
 
-Number sum_of(const TopologyData::Amounts& amounts) {
+Number known_sum(const NamedCounts& amounts) {
   double sum = 0;
   for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
   return sum > 0 ? Number(sum) : std::nullopt;
 }
 
 std::vector<Quantity> quantities_of(const TopologyModel& model) {
-  std::vector<Quantity> made;
+  std::vector<Quantity> list;
   for (const std::uint64_t size : model.sizes_bytes)
     if (model.latency)
-      made.push_back({fmt::format("latency{}", size), "mean latency over all pairs", "ns", size,
-                      of_traffic("pairs", size, mean_latency_ns),
-                      at_size(size, [](const auto& at) { return at.mean_ns; })});
-  for (const Exchange& exchange : model.exchanges)
+      list.push_back({fmt::format("latency{}", size), "mean latency over all pairs", "ns", size,
+                      of_rows("", size, mean_latency_ns),
+                      at_size(size, &Prediction::AtSize::mean_ns)});
+  for (const std::string& exchange : model.exchanges)
     for (const std::uint64_t size : model.sizes_bytes)
-      made.push_back(
-          {fmt::format("{}{}", exchange.name, size), exchange.name + ", a rank's rate", "Gb/s",
-           size, of_traffic(exchange.name, size, rank_gbps),
-           at_size(size, [name = exchange.name](const auto& at) -> std::optional<Estimate> {
-             for (const auto& [exchanged, rate] : at.rank_gbps)
-               if (exchanged == name) return rate;
-             return std::nullopt;
-           })});
-  made.push_back({"qps",
+      list.push_back({exchange + std::to_string(size),
+                      exchange + ", a rank's rate",
+                      "Gb/s",
+                      size,
+                      of_rows(exchange, size, rank_gbps),
+                      {}});
+  list.push_back({"qps",
                   "QPs of a rank",
                   "QPs",
                   {},
@@ -96,25 +82,20 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
                     if (each.empty()) return std::nullopt;
                     return static_cast<double>(*std::max_element(each.begin(), each.end()));
                   },
-                  [](const Prediction& at) {
-                    const auto qps = static_cast<double>(at.qps_per_rank);
-                    return std::optional(Estimate{qps, qps, qps});
-                  }});
-  made.push_back({"setup",
-                  "set-up time",
+                  [](const Prediction& at) { return Number(at.qps_per_rank); }});
+  list.push_back({"connect",
+                  "connect time",
                   "ns",
                   {},
-                  [](const Row& row) { return sum_of(row.topology->setup_ns); },
-                  [](const Prediction& at) { return at.setup_ns; }});
+                  [](const Row& row) { return known_sum(row.topology->connect_ns); },
+                  {}});
   for (const std::uint64_t size : model.sizes_bytes)
-    made.push_back({fmt::format("memory{}", size), "memory of a rank", "bytes", size,
-                    [size](const Row& row) -> Number {
-                      const auto of = row.case_object.find("size_bytes");
-                      if (of == row.case_object.end() || *of != Json(size)) return std::nullopt;
-                      return sum_of(row.topology->memory_bytes);
-                    },
-                    at_size(size, [](const auto& at) { return at.memory_bytes; })});
-  return made;
+    list.push_back(
+        {fmt::format("memory{}", size), "memory of a rank", "bytes", size,
+         of_rows("", size,
+                 [](const Row& row) { return known_sum(row.topology->connection_bytes); }),
+         at_size(size, &Prediction::AtSize::memory_bytes)});
+  return list;
 }
 
 /// [[ranks, least, median, greatest]...] of all repetitions of all cases of a shape.
@@ -136,22 +117,23 @@ Json measured_points(Cases cases, const std::string& graph, const Quantity& quan
 
 Json predicted_points(const std::vector<Prediction>& predictions, const Quantity& quantity) {
   Json points = Json::array();
+  if (!quantity.of_prediction) return points;
   for (const Prediction& at : predictions)
-    if (const auto made = quantity.of_prediction(at); made && made->value > 0)
-      points.push_back(
-          {at.ranks, short_number(made->low), short_number(made->value), short_number(made->high)});
+    if (const Number value = quantity.of_prediction(at); value && *value > 0)
+      points.push_back({at.ranks, short_number(*value)});
   return points;
 }
 
 std::vector<std::vector<Prediction>> predictions_of(const TopologyModel& model) {
-  std::vector<std::vector<Prediction>> made;
+  constexpr std::uint64_t kMaxDrawnRanks = 16384;
+  std::vector<std::vector<Prediction>> list;
   for (const std::string& graph : model.graphs) {
-    made.emplace_back();
-    for (std::uint64_t n = 2; n <= kMostComparedRanks; n *= 2)
+    list.emplace_back();
+    for (std::uint64_t n = 2; n <= kMaxDrawnRanks; n *= 2)
       if (n >= model.ranks.front())
-        if (auto at = predict(model, graph, n)) made.back().push_back(std::move(*at));
+        if (auto at = predict(model, graph, n)) list.back().push_back(std::move(*at));
   }
-  return made;
+  return list;
 }
 
 Json model_data(const TopologyModel& model, Cases cases, const std::string& name) {
@@ -183,9 +165,7 @@ Json topology_data(const PageCases& page) {
     const auto models = topology_models(page.files[i].rows);
     const auto cases = topology_cases(page.files[i].rows, models);
     for (std::size_t m = 0; m < models.size(); ++m) {
-      std::vector<TopologyCase> own;
-      std::copy_if(cases.begin(), cases.end(), std::back_inserter(own),
-                   [m](const TopologyCase& one) { return one.model == m; });
+      const std::vector<TopologyCase> own = cases_of_model(cases, m);
       all.push_back(model_data(models[m], own, topology_title(page, i, models, m)));
     }
   }

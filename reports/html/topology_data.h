@@ -10,9 +10,9 @@ namespace rdmameter {
 
 /// [{"name": shapes' setting, "quantities": [{"key", "name", "unit", "size"?,
 ///    "lines": [{"graph", "measured": [[ranks, least, median, greatest]],
-///               "predicted": [[ranks, low, value, high]]}]}]}]
-/// Times in ns; low and high are null where no interval is known. Predictions go from the least
-/// ranks measured to 16384, by powers of two. Empty: no row has a topology.
+///               "predicted": [[ranks, value]]}]}]}]
+/// Times in ns. Predictions go from the least ranks measured to 16384, by powers of two; there is
+/// none of rates and of connect time. Empty: no row has a topology.
 nlohmann::ordered_json topology_data(const PageCases& page);
 
 }  // namespace rdmameter

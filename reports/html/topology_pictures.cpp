@@ -6,33 +6,30 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <iterator>
-#include <numbers>
 
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "reports/topology/model_text.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kShades = 8;      ///< classes s0 to s7 of page.css
-constexpr std::size_t kMostCells = 64;  ///< of a row
-constexpr std::size_t kMostTold = 24;   ///< ranks whose cells have a text each
+constexpr std::size_t kShadeClasses = 8;  ///< classes s0 to s7 of page.css
+constexpr std::size_t kMaxCells = 64;     ///< of a row
+constexpr std::size_t kMaxListed = 24;    ///< ranks whose cells have a text each
 
 /// Geometric steps; times that differ by less than a tenth are of one shade.
 struct Shades {
-  double least_ns = INFINITY, most_ns = 0;
+  double min_ns = INFINITY, max_ns = 0;
   void hold(double ns) {
-    least_ns = std::min(least_ns, ns);
-    most_ns = std::max(most_ns, ns);
+    min_ns = std::min(min_ns, ns);
+    max_ns = std::max(max_ns, ns);
   }
   std::size_t of(double ns) const {
-    constexpr double kOneShade = 1.1, kMostRatio = 1e6;
-    const double least = std::max(least_ns, most_ns / kMostRatio);
-    if (!(most_ns / least > kOneShade)) return 1;
-    const double along = std::log(ns / least) / std::log(most_ns / least);
-    return static_cast<std::size_t>(std::clamp(along, 0.0, 0.999) * kShades);
+    constexpr double kOneShade = 1.1, kMaxRatio = 1e6;
+    const double min = std::max(min_ns, max_ns / kMaxRatio);
+    if (!(max_ns / min > kOneShade)) return 1;
+    const double along = std::log(ns / min) / std::log(max_ns / min);
+    return static_cast<std::size_t>(std::clamp(along, 0.0, 0.999) * kShadeClasses);
   }
 };
 
@@ -59,11 +56,11 @@ std::vector<Cell> cells_of(const Matrix& matrix_ns, std::size_t together) {
 
 /// A path of squares for each shade: a tenth of the text of as many elements.
 std::string shaded_paths(const std::vector<Cell>& cells, const Shades& shades) {
-  std::array<std::string, kShades> paths;
+  std::array<std::string, kShadeClasses> paths;
   for (const Cell& cell : cells)
     paths[shades.of(cell.ns)] += fmt::format("M{} {}h1v1h-1z", cell.column, cell.row);
   std::string svg;
-  for (std::size_t shade = 0; shade < kShades; ++shade)
+  for (std::size_t shade = 0; shade < kShadeClasses; ++shade)
     if (!paths[shade].empty())
       svg += fmt::format("<path class=s{} d=\"{}\"/>", shade, paths[shade]);
   return svg;
@@ -79,86 +76,43 @@ std::string told_cells(const std::vector<Cell>& cells, const Shades& shades) {
 }
 
 std::string scale_html(const Shades& shades) {
-  std::string html = "<p class=scale>" + markup_text(time_value(shades.least_ns));
-  if (shades.of(shades.most_ns) != shades.of(shades.least_ns)) {
+  std::string html = "<p class=scale>" + markup_text(time_value(shades.min_ns));
+  if (shades.of(shades.max_ns) != shades.of(shades.min_ns)) {
     html += " <svg width=96 height=12 viewBox=\"0 0 8 1\" preserveAspectRatio=none>";
-    for (std::size_t shade = 0; shade < kShades; ++shade)
+    for (std::size_t shade = 0; shade < kShadeClasses; ++shade)
       html += fmt::format("<rect class=s{0} x={0} width=1 height=1 />", shade);
-    html += "</svg> " + markup_text(time_value(shades.most_ns));
+    html += "</svg> " + markup_text(time_value(shades.max_ns));
   } else {
     html += " throughout";
   }
   return html + "</p>\n";
 }
 
-struct Point {
-  double x, y;
-};
-
-/// Columns of a torus' grid; 0: it is none.
-std::size_t grid_columns(const TopologyData& topology) {
-  if (!topology.graph.starts_with("torus2d:")) return 0;
-  const auto figures = shape_figures(topology.graph, topology.ranks);
-  if (!figures || figures->graph != topology.graph) return 0;
-  const std::size_t cross = topology.graph.find('x');
-  return std::strtoul(topology.graph.c_str() + cross + 1, nullptr, 10);
-}
-
-/// Each dimension of a hypercube goes its own way, so that no edge lies on another.
-Point on_cube(std::size_t rank) {
-  constexpr Point kWays[] = {{1, 0},        {0, 1},       {0.45, 0.32}, {-0.35, 0.55},
-                             {0.21, -0.27}, {0.13, 0.17}, {-0.09, 0.07}};
-  Point place{0, 0};
-  for (std::size_t bit = 0; bit < std::size(kWays); ++bit)
-    if ((rank >> bit & 1U) != 0) {
-      place.x += kWays[bit].x;
-      place.y += kWays[bit].y;
-    }
-  return place;
-}
-
-/// A little shear, so that the edges around a torus do not lie on those within.
-Point on_grid(std::size_t rank, std::size_t columns) {
-  const auto x = static_cast<double>(rank % columns), y = static_cast<double>(rank / columns);
-  return {x + 0.12 * y * y, y + 0.12 * x * x};
-}
-
-Point on_circle(std::size_t rank, std::size_t ranks) {
-  const double turn = 2 * std::numbers::pi * static_cast<double>(rank) / static_cast<double>(ranks);
-  return {std::sin(turn), -std::cos(turn)};
-}
-
 /// Within 0 to 100, with a margin.
-void fit_in(std::vector<Point>& places) {
+void fit_in(std::vector<Place>& places) {
   constexpr double kMargin = 8;
-  Point low = places.front(), high = low;
-  for (const Point& place : places) {
+  Place low = places.front(), high = low;
+  for (const Place& place : places) {
     low = {std::min(low.x, place.x), std::min(low.y, place.y)};
     high = {std::max(high.x, place.x), std::max(high.y, place.y)};
   }
-  const auto fitted = [](double value, double least, double most) {
-    return most > least ? kMargin + (100 - 2 * kMargin) * (value - least) / (most - least) : 50.0;
+  const auto fitted = [](double value, double min, double max) {
+    return max > min ? kMargin + (100 - 2 * kMargin) * (value - min) / (max - min) : 50.0;
   };
-  for (Point& place : places)
+  for (Place& place : places)
     place = {fitted(place.x, low.x, high.x), fitted(place.y, low.y, high.y)};
 }
 
-/// Where each rank stands.
-std::vector<Point> places_of(const TopologyData& topology) {
-  const auto n = static_cast<std::size_t>(topology.ranks);
-  const std::size_t columns = grid_columns(topology);
-  const bool star = topology.graph == "star";
-  std::vector<Point> places;
-  for (std::size_t rank = 0; rank < n; ++rank) {
-    if (columns > 0)
-      places.push_back(on_grid(rank, columns));
-    else if (topology.graph == "hypercube")
-      places.push_back(on_cube(rank));
-    else if (star && rank == 0)
-      places.push_back({0, 0});
-    else
-      places.push_back(on_circle(rank, star ? n - 1 : n));
-  }
+/// As the graph's own row has it, or on a circle: a graph that is not known here, or not at so many
+/// ranks.
+std::vector<Place> places_of(const TopologyData& topology) {
+  const auto ranks = static_cast<Rank>(topology.ranks);
+  const auto chosen = find_shape(topology.graph);
+  const bool known = chosen && chosen->why_not(ranks).empty();
+  std::vector<Place> places;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    places.push_back(known ? chosen->shape->place(chosen->arguments, rank, ranks)
+                           : on_circle({}, rank, ranks));
   fit_in(places);
   return places;
 }
@@ -167,7 +121,7 @@ std::vector<Point> places_of(const TopologyData& topology) {
 
 std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& straggler) {
   const std::size_t ranks = matrix_ns.size();
-  const std::size_t together = (ranks + kMostCells - 1) / kMostCells;
+  const std::size_t together = (ranks + kMaxCells - 1) / kMaxCells;
   if (ranks == 0) return "";
   const std::vector<Cell> cells = cells_of(matrix_ns, together);
   if (cells.empty()) return "";
@@ -178,7 +132,7 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
       "<svg class=matrix role=img aria-label=\"one-way times between {} ranks\" viewBox=\"-2 -2 {} "
       "{}\">",
       ranks, size + 2, size + 2);
-  svg += ranks <= kMostTold ? told_cells(cells, shades) : shaded_paths(cells, shades);
+  svg += ranks <= kMaxListed ? told_cells(cells, shades) : shaded_paths(cells, shades);
   if (straggler && !straggler->to) {
     const std::size_t at = straggler->rank / together;
     svg += fmt::format("<path class=frame d=\"M0 {0}h{1}v1h-{1}zM{0} 0v{1}h1v-{1}z\"/>", at, size);
@@ -195,11 +149,11 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
 }
 
 std::string graph_svg(const TopologyData& topology, const std::optional<Straggler>& straggler) {
-  constexpr std::uint64_t kMostDrawn = 128;
-  constexpr std::size_t kMostLines = 1500;
-  if (topology.edges.empty() || topology.ranks > kMostDrawn || topology.edges.size() > kMostLines)
+  constexpr std::uint64_t kMaxDrawn = 128;
+  constexpr std::size_t kMaxLines = 1500;
+  if (topology.edges.empty() || topology.ranks > kMaxDrawn || topology.edges.size() > kMaxLines)
     return "";
-  const std::vector<Point> places = places_of(topology);
+  const std::vector<Place> places = places_of(topology);
   std::string lines;
   for (const auto& [a, b] : topology.edges)
     lines += fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", places[a].x, places[a].y, places[b].x,

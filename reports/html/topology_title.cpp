@@ -2,18 +2,16 @@
 #include "reports/html/topology_title.h"
 
 #include <algorithm>
-#include <cctype>
 
-#include "reports/case_text.h"
+#include "reports/text/case_text.h"
 
 namespace rdmameter {
 
 std::string topology_title(const PageCases& page, std::size_t file,
                            std::span<const TopologyModel> models, std::size_t model) {
   const nlohmann::ordered_json& setting = models[model].setting;
-  std::string title = setting.contains("transport") ? value_text(setting["transport"]) : "";
-  std::transform(title.begin(), title.end(), title.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::string title =
+      setting.contains("transport") ? upper_case(value_text(setting["transport"])) : "";
   if (page.files.size() > 1) title += (title.empty() ? "" : " · ") + page.labels[file];
   std::vector<std::string> differing;
   for (const auto& each : setting.items())

@@ -13,14 +13,14 @@ namespace {
 
 /// More replicates than that a side are represented by as many of their quantiles: pairs grow with
 /// the square, and what is lost is far below what replicates differ by.
-constexpr std::size_t kMostReplicates = 256;
+constexpr std::size_t kMaxReplicates = 256;
 
 std::vector<double> represented(std::vector<double> values) {
-  if (values.size() <= kMostReplicates) return values;
+  if (values.size() <= kMaxReplicates) return values;
   std::ranges::sort(values);
-  std::vector<double> chosen(kMostReplicates);
-  for (std::size_t i = 0; i < kMostReplicates; ++i)
-    chosen[i] = values[(2 * i + 1) * values.size() / (2 * kMostReplicates)];
+  std::vector<double> chosen(kMaxReplicates);
+  for (std::size_t i = 0; i < kMaxReplicates; ++i)
+    chosen[i] = values[(2 * i + 1) * values.size() / (2 * kMaxReplicates)];
   return chosen;
 }
 
@@ -54,9 +54,13 @@ Interval middle_part(std::vector<double> draws, double confidence) {
 
 }  // namespace
 
-double hodges_lehmann_ratio(std::span<const double> x, std::span<const double> y) {
+double hodges_lehmann_shift(std::span<const double> x, std::span<const double> y) {
   std::vector<double> scratch;
-  return std::exp(shift(represented(logarithms(x)), represented(logarithms(y)), scratch));
+  return shift(represented({x.begin(), x.end()}), represented({y.begin(), y.end()}), scratch);
+}
+
+double hodges_lehmann_ratio(std::span<const double> x, std::span<const double> y) {
+  return std::exp(hodges_lehmann_shift(logarithms(x), logarithms(y)));
 }
 
 Interval ratio_interval(std::span<const double> x, std::span<const double> y, double confidence,

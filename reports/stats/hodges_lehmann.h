@@ -13,6 +13,9 @@ namespace rdmameter {
 /// @param x, y  replicates, not empty, each above 0
 double hodges_lehmann_ratio(std::span<const double> x, std::span<const double> y);
 
+/// Of values that are logarithms already: the median of all differences y - x.
+double hodges_lehmann_shift(std::span<const double> x, std::span<const double> y);
+
 struct Interval {
   double low = 0, high = 0;
 };

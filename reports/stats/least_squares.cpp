@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
-#include "reports/stats/student_t.h"
+#include "reports/stats/sample.h"
 
 namespace rdmameter {
 namespace {
 
 /// Squared sine of the angle between a term and the space of those before it; below: the same.
-constexpr double kLeastSine2 = 1e-8;
+constexpr double kMinSine2 = 1e-8;
 
 double fitted(const Observation& observation, const std::vector<double>& coefficients) {
   double sum = 0;
@@ -73,7 +72,7 @@ class NormalEquations {
       rest -= at(i, j) * at(i, j);
     }
     at(i, i) = std::sqrt(std::max(rest, 0.0));
-    return rest > kLeastSine2;
+    return rest > kMinSine2;
   }
   double& at(std::size_t i, std::size_t j) { return products_[i * terms_ + j]; }
   double at(std::size_t i, std::size_t j) const { return products_[i * terms_ + j]; }
@@ -91,16 +90,10 @@ std::vector<double> solve(std::span<const Observation> observations,
     const NormalEquations equations(observations, weights, chosen);
     if (first) known = chosen;
     std::vector<double> x = equations.solve(chosen);
-    const auto least = std::min_element(x.begin(), x.end());
-    if (least == x.end() || *least >= 0) return x;
-    chosen[static_cast<std::size_t>(least - x.begin())] = false;
+    const auto min = std::min_element(x.begin(), x.end());
+    if (min == x.end() || *min >= 0) return x;
+    chosen[static_cast<std::size_t>(min - x.begin())] = false;
   }
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// Of each value, relative to what the coefficients make of it.
@@ -115,14 +108,14 @@ std::vector<double> relative_errors(std::span<const Observation> observations,
 }
 
 /// Weights for the next round: relative errors, those beyond Huber's bound held to it.
-std::vector<double> weights_of(std::span<const Observation> observations, const LeastSquares& made,
-                               std::vector<double> errors) {
+std::vector<double> weights_of(std::span<const Observation> observations,
+                               const LeastSquares& least_squares, std::vector<double> errors) {
   constexpr double kHuber = 1.345, kSigma = 1.4826;  // 95 % as good where nothing is an outlier
   for (double& error : errors) error = std::abs(error);
   const double bound = kHuber * kSigma * median(errors);
   std::vector<double> weights;
   for (std::size_t n = 0; n < errors.size(); ++n) {
-    const double model = fitted(observations[n], made.coefficients);
+    const double model = fitted(observations[n], least_squares.coefficients);
     const double held = bound > 0 && errors[n] > bound ? std::sqrt(bound / errors[n]) : 1;
     weights.push_back(held / (model > 0 ? model : observations[n].value));
   }
@@ -132,57 +125,18 @@ std::vector<double> weights_of(std::span<const Observation> observations, const 
 }  // namespace
 
 LeastSquares least_squares(std::span<const Observation> observations) {
-  LeastSquares made;
-  if (observations.empty()) return made;
+  LeastSquares result;
+  if (observations.empty()) return result;
   std::vector<double> weights;
   for (const Observation& one : observations) weights.push_back(1 / one.value);
   constexpr int kIterations = 8;  // the weights hardly change any more
   for (int iteration = 0; iteration < kIterations; ++iteration) {
-    made.coefficients = solve(observations, weights, made.known);
-    weights = weights_of(observations, made, relative_errors(observations, made.coefficients));
+    result.coefficients = solve(observations, weights, result.known);
+    weights = weights_of(observations, result, relative_errors(observations, result.coefficients));
   }
-  for (const double error : relative_errors(observations, made.coefficients))
-    made.squares += error * error;
-  return made;
-}
-
-std::size_t group_count(std::size_t blocks) {
-  return std::min(blocks, kMostGroups);
-}
-
-std::optional<StandardError> jackknife(std::span<const std::optional<double>> without) {
-  constexpr std::size_t kLeastGroups = 3;
-  if (without.size() < kLeastGroups) return std::nullopt;
-  const auto groups = static_cast<double>(without.size());
-  double mean = 0;
-  for (const auto& value : without) {
-    if (!value || !std::isfinite(*value)) return std::nullopt;
-    mean += *value / groups;
-  }
-  double squares = 0, fourths = 0;
-  for (const auto& value : without) {
-    const double square = (*value - mean) * (*value - mean);
-    squares += square;
-    fourths += square * square;
-  }
-  const double effective =
-      fourths > 0 ? (3.16 - 2.77 / std::sqrt(groups)) * squares * squares / fourths : groups - 1;
-  return StandardError{std::sqrt((groups - 1) / groups * squares),
-                       static_cast<std::size_t>(std::clamp(effective, 1.0, groups - 1))};
-}
-
-Estimate estimate(double value, const std::optional<StandardError>& error) {
-  if (!error) return {value, {}, {}};
-  const double reach = student_t_within(0.95, error->freedom) * error->error;
-  return {value, std::max(value - reach, 0.0), value + reach};
-}
-
-Estimate estimate_ratio(double value, const std::optional<StandardError>& log_error,
-                        double spread) {
-  if (!log_error) return {value, {}, {}};
-  const double sigma = std::hypot(log_error->error, spread);
-  const double factor = std::exp(student_t_within(0.95, log_error->freedom) * sigma);
-  return {value, value / factor, value * factor};
+  for (const double error : relative_errors(observations, result.coefficients))
+    result.squares += error * error;
+  return result;
 }
 
 }  // namespace rdmameter

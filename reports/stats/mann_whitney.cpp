@@ -38,8 +38,8 @@ Ranks rank(std::span<const double> x, std::span<const double> y) {
 /// offered one after the other, each taken or not. Counts are whole below 2^53 and then rounded in
 /// the last digit.
 MannWhitney exact(const Ranks& ranks, std::size_t chosen) {
-  const std::size_t most = ranks.doubled.size() * (ranks.doubled.size() + 1);
-  std::vector<std::vector<double>> ways(chosen + 1, std::vector<double>(most + 1));
+  const std::size_t max = ranks.doubled.size() * (ranks.doubled.size() + 1);
+  std::vector<std::vector<double>> ways(chosen + 1, std::vector<double>(max + 1));
   ways[0][0] = 1;
   std::size_t offered = 0, reached = 0;
   for (const std::size_t value : ranks.doubled) {
@@ -50,7 +50,7 @@ MannWhitney exact(const Ranks& ranks, std::size_t chosen) {
         ways[taken][sum] += ways[taken - 1][sum - value];
   }
   double below = 0, at = 0, above = 0;
-  for (std::size_t sum = 0; sum <= most; ++sum)
+  for (std::size_t sum = 0; sum <= max; ++sum)
     (sum < ranks.sum_y ? below : sum == ranks.sum_y ? at : above) += ways[chosen][sum];
   const double all = below + at + above;
   return {.greater = (above + at) / all, .less = (below + at) / all};
@@ -69,18 +69,14 @@ MannWhitney approximate(const Ranks& ranks, std::size_t count_x, std::size_t cou
 
 }  // namespace
 
-double MannWhitney::two_sided() const {
-  return std::min(1.0, 2 * std::min(greater, less));
-}
-
 MannWhitney mann_whitney(std::span<const double> x, std::span<const double> y) {
   if (x.empty() || y.empty()) return {};
   const Ranks ranks = rank(x, y);
-  if (ranks.doubled.size() > kMostExact) return approximate(ranks, x.size(), y.size());
+  if (ranks.doubled.size() > kMaxExact) return approximate(ranks, x.size(), y.size());
   return exact(ranks, y.size());
 }
 
-double least_p(std::size_t m, std::size_t n) {
+double min_p(std::size_t m, std::size_t n) {
   double ways = 1;  // C(m + n, n)
   for (std::size_t i = 1; i <= n; ++i)
     ways = ways * static_cast<double>(m + i) / static_cast<double>(i);

@@ -11,17 +11,16 @@ namespace rdmameter {
 /// the share in which y ranks as high as it does, or higher (`greater`); as low, or lower (`less`).
 struct MannWhitney {
   double greater = 1, less = 1;
-  double two_sided() const;  ///< twice the smaller one, at most 1
 };
 
-/// Exact, ties included (each tied value has the mean of its ranks), up to kMostExact values in
+/// Exact, ties included (each tied value has the mean of its ranks), up to kMaxExact values in
 /// all; beyond that by the normal distribution with correction for ties and continuity, which is
 /// then off by less than 0.001 (Mann and Whitney 1947).
 /// @param x, y  replicates; an empty side gives 1
-inline constexpr std::size_t kMostExact = 64;
+inline constexpr std::size_t kMaxExact = 64;
 MannWhitney mann_whitney(std::span<const double> x, std::span<const double> y);
 
 /// The smallest p-value of one side that so many replicates can have: 1 / C(m + n, n).
-double least_p(std::size_t m, std::size_t n);
+double min_p(std::size_t m, std::size_t n);
 
 }  // namespace rdmameter

@@ -14,18 +14,22 @@ double median(std::vector<double> values) {
   return (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 std::vector<double> logarithms(std::span<const double> values) {
-  std::vector<double> made(values.size());
-  std::ranges::transform(values, made.begin(), [](double value) { return std::log(value); });
-  return made;
+  std::vector<double> list(values.size());
+  std::ranges::transform(values, list.begin(), [](double value) { return std::log(value); });
+  return list;
 }
 
 double standard_deviation(std::span<const double> values) {
   if (values.size() < 2) return 0;
   const auto count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  const double middle = mean(values);
   double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
+  for (const double value : values) squares += (value - middle) * (value - middle);
   return std::sqrt(squares / (count - 1));
 }
 

@@ -10,8 +10,14 @@ namespace rdmameter {
 /// The middle value, or the mean of the two in the middle. @param values  not empty
 double median(std::vector<double> values);
 
+/// @param values  not empty
+double mean(std::span<const double> values);
+
 /// Natural logarithms, in which ratios become differences. @param values  each above 0
 std::vector<double> logarithms(std::span<const double> values);
+
+/// The standard deviation of a normal distribution, by its median absolute deviation.
+inline constexpr double kMadOfNormal = 1.4826;
 
 /// Of a sample (divided by n - 1); 0 for fewer than two values.
 double standard_deviation(std::span<const double> values);

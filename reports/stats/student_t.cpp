@@ -2,37 +2,67 @@
 #include "reports/stats/student_t.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kAlmostNormal = 100'000;  ///< beyond, t differs from that by less than 1e-5
+/// Beyond that many degrees of freedom the normal distribution is nearer than 1e-7 of any p.
+constexpr double kNormalDegrees = 1e8;
 
-/// Probability that |t| stays below this value.
-double within(double t, std::size_t freedom) {
-  const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
-  const double sine = std::sin(angle), cosine = std::cos(angle);
-  const bool odd = freedom % 2 == 1;
-  double term = odd ? cosine : 1, sum = freedom > 1 ? term : 0;
-  for (std::size_t i = odd ? 3 : 2; i < freedom; i += 2) {
-    term *= cosine * cosine * static_cast<double>(i - 1) / static_cast<double>(i);
-    sum += term;
+/// The continued fraction of the incomplete beta function by Lentz's method (Press et al.,
+/// "Numerical Recipes", 6.4). Converges quickly for x < (a + 1) / (a + b + 2).
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300, kPrecision = 1e-15;
+  constexpr int kMaxSteps = 20000;  // some sqrt(max(a, b)) are needed
+  const auto away_from_0 = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
+  double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), fraction = d;
+  for (int step = 1; step < kMaxSteps; ++step) {
+    const double m = step;
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / away_from_0(1 + even * d);
+    c = away_from_0(1 + even / c);
+    fraction *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / away_from_0(1 + odd * d);
+    c = away_from_0(1 + odd / c);
+    fraction *= d * c;
+    if (std::abs(d * c - 1) < kPrecision) break;
   }
-  return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
+  return fraction;
+}
+
+/// The regularised incomplete beta function I_x(a, b). @param y  1 - x, which may be more precise
+double incomplete_beta(double a, double b, double x, double y) {
+  if (x <= 0) return 0;
+  if (y <= 0) return 1;
+  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                a * std::log(x) + b * std::log(y));
+  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
+  return 1 - front * beta_fraction(b, a, y) / b;
 }
 
 }  // namespace
 
-double student_t_within(double confidence, std::size_t freedom) {
-  freedom = freedom < kAlmostNormal ? freedom : kAlmostNormal;
-  double low = 0, high = 2;
-  while (within(high, freedom) < confidence) high *= 2;
-  for (int step = 0; step < 80; ++step) {
+double student_t_above(double t, double degrees) {
+  if (std::isnan(t)) return 1;
+  if (degrees > kNormalDegrees) return 0.5 * std::erfc(t / std::numbers::sqrt2);
+  if (std::isinf(t)) return t > 0 ? 0 : 1;
+  const double square = t * t, whole = degrees + square;
+  const double tail = 0.5 * incomplete_beta(degrees / 2, 0.5, degrees / whole, square / whole);
+  return t > 0 ? tail : 1 - tail;
+}
+
+double student_t_quantile(double above, double degrees) {
+  if (above > 0.5) return -student_t_quantile(1 - above, degrees);
+  double low = 0, high = 1;
+  while (student_t_above(high, degrees) > above && high < 1e100) high *= 2;
+  for (int step = 0; step < 200 && high - low > 1e-14 * high; ++step) {
     const double middle = (low + high) / 2;
-    (within(middle, freedom) < confidence ? low : high) = middle;
+    (student_t_above(middle, degrees) > above ? low : high) = middle;
   }
-  return high;
+  return (low + high) / 2;
 }
 
 }  // namespace rdmameter

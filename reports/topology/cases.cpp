@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "reports/row_json.h"
-#include "reports/text.h"
+#include "core/result/row_json.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -15,12 +15,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Number = std::optional<double>;
 
-Number median(const CaseSummary& summary, const std::function<Number(const Row&)>& number) {
-  const auto made = spread(summary, number);
-  return made ? Number(made->median) : std::nullopt;
+Number median_of(const CaseSummary& summary, const std::function<Number(const Row&)>& number) {
+  const auto result = spread(summary, number);
+  return result ? Number(result->median) : std::nullopt;
 }
 
-Number total(const TopologyData::Amounts& amounts) {
+Number total(const NamedCounts& amounts) {
   double sum = 0;
   for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
   return amounts.empty() ? Number() : sum;
@@ -37,23 +37,35 @@ Number gbps_of(const Row& row) {
   return bandwidth_gbps(*row.bandwidth);
 }
 
+/// All of them where it is not told.
+double sending_ranks(const TopologyData& topology) {
+  const auto& each = topology.rank_gbps;
+  return static_cast<double>(each.empty() ? topology.ranks
+                                          : static_cast<std::uint64_t>(std::ranges::count_if(
+                                                each, [](double gbps) { return gbps > 0; })));
+}
+
 void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
   const auto& summary = one.summary;
-  one.p50_ns = median(summary, [](const Row& row) { return percentile_of(row, 50); });
-  one.p99_ns = median(summary, [](const Row& row) { return percentile_of(row, 99); });
-  one.setup_ns = median(summary, [](const Row& row) { return total(row.topology->setup_ns); });
+  one.p50_ns = median_of(summary, [](const Row& row) { return percentile_of(row, 50); });
+  one.p99_ns = median_of(summary, [](const Row& row) { return percentile_of(row, 99); });
+  one.connect_ns =
+      median_of(summary, [](const Row& row) { return total(row.topology->connect_ns); });
   one.memory_bytes =
-      median(summary, [](const Row& row) { return total(row.topology->memory_bytes); });
-  one.barrier_ns = median(summary, [](const Row& row) { return row.topology->barrier_ns; });
-  one.gbps = median(summary, gbps_of);
-  if (one.gbps) one.rank_gbps = *one.gbps / static_cast<double>(one.topology->ranks);
-  one.jain = median(summary, [](const Row& row) { return row.topology->jain; });
-  one.share = median(summary, [&](const Row& row) {
+      median_of(summary, [](const Row& row) { return total(row.topology->connection_bytes); });
+  one.relay_bytes =
+      median_of(summary, [](const Row& row) { return total(row.topology->relay_bytes); });
+  one.barrier_ns = median_of(summary, [](const Row& row) { return row.topology->barrier_ns; });
+  one.gbps = median_of(summary, gbps_of);
+  if (const double senders = sending_ranks(*one.topology); one.gbps && senders > 0)
+    one.rank_gbps = *one.gbps / senders;
+  one.jain = median_of(summary, [](const Row& row) { return row.topology->jain; });
+  one.share = median_of(summary, [&](const Row& row) {
     return row.topology->model_share ? row.topology->model_share
                                      : model_share(models[one.model], row);
   });
   for (const std::uint64_t qps : one.topology->qps_per_rank)
-    one.qps_most = std::max(one.qps_most, qps);
+    one.qps_max = std::max(one.qps_max, qps);
 }
 
 /// The host that the result's context names for a rank; empty: none.
@@ -104,14 +116,23 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
   return cases;
 }
 
-std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all) {
+std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model) {
+  std::vector<TopologyCase> own;
+  std::ranges::copy_if(cases, std::back_inserter(own),
+                       [model](const TopologyCase& one) { return one.model == model; });
+  return own;
+}
+
+std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
+                                                bool judge_shared) {
   std::vector<const TopologyCase*> chosen;
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_ns.empty()) continue;
+    const auto straggler = straggler_of(one, matrix_of(one), judge_shared);
     const auto same = std::find_if(chosen.begin(), chosen.end(), [&](const TopologyCase* other) {
       return other->topology->graph == one.topology->graph && other->model == one.model;
     });
-    if (all || same == chosen.end() || find_straggler(matrix_of(one), one.topology->edges))
+    if (all || same == chosen.end() || straggler)
       chosen.push_back(&one);
     else if (std::tuple((*same)->topology->ranks, one.size_bytes) <
              std::tuple(one.topology->ranks, (*same)->size_bytes))
@@ -127,12 +148,19 @@ Matrix matrix_of(const TopologyCase& one) {
   return median_matrix(matrices);
 }
 
-std::string straggler_text(const TopologyCase& one, const Matrix& matrix_ns, const Json& context) {
-  const auto straggler = find_straggler(matrix_ns, one.topology->edges);
+std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& matrix_ns,
+                                      bool judge_shared) {
+  const bool shared = std::ranges::any_of(one.summary.repetitions,
+                                          [](const Row* row) { return row->topology->yielding; });
+  if (shared && !judge_shared) return std::nullopt;
+  return find_straggler(matrix_ns, one.topology->edges);
+}
+
+std::string straggler_text(const std::optional<Straggler>& straggler, const Json& context) {
   if (!straggler) return "";
   const std::string who = rank_text(context, straggler->rank);
   if (!straggler->to)
-    return fmt::format("{} takes {:.1f} times as long as the others, whomever it talks with", who,
+    return fmt::format("{} takes {:.1f} times as long as the others, with every peer", who,
                        straggler->factor);
   return fmt::format("from {} to {} takes {:.1f} times as long as others as far apart", who,
                      rank_text(context, *straggler->to), straggler->factor);
@@ -144,8 +172,19 @@ Number kernel_count(const TopologyCase& one, std::string_view name) {
   return found == kernel.end() ? Number() : static_cast<double>(found->second);
 }
 
+std::string shape_label(const TopologyCase& one) {
+  std::string label = one.topology->graph;
+  for (const auto& [key, plain] : {std::pair{"inflate", Json(0)}, std::pair{"active", Json("max")},
+                                   std::pair{"qps_per_edge", Json(1)}})
+    if (const auto value = one.summary.case_object.find(key);
+        value != one.summary.case_object.end() && *value != plain)
+      label += fmt::format(" {}:{}", key,
+                           value->is_string() ? value->get<std::string>() : value->dump());
+  return label;
+}
+
 std::string case_title(const TopologyCase& one) {
-  return fmt::format("{}, {} ranks, {} B", printable(one.topology->graph), one.topology->ranks,
+  return fmt::format("{}, {} ranks, {} B", printable(shape_label(one)), one.topology->ranks,
                      one.size_bytes);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The topology cases of a result, and what the tables and pictures tell of each.
+// The topology cases of a result, and what the tables and pictures show of each.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/result_file.h"
-#include "reports/summary.h"
+#include "core/result/result_file.h"
+#include "reports/summary/summary.h"
 #include "reports/topology/model.h"
 #include "reports/topology/straggler.h"
 
@@ -22,11 +22,12 @@ struct TopologyCase {
   CaseSummary summary;
   const TopologyData* topology = nullptr;  ///< of the first repetition
   std::uint64_t size_bytes = 0;
-  std::size_t model = 0;       ///< which of the models its rows went into
-  std::uint64_t qps_most = 0;  ///< of the rank with most; 0: not known
+  std::size_t model = 0;      ///< which of the models its rows went into
+  std::uint64_t qps_max = 0;  ///< of the rank with most; 0: not known
 
-  std::optional<double> p50_ns, p99_ns;          ///< half round trips where those are
-  std::optional<double> setup_ns, memory_bytes;  ///< all steps; all kinds
+  std::optional<double> p50_ns, p99_ns;             ///< half round trips where those are
+  std::optional<double> connect_ns;                 ///< of all verbs
+  std::optional<double> memory_bytes, relay_bytes;  ///< of connections; of relayed messages
   std::optional<double> barrier_ns;
   std::optional<double> gbps, rank_gbps;  ///< of all ranks; of a rank, on average
   std::optional<double> jain;
@@ -37,20 +38,35 @@ struct TopologyCase {
 std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
                                          std::span<const TopologyModel> models);
 
+/// Those of one model.
+std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model);
+
 /// Those whose matrix is worth a picture: for each shape that of most ranks and the least size, and
-/// each with a straggler; or all that have one.
-std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all);
+/// each with a straggler; or all that have one. @param judge_shared  as straggler_of()
+std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
+                                                bool judge_shared = false);
 
 /// The matrix over the repetitions; empty: it has none.
 Matrix matrix_of(const TopologyCase& one);
 
+/// The rank or pair that is slow. None where ranks shared cores: who waits for a core looks slow,
+/// and another one does the next time.
+/// @param matrix_ns     of the case
+/// @param judge_shared  judge there, too
+std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& matrix_ns,
+                                      bool judge_shared = false);
+
 /// "rank 5 (beta) takes 3.0 times as long as the others": empty where none does.
 /// @param context  of the result, for the name of the host
-std::string straggler_text(const TopologyCase& one, const Matrix& matrix_ns,
+std::string straggler_text(const std::optional<Straggler>& straggler,
                            const nlohmann::ordered_json& context);
 
 /// What the kernel counts by that name, "qps" or "pinned_bytes"; nothing: it does not tell.
 std::optional<double> kernel_count(const TopologyCase& one, std::string_view name);
+
+/// "ring"; with the axes of its QPs, where they are not those of a plain graph: "mesh inflate:64
+/// active:1", "ring qps_per_edge:4"
+std::string shape_label(const TopologyCase& one);
 
 /// "ring, 8 ranks, 64 B"
 std::string case_title(const TopologyCase& one);

@@ -1,66 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message costs by hops, bytes and QPs: the model of docs/topologies.md, fitted.
+// A fit to the rows of several numbers of ranks, and how well it predicts the largest of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "reports/stats/least_squares.h"
 
 namespace rdmameter {
 
-/// time = alpha + knee_cost * max(0, 1 - knee_qps / qps) + (hops - 1) * per_hop
-///        + hops * bytes * beta
+/// A measured value above 0, and what each coefficient is multiplied with to give it.
+struct FitPoint {
+  std::string graph;
+  std::uint64_t ranks = 0;
+  Observation observation;
+};
+
+/// Coefficients fitted to all points.
+class Fit {
+ public:
+  /// @param points  not empty, all with as many terms
+  explicit Fit(std::span<const FitPoint> points);
+
+  double value(std::span<const double> terms) const;
+  double coefficient(std::size_t term) const { return squares_.coefficients[term]; }
+  bool knows(std::size_t term) const { return squares_.known[term]; }
+  double spread() const { return spread_; }  ///< of a point about the fit, relative, one sigma
+  std::size_t points() const { return points_; }
+
+  /// The error of leaving out the largest number of ranks: a fit to the points of fewer ranks
+  /// predicts that graph's values there, and this is the largest relative error of them. Values
+  /// with the same terms are repetitions; their median counts.
+  /// @return nothing: the graph was not measured there, or fewer ranks do not tell all coefficients
+  std::optional<double> error_at_max_ranks(const std::string& graph) const;
+
+ private:
+  void leave_out_max_ranks(std::span<const FitPoint> points);
+
+  LeastSquares squares_;
+  double spread_ = 0;
+  std::size_t points_;
+  std::map<std::string, double> errors_;  ///< by graph
+};
+
+/// What a message costs by hops and bytes: the model of docs/topologies.md.
+/// time = alpha + (hops - 1) * per_hop + hops * bytes * beta
 /// (store and forward: each hop carries all bytes anew).
 struct Costs {
   double alpha_ns = 0, per_hop_ns = 0, beta_ns_per_byte = 0;
-  double knee_cost_ns = 0;  ///< 0: no knee
-  double knee_qps = 0;      ///< QPs of a rank whose state its device holds
 
-  double time_ns(double hops, double bytes, double qps) const;
+  double time_ns(double hops, double bytes) const;
 };
 
-/// A time that was measured.
-struct CostPoint {
-  double hops = 1, bytes = 0, qps = 1;
-  double time_ns = 0;     ///< above 0
-  std::size_t block = 0;  ///< the case, numbered from 0: its points share their luck
-};
-
-/// Costs, and how sure they are.
-class CostFit {
+/// Fits times to hops and bytes.
+class CostFit : public Fit {
  public:
-  /// @param points  not empty
-  explicit CostFit(std::span<const CostPoint> points);
+  using Fit::Fit;
 
-  const Costs& costs() const { return costs_; }
-  bool knows_per_hop() const { return knows_per_hop_; }  ///< false: only one number of hops
-  bool knows_beta() const { return knows_beta_; }        ///< false: only one size
-  bool has_knee() const { return costs_.knee_cost_ns > 0; }
-  double most_qps() const { return most_qps_; }  ///< of a rank, that were measured
-  double spread() const { return spread_; }  ///< of a point about the model, relative, one sigma
-  std::size_t points() const { return points_; }
-  std::size_t blocks() const { return blocks_; }
+  /// Of a time that was measured over so many hops. The constant comes first, so that what cannot
+  /// be told from it is counted to it.
+  static std::vector<double> terms(double hops, double bytes);
 
-  /// A number of the costs with its 95 % interval.
-  Estimate of(const std::function<double(const Costs&)>& number) const;
-
-  /// A time with the interval in which 95 % of new measurements of it lie, if the model holds.
-  Estimate predict(const std::function<double(const Costs&)>& time) const;
-
-  /// The costs with each group of cases left out; nothing where too little is left of them.
-  std::span<const std::optional<Costs>> without() const { return without_; }
-
- private:
-  Costs costs_;
-  bool knows_per_hop_ = false, knows_beta_ = false;
-  double spread_ = 0, most_qps_ = 0;
-  std::size_t points_ = 0, blocks_ = 0;
-  std::vector<std::optional<Costs>> without_;
+  Costs costs() const { return {coefficient(0), coefficient(1), coefficient(2)}; }
+  bool knows_per_hop() const { return knows(1); }  ///< false: only one number of hops
+  bool knows_beta() const { return knows(2); }     ///< false: only one size
 };
 
 }  // namespace rdmameter

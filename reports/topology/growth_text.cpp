@@ -12,7 +12,7 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kHeight = 9, kMostColumns = 64, kLabelWidth = 9;
+constexpr std::size_t kPlotHeight = 9, kMaxColumns = 64, kLabelWidth = 9;
 
 /// A logarithmic axis over so many characters.
 struct LogAxis {
@@ -82,8 +82,8 @@ std::string rank_labels(const std::set<double>& ranks, const LogAxis& x) {
 std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
                         const TextStyle& style) {
   const std::size_t width =
-      std::min(std::max<std::size_t>(style.width, 40) - kLabelWidth - 10, kMostColumns);
-  LogAxis x{.places = width}, y{.places = kHeight};
+      std::min(std::max<std::size_t>(style.width, 40) - kLabelWidth - 10, kMaxColumns);
+  LogAxis x{.places = width}, y{.places = kPlotHeight};
   std::set<double> ranks;
   bool any_predicted = false;
   for (const GrowthLine& line : lines)
@@ -96,14 +96,14 @@ std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
       }
   if (ranks.size() < 2) return "";
   const std::vector<char> letters = letters_of(lines);
-  std::vector<std::string> plot(kHeight, std::string(width, ' '));
+  std::vector<std::string> plot(kPlotHeight, std::string(width, ' '));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const char small = static_cast<char>(std::tolower(static_cast<unsigned char>(letters[i])));
     for (const auto& point : lines[i].measured) put(plot, x, y, point, letters[i]);
     for (const auto& point : lines[i].predicted) put(plot, x, y, point, small);
   }
   std::string text;
-  for (std::size_t row = kHeight; row-- > 0;) {
+  for (std::size_t row = kPlotHeight; row-- > 0;) {
     const bool labelled = row % 4 == 0;
     const std::string label = labelled ? number_text(y.value(row) / unit.size) + " " : "";
     std::string line = pad_left(label, kLabelWidth) + (labelled ? "┤" : "│") + plot[row];

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "reports/text.h"
-#include "reports/unit.h"
+#include "reports/summary/unit.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 

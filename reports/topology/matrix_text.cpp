@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "reports/unit.h"
+#include "reports/summary/unit.h"
 
 namespace rdmameter {
 namespace {
@@ -17,42 +17,41 @@ constexpr std::size_t kMargin = 8;
 
 /// Geometric steps from the least to the largest time, none narrower than a tenth: shades that
 /// tell noise from noise would deceive.
-struct Scale {
-  double least_ns, ratio;
+struct Shading {
+  double min_ns, ratio;
   std::size_t steps;
   std::size_t step(double ns) const {
-    const double along = std::log(ns / least_ns) / std::log(ratio);
+    const double along = std::log(ns / min_ns) / std::log(ratio);
     return std::min(static_cast<std::size_t>(std::max(along, 0.0)), steps - 1);
   }
 };
 
-Scale scale_of(double least_ns, double most_ns) {
-  constexpr double kLeastRatio = 1.1;
-  const double whole = most_ns / least_ns;
+Shading shading_of(double min_ns, double max_ns) {
+  constexpr double kMinRatio = 1.1;
+  const double whole = max_ns / min_ns;
   const auto steps = std::clamp<std::size_t>(
-      static_cast<std::size_t>(std::log(whole) / std::log(kLeastRatio)), 1, kShades.size());
-  return {least_ns, std::max(std::pow(whole, 1.0 / static_cast<double>(steps)), kLeastRatio),
-          steps};
+      static_cast<std::size_t>(std::log(whole) / std::log(kMinRatio)), 1, kShades.size());
+  return {min_ns, std::max(std::pow(whole, 1.0 / static_cast<double>(steps)), kMinRatio), steps};
 }
 
 /// The matrix with blocks of so many ranks as one, each as slow as its slowest.
 Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
   const std::size_t size = (matrix_ns.size() + together - 1) / together;
-  Matrix made(size, std::vector<std::optional<double>>(size));
+  Matrix matrix(size, std::vector<std::optional<double>>(size));
   for (std::size_t row = 0; row < matrix_ns.size(); ++row)
     for (std::size_t column = 0; column < matrix_ns.size(); ++column)
       if (const auto& cell = matrix_ns[row][column]; cell && *cell > 0) {
-        auto& block = made[row / together][column / together];
+        auto& block = matrix[row / together][column / together];
         block = std::max(block.value_or(0), *cell);
       }
-  return made;
+  return matrix;
 }
 
-std::string legend(const Scale& scale) {
-  const Unit unit = time_unit(scale.least_ns);
+std::string legend(const Shading& scale) {
+  const Unit unit = time_unit(scale.min_ns);
   std::string text(kMargin, ' ');
   for (std::size_t step = 0; step < scale.steps; ++step) {
-    const double from = scale.least_ns * std::pow(scale.ratio, step) / unit.size;
+    const double from = scale.min_ns * std::pow(scale.ratio, step) / unit.size;
     text += fmt::format("{0}{0} from {1}   ", kShades[step],
                         from < 100 ? fmt::format("{:.3g}", from) : fixed(from, 0));
   }
@@ -68,16 +67,16 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style) {
   const std::size_t together = (ranks * cell_width + room - 1) / room;
   if (ranks == 0) return "";
   const Matrix cells = blocks_of(matrix_ns, together);
-  double least_ns = INFINITY, most_ns = 0;
+  double min_ns = INFINITY, max_ns = 0;
   for (const auto& row : cells)
     for (const auto& cell : row)
       if (cell) {
-        least_ns = std::min(least_ns, *cell);
-        most_ns = std::max(most_ns, *cell);
+        min_ns = std::min(min_ns, *cell);
+        max_ns = std::max(max_ns, *cell);
       }
-  if (most_ns == 0) return "";
-  constexpr double kMostRatio = 1e6;  // times of one network do not differ more
-  const Scale scale = scale_of(std::max(least_ns, most_ns / kMostRatio), most_ns);
+  if (max_ns == 0) return "";
+  constexpr double kMaxRatio = 1e6;  // times of one network do not differ more
+  const Shading scale = shading_of(std::max(min_ns, max_ns / kMaxRatio), max_ns);
   std::string text = fmt::format("{}to rank 0{}\n", pad_left("from", kMargin - 1) + " ",
                                  ranks > 1 ? fmt::format(" ... {}", ranks - 1) : "");
   for (std::size_t row = 0; row < cells.size(); ++row) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "reports/topology/straggler.h"
 
 namespace rdmameter {

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fitted model in words: costs with their intervals, crossovers, predictions.
+// The fitted model in words: costs, remarks, predictions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "reports/text.h"
-#include "reports/topology/crossover.h"
+#include "reports/text/table.h"
 #include "reports/topology/model.h"
 
 namespace rdmameter {
 
-/// A fact of the model, for a line of text or of a page: "alpha", "2.01 µs", "1.98 to 2.05 µs".
+/// A fact of the model, for a line of text or of a page: "alpha", "2.01 µs".
 struct ModelFact {
-  std::string name, value, interval;
+  std::string name, value;
 };
 
-/// The costs of latency and of each exchange.
-/// @param of  empty: of the latency; else the exchange's name
+/// The costs of a message.
 std::vector<ModelFact> cost_facts(const CostFit& fit);
 
 /// What to know of the model before it is believed: sentences.
 std::vector<std::string> model_remarks(const TopologyModel& model);
 
-/// "below 24 ranks mesh, from there on ring (95 %: 21 to 28)", or who is ahead throughout.
-std::string crossover_text(const Crossover& one);
+/// How to read the errors that stand beside predictions.
+inline constexpr const char* kErrorRemark =
+    "error: how far a fit to fewer ranks was off, at worst, at the largest number of ranks "
+    "measured. The predictions are by a fit to all ranks.";
 
-/// What holds for several numbers stands once: the sentence, and what it is said of: "mean latency
-/// (64 B, 4096 B); set-up time".
-std::vector<std::pair<std::string, std::string>> crossover_sentences(const TopologyModel& model);
-
-/// "2.01 µs", "1.98 to 2.05 µs" (empty where not known), "64.5 KiB".
+/// "2.01 µs": three digits.
 std::string time_value(double ns);
-std::string time_interval(const Estimate& made);
-std::string bytes_value(double bytes);
+
+/// A line for each number of ranks, graph and size.
+/// @param unknown  what nothing is predicted for is added to it: "hypercube at 100"
+Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t> ranks,
+                       std::string& unknown);
 
 /// Everything of it.
 /// @param predict  numbers of ranks to predict for

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "reports/stats/sample.h"
+
 namespace rdmameter {
 namespace {
 
@@ -14,11 +16,6 @@ using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 double lower_quartile(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[(values.size() - 1) / 4];
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[(values.size() - 1) / 2];
 }
 
 /// Hops of the shortest ways, 1 throughout where no edges are known.
@@ -56,20 +53,20 @@ Matrix in_proportion(const Matrix& matrix_ns, const Edges& edges) {
         by_hops[hops[from][to]].push_back(*matrix_ns[from][to]);
   std::map<std::uint32_t, double> usual;
   for (const auto& [distance, times] : by_hops) usual[distance] = lower_quartile(times);
-  Matrix made = matrix_ns;
-  for (std::size_t from = 0; from < made.size(); ++from)
-    for (std::size_t to = 0; to < made.size(); ++to) {
-      auto& cell = made[from][to];
+  Matrix matrix = matrix_ns;
+  for (std::size_t from = 0; from < matrix.size(); ++from)
+    for (std::size_t to = 0; to < matrix.size(); ++to) {
+      auto& cell = matrix[from][to];
       if (from == to || !cell || !(usual[hops[from][to]] > 0))
         cell.reset();
       else
         *cell /= usual[hops[from][to]];
     }
-  return made;
+  return matrix;
 }
 
 std::optional<Straggler> slow_rank(const Matrix& proportion) {
-  constexpr double kLeastFactor = 1.33, kLeastDeviations = 4;
+  constexpr double kMinFactor = 1.33, kMinDeviations = 4;
   std::vector<double> scores;
   for (std::size_t rank = 0; rank < proportion.size(); ++rank) {
     std::vector<double> own;
@@ -84,19 +81,18 @@ std::optional<Straggler> slow_rank(const Matrix& proportion) {
   std::vector<double> deviations;
   for (const double score : scores) deviations.push_back(std::abs(score - usual));
   const double spread = 1.4826 * median(deviations);  // of a normal distribution: sigma
-  if (*worst < kLeastFactor * usual || *worst < usual + kLeastDeviations * spread)
-    return std::nullopt;
+  if (*worst < kMinFactor * usual || *worst < usual + kMinDeviations * spread) return std::nullopt;
   return Straggler{static_cast<std::uint32_t>(worst - scores.begin()), {}, *worst / usual};
 }
 
 std::optional<Straggler> slow_pair(const Matrix& proportion) {
-  constexpr double kLeastFactor = 1.5;
+  constexpr double kMinFactor = 1.5;
   Straggler worst;
   for (std::uint32_t from = 0; from < proportion.size(); ++from)
     for (std::uint32_t to = 0; to < proportion.size(); ++to)
       if (const auto& cell = proportion[from][to]; cell && *cell > worst.factor)
         worst = {from, to, *cell};
-  if (worst.factor < kLeastFactor) return std::nullopt;
+  if (worst.factor < kMinFactor) return std::nullopt;
   return worst;
 }
 
@@ -104,22 +100,22 @@ std::optional<Straggler> slow_pair(const Matrix& proportion) {
 
 Matrix median_matrix(const std::vector<const Matrix*>& matrices) {
   if (matrices.empty()) return {};
-  Matrix made = *matrices.front();
-  for (std::size_t row = 0; row < made.size(); ++row)
-    for (std::size_t column = 0; column < made.size(); ++column) {
+  Matrix result = *matrices.front();
+  for (std::size_t row = 0; row < result.size(); ++row)
+    for (std::size_t column = 0; column < result.size(); ++column) {
       std::vector<double> values;
       for (const Matrix* matrix : matrices) {
-        if (matrix->size() != made.size()) return {};
+        if (matrix->size() != result.size()) return {};
         if (const auto& cell = (*matrix)[row][column]) values.push_back(*cell);
       }
-      made[row][column] = values.empty() ? std::nullopt : std::optional(median(values));
+      result[row][column] = values.empty() ? std::nullopt : std::optional(median(values));
     }
-  return made;
+  return result;
 }
 
 std::optional<Straggler> find_straggler(const Matrix& matrix_ns, const Edges& edges) {
-  constexpr std::size_t kLeastRanks = 3;  // of two, neither is slower than the other
-  if (matrix_ns.size() < kLeastRanks) return std::nullopt;
+  constexpr std::size_t kMinRanks = 3;  // of two, neither is slower than the other
+  if (matrix_ns.size() < kMinRanks) return std::nullopt;
   const Matrix proportion = in_proportion(matrix_ns, edges);
   if (const auto rank = slow_rank(proportion)) return rank;
   return slow_pair(proportion);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank is slow, whomever it talks with?
+// Which rank is slow with every peer?
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/topology_row.h"
+#include "core/result/row.h"
 
 namespace rdmameter {
 

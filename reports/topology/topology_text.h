@@ -6,14 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "reports/result_file.h"
-#include "reports/text.h"
+#include "core/result/result_file.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 
 struct TopologyTextOptions {
   std::vector<std::uint64_t> predict;  ///< numbers of ranks
   bool all_matrices = false;           ///< else one for each shape
+  bool judge_shared = false;           ///< name slow ranks where ranks shared cores, too
   TextStyle style = {};
 };
 

@@ -4,23 +4,43 @@
 
 Usage: cli_test.py PATH_OF_RDMAMETER [unittest's arguments]
 """
+import fcntl
 import json
 import os
+import pathlib
 import pty
+import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 import unittest
 
 PROGRAM = None
-USAGE, NO_DEVICE, FAILED = 2, 77, 99
+USAGE, NO_DEVICE, FAILED, INTERRUPTED = 2, 77, 99, 130
 
 
 def run(*arguments, **environment):
     return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
                           stdin=subprocess.DEVNULL,
                           env={**os.environ, "LC_ALL": "C.UTF-8", **environment})
+
+
+def cpu_seconds(pid):
+    """What a process that runs has used [s]."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds_of_a_short_run(*arguments):
+    with subprocess.Popen([PROGRAM, "run", *arguments], stdout=subprocess.DEVNULL) as child:
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, child
+    return used.ru_utime + used.ru_stime
 
 
 def has_device():
@@ -30,7 +50,7 @@ def has_device():
 class Help(unittest.TestCase):
     def test_goes_to_stdout_with_status_0_for_every_subcommand(self):
         for words in ([], ["run"], ["serve"], ["devices"], ["show"], ["compare"], ["ab"], ["merge"], ["topo"],
-                      ["report"], ["export"]):
+                      ["report"], ["export"], ["perftest"], ["generate"]):
             for flag in ("--help", "-h"):
                 result = run(*words, flag)
                 self.assertEqual((result.returncode, result.stderr), (0, ""), words)
@@ -40,14 +60,41 @@ class Help(unittest.TestCase):
                 for line in result.stdout.splitlines():
                     self.assertLessEqual(len(line), 80, line)
 
+    def test_of_run_describes_a_dozen_axes_and_names_the_others(self):
+        few, every = run("run", "--help").stdout, run("run", "--help-all")
+        self.assertEqual((every.returncode, every.stderr), (0, ""))
+        self.assertIn("\n  --depth N ", few)
+        self.assertNotIn("\n  --comp-vector N ", few)
+        self.assertIn("\n  --comp-vector N ", every.stdout)
+        self.assertIn(" --comp-vector ", few)
+        self.assertLess(2 * len(few.splitlines()), len(every.stdout.splitlines()))
+        for line in every.stdout.splitlines() + few.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_of_one_option_is_that_alone(self):
+        for words in (["run", "--help", "comp-vector"], ["run", "-h", "--comp-vector"],
+                      ["run", "write_lat", "--help", "comp-vector"]):
+            result = run(*words)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+            self.assertTrue(result.stdout.startswith("  --comp-vector N "), words)
+            self.assertNotIn("--depth", result.stdout)
+        self.assertTrue(run("topo", "--help", "traffic").stdout.startswith("  --traffic "))
+        self.assertIn("Usage:", run("run", "--help", "write_lat").stdout)  # no option, so that all is shown
+
     def test_of_run_says_default_range_and_unit_of_an_axis(self):
-        text = " ".join(run("run", "--help").stdout.split())
+        text = " ".join(run("run", "--help-all").stdout.split())
         self.assertIn("--size BYTES payload of one message [bytes]; an atomic's is 8; 1 to 2G. "
-                      "Default: 64K, but for latencies 64", text)
+                      "Default: 64K, for latencies 64", text)
         self.assertIn("--transport rc|uc|ud", text)
         self.assertIn("1 to 2^20. Default: 128 (not for latencies)", text)
         self.assertIn("1us to 3600s. Default: 100ms --", text)
         self.assertIn("Usage: rdmameter run [HOST | --loopback] TEST...", text)
+
+    def test_of_run_says_for_which_tests_an_axis_is(self):
+        text = " ".join(run("run", "--help-all").stdout.split())
+        for axis, default in (("--timestamps", "off"), ("--cq-sharing", "shared"), ("--comp-vector", "0")):
+            self.assertRegex(text, rf"{axis} [^.]*\. Default: {default} --")  # latencies have them, too
+        self.assertIn("Default: 0 (control path only)", text)
 
     def test_version(self):
         result = run("--version")
@@ -99,7 +146,7 @@ class BadInput(unittest.TestCase):
             self.refused("run", "--loopback", "write_lat", "--size", size, says="--size")
             self.refused("run", "--loopback", "write_lat", f"--size={size}", says="--size")
         self.refused("run", "--loopback", "write_lat", "--size", "8kk",
-                     says="--size does not take '8kk'; it takes bytes from 1 to 2G")
+                     says="invalid value '8kk' for --size: expected bytes from 1 to 2G")
 
     def test_other_axes_and_options(self):
         for option, value in (("--transport", "xrc"), ("--depth", "0"), ("--port-num", "257"),
@@ -109,7 +156,11 @@ class BadInput(unittest.TestCase):
             arguments = [option] if value is None else [option, value]
             self.refused("run", "127.0.0.1", "write_lat", *arguments, says=option.split("=")[0])
         self.refused("run", "--loopback", "write_lat", "--size", says="--size")
-        self.refused("run", "--loopback", "write_lat", "--size", "1", "--size", "2", says="--size")
+        self.refused("run", "--loopback", "write_lat", "--size", "1", "--size", "2",
+                     says="--size is given more than once: give it once, with its values in a list: --size A,B")
+        self.refused("topo", "ring", "--ranks", "2", "--traffic", "pairs", "--traffic", "alltoall", says="--traffic A,B")
+        self.refused("run", "--loopback", "write_lat", "--port", "1", "--port", "2",
+                     says="--port is given more than once: give it once\n")
         self.refused("run", "--loopback", "write_lat", "--iterations", "5", "--duration", "1",
                      says="--iterations and --duration")
         self.refused("serve", "--port", "x", says="--port")
@@ -125,7 +176,7 @@ class BadInput(unittest.TestCase):
                      says="more than 100000 cases")
 
     def test_a_filter_that_lets_nothing_through_or_is_none(self):
-        self.refused("run", "--loopback", "write_lat", "--benchmark_filter=read", says="lets no case")
+        self.refused("run", "--loopback", "write_lat", "--benchmark_filter=read", says="matches no case")
         self.refused("run", "--loopback", "write_lat", "--benchmark_filter=(", says="--benchmark_filter")
 
     def test_an_output_that_cannot_be_written(self):
@@ -138,6 +189,9 @@ class BadInput(unittest.TestCase):
     def test_files_to_show_that_are_no_results(self):
         self.refused("show", "/dev/null", says="/dev/null")
         self.refused("show", "no-such-file.json", says="no-such-file.json")
+        self.refused("show", "/", says="/: cannot be read: Is a directory")
+        self.refused("run", "--plan", "/", "write_lat", says="/: cannot be read: Is a directory")
+        self.refused("run", "localhost", "write_lat", "--token-file", "/", says="/: cannot be read: Is a directory")
 
     def test_benchmark_arguments_go_with_run(self):
         self.refused("devices", "--benchmark_filter=x", says="rdmameter run")
@@ -152,6 +206,12 @@ class DryRun(unittest.TestCase):
         self.assertIn("send_lat/ud/size:8192  skipped: a UD message is one packet", result.stdout)
         self.assertIn("4 cases, 1 skipped; 3 x 10 repetitions = 30 measurements", result.stdout)
         self.assertIn("memory:", result.stdout)
+
+    def test_ends_as_the_run_would_where_nothing_is_left_to_measure(self):
+        for words in (["run", "send_lat", "--size", "8K", "--transport", "ud"], ["run", "write_bw", "--size", "2G", "--qps", "100"],
+                      ["topo", "hypercube", "--ranks", "3"]):
+            dry = run(*words, "--dry-run")
+            self.assertEqual((dry.returncode, dry.stderr), (USAGE, ""), (words, dry.stdout))
 
     def test_benchmark_list_tests_prints_our_names_through_the_filter(self):
         result = run("run", "*_lat", "--size", "1..4", "--benchmark_list_tests",
@@ -216,6 +276,33 @@ class NullDevice(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(len(json.loads(result.stdout)["benchmarks"]), 1)
 
+    def test_a_run_that_is_refused_or_has_no_row_leaves_the_older_result(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/result.json"
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("older")
+            for arguments in (["--size", "7G"], ["--benchmark_context=date=1"], ["--benchmark_filter=none"]):
+                result = run("run", "--device", "null", "write_lat", "-o", path, *arguments)
+                self.assertEqual(result.returncode, USAGE, result)
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "older", arguments)
+            child = subprocess.Popen([PROGRAM, "run", "--device", "null", "write_lat", "--duration", "60", "-o", path],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            with child:
+                self.assertRaises(subprocess.TimeoutExpired, child.wait, 2)
+                child.kill()
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "older")
+            self.assertEqual(os.listdir(folder), ["result.json"])
+
+    def test_a_link_is_refused_ahead(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink("victim", folder + "/link")
+            result = run("run", "--device", "null", "write_lat", "-o", folder + "/link")
+            self.assertEqual((result.returncode, result.stdout), (USAGE, ""))
+            self.assertIn("link: cannot be written: it is a symbolic link; name the file", result.stderr)
+            self.assertEqual(os.listdir(folder), ["link"])
+
     def test_a_full_disk_is_a_failure(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
@@ -225,6 +312,120 @@ class NullDevice(unittest.TestCase):
             child = subprocess.run([PROGRAM, "run", "--list"], stdout=full, stderr=subprocess.PIPE,
                                    timeout=60, check=False)
         self.assertEqual(child.returncode, FAILED)
+
+
+class Reader(unittest.TestCase):
+    """stdout is a pipe whose reader has gone, as behind `| head`."""
+
+    def unread(self, *arguments):
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            result = subprocess.run([PROGRAM, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60,
+                                    check=False)
+        finally:
+            os.close(writing)
+        return result.returncode, result.stderr
+
+    def test_that_has_gone_is_no_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/result.json"
+            run("run", "--device", "null", "write_lat", "--iterations", "100", "--size", "1..8", "-o", path)
+            for words in (["--help"], ["run", "--list"], ["run", "--dry-run", "write_lat", "--size", "1..4096:1"],
+                          ["show", path], ["show", "--csv", path], ["compare", path, path, "--inconclusive-ok"],
+                          ["export", path, "--format", "openmetrics"], ["perftest", "--options"]):
+                self.assertEqual(self.unread(*words), (0, ""), words)
+
+    def test_that_has_gone_ends_no_run_that_has_a_result_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/result.json"
+            # More lines than a buffer holds.
+            self.assertEqual(self.unread("run", "--device", "null", "write_lat", "--iterations", "10", "--warmup", "1",
+                                         "--size", "1..300:1", "-o", path), (0, ""))
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(len(json.load(file)["benchmarks"]), 300)
+
+    def test_that_has_gone_ends_a_run_of_which_nothing_else_stays(self):
+        self.assertEqual(self.unread("run", "--device", "null", "write_lat", "--duration", "100ms", "--repetitions", "10000"),
+                         (INTERRUPTED, ""))
+
+    def test_that_has_gone_ends_what_goes_on_until_interrupted(self):
+        status, _ = self.unread("perftest", "ib_write_bw", "-d", "null", "--run_infinitely", "-D", "1", "localhost")
+        self.assertEqual(status, 0)
+
+
+class Secrets(unittest.TestCase):
+    TOKEN = "s3cret-\"quoted\"-token-of-a-server"
+
+    def test_a_token_of_a_side_stands_in_no_result_no_output_and_no_list_of_processes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/result.json"
+            side = f"RDMAMETER_TOKEN='{self.TOKEN}' X=1 --inline off"
+            child = subprocess.Popen([PROGRAM, "ab", "--a", side, f"--b=X=2 RDMAMETER_TOKEN='{self.TOKEN}'", "-o", path,
+                                      "--blocks", "2", "--", "--device", "null", "write_lat", "--duration", "0.3"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with child:
+                until = time.monotonic() + 20
+                while b"***" not in (shown := pathlib.Path(f"/proc/{child.pid}/cmdline").read_bytes()):
+                    self.assertLess(time.monotonic(), until, shown)
+                listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+                texts = [*child.communicate(timeout=60), listed]
+            with open(path, encoding="utf-8") as file:
+                texts.append(file.read())
+        self.assertIn("RDMAMETER_TOKEN=*** X=1 --inline off", texts[-1])
+        for text in texts:
+            self.assertNotIn("s3cret", text)
+            self.assertNotIn("quoted", text)
+        context = json.loads(texts[-1])["context"]["rdmameter"]
+        self.assertIn("RDMAMETER_TOKEN=***", context["command"])
+        self.assertEqual(context["ab"]["b"], "X=2 RDMAMETER_TOKEN=***")
+
+    def test_a_token_that_was_typed_where_it_does_nothing_is_not_repeated(self):
+        for arguments in (["run", "RDMAMETER_TOKEN=s3cret-token-of-a-server", "write_lat"],
+                          ["RDMAMETER_TOKEN=s3cret-token-of-a-server"], ["show", "RDMAMETER_TOKEN=s3cret-token"],
+                          ["ab", "--a", "RDMAMETER_TOKEN=s3cret-token '", "--", "write_lat"],
+                          ["ab", "--a", "RDMAMETER_TOKEN=s3cret-token ./none", "--", "write_lat"]):
+            result = run(*arguments)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertNotIn("s3cret", result.stderr + result.stdout)
+
+    def serving(self, *arguments, **environment):
+        """What a server says first."""
+        env = {**os.environ, **environment}
+        with subprocess.Popen([PROGRAM, "serve", "--bind", "0.0.0.0", "--port", "0", *arguments], stderr=subprocess.PIPE,
+                              text=True, env=env) as server:
+            said = server.stderr.readline() + server.stderr.readline()
+            server.terminate()
+            server.communicate(timeout=20)
+        return said
+
+    def test_a_server_prints_only_a_token_that_it_drew_itself(self):
+        self.assertRegex(self.serving(), r"RDMAMETER_TOKEN=[\w-]{32} rdmameter run ")
+        said = self.serving(RDMAMETER_TOKEN=self.TOKEN)
+        self.assertRegex(said, r"with the same RDMAMETER_TOKEN as here:\n  rdmameter run \S+ write_lat\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.token_file(folder, 0o600)
+            told = self.serving("--token-file", path)
+            self.assertRegex(told, fr"rdmameter run \S+ write_lat --token-file {path}\n")
+        self.assertNotIn("s3cret", said + told)
+
+    def token_file(self, folder, mode):
+        path = folder + "/token"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(self.TOKEN + "\n")
+        os.chmod(path, mode)
+        return path
+
+    def test_a_token_file_that_others_can_reach_is_refused_at_both_ends(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for mode in (0o640, 0o620, 0o604, 0o602):
+                path = self.token_file(folder, mode)
+                for words in (["serve"], ["run", "localhost", "write_lat"]):
+                    result = run(*words, "--token-file", path)
+                    self.assertEqual(result.returncode, USAGE, result)
+                    self.assertIn(f"--token-file {path}: other users can reach it", result.stderr)
+                    self.assertIn(f"chmod 600 {path}", result.stderr)
+                    self.assertNotIn("s3cret", result.stderr)
 
 
 class Interrupt(unittest.TestCase):
@@ -246,6 +447,31 @@ class Interrupt(unittest.TestCase):
                 self.assertIn(f"interrupted; rows in the result: {rows}", errors)
 
 
+    def test_keeps_what_was_measured_of_the_case_that_it_ended(self):
+        for test, length in (("write_lat", ("--duration", "60")), ("write_bw", ("--duration", "60")),
+                             ("read_lat", ("--iterations", str(1 << 40))), ("write_bw", ("--iterations", str(1 << 40)))):
+            with self.subTest(test=test, length=length), tempfile.TemporaryDirectory() as folder:
+                path = folder + "/result.json"
+                words = ["--device", "null", test, "--size", "8,64", "-o", path]
+                # One that has used more than a whole short run, start and warm-up included, is in the measured part.
+                begun = cpu_seconds_of_a_short_run(*words, "--iterations", "1") + 0.3
+                child = subprocess.Popen([PROGRAM, "run", *words, *length], stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True)
+                with child:
+                    until = time.monotonic() + 60
+                    while cpu_seconds(child.pid) < begun:
+                        self.assertLess(time.monotonic(), until, "it uses no CPU time")
+                        time.sleep(0.01)
+                    child.send_signal(signal.SIGINT)
+                    output, errors = child.communicate(timeout=10)
+                self.assertEqual(child.returncode, 130, errors)
+                self.assertIn("(interrupted after ", output)
+                self.assertIn("interrupted; rows in the result: 1", errors)
+                with open(path, encoding="utf-8") as file:
+                    [row] = json.load(file)["benchmarks"]
+                self.assertIs(row["interrupted"], True)
+                self.assertGreater(row["iterations"], 1000)
+
     def test_is_the_end_of_what_goes_on_until_then(self):
         for test in ("write_lat", "write_bw"):
             with self.subTest(test), tempfile.TemporaryDirectory() as folder:
@@ -266,12 +492,13 @@ class Interrupt(unittest.TestCase):
 class Progress(unittest.TestCase):
     """What a terminal on stderr sees."""
 
-    def seen(self, **environment):
+    def seen(self, *more, columns=80, stdout_too=False, **environment):
         ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with os.fdopen(ours, "rb", buffering=0) as terminal:
             environment = {**os.environ, "TERM": "xterm", **environment}
-            subprocess.run([PROGRAM, "run", "--device", "null", "write_lat", "--iterations", "100"],
-                           stdout=subprocess.DEVNULL, stderr=theirs, timeout=60, check=True,
+            subprocess.run([PROGRAM, "run", "--device", "null", "write_lat", "--iterations", "100", *more],
+                           stdout=theirs if stdout_too else subprocess.DEVNULL, stderr=theirs, timeout=60, check=True,
                            env={key: value for key, value in environment.items() if value is not None})
             os.close(theirs)
             text = b""
@@ -283,8 +510,36 @@ class Progress(unittest.TestCase):
             return text.decode()
 
     def test_is_shown_at_a_terminal_and_not_under_ci(self):
-        self.assertIn("1 of 1: write_lat/rc", self.seen(CI=None))
+        self.assertRegex(self.seen(CI=None), r"1/1  0:\d\d elapsed  write_lat/rc")
         self.assertEqual(self.seen(CI="true"), "")
+
+    def test_has_a_summary_where_the_rows_are_read_at_a_terminal_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/r.json"
+            self.assertRegex(self.seen("-o", path, stdout_too=True, CI=None),
+                             rf"1 measured in 0:\d\d; 'rdmameter show {path}' prints tables")
+
+    def test_is_one_line_of_a_narrow_terminal(self):
+        for line in re.split("\r\033\\[K", self.seen(columns=24, CI=None)):
+            self.assertLess(len(line), 24)
+
+
+class Failures(unittest.TestCase):
+    """A run against a server that is not there: why stands in the row's line and, for whoever reads stderr alone, there."""
+
+    ARGUMENTS = ("run", "127.0.0.1:1", "tcp_lat", "--size", "1,2")
+
+    def test_are_told_once_where_stdout_and_stderr_go_to_one_place(self):
+        result = subprocess.run([PROGRAM, *self.ARGUMENTS], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                timeout=60, check=False)
+        self.assertEqual(result.returncode, FAILED, result)
+        self.assertEqual(result.stdout.count("127.0.0.1:1"), 1, result.stdout)
+        self.assertIn("rdmameter: 2 of 2 measurements failed", result.stdout)
+
+    def test_are_told_on_both_where_these_are_apart(self):
+        result = run(*self.ARGUMENTS)
+        self.assertRegex(result.stdout, "error: .*127.0.0.1:1")
+        self.assertRegex(result.stderr, "2 of 2 measurements failed: .*127.0.0.1:1")
 
 
 class NoDevice(unittest.TestCase):

@@ -32,10 +32,7 @@ class Connects(rdmameter.Test):
                 run = self.start("--loopback", "connect", "--connect", way, "--objects", "9", "--duration", "1")
                 held = set()
                 while run.process.poll() is None:
-                    try:
-                        mine = rdmameter.objects_of(run.process.pid, "qp")
-                    except FileNotFoundError:  # it has ended meanwhile
-                        break
+                    mine = rdmameter.objects_of([run.process.pid], "qp")
                     held.add(sum(each["state"] == "RTS" for each in mine))
                 self.assertEqual(run.end(20).status, rdmameter.PASS)
                 self.assertTrue({18, 19, 20} & held, held)
@@ -55,11 +52,10 @@ class Connects(rdmameter.Test):
         if rdmameter.verbs_objects("qp") is None:
             self.skipTest("`rdma resource` does not tell")
         self.run_program(*where, "connect", "--connect", "tcp,cm", *SHORT, token=server.token)
-        before = rdmameter.wait_until(lambda: server.footprint() if server.footprint()["threads"] == 1 else None, 10)
         run = self.start(*where, "connect", "--connect", "cm", "--objects", "4", "--duration", "60", token=server.token)
-        self.assertTrue(rdmameter.wait_until(lambda: len(rdmameter.objects_of(server.pid, "qp")) > 4, 20))
+        self.assertTrue(rdmameter.wait_until(lambda: len(rdmameter.objects_of(server.processes(), "qp")) > 4, 20))
         run.process.kill()
-        self.assertTrue(rdmameter.wait_until(lambda: server.footprint() == before, 20), (before, server.footprint()))
+        self.assert_nothing_left(server)
         self.assertTrue(rdmameter.wait_until(lambda: not rdmameter.IN_VM or not any(
             "pid" in each for each in rdmameter.verbs_objects("qp")), 10))
 

@@ -7,10 +7,10 @@ import os
 import rdmameter
 
 
-def pinned_to(pid):
-    """The CPUs to which single threads of a process are pinned."""
+def pinned_to(*pids):
+    """The CPUs to which single threads of processes are pinned."""
     cpus = set()
-    for path in glob.glob(f"/proc/{pid}/task/*/status"):
+    for path in (path for pid in pids for path in glob.glob(f"/proc/{pid}/task/*/status")):
         try:
             with open(path, encoding="ascii") as file:
                 [line] = [line for line in file if line.startswith("Cpus_allowed_list:")]
@@ -32,9 +32,9 @@ class Cores(rdmameter.Test):
         server = self.serve()
         run = self.start(f"localhost:{server.port}", "send_lat", "--duration", "2", "--core", mine, "--peer-core", theirs)
         self.assertTrue(rdmameter.wait_until(lambda: mine in pinned_to(run.process.pid)), "the initiator")
-        self.assertTrue(rdmameter.wait_until(lambda: theirs in pinned_to(server.pid)), "the responder")
+        self.assertTrue(rdmameter.wait_until(lambda: theirs in pinned_to(*server.processes())), "the responder")
         self.assertNotIn(theirs, pinned_to(run.process.pid))
-        self.assertNotIn(mine, pinned_to(server.pid))
+        self.assertNotIn(mine, pinned_to(*server.processes()))
         done = run.end(60)
         self.assertEqual(done.status, rdmameter.PASS, done)
         self.assertEqual((done.rows[0]["case"]["core"], done.rows[0]["case"]["peer_core"]),

@@ -67,7 +67,7 @@ class Loss(rdmameter.Test):
         self.forget_each_other()
         done = self.run_program(*PAIR, "send_lat", "--transport", "rc,ud", status=rdmameter.FAILED)
         for row in done.rows:
-            self.assertRegex(row["error_message"], "No way to the peer's GID was found: look at `ip route get`")
+            self.assertRegex(row["error_message"], "No route to the peer's GID was found: look at `ip route get`")
 
     def test_where_every_packet_is_lost_it_ends_with_an_error(self):
         self.lose(100)

@@ -12,7 +12,7 @@ import rdmameter
 import slurm
 
 SHORT = ("--iterations", "6", "--warmup", "1", "--patience", "30")
-DELAY_MS = 20
+DELAY_MS = 50
 
 
 def on_node1(command):
@@ -20,6 +20,18 @@ def on_node1(command):
     if done.returncode != 0:
         raise AssertionError(f"on node1: {command}: status {done.returncode}: {done.stderr}")
     return done.stdout
+
+
+def signal_a_rank_on_node1(name):
+    """Sends a signal to one of the two ranks there, and returns its PID."""
+    def ranks():
+        pids = on_node1("pgrep -x rdmameter || true").split()  # a server of another test may not have ended yet
+        return pids if len(pids) == 2 else []
+    found = rdmameter.wait_until(ranks, 60)
+    if not found:
+        raise AssertionError(f"not two ranks on node1: {on_node1('ps -ef')}")
+    on_node1(f"kill -{name} {found[-1]}")
+    return found[-1]
 
 
 class Nodes(rdmameter.Test):
@@ -64,15 +76,17 @@ class Nodes(rdmameter.Test):
         self.delay_node1()
         done = self.topo(["node0", "node0", "node0", "node1"], "mesh", "--traffic", "pairs", *SHORT)
         [row] = done.rows
-        rdmameter.note(row["topology"]["matrix_ns"])
-        for rank, to in enumerate(row["topology"]["matrix_ns"]):
-            for other, time_ns in enumerate(to):
-                if rank == other:
-                    continue
-                with self.subTest(f"{rank} to {other}"):
-                    # Half of a round trip. Within node0 it is tens of us.
-                    compare = self.assertGreater if 3 in (rank, other) else self.assertLess
-                    compare(time_ns, DELAY_MS * 1e6 / 2)
+        matrix = row["topology"]["matrix_ns"]
+        rdmameter.note(matrix)
+        pairs = [(rank, to) for rank in range(4) for to in range(4) if rank != to]
+        slow = {pair: matrix[pair[0]][pair[1]] for pair in pairs if 3 in pair}
+        for (rank, to), time_ns in slow.items():
+            with self.subTest(f"{rank} to {to}"):
+                self.assertGreater(time_ns, DELAY_MS * 1e6 / 2)  # half of a round trip
+        # Within node0 it is tens of us, and whatever a busy host adds to all of them.
+        for rank, to in set(pairs) - set(slow):
+            with self.subTest(f"{rank} to {to}"):
+                self.assertLess(matrix[rank][to], min(slow.values()))
         shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True)
         self.assertRegex(shown.stdout, r"rank 3 \(node1\) takes \S+ times as long as\s+the\s+others")
 
@@ -80,7 +94,7 @@ class Nodes(rdmameter.Test):
         started = self.start_ranks(["node0", "node0", "node1", "node1"], "mesh", "--traffic", "token", "--patience",
                                    "30", "--iterations", "6,100000000")
         started.await_text("stdout", "traffic:token/ranks:4/iterations:6 ", 60)
-        killed = on_node1("pgrep -n rdmameter | tee /dev/stderr | xargs kill -KILL")
+        killed = signal_a_rank_on_node1("KILL")
         began = time.monotonic()
         done = started.end(60)
         self.assertLess(time.monotonic() - began, 5 * rdmameter.SLOW)
@@ -122,8 +136,9 @@ class UnderSlurm(rdmameter.Test):
         return started
 
     def in_the_middle(self):
-        started = self.start("mesh", "--traffic", "token", "--patience", "5", "--iterations", "6,100000000")
-        started.await_text("stdout", "traffic:token/ranks:4/iterations:6 ", 60)
+        # On a busy host the ranks of the first step may start seconds apart: they wait for each other twice as long.
+        started = self.start("mesh", "--traffic", "token", "--patience", "10", "--iterations", "6,100000000")
+        started.await_text("stdout", "traffic:token/ranks:4/iterations:6 ", 120)
         return started
 
     def test_ranks_that_srun_starts_on_two_machines_talk_over_the_network_and_what_arrives_is_right(self):
@@ -138,7 +153,7 @@ class UnderSlurm(rdmameter.Test):
 
     def test_a_rank_of_srun_that_is_killed_elsewhere_ends_the_run_and_is_named_with_its_host(self):
         started = self.in_the_middle()
-        on_node1("kill -KILL $(pgrep -n rdmameter)")
+        signal_a_rank_on_node1("KILL")
         began = time.monotonic()
         done = started.end(60)
         rdmameter.note(f"{time.monotonic() - began:.1f} s")
@@ -149,10 +164,10 @@ class UnderSlurm(rdmameter.Test):
 
     def test_a_rank_of_srun_that_hangs_elsewhere_ends_the_run_and_is_named_with_its_host(self):
         started = self.in_the_middle()
-        on_node1("kill -STOP $(pgrep -n rdmameter)")
-        done = started.end(100)
+        signal_a_rank_on_node1("STOP")
+        done = started.end(200)
         self.assertEqual(done.status, rdmameter.FAILED, done)
-        self.assertRegex(done.rows[1]["error_message"], r"no answer for 10 s from rank [23] on node1; the run ends")
+        self.assertRegex(done.rows[1]["error_message"], r"no answer for 20 s from rank [23] on node1; the run ends")
         self.assert_valid(done.path)
 
 

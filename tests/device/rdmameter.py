@@ -3,7 +3,15 @@
 
 Each test file is a program: FILE_test.py RDMAMETER [-k PATTERN]. Its tests' names are claims; meson and
 tools/test count them one by one.
+
+They run on a verbs device of one of three kinds. With RDMAMETER_SOFTWARE_DEVICE, the path of a library, that is
+preloaded into every program and is the device, in user space: here time is true, and a start costs milliseconds.
+If it is "linked", the program has that device within it: a sanitized one, which can preload no other.
+In tools/rxe-vm it is the kernel's rxe, emulated. Otherwise it is this machine's. on() says which of them a test
+is for.
 """
+import atexit
+import functools
 import glob
 import importlib
 import json
@@ -24,8 +32,68 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PASS, USAGE, NO_DEVICE, FAILED, INTERRUPTED = 0, 2, 77, 99, 130
 IN_VM = os.environ.get("RXE_VM") == "1"
 SLOW = 4 if IN_VM else 1  # an emulated CPU, often a shared one: limits on time are so much wider there
+SOFTWARE_DEVICE = os.environ.get("RDMAMETER_SOFTWARE_DEVICE", "")
+LINKED = SOFTWARE_DEVICE == "linked"
+PRELOADED = "" if LINKED else SOFTWARE_DEVICE
+SOFTWARE, RXE, ADAPTER = "software", "rxe", "adapter"
+KIND = SOFTWARE if SOFTWARE_DEVICE else RXE if IN_VM else ADAPTER
+
+
+def on(*kinds):
+    """Marks a test, or a class of them, as one for these kinds of devices alone; on others it is not there."""
+    def mark(marked):
+        marked.kinds = kinds
+        return marked
+    return mark
+
+
+kernel_only = on(RXE, ADAPTER)  # what the kernel does or tells
+spared_in_vm = on(SOFTWARE, ADAPTER)  # the program's own logic, or much of it: the software device shows it in no time
+
+ALL_CPUS = os.sched_getaffinity(0)
 
 program = "rdmameter"  # main() has the real one
+
+
+class FairTime:
+    """Time for limits on how long something may take [s]: it stands still where this machine gives nobody a turn.
+
+    Someone who wants to run every 10 ms, and yields then as our ends do, counts how long that took, but at most twice
+    as long: what is more, an emulator or whoever else is busy on the machine has taken from all. Of an idle machine
+    it is the clock's time.
+    """
+    TURN, YIELDS = 0.01, 20
+
+    def __init__(self):
+        self.seconds = 0.0
+        threading.Thread(target=self.count, daemon=True).start()
+
+    def count(self):
+        last = time.monotonic()
+        while True:
+            time.sleep(self.TURN)
+            for _ in range(self.YIELDS):
+                os.sched_yield()
+            now = time.monotonic()
+            self.seconds += min(now - last, 2 * self.TURN)
+            last = now
+
+
+@functools.cache
+def _fair_time():
+    return FairTime()
+
+
+def fair_time():
+    """See FairTime; for differences."""
+    return _fair_time().seconds
+
+
+def cpu_seconds(pid):
+    """What a process that runs has used of the CPUs [s]."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Finished:
@@ -72,7 +140,7 @@ class Started:
                 self.changed.notify_all()
         getattr(self.process, name).close()
 
-    def await_text(self, name, pattern, timeout=30, since=0):
+    def await_text(self, name, pattern, timeout=30 * SLOW, since=0):
         """Waits until `name` (stdout, stderr), from character `since` on, has a match of `pattern`; returns it."""
         def found():
             return re.search(pattern, getattr(self, name)[since:])
@@ -82,6 +150,22 @@ class Started:
         if match is None:
             raise AssertionError(f"no '{pattern}' on {name} within {timeout} s: {self.end(1)}")
         return match
+
+    def handles_interrupts(self):
+        """Does a SIGINT no longer kill it?"""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            caught = next(int(line.split()[1], 16) for line in file if line.startswith("SigCgt:"))
+        return bool(caught & 1 << signal.SIGINT - 1)
+
+    def work(self, seconds):
+        """Lets it use so much CPU time from here on: of what spins, nothing else tells how far it is.
+
+        Or ten times as long, where it gets no more: beside others who are busy, one that yields is not given much.
+        """
+        until = cpu_seconds(self.process.pid) + seconds * SLOW
+        wait_until(lambda: self.process.poll() is not None or cpu_seconds(self.process.pid) >= until, 10 * seconds * SLOW, 0.01)
+        if self.process.poll() is not None:
+            raise AssertionError(f"it has ended: {self.end(1)}")
 
     def end(self, timeout):
         """Waits for its end; past `timeout` it is killed, and its status -9 says so."""
@@ -101,12 +185,15 @@ class Server:
 
     def __init__(self, arguments, env, prefix=()):
         port = () if "--port" in arguments else ("--port", "0")
-        self.started = Started([*prefix, program, "serve", *port, *arguments], env)
+        # The software device reaches its peers' memory by process_vm_writev(), which Landlock forbids.
+        sandbox = ("--sandbox", "off") if SOFTWARE_DEVICE and not any("--sandbox" in each for each in arguments) else ()
+        self.started = Started([*prefix, program, "serve", *port, *sandbox, *arguments], env)
         announced = self.started.await_text("stderr", r"listening on (\S+):(\d+); [^\n]*\n *([^\n]*)\n")
         self.host, self.port, self.client_command = announced.groups()
         token = re.search(r"RDMAMETER_TOKEN=(\S+)", self.client_command)
         self.token = token and token[1]
         self.pid = self.started.process.pid
+        self.idle = self.footprint()  # nothing that a client brings with it stays: it is in its session's process
 
     @property
     def log(self):
@@ -119,14 +206,61 @@ class Server:
         self.started.process.send_signal(number)
         return self.started.end(timeout)
 
+    def signal_all(self, number):
+        """Sends a signal to the server and the processes of its clients."""
+        for pid in self.processes():
+            os.kill(pid, number)
+
+    def sessions(self):
+        """The processes of its clients."""
+        return children_of(self.pid)
+
+    def processes(self):
+        return [self.pid, *self.sessions()]
+
+    def resident_kib(self):
+        """Memory of the server and its sessions."""
+        return sum(resident_kib(pid) for pid in self.processes())
+
     def footprint(self):
-        """What it holds: open descriptors, threads, and its verbs objects where that can be seen."""
-        held = {"descriptors": len(os.listdir(f"/proc/{self.pid}/fd")),
+        """What it holds: sessions' processes, also those that it has not taken the end of, open descriptors, threads, and
+        verbs objects where they can be seen."""
+        held = {"processes": len(children_of(self.pid, zombies=True)),
+                "descriptors": len(os.listdir(f"/proc/{self.pid}/fd")),
                 "threads": len(os.listdir(f"/proc/{self.pid}/task"))}
         for kind in ("qp", "cq", "mr", "pd"):
             if verbs_objects(kind) is not None:
-                held[kind] = len(objects_of(self.pid, kind))
+                held[kind] = len(objects_of(self.processes(), kind))
         return held
+
+
+def children_of(pid, zombies=False):
+    children = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                number, _, rest = file.read().partition(" (")
+        except OSError:  # it has ended
+            continue
+        state, parent = rest.rpartition(")")[2].split()[:2]
+        if int(parent) == pid and (zombies or state != "Z"):
+            children.append(int(number))
+    return children
+
+
+def resident_kib(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("VmRSS:")), 0)
+    except OSError:  # it has ended
+        return 0
+
+
+def threads_of(pid):
+    try:
+        return {int(each) for each in os.listdir(f"/proc/{pid}/task")}
+    except OSError:  # it has ended
+        return set()
 
 
 def verbs_objects(kind):
@@ -139,27 +273,38 @@ def verbs_objects(kind):
         return None
 
 
-def objects_of(pid, kind):
-    """Those of a process, and those whose thread has ended, of whichever process.
+def objects_of(pids, kind):
+    """Those of these processes, and those whose thread has ended, of whichever process.
 
     The kernel lists an object under the thread that made it, without a "pid" once that has ended (and its own
     with a "comm" alone).
     """
-    threads = {int(each) for each in os.listdir(f"/proc/{pid}/task")}
+    threads = set().union(*map(threads_of, pids))
     return [each for each in verbs_objects(kind)
             if (each["pid"] in threads if "pid" in each else "comm" not in each)]
 
 
+# Where this program's servers leave their tokens, for its clients alone.
+RUNTIME = tempfile.mkdtemp(prefix="rdmameter-runtime-")
+atexit.register(shutil.rmtree, RUNTIME, ignore_errors=True)
+
+
 def environment(token=None):
     env = {name: value for name, value in os.environ.items() if name != "RDMAMETER_TOKEN"}
+    env["XDG_RUNTIME_DIR"] = RUNTIME
     if token is not None:
         env["RDMAMETER_TOKEN"] = token
+    if SOFTWARE_DEVICE:
+        env["RDMAMETER_DEVICE_SESSION"] = f"test-{os.getpid()}"
+        if PRELOADED:
+            env["LD_PRELOAD"] = PRELOADED
     return env
 
 
 def active_ports():
     """[(device, port)] of `rdmameter devices`, the active ones."""
-    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([program, "devices", "--json"], capture_output=True, text=True, timeout=60, check=False,
+                          env=environment())
     devices = json.loads(done.stdout)["devices"] if done.stdout else []
     return [(device, port) for device in devices for port in device.get("ports", [])
             if port["state"] == "ACTIVE"]
@@ -190,6 +335,11 @@ class Test(unittest.TestCase):
         self.scratch = tempfile.mkdtemp(prefix="rdmameter-")
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
         self.files = 0
+
+    def play(self, personality):
+        """Makes the software device such an adapter, for what this test starts from now on."""
+        os.environ["RDMAMETER_DEVICE_PERSONALITY"] = personality
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_PERSONALITY", None)
 
     def output(self):
         self.files += 1
@@ -225,13 +375,31 @@ class Test(unittest.TestCase):
         self.assertTrue(row["name"].endswith("/skipped"), row["name"])
         return row["skip_message"]
 
-    def serve(self, *arguments, token=None, prefix=()):
+    def serve(self, *arguments, token=None, prefix=(), auth=False):
+        """A server that is ready. On loopback it lets everybody in, unless `auth` or a token is asked for."""
+        if not auth and token is None and not {"--bind", "--no-auth", "--token-file"} & set(arguments):
+            arguments = ("--no-auth", *arguments)
         server = Server(arguments, environment(token), prefix)
         self.addCleanup(server.stop, signal.SIGKILL)
         return server
 
+    def assert_nothing_left(self, server=None):
+        """The server holds what it held before its first client."""
+        server = server or self.server
+        self.assertTrue(wait_until(lambda: server.footprint() == server.idle), (server.idle, server.footprint(), server.log[-2000:]))
+
     def assert_valid(self, path):
         self.assertEqual(faults_in(path), [])
+
+
+class Loader(unittest.TestLoader):
+    """Finds the tests that are for this kind of device."""
+
+    def getTestCaseNames(self, testCaseClass):
+        def meant(name):
+            test = getattr(testCaseClass, name)
+            return KIND in getattr(test, "kinds", getattr(testCaseClass, "kinds", (KIND,)))
+        return [name for name in super().getTestCaseNames(testCaseClass) if meant(name)]
 
 
 class TapResult(unittest.TestResult):
@@ -284,12 +452,17 @@ def note(text):
 
 
 def use_cpus(count):
-    """In the virtual machine, where this is its only user: puts so many of its CPUs to use.
+    """Puts so many CPUs to use: of the virtual machine, where this is its only user; with the software device, of
+    those that this test may run on.
 
     Two ends that spin and the driver's threads get in each other's way on two emulated CPUs; on one, where
-    the ends yield, the same tests take a third of the time.
+    the ends yield, the same tests take a third of the time. Yielding ends get on beside whatever else runs here.
     """
-    if IN_VM:
+    if KIND == SOFTWARE:
+        allowed = sorted(ALL_CPUS)
+        first = os.getpid() % len(allowed)  # tests that run side by side have different ones, mostly
+        os.sched_setaffinity(0, (allowed[first:] + allowed[:first])[:count])
+    elif IN_VM:
         for path in sorted(glob.glob("/sys/devices/system/cpu/cpu[1-9]*/online"))[::-1]:
             number = int(re.search(r"cpu(\d+)/online", path)[1])
             with open(path, "w", encoding="ascii") as file:
@@ -314,7 +487,7 @@ def main(devices=1, in_vm=False, cpus=1, nodes=1):
     if devices and len({device["name"] for device, _ in active_ports()}) < devices:
         print(f"1..0 # SKIP it needs {devices} verbs device{'s' if devices > 1 else ''} with an active port")
         return
-    loader = unittest.TestLoader()
+    loader = Loader()
     loader.testNamePatterns = [f"*{pattern}*"]
     result = TapResult()
     loader.loadTestsFromModule(sys.modules["__main__"]).run(result)

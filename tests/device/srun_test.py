@@ -98,7 +98,7 @@ class Srun(Topo):
         def text():
             with open(told, encoding="utf-8") as file:
                 return file.read()
-        rdmameter.wait_until(lambda: os.path.exists(told) and "status" in text(), 60)  # sbatch --wait looks seldom
+        rdmameter.wait_until(lambda: os.path.exists(told) and "status" in text(), 150)  # sbatch --wait looks seldom
         self.assertIn("status 0\n", text())
         for path in (by_srun, here):
             self.assert_measured(rdmameter.Finished([], 0, "", "", 0, path).rows, 1)

@@ -1,12 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The baseline over TCP: measured with and without a verbs device, checked, and ended like any other test."""
+import os
 import signal
+import socket
+import struct
+import sys
 import time
 
 import rdmameter
 
+sys.path.append(os.path.join(rdmameter.HERE, "..", "faults"))
+import wire  # noqa: E402  pylint: disable=wrong-import-position
+
 SHORT = ("--iterations", "200", "--warmup", "10")
+PORT_ERROR = {"type": "failed", "kind": "failed", "reason": "rxe1/1 reports IBV_EVENT_PORT_ERR: the port went down"}
 
 
 class Tcp(rdmameter.Test):
@@ -57,14 +65,22 @@ class Tcp(rdmameter.Test):
 
 
 class Ends(rdmameter.Test):
+    def test_a_client_with_a_token_measures_only_against_a_server_that_proves_it(self):
+        token = "a-token-of-more-than-16-characters"
+        open_to_all = self.serve()
+        done = self.run_program(f"localhost:{open_to_all.port}", "tcp_lat", *SHORT, token=token, status=rdmameter.FAILED)
+        self.assertRegex(done.rows[0]["error_message"], "does not ask for the token .* unset RDMAMETER_TOKEN")
+        self.run_program(f"localhost:{open_to_all.port}", "tcp_lat", *SHORT)
+        proving = self.serve(token=token)
+        self.assertNotIn(token, proving.log)
+        self.run_program(f"localhost:{proving.port}", "tcp_lat", *SHORT, token=token)
+        self.run_program(f"localhost:{proving.port}", "tcp_lat", *SHORT, status=rdmameter.FAILED)
+
     def test_a_server_gives_back_all_that_it_took(self):
         server = self.serve()
-        self.run_program(f"localhost:{server.port}", "tcp_lat", *SHORT, token=server.token)
-        before = rdmameter.wait_until(lambda: server.footprint() if server.footprint()["threads"] < 3 else None)
         for _ in range(3):
             self.run_program(f"localhost:{server.port}", "tcp_lat", "tcp_bw", *SHORT, token=server.token)
-        self.assertTrue(rdmameter.wait_until(lambda: server.footprint() == before),
-                        (before, server.footprint()))
+        self.assert_nothing_left(server)
 
     def test_a_server_that_dies_ends_the_run_with_its_name(self):
         for wait in ("yield", "event"):
@@ -79,6 +95,30 @@ class Ends(rdmameter.Test):
                     self.assertEqual(done.status, rdmameter.FAILED, done)
                     self.assertRegex(done.rows[-1]["error_message"], "localhost|127.0.0.1")
 
+    def assert_names_the_port_error(self, answer):
+        fake = wire.FakeServer(answer)
+        done = self.run_program(f"127.0.0.1:{fake.port}", "tcp_lat", *SHORT, status=rdmameter.FAILED)
+        fake.end()
+        self.assertEqual(done.rows[0]["error_message"], f"the responder: {PORT_ERROR['reason']}")
+
+    def test_a_responder_that_fails_and_then_hangs_up_is_quoted(self):
+        def answer(peer):
+            wire.welcome(peer)
+            peer.hear()
+            peer.say(PORT_ERROR)
+        self.assert_names_the_port_error(answer)
+
+    def test_a_responder_that_failed_before_the_connection_broke_under_our_words_is_quoted(self):
+        with socket.create_server(("127.0.0.1", 0)) as traffic:
+            ready = {"type": "ready", "tcp_port": traffic.getsockname()[1], "tcp_nonce": "0" * 64, "only_cpu": None}
+
+            def answer(peer):
+                wire.welcome(peer)
+                peer.hear()
+                peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+                peer.socket.sendall(wire.frame(ready) + wire.frame(PORT_ERROR))
+            self.assert_names_the_port_error(answer)
+
     def test_a_client_that_dies_leaves_a_server_that_serves(self):
         server = self.serve()
         run = self.start(f"localhost:{server.port}", "tcp_bw", "--duration", "0.05,60", token=server.token)
@@ -92,11 +132,28 @@ class Ends(rdmameter.Test):
             with self.subTest(test):
                 run = self.start("--loopback", test, "--duration", "0.05,60")
                 run.await_text("stdout", "\n")
-                asked = time.monotonic()
+                asked = rdmameter.fair_time()
                 run.process.send_signal(signal.SIGINT)
-                self.assertEqual(run.end(30).status, rdmameter.INTERRUPTED)
-                self.assertLess(time.monotonic() - asked, 3 * rdmameter.SLOW)
+                done = run.end(30)
+                self.assertEqual(done.status, rdmameter.INTERRUPTED)
+                self.assertLess(rdmameter.fair_time() - asked, 3 * rdmameter.SLOW)
+                self.assert_valid(done.path)
+
+    def test_an_interrupt_keeps_what_was_measured(self):
+        for test in ("tcp_lat", "tcp_bw"):
+            for length in (("--duration", "0.05,60"), ("--iterations", f"9,{1 << 40}")):
+                with self.subTest(test=test, length=length):
+                    run = self.start("--loopback", test, *length, "--warmup", "2")
+                    run.await_text("stdout", "\n")
+                    run.work(0.3)
+                    run.process.send_signal(signal.SIGINT)
+                    done = run.end(30)
+                    self.assertEqual(done.status, rdmameter.INTERRUPTED, done)
+                    _, row = done.rows
+                    self.assertIs(row["interrupted"], True)
+                    self.assertGreater(row["iterations"], 0)
+                    self.assert_valid(done.path)
 
 
 if __name__ == "__main__":
-    rdmameter.main(devices=0)
+    rdmameter.main(devices=0, cpus=2)

@@ -30,10 +30,10 @@ class Token(rdmameter.Test):
 
     def test_one_can_be_given_by_file_on_both_ends(self):
         path = f"{self.scratch}/token"
-        with open(path, "w", encoding="ascii") as file:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
             file.write(GOOD + "\n")
         server = self.serve("--token-file", path)
-        self.assertEqual(server.token, GOOD)
+        self.assertNotIn(GOOD, server.log)
         self.run_against(server, rdmameter.PASS, None, "--token-file", path)
         self.run_against(server, rdmameter.PASS, GOOD)
         self.run_against(server, rdmameter.FAILED)
@@ -52,16 +52,23 @@ class Token(rdmameter.Test):
     def test_a_token_file_that_is_not_there_is_wrong_use(self):
         server = self.serve()
         done = self.run_against(server, rdmameter.USAGE, None, "--token-file", f"{self.scratch}/none")
-        self.assertRegex(done.stderr, r"--token-file .*/none: No such file")
+        self.assertRegex(done.stderr, r"--token-file .*/none: cannot be read: No such file")
 
     def test_without_authentication_it_says_so_aloud_and_serves_all(self):
         server = self.serve("--bind", "0.0.0.0", "--no-auth")
         server.await_log("--no-auth: whoever reaches this port")
         self.run_against(server, rdmameter.PASS)
 
+    def test_a_client_with_a_token_goes_on_with_no_server_that_does_not_ask_for_it(self):
+        for arguments in ((), ("--bind", "0.0.0.0", "--no-auth")):
+            server = self.serve(*arguments)
+            done = self.run_against(server, rdmameter.FAILED, GOOD)
+            for text in (done.stderr, done.rows[0]["error_message"]):
+                self.assertRegex(text, "does not ask for the token .* unset RDMAMETER_TOKEN")
+
     def token_file(self, token):
         path = f"{self.scratch}/{len(os.listdir(self.scratch))}.token"
-        with open(path, "w", encoding="ascii") as file:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
             file.write(token + "\n")
         return path
 

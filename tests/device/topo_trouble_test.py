@@ -4,7 +4,6 @@
 import os
 import signal
 import subprocess
-import time
 
 import rdmameter
 from topo_test import SHORT, Topo
@@ -12,6 +11,7 @@ from topo_test import SHORT, Topo
 KILLED = r"process rank 2 .* on node \S+ exited on signal 9"  # mpirun's words
 
 
+@rdmameter.on(rdmameter.SOFTWARE)  # it looks for no adapter, and rxe would take minutes
 class Trouble(Topo):
     def start(self, *arguments, env=(), launcher=()):
         path = self.output()
@@ -28,9 +28,9 @@ class Trouble(Topo):
 
     def struck(self, call, number, rank=2):
         """A run whose rank raises the signal at a call, "NAME NUMBER", which tests/device/strike.cpp sees to."""
-        preloaded = os.path.join(os.path.dirname(rdmameter.program), "tests", "device", "libstrike.so")
+        strike = os.path.join(os.path.dirname(rdmameter.program), "tests", "device", "libstrike.so")
         return self.start("--ranks", "3", "--traffic", "token,alltoall", "--iterations", "6", "--warmup", "1",
-                          env={"LD_PRELOAD": preloaded, "STRIKE": f"{rank} {call} {int(number)}"})
+                          env={"LD_PRELOAD": f"{strike}:{rdmameter.PRELOADED}", "STRIKE": f"{rank} {call} {int(number)}"})
 
     def assert_killed(self, started, rows):
         """It ends at once as one whose rank 2 was killed; this many rows are there."""
@@ -47,10 +47,10 @@ class Trouble(Topo):
 
     def test_a_rank_that_is_killed_in_the_middle_is_named_and_the_rows_are_kept(self):
         started, ranks = self.in_the_middle()
-        began = time.monotonic()
+        began = rdmameter.fair_time()
         os.kill(ranks[2], signal.SIGKILL)
         self.assert_killed(started, rows=1)
-        self.assertLess(time.monotonic() - began, 10 * rdmameter.SLOW)
+        self.assertLess(rdmameter.fair_time() - began, 10 * rdmameter.SLOW)
 
     def test_a_rank_that_is_killed_at_the_end_is_named_and_the_rows_are_kept(self):
         self.assert_killed(self.struck("PMIx_Finalize 1", signal.SIGKILL), rows=2)
@@ -109,7 +109,7 @@ class Trouble(Topo):
         self.assertEqual(done.status, rdmameter.FAILED, done)
         self.assertRegex(done.stderr, r"signal 9 \(Killed\) has ended .* or mpirun itself")
         self.assert_ended(started)
-        self.assertEqual(len(done.rows), 1)
+        self.assertEqual(len([row for row in done.rows if "error_message" not in row]), 1, done)
         self.assert_valid(done.path)
 
     def test_an_interrupt_ends_all_and_keeps_the_rows(self):
@@ -122,6 +122,7 @@ class Trouble(Topo):
         self.assert_ended(started)
 
 
+@rdmameter.on(rdmameter.RXE)
 class Withheld(Topo):
     def test_a_rank_without_the_device_is_named(self):
         done = self.topo("mesh", "--ranks", "3", "--device", "rxe%l", *SHORT, status=rdmameter.NO_DEVICE)
@@ -156,4 +157,4 @@ class Withheld(Topo):
 
 
 if __name__ == "__main__":
-    rdmameter.main(in_vm=True, cpus=1)
+    rdmameter.main(cpus=1)

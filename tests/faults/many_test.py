@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server left running: hundreds of clients, one after another and at once; its limits; how it ends.
 
-RDMAMETER_CLIENTS: how many one after another (default 12; 1000 for a night).
+RDMAMETER_CLIENTS: how many one after another (200; 2000 by hand).
 RDMAMETER_AT_ONCE: how many side by side (default 64).
 """
 import os
@@ -14,31 +14,28 @@ import time
 import wire
 from wire import rdmameter
 
-IN_TURN = int(os.environ.get("RDMAMETER_CLIENTS", "12"))
+IN_TURN = int(os.environ.get("RDMAMETER_CLIENTS", "12" if rdmameter.IN_VM else "200"))
 AT_ONCE = int(os.environ.get("RDMAMETER_AT_ONCE", "64"))
 WARM_UP = 6
 TESTS = ("send_lat", "write_bw", "read_lat", "send_bw", "write_lat", "read_bw")
 
 
 class Many(wire.Test):
-    def resident_kib(self):
-        with open(f"/proc/{self.server.pid}/status", encoding="ascii") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
-
     def client(self, number):
         self.run_program(self.at, TESTS[number % len(TESTS)], "--iterations", "40", "--warmup", "0")
 
     def test_clients_one_after_another_make_it_no_larger(self):
         for number in range(WARM_UP):
             self.client(number)
-        before = self.resident_kib()
+        before = self.server.resident_kib()
         for number in range(IN_TURN):
             self.client(number)
         self.assert_nothing_left()
-        growth = self.resident_kib() - before
+        growth = self.server.resident_kib() - before
         rdmameter.note(f"{growth} KiB more resident after {IN_TURN} clients")
         self.assertLess(growth, 1024)
 
+    @rdmameter.spared_in_vm
     def test_many_clients_at_once_are_all_served_and_leave_nothing(self):
         began = time.monotonic()
         runs = [self.start(self.at, TESTS[number % len(TESTS)], "--iterations", "200", "--size", "64", "--wait", "yield")
@@ -48,20 +45,21 @@ class Many(wire.Test):
             self.assertEqual(done.status, rdmameter.PASS, f"{done}\n{self.server.log[-3000:]}")
         rdmameter.note(f"{AT_ONCE} clients in {time.monotonic() - began:.1f} s")
         self.assert_nothing_left()
-        first = self.resident_kib()
+        first = self.server.resident_kib()
         runs = [self.start(self.at, "send_lat", "--iterations", "20", "--wait", "yield") for _ in range(16)]
         for run in runs:
             self.assertEqual(run.end(100).status, rdmameter.PASS)
         self.assert_nothing_left()
-        self.assertLess(self.resident_kib() - first, 4096)
+        self.assertLess(self.server.resident_kib() - first, 4096)
 
+    @rdmameter.spared_in_vm
     def test_a_line_of_the_log_for_each_client_and_case_names_both(self):
         so_far = len(self.server.log)
         self.run_program(self.at, "send_lat", "write_bw", "--size", "64,128", "--iterations", "20")
         self.server.await_log("gone", so_far)
-        peer = re.match(r"(127\.0\.0\.1:\d+): connected, rdmameter \S+, served by \S+/\d\n", self.server.log[so_far:])[1]
+        peer = re.match(r"\S+Z (127\.0\.0\.1:\d+): connected, rdmameter \S+, served by \S+/\d\n", self.server.log[so_far:])[1]
         lines = self.server.log[so_far:].splitlines()[1:]
-        self.assertEqual([line.removeprefix(f"{peer}: ") for line in lines],
+        self.assertEqual([line.partition(f"Z {peer}: ")[2] for line in lines],
                          [f"{what} of {size} bytes over rc" for what in ("send latency", "write bandwidth")
                           for size in (64, 128)] + ["gone"])
 
@@ -70,15 +68,17 @@ class Many(wire.Test):
                 for test, transport in (("send_lat", "rc"), ("write_lat", "uc"), ("send_bw", "ud"), ("write_bw", "rc"))]
         for what in ("send latency", "write latency", "send bandwidth", "write bandwidth"):
             self.server.await_log(f"{what} of 64 bytes", 1)
-        time.sleep(rdmameter.SLOW / 2)
-        asked = time.monotonic()
+        for run in runs:
+            run.work(0.1)
+        asked = rdmameter.fair_time()
         done = self.server.stop()
         self.assertEqual(done.status, rdmameter.PASS, done)
-        self.assertLess(time.monotonic() - asked, rdmameter.SLOW)
+        self.assertLess(rdmameter.fair_time() - asked, 20 if rdmameter.IN_VM else 1)  # emulated: it ends at all
         for run in runs:
             self.assert_failed_clearly(run.end(20), "closed the connection|broke|server ends|interrupted|RETRY_EXC|flush")
 
 
+@rdmameter.spared_in_vm
 class Places(wire.Test):
     arguments = ("--exclusive",)
 
@@ -98,13 +98,14 @@ class Places(wire.Test):
         for peer in (leaving, refused):
             nonces = peer.hello()
             self.assertEqual(len(nonces), 2)
-            peer.say({"type": "proof", "proof": "", **wire.ANY_DEVICE})
+            peer.say({"type": "proof", "proof": ""})
         self.server.await_log("waits for a place")
         leaving.close()
         self.server.await_log("dropped: it did not wait for a place")
-        began = time.monotonic()
+        began, fairly = time.monotonic(), rdmameter.fair_time()
         done = self.run_program(self.at, "send_lat", status=rdmameter.FAILED)
-        self.assertTrue(wire.PLACE_TIMEOUT - 5 < time.monotonic() - began < wire.PLACE_TIMEOUT + 3 * rdmameter.SLOW)
+        self.assertGreater(time.monotonic() - began, wire.PLACE_TIMEOUT - 5)
+        self.assertLess(rdmameter.fair_time() - fairly, wire.PLACE_TIMEOUT + 3 * rdmameter.SLOW)
         self.assert_failed_clearly(done, "the responder: another client is served here already.*try again later")
         self.assertEqual(refused.hear()["type"], "failed")
         holding.close()
@@ -112,6 +113,7 @@ class Places(wire.Test):
         self.assert_serves()
 
 
+@rdmameter.spared_in_vm
 class Limits(rdmameter.Test):
     def test_a_limit_on_clients_keeps_the_next_one_waiting(self):
         server = self.serve("--max-clients", "2")
@@ -135,9 +137,7 @@ class Limits(rdmameter.Test):
 
 class Command(rdmameter.Test):
     def test_the_printed_command_works_as_it_is_wherever_the_server_is_bound(self):
-        addresses = ["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"]
-        if rdmameter.IN_VM:
-            addresses += ["10.9.0.1", "fd00:9::1"]
+        addresses = ["10.9.0.1", "fd00:9::1"] if rdmameter.IN_VM else ["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"]
         for address in addresses:
             with self.subTest(address):
                 server = self.serve("--bind", address)

@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/session/auth.h"
-#include "core/session/channel.h"
-#include "core/session/fields.h"
+#include "core/wire/auth.h"
+#include "core/wire/channel.h"
+#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -38,7 +38,6 @@ void take_fields(const nlohmann::json& message) {
       const std::uint64_t value = require_uint(message, key, 3, 0xffffff);
       if (value < 3 || value > 0xffffff) std::abort();
     });
-    refuse_or_take([&] { require_number(message, key, -1e6, 1e6); });
     refuse_or_take([&] { require_bool(message, key); });
     refuse_or_take([&] {
       const std::string text = require_string(message, key, kNonceChars);

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "bench/plan.h"
-#include "core/error.h"
+#include "bench/options/plan.h"
+#include "core/base/error.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rdmameter;
@@ -26,8 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (suite.tests.empty()) std::abort();
       std::uint64_t cases = suite.tests.size();
       for (const GivenAxis& given : suite.given) cases *= given.values.size();
-      constexpr std::uint64_t kMost = 200;  // the cross product of more takes too long here
-      if (cases > kMost) return 0;
+      constexpr std::uint64_t kMax = 200;  // the cross product of more takes too long here
+      if (cases > kMax) return 0;
     }
     if (plan.suites.size() < 4) plan_cases(plan.suites);
   } catch (const UsageError&) {  // the only way out

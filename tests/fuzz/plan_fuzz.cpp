@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/case.h"
-#include "core/case_memory.h"
-#include "core/endpoint.h"
-#include "core/error.h"
-#include "core/layout.h"
-#include "core/session/channel.h"
+#include "core/base/error.h"
+#include "core/engine/case_memory.h"
+#include "core/engine/endpoint.h"
+#include "core/engine/layout/layout.h"
+#include "core/test_case/test_case.h"
+#include "core/wire/channel.h"
 
 namespace rdmameter {
 namespace {
@@ -38,20 +38,20 @@ void require_sound(const Area& area) {
 }
 
 void take_case(const nlohmann::json& message) {
-  const Case asked = case_from_wire(message);
+  const TestCase asked = case_from_wire(message);
   require(case_to_wire(case_from_wire(case_to_wire(asked))) == case_to_wire(asked));
   require(!case_json(asked).dump().empty());
   if (!why_impossible(asked).empty()) return;
   DeviceLimits limits;
   limits.max_sge = limits.max_srq_sge = 32;
-  const Case one_case = with_known_sges(asked, limits);
+  const TestCase test_case = with_known_sges(asked, limits);
   for (const Role role : {Role::initiator, Role::responder}) {
-    const Layout layout = layout_of(one_case, role);
+    const Layout layout = layout_of(test_case, role);
     require_sound(layout.source);
     require_sound(layout.target);
-    const QueueDepths depths = queue_depths_of(one_case, role);
+    const QueueDepths depths = queue_depths_of(test_case, role);
     require(depths.send >= 1 && depths.receive >= 1);
-    const std::uint64_t bytes = case_memory_bytes(one_case, role);
+    const std::uint64_t bytes = case_memory_bytes(test_case, role);
     require(bytes >= layout.source.total_bytes() + layout.target.total_bytes());
     require(bytes < (1ULL << 60));
   }

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/output.h"
-#include "reports/csv.h"
-#include "reports/result_file.h"
 #include "reports/show.h"
+#include "reports/text/csv.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rdmameter;
@@ -32,13 +32,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   try {
     const Comparable file = read_comparable(path);
-    const ComparisonOptions how{.gates = {"work", "times"}, .every_metric = true, .draws = 4};
-    const Comparison made =
+    const ComparisonOptions how{.gates = {"work", "times"}, .every_metric = true};
+    const Comparison comparison =
         file.two_sides() ? compare_sides(file, how) : compare_files(file, file, how);
-    comparison_text(made, true, {});
-    comparison_markdown(made);
-    comparison_junit(made);
-    comparison_github(made);
+    comparison_text(comparison, true, {});
+    comparison_markdown(comparison);
+    comparison_junit(comparison);
+    comparison_github(comparison);
   } catch (const UsageError&) {
   }
   return 0;

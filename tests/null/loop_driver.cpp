@@ -10,7 +10,7 @@
 
 int main(int argc, char** argv) {
   using namespace rdmameter;
-  const std::map<std::string, Case> cases{
+  const std::map<std::string, TestCase> cases{
       {"send_lat", null_case(Opcode::send, Pattern::ping_pong)},
       {"send_lat_ud", null_case(Opcode::send, Pattern::ping_pong, Transport::ud)},
       {"write_lat", null_case(Opcode::rdma_write, Pattern::ping_pong)},
@@ -26,26 +26,26 @@ int main(int argc, char** argv) {
       {"receive_imm_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},
   };
   if (argc < 3 || !cases.contains(argv[1])) return 2;
-  Case one_case = cases.at(argv[1]);
-  one_case.iterations = std::strtoull(argv[2], nullptr, 10);
+  TestCase test_case = cases.at(argv[1]);
+  test_case.iterations = std::strtoull(argv[2], nullptr, 10);
   const std::string_view last = argv[argc - 1];
   if (last == "wr" || last == "extended") {
-    one_case.api = 1;
-    one_case.cq = last == "extended" ? 1 : 0;
+    test_case.queues.api = Interface::extended;
+    test_case.queues.cq = last == "extended" ? Interface::extended : Interface::classic;
     --argc;
   }
-  if (argc > 3) one_case.post_list = std::strtoull(argv[3], nullptr, 10);
-  if (argc > 4) one_case.signal_every = std::strtoull(argv[4], nullptr, 10);
+  if (argc > 3) test_case.queues.post_list = std::strtoull(argv[3], nullptr, 10);
+  if (argc > 4) test_case.queues.signal_every = std::strtoull(argv[4], nullptr, 10);
   const bool receives = std::string_view(argv[1]).starts_with("receive");
-  NullSide side{one_case,
-                receives ? Role::responder : Role::initiator,
-                {.silent_after = receives ? one_case.iterations : 0}};
+  NullSide runner{test_case,
+                  receives ? Role::responder : Role::initiator,
+                  {.silent_after = receives ? test_case.iterations : 0}};
   if (receives) {  // it ends when so many are there
-    side.plan.expected = one_case.iterations;
-    side.stop.request(StopReason::finish);
+    runner.plan.expected = test_case.iterations;
+    runner.stop.request(StopReason::finish);
   }
-  const LoopEnd end = side.run();
-  const std::uint64_t done = receives ? side.tally.total : side.tally.operations;
+  const LoopResult end = runner.run();
+  const std::uint64_t done = receives ? runner.tally.total : runner.tally.operations;
   std::printf("%llu\n", static_cast<unsigned long long>(done));
-  return end.why == LoopEnd::Why::done ? 0 : 1;
+  return end.why == LoopResult::Why::done ? 0 : 1;
 }

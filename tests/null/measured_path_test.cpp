@@ -47,41 +47,41 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
 namespace rdmameter {
 namespace {
 
-std::vector<Case> all_cases() {
-  std::vector<Case> made;
+std::vector<TestCase> all_cases() {
+  std::vector<TestCase> list;
   for (const Transport transport : {Transport::rc, Transport::uc, Transport::ud})
-    made.push_back(null_case(Opcode::send, Pattern::ping_pong, transport));
+    list.push_back(null_case(Opcode::send, Pattern::ping_pong, transport));
   for (const Transport transport : {Transport::rc, Transport::uc})
-    made.push_back(null_case(Opcode::rdma_write, Pattern::ping_pong, transport));
-  made.push_back(null_case(Opcode::rdma_read, Pattern::completion_latency));
+    list.push_back(null_case(Opcode::rdma_write, Pattern::ping_pong, transport));
+  list.push_back(null_case(Opcode::rdma_read, Pattern::completion_latency));
   for (const Opcode opcode : {Opcode::send, Opcode::rdma_write, Opcode::rdma_read})
-    made.push_back(null_case(opcode, Pattern::bandwidth));
-  made.back().qps = 4;
+    list.push_back(null_case(opcode, Pattern::bandwidth));
+  list.back().qps = 4;
   for (const Opcode opcode : {Opcode::send_imm, Opcode::write_imm})
-    made.push_back(null_case(opcode, Pattern::ping_pong, Transport::uc));
+    list.push_back(null_case(opcode, Pattern::ping_pong, Transport::uc));
   for (const Opcode opcode : {Opcode::fetch_add, Opcode::cmp_swap})
-    made.push_back(null_case(opcode, Pattern::bandwidth));
+    list.push_back(null_case(opcode, Pattern::bandwidth));
   for (const Opcode opcode : {Opcode::send, Opcode::send_imm})
-    made.push_back(null_case(opcode, Pattern::bandwidth, Transport::ud));
-  made.back().qps = 3;
-  made.back().cq_sharing = 1;
-  const std::size_t classic = made.size();
+    list.push_back(null_case(opcode, Pattern::bandwidth, Transport::ud));
+  list.back().qps = 3;
+  list.back().queues.cq_sharing = CqSharing::per_qp;
+  const std::size_t classic = list.size();
   for (std::size_t i = 0; i < classic; ++i) {
-    made.push_back(made[i]);
-    made.back().api = made.back().cq = 1;
+    list.push_back(list[i]);
+    list.back().queues.api = list.back().queues.cq = Interface::extended;
   }
-  made.push_back(made[classic]);
-  made.back().timestamps = 1;
-  return made;
+  list.push_back(list[classic]);
+  list.back().queues.timestamps = 1;
+  return list;
 }
 
 TEST(MeasuredPath, NeitherAllocatesNorLocks) {
-  for (const Case& one_case : all_cases()) {
-    NullSide side{one_case};
+  for (const TestCase& test_case : all_cases()) {
+    NullSide runner{test_case};
     watching = true;
-    const LoopEnd end = side.run();
+    const LoopResult end = runner.run();
     watching = false;
-    EXPECT_EQ(end.why, LoopEnd::Why::done);
+    EXPECT_EQ(end.why, LoopResult::Why::done);
   }
   EXPECT_EQ(allocations.exchange(0), 0U);
   EXPECT_EQ(locks.exchange(0), 0U);
@@ -113,13 +113,13 @@ void forbid_system_calls() {
 }
 
 /// @return the status of a child that runs the loop where system calls are forbidden
-int run_without_system_calls(const Case& one_case) {
-  NullSide side{one_case};
+int run_without_system_calls(const TestCase& test_case) {
+  NullSide runner{test_case};
   const pid_t child = fork();
   if (child == 0) {
     forbid_system_calls();
-    const LoopEnd end = side.run();
-    syscall(SYS_exit_group, end.why == LoopEnd::Why::done ? 0 : 1);
+    const LoopResult end = runner.run();
+    syscall(SYS_exit_group, end.why == LoopResult::Why::done ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -127,21 +127,21 @@ int run_without_system_calls(const Case& one_case) {
 }
 
 TEST(MeasuredPath, MakesNoSystemCall) {
-  for (const Case& one_case : all_cases()) {
-    const int status = run_without_system_calls(one_case);
+  for (const TestCase& test_case : all_cases()) {
+    const int status = run_without_system_calls(test_case);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "no seccomp filters here";
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
   }
 }
 
 TEST(MeasuredPath, AYieldingWaitIsASystemCallAndIsCaught) {
-  Case one_case = null_case(Opcode::send, Pattern::ping_pong, Transport::ud);
-  one_case.wait = static_cast<std::uint64_t>(Wait::yield);
-  NullSide side{one_case, Role::initiator, {.lose_every = 10}};
+  TestCase test_case = null_case(Opcode::send, Pattern::ping_pong, Transport::ud);
+  test_case.wait = Wait::yield;
+  NullSide runner{test_case, Role::initiator, {.lose_every = 10}};
   const pid_t child = fork();
   if (child == 0) {
     forbid_system_calls();
-    side.run();
+    runner.run();
     syscall(SYS_exit_group, 0);
   }
   int status = 0;

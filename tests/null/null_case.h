@@ -5,34 +5,34 @@
 #include <memory>
 #include <ostream>
 
-#include "core/loop/table.h"
-#include "core/null_device.h"
-#include "core/side.h"
-#include "core/work.h"
+#include "core/engine/endpoint_runner.h"
+#include "core/engine/loop/table.h"
+#include "core/engine/null/null_device.h"
+#include "core/engine/work.h"
 
 namespace rdmameter {
 
 /// GoogleTest would print its bytes, padding included, which valgrind minds.
-inline void PrintTo(const Case& one_case, std::ostream* out) {
-  *out << case_json(one_case).dump();
+inline void PrintTo(const TestCase& test_case, std::ostream* out) {
+  *out << case_json(test_case).dump();
 }
 
-inline Case null_case(Opcode opcode, Pattern pattern, Transport transport = Transport::rc) {
-  Case made;
-  made.opcode = static_cast<std::uint64_t>(opcode);
-  made.pattern = static_cast<std::uint64_t>(pattern);
-  made.transport = static_cast<std::uint64_t>(transport);
-  made.size_bytes = 64;
-  made.qps = 1;
-  made.depth = 128;
-  made.rx_depth = 512;
-  made.post_list = 1;
-  made.signal_every = pattern == Pattern::bandwidth ? 32 : 1;
-  made.iterations = 1000;
-  made.warmup = 100;
-  made.wait = static_cast<std::uint64_t>(Wait::spin);
-  made.loss_timeout_ns = 200'000;
-  return made;
+inline TestCase null_case(Opcode opcode, Pattern pattern, Transport transport = Transport::rc) {
+  TestCase test_case;
+  test_case.opcode = opcode;
+  test_case.pattern = pattern;
+  test_case.transport = transport;
+  test_case.size_bytes = 64;
+  test_case.qps = 1;
+  test_case.queues.depth = 128;
+  test_case.queues.rx_depth = 512;
+  test_case.queues.post_list = 1;
+  test_case.queues.signal_every = pattern == Pattern::bandwidth ? 32 : 1;
+  test_case.iterations = 1000;
+  test_case.warmup = 100;
+  test_case.wait = Wait::spin;
+  test_case.loss_timeout_ns = 200'000;
+  return test_case;
 }
 
 /// The CPU's counter without calibration: a run of instructions that does not depend on the
@@ -46,21 +46,22 @@ inline ClockChoice fixed_clock() {
 
 /// One end of a case on the null device, built and ready.
 struct NullSide {
-  explicit NullSide(const Case& made, Role role = Role::initiator, const NullFaults& faults = {})
-      : one_case(made),
+  explicit NullSide(const TestCase& new_case, Role role = Role::initiator,
+                    const NullFaults& faults = {})
+      : test_case(new_case),
         role(role),
-        endpoint(made, role, faults),
-        work(made, role, endpoint.layout(), endpoint.view()) {
+        endpoint(new_case, role, faults),
+        work(new_case, role, endpoint.layout(), endpoint.view()) {
     work.post_receives();
     tally.latency = latency.get();
     tally.scratch = scratch.get();
-    fill_plan(plan, one_case);
-    loop = choose_loop(one_case, role, one_case.waiting(), clock.kind);
+    fill_plan(plan, test_case);
+    loop = choose_loop(test_case, role, test_case.wait, clock.kind);
   }
 
-  LoopEnd run() { return loop(work.traffic(), plan, clock, stop, tally); }
+  LoopResult run() { return loop(work.loop_state(), plan, clock, stop, tally); }
 
-  Case one_case;
+  TestCase test_case;
   Role role;
   NullEndpoint endpoint;
   Work work;
@@ -68,7 +69,7 @@ struct NullSide {
   std::unique_ptr<Histogram> scratch = std::make_unique<Histogram>();
   LoopTally tally;
   LoopPlan plan;
-  StopWord stop;
+  StopFlag stop;
   ClockChoice clock = fixed_clock();
   MeasuredLoop loop = nullptr;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers that UC and UD messages carry: what the sender writes, and what the receiver makes of
 // any order in which they arrive, held against a look at all of them at once.
-#include "core/loop/numbers.h"
+#include "core/engine/loop/numbers.h"
 
 #include <gtest/gtest.h>
 
@@ -14,16 +14,16 @@
 namespace rdmameter {
 namespace {
 
-Case numbered(Opcode opcode, std::uint64_t qps = 1) {
-  Case made = null_case(opcode, Pattern::bandwidth,
-                        opcode == Opcode::write_imm ? Transport::uc : Transport::ud);
-  made.qps = qps;
-  return made;
+TestCase numbered(Opcode opcode, std::uint64_t qps = 1) {
+  TestCase test_case = null_case(opcode, Pattern::bandwidth,
+                                 opcode == Opcode::write_imm ? Transport::uc : Transport::ud);
+  test_case.qps = qps;
+  return test_case;
 }
 
 /// A receiver that is handed numbers.
 struct Receiver {
-  explicit Receiver(const Case& one_case) : side(one_case, Role::responder) {}
+  explicit Receiver(const TestCase& test_case) : runner(test_case, Role::responder) {}
 
   void take(std::uint32_t number) {
     ibv_wc wc{};
@@ -31,8 +31,8 @@ struct Receiver {
     NumberReader<NumberedImmediate>{arrivals}.note(wc);
   }
 
-  NullSide side;
-  Arrivals& arrivals = side.work.traffic().arrivals;
+  NullSide runner;
+  Arrivals& arrivals = runner.work.loop_state().arrivals;
 };
 
 struct Figures {
@@ -56,9 +56,9 @@ Figures figures_of(const std::vector<std::uint32_t>& numbers) {
   return figures;
 }
 
-Figures received(const Case& one_case, const std::vector<std::uint32_t>& numbers,
+Figures received(const TestCase& test_case, const std::vector<std::uint32_t>& numbers,
                  std::uint32_t offset = 0) {
-  Receiver receiver{one_case};
+  Receiver receiver{test_case};
   *receiver.arrivals.next = offset;
   for (const std::uint32_t number : numbers) receiver.take(number + offset);
   return {receiver.arrivals.duplicated, receiver.arrivals.reordered};
@@ -114,39 +114,39 @@ TEST(Numbers, AreOnEveryMessageThatTheInitiatorPosts) {
   for (const Opcode opcode : {Opcode::send, Opcode::send_imm, Opcode::write_imm})
     for (const std::uint64_t qps : {1, 3})
       for (const std::uint64_t post_list : {1, 16}) {
-        Case one_case = numbered(opcode, qps);
-        one_case.post_list = post_list;
-        NullSide side{one_case};
-        EXPECT_EQ(side.run().why, LoopEnd::Why::done);
+        TestCase test_case = numbered(opcode, qps);
+        test_case.queues.post_list = post_list;
+        NullSide runner{test_case};
+        EXPECT_EQ(runner.run().why, LoopResult::Why::done);
         std::uint64_t sent = 0;
         for (std::uint64_t qp = 0; qp < qps; ++qp) {
-          const Lane& lane = side.work.traffic().lanes[qp];
+          const Lane& lane = runner.work.loop_state().lanes[qp];
           sent += lane.numbered;
           const std::uint32_t last = lane.number_base | (lane.numbered - 1);
           std::uint32_t in_payload;
           std::memcpy(&in_payload, reinterpret_cast<void*>(lane.closing->sg_list->addr), 4);
-          EXPECT_EQ(one_case.immediate() ? lane.closing->imm_data : in_payload, last);
+          EXPECT_EQ(test_case.immediate() ? lane.closing->imm_data : in_payload, last);
         }
-        EXPECT_EQ(sent, side.tally.total);
+        EXPECT_EQ(sent, runner.tally.total);
       }
 }
 
 TEST(Numbers, AreReadByTheReceiversLoop) {
   for (const Opcode opcode : {Opcode::send, Opcode::send_imm, Opcode::write_imm}) {
-    NullSide side{numbered(opcode), Role::responder};
-    side.plan.expected.store(5000);
-    side.stop.request(StopReason::finish);
-    EXPECT_EQ(side.run().why, LoopEnd::Why::done);
-    EXPECT_GE(side.tally.total, 5000U);
-    EXPECT_EQ(side.tally.duplicated, 0U);
-    EXPECT_EQ(side.tally.reordered, 0U);
-    EXPECT_EQ(*side.work.traffic().arrivals.next, side.tally.total);
+    NullSide runner{numbered(opcode), Role::responder};
+    runner.plan.expected.store(5000);
+    runner.stop.request(StopReason::finish);
+    EXPECT_EQ(runner.run().why, LoopResult::Why::done);
+    EXPECT_GE(runner.tally.total, 5000U);
+    EXPECT_EQ(runner.tally.duplicated, 0U);
+    EXPECT_EQ(runner.tally.reordered, 0U);
+    EXPECT_EQ(*runner.work.loop_state().arrivals.next, runner.tally.total);
   }
 }
 
 TEST(Numbers, OfCopiesAreNoGoodput) {
-  NullSide side{numbered(Opcode::send), Role::responder};
-  NullQp& qp = *reinterpret_cast<NullQp*>(side.endpoint.view().qps[0]);
+  NullSide runner{numbered(Opcode::send), Role::responder};
+  NullQp& qp = *reinterpret_cast<NullQp*>(runner.endpoint.view().qps[0]);
   qp.source = false;  // the 512 that are there, and no more
   for (std::uint32_t i = 0; i < 512; ++i) {
     const std::uint32_t number = i / 2;  // each of them twice
@@ -154,49 +154,49 @@ TEST(Numbers, OfCopiesAreNoGoodput) {
         const_cast<std::uint8_t*>(reinterpret_cast<RecvWork*>(qp.recv_cq->ring[i].wr_id)->number),
         &number, sizeof number);
   }
-  side.plan.expected.store(256);
-  side.stop.request(StopReason::finish);
-  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
-  EXPECT_EQ(side.tally.total, 512U);
-  EXPECT_EQ(side.tally.duplicated, 256U);
-  EXPECT_EQ(side.tally.operations, 256U - 56U) << "the window opens with the 112th arrival";
+  runner.plan.expected.store(256);
+  runner.stop.request(StopReason::finish);
+  EXPECT_EQ(runner.run().why, LoopResult::Why::done);
+  EXPECT_EQ(runner.tally.total, 512U);
+  EXPECT_EQ(runner.tally.duplicated, 256U);
+  EXPECT_EQ(runner.tally.operations, 256U - 56U) << "the window opens with the 112th arrival";
 }
 
 TEST(Numbers, ArePutOnlyWhereNothingUnderWayIsOverwritten) {
   EXPECT_EQ(numbers_sent(numbered(Opcode::send)), NumberPlace::payload);
   EXPECT_EQ(numbers_sent(numbered(Opcode::write_imm)), NumberPlace::immediate);
-  Case one_case = numbered(Opcode::send);
-  one_case.size_bytes = 3;
-  EXPECT_EQ(numbers_sent(one_case), NumberPlace::none) << "shorter than a number";
-  one_case = numbered(Opcode::send);
-  one_case.transport = static_cast<std::uint64_t>(Transport::uc);
-  one_case.size_bytes = 64 << 10;
-  EXPECT_EQ(numbers_sent(one_case), NumberPlace::none) << "slots take turns while under way";
-  one_case.depth = 8;
-  one_case.signal_every = 4;
-  EXPECT_EQ(numbers_sent(one_case), NumberPlace::payload);
-  one_case.recv_sge = 40'000;
-  EXPECT_EQ(numbers_read(one_case), NumberPlace::none) << "its bytes are scattered";
-  one_case.transport = 0;
-  EXPECT_EQ(numbers_sent(one_case), NumberPlace::none) << "RC needs none";
+  TestCase test_case = numbered(Opcode::send);
+  test_case.size_bytes = 3;
+  EXPECT_EQ(numbers_sent(test_case), NumberPlace::none) << "shorter than a number";
+  test_case = numbered(Opcode::send);
+  test_case.transport = Transport::uc;
+  test_case.size_bytes = 64 << 10;
+  EXPECT_EQ(numbers_sent(test_case), NumberPlace::none) << "slots take turns while under way";
+  test_case.queues.depth = 8;
+  test_case.queues.signal_every = 4;
+  EXPECT_EQ(numbers_sent(test_case), NumberPlace::payload);
+  test_case.queues.recv_sge = 40'000;
+  EXPECT_EQ(numbers_read(test_case), NumberPlace::none) << "its bytes are scattered";
+  test_case.transport = Transport::rc;
+  EXPECT_EQ(numbers_sent(test_case), NumberPlace::none) << "RC needs none";
 }
 
 TEST(Numbers, OfAWriteThatIsVerifiedAreThePlacesItIsIn) {
-  Case one_case = null_case(Opcode::rdma_write, Pattern::bandwidth, Transport::uc);
-  EXPECT_FALSE(leaves_traces(one_case));
-  one_case.verify = 1;
-  EXPECT_TRUE(leaves_traces(one_case));
-  const Area source = layout_of(one_case, Role::initiator).source;
-  EXPECT_EQ(source.slots, layout_of(one_case, Role::responder).target.slots);
+  TestCase test_case = null_case(Opcode::rdma_write, Pattern::bandwidth, Transport::uc);
+  EXPECT_FALSE(leaves_traces(test_case));
+  test_case.verify = 1;
+  EXPECT_TRUE(leaves_traces(test_case));
+  const Area source = layout_of(test_case, Role::initiator).source;
+  EXPECT_EQ(source.slots, layout_of(test_case, Role::responder).target.slots);
   EXPECT_GE(source.slots, 1000U + 100U + 128U);
-  NullSide side{one_case};
-  EXPECT_EQ(side.run().why, LoopEnd::Why::done);
-  EXPECT_LE(side.tally.total, source.slots) << "none is used twice";
-  EXPECT_EQ(side.work.traffic().lanes[0].closing->wr.rdma.remote_addr,
-            side.endpoint.view().remote_address +
-                remote_area(one_case, Role::initiator).payload(0, side.tally.total - 1));
-  one_case.iterations = 1 << 20;
-  EXPECT_FALSE(leaves_traces(one_case)) << "too many";
+  NullSide runner{test_case};
+  EXPECT_EQ(runner.run().why, LoopResult::Why::done);
+  EXPECT_LE(runner.tally.total, source.slots) << "none is used twice";
+  EXPECT_EQ(runner.work.loop_state().lanes[0].closing->wr.rdma.remote_addr,
+            runner.endpoint.view().remote_address +
+                remote_area(test_case, Role::initiator).payload(0, runner.tally.total - 1));
+  test_case.iterations = 1 << 20;
+  EXPECT_FALSE(leaves_traces(test_case)) << "too many";
 }
 
 }  // namespace

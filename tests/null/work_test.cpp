@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work that is built before the clock starts: layout, lists, rings, payload patterns.
-#include "core/work.h"
+#include "core/engine/work.h"
 
 #include <gtest/gtest.h>
 
@@ -8,20 +8,20 @@
 #include <numeric>
 #include <set>
 
-#include "core/verify.h"
+#include "core/engine/layout/verify.h"
 #include "tests/null/null_case.h"
 
 namespace rdmameter {
 namespace {
 
-Case bandwidth(Opcode opcode, std::uint64_t size_bytes) {
-  Case made = null_case(opcode, Pattern::bandwidth);
-  made.size_bytes = size_bytes;
-  return made;
+TestCase bandwidth(Opcode opcode, std::uint64_t size_bytes) {
+  TestCase test_case = null_case(opcode, Pattern::bandwidth);
+  test_case.size_bytes = size_bytes;
+  return test_case;
 }
 
 TEST(Layout, DataLeavesTheInitiatorOfAWriteAndTheResponderOfARead) {
-  const Case write = bandwidth(Opcode::rdma_write, 64), read = bandwidth(Opcode::rdma_read, 64);
+  const TestCase write = bandwidth(Opcode::rdma_write, 64), read = bandwidth(Opcode::rdma_read, 64);
   EXPECT_GT(layout_of(write, Role::initiator).source.slots, 0U);
   EXPECT_EQ(layout_of(write, Role::initiator).target.slots, 0U);
   EXPECT_EQ(layout_of(read, Role::initiator).source.slots, 0U);
@@ -39,18 +39,18 @@ TEST(Layout, BothEndsOfAOneSidedCaseAgreeOnTheSlots) {
 
 TEST(Layout, EverySlotHasAGuardBehindItsPayload) {
   for (const std::uint64_t size : {1, 63, 64, 65, 4095, 4096, 4097, 1 << 20}) {
-    Case one_case = bandwidth(Opcode::send, size);
-    if (size <= 4096) one_case.transport = static_cast<std::uint64_t>(Transport::ud);
-    const Area area = layout_of(one_case, Role::responder).target;
+    TestCase test_case = bandwidth(Opcode::send, size);
+    if (size <= 4096) test_case.transport = Transport::ud;
+    const Area area = layout_of(test_case, Role::responder).target;
     EXPECT_GT(area.stride_bytes, area.head_bytes + size);
     EXPECT_EQ(area.head_bytes, size <= 4096 ? kGrhBytes : 0);
   }
 }
 
 TEST(Layout, ThousandsOfQpsShareABoundedBufferWithOneSlotEachAtLeast) {
-  Case one_case = bandwidth(Opcode::rdma_write, 64);
-  one_case.qps = 65536;
-  const Area area = layout_of(one_case, Role::initiator).source;
+  TestCase test_case = bandwidth(Opcode::rdma_write, 64);
+  test_case.qps = 65536;
+  const Area area = layout_of(test_case, Role::initiator).source;
   EXPECT_GE(area.slots, 1U);
   EXPECT_LE(area.total_bytes(), 512U << 20);
 }
@@ -78,46 +78,46 @@ TEST(SendChain, HoldsWholePeriodsAndAtLeastTheDepth) {
 }
 
 TEST(Work, GivesEverySlotItsTurn) {
-  NullSide side{bandwidth(Opcode::rdma_write, 64)};
+  NullSide runner{bandwidth(Opcode::rdma_write, 64)};
   std::set<std::uint64_t> addresses;
-  const SendList* list = side.work.traffic().lanes[0].send;
+  const SendList* list = runner.work.loop_state().lanes[0].send;
   for (int i = 0; i < 128; ++i, list = list->next) addresses.insert(list->head->sg_list->addr);
   EXPECT_EQ(addresses.size(), 128U);
 }
 
 TEST(Work, InlinesWhatFitsAndNothingElse) {
-  Case one_case = bandwidth(Opcode::rdma_write, 64);
-  one_case.inline_bytes = 64;
-  EXPECT_TRUE(NullSide{one_case}.work.inlined());
-  one_case.inline_bytes = 63;
-  EXPECT_FALSE(NullSide{one_case}.work.inlined());
-  one_case.inline_bytes = 0;
-  EXPECT_FALSE(NullSide{one_case}.work.inlined());
+  TestCase test_case = bandwidth(Opcode::rdma_write, 64);
+  test_case.queues.inline_bytes = 64;
+  EXPECT_TRUE(NullSide{test_case}.work.inlined());
+  test_case.queues.inline_bytes = 63;
+  EXPECT_FALSE(NullSide{test_case}.work.inlined());
+  test_case.queues.inline_bytes = 0;
+  EXPECT_FALSE(NullSide{test_case}.work.inlined());
 }
 
 TEST(Work, SendsOverUdCarryTheAddressAndReceivesLeaveRoomForTheGrh) {
-  Case one_case = null_case(Opcode::send, Pattern::ping_pong, Transport::ud);
-  NullSide side{one_case};
-  const Lane& lane = side.work.traffic().lanes[0];
-  EXPECT_EQ(lane.send->head->wr.ud.remote_qpn, side.endpoint.view().remote_qpns[0]);
+  TestCase test_case = null_case(Opcode::send, Pattern::ping_pong, Transport::ud);
+  NullSide runner{test_case};
+  const Lane& lane = runner.work.loop_state().lanes[0];
+  EXPECT_EQ(lane.send->head->wr.ud.remote_qpn, runner.endpoint.view().remote_qpns[0]);
   const NullQp& qp = *reinterpret_cast<const NullQp*>(lane.qp);
   const auto& receive = *reinterpret_cast<const RecvWork*>(qp.receives.front());
-  EXPECT_EQ(receive.ring->next->head->sg_list->length, kGrhBytes + one_case.size_bytes);
+  EXPECT_EQ(receive.ring->next->head->sg_list->length, kGrhBytes + test_case.size_bytes);
 }
 
 TEST(Work, SendsToAllPeersInTurnRoundAndRound) {
-  Case one_case = null_case(Opcode::send, Pattern::bandwidth, Transport::ud);
-  one_case.peers = 3;
-  one_case.signal_every = 4;
-  one_case.post_list = 2;
-  NullEndpoint endpoint{one_case, Role::initiator};
+  TestCase test_case = null_case(Opcode::send, Pattern::bandwidth, Transport::ud);
+  test_case.peers = 3;
+  test_case.queues.signal_every = 4;
+  test_case.queues.post_list = 2;
+  NullEndpoint endpoint{test_case, Role::initiator};
   EndpointView view = endpoint.view();
   view.remote_qpns = {7, 8, 9};
   std::array<ibv_ah, 3> handles{};
   view.ahs = {&handles[0], &handles[1], &handles[2]};
-  Work work{one_case, Role::initiator, endpoint.layout(), view};
-  const SendList* list = work.traffic().lanes[0].send;
-  for (std::uint32_t i = 0; i < 2 * send_chain_length(one_case, Role::initiator);
+  Work work{test_case, Role::initiator, endpoint.layout(), view};
+  const SendList* list = work.loop_state().lanes[0].send;
+  for (std::uint32_t i = 0; i < 2 * send_chain_length(test_case, Role::initiator);
        i += 2, list = list->next) {
     EXPECT_EQ(list->head->wr.ud.remote_qpn, 7 + i % 3);
     EXPECT_EQ(list->head->wr.ud.ah, &handles[i % 3]);
@@ -126,15 +126,16 @@ TEST(Work, SendsToAllPeersInTurnRoundAndRound) {
 }
 
 TEST(Work, CountsWhatEachReceiveQueueTook) {
-  Case one_case = null_case(Opcode::send, Pattern::bandwidth);
-  one_case.qps = 3;
-  NullSide side{one_case, Role::responder};
-  EXPECT_EQ(side.work.arrivals(), (std::vector<std::uint64_t>{0, 0, 0}));
-  side.plan.expected.store(5000);
-  side.stop.request(StopReason::finish);
-  side.run();
-  const std::vector<std::uint64_t> arrivals = side.work.arrivals();
-  EXPECT_EQ(std::accumulate(arrivals.begin(), arrivals.end(), std::uint64_t{0}), side.tally.total);
+  TestCase test_case = null_case(Opcode::send, Pattern::bandwidth);
+  test_case.qps = 3;
+  NullSide runner{test_case, Role::responder};
+  EXPECT_EQ(runner.work.arrivals(), (std::vector<std::uint64_t>{0, 0, 0}));
+  runner.plan.expected.store(5000);
+  runner.stop.request(StopReason::finish);
+  runner.run();
+  const std::vector<std::uint64_t> arrivals = runner.work.arrivals();
+  EXPECT_EQ(std::accumulate(arrivals.begin(), arrivals.end(), std::uint64_t{0}),
+            runner.tally.total);
 }
 
 /// A target as the peer's traffic should leave it.
@@ -151,8 +152,8 @@ struct Delivered {
     poison_target(bytes);
     fill_source(bytes, area, pattern);
   }
-  Verdict check(std::uint64_t least_slots = 4, bool skip_last = false) const {
-    return check_target(bytes, area, pattern, {.last = skip_last ? 1U : 0U}, least_slots);
+  Verdict check(std::uint64_t min_slots = 4, bool skip_last = false) const {
+    return check_target(bytes, area, pattern, {.last = skip_last ? 1U : 0U}, min_slots);
   }
   PayloadPattern pattern{.seed = 7, .by_slot = true};
   Area area;

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "reports/text.h"
+#include "reports/text/text.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

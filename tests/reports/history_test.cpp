@@ -6,11 +6,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <random>
 #include <sstream>
 
-#include "core/error.h"
-#include "reports/history/e_divisive.h"
+#include "core/base/error.h"
 #include "reports/history/history_file.h"
 #include "reports/history/history_text.h"
 #include "reports/history/series.h"
@@ -23,70 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr EDivisiveOptions kAsPublished{.significance = 0.05};
-
-std::vector<std::size_t> changes_at(std::span<const double> series,
-                                    const EDivisiveOptions& options = {}) {
-  std::vector<std::size_t> found;
-  for (const ChangePoint& point : e_divisive(series, options)) found.push_back(point.at);
-  return found;
-}
-
-// The two series of Apache Otava's own test, tests/series_test.py: test_change_point_detection.
-TEST(EDivisive, FindsWhatOtavaFinds) {
-  const std::vector<double> first = {1.02, 0.95, 0.99, 1.00, 1.12, 0.90,
-                                     0.50, 0.51, 0.48, 0.48, 0.55};
-  const std::vector<double> second = {2.02, 2.03, 2.01, 2.04, 1.82, 1.85,
-                                      1.79, 1.81, 1.80, 1.76, 1.78};
-  EXPECT_THAT(changes_at(first, kAsPublished), ElementsAre(6));
-  EXPECT_THAT(changes_at(second, kAsPublished), ElementsAre(4));
-}
-
-// The annual flow of the Nile at Aswan, 1871 to 1970: it changed in 1899, when the dam was begun
-// (G. Cobb, Biometrika 65 (1978); data set `Nile` of R).
-TEST(EDivisive, FindsTheDamInTheNile) {
-  const std::vector<double> flow = {
-      1120, 1160, 963, 1210, 1160, 1160, 813,  1230, 1370, 1140, 995,  935,  1110, 994,  1020,
-      960,  1180, 799, 958,  1140, 1100, 1210, 1150, 1250, 1260, 1220, 1030, 1100, 774,  840,
-      874,  694,  940, 833,  701,  916,  692,  1020, 1050, 969,  831,  726,  456,  824,  702,
-      1120, 1100, 832, 764,  821,  768,  845,  864,  862,  698,  845,  744,  796,  1040, 759,
-      781,  865,  845, 944,  984,  897,  822,  1010, 771,  676,  649,  846,  812,  742,  801,
-      1040, 860,  874, 848,  890,  744,  749,  838,  1050, 918,  986,  797,  923,  975,  815,
-      1020, 906,  901, 1170, 912,  746,  919,  718,  714,  740};
-  ASSERT_EQ(flow.size(), 100U);
-  EXPECT_THAT(changes_at(flow), ElementsAre(1899 - 1871));
-}
-
-TEST(EDivisive, FindsSeveralChanges) {
-  std::mt19937 engine(3);
-  std::vector<double> series;
-  for (const double level : {100, 110, 104})
-    for (int i = 0; i < 25; ++i)
-      series.push_back(level + static_cast<double>(engine() % 200) / 100);
-  EXPECT_THAT(changes_at(series), ElementsAre(25, 50));
-}
-
-TEST(EDivisive, RarelyFindsWhatIsNotThere) {
-  std::mt19937 engine(11);
-  int alarms = 0;
-  for (int i = 0; i < 300; ++i) {
-    std::vector<double> series;
-    for (int k = 0; k < 20; ++k) {
-      // A heavy tail: one run in twenty is up to twice as slow.
-      const double body = 1 + static_cast<double>(engine() % 1000) / 20'000;
-      series.push_back(engine() % 20 == 0 ? body * 2 : body);
-    }
-    alarms += changes_at(series).empty() ? 0 : 1;
-  }
-  EXPECT_LE(alarms, 8) << "1 % of 300 is 3; more than 8 happens once in a hundred runs";
-}
-
-TEST(EDivisive, SaysNothingOfTooLittleOrOfWhatNeverChanges) {
-  EXPECT_THAT(changes_at({}), IsEmpty());
-  EXPECT_THAT(changes_at(std::vector<double>{1, 9, 1, 9, 1}), IsEmpty());
-  EXPECT_THAT(changes_at(std::vector<double>(50, 7.25)), IsEmpty());
-}
 
 ResultFile result(const std::string& date, std::uint64_t slower_ns, std::uint64_t repetitions = 2) {
   ResultFile file{"new.json", sample_context(), {}};
@@ -176,6 +110,25 @@ TEST(History, ALineAfterHalfALineIsALineOfItsOwn) {
   EXPECT_THAT(history.broken, SizeIs(1));
 }
 
+TEST(History, IsReadFromItsEndWhereThatIsEnough) {
+  const ScratchDirectory directory;
+  const std::string path = history_with_a_step(directory, 3);
+  write_file(path, "what is not read cannot be broken\n" + read_file(path) + "{\n");
+  const History history = read_history(path, 4);
+  EXPECT_THAT(history.entries, SizeIs(3));
+  EXPECT_EQ(history.entries.front().commit, "c3");
+  EXPECT_THAT(history.broken, ElementsAre(HasSubstr("line 1 from the end: is not JSON")));
+}
+
+TEST(History, FindsATimeByCommitOrDate) {
+  const ScratchDirectory directory;
+  const History history = read_history(history_with_a_step(directory, 8));
+  EXPECT_EQ(history_time(history, "--since", "c9"), day(9));
+  EXPECT_EQ(history_time(history, "--since", "2024-01-05T00:00"), day(4));
+  EXPECT_EQ(history_time(history, "--since", "2023-12-31"), "2023-12-31T00:00:00");
+  EXPECT_THROW(history_time(history, "--since", "deadbeef"), UsageError);
+}
+
 TEST(History, ADirectoryHasItsOwnFile) {
   const ScratchDirectory directory;
   EXPECT_EQ(history_path(directory.path("")), directory.path("") + "/history.jsonl");
@@ -187,27 +140,111 @@ TEST(History, RefusesAResultWithoutADate) {
   EXPECT_THROW(history_entry(file, ""), UsageError);
 }
 
+TEST(History, LeavesOutWhatWasInterrupted) {
+  ResultFile file = result(day(0), 0, 3);
+  file.rows[2].interrupted = true;
+  EXPECT_EQ(history_entry(file, "").cases.at(0).repetitions, 2U);
+  for (Row& row : file.rows) row.interrupted = true;
+  EXPECT_THAT(history_entry(file, "").cases, IsEmpty());
+}
+
 TEST(Series, KnowsItsChangeAndWhatElseChangedThen) {
   const ScratchDirectory directory;
   const History history = read_history(history_with_a_step(directory, 8));
   const auto all = series_of(history, {});
   ASSERT_THAT(all, SizeIs(1));
-  EXPECT_EQ(all[0].quantity->key, "gbps");
+  EXPECT_EQ(all[0].metric->key, "gbps");
   const auto changes = changes_in(all[0]);
   ASSERT_THAT(changes, SizeIs(1));
-  EXPECT_EQ(changes[0].point.at, 8U);
+  EXPECT_EQ(changes[0].at, 8U);
   const std::string text = check_history(all, {.width = 200});
   EXPECT_THAT(text, HasSubstr("worse -11.0 %: 0.333 to 0.296 Gb/s since c8 (2024-01-09T00:00)"));
   EXPECT_THAT(text, HasSubstr("the environment changed there: initiator: kernel: 6.1.0-18-amd64"));
-  EXPECT_THAT(text, HasSubstr("1 change in 1 of 1 cases"));
+  EXPECT_THAT(text, HasSubstr("1 change in 1 of 1 series"));
   EXPECT_THAT(text, HasSubstr("a hint, not a verdict"));
 }
 
 TEST(Series, AChangeWithinTheNoiseOfThePointsIsNone) {
   const ScratchDirectory directory;
   History history = read_history(history_with_a_step(directory, 8));
-  for (HistoryEntry& entry : history.entries) entry.cases[0].numbers.at("gbps").half_range = 0.1;
+  for (std::size_t i = 0; i < history.entries.size(); ++i)
+    history.entries[i].cases[0].numbers.at("gbps").median *= i % 2 == 0 ? 1.3 : 1;
   EXPECT_THAT(changes_in(series_of(history, {})[0]), IsEmpty());
+}
+
+TEST(Series, OfAnotherMachineIsAnotherOneAndIsNamed) {
+  const ScratchDirectory directory;
+  History history = read_history(history_with_a_step(directory, 8));
+  for (std::size_t i = 0; i < history.entries.size(); ++i)
+    history.entries[i].environment["initiator"]["cpu_model"] = i < 8 ? "old CPU" : "new CPU";
+  const auto all = series_of(history, {});
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_THAT(all[0].points, SizeIs(8));
+  const std::string text = check_history(all, {.width = 400});
+  EXPECT_THAT(text, HasSubstr("0 changes in 0 of 2 series"));
+  EXPECT_THAT(show_history(all, {.width = 400}), HasSubstr("on initiator: CPU new CPU"));
+}
+
+TEST(Series, LeavesOutWhatMeasuredNothing) {
+  const ScratchDirectory directory;
+  History history = read_history(history_with_a_step(directory, 15));
+  history.entries[2].cases[0].numbers.at("gbps").median = 0;
+  const auto changes = changes_in(series_of(history, {})[0]);
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_EQ(changes[0].at, 15U);
+}
+
+TEST(Series, AnAcknowledgedChangeIsMarkedThoughFurtherResultsMovedIt) {
+  const ScratchDirectory directory;
+  const std::string path = history_with_a_step(directory, 8);
+  append_acknowledgement(path, {"write_bw/rc/size:64", "gbps", day(10), "larger headers"});
+  const History history = read_history(path);
+  EXPECT_THAT(history.broken, IsEmpty());
+  const auto all = series_of(history, {});
+  const std::string text =
+      check_history(all, {.width = 200}, {.acknowledged = history.acknowledged});
+  EXPECT_THAT(text, HasSubstr("acknowledged (larger headers): worse -11.0 %"));
+  EXPECT_THAT(text, HasSubstr("1 change (1 acknowledged) in 1 of 1 series"));
+}
+
+TEST(Series, AnAcknowledgementOfAnotherChangeOrMetricIsNone) {
+  const ScratchDirectory directory;
+  const History history = read_history(history_with_a_step(directory, 8));
+  const HistorySeries series = series_of(history, {})[0];
+  for (const Acknowledgement& other : {Acknowledgement{"write_bw/rc/size:64", "gbps", day(1), ""},
+                                       Acknowledgement{"write_bw/rc/size:64", "p50_ns", day(8), ""},
+                                       Acknowledgement{"write_bw/rc/size:8", "", day(8), ""}})
+    EXPECT_EQ(changes_in(series, std::span(&other, 1)).at(0).state, ChangeState::fresh);
+}
+
+TEST(Series, AChangeThatWentBackIsResolved) {
+  const ScratchDirectory directory;
+  const std::string path = history_with_a_step(directory, 20);
+  for (int i = 40; i < 60; ++i)
+    append_history(path, history_entry(result(day(i), static_cast<unsigned>(i % 3)), ""));
+  const History history = read_history(path);
+  const auto changes = changes_in(series_of(history, {})[0]);
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_EQ(changes[0].state, ChangeState::resolved);
+  EXPECT_EQ(changes[1].state, ChangeState::fresh);
+}
+
+TEST(Series, IsCheckedSinceATime) {
+  const ScratchDirectory directory;
+  const auto checked = [&, history = read_history(history_with_a_step(directory, 8))](int since) {
+    return check_history(series_of(history, {}), {.width = 200}, {.since = day(since)});
+  };
+  EXPECT_THAT(checked(8), HasSubstr("1 change in 1 of 1 series"));
+  EXPECT_THAT(checked(9), HasSubstr("0 changes in 0 of 1 series"));
+}
+
+TEST(Series, AreOfEveryMetricWhereThatIsAsked) {
+  const ScratchDirectory directory;
+  const History history = read_history(history_with_a_step(directory, 8));
+  std::vector<std::string_view> keys;
+  for (const HistorySeries& series : series_of(history, {.every_metric = true}))
+    keys.push_back(series.metric->key);
+  EXPECT_THAT(keys, ElementsAre("gbps", "mmsg_per_s"));
 }
 
 TEST(Series, ChoosesByCaseQuantityAndAge) {
@@ -215,7 +252,7 @@ TEST(Series, ChoosesByCaseQuantityAndAge) {
   const History history = read_history(history_with_a_step(directory, 8));
   EXPECT_THAT(series_of(history, {.cases = {"write_*"}})[0].points, SizeIs(16));
   EXPECT_THAT(series_of(history, {.last = 3})[0].points, SizeIs(3));
-  EXPECT_EQ(series_of(history, {.quantity = "mmsg_per_s"})[0].quantity->name, "message rate");
+  EXPECT_EQ(series_of(history, {.quantity = "mmsg_per_s"})[0].metric->name, "message rate");
   EXPECT_THAT(series_of(history, {.quantity = "p50_ns"}), IsEmpty());
   EXPECT_THROW(series_of(history, {.quantity = "p51"}), UsageError);
   EXPECT_THROW(series_of(history, {.cases = {"read_*"}}), UsageError);

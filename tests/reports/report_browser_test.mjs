@@ -151,9 +151,9 @@ const tests = {
     assert.equal(all.length, 6);
     assert.equal(all.filter(({ dashed }) => dashed).length, 3);
     await page.selectOption("#growth [data-quantity]", { label: "alltoall, a rank's rate, 4K B" });
-    assert.equal((await lines()).length, 6);
+    assert.equal((await lines()).length, 3);
     await page.locator("#growth .legend button", { hasText: "ring" }).click();
-    assert.equal((await lines()).length, 4);
+    assert.equal((await lines()).length, 2);
     await page.hover("#growth .plot");
     await page.waitForSelector("#growth .tip td");
     assert.match(await page.textContent("#growth .tip"), /ranks.*mesh.*Gb\/s/);
@@ -215,15 +215,18 @@ const tests = {
     assert.equal((await chosen(page)).length, 1);
   },
 
-  async "opens a thousand cases in under two seconds, in less than 8 MB"(page) {
+  async "opens a thousand cases in under two seconds of its thread, in less than 8 MB"(page) {
     assert.ok(statSync(pathOf("many.html")).size < 8e6, `${statSync(pathOf("many.html")).size} bytes`);
-    const begin = performance.now();
+    // Time of the CPU, of the thread that parses, runs and draws the page: other tests may run beside this one.
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+    const busy = async () => (await devtools.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
+    const before = await busy();
     await page.goto(urlOf("many.html"));
     await shown(page, "percentiles");
-    const took = performance.now() - begin;
-    console.log(`# ${statSync(pathOf("many.html")).size} bytes, ${Math.round(took)} ms`);
-    // The build machine may be busy: it has thrice what it needs.
-    assert.ok(took < 2000 * (process.env.CI ? 3 : 1), `${took} ms`);
+    const took = await busy() - before;
+    console.log(`# ${statSync(pathOf("many.html")).size} bytes, ${Math.round(took * 1000)} ms`);
+    assert.ok(took > 0 && took < 2, `${took} s`);
   },
 };
 

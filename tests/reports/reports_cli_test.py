@@ -6,6 +6,8 @@ Usage: reports_cli_test.py RDMAMETER WRITE_SAMPLES
 """
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,11 +24,18 @@ def run(*arguments, **environment):
 
 
 class Reports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        samples = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(samples.cleanup)
+        cls.samples = samples.name
+        subprocess.run([WRITE_SAMPLES, cls.samples], check=True)
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        subprocess.run([WRITE_SAMPLES, self.folder], check=True)
+        shutil.copytree(self.samples, self.folder, dirs_exist_ok=True)
         self.base, self.new = self.path("base.json"), self.path("new.json")
 
     def path(self, name):
@@ -54,7 +63,7 @@ class Reports(unittest.TestCase):
 
     def test_help_is_for_eighty_columns_and_has_examples(self):
         for words in (["report"], ["export"], ["history"], ["history", "add"], ["history", "show"],
-                      ["history", "check"]):
+                      ["history", "check"], ["history", "ack"]):
             text = self.passes(*words, "--help")
             self.assertIn(f"rdmameter {words[0]}", text)
             self.assertIn("Examples:", text)
@@ -72,18 +81,18 @@ class Reports(unittest.TestCase):
             self.refused("show", topologies, f"--predict={wrong}", says="takes numbers of ranks from 2 to 1048576")
         self.refused("show", topologies, "--predict=" + ",".join(map(str, range(2, 40))), says="at most 32")
         self.refused("show", "--csv", topologies, "--predict=4", says="give one")
-        self.refused("show", "--compare", topologies, topologies, "--predict=4", says="give it alone")
+        self.refused("show", "--compare", topologies, topologies, "--predict=4", says="does not go with")
 
     def test_wrong_use_says_what_is_missing(self):
-        self.refused("report", self.base, says="-o report.html")
+        self.refused("report", self.base, says="-o takes the name of the page")
         self.refused("report", "-o", "x.html", says="name at least one result file")
         self.refused("export", "--format", "bmf", says="name a result file")
-        self.refused("export", self.base, says="it takes openmetrics, github-smaller")
-        self.refused("export", self.base, "--format", "bmff", says="--format does not take 'bmff'")
+        self.refused("export", self.base, says="expected openmetrics, github-smaller")
+        self.refused("export", self.base, "--format", "bmff", says="invalid value 'bmff' for --format")
         self.refused("export", self.base, self.new, "--format", "bmf", says="one result, and 2 are named")
         self.refused("export", self.base, "--format", "hgrm", says="--case NAME among:")
         self.refused("export", self.base, "--format", "bmf", "--case", "no_*", says="--case 'no_*' matches no case")
-        self.refused("history", says="add, show or check")
+        self.refused("history", says="add, show, check or ack")
         self.refused("history", "add", self.base, says="--into")
         self.refused("history", "add", "--into", "x", says="name at least one result file")
         self.refused("history", "show", says="name one history")
@@ -122,6 +131,83 @@ class Reports(unittest.TestCase):
         self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".new")], [])
         self.assertEqual(self.passes("report", self.base, "-o", "-"), self.text("r.html"))
 
+    def test_an_output_is_never_written_through_a_link(self):
+        self.write("victim", "precious")
+        os.symlink("victim", self.path("link"))
+        link = self.path("link")
+        for arguments in (["report", self.base, "-o", link], ["merge", self.base, "-o", link],
+                          ["export", self.base, "--format", "bmf", "-o", link],
+                          ["history", "add", self.base, "--into", link],
+                          ["compare", self.base, self.new, "--markdown", link],
+                          ["compare", self.base, self.new, "--junit", link]):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, USAGE, (arguments, result))
+            self.assertIn("it is a symbolic link; name the file that it leads to", result.stderr)
+        self.assertEqual(self.text("victim"), "precious")
+
+    def test_a_merge_that_fails_leaves_the_older_file(self):
+        self.write("m.json", "before")
+        self.refused("merge", self.base, self.path("none.json"), "-o", self.path("m.json"), says="none.json")
+        self.assertEqual(self.text("m.json"), "before")
+
+    def test_text_of_a_file_reaches_no_terminal_as_it_is(self):
+        evil = "\x1b]0;title\x07\x1b[2J\u202e\x9b31m\nrdmameter: all is well"
+
+        def poisoned(value):
+            """Every text and every key that may be any; the others keep the file readable."""
+            if isinstance(value, dict):
+                return {key: value[key] if key in ("schema", "date") else poisoned(value[key]) for key in value} | {
+                    evil: evil}
+            if isinstance(value, list):
+                return [poisoned(each) for each in value]
+            return value + evil if isinstance(value, str) and not value.isdigit() else value
+
+        result = json.loads(self.text("base.json"))
+        files = [self.write("all.json", json.dumps(poisoned(result)))]
+        for number, (key, value) in enumerate({"name": 7, "iterations": -1, "latency": {evil: 1}, "run_name": None,
+                                               "case": evil, "time_unit": evil, "run_type": evil}.items()):
+            files.append(self.write(f"{number}.json", json.dumps({**result, "benchmarks": [
+                {**row, "name": row["name"] + evil, key: value} for row in result["benchmarks"]]})))
+        context = result["context"]
+        files += [self.write("schema.json", json.dumps({**result, "context": {
+            **context, "rdmameter": {**context["rdmameter"], "schema": evil}}})),
+                  self.write(evil.replace("/", "") + ".json", "{")]
+        history = self.path("h.jsonl")
+        for path in files:
+            for arguments in (["show", path], ["show", path, "--percentiles"], ["show", path, "--csv"],
+                              ["compare", self.base, path, "--all"], ["compare", path, self.base],
+                              ["compare", path, path, "--allow-environment-change", "--gate", "work"],
+                              ["compare", self.base, path, "--allow-environment-change", "--github"],
+                              ["merge", self.base, path, "-o", self.path("m.json")],
+                              ["history", "add", path, "--into", history], ["history", "show", history],
+                              ["history", "check", history], ["report", path, "-o", self.path("r.html")],
+                              ["export", path, "--format", "hgrm", "--case", evil], ["export", path, "--format", evil]):
+                result = run(*arguments)
+                self.assertIn(result.returncode, (0, 1, 2, 3), result)
+                for text in (result.stdout, result.stderr):
+                    harmful = [c for c in text if c != "\n" and (c < " " or "\x7f" <= c < "\xa0" or c == "\u202e")]
+                    self.assertEqual(harmful, [], (arguments, text))
+
+    def test_a_fifo_is_read_and_written(self):
+        os.mkfifo(self.path("fifo"))
+        with subprocess.Popen([PROGRAM, "merge", self.base, "-o", self.path("fifo")],
+                              stdout=subprocess.DEVNULL) as writer:
+            shown = self.passes("show", self.path("fifo"))
+            self.assertEqual(writer.wait(60), 0)
+        self.assertIn("send_lat over RC", shown)
+        shell = subprocess.run(["bash", "-c", f"'{PROGRAM}' show <(cat '{self.base}'); cat '{self.base}' | '{PROGRAM}' "
+                                "show /dev/stdin"], capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(shell.stdout.count("send_lat over RC"), 2)
+
+    def test_waiting_for_a_fifo_ends_with_an_interrupt(self):
+        os.mkfifo(self.path("fifo"))
+        with subprocess.Popen([PROGRAM, "show", self.path("fifo")], stderr=subprocess.PIPE, text=True) as reader:
+            # A writer whose open() returns has met the reader; it says nothing, and the reader waits for it.
+            with open(self.path("fifo"), "w", encoding="utf-8"):
+                reader.send_signal(signal.SIGINT)
+                _, errors = reader.communicate(timeout=20)
+        self.assertEqual((reader.returncode, errors), (130, "rdmameter: interrupted\n"))
+
     def test_case_keeps_to_some(self):
         text = self.passes("export", self.base, "--format", "bmf", "--case", "send_lat/rc/*", "--case", "write_bw/rc/size:64")
         self.assertEqual(list(json.loads(text)), ["send_lat/rc/size:2", "send_lat/rc/size:1024", "write_bw/rc/size:64"])
@@ -143,7 +229,8 @@ class Reports(unittest.TestCase):
         shown = self.passes("history", "show", self.folder, "--case", "send_lat/*")
         self.assertIn("send_lat/rc/size:2, p50\n", shown)
         self.assertNotIn("write_bw", shown)
-        self.assertIn("0 changes in 0 of 6 cases; 6 with fewer than 6", self.passes("history", "check", self.folder))
+        self.assertRegex(self.passes("history", "check", self.folder),
+                         r"0 changes in 0 of (\d+) series; \1 with fewer than 12 results")
         self.assertTrue(run("history", "show", self.folder, LC_ALL="C").stdout.isascii())
 
     def test_history_names_a_broken_line_and_goes_on(self):
@@ -169,6 +256,11 @@ class Reports(unittest.TestCase):
         text = self.passes("history", "check", self.path("h.jsonl"))
         self.assertIn("write_bw/rc/size:64, bandwidth\n  worse -23.1 %", text)
         self.assertIn("since c8 (2024-01-09T00:00)", " ".join(text.split()))
+        self.passes("history", "ack", self.path("h.jsonl"), "--case", "write_bw/rc/size:64", "--since", "c8", "--note", "known")
+        self.assertIn("acknowledged (known): worse -23.1 %", self.passes("history", "check", self.path("h.jsonl")))
+        self.assertIn("0 changes", self.passes("history", "check", self.path("h.jsonl"), "--since", "c9"))
+        self.refused("history", "ack", self.path("h.jsonl"), "--case", "write_bw/rc/size:1", "--since", "c8", says="no result")
+        self.refused("history", "check", self.path("h.jsonl"), "--since", "c99", says="a commit of this history")
 
 
 if __name__ == "__main__":

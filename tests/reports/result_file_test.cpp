@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/result_file.h"
+#include "core/result/result_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 
-#include "core/error.h"
-#include "reports/row_json.h"
+#include "core/base/error.h"
+#include "core/result/row_json.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {
@@ -43,6 +45,20 @@ std::string good_text() {
   return read_file(scratch.path("r.json"));
 }
 
+/// Runs `body` in a process of its own whose files cannot grow beyond `bytes`.
+template <class Body>
+int with_file_size_limit(std::uint64_t bytes, Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    _exit(body());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 TEST(ResultWriter, FileIsWholeAfterTheContextAndAfterEachRow) {
   const ScratchDirectory scratch;
   const std::string path = scratch.path("r.json");
@@ -70,12 +86,98 @@ TEST(ResultWriter, AppendingLeavesTheRowsBeforeUntouched) {
   EXPECT_EQ(read_file(path).compare(0, body.size(), body), 0);
 }
 
-TEST(ResultWriter, ReplacesAFileThatWasThere) {
+TEST(ResultWriter, ReplacesAFileThatWasThereWithItsFirstRowAndNotBefore) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json"), older(100'000, 'x');
+  write_file(path, older);
+  ResultWriter writer(path, sample_context());
+  EXPECT_EQ(read_file(path), older);
+  writer.append(bandwidth_row(64, 0, 2));
+  EXPECT_EQ(read_result(path).rows.size(), 1U);
+  writer.append(bandwidth_row(64, 1, 2));
+  EXPECT_EQ(read_result(path).rows.size(), 2U);
+}
+
+TEST(ResultWriter, WithoutARowLeavesTheFileThatWasThere) {
   const ScratchDirectory scratch;
   const std::string path = scratch.path("r.json");
-  write_file(path, std::string(100'000, 'x'));
-  ResultWriter writer(path, sample_context());
-  EXPECT_EQ(read_result(path).rows.size(), 0U);
+  write_file(path, "older");
+  ResultWriter(path, sample_context()).finish();
+  EXPECT_EQ(read_file(path), "older");
+}
+
+TEST(ResultWriter, WhoseFirstRowDoesNotFitLeavesTheFileThatWasThere) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  write_file(path, "older");
+  EXPECT_EQ(with_file_size_limit(4'000,
+                                 [&] {
+                                   ResultWriter writer(path, sample_context());
+                                   try {
+                                     writer.append(latency_row("rc", 2, 0, 1));  // some 6 KB
+                                   } catch (const ResultFileError& error) {
+                                     return error.error_number;
+                                   }
+                                   return 0;
+                                 }),
+            EFBIG);
+  EXPECT_EQ(read_file(path), "older");
+}
+
+TEST(ResultWriter, OfAWholeResultReplacesNothingUntilItIsFinished) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  write_file(path, "older");
+  const auto write = [&](bool finish) {
+    ResultWriter writer(path, sample_context(), Replacing::when_finished);
+    for (const Row& row : sample_rows()) writer.append(row);
+    EXPECT_EQ(read_file(path), "older");
+    if (finish) writer.finish();
+  };
+  write(false);
+  EXPECT_EQ(read_file(path), "older");
+  write(true);
+  EXPECT_EQ(read_result(path).rows.size(), sample_rows().size());
+}
+
+/// Kills a process that replaces the result at `path` over and over.
+void kill_a_writer(const std::string& path, useconds_t after_us) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Row row = bandwidth_row(64, 0, 1);
+    if (write(ends[1], "x", 1) != 1) _exit(1);
+    for (;;) ResultWriter(path, sample_context()).append(row);
+  }
+  char begun = 0;
+  ASSERT_EQ(read(ends[0], &begun, 1), 1);
+  usleep(after_us);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(ResultWriter, KilledWhileItReplacesAFileLeavesTheOlderOrAValidNewerOne) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  ResultWriter(path, sample_context()).append(bandwidth_row(64, 0, 1));
+  for (useconds_t i = 0; i < 60; ++i) {
+    kill_a_writer(path, i * 37);
+    ASSERT_GE(read_result(path).rows.size(), 1U) << "after " << i * 37 << " us";
+  }
+}
+
+TEST(ResultWriter, LocksTheFileThatItIsToReplace) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  write_file(path, "older");
+  ResultWriter first(path, sample_context());
+  EXPECT_THROW(ResultWriter(path, sample_context()), UsageError);
+  first.append(bandwidth_row(64, 0, 1));
+  EXPECT_THROW(ResultWriter(path, sample_context()), UsageError);
+  EXPECT_EQ(read_result(path).rows.size(), 1U);
 }
 
 TEST(ResultWriter, RefusesAPathThatCannotBeWritten) {
@@ -117,18 +219,30 @@ TEST(ResultWriter, APipeGetsAWholeResultInTheEnd) {
   waitpid(child, nullptr, 0);
 }
 
-/// Runs `body` in a process of its own whose files cannot grow beyond `bytes`.
-template <class Body>
-int with_file_size_limit(std::uint64_t bytes, Body body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const rlimit limit{bytes, bytes};
-    setrlimit(RLIMIT_FSIZE, &limit);
-    _exit(body());
+TEST(ResultWriter, KeepsTheRowsWithTheResultsForOtherToolsAndWithoutThoseThatDoNotFit) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  {
+    ResultWriter writer(path, sample_context());
+    writer.append(bandwidth_row(64, 0, 1));
+    writer.finish("{\n\"t_avg\": 1.50\n}");
   }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const std::string whole = read_file(path);
+  EXPECT_EQ(nlohmann::json::parse(whole)["results"], nlohmann::json({{"t_avg", 1.5}}));
+  EXPECT_NE(whole.find("\n\"t_avg\": 1.50\n"), whole.npos);
+  EXPECT_EQ(read_result(path).rows.size(), 1U);
+  const int status = with_file_size_limit(whole.size() - 1, [&] {
+    ResultWriter writer(path, sample_context());
+    writer.append(bandwidth_row(64, 0, 1));
+    try {
+      writer.finish("{\n\"t_avg\": 1.50\n}");
+    } catch (const ResultFileError& error) {
+      return error.error_number == EFBIG ? 0 : 2;
+    }
+    return 1;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_result(path).rows.size(), 1U);
 }
 
 TEST(ResultWriter, KeepsTheRowsBeforeTheOneThatDoesNotFit) {
@@ -200,7 +314,7 @@ TEST(ResultWriter, AFullDeviceIsAnErrorThatNamesIt) {
 TEST(MakeContext, SchemaCannotBeShadowed) {
   ContextParts parts;
   parts.google_benchmark = {{"date", "today"}, {"rdmameter", 7}};
-  parts.more = {{"schema", "other"}, {"plan", "p"}};
+  parts.extra = {{"schema", "other"}, {"plan", "p"}};
   const Json context = make_context(parts);
   EXPECT_EQ(context["date"], "today");
   EXPECT_EQ(context["rdmameter"]["schema"], kResultSchema);
@@ -253,7 +367,7 @@ double reading_takes(std::size_t count) {
 }
 
 TEST(ReadResult, TakesTimeByRowsAndNotByTheirSquare) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef RDMAMETER_SANITIZED
   GTEST_SKIP() << "times mean nothing under the sanitizers";
 #endif
   const double few = reading_takes(8'000);
@@ -267,8 +381,55 @@ TEST(ReadResult, TakesRowsBeforeTheirContext) {
   EXPECT_EQ(read_result(scratch.path("r.json")).rows.size(), 1U);
 }
 
+TEST(ReadResult, TakesKeysWhoseLettersAreEscapedAndAByteOrderMark) {
+  const ScratchDirectory scratch;
+  write_file(scratch.path("r.json"), "\xEF\xBB\xBF{\"conte\\u0078t\": " + sample_context().dump() +
+                                         ",\n \"benchmarks\" : [ ] , \"more\": [1, \"]\"]}\n");
+  EXPECT_TRUE(read_result(scratch.path("r.json")).rows.empty());
+}
+
+TEST(ReadResult, TakesARowThatIsLongerThanWhatIsReadAtOnce) {
+  const ScratchDirectory scratch;
+  Row row = error_row(64);
+  row.message = std::string(5'000'000, '}');
+  ResultWriter writer(scratch.path("r.json"), sample_context());
+  for (int i = 0; i < 3; ++i) writer.append(row);
+  const ResultFile file = read_result(scratch.path("r.json"));
+  ASSERT_EQ(file.rows.size(), 3U);
+  EXPECT_EQ(file.rows[2].message, row.message);
+}
+
+TEST(ReadResult, RefusesWhatStandsBetweenItsRowsAndBehindThem) {
+  const std::string row = row_to_json(skipped_row(8192)).dump();
+  const std::string head = "{\"context\": " + sample_context().dump() + ", \"benchmarks\": ";
+  for (const std::string& rows :
+       {"[" + row + " " + row + "]", "[" + row + ",]", "[" + row + "}", "[," + row + "]",
+        "[" + row + "], oops", "[" + row + "], \"x\" 3", "[" + row + "], \"x\": nonsense"})
+    EXPECT_NE(refusal_of_text(head + rows + "}").find("is not JSON, at line 1"), std::string::npos)
+        << rows;
+  EXPECT_NE(refusal_of_text(head + "{}}").find("benchmarks is not an array"), std::string::npos);
+}
+
+TEST(ReadResult, NamesThePlaceOfAFaultInAPipe) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("fifo");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    write_file(path, "{\"context\":\n oops}");
+    _exit(0);
+  }
+  EXPECT_NE(refusal(path).find("is not JSON, at line 2, column 2"), std::string::npos);
+  waitpid(child, nullptr, 0);
+}
+
 TEST(ReadResult, RefusesEndlessNesting) {
   EXPECT_NE(refusal_of_text(std::string(1'000'000, '[')).find("nests deeper"), std::string::npos);
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_NE(refusal_of_text("{\"context\": " + sample_context().dump() +
+                            ", \"benchmarks\": [{\"case\": " + deep + "}]}")
+                .find("nests deeper"),
+            std::string::npos);
 }
 
 TEST(ReadResult, RefusesWhatIsNotOurs) {

@@ -11,7 +11,7 @@
 #include <random>
 #include <sstream>
 
-#include "core/histogram.h"
+#include "core/instrument/histogram.h"
 
 namespace rdmameter {
 namespace {
@@ -70,7 +70,7 @@ Row latency_row(const std::string& transport, std::uint64_t size_bytes, std::uin
   row.work = {
       {"wrs", samples}, {"doorbells", samples}, {"cqes", 2 * samples}, {"polls", 40 * samples}};
   row.resources = {{"qps", 1}, {"buffer_bytes", 2 * size_bytes}};
-  row.more = {{"path", "netdev"}};
+  row.extra = {{"path", "netdev"}};
   return row;
 }
 
@@ -208,6 +208,13 @@ std::string read_file(const std::string& path) {
 
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 }  // namespace rdmameter

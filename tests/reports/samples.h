@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/result_file.h"
-#include "reports/row.h"
+#include "core/result/result_file.h"
+#include "core/result/row.h"
 
 namespace rdmameter {
 
@@ -53,5 +53,8 @@ class ScratchDirectory {
 
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
+
+/// Of a text that the program would write.
+std::vector<std::string> lines_of(const std::string& text);
 
 }  // namespace rdmameter

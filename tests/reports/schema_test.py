@@ -262,7 +262,7 @@ MUTATIONS = [
     ("pairs", ("topology", "qps_total"), 9),
     ("pairs", ("topology", "barrier_qps"), 1.5),
     ("pairs", ("topology", "setup_ns", "connect"), -1),
-    ("pairs", ("topology", "memory_bytes", "QPs"), 1),
+    ("pairs", ("topology", "connection_bytes", "QPs"), 1),
     ("pairs", ("topology", "kernel"), 7),
     ("pairs", ("topology", "kernel", "qps"), -1),
     ("pairs", ("topology", "barrier_ns"), "1"),

@@ -7,12 +7,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <sstream>
+#include <string>
+#include <vector>
 
-#include "core/error.h"
-#include "reports/csv.h"
-#include "reports/histogram_text.h"
-#include "reports/summary.h"
+#include "core/base/error.h"
+#include "reports/summary/summary.h"
+#include "reports/text/csv.h"
+#include "reports/text/histogram_text.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/samples.h"
 
@@ -84,8 +87,8 @@ TEST(Show, OneCaseWithAPercentileThatOneRepetitionLacks) {
 
 TEST(Show, SidesOfOneCaseHaveALineEach) {
   std::vector<Row> rows{latency_row("rc", 64, 0, 1), latency_row("rc", 64, 0, 1)};
-  rows[0].more["side"] = "a";
-  rows[1].more["side"] = "b";
+  rows[0].extra["side"] = "a";
+  rows[1].extra["side"] = "b";
   const auto groups = group_rows(rows);
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].cases.size(), 2U);
@@ -94,10 +97,10 @@ TEST(Show, SidesOfOneCaseHaveALineEach) {
 
 TEST(Show, ThreadsAndDirectionsHaveALineEach) {
   Row row = bandwidth_row(64, 0, 1);
-  row.more["per_thread"] = {{{"core", 0}, {"operations", 1000}, {"elapsed_ns", 500000}},
-                            {{"core", 1}, {"operations", 3000}, {"elapsed_ns", 1000000}}};
-  row.more["directions"] = {{"forward", {{"messages", 4000}, {"window_ns", 800000}}},
-                            {"backward", {{"messages", 5000}, {"window_ns", 1000000}}}};
+  row.extra["per_thread"] = {{{"core", 0}, {"operations", 1000}, {"elapsed_ns", 500000}},
+                             {{"core", 1}, {"operations", 3000}, {"elapsed_ns", 1000000}}};
+  row.extra["directions"] = {{"forward", {{"messages", 4000}, {"window_ns", 800000}}},
+                             {"backward", {{"messages", 5000}, {"window_ns", 1000000}}}};
   const std::string text = show_result(sample_file({row}), {.style = kPlain});
   for (const char* part : {"thread 0", "thread 1", "forward", "backward", "2.0000", "3.0000"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
@@ -111,6 +114,24 @@ TEST(Show, PercentilesGoAsFarAsTheSamples) {
                   {.percentiles = true, .histogram = false, .style = kPlain});
   expect_golden("percentiles.txt", text.substr(text.find("  percentile")));
   EXPECT_EQ(text.find("p99.99 "), std::string::npos) << "20000 samples: two lie beyond";
+}
+
+TEST(Show, LeavesAnInterruptedRepetitionOutBesideWholeOnesAndNamesIt) {
+  std::vector<Row> rows{latency_row("rc", 64, 0, 2), latency_row("rc", 64, 1, 2)};
+  rows[1].interrupted = true;
+  const auto groups = group_rows(rows);
+  ASSERT_EQ(groups.front().cases.front().repetitions.size(), 1U);
+  EXPECT_EQ(groups.front().cases.front().repetitions.front(), &rows[0]);
+  const std::string text = show_result(sample_file(rows), {.style = kPlain});
+  EXPECT_NE(text.find("interrupted\n"), text.npos) << text;
+  EXPECT_NE(text.find("(repetition 2 of 2, "), text.npos) << text;
+  EXPECT_EQ(show_result(sample_file({rows[0]}), {.style = kPlain}).find("interrupted"), text.npos);
+}
+
+TEST(Show, TellsAnInterruptedRepetitionWhereThereIsNoOther) {
+  std::vector<Row> rows{latency_row("rc", 64, 0, 1)};
+  rows[0].interrupted = true;
+  EXPECT_EQ(group_rows(rows).front().cases.front().repetitions.size(), 1U);
 }
 
 TEST(Show, NoRows) {
@@ -238,6 +259,38 @@ TEST(Csv, QuotesAsRfc4180Says) {
   EXPECT_NE(to_csv({sample_file({row})}).find(",\"a \"\"quote\"\", a comma\","), std::string::npos);
 }
 
+/// The cells of a line that has no quotes, by the names in the head.
+std::map<std::string, std::string> cells_of(const std::string& head, const std::string& line) {
+  std::istringstream names(head), values(line);
+  std::map<std::string, std::string> cells;
+  for (std::string name; std::getline(names, name, ',');) std::getline(values, cells[name], ',');
+  return cells;
+}
+
+TEST(TidyCsv, HasALineForEachRowAndAColumnForEachAxisOfAnyCase) {
+  const auto lines = lines_of(to_tidy_csv({sample_file(
+      {latency_row("rc", 2, 0, 2), latency_row("rc", 2, 1, 2), bandwidth_row(64, 0, 1)})}));
+  ASSERT_EQ(lines.size(), 4U);
+  const auto latency = cells_of(lines[0], lines[2]), bandwidth = cells_of(lines[0], lines[3]);
+  EXPECT_EQ(latency.at("transport"), "rc");
+  EXPECT_EQ(latency.at("size_bytes"), "2");
+  EXPECT_EQ(latency.at("repetition"), "1");
+  EXPECT_EQ(latency.at("status"), "ok");
+  EXPECT_EQ(latency.at("bandwidth_gbps"), "");
+  EXPECT_EQ(bandwidth.at("size_bytes"), "64");
+  EXPECT_NE(bandwidth.at("bandwidth_gbps"), "");
+  for (const std::string& line : lines)
+    EXPECT_EQ(std::ranges::count(line, ','), std::ranges::count(lines[0], ',')) << line;
+}
+
+TEST(TidyCsv, HasTheFiguresOfTheTestAndSaysWhatTheyAre) {
+  const Row row = latency_row("rc", 2, 0, 1);
+  const auto lines = lines_of(to_tidy_csv({sample_file({row})}));
+  const auto cells = cells_of(lines[0], lines[1]);
+  EXPECT_EQ(cells.at("latency"), "half_round_trip");
+  EXPECT_DOUBLE_EQ(std::stod(cells.at("mean_ns")), summarize(row.latency->histogram, 2).mean);
+}
+
 /// The bars' characters of a drawing: what stands right of the vertical axis.
 std::string bars_of(const std::string& text) {
   std::istringstream lines(text);
@@ -258,10 +311,10 @@ TEST(DrawHistogram, OneSampleInAMillionIsSeen) {
 }
 
 TEST(DrawHistogram, ExtremesOfWhatAFileMayHold) {
-  const std::uint64_t most = (1ULL << 41) - 1;
+  const std::uint64_t max = (1ULL << 41) - 1;
   const HistogramData zeros{.count = 20, .buckets = {{0, 20}}};
   const HistogramData whole_range{
-      .count = 2, .sum_ns = most, .min_ns = 0, .max_ns = most, .buckets = {{0, 1}, {32767, 1}}};
+      .count = 2, .sum_ns = max, .min_ns = 0, .max_ns = max, .buckets = {{0, 1}, {32767, 1}}};
   const HistogramData overflow{
       .count = 1, .sum_ns = ~0ULL, .min_ns = ~0ULL, .max_ns = ~0ULL, .overflow = 1};
   HistogramData both = whole_range;

@@ -9,8 +9,8 @@
 #include <numbers>
 #include <random>
 
-#include "core/histogram.h"
-#include "reports/result_file.h"
+#include "core/instrument/histogram.h"
+#include "core/result/result_file.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {
@@ -64,27 +64,26 @@ Row row_of(const std::string& graph, const std::string& traffic, std::uint64_t r
   TopologyData topology{
       .graph = graph, .traffic = traffic, .schedule = "simultaneous", .ranks = ranks};
   const auto neighbours = sample_graph(graph, ranks);
-  std::uint64_t most = 0, total = 0;
+  std::uint64_t max = 0, total = 0;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     const std::uint64_t degree = neighbours[rank].size();
     topology.qps_per_rank.push_back(degree);
     total += degree;
-    most = std::max(most, degree);
+    max = std::max(max, degree);
     for (const std::uint32_t other : neighbours[rank])
       if (rank < other) topology.edges.emplace_back(rank, other);
   }
   topology.qps_total = total;
   topology.barrier_qps = ranks * static_cast<std::uint64_t>(std::ceil(std::log2(ranks)));
-  topology.setup_ns = {{"resources", 200'000 + 90'000 * most},
-                       {"exchange", 400'000},
-                       {"connect", 150'000 * most},
-                       {"fence", 300'000},
-                       {"barrier", 25'000 * ranks}};
-  topology.memory_bytes = {{"buffers", 2 * 64 * size_bytes * most},
-                           {"qps", 12'288 * most},
-                           {"cqs", 4'096},
-                           {"mrs", 512}};
-  topology.kernel = {{"qps", most + 2},        {"cqs", 2},
+  topology.connect_ns = {{"create_qp", 90'000 * max}, {"modify_qp", 150'000 * max}};
+  topology.setup_ns = {{"memory", 200'000}, {"barrier_qps", 240'000},
+                       {"trial_qps", 0},    {"bootstrap", 400'000},
+                       {"wait", 300'000},   {"first_barrier", 25'000 * ranks}};
+  topology.connection_bytes = {
+      {"buffers", 2 * 64 * size_bytes * max}, {"qps", 12'288 * max}, {"cqs", 4'096}, {"mrs", 512}};
+  if (graph != "mesh" && ranks > 3)
+    topology.relay_bytes = {{"buffers", 8 * size_bytes * ranks}, {"queues", 1'024 * ranks}};
+  topology.kernel = {{"qps", max + 2},         {"cqs", 2},
                      {"cqes", 1'024},          {"mrs", 2},
                      {"mr_bytes", 64 * 1'024}, {"pinned_bytes", 68 * 1'024}};
   topology.barrier_ns = 2'500 * std::ceil(std::log2(ranks));
@@ -92,8 +91,8 @@ Row row_of(const std::string& graph, const std::string& traffic, std::uint64_t r
   return row;
 }
 
-TopologyData::Hops hops_of(const std::vector<std::vector<std::uint32_t>>& graph) {
-  TopologyData::Hops hops;
+Hops hops_of(const std::vector<std::vector<std::uint32_t>>& graph) {
+  Hops hops;
   double sum = 0;
   for (std::uint32_t from = 0; from < graph.size(); ++from)
     for (const std::uint64_t distance : sample_distances(graph, from)) {
@@ -226,7 +225,7 @@ Json topology_context(std::uint64_t ranks) {
     if (key != "rdmameter") parts.google_benchmark[key] = value;
   parts.command = "rdmameter topo mesh ring hypercube --ranks 8 --scale 2,4,8 --size 64,4K";
   parts.floor = sample["rdmameter"]["floor"];
-  parts.more = {{"ranks", std::move(all)}};
+  parts.extra = {{"ranks", std::move(all)}};
   return make_context(parts);
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/row.h"
+#include "core/result/row.h"
 
 namespace rdmameter {
 

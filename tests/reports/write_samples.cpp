@@ -4,7 +4,7 @@
 // row.
 #include <cstdio>
 
-#include "reports/result_file.h"
+#include "core/result/result_file.h"
 #include "tests/reports/samples.h"
 #include "tests/reports/topology_samples.h"
 

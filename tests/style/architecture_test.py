@@ -8,16 +8,26 @@ import re
 import sys
 
 FOLDERS = ("core", "topologies", "reports", "bench", "tests")
-# What both core and reports stand on: no verbs, no session.
-INSTRUMENT = ("core/clock.h", "core/error.h", "core/histogram.h", "core/histogram_data.h", "core/stop.h")
+# Each folder may include what stands above it in its list, and of other lists what MAY_INCLUDE names.
+ORDER = {
+    "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "engine/layout", "engine/loop",
+             "engine", "engine/null", "control", "session", "server"),
+    "topologies": ("graphs", "traffic", "schedule", "axes", "ranks/loop", "ranks"),
+    "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),
+    "bench": ("cases", "running", "options", "perftest", "generate", "commands", "", "micro"),
+}
+PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result", "test_case"))
+PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "traffic", "schedule", "axes"))
 MAY_INCLUDE = {
-    "core": ("core/",),
-    "topologies": ("core/", "topologies/"),
-    "reports": ("reports/", *INSTRUMENT),
-    "bench": ("core/", "topologies/", "reports/", "bench/"),
+    "topologies/axes/": ("core/base/", "core/test_case/"),
+    **dict.fromkeys(PURE_TOPOLOGIES[:-1], ("core/base/",)),
+    "core/": (),
+    "topologies/": ("core/",),
+    "reports/": PURE_CORE + PURE_TOPOLOGIES,
+    "bench/": ("core/", "topologies/", "reports/"),
 }
 # The measured path: core/loop, but for the table that chooses among its instances.
-MEASURED = re.compile(r"core/loop/(?!table).*\.h$|topologies/(parcel|payload|relay|deliver|barrier|loops)\.h$")
+MEASURED = re.compile(r"(core/engine|topologies/ranks)/loop/(?!(rank_)?loop_table|table).*\.h$")
 # What allocates, locks or formats has no business on the measured path.
 BARRED = re.compile(r"nlohmann/|fmt/|(string|vector|map|unordered_map|deque|list|functional|memory|mutex|"
                     r"condition_variable|thread|future|iostream|sstream|fstream|format|regex)$")
@@ -57,18 +67,33 @@ def chain(header, start, seen):
 
 
 def unknown_headers(files, root):
-    return [f"{path}:{line}: \"{header}\" (name its folder, as in \"core/clock.h\")"
+    return [f"{path}:{line}: \"{header}\" (name its folder, as in \"core/instrument/clock.h\")"
             for path, includes in files.items() for line, quoted, header in includes
             if quoted and header not in files and not os.path.exists(os.path.join(root, header))
             # a test's own helper may lie beside it
             and not (path.startswith("tests/") and f"{os.path.dirname(path)}/{header}" in files)]
 
 
+def folder_of(path):
+    """("core", "engine/loop") of core/engine/loop/wait.h."""
+    top, _, rest = os.path.dirname(path).partition("/")
+    return top, rest
+
+
+def may_include(path, header):
+    (top, folder), (other, theirs) = folder_of(path), folder_of(header)
+    if top == other:
+        order = ORDER[top]
+        return folder in order and theirs in order and order.index(theirs) <= order.index(folder)
+    allowed = next(names for start, names in MAY_INCLUDE.items() if path.startswith(start))
+    return header.startswith(allowed)
+
+
 def wrong_direction(files):
     return [f"{path}:{line}: {header}"
-            for path, includes in files.items() if path.split("/")[0] in MAY_INCLUDE
+            for path, includes in files.items() if folder_of(path)[0] in ORDER
             for line, quoted, header in includes
-            if quoted and header in files and not header.startswith(MAY_INCLUDE[path.split("/")[0]])]
+            if quoted and header in files and not may_include(path, header)]
 
 
 def reaching(files, start, barred):
@@ -87,6 +112,18 @@ def without(files, root, pattern, mark):
         with open(os.path.join(root, path), encoding="utf-8") as file:
             if re.search(pattern, path) and mark not in file.read():
                 found.append(path)
+    return found
+
+
+def writing(files, root, pattern, but=()):
+    """Where the program writes to a standard stream, but in the files that are its way there, which alone cannot fail."""
+    found = []
+    for path in files:
+        if path.startswith("tests/") or path in but:
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            found += [f"{path}:{number}: {line.strip()}" for number, line in enumerate(file, 1)
+                      if re.search(pattern, line.partition("//")[0])]
     return found
 
 
@@ -110,11 +147,16 @@ def main():
     checks = [
         ("an include of ours names its folder, and is there", unknown_headers(files, root)),
         ("folders include only what lies below them", wrong_direction(files)),
-        ("reports reach no verbs header", reaching(files, r"reports/", r"infiniband/|rdma/")),
+        ("reports, and what of core and topologies they use, reach no verbs header",
+         reaching(files, "|".join(("reports/", *PURE_CORE, *PURE_TOPOLOGIES)), r"infiniband/|rdma/")),
         ("core and topologies reach neither options nor the benchmark library",
          reaching(files, r"(core|topologies)/", r"CLI/|benchmark/")),
         ("the measured path reaches nothing that allocates, locks or formats",
          reaching(files, MEASURED, BARRED)),
+        ("stderr is written to by tell() alone",
+         writing(files, root, r"[(,]\s*stderr\b|std::(cerr|clog)|\bperror\(")),
+        ("stdout is written to by print() alone",
+         writing(files, root, r"[(,]\s*stdout\b|std::cout|fmt::print\(|\b(printf|puts|putchar)\(", ("core/log/print.cpp",))),
         ("no two headers define a type or a constant of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
         ("a source names its licence", without(files, root, r".", "SPDX-License-Identifier: Apache-2.0")),

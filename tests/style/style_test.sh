@@ -1,24 +1,12 @@
 #!/bin/bash
 # Rules that a program can check, one TAP line each. Usage: style_test.sh SOURCE_ROOT
 set -euo pipefail
+. "$(dirname "$0")/../tap.sh"
 cd "$1"
 if ! git rev-parse --git-dir >/dev/null 2>&1; then
     echo "1..0 # SKIP not a git checkout: its list of files says what is ours"
     exit 0
 fi
-
-number=0
-# check CLAIM COMMAND...: the claim holds if the command succeeds; what it prints tells where it does not.
-check() {
-    local claim=$1 output result=ok
-    shift
-    number=$((number + 1))
-    output=$("$@" 2>&1) || result="not ok"
-    echo "$result $number - $claim"
-    # shellcheck disable=SC2001 # a prefix for every line
-    [ "$result" = ok ] || sed 's/^/# /' <<<"$output"
-}
-skip() { number=$((number + 1)); echo "ok $number - $1 # SKIP $2"; }
 
 sources() { git ls-files -z -- '*.h' '*.cpp'; }
 # tools/vm holds what runs in the guest, partly in busybox's shell.

@@ -5,10 +5,10 @@
 
 namespace rdmameter {
 
-Fabric::Fabric(const Case& one_case)
-    : case_(one_case),
-      plan_(plan_topology(one_case)),
-      classes_(std::max<std::uint32_t>(plan_.most_hops, 1)) {
+Fabric::Fabric(const TestCase& test_case)
+    : case_(test_case),
+      plan_(plan_topology(test_case)),
+      classes_(std::max<std::uint32_t>(plan_.max_hops, 1)) {
   context_.ops.post_send = null_verbs::post_send;
   context_.ops.post_recv = null_verbs::post_recv;
   context_.ops.poll_cq = null_verbs::poll_cq;
@@ -24,82 +24,92 @@ void Fabric::build(FakeRank& mine) {
   const auto& neighbours = plan_.graph.neighbours[mine.rank];
   const std::size_t count = neighbours.size();
   mine.plan = plan_rank(plan_, case_, mine.rank);
-  mine.cq.cq.context = &context_;
+  null_verbs::prepare(mine.cq, context_);
   mine.links.resize(count);
   mine.edges.resize(count);
-  mine.granted.resize(count * classes_);
+  mine.credited.resize(count * classes_);
   mine.freed.resize(count * classes_);
-  mine.gates.resize(count * classes_);
-  mine.grant_sges.resize(count);
+  mine.credit_windows.resize(count * classes_);
+  mine.credit_batches.resize(count * classes_);
+  mine.credit_sges.resize(count);
   mine.blocked.resize(count);
   mine.listing.resize(count);
   mine.received.resize(case_.ranks);
   mine.awaited.resize(case_.ranks);
   for (std::size_t i = 0; i < count; ++i) {
-    null_verbs::FakeQp& qp = mine.qps.emplace_back();
-    qp.qp.context = &context_;
-    qp.qp.qp_num = static_cast<std::uint32_t>(i);
-    qp.cq = &mine.cq;
+    NullQp& qp = mine.qps.emplace_back().base;
+    qp.qp.qp_base.context = &context_;
+    qp.qp.qp_base.qp_num = static_cast<std::uint32_t>(i);
+    qp.receives.resize(1 << 10);
+    qp.send_cq = qp.recv_cq = &mine.cq;
     Link& link = mine.links[i];
-    link.qp = &qp.qp;
-    link.depth = static_cast<std::uint32_t>(case_.depth);
+    link.qp = &qp.qp.qp_base;
     link.freed = &mine.freed[i * classes_];
-    link.gates = &mine.gates[i * classes_];
-    for (std::uint32_t k = 0; k < classes_; ++k)
-      link.gates[k].granted = &mine.granted[i * classes_ + k];
+    link.credit_windows = &mine.credit_windows[i * classes_];
+    link.credit_batches = &mine.credit_batches[i * classes_];
+    for (std::uint32_t k = 0; k < classes_; ++k) {
+      link.credit_windows[k].credited = &mine.credited[i * classes_ + k];
+      link.credit_windows[k].room =
+          static_cast<std::uint32_t>(mine.plan.rooms.out[i * classes_ + k]);
+      link.credit_batches[k].size = static_cast<std::uint32_t>(
+          std::max<std::uint64_t>((mine.plan.rooms.in[i * classes_ + k] + 1) / 2, 1));
+    }
     link.next_of_edge = &link;
-    link.lot = (link.depth + 1) / 2;
+    link.max_listed = static_cast<std::uint32_t>((case_.queues.depth + 1) / 2);
     link.peer = neighbours[i];
     mine.edges[i].next = &link;
   }
-  mine.way_edges.resize(mine.plan.ways.size());
-  for (std::size_t i = 0; i < mine.plan.ways.size(); ++i) {
-    for (const std::uint32_t place : mine.plan.ways[i].neighbours)
-      mine.way_edges[i].push_back(&mine.edges[place]);
-    mine.ways.push_back(way_over(mine.way_edges[i].data(),
-                                 static_cast<std::uint32_t>(mine.way_edges[i].size()),
-                                 mine.plan.ways[i].here));
+  mine.route_edges.resize(mine.plan.routes.size());
+  for (std::size_t i = 0; i < mine.plan.routes.size(); ++i) {
+    for (const std::uint32_t place : mine.plan.routes[i].neighbours)
+      mine.route_edges[i].push_back(&mine.edges[place]);
+    mine.routes.push_back(route_over(mine.route_edges[i].data(),
+                                     static_cast<std::uint32_t>(mine.route_edges[i].size()),
+                                     mine.plan.routes[i].here));
   }
   const auto size = static_cast<std::uint32_t>(case_.size_bytes);
-  const std::size_t receives = count * case_.depth * classes_;
-  mine.parcels.resize(receives);
-  mine.parcel_sges.resize(receives);
-  mine.legs.resize(receives * mine.plan.most_ways);
+  std::vector<Link*> homes;
+  for (std::size_t i = 0; i < mine.plan.rooms.in.size(); ++i)
+    homes.insert(homes.end(), mine.plan.rooms.in[i], &mine.links[i / classes_]);
+  const std::size_t receives = homes.size();
+  mine.buffers.resize(receives);
+  mine.buffer_sges.resize(receives);
+  mine.hops.resize(receives * mine.plan.max_copies);
   mine.bytes.resize(receives * size);
   for (std::size_t i = 0; i < receives; ++i) {
-    Parcel& parcel = mine.parcels[i];
-    parcel.data = &mine.bytes[i * size];
-    parcel.home = &mine.links[i / (case_.depth * classes_)];
-    mine.parcel_sges[i] = {
-        .addr = reinterpret_cast<std::uint64_t>(parcel.data), .length = size, .lkey = 0};
-    parcel.receive = {.wr_id = reinterpret_cast<std::uint64_t>(&parcel),
+    MessageBuffer& buffer = mine.buffers[i];
+    buffer.data = &mine.bytes[i * size];
+    buffer.home = homes[i];
+    mine.buffer_sges[i] = {
+        .addr = reinterpret_cast<std::uint64_t>(buffer.data), .length = size, .lkey = 0};
+    buffer.receive = {.wr_id = reinterpret_cast<std::uint64_t>(&buffer),
                       .next = nullptr,
-                      .sg_list = &mine.parcel_sges[i],
+                      .sg_list = &mine.buffer_sges[i],
                       .num_sge = 1};
-    parcel.legs = &mine.legs[i * mine.plan.most_ways];
-    for (std::uint32_t k = 0; k < mine.plan.most_ways; ++k) {
-      Leg& leg = parcel.legs[k];
-      leg.parcel = &parcel;
-      leg.wr = {};
-      leg.wr.sg_list = &mine.parcel_sges[i];
-      leg.wr.num_sge = 1;
-      leg.wr.opcode = IBV_WR_SEND_WITH_IMM;
+    buffer.hops = &mine.hops[i * mine.plan.max_copies];
+    for (std::uint32_t k = 0; k < mine.plan.max_copies; ++k) {
+      Hop& hop = buffer.hops[k];
+      hop.buffer = &buffer;
+      hop.wr = {};
+      hop.wr.sg_list = &mine.buffer_sges[i];
+      hop.wr.num_sge = 1;
+      hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
     }
     ibv_recv_wr* bad;
-    ibv_post_recv(parcel.home->qp, &parcel.receive, &bad);
+    ibv_post_recv(buffer.home->qp, &buffer.receive, &bad);
   }
   mine.pattern = {.seed = 7, .zero = false, .length = size, .compared = size};
   mine.source.resize(size);
   fill_message(mine.source.data(), mine.pattern, mine.rank);
   mine.source_sge = {
       .addr = reinterpret_cast<std::uint64_t>(mine.source.data()), .length = size, .lkey = 0};
-  mine.cq_pointer = &mine.cq.cq;
+  mine.cq_pointer = mine.cq.plain();
   mine.relay.cqs = &mine.cq_pointer;
   mine.relay.cq_count = 1;
   mine.relay.classes = classes_;
-  mine.relay.ways = mine.ways.data();
-  mine.relay.way_shift = plan_.drive() == Drive::spread ? kRankBits : 0;
-  mine.relay.deliver = case_.verify != 0 ? count_parcel<true> : count_parcel<false>;
+  mine.relay.routes = mine.routes.data();
+  mine.relay.route_shift = plan_.traffic_mode() == TrafficMode::spread ? kRankBits : 0;
+  mine.relay.deliver = case_.verify ? count_message<true> : count_message<false>;
   mine.relay.blocked = mine.blocked.data();
   mine.relay.listing = mine.listing.data();
   mine.relay.received = mine.received.data();
@@ -117,40 +127,44 @@ void Fabric::connect() {
           static_cast<std::size_t>(std::ranges::lower_bound(list, mine->rank) - list.begin());
       mine->qps[i].peer = &peer.qps[theirs];
       Link& link = mine->links[i];
-      mine->grant_sges[i] = {.addr = reinterpret_cast<std::uint64_t>(link.freed),
-                             .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
-                             .lkey = 0};
-      link.grant = {};
-      link.grant.wr_id = reinterpret_cast<std::uint64_t>(&link);
-      link.grant.sg_list = &mine->grant_sges[i];
-      link.grant.num_sge = 1;
-      link.grant.opcode = IBV_WR_RDMA_WRITE;
-      link.grant.send_flags = IBV_SEND_SIGNALED;
-      link.grant.wr.rdma.remote_addr =
-          reinterpret_cast<std::uint64_t>(&peer.granted[theirs * classes_]);
+      mine->credit_sges[i] = {
+          .addr = reinterpret_cast<std::uint64_t>(link.freed),
+          .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
+          .lkey = 0};
+      link.credit = {};
+      link.credit.wr_id = reinterpret_cast<std::uint64_t>(&link);
+      link.credit.sg_list = &mine->credit_sges[i];
+      link.credit.num_sge = 1;
+      link.credit.opcode = IBV_WR_RDMA_WRITE;
+      link.credit.send_flags = IBV_SEND_SIGNALED;
+      link.credit.wr.rdma.remote_addr =
+          reinterpret_cast<std::uint64_t>(&peer.credited[theirs * classes_]);
     }
 }
 
 void Fabric::send_from(std::uint32_t from, std::uint32_t to) {
   FakeRank& mine = rank(from);
-  const Way& way = mine.ways[plan_.drive() == Drive::spread ? from : to];
-  for (std::uint32_t k = 0; k < way.count; ++k) {
-    Leg& leg = mine.own.emplace_back();
-    leg.wr = {};
-    leg.wr.sg_list = &mine.source_sge;
-    leg.wr.num_sge = 1;
-    leg.wr.opcode = IBV_WR_SEND_WITH_IMM;
-    leg.wr.imm_data = htonl(label(from, to));
-    leg.link = way.edges[k]->take();
+  const Route& route = mine.routes[plan_.traffic_mode() == TrafficMode::spread ? from : to];
+  for (std::uint32_t k = 0; k < route.count; ++k) {
+    Hop& hop = mine.own.emplace_back();
+    hop.wr = {};
+    hop.wr.sg_list = &mine.source_sge;
+    hop.wr.num_sge = 1;
+    hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
+    hop.wr.imm_data = htonl(label(from, to));
+    hop.link = route.edges[k]->take();
     ++mine.relay.leaving;
-    send<Inbox::own>(mine.relay, leg, 0);
+    send<ReceiveMode::own>(mine.relay, hop, 0);
     post_lists(mine.relay);
   }
 }
 
-std::uint64_t Fabric::run(std::uint64_t most_rounds) {
-  for (std::uint64_t round = 0; round < most_rounds && !quiet(); ++round)
-    for (const auto& mine : ranks_) step<Inbox::own>(mine->relay);
+std::uint64_t Fabric::run(std::uint64_t max_rounds) {
+  for (std::uint64_t round = 0; round < max_rounds && !quiet(); ++round)
+    for (const auto& mine : ranks_) {
+      overrun_ |= mine->cq.in - mine->cq.out > mine->cq.ring.size();
+      step<ReceiveMode::own>(mine->relay);
+    }
   std::uint64_t arrived = 0;
   for (const auto& mine : ranks_) arrived += mine->relay.arrived;
   return arrived;
@@ -159,15 +173,15 @@ std::uint64_t Fabric::run(std::uint64_t most_rounds) {
 std::uint64_t Fabric::rnr_naks() const {
   std::uint64_t naks = 0;
   for (const auto& mine : ranks_)
-    for (const null_verbs::FakeQp& qp : mine->qps) naks += qp.not_ready;
+    for (const null_verbs::FabricQp& qp : mine->qps) naks += qp.not_ready;
   return naks;
 }
 
 std::uint64_t Fabric::passed_on(std::uint32_t rank) const {
-  const auto& gates = ranks_[rank]->gates;
+  const auto& credit_windows = ranks_[rank]->credit_windows;
   std::uint64_t count = 0;
-  for (std::size_t i = 0; i < gates.size(); ++i)
-    if (i % classes_ != 0) count += gates[i].sent;
+  for (std::size_t i = 0; i < credit_windows.size(); ++i)
+    if (i % classes_ != 0) count += credit_windows[i].sent;
   return count;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks in one thread, over imaginary QPs that move real bytes: the measured path of all of them
-// runs unchanged, in any order that a test likes.
+// Ranks in one thread, over QPs of the null device that move real bytes: the measured path of all
+// of them runs unchanged, in any order that a test likes.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,51 +11,25 @@
 #include <memory>
 #include <vector>
 
-#include "topologies/deliver.h"
-#include "topologies/loops.h"
-#include "topologies/rank_plan.h"
+#include "core/engine/null/null_device.h"
+#include "topologies/axes/rank_axes.h"
+#include "topologies/ranks/loop/deliver.h"
+#include "topologies/ranks/loop/loops.h"
+#include "topologies/ranks/rank_plan.h"
 
 namespace rdmameter {
-namespace null_verbs {  // a name of its own, by which instructions are counted without it
+namespace null_verbs {  // by whose name instructions are counted without it
 
-struct FakeCq {
-  ibv_cq cq{};
-  std::vector<ibv_wc> ring = std::vector<ibv_wc>(1 << 12);
-  std::uint32_t in = 0, out = 0;
-  std::uint32_t overrun = 0;
-};
-
-struct FakeQp {
-  ibv_qp qp{};
-  FakeCq* cq = nullptr;
-  FakeQp* peer = nullptr;
-  std::vector<ibv_recv_wr> receives = std::vector<ibv_recv_wr>(1 << 10);
-  std::uint32_t receives_in = 0, receives_out = 0;
+/// A QP of the null device that has a peer.
+struct FabricQp {
+  NullQp base;  // first: null_qp() finds it
+  FabricQp* peer = nullptr;
   std::uint64_t not_ready = 0;  ///< messages that found no receive: an RNR NAK each
   std::uint64_t lose = 0;       ///< so many messages get lost from now on, as on UC
-  std::uint64_t lists = 0;      ///< calls of post_send
 };
 
-inline FakeCq& fake(ibv_cq* cq) {
-  return *reinterpret_cast<FakeCq*>(cq);
-}
-inline FakeQp& fake(ibv_qp* qp) {
-  return *reinterpret_cast<FakeQp*>(qp);
-}
-
-inline void complete(FakeCq& cq, std::uint64_t wr_id, ibv_wc_opcode opcode, std::uint32_t imm,
-                     std::uint32_t qp_num) {
-  ibv_wc& wc = cq.ring[cq.in++ & (cq.ring.size() - 1)];
-  wc.wr_id = wr_id;
-  wc.status = IBV_WC_SUCCESS;
-  wc.opcode = opcode;
-  wc.imm_data = imm;
-  wc.qp_num = qp_num;
-  cq.overrun += cq.in - cq.out > cq.ring.size() ? 1 : 0;
-}
-
 /// Moves one message. @return  has it left?
-inline bool move(FakeQp& qp, const ibv_send_wr& wr) {
+inline bool move(FabricQp& qp, const ibv_send_wr& wr) {
   const auto* const from = reinterpret_cast<const void*>(wr.sg_list[0].addr);
   if (wr.opcode == IBV_WR_RDMA_WRITE) {
     std::memcpy(reinterpret_cast<void*>(wr.wr.rdma.remote_addr), from, wr.sg_list[0].length);
@@ -65,40 +39,31 @@ inline bool move(FakeQp& qp, const ibv_send_wr& wr) {
     --qp.lose;
     return true;
   }
-  FakeQp& peer = *qp.peer;
+  NullQp& peer = qp.peer->base;
   if (peer.receives_in == peer.receives_out) {
-    ++peer.not_ready;
+    ++qp.peer->not_ready;
     return false;
   }
-  const ibv_recv_wr& receive = peer.receives[peer.receives_out++ & (peer.receives.size() - 1)];
-  std::memcpy(reinterpret_cast<void*>(receive.sg_list[0].addr), from, wr.sg_list[0].length);
-  complete(*peer.cq, receive.wr_id, IBV_WC_RECV, wr.imm_data, peer.qp.qp_num);
+  const std::uint64_t wr_id = peer.receives[peer.receives_out++ & (peer.receives.size() - 1)];
+  std::memcpy(reinterpret_cast<MessageBuffer*>(wr_id)->data, from, wr.sg_list[0].length);
+  complete(*peer.recv_cq, peer, wr_id, IBV_WC_RECV, IBV_WC_SUCCESS, wr.imm_data);
   return true;
 }
 
 inline int post_send(ibv_qp* verbs_qp, ibv_send_wr* wr, ibv_send_wr**) {
-  FakeQp& qp = fake(verbs_qp);
-  ++qp.lists;
+  NullQp& qp = null_qp(verbs_qp);
+  ++qp.posts;
   for (; wr != nullptr; wr = wr->next)
-    if (move(qp, *wr) && (wr->send_flags & IBV_SEND_SIGNALED) != 0)
-      complete(*qp.cq, wr->wr_id, wr->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND,
-               0, qp.qp.qp_num);
+    if (move(reinterpret_cast<FabricQp&>(qp), *wr) && (wr->send_flags & IBV_SEND_SIGNALED) != 0)
+      complete(*qp.send_cq, qp, wr->wr_id,
+               wr->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
   return 0;
 }
 
-inline int post_recv(ibv_qp* verbs_qp, ibv_recv_wr* wr, ibv_recv_wr**) {
-  FakeQp& qp = fake(verbs_qp);
-  for (; wr != nullptr; wr = wr->next)
-    qp.receives[qp.receives_in++ & (qp.receives.size() - 1)] = *wr;
-  return 0;
-}
-
-inline int poll_cq(ibv_cq* verbs_cq, int most, ibv_wc* wcs) {
-  FakeCq& cq = fake(verbs_cq);
-  int taken = 0;
-  for (; taken < most && cq.out != cq.in; ++taken)
-    wcs[taken] = cq.ring[cq.out++ & (cq.ring.size() - 1)];
-  return taken;
+/// @param context  whose operations the CQ has
+inline void prepare(NullCq& cq, ibv_context& context) {
+  cq.cq.context = &context;
+  cq.ring.resize(1 << 12);
 }
 
 }  // namespace null_verbs
@@ -107,24 +72,25 @@ inline int poll_cq(ibv_cq* verbs_cq, int most, ibv_wc* wcs) {
 struct FakeRank {
   std::uint32_t rank = 0;
   RankPlan plan;
-  null_verbs::FakeCq cq;
-  std::deque<null_verbs::FakeQp> qps;
+  NullCq cq;
+  std::deque<null_verbs::FabricQp> qps;
   std::vector<Link> links;
-  std::vector<std::uint32_t> granted, freed;
-  std::vector<HopGate> gates;
-  std::vector<ibv_sge> grant_sges, parcel_sges;
+  std::vector<std::uint32_t> credited, freed;
+  std::vector<CreditWindow> credit_windows;
+  std::vector<CreditBatch> credit_batches;
+  std::vector<ibv_sge> credit_sges, buffer_sges;
   std::vector<Edge> edges;
-  std::vector<std::vector<Edge*>> way_edges;
-  std::vector<Way> ways;
-  std::vector<Parcel> parcels;
-  std::vector<Leg> legs;
+  std::vector<std::vector<Edge*>> route_edges;
+  std::vector<Route> routes;
+  std::vector<MessageBuffer> buffers;
+  std::vector<Hop> hops;
   std::vector<std::uint8_t> bytes;
   std::vector<Link*> listing, blocked;
   std::vector<std::uint64_t> received;
   std::vector<std::uint8_t> awaited;
   std::vector<std::uint8_t> source;
   ibv_sge source_sge{};
-  std::deque<Leg> own;
+  std::deque<Hop> own;
   ibv_cq* cq_pointer = nullptr;
   MessagePattern pattern;
   Relay relay;
@@ -133,7 +99,7 @@ struct FakeRank {
 /// All ranks of a case.
 class Fabric {
  public:
-  explicit Fabric(const Case& one_case);
+  explicit Fabric(const TestCase& test_case);
   Fabric(Fabric&&) = delete;
 
   const TopologyPlan& plan() const { return plan_; }
@@ -146,19 +112,22 @@ class Fabric {
   /// A step of each rank in turn, again and again, until nothing is left to do or so many rounds
   /// are over.
   /// @return  messages delivered
-  std::uint64_t run(std::uint64_t most_rounds);
+  std::uint64_t run(std::uint64_t max_rounds);
   std::uint64_t rnr_naks() const;
   std::uint64_t passed_on(std::uint32_t rank) const;
   bool quiet() const;
+  /// Has a CQ held more than it has room for?
+  bool overrun() const { return overrun_; }
 
  private:
   void build(FakeRank& rank);
   void connect();
 
-  const Case case_;
+  const TestCase case_;
   const TopologyPlan plan_;
   const std::uint32_t classes_;
   ibv_context context_{};
+  bool overrun_ = false;
   std::vector<std::unique_ptr<FakeRank>> ranks_;
 };
 

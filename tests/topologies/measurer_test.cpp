@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ranks agree on before they measure; threads stand for the processes.
-#include "topologies/measurer.h"
+#include "topologies/ranks/measurer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,9 +36,9 @@ class ThreadRank final : public Ranks {
   std::vector<std::string> exchange(const std::string& said) override {
     room_.said[rank_] = said;
     room_.turn.arrive_and_wait();
-    const std::vector<std::string> heard = room_.said;
+    const std::vector<std::string> received = room_.said;
     room_.turn.arrive_and_wait();
-    return heard;
+    return received;
   }
   [[noreturn]] void abort(int) override { std::abort(); }
 

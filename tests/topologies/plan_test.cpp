@@ -6,9 +6,10 @@
 #include <map>
 #include <numeric>
 
-#include "core/error.h"
-#include "topologies/parcel.h"
-#include "topologies/rank_plan.h"
+#include "core/base/error.h"
+#include "topologies/axes/rank_axes.h"
+#include "topologies/ranks/loop/message_buffer.h"
+#include "topologies/ranks/rank_plan.h"
 
 namespace rdmameter {
 namespace {
@@ -18,19 +19,19 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Case topology(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
-              const std::string& schedule = "simultaneous") {
-  Case made = default_topology_case();
-  made.graph = graph;
-  made.traffic = traffic;
-  made.schedule = schedule;
-  made.ranks = ranks;
-  return made;
+TestCase topology(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
+                  const std::string& schedule = "simultaneous") {
+  TestCase test_case = default_topology_case();
+  test_case.graph = graph;
+  test_case.traffic = traffic;
+  test_case.schedule = schedule;
+  test_case.ranks = ranks;
+  return test_case;
 }
 
-std::string thrown(const Case& one_case) {
+std::string thrown(const TestCase& test_case) {
   try {
-    why_no_topology(one_case);
+    why_no_topology(test_case);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -39,15 +40,15 @@ std::string thrown(const Case& one_case) {
 
 TEST(Traffic, PairsBeginAtBothEnds) {
   const TopologyPlan plan = plan_topology(topology("mesh", "pairs", 3));
-  EXPECT_EQ(plan.flows.walks.size(), 6u);
-  for (const auto& walk : plan.flows.walks) {
-    EXPECT_EQ(walk.size(), 3u);
-    EXPECT_EQ(walk.front(), walk.back());
+  EXPECT_EQ(plan.flows.round_trips.size(), 6u);
+  for (const auto& round_trip : plan.flows.round_trips) {
+    EXPECT_EQ(round_trip.size(), 3u);
+    EXPECT_EQ(round_trip.front(), round_trip.back());
   }
 }
 
 TEST(Traffic, ATokenVisitsEveryRankOnce) {
-  EXPECT_THAT(plan_topology(topology("ring", "token", 4)).flows.walks,
+  EXPECT_THAT(plan_topology(topology("ring", "token", 4)).flows.round_trips,
               ElementsAre(ElementsAre(0, 1, 2, 3, 0)));
 }
 
@@ -75,18 +76,30 @@ TEST(Traffic, DrawnPartnersAreUniformAndNeverOneself) {
 }
 
 TEST(Traffic, WhatIsExpectedIsWhatIsSent) {
-  for (const char* traffic : {"random", "incast:3", "bisection"}) {
-    const Case one_case = topology("ring", traffic, 6);
-    const TopologyPlan plan = plan_topology(one_case);
+  for (const char* traffic : {"random", "incast:3", "bisection", "flood"}) {
+    const TestCase test_case = topology("ring", traffic, 6);
+    const TopologyPlan plan = plan_topology(test_case);
     for (const std::uint64_t messages : {1u, 100u, 5000u, 10'000u}) {
       std::uint64_t expected = 0, sent = 0;
       for (Rank rank = 0; rank < 6; ++rank) {
-        expected += expected_messages(plan, one_case, rank, messages);
-        sent += plan_rank(plan, one_case, rank).partners.empty() ? 0 : messages;
+        expected += expected_messages(plan, test_case, rank, messages);
+        sent += plan_rank(plan, test_case, rank).partners.empty() ? 0 : messages;
       }
       EXPECT_EQ(expected, sent) << traffic;
     }
   }
+}
+
+TEST(Traffic, AFloodGoesToAllNeighboursAndNotToTheSameOneFirst) {
+  const TestCase test_case = topology("mesh", "flood", 4);
+  const TopologyPlan plan = plan_topology(test_case);
+  const RankPlan second = plan_rank(plan, test_case, 1);
+  EXPECT_THAT(second.partners, ElementsAre(2, 3, 0));
+  EXPECT_EQ(second.window, 3 * test_case.queues.depth);
+  EXPECT_THAT(senders_of(plan, test_case, 1), ElementsAre(0));
+  EXPECT_EQ(expected_messages(plan, test_case, 1, 4), 4u);  // 2 of rank 0, then 1 of each
+  const TestCase ring = topology("ring", "flood", 6);
+  EXPECT_THAT(plan_rank(plan_topology(ring), ring, 5).partners, ElementsAre(0, 4));
 }
 
 TEST(Traffic, WhatThereIsNotIsRefused) {
@@ -108,12 +121,12 @@ TEST(Traffic, AWayLongerThanALabelHoldsIsRefused) {
   EXPECT_THAT(why_no_topology(topology("ring", "neighbours", 600)), IsEmpty());
 }
 
-/// Both ends of each flow have it in the same round, so nobody waits for what is not sent.
-void expect_matching(const Case& one_case) {
-  const TopologyPlan plan = plan_topology(one_case);
+/// Both ends of each flow have it in the same round, so no rank waits for what is not sent.
+void expect_matching(const TestCase& test_case) {
+  const TopologyPlan plan = plan_topology(test_case);
   std::map<std::pair<Rank, Rank>, int> sent, awaited;
-  for (Rank rank = 0; rank < one_case.ranks; ++rank)
-    for (const Round& round : plan_rank(plan, one_case, rank).rounds) {
+  for (Rank rank = 0; rank < test_case.ranks; ++rank)
+    for (const Round& round : plan_rank(plan, test_case, rank).rounds) {
       for (const Rank to : round.to) ++sent[{rank, to}];
       for (const Rank from : round.from) ++awaited[{from, rank}];
     }
@@ -131,10 +144,10 @@ TEST(Schedule, EveryFlowIsSentOnceAndAwaitedOnce) {
 
 TEST(Schedule, RoundsHaveOnePartnerEach) {
   for (const std::uint64_t ranks : {4u, 7u}) {
-    const Case one_case = topology("mesh", "alltoall", ranks, "rounds");
-    const TopologyPlan plan = plan_topology(one_case);
+    const TestCase test_case = topology("mesh", "alltoall", ranks, "rounds");
+    const TopologyPlan plan = plan_topology(test_case);
     for (Rank rank = 0; rank < ranks; ++rank) {
-      const RankPlan mine = plan_rank(plan, one_case, rank);
+      const RankPlan mine = plan_rank(plan, test_case, rank);
       EXPECT_EQ(mine.rounds.size(), ranks - 1);
       for (const Round& round : mine.rounds) {
         EXPECT_EQ(round.to.size(), 1u);
@@ -145,23 +158,23 @@ TEST(Schedule, RoundsHaveOnePartnerEach) {
 }
 
 TEST(Schedule, StaggeredBeginsWithTheNextRank) {
-  const Case one_case = topology("mesh", "alltoall", 4, "staggered");
-  const RankPlan mine = plan_rank(plan_topology(one_case), one_case, 2);
+  const TestCase test_case = topology("mesh", "alltoall", 4, "staggered");
+  const RankPlan mine = plan_rank(plan_topology(test_case), test_case, 2);
   ASSERT_EQ(mine.rounds.size(), 1u);
   EXPECT_THAT(mine.rounds[0].to, ElementsAre(3, 0, 1));
 }
 
 TEST(Spread, ReachesEveryRankOnceFromEverySource) {
   for (const char* graph : {"mesh", "ring", "star", "hypercube", "torus2d:2x4"}) {
-    const Case one_case = topology(graph, "allgather", 8);
-    const TopologyPlan plan = plan_topology(one_case);
+    const TestCase test_case = topology(graph, "allgather", 8);
+    const TopologyPlan plan = plan_topology(test_case);
     std::vector<RankPlan> ranks;
-    for (Rank rank = 0; rank < 8; ++rank) ranks.push_back(plan_rank(plan, one_case, rank));
+    for (Rank rank = 0; rank < 8; ++rank) ranks.push_back(plan_rank(plan, test_case, rank));
     for (Rank source = 0; source < 8; ++source) {
       std::vector<int> reached(8);
       std::vector<Rank> queue{source};
       for (std::size_t at = 0; at < queue.size(); ++at)
-        for (const std::uint32_t place : ranks[queue[at]].ways[source].neighbours) {
+        for (const std::uint32_t place : ranks[queue[at]].routes[source].neighbours) {
           const Rank next = plan.graph.neighbours[queue[at]][place];
           ++reached[next];
           queue.push_back(next);
@@ -173,36 +186,36 @@ TEST(Spread, ReachesEveryRankOnceFromEverySource) {
 }
 
 TEST(Inflate, SharesTheQPsOfALargeMeshOutOverTheRanksThatAreThere) {
-  Case one_case = topology("mesh", "pairs", 2);
-  EXPECT_EQ(edge_qps(one_case).all, 1u);
-  one_case.qps_per_edge = 3;
-  EXPECT_EQ(edge_qps(one_case).all, 3u);
-  EXPECT_EQ(edge_qps(one_case).active, 3u);
-  one_case.inflate = 1024;
-  one_case.active = kMax;
-  EXPECT_EQ(edge_qps(one_case).all, 1023u);
-  EXPECT_EQ(edge_qps(one_case).active, 1023u);
-  one_case.ranks = 4;
-  one_case.active = 7;
-  EXPECT_EQ(edge_qps(one_case).all, 341u);
-  EXPECT_EQ(edge_qps(one_case).active, 3u);
-  EXPECT_THAT(why_no_topology(one_case), IsEmpty());
+  TestCase test_case = topology("mesh", "pairs", 2);
+  EXPECT_EQ(edge_qps(test_case).all, 1u);
+  test_case.qps_per_edge = 3;
+  EXPECT_EQ(edge_qps(test_case).all, 3u);
+  EXPECT_EQ(edge_qps(test_case).active, 3u);
+  test_case.inflate = 1024;
+  test_case.active = kDeviceMax;
+  EXPECT_EQ(edge_qps(test_case).all, 1023u);
+  EXPECT_EQ(edge_qps(test_case).active, 1023u);
+  test_case.ranks = 4;
+  test_case.active = 7;
+  EXPECT_EQ(edge_qps(test_case).all, 341u);
+  EXPECT_EQ(edge_qps(test_case).active, 3u);
+  EXPECT_THAT(why_no_topology(test_case), IsEmpty());
 }
 
 TEST(Inflate, IsNoSmallerThanWhatThereIs) {
-  Case one_case = topology("mesh", "pairs", 4);
-  one_case.inflate = 3;
-  EXPECT_THAT(why_no_topology(one_case), HasSubstr("4 ranks already"));
-  one_case.inflate = 8;
-  one_case.active = 8;
-  EXPECT_THAT(why_no_topology(one_case), HasSubstr("has 7 QPs"));
+  TestCase test_case = topology("mesh", "pairs", 4);
+  test_case.inflate = 3;
+  EXPECT_THAT(why_no_topology(test_case), HasSubstr("4 ranks already"));
+  test_case.inflate = 8;
+  test_case.active = 8;
+  EXPECT_THAT(why_no_topology(test_case), HasSubstr("has 7 QPs"));
 }
 
 TEST(Label, HoldsClassSourceAndDestination) {
-  const std::uint32_t made = label(4095, 17) + 200 * kNextClass;
-  EXPECT_EQ(source_of(made), 4095u);
-  EXPECT_EQ(destination_of(made), 17u);
-  EXPECT_EQ(class_of(made), 200u);
+  const std::uint32_t result = label(4095, 17) + 200 * kNextClass;
+  EXPECT_EQ(source_of(result), 4095u);
+  EXPECT_EQ(result & kRankMask, 17u);
+  EXPECT_EQ(class_of(result), 200u);
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/qp_limit.h"
+#include "topologies/ranks/qp_limit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace rdmameter {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/rank_result.h"
+#include "topologies/ranks/rank_result.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "topologies/axes/rank_axes.h"
 
 namespace rdmameter {
 namespace {
@@ -16,25 +17,26 @@ HistogramData samples(std::initializer_list<std::uint64_t> values) {
   return snapshot(*histogram);
 }
 
-Case pairs_of_two() {
-  Case made = default_topology_case();
-  made.graph = "ring";
-  made.traffic = "pairs";
-  made.ranks = 2;
-  return made;
+TestCase pairs_of_two() {
+  TestCase test_case = default_topology_case();
+  test_case.graph = "ring";
+  test_case.traffic = "pairs";
+  test_case.ranks = 2;
+  return test_case;
 }
 
 RankResult result_with(double median, HistogramData histogram) {
-  RankResult made;
-  made.matrix_row_ns = {0, 0};
-  made.by_hops[1] = std::move(histogram);
-  made.setup_ns = {{"resources", 10}, {"connect", 20}};
-  made.memory_bytes = {{"buffers", static_cast<std::uint64_t>(median)}};
-  made.kernel = {{"qps", made.memory_bytes[0].second + 2}};
-  made.qps = 1;
-  made.barrier_qps = 1;
-  made.operations = 2;
-  return made;
+  RankResult rank_result;
+  rank_result.matrix_row_ns = {0, 0};
+  rank_result.by_hops[1] = std::move(histogram);
+  rank_result.setup_ns = {{"memory", 10}, {"wait", 20}};
+  rank_result.connect_ns = {{"create_qp", 100}, {"modify_qp", 200}};
+  rank_result.connection_bytes = {{"buffers", static_cast<std::uint64_t>(median)}};
+  rank_result.kernel = {{"qps", rank_result.connection_bytes[0].second + 2}};
+  rank_result.qps = 1;
+  rank_result.barrier_qps = 1;
+  rank_result.operations = 2;
+  return rank_result;
 }
 
 TEST(RankResult, ComesBackFromTheWireAsItWas) {
@@ -47,6 +49,7 @@ TEST(RankResult, ComesBackFromTheWireAsItWas) {
   EXPECT_EQ(got.by_hops, sent.by_hops);
   EXPECT_EQ(got.exchanges, sent.exchanges);
   EXPECT_EQ(got.barrier, sent.barrier);
+  EXPECT_EQ(got.connect_ns, sent.connect_ns);
   EXPECT_EQ(got.setup_ns, sent.setup_ns);
   EXPECT_EQ(got.kernel, sent.kernel);
   EXPECT_EQ(got.matrix_row_ns, sent.matrix_row_ns);
@@ -67,21 +70,40 @@ TEST(RankResult, WhatIsNoResultIsRefused) {
 }
 
 TEST(RankResult, HistogramsOfRanksAddUpExactly) {
-  const Case one_case = pairs_of_two();
+  const TestCase test_case = pairs_of_two();
   std::vector<RankResult> results{result_with(3, samples({10, 20})),
                                   result_with(5, samples({20, 4000}))};
   results[0].matrix_row_ns[1] = 15;
   results[1].setup_ns[1].second = 50;
-  const Outcome outcome = merge_results(one_case, plan_topology(one_case), results);
-  EXPECT_EQ(outcome.topology->latency, samples({10, 20, 20, 4000}));
+  results[0].connect_ns[0].second = 150;
+  results[0].relay_bytes = {{"buffers", 70}};  // most of it at another rank
+  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
+  EXPECT_EQ(outcome.latency->histogram, samples({10, 20, 20, 4000}));
+  EXPECT_TRUE(outcome.latency->half_round_trip);
   ASSERT_EQ(outcome.topology->by_hops.size(), 1u);
-  EXPECT_EQ(outcome.topology->by_hops[0].second, outcome.topology->latency);
+  EXPECT_EQ(outcome.topology->by_hops[0].latency.histogram, outcome.latency->histogram);
   EXPECT_EQ(outcome.topology->matrix_ns[0][1], 15);
   EXPECT_EQ(outcome.topology->matrix_ns[1][0], std::nullopt);
-  EXPECT_EQ(outcome.topology->setup_ns, (Amounts{{"resources", 10}, {"connect", 50}}));
-  EXPECT_EQ(outcome.topology->memory_bytes, (Amounts{{"buffers", 5}}));
-  EXPECT_EQ(outcome.topology->kernel, (Amounts{{"qps", 7}}));  // of the rank with most, as well
+  EXPECT_EQ(outcome.topology->setup_ns, (NamedCounts{{"memory", 10}, {"wait", 50}}));
+  EXPECT_EQ(outcome.topology->connect_ns, (NamedCounts{{"create_qp", 150}, {"modify_qp", 200}}));
+  EXPECT_EQ(outcome.topology->connection_bytes, (NamedCounts{{"buffers", 5}}));
+  EXPECT_EQ(outcome.topology->relay_bytes, (NamedCounts{{"buffers", 70}}));
+  EXPECT_EQ(outcome.topology->kernel, (NamedCounts{{"qps", 7}}));  // of the rank with most, as well
+  EXPECT_EQ(outcome.topology->qps_total, 2u);
   EXPECT_EQ(outcome.operations, 4u);
+}
+
+TEST(RankResult, TheBytesOfAnExchangeAreThePayloadOfWhatArrived) {
+  TestCase test_case = pairs_of_two();
+  test_case.traffic = "alltoall";
+  test_case.size_bytes = 1000;
+  std::vector<RankResult> results(2);
+  results[0].arrived = 3;
+  results[1].arrived = 4;
+  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
+  EXPECT_EQ(outcome.bandwidth->bytes, 7000u);
+  EXPECT_EQ(outcome.latency->definition, LatencyData::Definition::exchange);
+  EXPECT_FALSE(outcome.latency->half_round_trip);
 }
 
 TEST(Jain, IsOneForEqualsAndOneNthForOne) {

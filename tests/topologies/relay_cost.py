@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions that passing a message on takes, beside one post and one poll, on imaginary QPs.
+"""Instructions that passing a message on takes, beside one post and one poll, on QPs of the null device.
 
-Counted by callgrind, with what the imaginary device does for each and without; see tests/null/instructions.py.
+Counted by callgrind, with what the null device does for each and without; see tests/null/instructions.py.
 A message that is passed on takes the completion of its receive, a place on a list of WRs, and its share of the
-list's post and completion, of posting receives and of granting them to the sender.
+list's post and completion, of posting receives and of crediting them to the sender.
 
   relay_cost.py RELAY_DRIVER
 """

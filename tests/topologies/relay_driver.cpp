@@ -13,23 +13,23 @@ namespace null_verbs {
 
 /// A message from rank 1 to rank 2 comes in at rank 0, which lies between.
 [[gnu::noinline]] void feed(FakeRank& relay) {
-  FakeQp& in = relay.qps[0];
-  const ibv_recv_wr& receive = in.receives[in.receives_out++ & (in.receives.size() - 1)];
-  complete(relay.cq, receive.wr_id, IBV_WC_RECV, htonl(label(1, 2)), in.qp.qp_num);
+  NullQp& in = relay.qps[0].base;
+  const std::uint64_t wr_id = in.receives[in.receives_out++ & (in.receives.size() - 1)];
+  complete(relay.cq, in, wr_id, IBV_WC_RECV, IBV_WC_SUCCESS, htonl(label(1, 2)));
 }
 
 /// Rank 2 takes everything at once.
 [[gnu::noinline]] void take(FakeRank& relay) {
-  relay.granted[relay.relay.classes + 1] = relay.gates[relay.relay.classes + 1].sent;
+  relay.credited[relay.relay.classes + 1] = relay.credit_windows[relay.relay.classes + 1].sent;
 }
 
 /// Every WR is done at once; nothing moves.
 [[gnu::noinline]] int complete_send(ibv_qp* verbs_qp, ibv_send_wr* wr, ibv_send_wr**) {
-  FakeQp& qp = fake(verbs_qp);
+  NullQp& qp = null_qp(verbs_qp);
   for (; wr != nullptr; wr = wr->next)
     if ((wr->send_flags & IBV_SEND_SIGNALED) != 0)
-      complete(*qp.cq, wr->wr_id, wr->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND,
-               0, qp.qp.qp_num);
+      complete(*qp.send_cq, qp, wr->wr_id,
+               wr->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
   return 0;
 }
 
@@ -54,15 +54,15 @@ template <class>
 }
 
 /// @param at_once  messages that come in together
-template <Inbox kInbox>
+template <ReceiveMode kReceive>
 [[gnu::noinline]] std::uint64_t run(FakeRank& rank, std::uint64_t count, std::uint32_t at_once) {
   for (std::uint64_t i = 0; i < count; i += at_once) {
     for (std::uint32_t k = 0; k < at_once; ++k) null_verbs::feed(rank);
-    while (step<kInbox>(rank.relay) != 0) {
+    while (step<kReceive>(rank.relay) != 0) {
     }
     null_verbs::take(rank);
   }
-  return rank.gates[rank.relay.classes + 1].sent;
+  return rank.credit_windows[rank.relay.classes + 1].sent;
 }
 
 }  // namespace rdmameter
@@ -72,11 +72,11 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::string test = argv[1];
   const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
-  Case one_case = default_topology_case();
-  one_case.graph = "star";
-  one_case.traffic = "alltoall";
-  one_case.ranks = 3;
-  Fabric fabric(one_case);
+  TestCase test_case = default_topology_case();
+  test_case.graph = "star";
+  test_case.traffic = "random";  // so that there is room for any number
+  test_case.ranks = 3;
+  Fabric fabric(test_case);
   FakeRank& rank = fabric.rank(0);
   ibv_context* const context = rank.links[0].qp->context;
   context->ops.post_send = null_verbs::complete_send;
@@ -95,9 +95,9 @@ int main(int argc, char** argv) {
     rank.relay.link_of_qpn = by_qpn.data();
     rank.relay.qpn_mask = 1;
     for (Link& link : rank.links) link.srq = &srq;
-    done = run<Inbox::shared>(rank, count, 8);
+    done = run<ReceiveMode::shared>(rank, count, 8);
   } else {
-    done = run<Inbox::own>(rank, count, test == "relay" ? 8 : 1);
+    done = run<ReceiveMode::own>(rank, count, test == "relay" ? 8 : 1);
   }
   std::printf("%llu\n", static_cast<unsigned long long>(done));
   return done >= count ? 0 : 1;

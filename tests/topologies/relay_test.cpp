@@ -4,22 +4,22 @@
 
 #include <chrono>
 
-#include "core/clock.h"
+#include "core/instrument/clock.h"
 #include "tests/topologies/fabric.h"
 
 namespace rdmameter {
 namespace {
 
-Case topology(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
-              std::uint64_t depth) {
-  Case made = default_topology_case();
-  made.graph = graph;
-  made.traffic = traffic;
-  made.ranks = ranks;
-  made.depth = depth;
-  made.size_bytes = 24;
-  made.verify = 1;
-  return made;
+TestCase topology(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
+                  std::uint64_t depth) {
+  TestCase test_case = default_topology_case();
+  test_case.graph = graph;
+  test_case.traffic = traffic;
+  test_case.ranks = ranks;
+  test_case.queues.depth = depth;
+  test_case.size_bytes = 24;
+  test_case.verify = 1;
+  return test_case;
 }
 
 constexpr std::uint64_t kForEver = 100'000;
@@ -30,17 +30,21 @@ void expect_all_well(Fabric& fabric, std::uint64_t arrived, std::uint64_t expect
   EXPECT_EQ(arrived, expected);
   EXPECT_TRUE(fabric.quiet()) << "messages wait for room that never comes";
   EXPECT_EQ(fabric.rnr_naks(), 0u);
+  EXPECT_FALSE(fabric.overrun());
   for (const auto& rank : fabric.ranks()) {
     EXPECT_EQ(rank->relay.wrong_bytes, 0u);
     EXPECT_EQ(rank->relay.leaving, 0u);
-    EXPECT_EQ(rank->relay.end.why, LoopEnd::Why::done);
-    EXPECT_EQ(rank->cq.overrun, 0u);
+    EXPECT_EQ(rank->relay.end.why, LoopResult::Why::done);
     for (std::size_t i = 0; i < rank->links.size(); ++i) {
       const Link& link = rank->links[i];
-      for (std::uint32_t k = 0; k < fabric.classes(); ++k)
-        EXPECT_EQ(link.gates[k].sent, link.gates[k].retired);
-      EXPECT_EQ(rank->qps[i].receives_in - rank->qps[i].receives_out + link.emptied_count,
-                link.depth * fabric.classes());
+      const NullQp& qp = rank->qps[i].base;
+      std::uint64_t buffers = qp.receives_in - qp.receives_out, room = 0;
+      for (std::uint32_t k = 0; k < fabric.classes(); ++k) {
+        EXPECT_EQ(link.credit_windows[k].sent, link.credit_windows[k].retired);
+        buffers += link.credit_batches[k].emptied;
+        room += rank->plan.rooms.in[i * fabric.classes() + k];
+      }
+      EXPECT_EQ(buffers, room);
     }
   }
 }
@@ -79,6 +83,32 @@ TEST(Relay, ASpreadReachesEveryRankFromEveryRankWithOneBufferPerClass) {
   }
 }
 
+TEST(Relay, AWrongByteIsTracedToTheRankWhereItsMessageBegan) {
+  Fabric fabric(topology("ring", "alltoall", 6, 4));
+  fabric.rank(2).source[5] ^= 1;
+  for (const std::uint32_t from : {1U, 2U, 5U}) fabric.send_from(from, 4);
+  EXPECT_EQ(fabric.run(kForEver), 3u);
+  EXPECT_EQ(fabric.rank(4).relay.wrong_bytes, 1u);
+  EXPECT_EQ(fabric.rank(4).relay.wrong_from, 2u);
+}
+
+TEST(Relay, ARoundTripEndsBeforeItsBufferIsGivenBack) {
+  Fabric fabric(topology("mesh", "pairs", 2, 1));
+  FakeRank& mine = fabric.rank(0);
+  mine.relay.deliver = come_back<false, false>;
+  mine.relay.back = false;
+  fabric.send_from(1, 0);
+  step<ReceiveMode::own>(mine.relay);
+  ASSERT_TRUE(mine.relay.back);
+  EXPECT_EQ(mine.relay.credits, 0u);
+  empty<ReceiveMode::own>(mine.relay, *mine.relay.held);
+  EXPECT_EQ(mine.relay.credits, 1u);
+  step<ReceiveMode::own>(fabric.rank(1).relay);
+  fabric.send_from(1, 0);  // nobody waits for it, as for one that is late
+  step<ReceiveMode::own>(mine.relay);
+  EXPECT_EQ(mine.relay.credits, 2u);
+}
+
 TEST(Relay, DeeperQueuesWithholdLessThanTheyHave) {
   for (const std::uint64_t depth : {2u, 3u, 16u}) {
     constexpr std::uint64_t kEach = 50;
@@ -97,7 +127,8 @@ TEST(Relay, WithoutClassesARingBlocksItself) {
   for (const auto& rank : fabric.ranks())
     for (Link& link : rank->links)
       for (std::uint32_t i = 1; i < fabric.classes(); ++i)
-        link.gates[i].sent = link.gates[i].limit = link.depth;  // no room beyond the first class
+        link.credit_windows[i].sent = link.credit_windows[i].limit =
+            link.credit_windows[i].room;  // none beyond the first class
   for (int n = 0; n < 20; ++n)
     for (std::uint32_t from = 0; from < 5; ++from) fabric.send_from(from, (from + 2) % 5);
   fabric.run(1000);
@@ -109,9 +140,9 @@ TEST(Relay, OnUCALostMessageHoldsTheOthersUpForAWhileOnly) {
   FakeRank& sender = fabric.rank(0);
   sender.qps[0].lose = 1;  // towards rank 1
   for (int n = 0; n < 3; ++n) fabric.send_from(0, 1);
-  EXPECT_EQ(fabric.run(1000), 0u);  // its buffer at rank 1 will never be granted again
+  EXPECT_EQ(fabric.run(1000), 0u);  // its buffer at rank 1 will never be credited again
   EXPECT_FALSE(fabric.quiet());
-  sender.relay.forgive_ns = 1'000'000;
+  sender.relay.reclaim_after_ns = 1'000'000;
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (!fabric.quiet() && std::chrono::steady_clock::now() < give_up) fabric.run(1);
   EXPECT_EQ(fabric.rank(1).relay.arrived, 2u);
@@ -121,13 +152,13 @@ TEST(Relay, OnUCALostMessageHoldsTheOthersUpForAWhileOnly) {
 TEST(Relay, WhatArrivesTogetherLeavesInListsOfOneCompletionEach) {
   // At most half of depth leaves at once; of depth 2 no more than two messages are under way.
   for (const auto& [depth, lists] : {std::pair(16u, 1u), std::pair(8u, 2u), std::pair(2u, 2u)}) {
-    Fabric fabric(topology("star", "alltoall", 3, depth));
+    Fabric fabric(topology("star", "random", 3, depth));
     FakeRank& relay = fabric.rank(0);
     for (int n = 0; n < 8; ++n) fabric.send_from(1, 2);
-    EXPECT_EQ(step<Inbox::own>(relay.relay), static_cast<int>(std::min(depth, 8u)));
-    const null_verbs::FakeQp& towards = relay.qps[1];
-    EXPECT_EQ(towards.lists, lists);
-    EXPECT_EQ(relay.cq.in - relay.cq.out, towards.lists);
+    EXPECT_EQ(step<ReceiveMode::own>(relay.relay), static_cast<int>(std::min(depth, 8u)));
+    const NullQp& towards = relay.qps[1].base;
+    EXPECT_EQ(towards.posts, lists);
+    EXPECT_EQ(relay.cq.in - relay.cq.out, towards.posts);
     expect_all_well(fabric, fabric.run(kForEver), 8);
   }
 }
@@ -141,19 +172,19 @@ struct CountedWait {
 };
 
 TEST(Relay, OfSeveralCqsAllAreFoundEmptyBeforeItWaits) {
-  using CountedPolicy = RankPolicy<KernelClock, CountedWait, Inbox::own>;
+  using CountedPolicy = RankPolicy<KernelClock, CountedWait, ReceiveMode::own>;
   Fabric fabric(topology("mesh", "alltoall", 4, 2));
   FakeRank& mine = fabric.rank(0);
-  std::vector<null_verbs::FakeCq> cqs(mine.qps.size());
+  std::vector<NullCq> cqs(mine.qps.size());
   std::vector<ibv_cq*> pointers;
   for (std::size_t i = 0; i < cqs.size(); ++i) {
-    cqs[i].cq.context = mine.cq.cq.context;
-    mine.qps[i].cq = &cqs[i];
-    pointers.push_back(&cqs[i].cq);
+    null_verbs::prepare(cqs[i], *mine.cq.cq.context);
+    mine.qps[i].base.send_cq = mine.qps[i].base.recv_cq = &cqs[i];
+    pointers.push_back(cqs[i].plain());
   }
   mine.relay.cqs = pointers.data();
   mine.relay.cq_count = static_cast<std::uint32_t>(pointers.size());
-  StopWord stop;
+  StopFlag stop;
   RankTally tally;
   const auto look_times = [&](int times) {
     const int before = CountedWait::waits;
@@ -175,7 +206,7 @@ TEST(Relay, OfSeveralCqsAllAreFoundEmptyBeforeItWaits) {
       for (std::uint32_t to = 0; to < 4; ++to)
         if (from != to) fabric.send_from(from, to);
   for (int n = 0; n < 1000; ++n)
-    for (const auto& rank : fabric.ranks()) step<Inbox::own>(rank->relay);
+    for (const auto& rank : fabric.ranks()) step<ReceiveMode::own>(rank->relay);
   EXPECT_EQ(fabric.run(0), 3u + 20 * 12);
   for (const auto& rank : fabric.ranks()) EXPECT_EQ(rank->relay.leaving, 0u);
 }
@@ -204,15 +235,15 @@ TEST(Relay, MessagesOfAFlowArriveInTheirOrder) {
   std::vector<std::uint8_t> seen;
   static std::vector<std::uint8_t>* into;
   into = &seen;
-  fabric.rank(2).relay.deliver = [](Relay&, Parcel& parcel, std::uint32_t) noexcept {
-    into->push_back(parcel.data[0]);
+  fabric.rank(2).relay.deliver = [](Relay&, MessageBuffer& buffer, std::uint32_t) noexcept {
+    into->push_back(buffer.data[0]);
     return false;
   };
   // The source buffer is read when a message leaves, so each leaves before the next is written.
   for (std::uint8_t n = 0; n < 30; ++n) {
     fabric.rank(0).source[0] = n;
     fabric.send_from(0, 2);
-    for (int i = 0; i < 3; ++i) step<Inbox::own>(fabric.rank(0).relay);
+    for (int i = 0; i < 3; ++i) step<ReceiveMode::own>(fabric.rank(0).relay);
     while (fabric.rank(0).relay.blocked_count != 0) fabric.run(1);
   }
   fabric.run(kForEver);

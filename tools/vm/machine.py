@@ -53,8 +53,9 @@ class Machine:
 def kernel_parameters(kvm, image, job):
     """What the kernels of all nodes are told."""
     # tsc=reliable: otherwise Linux reads the HPET, 14 times slower than the TSC.
+    # no_timer_check: on a busy host an emulated CPU may not see the timer's first ticks in time, and panics.
     # oops=panic, panic=-1: a fault in the driver ends the run at once, with its trace.
-    parameters = ["console=ttyS0", "loglevel=5", "tsc=reliable", "oops=panic", "panic=-1",
+    parameters = ["console=ttyS0", "loglevel=5", "tsc=reliable", "no_timer_check", "oops=panic", "panic=-1",
                   "mitigations=off", f"rxe_vm_job={job}", f"rxe_vm_kernel={image.kernel}"]
     if not kvm and (khz := tsc.measure_khz()) is not None:
         parameters.append(f"tsc_early_khz={khz}")

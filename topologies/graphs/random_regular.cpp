@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
-#include "core/error.h"
-#include "topologies/graphs/graphs.h"
+#include "core/base/error.h"
+#include "topologies/graphs/graph.h"
+#include "topologies/graphs/routes.h"
 
 namespace rdmameter {
 namespace {
@@ -42,14 +44,12 @@ bool try_to_pair(Graph& graph, std::vector<Rank> ends, std::mt19937_64& random) 
 
 /// Every edge that the other has not.
 Graph complement(const Graph& graph) {
-  Graph made{.neighbours = std::vector<std::vector<Rank>>(graph.ranks())};
+  Graph result{.neighbours = std::vector<std::vector<Rank>>(graph.ranks())};
   for (Rank a = 0; a < graph.ranks(); ++a)
     for (Rank b = a + 1; b < graph.ranks(); ++b)
-      if (!graph.has_edge(a, b)) made.add(a, b);
-  return made;
+      if (!graph.has_edge(a, b)) result.add(a, b);
+  return result;
 }
-
-}  // namespace
 
 std::string why_no_random_regular(const ShapeArguments& arguments, Rank ranks) {
   const std::uint64_t degree = arguments.numbers[0];
@@ -78,5 +78,61 @@ Graph make_random_regular(const ShapeArguments& arguments, Rank ranks) {
   throw Unsupported(
       fmt::format("random:{} of {} ranks could not be drawn: use another --seed", degree, ranks));
 }
+
+/// Unions of random circles through all ranks, and of a random pairing where d is odd: nearly all
+/// regular graphs look like these (Robinson and Wormald 1994).
+Graph circles_through_all(std::uint64_t d, Rank n) {
+  std::mt19937 engine(static_cast<std::uint32_t>(d * 1'000'003 + n));
+  Graph graph{.neighbours = std::vector<std::vector<Rank>>(n)};
+  std::vector<Rank> order(n);
+  std::iota(order.begin(), order.end(), 0U);
+  const auto shuffle = [&] {
+    for (Rank i = n - 1; i > 0; --i)
+      std::swap(order[i], order[(std::uint64_t{engine()} * (i + 1)) >> 32]);
+  };
+  for (std::uint64_t circle = 0; circle < d / 2; ++circle) {
+    shuffle();
+    for (Rank i = 0; i < n; ++i) graph.add(order[i], order[(i + 1) % n]);
+  }
+  if (d % 2 == 1) {
+    shuffle();
+    for (Rank i = 0; i + 1 < n; i += 2) graph.add(order[i], order[i + 1]);
+  }
+  return graph;
+}
+
+/// The mean over several sources in one seeded random graph.
+std::optional<ShapeFigures> random_figures(const ShapeArguments& arguments, std::uint64_t n) {
+  constexpr std::uint64_t kMaxDegree = 64;
+  constexpr Rank kSources = 4;
+  const std::uint64_t d = arguments.numbers[0];
+  if (d < 2 || d >= n || n * d % 2 == 1 || d > kMaxDegree) return std::nullopt;
+  if (d == n - 1)
+    return ShapeFigures{.neighbours = d, .neighbours_mean = real(d), .hops_mean = 1, .hops_max = 1};
+  const Graph graph = circles_through_all(d, static_cast<Rank>(n));
+  std::uint64_t sum = 0, max = 0;
+  const Rank sources = std::min(kSources, graph.ranks());
+  for (Rank source = 0; source < sources; ++source)
+    for (const std::uint64_t hops : tree_from(graph, source).hops) {
+      sum += hops;
+      max = std::max(max, hops);
+    }
+  return ShapeFigures{.neighbours = d,
+                      .neighbours_mean = real(d),
+                      .hops_mean = real(sum) / real(sources * (n - 1)),
+                      .hops_max = max};
+}
+
+}  // namespace
+
+extern constexpr Shape kRandomRegular{
+    .name = "random",
+    .arguments = ":D",
+    .argument_count = 1,
+    .description = "D QPs at every rank, to ranks that are drawn (--seed)",
+    .why_not = why_no_random_regular,
+    .make = make_random_regular,
+    .figures = random_figures,
+    .drawn = true};
 
 }  // namespace rdmameter

@@ -8,8 +8,13 @@
 
 namespace rdmameter {
 
-std::uint32_t pairwise_round(Flow flow, Rank ranks) {
-  return std::has_single_bit(ranks) ? flow.from ^ flow.to : by_distance(flow, ranks);
-}
+extern constexpr Schedule kRounds{
+    .name = "rounds",
+    .description = "pairwise exchange: a partner a round, the next after its answer",
+    .round =
+        [](Flow flow, Rank ranks) {
+          return std::has_single_bit(ranks) ? flow.from ^ flow.to : ranks_ahead(flow, ranks);
+        },
+    .place = [](Flow flow, Rank) { return flow.to; }};
 
 }  // namespace rdmameter

@@ -4,12 +4,10 @@
 
 namespace rdmameter {
 
-std::uint32_t one_round(Flow, Rank) {
-  return 0;
-}
-
-std::uint32_t by_number(Flow flow, Rank) {
-  return flow.to;
-}
+extern constexpr Schedule kSimultaneous{
+    .name = "simultaneous",
+    .description = "everything at once, every rank to rank 0 first",
+    .round = [](Flow, Rank) { return std::uint32_t{0}; },
+    .place = [](Flow flow, Rank) { return flow.to; }};
 
 }  // namespace rdmameter

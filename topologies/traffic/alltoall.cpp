@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rank to every other one. Also what may come of random partners, and whom a message of an
-// allgather is for.
+// Every rank to every other one: a message for each, or one for all.
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
 
-TrafficPlan make_alltoall(const Graph& graph, const std::vector<std::uint64_t>&) {
-  TrafficPlan plan;
-  for (Rank from = 0; from < graph.ranks(); ++from)
-    for (Rank to = 0; to < graph.ranks(); ++to)
-      if (from != to) plan.flows.push_back({from, to});
-  return plan;
-}
+extern constexpr TrafficKind kAlltoall{
+    .name = "alltoall",
+    .traffic_mode = TrafficMode::exchange,
+    .reach = Reach::between_all,
+    .description = "a message of its own to every other rank",
+    .make = [](const Graph& graph, const TrafficArguments&) -> TrafficPlan {
+      return {.flows = all_pairs(graph.ranks())};
+    }};
+
+extern constexpr TrafficKind kAllgather{.name = "allgather",
+                                        .traffic_mode = TrafficMode::spread,
+                                        .reach = Reach::once,
+                                        .description = "every rank's message to all others",
+                                        .make = kAlltoall.make};
 
 }  // namespace rdmameter

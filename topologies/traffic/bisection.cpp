@@ -5,14 +5,18 @@
 
 namespace rdmameter {
 
-TrafficPlan make_bisection(const Graph& graph, const std::vector<std::uint64_t>&) {
-  TrafficPlan plan;
-  const Rank half = graph.ranks() / 2;
-  for (Rank rank = 0; rank < half; ++rank) {
-    plan.flows.push_back({rank, rank + half});
-    plan.flows.push_back({rank + half, rank});
-  }
-  return plan;
-}
+extern constexpr TrafficKind kBisection{
+    .name = "bisection",
+    .traffic_mode = TrafficMode::stream,
+    .description = "each rank of one half with one of the other, both ways, all the time",
+    .make = [](const Graph& graph, const TrafficArguments&) {
+      TrafficPlan plan;
+      const Rank half = graph.ranks() / 2;
+      for (Rank rank = 0; rank < half; ++rank) {
+        plan.flows.push_back({rank, rank + half});
+        plan.flows.push_back({rank + half, rank});
+      }
+      return plan;
+    }};
 
 }  // namespace rdmameter

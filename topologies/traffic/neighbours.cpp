@@ -4,11 +4,16 @@
 
 namespace rdmameter {
 
-TrafficPlan make_neighbours(const Graph& graph, const std::vector<std::uint64_t>&) {
-  TrafficPlan plan;
-  for (Rank from = 0; from < graph.ranks(); ++from)
-    for (const Rank to : graph.neighbours[from]) plan.flows.push_back({from, to});
-  return plan;
-}
+extern constexpr TrafficKind kNeighbours{.name = "neighbours",
+                                         .traffic_mode = TrafficMode::exchange,
+                                         .reach = Reach::once,
+                                         .description = "every edge both ways at once",
+                                         .make = [](const Graph& graph, const TrafficArguments&) {
+                                           TrafficPlan plan;
+                                           for (Rank from = 0; from < graph.ranks(); ++from)
+                                             for (const Rank to : graph.neighbours[from])
+                                               plan.flows.push_back({from, to});
+                                           return plan;
+                                         }};
 
 }  // namespace rdmameter

@@ -4,12 +4,17 @@
 
 namespace rdmameter {
 
-TrafficPlan make_pairs(const Graph& graph, const std::vector<std::uint64_t>&) {
-  TrafficPlan plan;
-  for (Rank from = 0; from < graph.ranks(); ++from)
-    for (Rank to = 0; to < graph.ranks(); ++to)
-      if (from != to) plan.walks.push_back({from, to, from});
-  return plan;
-}
+extern constexpr TrafficKind kPairs{
+    .name = "pairs",
+    .traffic_mode = TrafficMode::round_trip,
+    .reach = Reach::pair,
+    .description =
+        "round trips between every two ranks, one pair at a time, the network else quiet",
+    .make = [](const Graph& graph, const TrafficArguments&) {
+      TrafficPlan plan;
+      for (const auto& [from, to] : all_pairs(graph.ranks()))
+        plan.round_trips.push_back({from, to, from});
+      return plan;
+    }};
 
 }  // namespace rdmameter

@@ -21,4 +21,13 @@ Rank drawn_partner(std::uint64_t seed, Rank rank, std::uint64_t n, Rank ranks) {
   return other < rank ? other : other + 1;
 }
 
+extern constexpr TrafficKind kRandomTraffic{
+    .name = "random",
+    .traffic_mode = TrafficMode::drawn,
+    .reach = Reach::between_all,
+    .description = "every message to a rank that is drawn (--seed), all the time",
+    .make = [](const Graph& graph, const TrafficArguments&) -> TrafficPlan {
+      return {.flows = all_pairs(graph.ranks())};
+    }};
+
 }  // namespace rdmameter

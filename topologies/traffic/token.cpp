@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // One message that visits every rank in their order and comes back to rank 0.
+#include <numeric>
+
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
 
-TrafficPlan make_token(const Graph& graph, const std::vector<std::uint64_t>&) {
-  std::vector<Rank> stops;
-  for (Rank rank = 0; rank < graph.ranks(); ++rank) stops.push_back(rank);
-  stops.push_back(0);
-  return {.walks = {stops}, .flows = {}};
-}
+extern constexpr TrafficKind kToken{.name = "token",
+                                    .traffic_mode = TrafficMode::round_trip,
+                                    .description = "one message around: 0, 1, 2 ... 0",
+                                    .make = [](const Graph& graph, const TrafficArguments&) {
+                                      std::vector<Rank> stops(graph.ranks() + 1);
+                                      std::iota(stops.begin(), stops.end() - 1, Rank{0});
+                                      return TrafficPlan{.round_trips = {stops}};
+                                    }};
 
 }  // namespace rdmameter

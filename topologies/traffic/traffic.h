@@ -1,21 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes each traffic; see the table in topologies/traffics.cpp.
+// Which rank sends to which, whatever the graph between them: pure data, and the table of kinds.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "topologies/traffic.h"
+#include "topologies/graphs/graph.h"
 
 namespace rdmameter {
 
-TrafficPlan make_pairs(const Graph& graph, const std::vector<std::uint64_t>&);
-TrafficPlan make_token(const Graph& graph, const std::vector<std::uint64_t>&);
-TrafficPlan make_neighbours(const Graph& graph, const std::vector<std::uint64_t>&);
-TrafficPlan make_alltoall(const Graph& graph, const std::vector<std::uint64_t>&);
-TrafficPlan make_bisection(const Graph& graph, const std::vector<std::uint64_t>&);
+struct Flow {
+  Rank from, to;
+  bool operator==(const Flow&) const = default;
+};
 
-std::string why_no_incast(const std::vector<std::uint64_t>& arguments, Rank ranks);
-TrafficPlan make_incast(const Graph& graph, const std::vector<std::uint64_t>& arguments);
+/// How a traffic is driven and what a sample of it is.
+enum class TrafficMode {
+  round_trip,  ///< one message at a time goes from stop to stop and comes back
+  exchange,    ///< every flow's message, then the next exchange: the time of one
+  spread,      ///< an exchange in which a rank's message is one for all, copied where routes part
+  stream,      ///< as many messages of each flow as there is room for
+  drawn,       ///< a stream whose every message goes to another rank
+};
+
+/// How far the messages of a traffic go: what the model of costs knows of it.
+enum class Reach {
+  pair,         ///< between two ranks at a time, the network else quiet: its latency is the path's
+  once,         ///< sent once for each rank that gets it: to a neighbour, or copied on its route
+  between_all,  ///< from every rank to all others alike
+  other
+};
+
+/// What a traffic consists of among so many ranks.
+struct TrafficPlan {
+  /// Of TrafficMode::round_trip: the stops of each, the first and last being its initiator.
+  std::vector<std::vector<Rank>> round_trips = {};
+  std::vector<Flow> flows = {};  ///< of the others: each that there may be
+};
+
+using TrafficArguments = std::vector<std::uint64_t>;
+
+/// A kind of traffic, all that the program knows of it. Adding one: a file with this row, and its
+/// name in traffics.cpp.
+struct TrafficKind {
+  std::string_view name;
+  std::string_view arguments = "";  ///< how they are typed: "", ":K"
+  std::size_t argument_count = 0;
+  TrafficMode traffic_mode;
+  Reach reach = Reach::other;
+  std::string_view description;
+  /// Why there is no such traffic among so many ranks; empty: there is.
+  std::string (*why_not)(const TrafficArguments&, Rank ranks) = [](const TrafficArguments&, Rank) {
+    return std::string();
+  };
+  Required<TrafficPlan(const Graph& graph, const TrafficArguments&)> make;
+};
+
+std::span<const TrafficKind* const> traffic_kinds();
+
+using ChosenTraffic = ChosenRow<TrafficKind>;
+
+/// @return nothing: there is no such traffic, or it takes other arguments
+std::optional<ChosenTraffic> find_traffic(std::string_view text);
+
+/// Of a traffic as it stands in a result: one that is not known here is another.
+Reach reach_of(std::string_view traffic);
+
+/// @throws UsageError  there is no such traffic (the text lists them), or it takes other arguments
+ChosenTraffic read_traffic(std::string_view text);
+
+/// From every rank to every other one.
+std::vector<Flow> all_pairs(Rank ranks);
+
+/// TrafficMode::drawn: to whom a rank's n-th message goes. The same at every rank that asks.
+Rank drawn_partner(std::uint64_t seed, Rank rank, std::uint64_t n, Rank ranks);
+
+/// Every pair of ranks between which messages go, two stops of a round trip that follow each other
+/// among them.
+std::vector<Flow> flows_of(const TrafficPlan& plan);
 
 }  // namespace rdmameter

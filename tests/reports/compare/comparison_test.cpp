@@ -4,15 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/result/result_file.h"
 #include "reports/compare/output.h"
 #include "reports/merge.h"
-#include "reports/result_file.h"
 #include "tests/reports/compare/fake_results.h"
+#include "tests/reports/topology_samples.h"
 
 namespace rdmameter {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -36,12 +38,12 @@ std::string refusal(Try attempt) {
 
 TEST(Comparison, FailsWhereACaseIsSlowerAndPutsItFirst) {
   const Comparable base = file_of({steady("same", 5000), steady("slow", 5000)});
-  const Comparison made =
+  const Comparison comparison =
       compare_files(base, file_of({steady("same", 5000), steady("slow", 6000)}), {});
-  EXPECT_EQ(made.conclusion, Conclusion::fail);
-  EXPECT_EQ(made.cases[0].name, "slow");
-  EXPECT_EQ(made.cases[0].verdict, CaseVerdict::fail);
-  EXPECT_EQ(made.cases[1].verdict, CaseVerdict::pass);
+  EXPECT_EQ(comparison.conclusion, Conclusion::fail);
+  EXPECT_EQ(comparison.cases[0].name, "slow");
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::fail);
+  EXPECT_EQ(comparison.cases[1].verdict, CaseVerdict::pass);
 }
 
 TEST(Comparison, OfAFileWithItselfPasses) {
@@ -50,36 +52,33 @@ TEST(Comparison, OfAFileWithItselfPasses) {
 }
 
 TEST(Comparison, TellsWhatGotBetter) {
-  const Comparison made =
+  const Comparison comparison =
       compare_files(file_of({steady("a", 6000)}), file_of({steady("a", 5000)}), {});
-  EXPECT_EQ(made.conclusion, Conclusion::pass);
-  EXPECT_EQ(made.cases[0].verdict, CaseVerdict::better);
+  EXPECT_EQ(comparison.conclusion, Conclusion::pass);
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::better);
 }
 
-TEST(Comparison, IsPowerlessWithFewRunsAndEndsInconclusiveUnlessAChangeIsRuledOut) {
+TEST(Comparison, OfFewRunsProvesNoRegressionButRaisesASuspicion) {
   const auto single = [](double p50_ns) {
     return latency_case("a", 1, 10, [=](std::uint64_t, std::uint64_t i) { return p50_ns + i % 3; });
   };
-  const Comparison made = compare_files(file_of({single(5000)}), file_of({single(6000)}), {});
-  EXPECT_TRUE(made.powerless);
-  EXPECT_EQ(made.conclusion, Conclusion::inconclusive);
-  EXPECT_EQ(made.cases[0].verdict, CaseVerdict::suspect);
-  EXPECT_THAT(made.remarks.front(), HasSubstr("cannot confirm a regression"));
-  Comparable quiet = file_of({single(5000)});
-  quiet.noise["a"] = {.between_runs = 0.002, .beyond = 0.01};
-  EXPECT_EQ(compare_files(quiet, quiet, {}).conclusion, Conclusion::pass);
+  const Comparison comparison = compare_files(file_of({single(5000)}), file_of({single(6000)}), {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::not_proven);
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::suspect);
+  EXPECT_THAT(comparison.remarks.front(), HasSubstr("cannot confirm a regression"));
 }
 
-TEST(Comparison, OfOneRepetitionIsInconclusiveAndSaysWhy) {
+TEST(Comparison, OfOneRepetitionIsInconclusive) {
   const ComparableCase one = latency_case("a", 1, 1, [](auto, auto) { return 5000.0; });
-  const Comparison made = compare_files(file_of({one}), file_of({one}), {});
-  EXPECT_EQ(made.conclusion, Conclusion::inconclusive);
-  EXPECT_THAT(made.cases[0].note, HasSubstr("one repetition"));
+  const Comparison comparison = compare_files(file_of({one}), file_of({one}), {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::not_proven);
+  EXPECT_EQ(compare_files(file_of({one}), file_of({one}), {.inconclusive_ok = true}).conclusion,
+            Conclusion::pass);
 }
 
 TEST(Comparison, HoldsRecordedNoiseAgainstAFailure) {
   Comparable base = file_of({steady("a", 5000)});
-  Comparable slower = file_of({steady("a", 5500)});
+  Comparable slower = file_of({steady("a", 5600)});
   EXPECT_EQ(compare_files(base, slower, {}).conclusion, Conclusion::fail);
   base.noise["a"] = {.between_runs = 0.1, .beyond = 0.2};
   EXPECT_NE(compare_files(base, slower, {}).conclusion, Conclusion::fail);
@@ -88,10 +87,10 @@ TEST(Comparison, HoldsRecordedNoiseAgainstAFailure) {
 }
 
 TEST(Comparison, UnderTheWorkGateTakesTimesForInformation) {
-  const Comparison made = compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 9000)}),
-                                        {.gates = {"work"}});
-  EXPECT_EQ(made.conclusion, Conclusion::pass);
-  EXPECT_EQ(made.cases[0].verdict, CaseVerdict::fail);
+  const Comparison comparison = compare_files(file_of({steady("a", 5000)}),
+                                              file_of({steady("a", 9000)}), {.gates = {"work"}});
+  EXPECT_EQ(comparison.conclusion, Conclusion::pass);
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::fail);
   EXPECT_EQ(compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 9000)}),
                           {.gates = {"work", "times"}})
                 .conclusion,
@@ -100,10 +99,38 @@ TEST(Comparison, UnderTheWorkGateTakesTimesForInformation) {
 
 TEST(Comparison, OfACaseThatNowFailsIsAFailureUnderAnyGate) {
   Comparable other = file_of({latency_case("a", 0, 0, {})});
-  other.sides[0][0].errors = {"the peer died"};
-  const Comparison made = compare_files(file_of({steady("a", 5000)}), other, {.gates = {"work"}});
-  EXPECT_EQ(made.conclusion, Conclusion::fail);
-  EXPECT_THAT(made.cases[0].note, HasSubstr("the peer died"));
+  other.sides[0][0].failures = {{.message = "the peer died"}};
+  const Comparison comparison =
+      compare_files(file_of({steady("a", 5000)}), other, {.gates = {"work"}});
+  EXPECT_EQ(comparison.conclusion, Conclusion::fail);
+  EXPECT_THAT(comparison.cases[0].note, HasSubstr("the peer died"));
+}
+
+TEST(Comparison, OfACaseThatNeitherSideCanMeasureIsNoFinding) {
+  Comparable file = file_of({steady("a", 5000), latency_case("b", 0, 0, {})});
+  file.sides[0][1].skips = {"the device has no XRC"};
+  const Comparison comparison = compare_files(file, file, {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::pass);
+  EXPECT_THAT(comparison.cases[1].note, HasSubstr("the device has no XRC"));
+}
+
+TEST(Comparison, OfACaseThatNoLongerFailsIsBetter) {
+  Comparable base = file_of({latency_case("a", 0, 0, {})});
+  base.sides[0][0].failures = {{.message = "the peer died"}};
+  const Comparison comparison = compare_files(base, file_of({steady("a", 5000)}), {});
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::better);
+  EXPECT_EQ(comparison.conclusion, Conclusion::pass);
+}
+
+TEST(Comparison, LeavesInterruptedRepetitionsOutAndSaysSo) {
+  Comparable other = file_of({steady("a", 9000)});
+  other.sides[0][0].interrupted = 2;
+  EXPECT_THAT(compare_files(file_of({steady("a", 5000)}), other, {}).cases[0].note,
+              HasSubstr("2 interrupted repetitions left out"));
+  other.sides[0][0].replicates.clear();
+  const Comparison comparison = compare_files(file_of({steady("a", 5000)}), other, {});
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::inconclusive);
+  EXPECT_THAT(comparison.cases[0].note, HasSubstr("not measured in NEW; interrupted"));
 }
 
 TEST(Comparison, WithoutACommonCaseSaysWhatEachHas) {
@@ -117,15 +144,43 @@ TEST(Comparison, WithoutACommonCaseSaysWhatEachHas) {
 }
 
 TEST(Comparison, NamesCasesThatOnlyOneFileHas) {
-  const Comparison made = compare_files(file_of({steady("a", 5000), steady("b", 5000)}),
-                                        file_of({steady("a", 5000), steady("c", 5000)}), {});
-  EXPECT_THAT(made.only_base, ElementsAre("b"));
-  EXPECT_THAT(made.only_other, ElementsAre("c"));
-  EXPECT_EQ(made.conclusion, Conclusion::pass);
+  const Comparison comparison = compare_files(file_of({steady("a", 5000), steady("b", 5000)}),
+                                              file_of({steady("a", 5000), steady("c", 5000)}), {});
+  EXPECT_THAT(comparison.only_base, ElementsAre("b"));
+  EXPECT_THAT(comparison.only_other, ElementsAre("c"));
+  EXPECT_EQ(comparison.conclusion, Conclusion::pass);
   EXPECT_EQ(compare_files(file_of({steady("a", 5000), steady("b", 5000)}),
                           file_of({steady("a", 5000)}), {.strict = true})
                 .conclusion,
-            Conclusion::inconclusive);
+            Conclusion::not_proven);
+}
+
+/// Of a test whose program found so much inline data, or was told to have it.
+ComparableCase inlined(const std::string& name, std::uint64_t inline_bytes) {
+  ComparableCase test_case = steady(name, 5000);
+  test_case.axes = {{"inline_bytes", inline_bytes}, {"size_bytes", 64}};
+  test_case.identity = name + test_case.axes.dump();
+  return test_case;
+}
+
+TEST(Comparison, PairsCasesByWhatWasAskedForAndNamesWhatDiffers) {
+  const Comparison comparison =
+      compare_files(file_of({inlined("send_lat", 0), inlined("b", 0)}),
+                    file_of({inlined("send_lat", 64), inlined("b", 64)}), {});
+  EXPECT_EQ(comparison.cases.size(), 2U);
+  EXPECT_TRUE(comparison.only_base.empty() && comparison.only_other.empty());
+  EXPECT_THAT(
+      comparison.remarks,
+      Contains("The two sides were not measured alike: inline_bytes is 0 in BASE and 64 in NEW "
+               "(send_lat, b)."));
+}
+
+TEST(Comparison, PairsNoCasesByNameWhereSeveralHaveIt) {
+  const Comparison comparison =
+      compare_files(file_of({steady("a", 5000), inlined("b", 0), inlined("b", 16)}),
+                    file_of({steady("a", 5000), inlined("b", 64)}), {});
+  EXPECT_THAT(comparison.only_base, ElementsAre("b", "b"));
+  EXPECT_THAT(comparison.only_other, ElementsAre("b"));
 }
 
 TEST(Comparison, RefusesAnotherEnvironmentNamingWhatDiffers) {
@@ -139,8 +194,60 @@ TEST(Comparison, RefusesAnotherEnvironmentNamingWhatDiffers) {
   EXPECT_THAT(text, HasSubstr("initiator: kernel: 6.1.0-18-amd64 in BASE, 7.0 in NEW"));
   EXPECT_THAT(text, Not(HasSubstr("another")));
   EXPECT_THAT(text, HasSubstr("--allow-environment-change"));
-  const Comparison made = compare_files(base, other, {.allow_environment_change = true});
-  EXPECT_THAT(made.remarks.front(), HasSubstr("environments differ"));
+  const Comparison comparison = compare_files(base, other, {.allow_environment_change = true});
+  EXPECT_THAT(comparison.remarks.front(), HasSubstr("environments differ"));
+}
+
+TEST(Comparison, TakesAFactThatOneSideDoesNotKnowForADifference) {
+  const Comparable base = file_of({steady("a", 5000)});
+  Comparable other = base;
+  other.context["rdmameter"]["initiator"]["hypervisor"] = nullptr;
+  Comparable known = base;
+  known.context["rdmameter"]["initiator"]["hypervisor"] = "KVM";
+  EXPECT_THAT(refusal([&] { compare_files(known, other, {}); }),
+              HasSubstr("hypervisor: KVM in BASE, unknown in NEW"));
+  EXPECT_NO_THROW(compare_files(other, other, {}));
+}
+
+TEST(Comparison, RefusesAnotherBuildAndAnotherLibrary) {
+  Comparable base = file_of({steady("a", 5000)});
+  base.context["rdmameter"]["initiator"]["build"] = "optimised";
+  base.context["rdmameter"]["initiator"]["libibverbs"] = "1.14.44.0";
+  Comparable other = base;
+  other.context["rdmameter"]["initiator"]["build"] = "sanitized";
+  other.context["rdmameter"]["initiator"]["libibverbs"] = "1.14.50.0";
+  const std::string text = refusal([&] { compare_files(base, other, {}); });
+  EXPECT_THAT(text, HasSubstr("build: optimised in BASE, sanitized in NEW"));
+  EXPECT_THAT(text, HasSubstr("libibverbs: 1.14.44.0 in BASE, 1.14.50.0 in NEW"));
+}
+
+TEST(Comparison, LooksAtTheEnvironmentsOfAllRuns) {
+  const Comparable base = file_of({steady("a", 5000)});
+  Comparable other = base;
+  nlohmann::ordered_json later = base.context;
+  later["rdmameter"]["responder"]["kernel"] = "7.0";
+  other.context["rdmameter"]["runs"] = {base.context, later};
+  EXPECT_THAT(refusal([&] { compare_files(base, other, {}); }),
+              HasSubstr("responder: kernel: 6.6.13-amd64 in BASE, 7.0 in NEW"));
+  EXPECT_THAT(refusal([&] { compare_files(other, base, {}); }),
+              HasSubstr("among the runs of BASE: responder: kernel"));
+}
+
+TEST(Comparison, OfRunsWithoutAContextRefusesThemForWhatIsUnknown) {
+  const Comparable base = file_of({steady("a", 5000)});
+  Comparable other = base;
+  other.context["rdmameter"]["runs"] = {base.context, 7};
+  EXPECT_THAT(refusal([&] { compare_files(base, other, {}); }), HasSubstr("unknown in NEW"));
+}
+
+TEST(Comparison, TakesAClockMeasuredAnewForTheSame) {
+  Comparable base = file_of({steady("a", 5000)});
+  base.context["rdmameter"]["initiator"]["clock"]["ticks_per_ns"] = 2.500001;
+  Comparable other = base;
+  other.context["rdmameter"]["initiator"]["clock"]["ticks_per_ns"] = 2.500017;
+  EXPECT_NO_THROW(compare_files(base, other, {}));
+  other.context["rdmameter"]["initiator"]["clock"]["ticks_per_ns"] = 2.1;
+  EXPECT_THAT(refusal([&] { compare_files(base, other, {}); }), HasSubstr("clock rate"));
 }
 
 TEST(Comparison, HoldsTheRanksOfTopologiesAgainstEachOther) {
@@ -158,22 +265,91 @@ TEST(Comparison, HoldsTheRanksOfTopologiesAgainstEachOther) {
               HasSubstr("ranks: 2 in BASE, 1 in NEW"));
 }
 
-TEST(Comparison, StrictMakesAnythingOpenInconclusive) {
+TEST(Comparison, SeesOneBadRowAndTheRegressionBesideIt) {
+  Comparable other = file_of({steady("a", 10000)});
+  other.sides[0][0].replicates[7].value = {};  // heavy loss left too few samples
+  const Comparison comparison = compare_files(file_of({steady("a", 5000)}), other, {});
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::fail);
+}
+
+TEST(Comparison, OfAMetricThatOnlyBaseHasIsInconclusive) {
+  Comparable other = file_of({steady("a", 5000)});
+  Comparable base = other;
+  for (Replicate& one : base.sides[0][0].replicates)
+    one.value[static_cast<std::size_t>(Metric::p99)] = 9000;
+  const Comparison comparison = compare_files(base, other, {});
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::inconclusive);
+  EXPECT_THAT(comparison.cases[0].note, HasSubstr("p99 is not known in NEW"));
+}
+
+TEST(Comparison, SeesAFastPathThatGotSlowerByLessThanFiftyNanoseconds) {
+  const auto quick = [](double ns) {
+    return latency_case("a", 5, 10, [=](std::uint64_t run, std::uint64_t) {
+      return ns * (1 + 0.003 * static_cast<double>(run % 3));
+    });
+  };
+  EXPECT_EQ(compare_files(file_of({quick(150)}), file_of({quick(195)}), {}).conclusion,
+            Conclusion::fail);
+}
+
+TEST(Comparison, OfFourRepetitionsInTenTwiceAsSlowFailsByItsMean) {
+  const auto mixed = [](std::uint64_t slow) {
+    ComparableCase made = steady("a", 5000);
+    for (Replicate& one : made.replicates)
+      one.value[static_cast<std::size_t>(Metric::mean)] =
+          (one.repetition < slow ? 2.0 : 1.0) * 5100 + 3 * static_cast<double>(one.run);
+    return made;
+  };
+  const Comparison comparison = compare_files(file_of({mixed(0)}), file_of({mixed(4)}), {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::fail);
+  EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::mean);
+}
+
+TEST(Comparison, OfHalfRoundTripsAndWholeOnesIsNoImprovement) {
+  Comparable half = file_of({steady("a", 2500)});
+  half.sides[0][0].half = true;
+  const Comparison comparison = compare_files(file_of({steady("a", 5000)}), half, {});
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::inconclusive);
+  EXPECT_THAT(comparison.cases[0].note, HasSubstr("NEW measures half of"));
+}
+
+TEST(Comparison, ToldOfAnAbsurdChangeIsShort) {
+  EXPECT_EQ(change_text(1e300), "×1.0e+300");
+  EXPECT_EQ(change_text(12.34), "×12.3");
+}
+
+TEST(Comparison, NamesTheWorstMemberOfACaseThatPasses) {
+  Comparable base = file_of({steady("a", 5000)});
+  for (Replicate& one : base.sides[0][0].replicates)
+    one.value[static_cast<std::size_t>(Metric::mean)] = 5100 + static_cast<double>(one.repetition);
+  Comparable other = base;
+  for (Replicate& one : other.sides[0][0].replicates)
+    *one.value[static_cast<std::size_t>(Metric::mean)] *= 1.01;
+  const Comparison comparison = compare_files(base, other, {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::pass);
+  EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::mean);
+}
+
+TEST(Comparison, OfWildCasesIsNotProvenUnlessThatIsAllowed) {
   const ComparableCase wild = latency_case("a", 5, 10, [](std::uint64_t run, std::uint64_t) {
     return 5000.0 + 1500 * static_cast<double>(run % 3);
   });
-  EXPECT_EQ(compare_files(file_of({wild}), file_of({wild}), {}).conclusion, Conclusion::pass);
-  EXPECT_EQ(compare_files(file_of({wild}), file_of({wild}), {.strict = true}).conclusion,
-            Conclusion::inconclusive);
+  EXPECT_EQ(compare_files(file_of({wild}), file_of({wild}), {}).conclusion, Conclusion::not_proven);
+  EXPECT_EQ(compare_files(file_of({wild}), file_of({wild}), {.inconclusive_ok = true}).conclusion,
+            Conclusion::pass);
 }
 
-TEST(Comparison, OfSidesTakesRepetitionsForReplicates) {
+TEST(Comparison, OfSidesTakesBlocksForReplicatesInWhichDriftCancels) {
   Comparable file = file_of({});
-  file.sides[0] = {latency_case("a", 1, 10, [](auto, std::uint64_t i) { return 5000.0 + i; })};
-  file.sides[1] = {latency_case("a", 1, 10, [](auto, std::uint64_t i) { return 6000.0 + i; })};
-  const Comparison made = compare_sides(file, {});
-  EXPECT_EQ(made.conclusion, Conclusion::fail);
-  EXPECT_EQ(made.cases[0].effects[0].effect.replicates_base, 10U);
+  const auto drifting = [](double ns) {
+    return latency_case("a", 1, 10, [=](auto, std::uint64_t block) {
+      return (ns + 5 * static_cast<double>(block % 2)) * (1 + 0.05 * static_cast<double>(block));
+    });
+  };
+  file.sides = {std::vector{drifting(5000)}, std::vector{drifting(6000)}};
+  const Comparison comparison = compare_sides(file, {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::fail);
+  EXPECT_EQ(comparison.cases[0].effects[0].effect.replicates_base, 10U);
   EXPECT_THAT(refusal([&] { compare_files(file, file, {}); }), HasSubstr("both sides"));
   EXPECT_GT(noise_of(file).at("a").beyond, 0.19);
 }
@@ -183,10 +359,10 @@ TEST(Comparison, ASecondMeasurementReplacesTheVerdictsOfTheFirst) {
   const Comparison first = compare_files(base, file_of({steady("a", 6000), steady("b", 5000)}), {});
   const Comparison again =
       compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 5000)}), {});
-  const Comparison made = replaced_by(first, again);
-  EXPECT_EQ(made.conclusion, Conclusion::pass);
-  EXPECT_EQ(made.cases.size(), 2U);
-  EXPECT_THAT(made.cases[0].note + made.cases[1].note, HasSubstr("not confirmed"));
+  const Comparison comparison = replaced_by(first, again);
+  EXPECT_EQ(comparison.conclusion, Conclusion::pass);
+  EXPECT_EQ(comparison.cases.size(), 2U);
+  EXPECT_THAT(comparison.cases[0].note + comparison.cases[1].note, HasSubstr("not confirmed"));
 }
 
 Comparison with_a_strange_name() {
@@ -195,11 +371,41 @@ Comparison with_a_strange_name() {
 }
 
 TEST(Outputs, EscapeWhatANameMayHold) {
-  const Comparison made = with_a_strange_name();
-  EXPECT_THAT(comparison_markdown(made), Not(HasSubstr("<img")));
-  EXPECT_THAT(comparison_markdown(made), HasSubstr("\\|\\`"));
-  EXPECT_THAT(comparison_junit(made), Not(HasSubstr("<img")));
-  EXPECT_THAT(comparison_junit(made), HasSubstr("failures=\"1\""));
+  const Comparison comparison = with_a_strange_name();
+  EXPECT_THAT(comparison_markdown(comparison), Not(HasSubstr("<img")));
+  EXPECT_THAT(comparison_markdown(comparison), HasSubstr("\\|\\`"));
+  EXPECT_THAT(comparison_junit(comparison), Not(HasSubstr("<img")));
+  EXPECT_THAT(comparison_junit(comparison), HasSubstr("failures=\"2\""));
+}
+
+CaseComparison judged(const char* name, CaseVerdict verdict) {
+  return {.name = name, .verdict = verdict, .note = "why"};
+}
+
+TEST(Outputs, SayOfSuspicionsThatNothingIsProvenAndAreNeverGreen) {
+  Comparison comparison{.base = "base.json", .other = "new.json"};
+  comparison.cases = {judged("a", CaseVerdict::suspect), judged("b", CaseVerdict::inconclusive),
+                      judged("c", CaseVerdict::pass)};
+  comparison.conclusion = Conclusion::not_proven;
+  const std::string junit = comparison_junit(comparison);
+  EXPECT_THAT(junit, HasSubstr("<testsuites tests=\"4\" failures=\"0\" errors=\"2\">"));
+  EXPECT_THAT(junit, HasSubstr("name=\"a\"><error type=\"suspect\" message=\"suspect: why\"/>"));
+  EXPECT_THAT(junit, HasSubstr("name=\"b\"><skipped message=\"inconclusive: why\"/>"));
+  EXPECT_THAT(junit, HasSubstr("name=\"conclusion\"><error"));
+  EXPECT_THAT(comparison_markdown(comparison), HasSubstr("### 🟡 not proven: new.json"));
+  EXPECT_THAT(comparison_text(comparison, false, {}), HasSubstr("not proven; 3 cases: 1 suspect"));
+  EXPECT_THAT(comparison_github(comparison), HasSubstr("::warning title=rdmameter%3A not proven"));
+  comparison.conclusion = Conclusion::pass;  // --inconclusive-ok
+  EXPECT_THAT(comparison_junit(comparison), HasSubstr("name=\"conclusion\"><system-out>"));
+}
+
+TEST(Outputs, NameWhatDecidesWhereThatIsNoMetric) {
+  CaseComparison one = judged("a", CaseVerdict::fail);
+  one.effects.push_back({.metric = Metric::p50, .effect = {.base = 5000, .other = 5000}});
+  one.findings.push_back({CaseVerdict::fail, "10 of 15 repetitions failed"});
+  EXPECT_EQ(effect_text(one), "10 of 15 repetitions failed");
+  one.effects.front().verdict = CaseVerdict::fail;
+  EXPECT_THAT(effect_text(one), HasSubstr("p50 "));
 }
 
 TEST(Outputs, AnnotateAtMostTenTimes) {
@@ -210,7 +416,7 @@ TEST(Outputs, AnnotateAtMostTenTimes) {
   }
   const std::string text = comparison_github(compare_files(file_of(before), file_of(after), {}));
   EXPECT_EQ(std::ranges::count(text, '\n'), 10);
-  EXPECT_THAT(text, HasSubstr("::error title=slower%3A case%3A"));
+  EXPECT_THAT(text, HasSubstr("::error title=worse%3A case%3A"));
   EXPECT_THAT(text, HasSubstr("and 31 more"));
 }
 
@@ -239,16 +445,16 @@ TEST(Merge, KeepsRunsApartAndLosesNothing) {
   write_run(scratch.path("2.json"), "2024-01-02", 2);
   write_run(scratch.path("3.json"), "2024-01-03", 2);
   const auto merge = [&](const std::string& to, const std::vector<std::string>& from) {
-    const MergedResult made = merge_results(from, "rdmameter merge", false);
-    ResultWriter writer(scratch.path(to), made.context);
-    for (const Row& row : made.rows) writer.append(row);
+    const MergedResult merged_result = merge_results(from, "rdmameter merge", false);
+    ResultWriter writer(scratch.path(to), merged_result.context);
+    for (const Row& row : merged_result.rows) writer.append(row);
   };
   merge("12.json", {scratch.path("1.json"), scratch.path("2.json")});
   merge("all.json", {scratch.path("12.json"), scratch.path("3.json")});
   const ResultFile all = read_result(scratch.path("all.json"));
   EXPECT_EQ(all.rows.size(), 10U);
   EXPECT_EQ(all.context["rdmameter"]["runs"].size(), 3U);
-  EXPECT_EQ(all.rows.back().more["run"], 2);
+  EXPECT_EQ(all.rows.back().extra["run"], 2);
   EXPECT_EQ(all.rows[0].latency->histogram, latency_row("rc", 64, 0, 3).latency->histogram);
   const Comparable read = read_comparable(scratch.path("all.json"));
   EXPECT_EQ(read.runs, 3U);
@@ -273,6 +479,80 @@ TEST(Merge, RefusesARunTwiceAndAnotherEnvironment) {
               HasSubstr("kernel"));
 }
 
+TEST(Merge, KnowsARunByItsIdWhateverElseWasWrittenAnew) {
+  const ScratchDirectory scratch;
+  nlohmann::ordered_json context = sample_context();
+  context["rdmameter"]["run_id"] = std::string(32, 'a');
+  ResultWriter(scratch.path("1.json"), context).finish();
+  context["date"] = "2024-01-09T00:00:01Z";
+  ResultWriter(scratch.path("2.json"), context).finish();
+  context["rdmameter"]["run_id"] = std::string(32, 'b');
+  ResultWriter(scratch.path("3.json"), context).finish();
+  EXPECT_THAT(refusal([&] {
+                merge_results({scratch.path("1.json"), scratch.path("2.json")}, "", false);
+              }),
+              HasSubstr("the same run"));
+  EXPECT_NO_THROW(merge_results({scratch.path("1.json"), scratch.path("3.json")}, "", false));
+}
+
+TEST(Merge, ThatIsAllowedToMixEnvironmentsLeavesItsTrace) {
+  const ScratchDirectory scratch;
+  nlohmann::ordered_json context = sample_context();
+  ResultWriter(scratch.path("1.json"), context).finish();
+  context["rdmameter"]["initiator"]["kernel"] = "7.0";
+  ResultWriter(scratch.path("2.json"), context).finish();
+  const MergedResult merged =
+      merge_results({scratch.path("1.json"), scratch.path("2.json")}, "", true);
+  const auto& trace = merged.context["rdmameter"]["environment_changes"];
+  ASSERT_EQ(trace.size(), 1U);
+  EXPECT_THAT(trace[0].get<std::string>(), HasSubstr("kernel"));
+  Comparable mixed = file_of({steady("a", 5000)});
+  mixed.context = merged.context;
+  const Comparison comparison = compare_files(mixed, file_of({steady("a", 5000)}), {});
+  EXPECT_THAT(comparison.remarks.front(), HasSubstr("merged from runs of different environments"));
+}
+
+/// The identity of this row's case, as a file that has it reads back.
+std::string identity_of(const Row& row) {
+  const ScratchDirectory scratch;
+  ResultWriter(scratch.path("r.json"), sample_context()).append(row);
+  return read_comparable(scratch.path("r.json")).sides[0].front().identity;
+}
+
+TEST(Comparable, OfAFileOlderThanAnAxisHasTheCasesThatHaveItAtItsDefault) {
+  const Row older = latency_row("rc", 64, 0, 1);
+  Row newer = older;
+  newer.case_object["api"] = "classic";
+  newer.case_object["mr_per_qp"] = false;
+  newer.case_object["flow_label"] = 0;
+  EXPECT_EQ(identity_of(older), identity_of(newer));
+  newer.case_object["flow_label"] = 1;
+  EXPECT_NE(identity_of(older), identity_of(newer));
+}
+
+TEST(Comparable, OfRanksTakesTheDefaultsOfRanks) {
+  const Row older = pairs_row("ring", 4, 64, 0, 1);
+  Row newer = older;
+  newer.case_object["iterations"] = 1000;
+  EXPECT_EQ(identity_of(older), identity_of(newer));
+  newer.case_object["iterations"] = 10'000;
+  EXPECT_NE(identity_of(older), identity_of(newer)) << "which is the default between two ends";
+  newer.case_object["iterations"] = 1000;
+  newer.case_object["qps_per_edge"] = 2;
+  EXPECT_NE(identity_of(older), identity_of(newer));
+}
+
+TEST(Comparable, TellsCasesApartOfWhichOneHasTheDefaultOfAnotherKindOfTest) {
+  Row deep = latency_row("rc", 64, 0, 1), shallow = deep;
+  deep.case_object["depth"] = 128;
+  shallow.case_object["depth"] = 1;
+  EXPECT_NE(identity_of(deep), identity_of(shallow));
+  Row endless = shallow;
+  shallow.case_object["iterations"] = 10'000;
+  endless.case_object["duration_ns"] = 0;  // until interrupted
+  EXPECT_NE(identity_of(shallow), identity_of(endless));
+}
+
 TEST(Comparable, HasWhatTheRowsSay) {
   const ScratchDirectory scratch;
   const std::string path = scratch.path("r.json");
@@ -281,17 +561,22 @@ TEST(Comparable, HasWhatTheRowsSay) {
     writer.append(latency_row("rc", 64, 0, 1));
     writer.append(bandwidth_row(64, 0, 1));
     writer.append(skipped_row(8192));
+    Row cut_short = bandwidth_row(64, 0, 1);
+    cut_short.interrupted = true;
+    writer.append(cut_short);
   }
-  const Comparable made = read_comparable(path);
-  ASSERT_EQ(made.sides[0].size(), 3U);
+  const Comparable comparable = read_comparable(path);
+  ASSERT_EQ(comparable.sides[0].size(), 3U);
   const Row row = latency_row("rc", 64, 0, 1);
   const LatencySummary half = summarize(row.latency->histogram, 2);
-  EXPECT_EQ(made.sides[0][0].values(Metric::p99)->front(), *half.p99);
-  EXPECT_EQ(made.sides[0][0].values(Metric::p99_99), std::nullopt) << "too few samples";
-  EXPECT_EQ(made.sides[0][0].replicates[0].work.at("cqes"), 2);
-  EXPECT_TRUE(made.sides[0][1].bandwidth);
-  EXPECT_NEAR(made.sides[0][1].values(Metric::gbps)->front(), 8.0 * 64 / 1521, 1e-9);
-  EXPECT_EQ(made.sides[0][2].skips.size(), 1U);
+  EXPECT_EQ(comparable.sides[0][0].values(Metric::p99)->front(), *half.p99);
+  EXPECT_EQ(comparable.sides[0][0].values(Metric::p99_99), std::nullopt) << "too few samples";
+  EXPECT_EQ(comparable.sides[0][0].replicates[0].work.at("cqes"), 2);
+  EXPECT_TRUE(comparable.sides[0][1].bandwidth);
+  EXPECT_NEAR(comparable.sides[0][1].values(Metric::gbps)->front(), 8.0 * 64 / 1521, 1e-9);
+  EXPECT_EQ(comparable.sides[0][2].skips.size(), 1U);
+  EXPECT_EQ(comparable.sides[0][1].replicates.size(), 1U);
+  EXPECT_EQ(comparable.sides[0][1].interrupted, 1U);
 }
 
 }  // namespace

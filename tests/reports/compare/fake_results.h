@@ -16,21 +16,21 @@ namespace rdmameter {
 inline ComparableCase latency_case(
     const std::string& name, std::uint64_t runs, std::uint64_t repetitions,
     const std::function<double(std::uint64_t, std::uint64_t)>& value) {
-  ComparableCase made{.name = name, .identity = name};
+  ComparableCase comparable_case{.name = name, .identity = name};
   for (std::uint64_t run = 0; run < runs; ++run)
     for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition) {
-      Replicate replicate{.run = run};
+      Replicate replicate{.run = run, .repetition = repetition};
       replicate.value[static_cast<std::size_t>(Metric::p50)] = value(run, repetition);
-      made.replicates.push_back(replicate);
+      comparable_case.replicates.push_back(replicate);
     }
-  return made;
+  return comparable_case;
 }
 
 inline Comparable file_of(std::vector<ComparableCase> cases,
                           const std::string& path = "file.json") {
-  Comparable made{.path = path, .context = sample_context()};
-  made.sides[0] = std::move(cases);
-  return made;
+  Comparable comparable{.path = path, .context = sample_context()};
+  comparable.sides[0] = std::move(cases);
+  return comparable;
 }
 
 }  // namespace rdmameter

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "tests/reports/compare/fake_results.h"
 
 namespace rdmameter {
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const std::string& text) {
+std::string gate_refusal(const std::string& text) {
   try {
     read_gate(text);
   } catch (const UsageError& error) {
@@ -27,8 +27,8 @@ ComparableCase five(const std::string& name, double p50_ns) {
   });
 }
 
-CaseVerdict verdict(const std::string& gate, const ComparableCase& one_case) {
-  return check_gates({read_gate(gate)}, {one_case}).front().verdict;
+CaseVerdict verdict(const std::string& gate, const ComparableCase& test_case) {
+  return check_gates({read_gate(gate)}, {test_case}).front().verdict;
 }
 
 TEST(Gate, IsReadWithItsUnit) {
@@ -42,14 +42,14 @@ TEST(Gate, IsReadWithItsUnit) {
 }
 
 TEST(Gate, ThatIsNoneSaysWhatItTakes) {
-  EXPECT_THAT(refusal("write_lat"), HasSubstr("too few words"));
-  EXPECT_THAT(refusal("* latency.p98 <= 3us"), HasSubstr("latency.p99.9"));
-  EXPECT_THAT(refusal("* latency.p99 == 3us"), HasSubstr("none of < <= > >="));
-  EXPECT_THAT(refusal("* latency.p99 <= 3"), HasSubstr("ns, us, ms or s"));
-  EXPECT_THAT(refusal("* latency.p99 <= -3us"), HasSubstr("no limit"));
-  EXPECT_THAT(refusal("* latency.p99 <= nanus"), HasSubstr("no limit"));
-  EXPECT_THAT(refusal("* bandwidth.gbps >= 90us"), HasSubstr("no limit"));
-  EXPECT_THAT(refusal("* bandwidth.gbps >= 90 or so"), HasSubstr("goes on"));
+  EXPECT_THAT(gate_refusal("write_lat"), HasSubstr("too few words"));
+  EXPECT_THAT(gate_refusal("* latency.p98 <= 3us"), HasSubstr("latency.p99.9"));
+  EXPECT_THAT(gate_refusal("* latency.p99 == 3us"), HasSubstr("none of < <= > >="));
+  EXPECT_THAT(gate_refusal("* latency.p99 <= 3"), HasSubstr("ns, us, ms or s"));
+  EXPECT_THAT(gate_refusal("* latency.p99 <= -3us"), HasSubstr("no limit"));
+  EXPECT_THAT(gate_refusal("* latency.p99 <= nanus"), HasSubstr("no limit"));
+  EXPECT_THAT(gate_refusal("* bandwidth.gbps >= 90us"), HasSubstr("no limit"));
+  EXPECT_THAT(gate_refusal("* bandwidth.gbps >= 90 or so"), HasSubstr("goes on"));
 }
 
 TEST(Gate, FailsBeyondItsLimitAndNamesTheFigures) {

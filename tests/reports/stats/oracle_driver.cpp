@@ -1,30 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads lines of JSON, {"x": [...], "y": [...]} or {"p": [...]}, and prints what our statistics
-// make of each: for stats_oracle_test.py, which knows it from elsewhere.
+// Reads lines of JSON, each a question with the name of a statistic and its arguments, and prints
+// what our statistics make of each: for stats_oracle_test.py, which knows it from elsewhere.
+#include <functional>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/stats/benjamini_hochberg.h"
+#include "reports/stats/fisher_exact.h"
 #include "reports/stats/hodges_lehmann.h"
 #include "reports/stats/mann_whitney.h"
+#include "reports/stats/rank_interval.h"
+#include "reports/stats/shared_variance.h"
+#include "reports/stats/sign_randomisation.h"
+#include "reports/stats/student_t.h"
+
+namespace {
+
+using namespace rdmameter;
+using Json = nlohmann::json;
+using Values = std::vector<double>;
+
+Json two_samples(const Json& given) {
+  const auto x = given["x"].get<Values>(), y = given["y"].get<Values>();
+  const MannWhitney test = mann_whitney(x, y);
+  const Bounds bounds = rank_interval(x, y, 0.95);
+  return {{"greater", test.greater},
+          {"less", test.less},
+          {"ratio", hodges_lehmann_ratio(x, y)},
+          {"low", bounds.low},
+          {"high", bounds.high}};
+}
+
+Json variances(const Json& given) {
+  std::vector<VarianceEstimate> estimates;
+  for (const Json& one : given["variances"]) estimates.push_back({one[0], one[1]});
+  const VarianceEstimate shared = shared_variance(estimates);
+  return {{"variance", shared.variance}, {"degrees", shared.degrees}};
+}
+
+Json fisher(const Json& given) {
+  const auto failures = [&](std::size_t side) {
+    return Failures{given["fisher"][side][0], given["fisher"][side][1]};
+  };
+  return {{"p", fisher_exact(failures(0), failures(1))}};
+}
+
+/// The first key of a question says which.
+const std::map<std::string, std::function<Json(const Json&)>> kStatistics = {
+    {"p",
+     [](const Json& given) -> Json {
+       return {{"q", benjamini_hochberg(given["p"].get<Values>())}};
+     }},
+    {"x", two_samples},
+    {"variances", variances},
+    {"fisher", fisher},
+    {"pairs",
+     [](const Json& given) -> Json {
+       return {{"p", sign_randomisation(given["pairs"].get<std::vector<Values>>())}};
+     }},
+    {"t",
+     [](const Json& given) -> Json {
+       return {{"above", student_t_above(given["t"], given["degrees"])}};
+     }},
+    {"above",
+     [](const Json& given) -> Json {
+       return {{"t", student_t_quantile(given["above"], given["degrees"])}};
+     }},
+};
+
+}  // namespace
 
 int main() {
-  using namespace rdmameter;
   for (std::string line; std::getline(std::cin, line);) {
-    const auto given = nlohmann::json::parse(line);
-    nlohmann::json made;
-    if (given.contains("p")) {
-      made["q"] = benjamini_hochberg(given["p"].get<std::vector<double>>());
-    } else {
-      const auto x = given["x"].get<std::vector<double>>();
-      const auto y = given["y"].get<std::vector<double>>();
-      const MannWhitney test = mann_whitney(x, y);
-      made = {{"greater", test.greater},
-              {"less", test.less},
-              {"two_sided", test.two_sided()},
-              {"ratio", hodges_lehmann_ratio(x, y)}};
-    }
-    std::cout << made.dump() << "\n";
+    const Json given = Json::parse(line);
+    for (const auto& [key, statistic] : kStatistics)
+      if (given.contains(key)) std::cout << statistic(given).dump() << "\n";
   }
 }

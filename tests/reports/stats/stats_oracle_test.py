@@ -14,13 +14,13 @@ import unittest
 
 try:
     import numpy
-    from scipy import stats
+    from scipy import optimize, special, stats
 except ImportError:
     print("skipped: python3-scipy is not installed")
     sys.exit(77)
 
 DRIVER = None
-ALTERNATIVES = {"greater": "greater", "less": "less", "two_sided": "two-sided"}
+ALTERNATIVES = ("greater", "less")
 
 
 def ask(*questions):
@@ -55,6 +55,12 @@ def samples(seed, m, n, distinct):
     return {"x": [draw() for _ in range(m)], "y": [draw() for _ in range(n)]}
 
 
+def samples_with_u(m, n, u):
+    """A first sample of m whose U against the second, of n, is u, without ties."""
+    above = [min(n, max(0, u - i * n)) for i in range(m)]  # of each, how many of the second it exceeds
+    return [10 * count + i / m for i, count in enumerate(above)], [10 * i + 5 for i in range(n)]
+
+
 QUESTIONS = [samples(seed, m, n, distinct) for seed, (m, n, distinct) in enumerate(
     itertools.product((2, 5, 7), (3, 5, 6), (3, 8, 10**6)))]
 
@@ -62,16 +68,16 @@ QUESTIONS = [samples(seed, m, n, distinct) for seed, (m, n, distinct) in enumera
 class Oracles(unittest.TestCase):
     def test_mann_whitney_is_scipys_permutation_test(self):
         for question, answer in zip(QUESTIONS, ask(*QUESTIONS)):
-            for ours, theirs in ALTERNATIVES.items():
-                expected = permutation_p(question["x"], question["y"], theirs)
-                self.assertAlmostEqual(answer[ours], expected, delta=1e-9, msg=(question, ours))
+            for side in ALTERNATIVES:
+                expected = permutation_p(question["x"], question["y"], side)
+                self.assertAlmostEqual(answer[side], expected, delta=1e-9, msg=(question, side))
 
     def test_mann_whitney_is_scipys_exact_one_without_ties(self):
         question = samples(1, 14, 13, 10**9)
         [answer] = ask(question)
-        for ours, theirs in ALTERNATIVES.items():
-            expected = stats.mannwhitneyu(question["y"], question["x"], alternative=theirs, method="exact")
-            self.assertAlmostEqual(answer[ours], expected.pvalue, delta=1e-9)
+        for side in ALTERNATIVES:
+            expected = stats.mannwhitneyu(question["y"], question["x"], alternative=side, method="exact")
+            self.assertAlmostEqual(answer[side], expected.pvalue, delta=1e-9)
 
     def test_mann_whitney_of_many_is_scipys_asymptotic_one(self):
         question = samples(2, 60, 50, 40)
@@ -92,6 +98,69 @@ class Oracles(unittest.TestCase):
         for question, answer in zip(questions, ask(*questions)):
             for ours, expected in zip(answer["q"], benjamini_hochberg(question["p"])):
                 self.assertAlmostEqual(ours, expected, delta=1e-9)
+
+    def test_rank_interval_is_that_of_scipys_exact_distribution(self):
+        for question, answer in zip(QUESTIONS, ask(*QUESTIONS)):
+            m, n = len(question["x"]), len(question["y"])
+            # scipy's p-value of U, for samples made to have it: the rank of the bound by definition.
+            tail = lambda u: stats.mannwhitneyu(*samples_with_u(m, n, u), alternative="less", method="exact").pvalue
+            rank = next(u for u in range(m * n + 1) if tail(u) > 0.025)
+            differences = sorted(y - x for x in question["x"] for y in question["y"])
+            if rank == 0:
+                self.assertEqual((answer["low"], answer["high"]), (None, None))
+            else:
+                self.assertEqual((answer["low"], answer["high"]), (differences[rank - 1], differences[-rank]))
+
+    def test_student_t_is_scipys(self):
+        questions = [{"t": t, "degrees": degrees} for t in (-7.5, -1, 0, 0.3, 2, 6, 40)
+                     for degrees in (0.5, 1, 8, 33.3, 1e4, 1e7)]
+        for question, answer in zip(questions, ask(*questions)):
+            expected = stats.t.sf(question["t"], question["degrees"])
+            self.assertTrue(math.isclose(answer["above"], expected, rel_tol=1e-8, abs_tol=1e-300), question)
+        questions = [{"above": above, "degrees": degrees} for above in (1e-6, 0.0003, 0.025, 0.7)
+                     for degrees in (1, 8, 33.3, 1e4)]
+        for question, answer in zip(questions, ask(*questions)):
+            expected = stats.t.isf(question["above"], question["degrees"])
+            self.assertTrue(math.isclose(answer["t"], expected, rel_tol=1e-8), question)
+
+    def test_fisher_exact_is_scipys(self):
+        questions = [{"fisher": [[a, m], [b, n]]} for m in (1, 5, 50) for n in (3, 15)
+                     for a in range(0, m + 1, max(1, m // 4)) for b in range(0, n + 1, 3)]
+        for question, answer in zip(questions, ask(*questions)):
+            (a, m), (b, n) = question["fisher"]
+            expected = stats.fisher_exact([[b, n - b], [a, m - a]], alternative="greater")[1]
+            self.assertAlmostEqual(answer["p"], expected, delta=1e-9, msg=question)
+
+    def test_sign_randomisation_is_scipys_permutation_test(self):
+        generator = numpy.random.default_rng(4)
+        for pairs, shift in ((3, 0), (7, 0.5), (10, 1)):
+            differences = generator.normal(size=pairs) + shift
+            [answer] = ask({"pairs": [differences.tolist()]})
+            expected = stats.permutation_test((differences,), lambda x, axis: x.mean(axis=axis),
+                                              permutation_type="samples", n_resamples=math.inf,
+                                              vectorized=True, alternative="greater").pvalue
+            self.assertAlmostEqual(answer["p"], expected, delta=1e-9)
+
+    def test_sign_randomisation_of_members_is_that_of_its_definition(self):
+        generator = numpy.random.default_rng(6)
+        members = generator.normal(size=(3, 9)) + 0.4
+        scaled = members / numpy.sqrt((members ** 2).sum(axis=1, keepdims=True))
+        worst = [(scaled * signs).sum(axis=1).max() for signs in itertools.product((1, -1), repeat=9)]
+        [answer] = ask({"pairs": members.tolist()})
+        self.assertAlmostEqual(answer["p"], numpy.mean(numpy.array(worst) >= worst[0] - 1e-12), delta=1e-9)
+
+    def test_shared_variance_is_that_of_smyths_formulae(self):
+        generator = numpy.random.default_rng(5)
+        for spread, degrees in ((0.3, 8), (1, 8), (0.6, 3)):
+            true = numpy.exp(spread * generator.normal(size=600))
+            variances = true * generator.chisquare(degrees, size=600) / degrees
+            [answer] = ask({"variances": [[v, degrees] for v in variances]})
+            logs = numpy.log(variances) - special.digamma(degrees / 2) + math.log(degrees / 2)
+            beyond = logs.var(ddof=1) - special.polygamma(1, degrees / 2)
+            half = optimize.brentq(lambda x: special.polygamma(1, x) - beyond, 1e-6, 1e9)
+            expected = math.exp(logs.mean() + special.digamma(half) - math.log(half))
+            self.assertTrue(math.isclose(answer["degrees"], 2 * half, rel_tol=1e-6), answer)
+            self.assertTrue(math.isclose(answer["variance"], expected, rel_tol=1e-9), answer)
 
 
 if __name__ == "__main__":

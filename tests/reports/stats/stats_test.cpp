@@ -60,13 +60,13 @@ TEST(MannWhitney, IsThatOfEnumerationWithAndWithoutTies) {
 TEST(MannWhitney, OfSeparatedSidesIsTheLeastThereIs) {
   const Values low{1, 2, 3, 4, 5}, high{6, 7, 8, 9, 10};
   EXPECT_NEAR(mann_whitney(low, high).greater, 1 / 252.0, 1e-12);
-  EXPECT_NEAR(least_p(5, 5), 1 / 252.0, 1e-12);
+  EXPECT_NEAR(min_p(5, 5), 1 / 252.0, 1e-12);
   EXPECT_NEAR(mann_whitney(high, low).less, 1 / 252.0, 1e-12);
-  EXPECT_NEAR(mann_whitney(low, high).two_sided(), 2 / 252.0, 1e-12);
 }
 
 TEST(MannWhitney, OfEqualOrEmptySidesSaysNothing) {
-  EXPECT_EQ(mann_whitney(Values{3, 3, 3}, Values{3, 3, 3}).two_sided(), 1);
+  EXPECT_EQ(mann_whitney(Values{3, 3, 3}, Values{3, 3, 3}).greater, 1);
+  EXPECT_EQ(mann_whitney(Values{3, 3, 3}, Values{3, 3, 3}).less, 1);
   EXPECT_EQ(mann_whitney({}, Values{3}).greater, 1);
 }
 

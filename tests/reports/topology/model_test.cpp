@@ -33,7 +33,7 @@ TEST(TopologyModels, AreOneForEachSettingOfTheOtherAxes) {
   EXPECT_EQ(topology_models(std::vector<Row>{}).size(), 0U);
 }
 
-TEST(TopologyModels, QpsMemoryAndSetUpArePredictedByDegree) {
+TEST(TopologyModels, QpsAndMemoryArePredictedByDegree) {
   const TopologyModel model = topology_models(topology_rows()).front();
   EXPECT_EQ(model.graphs, (std::vector<std::string>{"mesh", "ring", "hypercube"}));
   EXPECT_EQ(model.ranks, (std::vector<std::uint64_t>{2, 4, 6, 8}));
@@ -42,8 +42,7 @@ TEST(TopologyModels, QpsMemoryAndSetUpArePredictedByDegree) {
   EXPECT_EQ(mesh->qps_per_rank, 99U);
   EXPECT_EQ(mesh->qps_total, 9'900U);
   EXPECT_TRUE(mesh->more_qps_than_measured);
-  EXPECT_NEAR(mesh->setup_ns->value, 900'000 + 240'000 * 99 + 25'000 * 100, 1'000);
-  EXPECT_NEAR(mesh->sizes[0].memory_bytes->value, 4'608 + 99.0 * (12'288 + 128 * 64), 100);
+  EXPECT_NEAR(*mesh->sizes[0].memory_bytes, 4'608 + 99.0 * (12'288 + 128 * 64), 100);
   const auto ring = predict(model, "ring", 100);
   EXPECT_EQ(ring->qps_total, 200U);
   EXPECT_FALSE(ring->more_qps_than_measured);
@@ -51,26 +50,20 @@ TEST(TopologyModels, QpsMemoryAndSetUpArePredictedByDegree) {
   EXPECT_FALSE(predict(model, "dragonfly", 100));
 }
 
-TEST(TopologyModels, AllToAllPassesThroughRanksAndAllgatherIsSentOnce) {
-  const auto ring = *shape_figures("ring", 64);
-  EXPECT_EQ(topology_models(exchange_rows("alltoall")).front().exchanges[0].hops(ring),
-            ring.hops_mean);
-  EXPECT_EQ(topology_models(exchange_rows("allgather")).front().exchanges[0].hops(ring), 1);
-  EXPECT_EQ(topology_models(exchange_rows("neighbours")).front().exchanges[0].hops(ring), 1);
-}
-
-TEST(TopologyModels, WhatGoesNobodyKnowsWhereIsNotPredicted) {
-  const std::vector<Row> rows = exchange_rows("incast:3");
-  const auto models = topology_models(rows);
-  EXPECT_FALSE(models.front().exchanges[0].predictable());
-  EXPECT_TRUE(predict(models.front(), "ring", 64)->sizes[0].rank_gbps.empty());
-  EXPECT_FALSE(model_share(models.front(), rows.front()));
+TEST(TopologyModels, WhatGoesNobodyKnowsWhereHasNoShareOfTheModel) {
+  std::vector<Row> rows = exchange_rows("incast:3");
+  rows.push_back(pairs_row("mesh", 4, 64, 0, 1));
+  rows.push_back(pairs_row("mesh", 4, 4096, 0, 1));
+  const TopologyModel model = topology_models(rows).front();
+  EXPECT_EQ(model.exchanges, std::vector<std::string>{"incast:3"});
+  EXPECT_TRUE(model.latency && model.latency->knows_beta());
+  EXPECT_FALSE(model_share(model, rows.front()));
 }
 
 TEST(ModelShare, IsWhatTheLatenciesPromiseOverWhatTheExchangeTook) {
   std::vector<Row> rows = topology_rows();
   const TopologyModel model = topology_models(rows).front();
-  const Costs& costs = model.latency->costs();
+  const Costs costs = model.latency->costs();
   const Row row = alltoall_row("ring", 8, 4096, 0, 1);
   const double promised = costs.alpha_ns + row.topology->hops->mean * 4096 * costs.beta_ns_per_byte;
   EXPECT_NEAR(*model_share(model, row), promised / *message_interval_ns(row), 1e-9);
@@ -80,15 +73,14 @@ TEST(ModelShare, IsWhatTheLatenciesPromiseOverWhatTheExchangeTook) {
 TEST(TopologyModels, HostileRowsGiveNoNumberThatIsNone) {
   Row row = pairs_row("ring", 4, 64, 0, 1);
   row.topology->graph = "kring:18446744073709551615";
-  row.topology->setup_ns = {{"connect", 0}};
-  row.topology->barrier_ns = 0;
+  row.topology->connection_bytes = {{"buffers", 0}};
   for (auto& one : row.topology->by_hops) one.latency.histogram = {};
   const auto models = topology_models(std::vector{row});
   EXPECT_FALSE(models.front().latency);
-  EXPECT_FALSE(models.front().setup);
-  const auto made = predict(models.front(), row.topology->graph, 1000);
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->qps_per_rank, 999U);
+  EXPECT_FALSE(models.front().memory);
+  const auto result = predict(models.front(), row.topology->graph, 1000);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->qps_per_rank, 999U);
 }
 
 }  // namespace

@@ -21,30 +21,28 @@ inline double normal(std::mt19937& engine) {
 struct NoisyPlan {
   std::vector<double> mesh_ranks{2, 4, 8, 16}, ring_ranks{4, 8, 16}, sizes{8, 4096, 65536};
   int repetitions = 5;
-  double of_case = 0, of_repetition = 0.02, of_point = 0.02;  ///< relative spreads
+  double of_repetition = 0.02, of_point = 0.02;  ///< relative spreads
 };
 
 /// What a run of the plan gives where these are the costs; the same for the same seed.
-inline std::vector<CostPoint> measured(const Costs& truth, const NoisyPlan& plan,
-                                       std::uint32_t seed) {
+inline std::vector<FitPoint> measured(const Costs& truth, const NoisyPlan& plan,
+                                      std::uint32_t seed) {
   std::mt19937 engine(seed);
-  std::vector<CostPoint> points;
-  std::size_t block = 0;
-  const auto add_case = [&](double most_hops, double bytes, double qps) {
-    const double case_luck = plan.of_case * normal(engine);
+  std::vector<FitPoint> points;
+  const auto add_case = [&](const char* graph, double ranks, double max_hops, double bytes) {
     for (int repetition = 0; repetition < plan.repetitions; ++repetition) {
-      const double luck = case_luck + plan.of_repetition * normal(engine);
-      for (double hops = 1; hops <= most_hops; ++hops)
+      const double luck = plan.of_repetition * normal(engine);
+      for (double hops = 1; hops <= max_hops; ++hops)
         points.push_back(
-            {hops, bytes, qps,
-             truth.time_ns(hops, bytes, qps) * std::exp(luck + plan.of_point * normal(engine)),
-             block});
+            {graph,
+             static_cast<std::uint64_t>(ranks),
+             {CostFit::terms(hops, bytes),
+              truth.time_ns(hops, bytes) * std::exp(luck + plan.of_point * normal(engine))}});
     }
-    ++block;
   };
   for (const double bytes : plan.sizes) {
-    for (const double n : plan.mesh_ranks) add_case(1, bytes, n - 1);
-    for (const double n : plan.ring_ranks) add_case(std::floor(n / 2), bytes, 2);
+    for (const double n : plan.mesh_ranks) add_case("mesh", n, 1, bytes);
+    for (const double n : plan.ring_ranks) add_case("ring", n, std::floor(n / 2), bytes);
   }
   return points;
 }

@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <list>
 #include <map>
 #include <numbers>
 #include <queue>
 #include <random>
-#include <unordered_map>
 #include <vector>
 
-#include "core/histogram.h"
-#include "reports/topology/shape.h"
+#include "core/instrument/histogram.h"
+#include "topologies/graphs/graph.h"
 
 namespace rdmameter {
 namespace {
@@ -37,32 +35,6 @@ std::uint64_t hops_between(const std::string& graph, std::uint64_t n, std::uint6
   return std::min(ahead, n - ahead);
 }
 
-/// The QPs whose state a device holds, those used last.
-class QpCache {
- public:
-  explicit QpCache(std::uint64_t most) : most_(most) {}
-  /// @return it was there
-  bool use(std::uint64_t peer) {
-    const auto found = at_.find(peer);
-    if (found != at_.end()) {
-      order_.splice(order_.begin(), order_, found->second);
-      return true;
-    }
-    order_.push_front(peer);
-    at_[peer] = order_.begin();
-    if (order_.size() > most_) {
-      at_.erase(order_.back());
-      order_.pop_back();
-    }
-    return false;
-  }
-
- private:
-  std::uint64_t most_;
-  std::list<std::uint64_t> order_;
-  std::unordered_map<std::uint64_t, std::list<std::uint64_t>::iterator> at_;
-};
-
 /// A message on its way, due at a rank.
 struct Event {
   double time_ns;
@@ -82,7 +54,6 @@ class Simulation {
         ranks_(ranks),
         bytes_ns_(static_cast<double>(size_bytes) * costs.byte_ns),
         free_ns_(ranks),
-        caches_(ranks, QpCache(costs.cached_qps)),
         engine_(seed) {}
 
   /// Half a round trip between two ranks of a quiet network.
@@ -90,30 +61,9 @@ class Simulation {
     const double begin = now_ns_;
     for (const auto& [source, target] : {std::pair(from, to), std::pair(to, from)}) {
       send(source, source, target, now_ns_, costs_.post_ns);
-      while (!events_.empty()) step([](const Event&) {});
+      while (!events_.empty()) step();
     }
     return (now_ns_ - begin) / 2;
-  }
-
-  /// All ranks send to these partners (rank plus, or for a hypercube exclusive-or, the offset), one
-  /// after the other as fast as they can. @return mean over the ranks, until the last has arrived
-  double exchange_ns(const std::vector<std::uint64_t>& offsets) {
-    double sum_ns = 0;
-    std::vector<std::size_t> sent(ranks_), arrived(ranks_);
-    const auto send_next = [&](std::uint64_t rank, double time_ns) {
-      if (sent[rank] == offsets.size()) return;
-      const std::uint64_t offset = offsets[sent[rank]++];
-      send(rank, rank, graph_ == "hypercube" ? rank ^ offset : (rank + offset) % ranks_, time_ns,
-           costs_.post_ns);
-    };
-    for (std::uint64_t rank = 0; rank < ranks_; ++rank)
-      for (int window = 0; window < 16; ++window) send_next(rank, now_ns_);
-    while (!events_.empty())
-      step([&](const Event& event) {
-        send_next(event.from, free_ns_[event.from]);
-        if (++arrived[event.from] == offsets.size()) sum_ns += free_ns_[event.at];
-      });
-    return sum_ns / static_cast<double>(ranks_);
   }
 
   std::mt19937& engine() { return engine_; }
@@ -130,22 +80,17 @@ class Simulation {
   void send(std::uint64_t at, std::uint64_t from, std::uint64_t to, double time_ns,
             double work_ns) {
     const std::uint64_t next = next_hop(graph_, ranks_, at, to);
-    double takes_ns = noisy(work_ns) + bytes_ns_;
-    if (!caches_[at].use(next)) takes_ns += costs_.miss_ns;
-    free_ns_[at] = std::max(free_ns_[at], time_ns) + takes_ns;
+    free_ns_[at] = std::max(free_ns_[at], time_ns) + noisy(work_ns) + bytes_ns_;
     events_.push({free_ns_[at] + noisy(costs_.wire_ns), made_++, static_cast<std::uint32_t>(next),
                   static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
   }
 
-  template <class Arrived>
-  void step(const Arrived& arrived) {
+  void step() {
     const Event event = events_.top();
     events_.pop();
     free_ns_[event.at] = std::max(free_ns_[event.at], event.time_ns) + noisy(costs_.receive_ns);
     now_ns_ = std::max(now_ns_, free_ns_[event.at]);
-    if (event.at == event.to)
-      arrived(event);
-    else
+    if (event.at != event.to)
       send(event.at, event.from, event.to, free_ns_[event.at], costs_.relay_ns);
   }
 
@@ -154,28 +99,27 @@ class Simulation {
   const std::uint64_t ranks_;
   const double bytes_ns_;
   std::vector<double> free_ns_;
-  std::vector<QpCache> caches_;
   std::mt19937 engine_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t made_ = 0;
   double now_ns_ = 0;
 };
 
-Row row_of(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
-           std::uint64_t size_bytes, std::uint64_t repetition, std::uint64_t repetitions) {
+Row row_of(const std::string& graph, std::uint64_t ranks, std::uint64_t size_bytes,
+           std::uint64_t repetition, std::uint64_t repetitions) {
   Row row;
-  row.name = fmt::format("topo/rc/graph:{}/traffic:{}/ranks:{}/size:{}", graph, traffic, ranks,
-                         size_bytes);
+  row.name =
+      fmt::format("topo/rc/graph:{}/traffic:pairs/ranks:{}/size:{}", graph, ranks, size_bytes);
   row.case_object = {{"transport", "rc"},          {"graph", graph},
-                     {"traffic", traffic},         {"ranks", ranks},
+                     {"traffic", "pairs"},         {"ranks", ranks},
                      {"schedule", "simultaneous"}, {"size_bytes", size_bytes},
                      {"qps_per_edge", 1}};
   row.repetition = repetition;
   row.repetitions = repetitions;
-  row.more = {{"path", "simulated"}};
+  row.extra = {{"path", "simulated"}};
   const auto figures = shape_figures(graph, ranks);
   row.topology =
-      TopologyData{.graph = graph, .traffic = traffic, .schedule = "simultaneous", .ranks = ranks};
+      TopologyData{.graph = graph, .traffic = "pairs", .schedule = "simultaneous", .ranks = ranks};
   row.topology->hops = {figures->hops_max, figures->hops_mean};
   row.topology->qps_per_rank.assign(ranks, figures->neighbours);
   row.topology->qps_total = ranks * figures->neighbours;
@@ -210,20 +154,19 @@ LatencyData latency_of(const std::vector<double>& half_round_trips_ns) {
 
 Row simulate_pairs(const SimulatedCosts& costs, const std::string& graph, std::uint64_t ranks,
                    std::uint64_t size_bytes, std::uint64_t repetition, std::uint64_t repetitions) {
-  Row row = row_of(graph, "pairs", ranks, size_bytes, repetition, repetitions);
+  Row row = row_of(graph, ranks, size_bytes, repetition, repetitions);
   Simulation simulation(costs, graph, ranks, size_bytes, seed_of(row));
-  constexpr std::uint64_t kMostPairs = 60, kPings = 25;
+  constexpr std::uint64_t kMaxPairs = 60, kPings = 25;
   std::map<std::uint64_t, std::vector<double>> by_hops;
   std::vector<double> all;
-  const bool every = ranks * (ranks - 1) <= kMostPairs;
-  for (std::uint64_t pair = 0; pair < (every ? ranks * (ranks - 1) : kMostPairs); ++pair) {
+  const bool every = ranks * (ranks - 1) <= kMaxPairs;
+  for (std::uint64_t pair = 0; pair < (every ? ranks * (ranks - 1) : kMaxPairs); ++pair) {
     std::uint64_t from = pair / (ranks - 1), to = (from + 1 + pair % (ranks - 1)) % ranks;
     if (!every) {
       from = simulation.engine()() % ranks;
       to = (from + 1 + simulation.engine()() % (ranks - 1)) % ranks;
     }
     const std::uint64_t hops = hops_between(graph, ranks, from, to);
-    simulation.ping_ns(from, to);  // warms the caches
     for (std::uint64_t ping = 0; ping < (ranks > 1000 ? 2 : kPings); ++ping) {
       all.push_back(simulation.ping_ns(from, to));
       by_hops[hops].push_back(all.back());
@@ -235,31 +178,6 @@ Row simulate_pairs(const SimulatedCosts& costs, const std::string& graph, std::u
   const HistogramData& data = row.latency->histogram;
   row.iterations = data.count;
   row.real_time_ns = static_cast<double>(data.sum_ns) / static_cast<double>(data.count) / 2;
-  return row;
-}
-
-Row simulate_alltoall(const SimulatedCosts& costs, const std::string& graph, std::uint64_t ranks,
-                      std::uint64_t size_bytes, std::uint64_t repetition, std::uint64_t repetitions,
-                      std::uint64_t messages) {
-  Row row = row_of(graph, "alltoall", ranks, size_bytes, repetition, repetitions);
-  Simulation simulation(costs, graph, ranks, size_bytes, seed_of(row));
-  std::vector<std::uint64_t> offsets;
-  for (std::uint64_t i = 0; i < messages; ++i)
-    offsets.push_back(1 + simulation.engine()() % (ranks - 1));
-  double hops = 0;
-  for (const std::uint64_t offset : offsets)
-    hops += static_cast<double>(hops_between(graph, ranks, 0, offset)) /
-            static_cast<double>(offsets.size());
-  row.topology->hops->mean = hops;
-  BandwidthData bandwidth;
-  bandwidth.messages = bandwidth.traffic_messages = ranks * offsets.size();
-  bandwidth.bytes = bandwidth.messages * size_bytes;
-  bandwidth.window_ns = bandwidth.traffic_ns =
-      static_cast<std::uint64_t>(simulation.exchange_ns(offsets));
-  row.bandwidth = bandwidth;
-  row.iterations = bandwidth.messages;
-  row.real_time_ns =
-      static_cast<double>(bandwidth.window_ns) / static_cast<double>(bandwidth.messages);
   return row;
 }
 

@@ -43,35 +43,14 @@ TEST(SimulatedCluster, LatencyOf16384RanksIsPredictedFrom32) {
       samples += static_cast<double>(data.count);
       sum_ns += static_cast<double>(data.sum_ns) / 2;
     }
-    const double expected = small_clusters().latency->costs().time_ns(hops / samples, 4096, 1);
+    const double expected = small_clusters().latency->costs().time_ns(hops / samples, 4096);
     EXPECT_NEAR(sum_ns / samples / expected, 1, 0.03) << graph;
     ASSERT_TRUE(predicted);
-    const Estimate& mean_ns = *predicted->sizes[1].mean_ns;
-    ASSERT_TRUE(mean_ns.low);
-    EXPECT_LT(*mean_ns.high / *mean_ns.low, 1.3) << graph;
+    EXPECT_NEAR(*predicted->sizes[1].mean_ns / expected,
+                predicted->figures.hops_mean / (hops / samples), 0.1)
+        << graph;
+    EXPECT_LT(*small_clusters().latency->error_at_max_ranks(graph), 0.05) << graph;
   }
-}
-
-TEST(SimulatedCluster, KneeAndRateOf16384RanksArePredictedFrom256) {
-  const SimulatedCosts truth{.cached_qps = 32};
-  std::vector<Row> rows;
-  for (const std::uint64_t ranks : {4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256})
-    for (const char* graph : {"mesh", "hypercube"})
-      if (shape_figures(graph, ranks))
-        rows.push_back(simulate_alltoall(truth, graph, ranks, 64, 0, 1, 350));
-  const TopologyModel model = topology_models(rows).front();
-  const CostFit& fit = model.exchanges.front().time;
-  ASSERT_TRUE(fit.has_knee());
-  EXPECT_NEAR(fit.costs().knee_qps, 32, 3);
-  EXPECT_NEAR(fit.costs().knee_cost_ns, truth.miss_ns, 70);
-  // Where every rank sends all the time, nobody waits for the wire.
-  EXPECT_NEAR(fit.costs().alpha_ns, truth.post_ns + truth.receive_ns, 70);
-  EXPECT_NEAR(fit.costs().per_hop_ns, truth.relay_ns + truth.receive_ns, 120);
-
-  const auto predicted = predict(model, "mesh", kMany);
-  const Row row = simulate_alltoall(truth, "mesh", kMany, 64, 0, 1, 30);
-  const double gbps = 8 * 64 / *message_interval_ns(row);
-  EXPECT_NEAR(predicted->sizes[0].rank_gbps[0].second.value / gbps, 1, 0.1);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "reports/show.h"
+#include "reports/topology/cases.h"
 #include "reports/topology/growth_text.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
@@ -20,6 +21,7 @@
 namespace rdmameter {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -53,6 +55,25 @@ TEST(TopologyText, AStragglerStandsOutAndIsNamed) {
         topology_file({pairs_row(graph, 8, 64, 0, 1, {.straggler = 2})}), {.style = kPlain});
     EXPECT_THAT(text, HasSubstr("! rank 7 (beta) takes 2.0 times as long as the others")) << graph;
   }
+}
+
+TEST(TopologyText, NobodyIsCalledSlowWhereRanksSharedCoresUnlessAskedFor) {
+  Row row = pairs_row("mesh", 8, 64, 0, 1, {.straggler = 2});
+  row.topology->yielding = true;
+  const ResultFile file = topology_file({row});
+  EXPECT_THAT(topology_text(file, {.style = kPlain}),
+              AllOf(Not(HasSubstr("! rank")), HasSubstr("--judge-shared")));
+  EXPECT_THAT(topology_text(file, {.judge_shared = true, .style = kPlain}), HasSubstr("! rank 7"));
+}
+
+TEST(TopologyCases, TheRateOfARankIsThatOfThoseThatSend) {
+  Row row = alltoall_row("mesh", 8, 64, 0, 1);
+  row.topology->rank_gbps.assign(8, 0);
+  row.topology->rank_gbps[1] = 61.5;  // incast:1
+  const std::vector<Row> rows{row};
+  const auto cases = topology_cases(rows, topology_models(rows));
+  ASSERT_EQ(cases.size(), 1U);
+  EXPECT_DOUBLE_EQ(*cases[0].rank_gbps, *cases[0].gbps);
 }
 
 TEST(Straggler, IsNoneAmongEquals) {
@@ -114,45 +135,14 @@ TEST(DrawGrowth, GivesEachLineALetterOfItsOwn) {
 TEST(ModelText, SaysWhatOneShapeOfOneSizeCannotTell) {
   const auto models = topology_models(std::vector{pairs_row("mesh", 4, 64, 0, 1)});
   const std::string text = model_text(models.front(), {64}, kPlain);
-  EXPECT_THAT(text, HasSubstr("Beta takes more than one size; alpha is that of 64 B"));
-  EXPECT_THAT(text, HasSubstr("The cost of a hop takes a shape with relays"));
+  EXPECT_THAT(text, HasSubstr("Beta needs more than one size; alpha is that of 64 B"));
+  EXPECT_THAT(text, HasSubstr("The cost of a hop needs a graph with relays"));
   EXPECT_THAT(text, HasSubstr("2.0"));
 }
 
 TEST(ModelText, NamesTheShapesThatAreNotThere) {
   const auto models = topology_models(std::vector{pairs_row("hypercube", 4, 64, 0, 1)});
   EXPECT_THAT(model_text(models.front(), {100}, kPlain), HasSubstr("hypercube at 100"));
-}
-
-/// Latencies of meshes and hypercubes over a device that holds the state of few QPs.
-std::vector<Row> rows_with_a_knee() {
-  std::vector<Row> rows;
-  for (const std::uint64_t ranks : {4, 8, 16, 32, 64})
-    for (const char* graph : {"mesh", "hypercube"})
-      for (const std::uint64_t size : {64, 4096}) {
-        const double qps = static_cast<double>(sample_graph(graph, ranks)[0].size());
-        const double more_ns = 40'000 * std::max(0.0, 1 - 10 / qps);
-        rows.push_back(pairs_row(graph, ranks, size, 0, 1, {.alpha_ns = 2'000 + more_ns}));
-      }
-  return rows;
-}
-
-TEST(Crossovers, TellFromWhichNumberOfRanksOnAnotherShapeIsBetter) {
-  const auto models = topology_models(rows_with_a_knee());
-  const auto all = crossovers(models.front());
-  const auto latency = std::find_if(all.begin(), all.end(), [](const Crossover& one) {
-    return one.number == "mean latency" && one.size_bytes == 64;
-  });
-  ASSERT_NE(latency, all.end());
-  EXPECT_EQ(latency->below, "mesh");
-  EXPECT_EQ(latency->above, "hypercube");
-  ASSERT_TRUE(latency->at && latency->low);
-  // 2 + 40 (1 - 10 / (n - 1)) us against 2 + 3 (hops - 1): equal at some 13 to 14 ranks.
-  EXPECT_GE(*latency->at, 11U);
-  EXPECT_LE(*latency->at, 16U);
-  EXPECT_LE(*latency->low, *latency->at);
-  EXPECT_GE(*latency->high, *latency->at);
-  EXPECT_THAT(crossover_text(*latency), HasSubstr("ranks mesh, from there on hypercube (95 %: "));
 }
 
 }  // namespace

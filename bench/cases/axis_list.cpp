@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cases/axis_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+/// Collects the values of one axis in one spelling, so that "1K,1024" is one value.
+class Values {
+ public:
+  Values(const Axis& axis, std::string_view list) : axis_(axis), list_(list) {}
+
+  void add(std::string_view text) {
+    TestCase scratch;
+    set_axis(scratch, axis_, text);
+    keep(axis_text(scratch, axis_));
+  }
+
+  void add_range(std::string_view first, std::string_view last_and_step);
+
+  std::vector<std::string> take() { return std::move(texts_); }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw UsageError(fmt::format("--{} {}: {}; it takes {}, lists (A,B) of these{}", axis_.option,
+                                 list_, why, accepts_text(axis_),
+                                 has_ranges() ? ", and ranges (A..B doubles, A..B:S steps)" : ""));
+  }
+
+  bool has_ranges() const {
+    return axis_.kind != AxisKind::choice && axis_.kind != AxisKind::hex &&
+           std::holds_alternative<NumberField>(axis_.field);
+  }
+
+  std::uint64_t end_of_range(std::string_view text) const;
+  std::uint64_t step_of(std::string_view text, std::uint64_t last) const;
+
+  void keep(std::string text) {
+    if (!seen_.insert(text).second) return;
+    if (texts_.size() == kMaxCases)
+      refuse(fmt::format("more than {} values, the most that an axis takes", kMaxCases));
+    texts_.push_back(std::move(text));
+  }
+
+  void keep_number(std::uint64_t value) {
+    TestCase scratch;
+    std::get<NumberField>(axis_.field).set(scratch, value);
+    keep(axis_text(scratch, axis_));
+  }
+
+  const Axis& axis_;
+  std::string_view list_;
+  std::vector<std::string> texts_;
+  std::unordered_set<std::string> seen_;
+};
+
+std::uint64_t Values::end_of_range(std::string_view text) const {
+  TestCase scratch;
+  set_axis(scratch, axis_, text);
+  const std::uint64_t value = std::get<NumberField>(axis_.field).get(scratch);
+  if (value < axis_.min || value > axis_.max) refuse("a range has numbers at its ends");
+  return value;
+}
+
+/// A step may be less than the axis's least value, so it is read beside the axis's range.
+std::uint64_t Values::step_of(std::string_view text, std::uint64_t last) const {
+  Axis any = axis_;
+  any.min = 1;
+  any.max = kDeviceMax - 1;
+  any.words = {};
+  TestCase scratch;
+  try {
+    set_axis(scratch, any, text);
+  } catch (const UsageError&) {
+    refuse(fmt::format("'{}' is not a step", text));
+  }
+  return std::min(std::get<NumberField>(axis_.field).get(scratch),
+                  last + 1);  // so that a sum cannot overflow
+}
+
+void Values::add_range(std::string_view first_text, std::string_view rest) {
+  if (!has_ranges()) refuse("words have no ranges");
+  const auto colon = rest.find(':');
+  const std::uint64_t first = end_of_range(first_text);
+  const std::uint64_t last = end_of_range(rest.substr(0, colon));
+  if (first > last) refuse("the range ends before it begins");
+  if (colon != std::string_view::npos) {
+    const std::uint64_t step = step_of(rest.substr(colon + 1), last);
+    for (std::uint64_t value = first; value <= last; value += step) keep_number(value);
+    return;
+  }
+  if (first == 0 && last > 0)
+    refuse("doubling never leaves 0: begin at 1, or give a step (0..8:1)");
+  for (std::uint64_t value = first; value < last; value *= 2) keep_number(value);
+  keep_number(last);
+}
+
+}  // namespace
+
+std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list) {
+  Values values(axis, list);
+  for (std::string_view rest = list;;) {
+    const auto comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    const auto dots = item.find("..");
+    if (dots == std::string_view::npos)
+      values.add(item);
+    else
+      values.add_range(item.substr(0, dots), item.substr(dots + 2));
+    if (comma == std::string_view::npos) return values.take();
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace rdmameter

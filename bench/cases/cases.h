@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests times axes: the cases of a run.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/cases/catalog.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+/// An axis for which values were given.
+struct GivenAxis {
+  const Axis* axis;
+  std::vector<std::string> values;  ///< as read_axis_list() returns them
+
+  std::string_view option() const { return axis->option; }
+};
+
+struct PlannedCase {
+  TestCase test_case;
+  std::string name;         ///< test/transport/option:value... for the axes given
+  std::string why_skipped;  ///< empty: it can be tried
+};
+
+/// The cross product, first axis slowest. An axis without meaning for a test (its depth, for a
+/// latency) makes one case without that key; what cannot be done is there with its reason.
+/// @throws UsageError where there are more than kMaxCases, or both iterations and duration are
+/// given
+std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
+                                    std::span<const GivenAxis> given);
+
+/// The same for topologies, whose names begin with the graph's. What their own rules say
+/// (why_no_topology) is not looked at.
+std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
+                                         std::span<const GivenAxis> given);
+
+}  // namespace rdmameter

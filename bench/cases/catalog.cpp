@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cases/catalog.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+
+#include "bench/cases/nearest.h"
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr Test control(std::string_view name, Verb verb, std::string_view description) {
+  return {name, {}, Pattern::control, description, verb};
+}
+
+constexpr std::array kCatalog{
+    Test{"send_lat", Opcode::send, Pattern::ping_pong, "SEND and RECEIVE, round trips"},
+    Test{"send_bw", Opcode::send, Pattern::bandwidth, "SEND and RECEIVE, bandwidth"},
+    Test{"send_imm_lat", Opcode::send_imm, Pattern::ping_pong, "SEND with immediate, round trips"},
+    Test{"send_imm_bw", Opcode::send_imm, Pattern::bandwidth, "SEND with immediate, bandwidth"},
+    Test{"write_lat", Opcode::rdma_write, Pattern::ping_pong,
+         "RDMA WRITE, round trips: each end polls its memory"},
+    Test{"write_cqe_lat", Opcode::rdma_write, Pattern::completion_latency,
+         "RDMA WRITE, from post to completion"},
+    Test{"write_bw", Opcode::rdma_write, Pattern::bandwidth, "RDMA WRITE, bandwidth"},
+    Test{"write_imm_lat", Opcode::write_imm, Pattern::ping_pong,
+         "RDMA WRITE with immediate, round trips: each end awaits a receive"},
+    Test{"write_imm_bw", Opcode::write_imm, Pattern::bandwidth,
+         "RDMA WRITE with immediate, bandwidth"},
+    Test{"read_lat", Opcode::rdma_read, Pattern::completion_latency,
+         "RDMA READ, from post to completion"},
+    Test{"read_bw", Opcode::rdma_read, Pattern::bandwidth, "RDMA READ, bandwidth"},
+    Test{"fetch_add_lat", Opcode::fetch_add, Pattern::completion_latency,
+         "atomic fetch and add, from post to completion"},
+    Test{"fetch_add_bw", Opcode::fetch_add, Pattern::bandwidth,
+         "atomic fetch and add, bandwidth: each QP adds to its own word"},
+    Test{"cmp_swap_lat", Opcode::cmp_swap, Pattern::completion_latency,
+         "atomic compare and swap, from post to completion"},
+    Test{"cmp_swap_bw", Opcode::cmp_swap, Pattern::bandwidth,
+         "atomic compare and swap, bandwidth: each swap finds the value of the one before"},
+    Test{"mcast_lat", Opcode::mcast_send, Pattern::ping_pong,
+         "SEND to a multicast group, until its last receiver has answered"},
+    Test{"mcast_bw", Opcode::mcast_send, Pattern::bandwidth,
+         "SEND to a multicast group, bandwidth of all its receivers together"},
+    Test{"tcp_lat", Opcode::tcp_send, Pattern::ping_pong,
+         "no verbs: TCP between the same ends, round trips"},
+    Test{"tcp_bw", Opcode::tcp_send, Pattern::bandwidth,
+         "no verbs: TCP between the same ends, bandwidth"},
+    control("reg_mr", Verb::reg_mr, "control path: registering memory"),
+    control("dereg_mr", Verb::dereg_mr, "control path: deregistering memory"),
+    control("create_cq", Verb::create_cq, "control path: creating a CQ of --depth entries"),
+    control("destroy_cq", Verb::destroy_cq, "control path: destroying a CQ"),
+    control("create_qp", Verb::create_qp, "control path: creating a QP"),
+    control("destroy_qp", Verb::destroy_qp, "control path: destroying a QP"),
+    control("modify_qp_init", Verb::modify_qp_init, "control path: a QP's step from RESET to INIT"),
+    control("modify_qp_rtr", Verb::modify_qp_rtr,
+            "control path: a QP's step from INIT to RTR, connected to itself"),
+    control("modify_qp_rts", Verb::modify_qp_rts, "control path: a QP's step from RTR to RTS"),
+    control("create_ah", Verb::create_ah,
+            "control path: creating an address handle to the port itself"),
+    control("destroy_ah", Verb::destroy_ah, "control path: destroying an address handle"),
+    control("bind_mw_1", Verb::bind_mw_1, "control path: binding a memory window of type 1"),
+    control("bind_mw_2", Verb::bind_mw_2, "control path: binding a memory window of type 2"),
+    control("invalidate_mw", Verb::invalidate_mw,
+            "control path: invalidating a memory window of type 2"),
+    control("connect", Verb::connect,
+            "control path: connecting one more QP, by the session (TCP) or by rdma_cm"),
+    control("cm_resolve_addr", Verb::cm_resolve_addr,
+            "control path: rdma_cm's first step, resolving the address"),
+    control("cm_resolve_route", Verb::cm_resolve_route,
+            "control path: rdma_cm's second step, resolving the route"),
+    control("cm_connect", Verb::cm_connect,
+            "control path: rdma_cm's third step, from the request until both QPs are in RTS"),
+};
+
+bool matches(const std::string& pattern, const Test& test) {
+  return pattern == "all" || fnmatch(pattern.c_str(), std::string(test.name).c_str(), 0) == 0;
+}
+
+[[noreturn]] void refuse(const std::string& text) {
+  std::vector<std::string_view> names;
+  for (const Test& test : kCatalog) names.push_back(test.name);
+  throw UsageError(
+      fmt::format("there is no test '{}'{} (tests: {}, all, or a glob such as '*_lat')", text,
+                  did_you_mean(text, names), fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+TestCase Test::default_case() const {
+  TestCase test_case = pattern == Pattern::control ? rdmameter::default_case(verb)
+                                                   : rdmameter::default_case(opcode, pattern);
+  test_case.test = name;
+  return test_case;
+}
+
+std::span<const Test> catalog() {
+  return kCatalog;
+}
+
+bool names_test(std::string_view text) {
+  return std::ranges::any_of(
+      kCatalog, [pattern = std::string(text)](const Test& test) { return matches(pattern, test); });
+}
+
+std::vector<const Test*> select_tests(std::span<const std::string> texts) {
+  std::vector<const Test*> selected;
+  for (const std::string& text : texts) {
+    if (!names_test(text)) refuse(text);
+    for (const Test& test : kCatalog)
+      if (matches(text, test) && std::ranges::find(selected, &test) == selected.end())
+        selected.push_back(&test);
+  }
+  return selected;
+}
+
+std::string catalog_text() {
+  std::string text;
+  for (const Test& test : kCatalog)
+    text += fmt::format("{:<16}  {}\n", test.name, test.description);
+  return text;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cases/dry_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/engine/case_memory.h"
+
+namespace rdmameter {
+namespace {
+
+/// What a message takes where nothing is known of the device: kOperationNs, and its bytes at this
+/// rate.
+constexpr double kOperationNs = 10e3, kAssumedGbps = 100;
+
+/// Sums over the cases that would be tried.
+struct Totals {
+  std::uint64_t cases = 0;
+  std::uint64_t too_large = 0;  ///< of these: they need more memory than a case may
+  // The rest is of those that are not too large.
+  double operations = 0, operations_ns = 0, duration_ns = 0;  ///< of one repetition of each
+  bool endless = false;  ///< one of them goes on until interrupted
+  std::uint64_t initiator_bytes = 0,
+                responder_bytes = 0;  ///< of the largest case: they run in turn
+
+  void add(const TestCase& test_case);
+};
+
+void Totals::add(const TestCase& test_case) {
+  ++cases;
+  const std::uint64_t initiator = case_memory_bytes(test_case, Role::initiator);
+  const std::uint64_t responder = case_memory_bytes(test_case, Role::responder);
+  if (std::max(initiator, responder) > kMaxBytesPerCase) {
+    ++too_large;
+    return;
+  }
+  const double message_ns =
+      kOperationNs + static_cast<double>(test_case.size_bytes) * 8 / kAssumedGbps;
+  const auto counted = static_cast<double>(test_case.iterations + test_case.warmup);
+  operations += counted;
+  operations_ns += counted * message_ns;
+  endless |= test_case.until_interrupted();
+  if (!test_case.until_interrupted()) duration_ns += static_cast<double>(test_case.duration_ns);
+  initiator_bytes = std::max(initiator_bytes, initiator);
+  responder_bytes = std::max(responder_bytes, responder);
+}
+
+/// "312 KiB", "1.5 GiB"
+std::string memory_text(std::uint64_t bytes) {
+  constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 1 : 0, kUnits[unit]);
+}
+
+/// "0.3 s", "45 s", "12 min", "3 h 20 min": two digits or so.
+std::string span_text(double ns) {
+  const double seconds = ns * 1e-9;
+  if (seconds < 10) return fmt::format("{:.1f} s", std::max(seconds, 0.1));
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  const double minutes = std::round(seconds / 60);
+  if (minutes < 60) return fmt::format("{:.0f} min", minutes);
+  return fmt::format("{:.0f} h {:.0f} min", std::floor(minutes / 60), std::fmod(minutes, 60));
+}
+
+/// How long an operation takes is what the measurement is to find out, so what is not known is said
+/// to be assumed.
+std::string totals_time_text(const Totals& totals, std::uint64_t repetitions) {
+  if (totals.endless) return "time: until interrupted\n";
+  const auto times = static_cast<double>(repetitions);
+  const std::string assumed = span_text(totals.operations_ns * times);
+  const std::string text = fmt::format("{:.0f} operations, {} if each takes 10 us and 100 Gb/s",
+                                       totals.operations * times, assumed);
+  if (totals.duration_ns == 0) return fmt::format("time: {}\n", text);
+  return fmt::format("time: {} of measuring; warm-up and the like: {}\n",
+                     span_text(totals.duration_ns * times), text);
+}
+
+std::string totals_memory_text(const Totals& totals) {
+  std::string text;
+  if (totals.too_large < totals.cases)
+    text = fmt::format("memory: up to {} at the initiator, {} at the responder\n",
+                       memory_text(totals.initiator_bytes), memory_text(totals.responder_bytes));
+  if (totals.too_large > 0)
+    text += fmt::format(
+        "too large: {} of the cases need more than {} at one end, and would be "
+        "skipped\n",
+        totals.too_large, memory_text(kMaxBytesPerCase));
+  return text;
+}
+
+}  // namespace
+
+DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions) {
+  Totals totals;
+  std::string text;
+  for (const PlannedCase& planned : cases) {
+    const bool skipped = !planned.why_skipped.empty();
+    text += planned.name + (skipped ? "  skipped: " + planned.why_skipped : "") + "\n";
+    if (!skipped) totals.add(planned.test_case);
+  }
+  text += fmt::format("\n{} cases", cases.size());
+  if (totals.cases < cases.size()) text += fmt::format(", {} skipped", cases.size() - totals.cases);
+  if (totals.cases == 0) return {text + "\n", false};
+  text += fmt::format("; {} x {} repetitions = {} measurements\n", totals.cases, repetitions,
+                      totals.cases * repetitions);
+  const bool measures = totals.too_large < totals.cases;
+  if (measures) text += totals_time_text(totals, repetitions);
+  return {text + totals_memory_text(totals), measures};
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter ab: two programs, libraries or option sets, measured in turns and compared.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "bench/commands/ab_run.h"
+#include "bench/options/command.h"
+#include "bench/options/comparison_options.h"
+#include "bench/options/help_text.h"
+#include "bench/running/run_output.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "core/log/print.h"
+#include "core/log/tell.h"
+#include "core/result/result_file.h"
+#include "reports/compare/output.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kMaxBlocks = 1000;
+/// Each look is an opportunity to be wrong, so that they share the error rate: few of them.
+const std::vector<std::uint64_t> kLooks = {12, 18, 27, 40};
+constexpr std::uint64_t kMaxBudgetNs = 7ULL * 24 * 3600 * 1'000'000'000;
+
+struct AbArguments {
+  std::string a, b, blocks, budget, output;
+  bool against_itself = false, confirm = false;
+  std::vector<std::string> common;
+  VerdictOptions verdict;
+};
+
+/// Where no file is asked for, the result lives as long as the comparison.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& asked) : path_(asked), kept_(!asked.empty()) {
+    if (kept_) return;
+    path_ = (std::filesystem::temp_directory_path() / "rdmameter-ab-XXXXXX").string();
+    const int file = mkstemp(path_.data());
+    if (file < 0) throw MeasurementError(fmt::format("{}: cannot be created", path_));
+    close(file);
+  }
+  ~OutputFile() {
+    std::error_code ignored;
+    if (!kept_) std::filesystem::remove(path_, ignored);
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool kept_;
+};
+
+std::vector<std::uint64_t> looks_of(const AbArguments& options) {
+  if (options.blocks.empty()) return kLooks;
+  return {read_option("--blocks", options.blocks, 1, kMaxBlocks)};
+}
+
+std::uint64_t budget_of(const AbArguments& options) {
+  if (options.budget.empty()) return 0;
+  const auto budget_ns = parse_seconds_ns(options.budget);
+  if (!budget_ns || *budget_ns == 0 || *budget_ns > kMaxBudgetNs)
+    throw invalid_value("--budget", options.budget, "a time such as 600s, of at most a week");
+  return *budget_ns;
+}
+
+AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
+  if (options.against_itself && !options.b.empty())
+    throw UsageError("--aa measures --a against itself: it takes no --b");
+  if (!options.against_itself && options.a == options.b)
+    throw UsageError(
+        "--a and --b are the same: say what differs (a program, NAME=VALUE, options of 'run'), or "
+        "give --aa to measure one against itself");
+  if (options.common.empty())
+    throw UsageError(
+        "ab: after --, say what both sides measure: -- --loopback write_lat --size 64");
+  AbPlan plan{.a = read_side("a", options.a),
+              .b = read_side("b", options.against_itself ? options.a : options.b),
+              .against_itself = options.against_itself,
+              .common = options.common,
+              .looks = looks_of(options),
+              .budget_ns = budget_of(options),
+              .command = invocation.command_line};
+  plan.common.insert(plan.common.end(), invocation.benchmark_arguments.begin(),
+                     invocation.benchmark_arguments.end());
+  return plan;
+}
+
+/// What too few blocks cannot show is said before they are measured.
+void check_cases(const AbPlan& plan, const InterruptSource& interrupt) {
+  const auto names = names_of_side(plan, plan.a, interrupt);
+  const std::size_t other = names_of_side(plan, plan.b, interrupt).size();
+  if (names.size() != other)
+    throw UsageError(
+        fmt::format("side A measures {} cases, side B {}: give each side one value for what "
+                    "differs, so that every case has its counterpart",
+                    names.size(), other));
+  const std::string remark =
+      power_remark(plan.looks.back(), names.size(), Replication::blocks, plan.looks.size());
+  if (!remark.empty()) tell("rdmameter: {}\n", remark);
+}
+
+/// Writes the file again, with the noise of its rows in its context.
+void record_noise(const std::string& path, const Comparable& measured) {
+  ResultFile file = read_result(path);
+  nlohmann::ordered_json noise = nlohmann::ordered_json::object();
+  for (const auto& [name, of_case] : noise_of(measured))
+    noise[name] = {{"between_runs", of_case.between_runs}, {"beyond", of_case.beyond}};
+  file.context["rdmameter"]["noise"] = noise;
+  ResultWriter writer(path, file.context, Replacing::when_finished);
+  for (const Row& row : file.rows) writer.append(row);
+  writer.finish();
+}
+
+bool doubtful(const CaseComparison& test_case) {
+  return !test_case.effects.empty() &&
+         (test_case.verdict == CaseVerdict::fail || test_case.verdict == CaseVerdict::suspect);
+}
+
+/// Indexes, among the file's cases, of those that look worse.
+std::vector<std::size_t> doubtful_cases(const Comparison& comparison, const Comparable& measured) {
+  std::vector<std::size_t> indexes;
+  for (std::size_t i = 0; i < measured.sides[1].size(); ++i)
+    for (const CaseComparison& test_case : comparison.cases)
+      if (test_case.name == measured.sides[1][i].name && doubtful(test_case)) indexes.push_back(i);
+  return indexes;
+}
+
+/// Indexes of the cases that are suspect or inconclusive so far.
+std::vector<std::size_t> open_cases(const std::string& output, const ComparisonOptions& how) {
+  const Comparable measured = read_comparable(output);
+  const Comparison comparison = compare_sides(measured, how);
+  std::vector<std::size_t> indexes;
+  for (std::size_t i = 0; i < measured.sides[1].size(); ++i)
+    for (const CaseComparison& one : comparison.cases)
+      if (one.name == measured.sides[1][i].name &&
+          (one.verdict == CaseVerdict::suspect || one.verdict == CaseVerdict::inconclusive))
+        indexes.push_back(i);
+  return indexes;
+}
+
+/// Fresh blocks of what looks worse alone decide about it: luck does not strike twice.
+Comparison confirm(const AbPlan& plan, const AbArguments& options, const Comparison& first,
+                   const Comparable& measured, const ComparisonOptions& how,
+                   const InterruptSource& interrupt) {
+  const std::vector<std::size_t> again = doubtful_cases(first, measured);
+  if (again.empty()) return first;
+  print("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
+  flush_print();
+  const OutputFile output(options.output.empty() ? "" : options.output + ".confirm.json");
+  AbPlan fresh = plan;
+  fresh.looks = {plan.looks.front()};
+  measure_sides(fresh, again, output.path(), interrupt);
+  ComparisonOptions times = how;
+  times.gates.clear();
+  return replaced_by(first, compare_sides(read_comparable(output.path()), times));
+}
+
+/// A measurement that failed is no verdict of either side; what the others tell is told all the
+/// same.
+ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
+  std::size_t failed = 0;
+  for (const auto& side : measured.sides)
+    for (const ComparableCase& test_case : side) failed += test_case.failures.size();
+  if (failed == 0 || status == ExitStatus::regression) return status;
+  tell("rdmameter: {} measurements failed\n", failed);
+  return ExitStatus::failed;
+}
+
+ExitStatus ab(const AbArguments& options, const Invocation& invocation) {
+  const ComparisonOptions how = read_verdict_options(options.verdict);
+  check_writable(options.output);
+  if (options.output == "-") throw UsageError("ab: -o takes the name of a file");
+  check_verdict_files(options.verdict);
+  const AbPlan plan = plan_of(options, invocation);
+  check_cases(plan, invocation.interrupt);
+  const OutputFile output(options.output);
+  ComparisonOptions looking = how;
+  looking.gates.clear();
+  measure_sides(plan, {}, output.path(), invocation.interrupt,
+                [&](std::uint64_t) { return open_cases(output.path(), looking); });
+  Comparable measured = read_comparable(output.path());
+  add_noise(options.verdict, measured);
+  if (plan.against_itself) record_noise(output.path(), measured);
+  const Comparison first = compare_sides(measured, how);
+  const Comparison last =
+      options.confirm ? confirm(plan, options, first, measured, how, invocation.interrupt) : first;
+  return with_failures(write_verdict(last, options.verdict), measured);
+}
+
+}  // namespace
+
+Action declare_ab(CLI::App& app) {
+  const auto options = std::make_shared<AbArguments>();
+  add_option(app, "--a", options->a, "SIDE",
+             "side A: [NAME=VALUE]... [PROGRAM] [options of run]; a PROGRAM has a / in it. "
+             "Default: this program");
+  app.add_option("--b", options->b, "side B, in the same form")->type_name("SIDE");
+  app.add_flag("--aa", options->against_itself,
+               help_text("measure --a against itself, and record its noise for later comparisons"));
+  app.add_flag(
+      "--confirm", options->confirm,
+      help_text("measure again the cases that look worse; fail only if they look worse again"));
+  add_option(app, "--blocks", options->blocks, "N",
+             "measure each case this many times on both sides; 12 can confirm a regression of one "
+             "case among 100. Default: 12, then 18, 27 and 40 for the cases that are still suspect "
+             "or inconclusive");
+  add_option(app, "--budget", options->budget, "TIME",
+             "begin no further block after this time, such as 600s. Default: no limit");
+  add_option(app, "-o,--output", options->output, "FILE",
+             "write both sides' rows, as one result, here");
+  app.add_option("RUN", options->common, "after --: what 'run' takes, for both sides")
+      ->type_name("");
+  declare_verdict_options(app, options->verdict);
+  app.footer(
+      "A block is a case on both sides, one after the other in an order that is drawn,\n"
+      "each in a process of its own with new QPs: what drifts cancels within a block.\n"
+      "Exit status: as 'compare'.\n\n"
+      "Examples:\n"
+      "  rdmameter ab --a '--inline off' --b '--inline max' -- --loopback write_lat\n"
+      "  rdmameter ab --a ./old/rdmameter --b ./new/rdmameter -- 192.0.2.1 '*_bw'\n"
+      "  rdmameter ab --b LD_LIBRARY_PATH=/opt/rdma-core/lib -- --loopback send_lat\n"
+      "  rdmameter ab --aa -o noise.json -- --loopback write_lat --size 2..4K");
+  return [options](const Invocation& invocation) { return ab(*options, invocation); };
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/commands/ab_variant.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+
+#include "bench/options/secrets.h"
+#include "bench/options/words.h"
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr const char* kThisProgram = "/proc/self/exe";
+
+std::vector<std::string> words_of(const Variant& side, const std::string& text) {
+  std::vector<std::string> words;
+  for (const ShellWord& word : split_words(text)) {
+    if (word.open_quote != '\0')
+      throw UsageError(fmt::format("--{} {}: the quote {} is never closed", side.letter, side.text,
+                                   word.open_quote));
+    words.push_back(word.text);
+  }
+  return words;
+}
+
+bool is_assignment(const std::string& word) {
+  const auto equals = word.find('=');
+  return equals != word.npos && equals > 0 &&
+         std::isdigit(static_cast<unsigned char>(word[0])) == 0 &&
+         std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+std::string this_program() {
+  std::string path(4096, '\0');
+  const ssize_t length = readlink(kThisProgram, path.data(), path.size());
+  if (length <= 0) return kThisProgram;
+  path.resize(static_cast<std::size_t>(length));
+  return path;
+}
+
+}  // namespace
+
+std::vector<std::string> Variant::command(const std::vector<std::string>& common,
+                                          const std::vector<std::string>& more) const {
+  std::vector<std::string> words{program, "run"};
+  for (const auto* part : {&common, &options, &more})
+    words.insert(words.end(), part->begin(), part->end());
+  return words;
+}
+
+Variant read_side(const std::string& letter, const std::string& text) {
+  Variant side{
+      .letter = letter, .text = without_token(text), .program = {}, .variables = {}, .options = {}};
+  std::vector<std::string> words = words_of(side, text);
+  auto word = words.begin();
+  for (; word != words.end() && is_assignment(*word); ++word) {
+    const auto equals = word->find('=');
+    side.variables.emplace_back(word->substr(0, equals), word->substr(equals + 1));
+  }
+  const bool named =
+      word != words.end() && !word->starts_with('-') && word->find('/') != word->npos;
+  side.program = named ? *word++ : this_program();
+  if (access(side.program.c_str(), X_OK) != 0)
+    throw UsageError(fmt::format("--{} {}: {} cannot be executed: {}", letter, side.text,
+                                 side.program, std::strerror(errno)));
+  side.options.assign(word, words.end());
+  return side;
+}
+
+}  // namespace rdmameter

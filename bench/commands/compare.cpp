@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter compare: is NEW worse than BASE?
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/options/command.h"
+#include "bench/options/comparison_options.h"
+#include "bench/options/help_text.h"
+#include "core/base/error.h"
+#include "reports/history/batch_noise.h"
+#include "reports/history/series.h"
+
+namespace rdmameter {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> files;
+  std::string history;
+  bool allow_environment_change = false;
+  VerdictOptions verdict;
+};
+
+/// What the command line asks for overrides what the plan that NEW was measured by asked for.
+void take_gates_of(const Comparable& file, ComparisonOptions& how) {
+  if (how.gates.empty()) how.gates = file.gates;
+}
+
+/// @throws UsageError  the history cannot be read, or is too short to teach anything
+std::map<Metric, LearntBatches> learnt_batches(const std::string& path) {
+  if (path.empty()) return {};
+  auto learnt = batch_noise(read_history(history_path(path), SeriesChoice{}.last));
+  if (learnt.empty())
+    throw UsageError(fmt::format(
+        "--history {}: too few results to tell how batches differ: it takes six of this machine, "
+        "an hour apart",
+        path));
+  return learnt;
+}
+
+ExitStatus compare(const CompareArguments& options) {
+  ComparisonOptions how = read_verdict_options(options.verdict);
+  how.allow_environment_change = options.allow_environment_change;
+  if (options.files.empty() || options.files.size() > 2)
+    throw UsageError(
+        "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
+  check_verdict_files(options.verdict);
+  Comparable base = read_comparable(options.files.front());
+  add_noise(options.verdict, base);
+  if (options.files.size() == 1) {
+    take_gates_of(base, how);
+    return write_verdict(compare_sides(base, how), options.verdict);
+  }
+  const Comparable other = read_comparable(options.files.back());
+  take_gates_of(other, how);
+  how.learnt_batches = learnt_batches(options.history);
+  return write_verdict(compare_files(base, other, how), options.verdict);
+}
+
+}  // namespace
+
+Action declare_compare(CLI::App& app) {
+  const auto options = std::make_shared<CompareArguments>();
+  app.add_option("FILE", options->files, "BASE and NEW; or one result of 'rdmameter ab'");
+  app.add_flag("--allow-environment-change", options->allow_environment_change,
+               help_text("compare what was measured on different devices, kernels, links..."));
+  add_option(app, "--history", options->history, "PATH",
+             "learn from the results of 'history add' how batches of this machine differ");
+  declare_verdict_options(app, options->verdict);
+  app.footer(
+      "Fail: worse, significantly so among all cases, and by more than the floors.\n"
+      "Suspect: looks like it, but batches or one bad run could do that. Inconclusive:\n"
+      "a change beyond the margin is not ruled out. Pass: it is, for every metric.\n\n"
+      "Exit status: 0 pass, 1 a regression or a gate that fails, 2 files that cannot be\n"
+      "compared, 3 not proven (something is suspect or inconclusive).\n\n"
+      "Examples:\n"
+      "  rdmameter compare base.json new.json --markdown summary.md\n"
+      "  rdmameter compare base.json new.json --gate work\n"
+      "  rdmameter compare base.json new.json \\\n"
+      "    --gate 'write_lat/rc/size:64 half_round_trip.p99 <= 3us' --gate times");
+  return [options](const Invocation&) { return compare(*options); };
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter perftest: perftest's own command lines, and links with the names of its tools.
+#include "bench/commands/perftest.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "bench/cases/nearest.h"
+#include "bench/options/help_text.h"
+#include "bench/perftest/client.h"
+#include "bench/perftest/command_line.h"
+#include "bench/perftest/server.h"
+#include "bench/perftest/translate.h"
+#include "core/base/error.h"
+#include "core/log/print.h"
+
+namespace rdmameter {
+namespace {
+
+/// perftest knows two ends: all that is no success is 1.
+constexpr ExitStatus kPerftestFailed = static_cast<ExitStatus>(1);
+
+constexpr const char* kPerftestFooter =
+    "TOOL is ib_send_bw, ib_send_lat, ib_write_bw, ib_write_lat, ib_read_bw,\n"
+    "ib_read_lat, ib_atomic_bw or ib_atomic_lat, which 'rdmameter perftest TOOL\n"
+    "--help' describes. Without HOST it is the server, on port 18515, for one\n"
+    "client. Both ends must be rdmameter.\n\n"
+    "Examples:\n"
+    "  rdmameter perftest ib_write_bw -d mlx5_0                      the server\n"
+    "  rdmameter perftest ib_write_bw -d mlx5_0 -s 65536 -D 5 HOST   the client\n"
+    "  rdmameter perftest --install ~/bin      then ib_write_bw is rdmameter";
+
+struct PerftestArguments {
+  std::string install;
+  bool options = false;
+};
+
+/// Links beside each other: a file that is there already and is no such link stays.
+void install_links(const std::string& folder) {
+  namespace fs = std::filesystem;
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    throw UsageError(fmt::format("--install {}: there is no such folder", folder));
+  for (const PerftestTool& tool : perftest_tools()) {
+    const fs::path link = fs::path(folder) / tool.name;
+    const bool ours = fs::is_symlink(link, error) && fs::read_symlink(link, error) == program;
+    if (ours) continue;
+    fs::create_symlink(program, link, error);
+    if (error)
+      throw UsageError(fmt::format("--install {}: cannot create {}: {}", folder, link.string(),
+                                   error.message()));
+  }
+  for (const PerftestTool& tool : perftest_tools())
+    print("{}\n", (fs::path(folder) / tool.name).string());
+}
+
+ExitStatus perftest(const PerftestArguments& options) {
+  if (options.options) {
+    print_text(perftest_options_markdown());
+    return ExitStatus::pass;
+  }
+  if (options.install.empty())
+    throw UsageError(
+        "perftest: name a tool ('rdmameter perftest ib_write_bw HOST'), or use --install DIR");
+  install_links(options.install);
+  return ExitStatus::pass;
+}
+
+ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& arguments,
+                    const Invocation& invocation) {
+  const PerftestCommand command = read_perftest_command(tool, arguments);
+  if (command.has("help")) {
+    print_text(perftest_help(tool));
+    return ExitStatus::pass;
+  }
+  if (command.has("version")) {
+    print("Version: rdmameter {}\n", RDMAMETER_VERSION);
+    return ExitStatus::pass;
+  }
+  const PerftestPlan plan = translate(command);
+  const bool fine = plan.host.empty() ? run_perftest_server(plan, invocation)
+                                      : run_perftest_client(plan, invocation);
+  return fine ? ExitStatus::pass : kPerftestFailed;
+}
+
+/// @throws UsageError  `name` stands where perftest's tools are named
+[[noreturn]] void refuse_tool(const std::string& name) {
+  if (name.starts_with("raw_ethernet"))
+    throw UsageError(fmt::format(
+        "perftest: rdmameter does not send raw Ethernet frames: for {} use perftest itself", name));
+  std::vector<std::string_view> tools;
+  for (const PerftestTool& tool : perftest_tools()) tools.push_back(tool.name);
+  throw UsageError(
+      fmt::format("perftest has no tool '{}'{} ('rdmameter perftest --help' names them)", name,
+                  did_you_mean(name, tools)));
+}
+
+}  // namespace
+
+std::optional<PerftestCall> perftest_call(const std::vector<std::string>& arguments) {
+  const auto name = std::filesystem::path(arguments.front()).filename().string();
+  if (const PerftestTool* tool = find_perftest_tool(name); tool != nullptr)
+    return PerftestCall{tool, {arguments.begin() + 1, arguments.end()}};
+  if (arguments.size() < 3 || arguments[1] != "perftest") return std::nullopt;
+  const std::string& word = arguments[2];
+  if (word.starts_with('-')) return std::nullopt;
+  const PerftestTool* tool = find_perftest_tool(word);
+  if (tool == nullptr) refuse_tool(word);
+  return PerftestCall{tool, {arguments.begin() + 3, arguments.end()}};
+}
+
+ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
+                        const std::function<void(const char*)>& tell_error) {
+  try {
+    return run_tool(*call.tool, call.arguments, invocation);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    flush_print();
+    tell_error(error.what());
+    return kPerftestFailed;
+  }
+}
+
+Action declare_perftest(CLI::App& app) {
+  const auto options = std::make_shared<PerftestArguments>();
+  app.add_option("--install", options->install,
+                 help_text("create links to this program, with the names of perftest's tools, in "
+                           "this folder; files that are there stay"))
+      ->type_name("DIR");
+  app.add_flag("--options", options->options,
+               help_text("print every option of perftest, and what becomes of it here"));
+  app.footer(kPerftestFooter);
+  return [options](const Invocation&) { return perftest(*options); };
+}
+
+}  // namespace rdmameter

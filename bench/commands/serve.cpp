@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter serve: the resident responder.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "bench/options/arguments.h"
+#include "bench/options/command.h"
+#include "bench/options/help_text.h"
+#include "bench/options/server_terms.h"
+#include "bench/options/token.h"
+#include "bench/running/measurers.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "core/instrument/clock.h"
+#include "core/log/server_log.h"
+#include "core/log/tell.h"
+#include "core/server/open_files.h"
+#include "core/server/server.h"
+#include "core/session/protocol.h"
+#include "core/wire/auth.h"
+#include "core/wire/token_file.h"
+
+namespace rdmameter {
+namespace {
+
+struct ServeArguments {
+  std::string bind = "localhost", port, token_file, max_clients, max_memory, max_threads;
+  std::string sandbox = "on";
+  std::vector<std::string> sandbox_allow;
+  bool no_auth = false, exclusive = false;
+};
+
+constexpr std::uint32_t kDefaultClients = 64;
+constexpr std::uint32_t kMaxClients = 1024;
+static_assert(kMinThreads == 2 * kDefaultClients,
+              "both directions of a one-thread case for each of the default's clients");
+
+constexpr const char* kServeFooter =
+    "It runs until it is interrupted (Ctrl-C). Each client decides what is measured,\n"
+    "on which device and with which parameters.\n\n"
+    "Only clients that know its token are accepted. The token is that of\n"
+    "--token-file or RDMAMETER_TOKEN; without them it is random, and the server\n"
+    "writes it to a file that clients of the same user read (on loopback) or prints\n"
+    "it (on any other address). Messages between client and server are then\n"
+    "encrypted; the traffic that is measured is not.\n\n"
+    "Examples:\n"
+    "  rdmameter serve                          then, in another terminal:\n"
+    "  rdmameter run localhost write_lat --size 2..4K\n\n"
+    "  rdmameter serve --bind 192.0.2.1         prints the command to use elsewhere";
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+/// How a client would type this server's address.
+std::string client_address(const Address& bind) {
+  const bool any = bind.host == "0.0.0.0" || bind.host == "::";
+  const Address address{any ? host_name() : bind.host, bind.port};
+  return address.port == kDefaultPort && address.host.find(':') == std::string::npos
+             ? address.host
+             : address.text();
+}
+
+/// What the caller has said; empty: nothing.
+std::string given_token(const ServeArguments& options) {
+  if (options.no_auth && !options.token_file.empty())
+    throw UsageError("--no-auth and --token-file: give one");
+  return options.no_auth ? "" : read_token(options.token_file);
+}
+
+/// How a client is started that is let in. A token that was given is not repeated: a log would keep
+/// it.
+std::string client_command(const std::string& address, const std::string& token,
+                           const std::string& given, const std::string& token_file, bool left) {
+  const std::string command = fmt::format("rdmameter run {} write_lat", address);
+  if (left) return "with\n  " + command;
+  if (token != given) return fmt::format("with\n  {}={} {}", kTokenVariable, token, command);
+  if (token.empty()) return "with\n  " + command;
+  if (token_file.empty())
+    return fmt::format("with the same {} as here:\n  {}", kTokenVariable, command);
+  return fmt::format("with\n  {} {}", command, shell_text({"--token-file", token_file}));
+}
+
+/// A token that was drawn for this machine's own clients.
+bool leaves_token(const Server& server, const std::string& given) {
+  return server.loopback_only() && server.token() != given;
+}
+
+/// The token where the user's clients find it, for as long as this lives.
+class LeftToken {
+ public:
+  /// @throws UsageError  there is no place that other users cannot reach
+  LeftToken(const Server& server, const std::string& given)
+      : port_(server.port()), token_(server.token()), left_(leaves_token(server, given)) {
+    if (left_)
+      path_ = folders_.leave(port_, token_);
+    else if (server.loopback_only())
+      folders_.remove(port_);  // of one that was killed
+  }
+  LeftToken(LeftToken&&) = delete;
+  ~LeftToken() {
+    if (left_) folders_.remove(port_);
+  }
+
+  /// Leaves it anew where it has gone: /tmp is swept of what is old, and a runtime folder goes when
+  /// its user logs out.
+  void keep() noexcept {
+    if (!left_ || access(path_.c_str(), F_OK) == 0) return;
+    try {
+      path_ = folders_.leave(port_, token_);
+    } catch (const std::exception&) {  // its clients are told that there is none
+    }
+  }
+
+ private:
+  const TokenFolders folders_ = TokenFolders::of_this_user();
+  const std::uint16_t port_;
+  const std::string token_;
+  const bool left_;
+  std::string path_;
+};
+
+void announce(const Server& server, const ServeArguments& options, const std::string& given) {
+  const Address bound{options.bind, server.port()};
+  const std::string& token = server.token();
+  const bool left = leaves_token(server, given);
+  tell("rdmameter: listening on {}; measure from {}{} {}\n", bound.text(),
+       server.loopback_only() ? "this machine" : "another machine", left ? ", as this user," : "",
+       client_command(client_address(bound), token, given, options.token_file, left));
+  if (token.empty() && !server.loopback_only())
+    tell(
+        "rdmameter: --no-auth: whoever reaches this port can use this machine's device "
+        "and memory\n");
+  if (options.sandbox == "on") tell_missing_landlock("--sandbox off");
+}
+
+std::uint32_t max_clients(const ServeArguments& options) {
+  if (options.exclusive && !options.max_clients.empty())
+    throw UsageError("--exclusive and --max-clients: give one");
+  if (options.exclusive) return 1;
+  if (options.max_clients.empty()) return kDefaultClients;
+  return static_cast<std::uint32_t>(
+      read_option("--max-clients", options.max_clients, 1, kMaxClients));
+}
+
+std::uint64_t max_memory_bytes(const ServeArguments& options) {
+  if (options.max_memory.empty()) return default_max_memory_bytes();
+  const std::uint64_t machine = machine_memory_bytes();
+  const auto bytes = parse_bytes(options.max_memory);
+  if (!bytes || *bytes == 0 || *bytes > machine)
+    throw invalid_value(
+        "--max-memory", options.max_memory,
+        fmt::format(
+            "bytes up to the {} MiB of this machine (K, M, G and KiB, MiB, GiB are 1024-based)",
+            machine >> 20));
+  return *bytes;
+}
+
+std::uint64_t max_threads(const ServeArguments& options) {
+  if (!options.max_threads.empty())
+    return read_option("--max-threads", options.max_threads, 1, kMaxThreads);
+  return default_max_threads();
+}
+
+SandboxOptions sandbox(const ServeArguments& options) {
+  const SandboxOptions sandbox{.mode = sandboxing_from_text("--sandbox", options.sandbox),
+                               .allowed = options.sandbox_allow};
+  check_sandbox(sandbox);
+  return sandbox;
+}
+
+ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
+  const std::uint64_t port =
+      options.port.empty() ? kDefaultPort : read_option("--port", options.port, 0, 65535);
+  const std::uint32_t clients = max_clients(options);
+  allow_open_files(clients);
+  ServerLog log{STDERR_FILENO};
+  const auto line = [&log](std::string_view peer, std::string_view text, Speaker speaker) {
+    log.line(peer, text, speaker);
+  };
+  const ClockChoice clock = choose_clock();
+  const std::string given = given_token(options);
+  forget_token_variable();
+  // Another user of this machine is a stranger, too.
+  const std::string token = given.empty() && !options.no_auth ? make_token() : given;
+  Server server({.bind = {options.bind, static_cast<std::uint16_t>(port)},
+                 .token = token,
+                 .max_clients = clients,
+                 .limits = {max_memory_bytes(options), max_threads(options)},
+                 .own_processes = true,
+                 .sandbox = sandbox(options),
+                 .log = line},
+                clock, invocation.interrupt);
+  LeftToken left{server, given};
+  announce(server, options, given);
+  server.serve([&left] { left.keep(); });
+  return ExitStatus::pass;  // being ended is how a server ends well
+}
+
+}  // namespace
+
+Action declare_serve(CLI::App& app) {
+  const auto options = std::make_shared<ServeArguments>();
+  app.add_option("--bind", options->bind, help_text("address to listen on. Default: localhost"))
+      ->type_name("ADDRESS");
+  app.add_option("--port", options->port,
+                 help_text(fmt::format("TCP port to listen on; 0: any free one. Default: {}",
+                                       kDefaultPort)))
+      ->type_name("N");
+  app.add_option("--token-file", options->token_file, help_text(kTokenFileHelp))->type_name("FILE");
+  app.add_flag("--no-auth", options->no_auth,
+               help_text("accept every client that reaches the port, without a token"));
+  app.add_flag("--exclusive", options->exclusive,
+               help_text("serve one client at a time; the others wait"));
+  app.add_option("--max-clients", options->max_clients,
+                 help_text(fmt::format(
+                     "clients that are served at the same time; more wait for up to {} s, "
+                     "and are then refused. Default: {}",
+                     kPlaceTimeout.count(), kDefaultClients)))
+      ->type_name("N");
+  app.add_option("--max-memory", options->max_memory,
+                 help_text("memory that all clients' cases together may take [bytes]. Default: "
+                           "half of this machine's"))
+      ->type_name("SIZE");
+  app.add_option("--max-threads", options->max_threads,
+                 help_text(fmt::format(
+                     "threads that all clients' cases together may run. Default: {}, or {} for "
+                     "each CPU if that is more",
+                     kMinThreads, kThreadsPerCpu)))
+      ->type_name("N");
+  app.add_option("--sandbox", options->sandbox,
+                 help_text("limit what the process of a client may open: off, on (as far as this "
+                           "kernel can) or required (else do not start). Default: on"))
+      ->type_name("WHAT");
+  app.add_option("--sandbox-allow", options->sandbox_allow,
+                 help_text("a further file or folder that the process of a client may read and "
+                           "write; may be given several times"))
+      ->type_name("PATH");
+  app.footer(kServeFooter);
+  return [options](const Invocation& invocation) { return serve(*options, invocation); };
+}
+
+}  // namespace rdmameter

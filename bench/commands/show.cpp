@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter show: results at a terminal.
+#include "reports/show.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/options/command.h"
+#include "bench/options/help_text.h"
+#include "bench/options/predict_option.h"
+#include "core/base/error.h"
+#include "core/log/print.h"
+#include "reports/compare/comparison.h"
+#include "reports/compare/output.h"
+
+namespace rdmameter {
+namespace {
+
+struct ShowArguments {
+  std::vector<std::string> files;
+  std::string predict;
+  bool csv = false, tidy = false, percentiles = false, histogram = false, no_histogram = false,
+       compare = false, judge_shared = false;
+};
+
+/// Side by side, for a person: no gate, so nothing that could fail, and no environment is refused.
+ExitStatus show_side_by_side(const ShowArguments& options) {
+  if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
+  if (options.csv || options.percentiles || options.histogram || options.no_histogram ||
+      options.judge_shared || !options.predict.empty())
+    throw UsageError(
+        "show --compare does not go with --csv, --percentiles, --histogram, --no-histogram, "
+        "--judge-shared or --predict");
+  const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
+  const Comparison comparison = compare_files(read_comparable(options.files.front()),
+                                              read_comparable(options.files.back()), how);
+  print_text(comparison_text(comparison, true, terminal_style(), false));
+  return ExitStatus::pass;
+}
+
+ExitStatus show(const ShowArguments& options) {
+  if (options.files.empty()) throw UsageError("show: name at least one result file");
+  if (options.tidy && !options.csv) throw UsageError("--tidy: give --csv, too, whose form it sets");
+  if (options.csv && !options.predict.empty())
+    throw UsageError("--csv and --predict: give one, since a prediction is not a row");
+  if (options.csv && options.percentiles)
+    throw UsageError("--csv and --percentiles: give one ('rdmameter export' has more formats)");
+  if (options.histogram && options.no_histogram)
+    throw UsageError("--histogram and --no-histogram: give one");
+  if (options.compare) return show_side_by_side(options);
+  ShowOptions how{.csv = options.csv,
+                  .tidy = options.tidy,
+                  .percentiles = options.percentiles,
+                  .predict = predicted_ranks(options.predict),
+                  .judge_shared = options.judge_shared,
+                  .style = terminal_style()};
+  if (options.histogram || options.no_histogram) how.histogram = options.histogram;
+  print_text(show_files(options.files, how));
+  return ExitStatus::pass;
+}
+
+}  // namespace
+
+Action declare_show(CLI::App& app) {
+  const auto options = std::make_shared<ShowArguments>();
+  app.add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'");
+  app.add_flag("--csv", options->csv, "one line per row, for spreadsheets and scripts");
+  app.add_flag("--tidy", options->tidy,
+               help_text("with --csv: a column for each axis, for pandas and the like"));
+  app.add_flag(
+      "--percentiles", options->percentiles,
+      help_text(
+          "a table of percentiles for every latency case, up to the last with enough samples"));
+  app.add_flag("--histogram", options->histogram,
+               help_text("a histogram for every latency case, a matrix for every topology; without "
+                         "it only if there are few"));
+  app.add_flag("--no-histogram", options->no_histogram, "tables alone");
+  app.add_flag(
+      "--compare", options->compare,
+      help_text("two results side by side, every metric of every case; 'rdmameter compare' "
+                "is for verdicts"));
+  add_predict_option(app, options->predict);
+  app.add_flag("--judge-shared", options->judge_shared,
+               help_text("name slow ranks of a topology even where ranks shared cores"));
+  app.footer(
+      "Examples:\n"
+      "  rdmameter show result.json\n"
+      "  rdmameter show topo.json --predict 64,1024,16384\n"
+      "  rdmameter show --compare base.json new.json\n"
+      "  rdmameter show result.json --percentiles --no-histogram\n"
+      "  rdmameter show --csv old.json new.json > both.csv\n"
+      "  rdmameter show --csv --tidy result.json > result.csv");
+  return [options](const Invocation&) { return show(*options); };
+}
+
+}  // namespace rdmameter

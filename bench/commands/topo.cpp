@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter topo: several ranks, with QPs between them as graphs have it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+
+#include "bench/cases/axis_list.h"
+#include "bench/options/command.h"
+#include "bench/options/help_text.h"
+#include "bench/options/predict_option.h"
+#include "bench/options/run_options.h"
+#include "bench/running/benchmark_flags.h"
+#include "bench/running/failed_measurer.h"
+#include "bench/running/launch.h"
+#include "bench/running/result_context.h"
+#include "bench/running/run_output.h"
+#include "bench/running/runner.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "core/log/print.h"
+#include "core/log/tell.h"
+#include "reports/text/text.h"
+#include "reports/topology/topology_text.h"
+#include "topologies/axes/rank_axes.h"
+#include "topologies/ranks/measurer.h"
+#include "topologies/ranks/rank_plan.h"
+
+namespace rdmameter {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How long a rank whose peers are gone waits for rank 0 to end the run.
+constexpr std::chrono::seconds kForRankZero{15};
+
+constexpr std::uint64_t kManyRows = 200;  ///< from here on PMIx slows down a run that it carries
+constexpr const char* kTopoFooter =
+    "Run it under a launcher that speaks PMIx: mpirun or srun --mpi=pmix (prterun,\n"
+    "too, but that is untested). With --ranks N alone it starts N ranks here, under\n"
+    "mpirun. %l in --device is the rank's number on its machine.\n"
+    "docs/topologies.md says what is measured.\n\n"
+    "Examples:\n"
+    "  rdmameter topo mesh ring --ranks 4 --size 8,4K -o topo.json\n"
+    "  rdmameter topo mesh hypercube udmesh --ranks 8 --traffic alltoall --verify\n"
+    "  mpirun -n 8 rdmameter topo mesh ring kring:2 --scale 2,4,8 -o topo.json\n"
+    "  mpirun -n 4 rdmameter topo torus2d:2x2 --traffic neighbours --device rxe%l\n"
+    "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json";
+
+struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
+  std::optional<std::string> ranks, scale, order_seed;
+  std::string patience = "60", predict;
+};
+
+const Axis& topology_axis(std::string_view option) {
+  return *find_axis(option, topology_axes());
+}
+
+/// Has the axis a meaning for some topology? The graph is what the positionals name, and the ranks
+/// are one number.
+bool for_topologies(const Axis& axis) {
+  if (axis.option == "graph" || axis.option == "ranks") return false;
+  for (const char* graph : {"mesh", "random:2", "udmesh"})
+    for (const TrafficKind* kind : traffic_kinds())
+      for (const Transport transport : {Transport::rc, Transport::uc}) {
+        TestCase test_case = default_topology_case();
+        test_case.transport = transport;
+        set_axis(test_case, topology_axis("graph"), graph);
+        test_case.traffic = kind->name;
+        test_case.inflate = axis.option == "active" ? 2 : 0;
+        if (axis.applies(test_case)) return true;
+      }
+  return false;
+}
+
+std::string rank_default_text(const Axis& axis) {
+  const std::string text =
+      axis.option == "traffic" ? "pairs,alltoall,flood" : axis_text(default_topology_case(), axis);
+  return fmt::format("Default: {}", text);
+}
+
+void declare_options(CLI::App& app, TopoOptions& options) {
+  add_option(app, "GRAPH", options.positionals, "",
+             "which ranks have QPs between them; --list has the graphs");
+  app.add_flag("--list", options.list, help_text("print graphs, traffics and schedules, and exit"));
+  app.add_flag("--dry-run", options.dry_run, help_text("print the cases, and exit"));
+  add_option(
+      app, "--ranks", options.ranks, "N",
+      "number of ranks: how many to start here, or under a launcher how many it must have started");
+  add_option(app, "--scale", options.scale, "N",
+             "measure among the first N ranks, for each N of a list or range. "
+             "Default: all ranks");
+  declare_output_options(app, options);
+  add_option(app, "--order-seed", options.order_seed, "N",
+             "draw the order in which each of several repetitions measures the cases from this "
+             "number. Default: a new one, which the result has");
+  add_option(app, "--patience", options.patience, "SECONDS",
+             "end the run when a rank keeps the others waiting for this long without any progress "
+             "[s]. Default: 60");
+  add_predict_option(app, options.predict);
+  for (const Axis& axis : topology_axes())
+    if (for_topologies(axis)) options.axes.axes.push_back(&axis);
+  declare_axes(app, options.axes, rank_default_text);
+}
+
+template <class Row>
+std::string list_text(std::string_view title, std::span<const Row* const> rows) {
+  std::string text = fmt::format("{}:\n", title);
+  for (const Row* row : rows)
+    text += fmt::format("  {:<14}{}\n", fmt::format("{}{}", row->name, row->arguments),
+                        row->description);
+  return text;
+}
+
+struct TopoRequest {
+  std::vector<std::string> graphs;
+  std::vector<GivenAxis> given;
+  std::optional<std::uint64_t> ranks, order_seed;
+  std::string output;
+  std::uint64_t repetitions = 1;
+  milliseconds patience{};
+  std::vector<std::uint64_t> predict;
+};
+
+TopoRequest interpret(const TopoOptions& options) {
+  TopoRequest request;
+  for (const std::string& list : options.positionals)
+    for (const std::string& graph : read_axis_list(topology_axis("graph"), list))
+      request.graphs.push_back(graph);
+  if (request.graphs.empty())
+    throw UsageError("name at least one graph ('rdmameter topo --list' prints them)");
+  request.output = options.output_file();
+  request.given = given_axes(options.axes);
+  if (std::ranges::find(request.given, "traffic", &GivenAxis::option) == request.given.end())
+    request.given.push_back({&topology_axis("traffic"), {"pairs", "alltoall", "flood"}});
+  if (options.ranks) request.ranks = read_option("--ranks", *options.ranks, 1, kMaxTopologyRanks);
+  if (options.order_seed)
+    request.order_seed = read_option("--order-seed", *options.order_seed, 0, UINT32_MAX);
+  if (options.scale)
+    request.given.push_back(
+        {&topology_axis("ranks"), read_axis_list(topology_axis("ranks"), *options.scale)});
+  request.predict = predicted_ranks(options.predict);
+  request.repetitions = options.repetition_count(1);
+  const auto patience = parse_seconds_ns(options.patience);
+  if (!patience || *patience < 1'000'000'000 || *patience > 86400ULL * 1'000'000'000)
+    throw invalid_value("--patience", options.patience, "seconds from 1s to 86400s");
+  request.patience = std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(*patience));
+  return request;
+}
+
+/// @throws UsageError  an unknown graph, traffic or schedule; more ranks than there are
+std::vector<PlannedCase> plan(const TopoRequest& request, std::uint64_t ranks) {
+  std::vector<GivenAxis> given = request.given;
+  const auto scale = std::ranges::find(given, "ranks", &GivenAxis::option);
+  if (scale == given.end())
+    given.push_back({&topology_axis("ranks"), {std::to_string(ranks)}});
+  else
+    for (const std::string& count : scale->values)
+      if (*parse_count(count) > ranks)
+        throw UsageError(fmt::format("--scale {}: there are {} ranks", count, ranks));
+  std::vector<PlannedCase> cases = plan_topologies(request.graphs, given);
+  for (PlannedCase& planned : cases) {
+    std::string why = why_no_topology(planned.test_case);  // refuses unknown names, too
+    if (planned.why_skipped.empty()) planned.why_skipped = std::move(why);
+  }
+  return cases;
+}
+
+bool nothing_to_measure(const std::vector<PlannedCase>& cases) {
+  return std::ranges::all_of(
+      cases, [](const PlannedCase& planned) { return !planned.why_skipped.empty(); });
+}
+
+/// PMIx keeps what every row has put into it, and carries it along with the next one's.
+void advise_to_split(const std::vector<PlannedCase>& cases, std::uint64_t repetitions) {
+  const auto measured = static_cast<std::uint64_t>(std::ranges::count_if(
+      cases, [](const PlannedCase& planned) { return planned.why_skipped.empty(); }));
+  const std::uint64_t rows = measured * repetitions;
+  if (rows <= kManyRows) return;
+  tell(
+      "rdmameter: {} rows in one run: launchers get slower with each (docs/topologies.md), "
+      "and set-up times with them; split it, and join the results by 'rdmameter merge'\n",
+      rows);
+}
+
+/// Of the ranks that are not rank 0, which alone reports: what went wrong last, in case that one
+/// cannot.
+class Silence final : public RunListener {
+ public:
+  void begin(const std::string&, std::uint64_t, std::uint64_t) override {}
+  void row(const Row& row) override {
+    if (row.status == Row::Status::error) error_ = row.message;
+  }
+  const std::string& error() const { return error_; }
+
+ private:
+  std::string error_;
+};
+
+/// Rank 0 says why the run cannot go on, and ends it. Where it does not, it is the one that is
+/// gone, and whoever has waited for it does so.
+ExitStatus end_for_rank_zero(Ranks& ranks, const std::string& why,
+                             const InterruptSource& interrupt) {
+  if (wait_for(-1, 0, Deadline::in(kForRankZero), interrupt) == Waited::deadline)
+    tell("rdmameter: {}\n", why);
+  flush_print();
+  ranks.abort(static_cast<int>(ExitStatus::failed));
+  return ExitStatus::failed;
+}
+
+/// Keeps the rows beside putting them out, so that what they tell together can be told, too.
+class Keeping final : public RunListener {
+ public:
+  explicit Keeping(RunOutput& output) : output_(output) {}
+  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
+    output_.begin(name, done, all);
+  }
+  void row(const Row& row) override {
+    output_.row(row);
+    rows_.push_back(row);
+  }
+  std::vector<Row> take() { return std::move(rows_); }
+
+ private:
+  RunOutput& output_;
+  std::vector<Row> rows_;
+};
+
+/// What is skipped whoever measures needs no ranks.
+ExitStatus report_skipped(const TopoRequest& request, const std::vector<PlannedCase>& cases,
+                          const Invocation& invocation) {
+  const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
+  check_writable(request.output);
+  FailedMeasurer nobody(nullptr);
+  RunOutput output(request.output,
+                   result_context(invocation.command_line, {}, flags, choose_clock(), nobody),
+                   cases);
+  const RunTally tally = run_cases(cases, flags, nobody, invocation.interrupt.word(), output);
+  output.finish(tally);
+  return tally.status();
+}
+
+ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& invocation) {
+  // First of all: what comes after it fails on every rank alike, or on none.
+  const std::string& line = invocation.command_line;
+  if (const std::string why =
+          check_same(ranks, RDMAMETER_VERSION, line.substr(std::min(line.find(' '), line.size())));
+      !why.empty())
+    throw UsageError(why);
+  if (request.ranks && *request.ranks != ranks.size())
+    throw UsageError(fmt::format(
+        "--ranks {}: the launcher has started {} ranks; give --ranks that number, or leave it out",
+        *request.ranks, ranks.size()));
+  const std::vector<PlannedCase> cases = plan(request, ranks.size());
+  const bool reports = ranks.rank() == 0;
+  const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
+  if (reports) {
+    check_writable(request.output);
+    advise_to_split(cases, flags.repetitions);
+  }
+  const ClockChoice clock = choose_clock();
+  const auto measurer =
+      make_topology_measurer(ranks, request.patience, clock, invocation.interrupt);
+  const std::uint64_t order_seed = request.order_seed.value_or(measurer->common_seed());
+  const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
+  if (!reports) {
+    Silence silence;
+    run_interleaved(cases, flags.repetitions, order_seed, *measurer, invocation.interrupt.word(),
+                    silence);
+    if (!measurer->usable()) return end_for_rank_zero(ranks, silence.error(), invocation.interrupt);
+    return ExitStatus::pass;
+  }
+  nlohmann::ordered_json context =
+      result_context(invocation.command_line, {}, flags, clock, *measurer);
+  context["rdmameter"]["ranks"] = environments;
+  if (flags.repetitions > 1) context["rdmameter"]["order_seed"] = order_seed;
+  RunOutput output(request.output, context, cases);
+  Keeping rows(output);
+  const RunTally tally = run_interleaved(cases, flags.repetitions, order_seed, *measurer,
+                                         invocation.interrupt.word(), rows);
+  output.finish(tally);
+  if (!request.predict.empty() && request.output != "-")
+    print("\n{}", topology_text({.path = request.output, .context = context, .rows = rows.take()},
+                                {.predict = request.predict, .style = terminal_style()}));
+  if (!measurer->usable()) {
+    flush_print();
+    ranks.abort(static_cast<int>(ExitStatus::failed));
+  }
+  return tally.status();
+}
+
+/// What every rank would say alike, rank 0 says.
+ExitStatus measure_as_rank(const TopoRequest& request, const Invocation& invocation) {
+  // Who has failed waits here for those whose loops find out only after their own patience.
+  const auto ranks = join_pmix(2 * request.patience, invocation.interrupt);
+  try {
+    return measure(request, *ranks, invocation);
+  } catch (const MeasurementError& error) {
+    if (ranks->rank() == 0) throw;
+    return end_for_rank_zero(*ranks, error.what(), invocation.interrupt);
+  } catch (...) {
+    if (ranks->rank() == 0) throw;
+    return ExitStatus::pass;
+  }
+}
+
+/// What tells that a launcher without PMIx has started this process, and how many with it. They do
+/// not know of each other. A batch script, though it runs in a job, is none of them.
+struct OtherLauncher {
+  const char *tasks, *task;  ///< variables: how many processes; which of them this one is
+  std::string_view name, remedy;
+};
+constexpr std::array kOtherLaunchers{
+    // First, since it may have come by srun, whose variables then count its own helpers.
+    OtherLauncher{"PMI_SIZE", "PMI_RANK", "a launcher of PMI (mpiexec of MPICH, srun --mpi=pmi2)",
+                  "mpirun of Open MPI, or 'srun --mpi=pmix'"},
+    OtherLauncher{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", "'srun --mpi=pmix'"},
+    OtherLauncher{"FLUX_JOB_SIZE", "FLUX_TASK_RANK", "flux", "'flux run -o pmi=pmix'"}};
+
+std::uint64_t tasks_of(const OtherLauncher& launcher) {
+  const char* tasks = std::getenv(launcher.tasks);
+  return tasks == nullptr ? 0 : parse_count(tasks).value_or(0);
+}
+
+/// Of processes that do not know of each other, the first one says so for all.
+ExitStatus refuse_lone_tasks(const OtherLauncher& launcher) {
+  const char* task = std::getenv(launcher.task);
+  if (task != nullptr && task != std::string_view("0")) return ExitStatus::usage;
+  throw UsageError(fmt::format(
+      "{} has started {} processes without PMIx, so they cannot find each other: use {}",
+      launcher.name, tasks_of(launcher), launcher.remedy));
+}
+
+ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
+  if (options.list) {
+    print("{}{}{}", list_text("Graphs", shapes()),
+          list_text("Traffics (--traffic)", traffic_kinds()),
+          list_text("Schedules (--schedule)", schedules()));
+    return ExitStatus::pass;
+  }
+  const TopoRequest request = interpret(options);
+  if (started_by_pmix() && !options.dry_run) return measure_as_rank(request, invocation);
+  if (!options.dry_run)
+    for (const OtherLauncher& launcher : kOtherLaunchers)
+      if (tasks_of(launcher) > 1) return refuse_lone_tasks(launcher);
+  if (!request.ranks)
+    throw UsageError(
+        "say how many ranks: --ranks N starts them here, or start it under a launcher that speaks "
+        "PMIx: 'mpirun -n 4 rdmameter topo ...'");
+  const std::vector<PlannedCase> cases = plan(request, *request.ranks);
+  if (options.dry_run) {
+    for (const PlannedCase& planned : cases)
+      print("{}{}\n", planned.name,
+            planned.why_skipped.empty() ? "" : "  skipped: " + planned.why_skipped);
+    return nothing_to_measure(cases) ? ExitStatus::usage : ExitStatus::pass;
+  }
+  if (nothing_to_measure(cases)) return report_skipped(request, cases, invocation);
+  return launch_ranks(*request.ranks, invocation.arguments, invocation.interrupt);
+}
+
+}  // namespace
+
+Action declare_topo(CLI::App& app) {
+  const auto options = std::make_shared<TopoOptions>();
+  declare_options(app, *options);
+  app.footer(kTopoFooter);
+  return [options](const Invocation& invocation) { return topo(*options, invocation); };
+}
+
+}  // namespace rdmameter

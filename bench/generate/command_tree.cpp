@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/generate/command_tree.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+
+namespace rdmameter {
+namespace {
+
+OptionEntry entry_of(const CLI::Option& option) {
+  OptionEntry entry;
+  if (option.get_positional()) {
+    entry.names.push_back(option.get_name(true));
+  } else {
+    for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
+  }
+  if (option.get_type_size() != 0) entry.value = option.get_type_name();
+  entry.text = one_line(option.get_description());
+  return entry;
+}
+
+CommandEntry command_of(const CLI::App& app, std::vector<std::string> path) {
+  CommandEntry command{.path = std::move(path),
+                       .summary = app.get_description(),
+                       .usage = {},
+                       .footer = app.get_footer(),
+                       .options = {},
+                       .positionals = {},
+                       .words = {}};
+  const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
+  if (formatter) command.usage = one_line(formatter->make_usage(&app, ""));
+  constexpr std::string_view kUsage = "Usage: ";
+  if (command.usage.starts_with(kUsage)) command.usage.erase(0, kUsage.size());
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // one that --help does not show
+    (option->get_positional() ? command.positionals : command.options).push_back(entry_of(*option));
+  }
+  return command;
+}
+
+void add_commands(std::vector<CommandEntry>& commands, const CLI::App& app,
+                  const std::vector<std::string>& path) {
+  commands.push_back(command_of(app, path));
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    std::vector<std::string> deeper = path;
+    deeper.push_back(sub->get_name());
+    add_commands(commands, *sub, deeper);
+  }
+}
+
+bool has_upper(std::string_view text) {
+  return std::ranges::any_of(text, [](unsigned char c) { return std::isupper(c) != 0; });
+}
+
+}  // namespace
+
+std::string one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+std::vector<std::string> OptionEntry::words() const {
+  std::vector<std::string> list;
+  for (std::size_t at = 0; at < value.size();) {
+    const std::size_t end = std::min(value.find('|', at), value.size());
+    const std::string word = value.substr(at, end - at);
+    if (!word.empty() && !has_upper(word)) list.push_back(word);  // N, FILE: what it is, no word
+    at = end + 1;
+  }
+  return list;
+}
+
+bool OptionEntry::takes_file() const {
+  return value == "FILE" || value == "DIR" || value == "PATH";
+}
+
+std::string CommandEntry::name() const {
+  return fmt::format("{}", fmt::join(path, " "));
+}
+
+std::vector<CommandEntry> command_tree(const CLI::App& program) {
+  std::vector<CommandEntry> commands;
+  add_commands(commands, program, {});
+  return commands;
+}
+
+}  // namespace rdmameter

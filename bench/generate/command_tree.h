@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The declared subcommands and options as plain data, of which the man page and the completion of
+// shells are made: what --help says is said once.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+namespace rdmameter {
+
+struct OptionEntry {
+  std::vector<std::string> names;  ///< "-o", "--output"; of a positional its name
+  std::string value;               ///< "FILE", "rc|uc|ud"; empty: a flag
+  std::string text;                ///< what it does, on one line
+
+  /// Words among the values; empty: there are none.
+  std::vector<std::string> words() const;
+  bool takes_file() const;
+};
+
+struct CommandEntry {
+  std::vector<std::string> path;  ///< {"history", "add"}; empty: the program
+  std::string summary, usage, footer;
+  std::vector<OptionEntry> options, positionals;
+  std::vector<std::string> words;  ///< for positionals, beside files; the caller's to fill
+
+  std::string name() const;  ///< "history add"
+};
+
+/// The program, then each subcommand in the order of its declaration, before its own.
+std::vector<CommandEntry> command_tree(const CLI::App& program);
+
+/// Lines of a text become one.
+std::string one_line(std::string text);
+
+/// In roff, for man(7). @param version  of the program
+std::string man_page(const std::vector<CommandEntry>& commands, const std::string& version);
+
+std::string bash_completion(const std::vector<CommandEntry>& commands);
+std::string zsh_completion(const std::vector<CommandEntry>& commands);
+std::string fish_completion(const std::vector<CommandEntry>& commands);
+
+}  // namespace rdmameter

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion of the command line, for three shells.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "bench/generate/command_tree.h"
+
+namespace rdmameter {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::vector<std::string> option_names(const CommandEntry& command) {
+  std::vector<std::string> names;
+  for (const OptionEntry& option : command.options)
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  return names;
+}
+
+/// Names of the subcommands below this one.
+std::vector<std::string> subcommands_of(const std::vector<CommandEntry>& commands,
+                                        const CommandEntry& parent) {
+  std::vector<std::string> names;
+  for (const CommandEntry& command : commands)
+    if (command.path.size() == parent.path.size() + 1 &&
+        std::equal(parent.path.begin(), parent.path.end(), command.path.begin()))
+      names.push_back(command.path.back());
+  return names;
+}
+
+/// What may stand where no option is.
+std::vector<std::string> positional_words(const std::vector<CommandEntry>& commands,
+                                          const CommandEntry& command) {
+  std::vector<std::string> words = subcommands_of(commands, command);
+  words.insert(words.end(), command.words.begin(), command.words.end());
+  return words;
+}
+
+bool takes_files(const CommandEntry& command) {
+  return command.words.empty() && !command.positionals.empty();
+}
+
+/// For single quotes of a POSIX shell.
+std::string quoted_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result;
+}
+
+/// The first clause: what fits beside an option in a menu.
+std::string brief(std::string_view text) {
+  return std::string(text.substr(0, std::min(text.find_first_of(";.("), text.size())));
+}
+
+// ---- bash
+
+std::string bash_values(const CommandEntry& command) {
+  std::string text;
+  for (const OptionEntry& option : command.options) {
+    if (option.value.empty()) continue;
+    std::vector<std::string> patterns;
+    for (const std::string& name : option.names)
+      patterns.push_back(fmt::format("'{} {}'", command.name(), name));
+    const std::string action =
+        option.takes_file() ? "files=1" : fmt::format("words='{}'", joined(option.words()));
+    text += fmt::format("        {}) {} ;;\n", fmt::join(patterns, " | "), action);
+  }
+  return text;
+}
+
+std::string bash_words(const std::vector<CommandEntry>& commands, const CommandEntry& command) {
+  return fmt::format("            '{} -'*) words='{}' ;;\n            '{} '*) words='{}'{} ;;\n",
+                     command.name(), joined(option_names(command)), command.name(),
+                     joined(positional_words(commands, command)),
+                     takes_files(command) ? " files=1" : "");
+}
+
+// ---- zsh
+
+/// Within the brackets and the message of a specification of _arguments.
+std::string zsh_escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') result += '\\';
+    result += c;
+  }
+  return quoted_text(result);
+}
+
+std::string zsh_action(const OptionEntry& option) {
+  if (option.value.empty()) return "";
+  const std::vector<std::string> words = option.words();
+  const std::string action = option.takes_file() ? "_files"
+                             : words.empty()     ? " "
+                                                 : fmt::format("({})", joined(words));
+  return fmt::format(":{}:{}", zsh_escaped(option.value), action);
+}
+
+std::string zsh_command(const std::vector<CommandEntry>& commands, const CommandEntry& command) {
+  std::string text = fmt::format("    '{}') _arguments", command.name());
+  for (const OptionEntry& option : command.options)
+    for (const std::string& name : option.names)
+      text += fmt::format(" \\\n        '{}[{}]{}'", name, zsh_escaped(brief(option.text)),
+                          zsh_action(option));
+  const std::vector<std::string> words = positional_words(commands, command);
+  if (!words.empty())
+    text += fmt::format(" \\\n        '*: :({})'", joined(words));
+  else if (takes_files(command))
+    text += " \\\n        '*:file:_files'";
+  return text + " ;;\n";
+}
+
+// ---- fish
+
+std::string fish_condition(const CommandEntry& command) {
+  if (command.path.empty()) return "__fish_use_subcommand";
+  std::string text;
+  for (const std::string& name : command.path)
+    text += fmt::format("{}__fish_seen_subcommand_from {}", text.empty() ? "" : "; and ", name);
+  return text;
+}
+
+std::string fish_option(const std::string& condition, const OptionEntry& option) {
+  std::string text = fmt::format("complete -c rdmameter -n '{}'", condition);
+  for (const std::string& name : option.names)
+    text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  if (option.takes_file())
+    text += " -r -F";
+  else if (const auto words = option.words(); !words.empty())
+    text += fmt::format(" -x -a '{}'", joined(words));
+  else if (!option.value.empty())
+    text += " -x";
+  return text + fmt::format(" -d '{}'\n", quoted_text(brief(option.text)));
+}
+
+}  // namespace
+
+std::string bash_completion(const std::vector<CommandEntry>& commands) {
+  std::string values, words;
+  // The longest names first: 'history add' before 'history'.
+  std::vector<CommandEntry> ordered(commands.begin() + 1, commands.end());
+  std::ranges::stable_sort(ordered, std::greater{},
+                           [](const auto& one) { return one.path.size(); });
+  std::vector<std::string> parents;
+  for (const CommandEntry& command : ordered) {
+    values += bash_values(command);
+    words += bash_words(commands, command);
+    if (command.path.size() > 1) parents.push_back(fmt::format("'{}'", command.name()));
+  }
+  return fmt::format(
+      "# bash completion of rdmameter, made by 'rdmameter generate bash'\n"
+      "_rdmameter() {{\n"
+      "    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} words='' "
+      "files=''\n"
+      "    local command=${{COMP_WORDS[1]}}\n"
+      "    if [ \"$COMP_CWORD\" -gt 2 ]; then\n"
+      "        case \"$command ${{COMP_WORDS[2]}}\" in {}) command+=\" ${{COMP_WORDS[2]}}\" ;; "
+      "esac\n"
+      "    fi\n"
+      "    if [ \"$COMP_CWORD\" -le 1 ]; then\n"
+      "        words='{} {}'\n"
+      "    else\n"
+      "        case \"$command $prev\" in\n{}"
+      "        *)\n"
+      "            case \"$command $cur\" in\n{}            esac ;;\n"
+      "        esac\n"
+      "    fi\n"
+      "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+      "    if [ -n \"$files\" ]; then\n"
+      "        compopt -o filenames 2>/dev/null\n"
+      "        mapfile -t -O \"${{#COMPREPLY[@]}}\" COMPREPLY < <(compgen -f -- \"$cur\")\n"
+      "    fi\n"
+      "}}\n"
+      "complete -F _rdmameter rdmameter\n",
+      fmt::join(parents, " | "), joined(subcommands_of(commands, commands.front())),
+      joined(option_names(commands.front())), values, words);
+}
+
+std::string zsh_completion(const std::vector<CommandEntry>& commands) {
+  std::string names, cases;
+  std::vector<std::string> parents;
+  for (const CommandEntry& command : commands) {
+    if (command.path.empty()) continue;
+    if (!subcommands_of(commands, command).empty()) parents.push_back(command.name());
+    if (command.path.size() == 1)
+      names +=
+          fmt::format("        '{}:{}'\n", command.name(), zsh_escaped(brief(command.summary)));
+    cases += zsh_command(commands, command);
+  }
+  return fmt::format(
+      "#compdef rdmameter\n"
+      "# zsh completion of rdmameter, made by 'rdmameter generate zsh'\n"
+      "_rdmameter() {{\n"
+      "    local -a commands=(\n{}    )\n"
+      "    if (( CURRENT == 2 )); then\n"
+      "        _describe command commands\n"
+      "        return\n"
+      "    fi\n"
+      "    local command=$words[2]\n"
+      "    if [[ $command == ({}) ]] && (( CURRENT > 3 )); then\n"
+      "        command=\"$command $words[3]\"\n"
+      "        shift words\n"
+      "        (( CURRENT-- ))\n"
+      "    fi\n"
+      "    shift words\n"
+      "    (( CURRENT-- ))\n"
+      "    case $command in\n{}    esac\n"
+      "}}\n"
+      "_rdmameter \"$@\"\n",
+      names, fmt::join(parents, "|"), cases);
+}
+
+std::string fish_completion(const std::vector<CommandEntry>& commands) {
+  std::string text =
+      "# fish completion of rdmameter, made by 'rdmameter generate fish'\n"
+      "complete -c rdmameter -f\n";
+  for (const CommandEntry& command : commands) {
+    const std::string condition = fish_condition(command);
+    for (const OptionEntry& option : command.options) text += fish_option(condition, option);
+    const std::vector<std::string> words = positional_words(commands, command);
+    if (!words.empty())
+      text += fmt::format("complete -c rdmameter -n '{}' -a '{}'\n", condition, joined(words));
+    else if (takes_files(command))
+      text += fmt::format("complete -c rdmameter -n '{}' -F\n", condition);
+  }
+  return text;
+}
+
+}  // namespace rdmameter

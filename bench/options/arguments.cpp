@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/options/arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/Error.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "bench/cases/nearest.h"
+#include "bench/options/command.h"
+#include "bench/options/secrets.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "core/log/print.h"
+#include "core/test_case/test_case.h"
+#include "topologies/axes/rank_axes.h"
+
+namespace rdmameter {
+namespace {
+
+bool names_switch(std::string_view argument) {
+  if (!argument.starts_with("--")) return false;
+  const Axis* axis = find_axis(argument.substr(2));
+  return axis != nullptr && is_switch(*axis);
+}
+
+/// `--verify` alone means on, as any axis that is on or off. CLI11 has no option whose value may be
+/// left out before a positional.
+void complete_switches(std::vector<std::string>& arguments) {
+  const auto is_value = [](const std::string& text) {
+    return text == "on" || text == "off" || text == "on,off" || text == "off,on";
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (names_switch(arguments[i]) && (i + 1 == arguments.size() || !is_value(arguments[i + 1])))
+      arguments[i] += "=on";
+}
+
+/// "run", "history add"
+std::string full_name(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  if (parent == nullptr || parent->get_parent() == nullptr) return app.get_name();
+  return parent->get_name() + " " + app.get_name();
+}
+
+[[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed) {
+  const std::string name = typed.substr(0, typed.find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  throw UsageError(fmt::format("unknown option '{}'{} ('{} --help' lists the options)", name,
+                               did_you_mean(name, views), full_name(app)));
+}
+
+[[noreturn]] void refuse_subcommand(const CLI::App& app, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  throw UsageError(fmt::format("there is no subcommand '{}'{} (subcommands: {})", typed,
+                               did_you_mean(typed, views), fmt::join(names, ", ")));
+}
+
+void check_rest(const CLI::App& app) {
+  const auto subs = app.get_subcommands();
+  if (subs.size() > 1)
+    throw UsageError(fmt::format("'{}' and '{}': one subcommand at a time", subs[0]->get_name(),
+                                 subs[1]->get_name()));
+  const CLI::App* last = &app;  // 'history add' goes two steps down
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  std::vector<std::string> rest = app.remaining(true);
+  std::erase(rest, "--");  // CLI11 keeps the mark behind which everything is positional
+  if (rest.empty()) return;
+  if (rest.front().starts_with('-') && rest.front() != "-") refuse_option(*last, rest.front());
+  if (subs.empty()) refuse_subcommand(app, rest.front());
+  throw UsageError(fmt::format("{}: unexpected argument '{}'", full_name(*last), rest.front()));
+}
+
+/// `run --help depth`, or `--help --depth`: that option alone.
+/// @return  was it asked for?
+bool print_help_of_option(CLI::App& app, const std::vector<std::string>& arguments) {
+  const auto end = std::ranges::find(arguments, "--");
+  const auto help = std::find_if(arguments.begin(), end, [](const std::string& argument) {
+    return argument == "--help" || argument == "-h";
+  });
+  if (help == end || help + 1 == end) return false;
+  const auto subs = app.get_subcommands(
+      [&arguments](const CLI::App* sub) { return sub->get_name() == arguments.front(); });
+  if (subs.empty()) return false;
+  const std::string_view word = help[1];
+  const std::string name(word.starts_with("--") ? word.substr(2) : word);
+  const CLI::Option* option = subs.front()->get_option_no_throw("--" + name);
+  const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
+  if (option == nullptr || !formatter) return false;
+  print_text(formatter->make_option(option, false));
+  return true;
+}
+
+/// CLI11's texts for options with too few or too many values, but what is given twice in our words.
+std::string mismatch_text(const std::string& theirs) {
+  const auto end = theirs.find(": At Most 1 required");
+  if (end == std::string::npos) return theirs;
+  const std::string name = theirs.substr(0, end);
+  const std::string_view option = std::string_view(name).substr(std::min(name.size(), 2UL));
+  const bool lists = find_axis(option) != nullptr || find_axis(option, topology_axes()) != nullptr;
+  return fmt::format("{} is given more than once: give it once{}", name,
+                     lists ? fmt::format(", with its values in a list: {} A,B", name) : "");
+}
+
+bool plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("-_./:,=@%+").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool parse(CLI::App& app, std::vector<std::string> arguments) {
+  if (print_help_of_option(app, arguments)) return false;
+  complete_switches(arguments);
+  std::ranges::reverse(arguments);  // what CLI11's parse(vector) wants
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForVersion& version) {
+    print("{}\n", version.what());
+    return false;
+  } catch (const CLI::CallForHelp&) {
+    print_text(app.help());
+    return false;
+  } catch (const CLI::CallForAllHelp&) {
+    print_text(app.help("", CLI::AppFormatMode::All));
+    return false;
+  } catch (const CLI::ArgumentMismatch& error) {
+    throw UsageError(mismatch_text(error.what()));
+  } catch (const CLI::ParseError& error) {  // CLI11's own exit codes are not ours
+    throw UsageError(error.what());
+  }
+  check_rest(app);
+  return true;
+}
+
+std::string shell_text(const std::vector<std::string>& arguments) {
+  std::string text;
+  for (const std::string& typed : arguments) {
+    const std::string argument = without_token(typed);
+    if (!text.empty()) text += ' ';
+    if (!argument.empty() && std::ranges::all_of(argument, plain)) {
+      text += argument;
+      continue;
+    }
+    text += '\'';
+    for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    text += '\'';
+  }
+  return text;
+}
+
+std::uint64_t read_option(std::string_view option, std::string_view text, std::uint64_t min,
+                          std::uint64_t max) {
+  const auto value = parse_count(text);
+  if (!value || *value < min || *value > max)
+    throw invalid_value(option, text, fmt::format("a whole number from {} to {}", min, max));
+  return *value;
+}
+
+}  // namespace rdmameter

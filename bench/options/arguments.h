@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: read by CLI11, but with our texts for what is wrong with it.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+namespace rdmameter {
+
+/// Parses the arguments (without the program's name). Prints help or version on stdout where asked
+/// for.
+/// @return  false: that was all
+/// @throws UsageError  with the nearest known word, where one is unknown
+bool parse(CLI::App& app, std::vector<std::string> arguments);
+
+/// The command line as one would type it, quoted where the shell needs it, and with *** for a
+/// token: for people, the result and other ranks.
+std::string shell_text(const std::vector<std::string>& arguments);
+
+}  // namespace rdmameter

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/options/axis_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "bench/cases/axis_list.h"
+#include "bench/options/help_text.h"
+#include "core/base/parse_value.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr const char* kAxisGroup = "Axes (each takes a list A,B or a range A..B, A..B:STEP)";
+constexpr const char* kPeerGroup = "The responder's own choices";
+
+/// "off|max|BYTES": what stands behind the option in the help.
+std::string type_text(const Axis& axis) {
+  std::vector<std::string_view> types;
+  for (const Word& word : axis.words) types.push_back(word.text);
+  switch (axis.kind) {
+    case AxisKind::count:
+      types.push_back("N");
+      break;
+    case AxisKind::hex:
+      types.push_back("0xN");
+      break;
+    case AxisKind::bytes:
+      types.push_back("BYTES");
+      break;
+    case AxisKind::seconds:
+      types.push_back("SECONDS");
+      break;
+    case AxisKind::name:
+      types.push_back("NAME");
+      break;
+    case AxisKind::source:
+      types.push_back("file:PATH");
+      break;
+    case AxisKind::group:
+      types.push_back("ADDRESS");
+      break;
+    case AxisKind::shape:
+      types.push_back("NAME[:ARGUMENTS]");
+      break;
+    case AxisKind::choice:
+      break;
+  }
+  return fmt::format("{}", fmt::join(types, "|"));
+}
+
+/// Large powers of two are told as such: 2^40 is read, 1099511627776 is not.
+std::string limit_text(std::uint64_t count) {
+  if (count >= 1U << 20 && std::has_single_bit(count))
+    return fmt::format("2^{}", std::bit_width(count) - 1);
+  return std::to_string(count);
+}
+
+std::string range_text(const Axis& axis) {
+  switch (axis.kind) {
+    case AxisKind::count:
+      return fmt::format("; {} to {}", axis.min, limit_text(axis.max));
+    case AxisKind::hex:
+      return fmt::format("; {} to {}", hex_text(axis.min), hex_text(axis.max));
+    case AxisKind::bytes:
+      return fmt::format("; {} to {}", bytes_text(axis.min), bytes_text(axis.max));
+    case AxisKind::seconds:
+      return fmt::format("; {} to {}", seconds_text(axis.min), seconds_text(axis.max));
+    case AxisKind::choice:
+    case AxisKind::name:
+    case AxisKind::source:
+    case AxisKind::group:
+    case AxisKind::shape:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+void declare_axes(CLI::App& app, AxisOptions& options,
+                  const std::function<std::string(const Axis&)>& default_text) {
+  options.texts.resize(options.axes.size());  // CLI11 keeps references to them
+  for (std::size_t index = 0; index < options.axes.size(); ++index) {
+    const Axis& axis = *options.axes[index];
+    const bool common = options.common.empty() ||
+                        std::ranges::find(options.common, axis.option) != options.common.end();
+    const bool peers = axis.option.starts_with("peer-");
+    CLI::Option* option = app.add_option(
+        fmt::format("--{}", axis.option), options.texts[index],
+        help_text(fmt::format("{}{}. {}", axis.help, range_text(axis), default_text(axis))));
+    option->type_name(type_text(axis))
+        ->group(!common ? kMoreAxes
+                : peers ? kPeerGroup
+                        : kAxisGroup);
+    options.options.push_back(option);
+  }
+}
+
+std::vector<GivenAxis> given_axes(const AxisOptions& options) {
+  std::vector<GivenAxis> given;
+  for (std::size_t index = 0; index < options.axes.size(); ++index)
+    if (options.options[index]->count() > 0)
+      given.push_back(
+          {options.axes[index], read_axis_list(*options.axes[index], options.texts[index])});
+  return given;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands. Each declares its options once, with CLI11, and returns what it will then do;
+// exceptions and statuses become the process's exit in main() alone.
+#pragma once
+
+#include <CLI/App.hpp>
+// What App constructs: their definitions must be where its own are.
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/running/exit_status.h"
+#include "core/wire/wait.h"
+
+namespace rdmameter {
+
+/// How the program was called, beyond the subcommand's own options.
+struct Invocation {
+  std::string command_line;                      ///< as one would type it; holds no secrets
+  std::vector<std::string> arguments;            ///< the same, apart, without the program
+  std::vector<std::string> benchmark_arguments;  ///< --benchmark_*
+  InterruptSource& interrupt;
+};
+
+using Action = std::function<ExitStatus(const Invocation&)>;
+
+Action declare_run(CLI::App& app);
+Action declare_serve(CLI::App& app);
+Action declare_devices(CLI::App& app);
+Action declare_topo(CLI::App& app);
+Action declare_show(CLI::App& app);
+Action declare_ab(CLI::App& app);
+Action declare_compare(CLI::App& app);
+Action declare_merge(CLI::App& app);
+Action declare_export(CLI::App& app);
+Action declare_report(CLI::App& app);
+Action declare_history(CLI::App& app);
+Action declare_perftest(CLI::App& app);
+Action declare_generate(CLI::App& app);
+
+/// A number given to an option that is no axis.
+/// @throws UsageError naming the option and its range
+std::uint64_t read_option(std::string_view option, std::string_view text, std::uint64_t min,
+                          std::uint64_t max);
+
+}  // namespace rdmameter

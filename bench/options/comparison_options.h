@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `compare` and `ab` take alike: gates, floors, where the verdict is written.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/running/exit_status.h"
+#include "reports/compare/comparison.h"
+
+namespace rdmameter {
+
+/// As CLI11 leaves it. Must outlive the parsing.
+struct VerdictOptions {
+  std::vector<std::string> gates;
+  std::string floor = "3", floor_ns = "0", margin = "10", batch_noise = "3", work_floor = "1";
+  std::string noise, junit, markdown;
+  bool github = false, strict = false, inconclusive_ok = false, all = false;
+};
+
+void declare_verdict_options(CLI::App& app, VerdictOptions& options);
+
+/// @throws UsageError  naming the option and what it takes
+ComparisonOptions read_verdict_options(const VerdictOptions& options);
+
+/// Adds what --noise names to what the file records itself.
+void add_noise(const VerdictOptions& options, Comparable& file);
+
+/// @throws UsageError  a file that is to be written cannot be
+void check_verdict_files(const VerdictOptions& options);
+
+/// Prints the comparison, writes the files that were asked for, and says how the program ends.
+ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& options);
+
+}  // namespace rdmameter

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// How --help looks on a terminal 80 columns wide.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmameter {
+
+/// Where the descriptions of options begin.
+inline constexpr std::size_t kHelpColumn = 30;
+
+/// The group of options that --help only names, and --help-all describes.
+inline constexpr const char* kMoreAxes = "More axes";
+
+/// The description of an option, its lines broken at spaces; CLI11 indents them.
+std::string help_text(std::string_view description);
+
+/// What --help shows of kMoreAxes: their names.
+std::string more_axes_text(const std::vector<const CLI::Option*>& options);
+
+/// @param type  what stands behind the option's name in the help: "FILE"; empty: a positional
+template <class Target>
+CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target, const char* type,
+                        std::string_view description) {
+  return app.add_option(names, target, help_text(description))->type_name(type);
+}
+
+}  // namespace rdmameter

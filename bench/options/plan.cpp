@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/options/plan.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+
+#include "bench/cases/axis_list.h"
+#include "bench/cases/catalog.h"
+#include "bench/cases/nearest.h"
+#include "bench/running/benchmark_flags.h"
+#include "core/base/error.h"
+#include "core/base/input_file.h"
+#include "reports/compare/relative_gate.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kMaxPlanBytes = 16U << 20;
+
+/// Reads one file; every refusal names the line.
+class Reader {
+ public:
+  explicit Reader(std::string path) : path_(std::move(path)) {}
+
+  Plan read() {
+    const toml::table table = parse();
+    check_keys(table,
+               std::vector<std::string_view>{"repetitions", "gates", "axes", "tests", "suite"},
+               "a plan");
+    Plan plan;
+    if (const auto* axes = table.get("axes")) plan.given = read_axes(*axes);
+    if (const auto* repetitions = table.get("repetitions"))
+      plan.repetitions = read_repetitions(*repetitions);
+    if (const auto* gates = table.get("gates")) plan.gates = read_gates(*gates);
+    if (const auto* tests = table.get("tests"))
+      plan.suites.push_back({read_tests(*tests), plan.given});
+    if (const auto* suites = table.get("suite")) read_suites(*suites, plan);
+    if (plan.suites.empty())
+      throw UsageError(fmt::format(
+          "{}: names no test: give tests = [\"write_lat\"], or [[suite]] with its own tests",
+          path_));
+    return plan;
+  }
+
+ private:
+  [[noreturn]] void refuse(const toml::node& node, const std::string& why) const {
+    throw UsageError(
+        fmt::format("{}: line {}: {}", path_, node.source().begin.line, printable(why)));
+  }
+
+  toml::table parse() const {
+    const std::string text = read_input(path_, {.max_bytes = kMaxPlanBytes});
+    try {
+      return toml::parse(text, path_);
+    } catch (const toml::parse_error& error) {
+      throw UsageError(fmt::format("{}: line {}: is not TOML: {}", path_, error.source().begin.line,
+                                   error.description()));
+    }
+  }
+
+  void check_keys(const toml::table& table, std::span<const std::string_view> known,
+                  const char* what) const {
+    for (const auto& [key, value] : table)
+      if (std::ranges::find(known, key.str()) == known.end())
+        throw UsageError(fmt::format("{}: line {}: {} has no key '{}'{} (keys: {})", path_,
+                                     key.source().begin.line, what, printable(key.str()),
+                                     did_you_mean(key.str(), known), fmt::join(known, ", ")));
+  }
+
+  const toml::table& table_of(const toml::node& node, const char* what) const {
+    if (const toml::table* table = node.as_table()) return *table;
+    refuse(node, fmt::format("{} is not a table", what));
+  }
+
+  std::string text_of(const toml::node& node, const char* what) const {
+    if (const auto text = node.value_exact<std::string>()) return *text;
+    refuse(node, fmt::format("{} is not a text in quotes", what));
+  }
+
+  std::vector<std::string> texts_of(const toml::node& node, const char* what) const {
+    std::vector<std::string> texts;
+    if (const toml::array* list = node.as_array())
+      for (const toml::node& each : *list) texts.push_back(text_of(each, what));
+    else
+      texts.push_back(text_of(node, what));
+    return texts;
+  }
+
+  std::uint64_t read_repetitions(const toml::node& node) const {
+    const auto number = node.value_exact<std::int64_t>();
+    if (!number || *number < 1 || static_cast<std::uint64_t>(*number) > kMaxRepetitions)
+      refuse(node, fmt::format("repetitions takes a whole number from 1 to {}", kMaxRepetitions));
+    return static_cast<std::uint64_t>(*number);
+  }
+
+  std::vector<std::string> read_gates(const toml::node& node) const {
+    const std::vector<std::string> gates = texts_of(node, "a gate");
+    for (const std::string& gate : gates) within(node, [&] { check_gate(gate); });
+    return gates;
+  }
+
+  std::vector<const Test*> read_tests(const toml::node& node) const {
+    const std::vector<std::string> names = texts_of(node, "a test");
+    if (names.empty()) refuse(node, "tests is empty");
+    return within(node, [&] { return select_tests(names); });
+  }
+
+  /// As the command line takes it: "2..4K", 64, true, or a list of these.
+  std::string values_text(const toml::node& node, std::string_view key) const {
+    if (const toml::array* list = node.as_array(); list != nullptr && !list->empty()) {
+      std::string text;
+      for (const toml::node& each : *list)
+        text += (text.empty() ? "" : ",") + values_text(each, key);
+      return text;
+    }
+    if (const auto text = node.value_exact<std::string>()) return *text;
+    if (const auto number = node.value_exact<std::int64_t>()) return std::to_string(*number);
+    if (const auto flag = node.value_exact<bool>()) return *flag ? "on" : "off";
+    if (const auto seconds = node.value_exact<double>()) return fmt::format("{}", *seconds);
+    refuse(node, fmt::format("{} takes a text, a number, true or false, or a list of these", key));
+  }
+
+  std::vector<GivenAxis> read_axes(const toml::node& node) const {
+    const toml::table& table = table_of(node, "axes");
+    std::vector<std::string_view> known;
+    for (const Axis& axis : axes()) known.push_back(axis.option);
+    check_keys(table, known, "axes");
+    std::vector<GivenAxis> given;
+    for (const Axis& axis : axes())
+      if (const toml::node* value = table.get(axis.option))
+        given.push_back({&axis, within(*value, [&] {
+                           return read_axis_list(axis, values_text(*value, axis.option));
+                         })});
+    return given;
+  }
+
+  void read_suites(const toml::node& node, Plan& plan) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) refuse(node, "suite is a list of tables: [[suite]]");
+    for (const toml::node& each : *list) {
+      const toml::table& table = table_of(each, "suite");
+      check_keys(table, std::vector<std::string_view>{"tests", "axes"}, "a suite");
+      const toml::node* tests = table.get("tests");
+      if (tests == nullptr) refuse(each, "the suite names no tests");
+      const toml::node* axes = table.get("axes");
+      plan.suites.push_back({read_tests(*tests), axes == nullptr
+                                                     ? plan.given
+                                                     : overlaid(plan.given, read_axes(*axes))});
+    }
+  }
+
+  /// What others refuse, with the place that it stands at.
+  template <class Read>
+  auto within(const toml::node& node, Read read) const -> decltype(read()) {
+    try {
+      return read();
+    } catch (const UsageError& error) {
+      refuse(node, error.what());
+    }
+  }
+
+  std::string path_;
+};
+
+bool rules_out(std::string_view option, std::string_view other) {
+  return option == other || (option == "duration" && other == "iterations") ||
+         (option == "iterations" && other == "duration");
+}
+
+}  // namespace
+
+Plan read_plan(const std::string& path) {
+  return Reader(path).read();
+}
+
+std::vector<GivenAxis> overlaid(std::vector<GivenAxis> under, const std::vector<GivenAxis>& over) {
+  for (const GivenAxis& axis : over) {
+    std::erase_if(under, [&](const GivenAxis& each) {
+      return rules_out(axis.axis->option, each.axis->option);
+    });
+  }
+  under.insert(under.end(), over.begin(), over.end());
+  return under;
+}
+
+std::vector<PlannedCase> plan_cases(const std::vector<Suite>& suites) {
+  std::vector<PlannedCase> cases;
+  std::unordered_set<std::string> seen;
+  for (const Suite& suite : suites) {
+    std::vector<PlannedCase> more = plan_cases(suite.tests, suite.given);
+    for (PlannedCase& planned : more) {
+      if (!seen.insert(case_json(planned.test_case).dump()).second)
+        throw UsageError(fmt::format("two suites measure the same case: {}", planned.name));
+      if (cases.size() == kMaxCases)
+        throw UsageError(fmt::format("the suites make more than {} cases together", kMaxCases));
+      cases.push_back(std::move(planned));
+    }
+  }
+  return cases;
+}
+
+}  // namespace rdmameter

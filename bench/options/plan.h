@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan file: which tests over which axes, how often, and what must hold. TOML.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases/cases.h"
+
+namespace rdmameter {
+
+/// Tests that share their axes.
+struct Suite {
+  std::vector<const Test*> tests;
+  std::vector<GivenAxis> given;
+};
+
+struct Plan {
+  std::vector<Suite> suites;     ///< each with the axes of all under its own
+  std::vector<GivenAxis> given;  ///< the axes of all
+  std::optional<std::uint64_t> repetitions;
+  std::vector<std::string> gates;  ///< for `compare`; they travel in the result
+};
+
+/// @throws UsageError  naming file, line, and what is wrong: no TOML, an unknown key (with the
+/// nearest
+///                     known one), a value that its axis does not take, no test, a gate that is
+///                     none
+Plan read_plan(const std::string& path);
+
+/// Axes of `over` take the place of the same ones of `under`, and of what they rule out (--duration
+/// and --iterations).
+std::vector<GivenAxis> overlaid(std::vector<GivenAxis> under, const std::vector<GivenAxis>& over);
+
+/// The cases of all suites, in order.
+/// @throws UsageError  too many, or one is there twice
+std::vector<PlannedCase> plan_cases(const std::vector<Suite>& suites);
+
+}  // namespace rdmameter

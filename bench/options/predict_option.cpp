@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/options/predict_option.h"
+
+#include <fmt/core.h>
+
+#include <set>
+#include <string_view>
+
+#include "bench/options/help_text.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "topologies/graphs/graph.h"
+
+namespace rdmameter {
+
+void add_predict_option(CLI::App& app, std::string& list) {
+  add_option(app, "--predict", list, "LIST",
+             "topologies: predict for these numbers of ranks, e.g. 64,1024,16384, "
+             "by the model that is fitted to the measured rows");
+}
+
+std::vector<std::uint64_t> predicted_ranks(const std::string& list) {
+  constexpr std::size_t kMax = 32;
+  std::set<std::uint64_t> ranks;
+  for (std::string_view rest = list; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    const auto count = parse_count(part);
+    const bool ends_in_comma = comma + 1 == rest.size();
+    if (!count || *count < 2 || *count > kMaxPredictedRanks || ends_in_comma)
+      throw UsageError(
+          fmt::format("--predict '{}': takes numbers of ranks from 2 to {}, separated "
+                      "by commas, such as 64,1024,16384",
+                      list, kMaxPredictedRanks));
+    ranks.insert(*count);
+    rest = comma == rest.npos ? "" : rest.substr(comma + 1);
+  }
+  if (ranks.size() > kMax)
+    throw UsageError(fmt::format("--predict: at most {} numbers of ranks", kMax));
+  return {ranks.begin(), ranks.end()};
+}
+
+}  // namespace rdmameter

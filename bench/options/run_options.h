@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `run` takes: where, which tests, which values on which axes.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases/cases.h"
+#include "bench/options/axis_options.h"
+#include "bench/options/plan.h"
+#include "bench/running/measurers.h"
+
+namespace rdmameter {
+
+/// What each subcommand that measures takes. As CLI11 leaves it: texts. Must outlive the parsing.
+struct MeasuringOptions {
+  std::vector<std::string> positionals;
+  bool list = false, dry_run = false;
+  std::optional<std::string> output, repetitions;
+  AxisOptions axes;
+
+  /// Empty: no file; "-": stdout. @throws UsageError
+  std::string output_file() const;
+  /// @throws UsageError
+  std::uint64_t repetition_count(std::uint64_t unless_given) const;
+};
+
+/// -o and --repetitions.
+void declare_output_options(CLI::App& app, MeasuringOptions& options);
+
+struct RunOptions : MeasuringOptions {
+  bool loopback = false, overwrite_file = false;
+  std::string port = std::to_string(kDefaultPort), token_file, plan;
+};
+
+void declare_run_options(CLI::App& app, RunOptions& options);
+
+/// What RunOptions say, checked.
+struct RunRequest {
+  std::optional<RunTarget> target;  ///< nothing: not said, which a dry run does not mind
+  std::vector<Suite> suites;        ///< not empty
+  std::vector<std::string> gates;   ///< that the plan asks for
+  std::uint64_t repetitions = 1;
+  std::string output;  ///< as MeasuringOptions::output_file()
+};
+
+/// @throws UsageError
+RunRequest interpret(const RunOptions& options);
+
+}  // namespace rdmameter

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server gives its clients where nobody says otherwise, for each command that is one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/server/sandbox.h"
+
+namespace rdmameter {
+
+std::uint64_t machine_memory_bytes();
+/// Of all clients' cases together: half of the machine's, the rest is left to those who live there.
+std::uint64_t default_max_memory_bytes();
+/// Of all clients' cases together.
+std::uint64_t default_max_threads();
+inline constexpr std::uint64_t kMinThreads = 128;  ///< whatever the number of CPUs
+inline constexpr std::uint64_t kThreadsPerCpu = 4;
+
+/// "off", "on" or "required".
+/// @throws UsageError  naming `option`
+Sandboxing sandboxing_from_text(const std::string& option, const std::string& text);
+
+/// Says so where this kernel can shut clients' processes in only in part.
+/// @param off  what turns the sandbox off
+void tell_missing_landlock(const char* off);
+
+/// Takes the token out of the environment, which a session's process inherits, and out of
+/// /proc/PID/environ, which shows what this process was started with to whatever its user runs.
+void forget_token_variable();
+
+}  // namespace rdmameter

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/perftest/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include "bench/options/token.h"
+#include "bench/perftest/optional_settings.h"
+#include "bench/running/benchmark_flags.h"
+#include "bench/running/measurers.h"
+#include "bench/running/result_context.h"
+#include "bench/running/run_output.h"
+#include "bench/running/runner.h"
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "core/log/print.h"
+#include "core/log/tell.h"
+#include "core/result/result_file.h"
+
+namespace rdmameter {
+namespace {
+
+/// A row appears when it is measured, through a pipe too.
+bool print_now(const std::string& text) {
+  print_text(text);
+  return flush_print();
+}
+
+/// --cpu_util: user time over user and idle time of the whole machine, as perftest computes it.
+class CpuUse {
+ public:
+  void begin() { before_ = read(); }
+  double percent() const {
+    const Times now = read();
+    const double user = now.user - before_.user, idle = now.idle - before_.idle;
+    return user + idle > 0 ? user / (user + idle) * 100 : 0;
+  }
+
+ private:
+  struct Times {
+    double user = 0, idle = 0;
+  };
+  static Times read() {  // proc(5): "cpu user nice system idle ..."
+    std::ifstream stat("/proc/stat");
+    std::string cpu;
+    double nice = 0, system = 0;
+    Times times;
+    stat >> cpu >> times.user >> nice >> system >> times.idle;
+    return times;
+  }
+  Times before_;
+};
+
+/// Prints rows as they come, and keeps the result file.
+class PerftestOutput final : public RunListener {
+ public:
+  PerftestOutput(const PerftestPlan& plan, Measurer& measurer,
+                 const nlohmann::ordered_json& context)
+      : plan_(plan), measurer_(measurer) {
+    if (!plan.json.empty()) writer_.emplace(plan.json, context);
+  }
+
+  void begin(const std::string&, std::uint64_t, std::uint64_t) override { cpu_.begin(); }
+  void row(const Row& row) override;
+  void finish() {
+    if (writer_) writer_->finish(results_);
+    print_now(perftest_footer(plan_.report));
+  }
+  /// Was everything measured, and nothing below a limit?
+  bool fine() const { return fine_ && measured_ > 0; }
+
+ private:
+  void check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic);
+  void fail(const std::string& why) {
+    fine_ = false;
+    tell("rdmameter: {}\n", printable_lines(why));
+  }
+
+  const PerftestPlan& plan_;
+  Measurer& measurer_;
+  std::optional<ResultWriter> writer_;
+  std::string results_;  ///< perftest's keys of the last row, as its file has them
+  CpuUse cpu_;
+  std::uint64_t measured_ = 0;
+  bool fine_ = true;
+};
+
+void PerftestOutput::row(const Row& row) {
+  if (writer_) writer_->append(row);
+  if (row.status == Row::Status::skipped && plan_.all_sizes && measured_ > 0) {
+    tell("rdmameter: {} bytes: {}\n", row.case_object.value("size_bytes", std::uint64_t{0}),
+         printable(row.message));
+    return;
+  }
+  if (row.status != Row::Status::ok) return fail(row.message);
+  ++measured_;
+  const PerftestNumbers numbers = perftest_numbers(row);
+  if (plan_.report.samples && row.latency)
+    print_now(perftest_samples(*row.latency) + perftest_header(plan_.report));
+  const double cpu_percent = plan_.report.cpu_util ? cpu_.percent() : 0;
+  if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers, cpu_percent));
+  results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
+  measurer_.tell_responder(perftest_numbers_to_wire(numbers));
+  if (row.lost.value_or(0) > 0) tell("rdmameter: {} messages were lost\n", *row.lost);
+  if (numbers.traffic) check_limits(numbers.size_bytes, *numbers.traffic);
+}
+
+void PerftestOutput::check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic) {
+  const auto [average, rate] = perftest_bandwidth(plan_.report, size_bytes, traffic);
+  if (plan_.min_bandwidth && average < *plan_.min_bandwidth)
+    fail(fmt::format("the bandwidth of {:.2f} is below -w, --limit_bw {:.2f} {}", average,
+                     *plan_.min_bandwidth, plan_.report.gbits ? "Gb/sec" : "MiB/sec"));
+  if (plan_.min_rate && rate < *plan_.min_rate)
+    fail(fmt::format("the message rate of {:.6f} is below -y, --limit_msgrate {:.6f} Mpps", rate,
+                     *plan_.min_rate));
+}
+
+/// A row of --run_infinitely, from the thread that watches the measurement.
+/// @return  has it arrived?
+bool print_interval_row(const PerftestReport& report, const TestCase& test_case,
+                        const ProgressInterval& interval) {
+  const auto time_ns = static_cast<std::uint64_t>(std::llround(interval.length_s * 1e9));
+  return print_now(perftest_row(report, {.size_bytes = test_case.size_bytes,
+                                         .iterations = interval.operations,
+                                         .traffic = PerftestTraffic{interval.operations, time_ns},
+                                         .forward = {},
+                                         .backward = {},
+                                         .latency = {}}));
+}
+
+RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
+  RunTarget target{.kind = RunTarget::Kind::host,
+                   .server = parse_address(plan.host, plan.port),
+                   .token = read_token("")};
+  if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
+  if (plan.report.table == PerftestReport::Table::bandwidth)
+    target.on_interval = [&plan, &interrupt](const TestCase& test_case,
+                                             const ProgressInterval& interval) {
+      // What goes on until interrupted ends with its reader.
+      if (!print_interval_row(plan.report, test_case, interval)) interrupt.raise();
+    };
+  return target;
+}
+
+/// The smaller active MTU of both ends; nothing: one is not known.
+std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
+  std::optional<std::uint64_t> least;
+  for (const auto& environment :
+       {measurer.initiator_environment(), measurer.responder_environment()}) {
+    if (!environment.is_object()) return std::nullopt;
+    const auto device = environment.value("device", nlohmann::ordered_json());
+    if (!device.is_object() || !device.contains("active_mtu_bytes")) return std::nullopt;
+    const auto mtu = device["active_mtu_bytes"].get<std::uint64_t>();
+    least = std::min(least.value_or(mtu), mtu);
+  }
+  return least;
+}
+
+/// A UD message is one packet. Where no size was asked for, perftest takes the MTU.
+void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
+                   std::optional<std::uint64_t> mtu_bytes) {
+  if (plan.size_given || plan.all_sizes) return;
+  for (PlannedCase& planned : cases) {
+    TestCase& test_case = planned.test_case;
+    if (test_case.transport != Transport::ud) continue;
+    const std::uint64_t most = std::min(test_case.path.mtu_bytes, mtu_bytes.value_or(4096));
+    if (test_case.size_bytes <= most) continue;
+    test_case.size_bytes = most;
+    planned.why_skipped = why_impossible(test_case);
+  }
+}
+
+/// Of -a the smallest size is tried before the others.
+void require_possible(const std::vector<PlannedCase>& cases) {
+  if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
+}
+
+}  // namespace
+
+bool run_perftest_client(const PerftestPlan& plan, const Invocation& invocation) {
+  check_writable(plan.json, "--out_json_file");
+  std::vector<PlannedCase> cases = plan_cases(plan.tests, plan.axes);
+  fit_datagrams(plan, cases, std::nullopt);
+  require_possible(cases);
+  const ClockChoice clock = choose_clock();
+  for (const std::string& note : plan.notes) tell("rdmameter: {}\n", printable(note));
+  const auto inner =
+      make_measurer(target_of(plan, invocation.interrupt), cases, clock, invocation.interrupt);
+  fit_datagrams(plan, cases, agreed_mtu(*inner));
+  const auto measurer = with_optional_settings(
+      *inner, {.inline_bytes = !plan.inline_given, .extended_api = !plan.api_given});
+  const BenchmarkFlags flags = initialize_benchmark({}, 1);
+  PerftestOutput output(plan, *inner,
+                        result_context(invocation.command_line, {}, flags, clock, *inner));
+  print_now(perftest_banner(plan.report, cases.front().test_case, inner->initiator_environment()) +
+            perftest_header(plan.report));
+  const RunTally tally = run_cases(cases, flags, *measurer, invocation.interrupt.word(), output);
+  output.finish();
+  if (tally.interrupted) throw Interrupted("interrupted");
+  return output.fine();
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command line of perftest, read as perftest reads it: by getopt_long(3), so that options may be
+// abbreviated, joined with their values, and follow the host.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/perftest/option_table.h"
+
+namespace rdmameter {
+
+struct PerftestCommand {
+  const PerftestTool* tool = nullptr;
+  std::map<std::string_view, std::string> given;  ///< by the option's long name; flags: ""
+  std::string host;                               ///< empty: this is the server
+
+  bool has(std::string_view option) const { return given.contains(option); }
+  /// Nothing where the option was not given.
+  std::optional<std::string> value(std::string_view option) const;
+};
+
+/// @param arguments  without the tool's name
+/// @throws UsageError  an option is unknown (with the nearest known), refused (with what to use
+///                     instead), not this tool's, without its value, or given twice with different
+///                     values; more than one host
+PerftestCommand read_perftest_command(const PerftestTool& tool,
+                                      const std::vector<std::string>& arguments);
+
+}  // namespace rdmameter

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of perftest (release 4.5 and its sources of July 2026), and what each becomes here. A
+// new one is a row here and, where it takes more than an axis, a line in translate.cpp.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bench/perftest/tool.h"
+
+namespace rdmameter {
+
+struct PerftestOption {
+  enum class Fate {
+    axis,     ///< one of our axes, which takes the value as it is
+    meaning,  ///< translate.cpp or the report knows what it means
+    nothing,  ///< taken, and changes nothing; `becomes` says why
+    refused,  ///< `becomes` says what to do instead
+    alias,    ///< another name of the option that `becomes` names
+  };
+  char letter;             ///< of the short form; 0: there is none
+  std::string_view name;   ///< of the long form, without dashes
+  std::string_view value;  ///< what help calls its value; empty: it takes none
+  unsigned tools;          ///< the tools that have it, see option_table.cpp
+  Fate fate;
+  std::string_view becomes;
+  std::string_view help;  ///< empty: not listed by --help
+
+  bool applies(const PerftestTool& tool) const noexcept;
+  /// "-s, --size", "--report_gbits"
+  std::string text() const;
+};
+
+/// Every option, in the order of perftest's help.
+std::span<const PerftestOption> perftest_options();
+
+/// The row with this long name, which must exist.
+const PerftestOption& perftest_option(std::string_view name);
+
+/// What -c takes, as perftest's help lists it: "RC/UC/UD".
+std::string_view perftest_connections(const PerftestTool& tool);
+
+/// `ib_write_bw --help`: laid out as perftest's, since scripts read it.
+std::string perftest_help(const PerftestTool& tool);
+
+/// The whole table for docs/perftest.md.
+std::string perftest_options_markdown();
+
+}  // namespace rdmameter

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings that perftest turns on where it knows the device. We try them on every device, and go
+// without one that the device does not have.
+#pragma once
+
+#include <memory>
+
+#include "core/engine/measurer.h"
+
+namespace rdmameter {
+
+/// Which of them may be given up: those that nobody asked for.
+struct OptionalSettings {
+  bool inline_bytes = false, extended_api = false;
+};
+
+/// Measures by `inner`, which it borrows. A setting that was given up once is not tried again, and
+/// stderr says so once.
+std::unique_ptr<Measurer> with_optional_settings(Measurer& inner, OptionalSettings settings);
+
+}  // namespace rdmameter

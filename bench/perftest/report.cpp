@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/perftest/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/instrument/histogram_data.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+namespace {
+
+using ReportTable = PerftestReport::Table;
+using ReportOutput = PerftestReport::Output;
+
+constexpr std::string_view kDashes =
+    "---------------------------------------------------------------------------------------\n";
+constexpr double kMib = 1 << 20;
+/// Below this perftest prints Gb/s with six decimals.
+constexpr double kSmallGbits = 0.1;
+constexpr double kNoPeak = 0;  ///< it is never measured
+
+/// What perftest shows is half of a round trip.
+double parts_of(const PerftestLatency& latency) {
+  return latency.half_round_trip ? 2 : 1;
+}
+
+double exchanges_per_second(const PerftestLatency& latency) {
+  const double exchange_us = latency.mean * parts_of(latency);
+  return exchange_us == 0 ? 0 : 1e6 / exchange_us;
+}
+
+bool shows_six_digits(const PerftestReport& report, double average) {
+  return report.gbits && average < kSmallGbits;
+}
+
+/// From ns of a whole round trip to us of what is shown.
+double divisor_of(const LatencyData& latency) {
+  return latency.half_round_trip ? 2000 : 1000;
+}
+
+PerftestLatency latency_of(const LatencyData& latency) {
+  const HistogramData& samples = latency.histogram;
+  const double divisor = divisor_of(latency);
+  const LatencySummary summary = summarize(samples, divisor);
+  const auto at = [&](double percent) {
+    return static_cast<double>(percentile(samples, percent)) / divisor;
+  };
+  return {.min = summary.min,
+          .max = summary.max,
+          .typical = at(50),
+          .mean = summary.mean,
+          .stddev = summary.stddev,
+          .p99 = at(99),
+          .p99_9 = at(99.9),
+          .half_round_trip = latency.half_round_trip};
+}
+
+PerftestTraffic traffic_of(const BandwidthData& data) {
+  if (data.traffic_ns != 0) return {data.traffic_messages, data.traffic_ns};
+  return {data.messages, data.window_ns};
+}
+
+/// "forward" or "backward" of a bidirectional row.
+PerftestTraffic direction_of(const Row& row, const char* name) {
+  const auto& one = row.extra.at("directions").at(name);
+  return {one.at("messages"), one.at("window_ns")};
+}
+
+/// -n, times the QPs; nothing: it went by time, or was interrupted. Our bandwidth posts some more,
+/// which fill and empty the queue: scripts look for the number that they asked for.
+std::optional<std::uint64_t> asked_iterations(const Row& row) {
+  const auto found = row.case_object.find("iterations");
+  if (row.interrupted || found == row.case_object.end() || !found->is_number_unsigned())
+    return std::nullopt;
+  return found->get<std::uint64_t>();
+}
+
+// Times travel as whole picoseconds: a table shows no less than one (`--output latency`).
+constexpr double kPsPerUs = 1e6;
+constexpr std::pair<const char*, double PerftestLatency::*> kLatencyKeys[] = {
+    {"min_ps", &PerftestLatency::min},         {"max_ps", &PerftestLatency::max},
+    {"typical_ps", &PerftestLatency::typical}, {"mean_ps", &PerftestLatency::mean},
+    {"stddev_ps", &PerftestLatency::stddev},   {"p99_ps", &PerftestLatency::p99},
+    {"p99_9_ps", &PerftestLatency::p99_9}};
+
+std::optional<PerftestTraffic> traffic_from_wire(const nlohmann::json& message, const char* key) {
+  if (!message.contains(key)) return std::nullopt;
+  const nlohmann::json& traffic = require_object(message, key);
+  return PerftestTraffic{require_uint_as<std::uint64_t>(traffic, "messages"),
+                         require_uint_as<std::uint64_t>(traffic, "time_ns")};
+}
+
+std::string cpu_column(const PerftestReport& report, double cpu_percent) {
+  return report.cpu_util ? fmt::format("        {:<3.2f}\n", cpu_percent) : "\n";
+}
+
+std::string columns_of(const PerftestReport& report) {
+  std::string text;
+  switch (report.table) {
+    case ReportTable::bandwidth:
+      text = fmt::format(
+          " #bytes     #iterations    BW peak[{0}]    BW average[{0}]   "
+          "MsgRate[Mpps]",
+          report.gbits ? "Gb/sec" : "MiB/sec");
+      break;
+    case ReportTable::latency:
+      text =
+          " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+          "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] ";
+      break;
+    case ReportTable::latency_duration:
+      text = " #bytes        #iterations       t_avg[usec]    tps average";
+      break;
+  }
+  return text + (report.cpu_util ? "    CPU_Util[%]\n" : "\n");
+}
+
+std::string latency_row(const PerftestReport& report, const PerftestNumbers& numbers,
+                        double cpu_percent) {
+  const PerftestLatency& latency = *numbers.latency;
+  if (report.output == ReportOutput::latency) return fmt::format("{:.6f}\n", latency.mean);
+  std::string text;
+  if (report.table == ReportTable::latency_duration) {
+    text = fmt::format(" {:<7}       {}            {:<7.2f}        {:<7.2f}", numbers.size_bytes,
+                       numbers.iterations, latency.mean, exchanges_per_second(latency));
+  } else {
+    text = fmt::format(
+        " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}          {:<7.2f}        "
+        "{:<7.2f}        {:<7.2f}         {:<7.2f}",
+        numbers.size_bytes, numbers.iterations, latency.min, latency.max, latency.typical,
+        latency.mean, latency.stddev, latency.p99, latency.p99_9);
+  }
+  return text + cpu_column(report, cpu_percent);
+}
+
+std::string bandwidth_row(const PerftestReport& report, const PerftestNumbers& numbers,
+                          double cpu_percent) {
+  const auto [average, rate] = perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
+  if (report.output == ReportOutput::bandwidth) return fmt::format("{:.6f}\n", average);
+  if (report.output == ReportOutput::message_rate) return fmt::format("{:.6f}\n", rate);
+  const std::string text =
+      shows_six_digits(report, average)
+          ? fmt::format(" {:<7}    {:<10}       {:<7.6f}            {:<7.6f}            {:<7.6f}",
+                        numbers.size_bytes, numbers.iterations, kNoPeak, average, rate)
+          : fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}             {:<7.6f}",
+                        numbers.size_bytes, numbers.iterations, kNoPeak, average, rate);
+  return text + cpu_column(report, cpu_percent);
+}
+
+std::string both_directions(const PerftestReport& report, const PerftestNumbers& numbers,
+                            double cpu_percent) {
+  std::string text;
+  const auto add = [&](const char* title, const PerftestTraffic& traffic) {
+    const PerftestNumbers one{.size_bytes = numbers.size_bytes,
+                              .iterations = traffic.messages,
+                              .traffic = traffic,
+                              .forward = {},
+                              .backward = {},
+                              .latency = {}};
+    text += fmt::format("{0}\n {1}: \n{0}{2}{3}", kDashes, title, columns_of(report),
+                        bandwidth_row(report, one, cpu_percent));
+  };
+  add("Local results", *numbers.forward);
+  add("Remote results", *numbers.backward);
+  return text;
+}
+
+/// What is known of the device as JSON, as text; "" else.
+std::string device_fact(const nlohmann::ordered_json& environment, const char* key) {
+  if (!environment.is_object() || !environment.contains("device")) return "";
+  const auto& device = environment["device"];
+  if (!device.is_object() || !device.contains(key) || device[key].is_null()) return "";
+  return device[key].is_string() ? device[key].get<std::string>() : device[key].dump();
+}
+
+const char* on_off(bool on) {
+  return on ? "ON" : "OFF";
+}
+
+}  // namespace
+
+PerftestNumbers perftest_numbers(const Row& row) {
+  PerftestNumbers numbers{.size_bytes = row.case_object.value("size_bytes", kAtomicBytes),
+                          .iterations = 0,
+                          .traffic = {},
+                          .forward = {},
+                          .backward = {},
+                          .latency = {}};
+  if (row.latency) {
+    numbers.iterations = row.latency->histogram.count;
+    numbers.latency = latency_of(*row.latency);
+  }
+  const bool both_ways = row.extra.contains("directions");
+  if (row.bandwidth) {
+    numbers.traffic = traffic_of(*row.bandwidth);
+    numbers.iterations =
+        asked_iterations(row).value_or(numbers.traffic->messages / (both_ways ? 2 : 1));
+  }
+  if (both_ways) {
+    numbers.forward = direction_of(row, "forward");
+    numbers.backward = direction_of(row, "backward");
+  }
+  return numbers;
+}
+
+nlohmann::json perftest_numbers_to_wire(const PerftestNumbers& numbers) {
+  nlohmann::json message{{"size_bytes", numbers.size_bytes}, {"iterations", numbers.iterations}};
+  const auto put = [&](const char* key, const std::optional<PerftestTraffic>& traffic) {
+    if (traffic) message[key] = {{"messages", traffic->messages}, {"time_ns", traffic->time_ns}};
+  };
+  put("traffic", numbers.traffic);
+  put("forward", numbers.forward);
+  put("backward", numbers.backward);
+  if (!numbers.latency) return message;
+  nlohmann::json& latency = message["latency"];
+  latency["half_round_trip"] = numbers.latency->half_round_trip;
+  for (const auto& [key, member] : kLatencyKeys)
+    latency[key] = static_cast<std::uint64_t>(std::llround(*numbers.latency.*member * kPsPerUs));
+  return message;
+}
+
+PerftestNumbers perftest_numbers_from_wire(const nlohmann::json& message) {
+  PerftestNumbers numbers{.size_bytes = require_uint_as<std::uint64_t>(message, "size_bytes"),
+                          .iterations = require_uint_as<std::uint64_t>(message, "iterations"),
+                          .traffic = traffic_from_wire(message, "traffic"),
+                          .forward = traffic_from_wire(message, "forward"),
+                          .backward = traffic_from_wire(message, "backward"),
+                          .latency = {}};
+  if (!message.contains("latency")) return numbers;
+  const nlohmann::json& latency = require_object(message, "latency");
+  numbers.latency = PerftestLatency{.half_round_trip = require_bool(latency, "half_round_trip")};
+  for (const auto& [key, member] : kLatencyKeys)
+    *numbers.latency.*member =
+        static_cast<double>(require_uint_as<std::uint64_t>(latency, key)) / kPsPerUs;
+  return numbers;
+}
+
+PerftestBandwidth perftest_bandwidth(const PerftestReport& report, std::uint64_t size_bytes,
+                                     const PerftestTraffic& traffic) {
+  const double per_second =
+      traffic.time_ns == 0
+          ? 0
+          : static_cast<double>(traffic.messages) / (static_cast<double>(traffic.time_ns) * 1e-9);
+  const double bytes_per_s = per_second * static_cast<double>(size_bytes);
+  return {.average = report.gbits ? bytes_per_s * 8e-9 : bytes_per_s / kMib,
+          .message_rate = per_second * 1e-6};
+}
+
+std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
+                            const nlohmann::ordered_json& environment) {
+  if (report.output != ReportOutput::full) return "";
+  std::string text = fmt::format("{}                    {}\n", kDashes, report.title);
+  const auto pair = [&](const char* name, const std::string& value, const char* other,
+                        const std::string& other_value) {
+    text += fmt::format(" {:<16}: {:<12} {:<15}: {}\n", name, value, other, other_value);
+  };
+  const auto line = [&](const char* name, const std::string& value) {
+    text += fmt::format(" {:<16}: {}\n", name, value);
+  };
+  const bool known_mtu = test_case.path.mtu_bytes != kAuto;
+  const std::string mtu = known_mtu ? std::to_string(test_case.path.mtu_bytes)
+                                    : device_fact(environment, "active_mtu_bytes");
+  pair("Dual-port", "OFF", "Device", device_fact(environment, "name"));
+  pair("Number of qps", std::to_string(test_case.qps), "Transport type", "IB");
+  pair("Connection type", report.connection, "Using SRQ", on_off(test_case.shared_receives()));
+  line("PCIe relax order", on_off(test_case.registration.relaxed_ordering));
+  line("ibv_wr* API", on_off(test_case.extended_api()));
+  const bool bandwidth = report.table == ReportTable::bandwidth;
+  line("TX depth", bandwidth ? std::to_string(test_case.queues.depth) : "1");
+  if (test_case.queues.post_list > 1) line("Post List", std::to_string(test_case.queues.post_list));
+  // perftest's client names it only where it receives as well.
+  if (test_case.takes_receive() && test_case.bidirectional)
+    line("RX depth", std::to_string(test_case.queues.rx_depth));
+  if (bandwidth) line("CQ Moderation", std::to_string(test_case.queues.signal_every));
+  if (!mtu.empty()) line("Mtu", mtu + "[B]");
+  const std::string link = device_fact(environment, "link_layer");
+  if (!link.empty())
+    line("Link type", link.starts_with('E') || link.starts_with('e') ? "Ethernet" : "IB");
+  const std::string gid = device_fact(environment, "gid_index");
+  if (!gid.empty()) line("GID index", gid);
+  if (test_case.returns_data())
+    line("Outstand reads", test_case.queues.outstanding_reads == kAuto
+                               ? "device's maximum"
+                               : std::to_string(test_case.queues.outstanding_reads));
+  else
+    line("Max inline data", fmt::format("{}[B]", test_case.queues.inline_bytes));
+  line("rdma_cm QPs", on_off(test_case.by_cm()));
+  line("Data ex. method", "Ethernet");
+  return text;
+}
+
+std::string perftest_header(const PerftestReport& report) {
+  if (report.output != ReportOutput::full) return "";
+  return std::string(kDashes) + columns_of(report);
+}
+
+std::string perftest_samples(const LatencyData& latency) {
+  const HistogramData& samples = latency.histogram;
+  const double divisor = divisor_of(latency);
+  std::string text = "#, usec\n";
+  std::uint64_t number = 0;
+  for (const auto& [index, count] : samples.buckets) {
+    const std::uint64_t lowest = histogram_lowest(index);
+    const std::uint64_t middle = std::clamp(lowest + (histogram_lowest(index + 1) - lowest) / 2,
+                                            samples.min_ns, samples.max_ns);
+    for (std::uint64_t i = 0; i < count; ++i)
+      text += fmt::format("{}, {:g}\n", ++number, static_cast<double>(middle) / divisor);
+  }
+  return text;
+}
+
+bool perftest_fits(const PerftestReport& report, const PerftestNumbers& numbers) {
+  if (report.table == ReportTable::bandwidth) return numbers.traffic.has_value();
+  return numbers.latency.has_value();
+}
+
+std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers,
+                         double cpu_percent) {
+  if (report.table != ReportTable::bandwidth) return latency_row(report, numbers, cpu_percent);
+  std::string text = bandwidth_row(report, numbers, cpu_percent);
+  if (report.both && numbers.forward && numbers.backward)
+    text += both_directions(report, numbers, cpu_percent);
+  return text;
+}
+
+std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers,
+                                  double cpu_percent) {
+  std::string text = fmt::format("{{\n\"MsgSize\": {},\n\"n_iterations\": {}", numbers.size_bytes,
+                                 numbers.iterations);
+  const auto put = [&](const char* key, double value, int digits = 2) {
+    text += fmt::format(",\n\"{}\": {:.{}f}", key, value, digits);
+  };
+  if (report.table == ReportTable::bandwidth) {
+    const auto [average, rate] = perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
+    const int digits = shows_six_digits(report, average) ? 6 : 2;
+    put("BW_peak", kNoPeak, digits);
+    put("BW_average", average, digits);
+    put("MsgRate", rate, 6);
+  } else if (report.table == ReportTable::latency_duration) {
+    put("t_avg", numbers.latency->mean);
+    put("tps_average", exchanges_per_second(*numbers.latency));
+  } else {
+    const PerftestLatency& latency = *numbers.latency;
+    put("t_min", latency.min);
+    put("t_max", latency.max);
+    put("t_typical", latency.typical);
+    put("t_avg", latency.mean);
+    put("t_stdev", latency.stddev);
+    put("percentile_99", latency.p99);
+    put("percentile_99.9", latency.p99_9);
+  }
+  if (report.cpu_util) put("CPU_util", cpu_percent);
+  return text + "\n}";
+}
+
+std::string perftest_footer(const PerftestReport& report) {
+  return report.output == ReportOutput::full ? std::string(kDashes) : "";
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// perftest's report: its columns, headers and units, from our rows. Columns are set apart by blanks
+// alone, where perftest also has tabs: scripts that split at blanks then always find all columns.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/perftest/tool.h"
+#include "core/result/row.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+/// What the report shows, and how.
+struct PerftestReport {
+  enum class Table { bandwidth, latency, latency_duration };
+  enum class Output { full, bandwidth, message_rate, latency };  ///< else one number per row
+  Table table = Table::bandwidth;
+  Output output = Output::full;
+  bool gbits = false;      ///< Gb/sec, else MiB/sec
+  bool samples = false;    ///< -H
+  bool both = false;       ///< --report-both
+  bool cpu_util = false;   ///< a column more
+  bool intervals = false;  ///< --run_infinitely: a row for each interval, none for all
+  std::string title;       ///< "RDMA_Write BW Test"
+  std::string connection;  ///< "RC"
+};
+
+struct PerftestTraffic {
+  std::uint64_t messages = 0, time_ns = 0;
+};
+
+struct PerftestLatency {
+  double min = 0, max = 0, typical = 0, mean = 0, stddev = 0, p99 = 0, p99_9 = 0;  ///< [us]
+  bool half_round_trip = false;
+};
+
+/// What is shown of a row, in whatever unit the report has.
+struct PerftestNumbers {
+  std::uint64_t size_bytes = 0, iterations = 0;
+  /// From the first post to the last completion, as perftest counts; in both directions together.
+  std::optional<PerftestTraffic> traffic;
+  std::optional<PerftestTraffic> forward, backward;  ///< where both ends send
+  std::optional<PerftestLatency> latency;
+};
+
+PerftestNumbers perftest_numbers(const Row& row);
+
+/// For the other end, which shows them in its own report.
+nlohmann::json perftest_numbers_to_wire(const PerftestNumbers& numbers);
+/// @throws MeasurementError
+PerftestNumbers perftest_numbers_from_wire(const nlohmann::json& message);
+
+/// In the units of the columns.
+struct PerftestBandwidth {
+  double average = 0, message_rate = 0;  ///< [MiB/s or Gb/s], [Mmsg/s]
+};
+PerftestBandwidth perftest_bandwidth(const PerftestReport& report, std::uint64_t size_bytes,
+                                     const PerftestTraffic& traffic);
+
+/// The test and the settings of this end, above the table.
+/// @param environment  of this end; null where it is not known
+std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
+                            const nlohmann::ordered_json& environment);
+
+/// The line of dashes and the header of the table; empty for one number per row.
+std::string perftest_header(const PerftestReport& report);
+
+/// -H: every sample, above the table; ours are known to their bucket, 0.1 % wide at most.
+std::string perftest_samples(const LatencyData& latency);
+
+/// Can the report's table show them?
+bool perftest_fits(const PerftestReport& report, const PerftestNumbers& numbers);
+
+/// @param numbers      which fit
+/// @param cpu_percent  for the column of --cpu_util
+std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers,
+                         double cpu_percent = 0);
+
+/// `results` of perftest's JSON file: its keys and digits, a line each, which scripts look for.
+std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers,
+                                  double cpu_percent);
+
+/// The line that ends the table.
+std::string perftest_footer(const PerftestReport& report);
+
+}  // namespace rdmameter

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// perftest's server: serves one client, then ends.
+#pragma once
+
+#include "bench/options/command.h"
+#include "bench/perftest/translate.h"
+
+namespace rdmameter {
+
+/// Prints the table with the rows that the client sends.
+/// @return  true: a client was served
+/// @throws UsageError, VerbsError
+bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation);
+
+}  // namespace rdmameter

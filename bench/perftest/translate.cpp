@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/perftest/translate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+
+namespace rdmameter {
+namespace {
+
+using ToolOperation = PerftestTool::Operation;
+
+// perftest's defaults (src/perftest_parameters.h).
+constexpr std::uint64_t kPerftestDepth = 128, kPerftestRxDepth = 512, kPerftestCqMod = 100;
+constexpr std::uint64_t kPerftestIterations = 1000, kPerftestWriteBwIterations = 5000;
+constexpr std::uint64_t kPerftestSize = 65536, kPerftestLatencySize = 2;
+constexpr std::uint64_t kPerftestSeconds = 5;  ///< between rows of --run_infinitely
+/// Beyond it perftest asks for a completion of every message, unless -Q says otherwise.
+constexpr std::uint64_t kModeratedBytes = 8192;
+/// Receives of UC and UD: as many as there are messages, up to this.
+constexpr std::uint64_t kMaxUnreliableReceives = 16000;
+// What a latency test inlines on the devices that perftest knows.
+constexpr std::uint64_t kInlineWrite = 220, kInlineSend = 236, kInlineDatagram = 188;
+
+class Translation {
+ public:
+  explicit Translation(const PerftestCommand& command) : command_(command), tool_(*command.tool) {}
+
+  PerftestPlan plan() {
+    choose_test();
+    choose_length();
+    choose_sizes();
+    if (tool_.bandwidth) choose_queues();
+    choose_receives();
+    choose_posting();
+    choose_memory();
+    choose_path();
+    choose_ends();
+    choose_report();
+    add_notes();
+    return std::move(plan_);
+  }
+
+ private:
+  void choose_test();
+  void choose_length();
+  void choose_sizes();
+  void choose_queues();
+  void choose_receives();
+  void choose_posting();
+  void choose_memory();
+  void choose_path();
+  void choose_ends();
+  void choose_report();
+  void choose_output();
+  void add_notes();
+
+  bool has(std::string_view option) const { return command_.has(option); }
+  bool datagrams() const { return connection_ == "UD"; }
+  bool by_time() const { return has("duration") || has("run_infinitely"); }
+
+  /// A value on one of our axes, which was `typed` for perftest's option.
+  void put(std::string_view option, std::string_view axis_name, const std::string& typed);
+  void put(std::string_view axis_name, const std::string& text) {
+    plan_.axes.push_back({find_axis(axis_name), {text}});
+  }
+  void put(std::string_view axis_name, std::uint64_t number) {
+    put(axis_name, std::to_string(number));
+  }
+  void put_flag(std::string_view option, std::string_view axis_name, const char* text) {
+    if (has(option)) put(axis_name, text);
+  }
+  /// A whole number within an axis's range, or `otherwise` where the option was not given.
+  std::uint64_t number(std::string_view option, std::string_view axis_name,
+                       std::uint64_t otherwise);
+  std::optional<double> decimal(std::string_view option);
+
+  const PerftestCommand& command_;
+  const PerftestTool& tool_;
+  PerftestPlan plan_;
+  std::string connection_ = "RC";
+  std::uint64_t iterations_ = 0;  ///< of one QP
+  std::uint64_t qps_ = 1, size_ = 0;
+};
+
+/// perftest takes 0x10 as 16.
+std::string decimal_text(const std::string& typed) {
+  if (!typed.starts_with("0x") && !typed.starts_with("0X")) return typed;
+  std::uint64_t value = 0;
+  const char* const end = typed.data() + typed.size();
+  const auto [at, error] = std::from_chars(typed.data() + 2, end, value, 16);
+  return error == std::errc{} && at == end ? std::to_string(value) : typed;
+}
+
+void Translation::put(std::string_view option, std::string_view axis_name,
+                      const std::string& typed) {
+  const Axis& axis = *find_axis(axis_name);
+  const std::string text = decimal_text(typed);
+  TestCase scratch = plan_.tests.front()->default_case();
+  try {
+    set_axis(scratch, axis, text);
+  } catch (const UsageError&) {
+    throw invalid_value(perftest_option(option).text(), typed, accepts_text(axis));
+  }
+  plan_.axes.push_back({&axis, {text}});
+}
+
+std::uint64_t Translation::number(std::string_view option, std::string_view axis_name,
+                                  std::uint64_t otherwise) {
+  const auto typed = command_.value(option);
+  if (!typed) return otherwise;
+  const Axis& axis = *find_axis(axis_name);
+  const bool bytes = axis.kind == AxisKind::bytes;
+  const std::string text = decimal_text(*typed);
+  const auto value = bytes ? parse_bytes(text) : parse_count(text);
+  if (!value || *value < axis.min || *value > axis.max)
+    throw invalid_value(
+        perftest_option(option).text(), *typed,
+        fmt::format("{} from {} to {}", bytes ? "bytes" : "a whole number", axis.min, axis.max));
+  return *value;
+}
+
+std::optional<double> Translation::decimal(std::string_view option) {
+  const auto typed = command_.value(option);
+  if (!typed) return std::nullopt;
+  double value = 0;
+  const char* const end = typed->data() + typed->size();
+  const auto [at, error] = std::from_chars(typed->data(), end, value);
+  if (error != std::errc{} || at != end || !(value >= 0))
+    throw invalid_value(perftest_option(option).text(), *typed, "a decimal number of 0 or more");
+  return value;
+}
+
+/// Which of our tests; "RDMA_Write BW Test" is what perftest calls it.
+void Translation::choose_test() {
+  std::string name, title;
+  switch (tool_.operation) {
+    case ToolOperation::send:
+      name = has("mcg") ? "mcast" : has("send_with_imm") ? "send_imm" : "send";
+      title = has("send_with_imm") ? "Send_imm" : "Send";
+      if (has("mcg") && has("send_with_imm"))
+        throw UsageError("--send_with_imm and -g, --mcg: give one");
+      break;
+    case ToolOperation::write:
+      name = has("write_with_imm") ? "write_imm" : "write";
+      title = has("write_with_imm") ? "RDMA_Write_imm" : "RDMA_Write";
+      break;
+    case ToolOperation::read:
+      name = "read";
+      title = "RDMA_Read";
+      break;
+    case ToolOperation::atomic: {
+      const std::string type = command_.value("atomic_type").value_or("FETCH_AND_ADD");
+      if (type != "FETCH_AND_ADD" && type != "CMP_AND_SWAP")
+        throw invalid_value(perftest_option("atomic_type").text(), type,
+                            "CMP_AND_SWAP or FETCH_AND_ADD");
+      name = type == "CMP_AND_SWAP" ? "cmp_swap" : "fetch_add";
+      title = "Atomic " + type;
+      break;
+    }
+  }
+  const std::array<std::string, 1> names{name + (tool_.bandwidth ? "_bw" : "_lat")};
+  plan_.tests = select_tests(names);
+  if (has("bidirectional")) title += " Bidirectional";
+  if (number("post_list", "post-list", 1) > 1) title += " Post List";
+  plan_.report.title = fmt::format("{} {}{} Test", title, tool_.bandwidth ? "BW" : "Latency",
+                                   has("mcg") ? " Multicast" : "");
+  connection_ = command_.value("connection").value_or(has("mcg") ? "UD" : "RC");
+  const std::string accepted(perftest_connections(tool_));
+  if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
+    throw invalid_value(perftest_option("connection").text(), connection_,
+                        fmt::format("{}, which {} can use here", accepted, tool_.name));
+  plan_.report.connection = connection_;
+  std::string transport = connection_;
+  std::ranges::transform(transport, transport.begin(),
+                         [](char c) { return static_cast<char>(c - 'A' + 'a'); });
+  put("transport", transport);
+}
+
+/// perftest counts the messages of each QP, we those of all.
+void Translation::choose_length() {
+  const bool many = tool_.operation == ToolOperation::write && tool_.bandwidth;
+  iterations_ =
+      number("iters", "iterations", many ? kPerftestWriteBwIterations : kPerftestIterations);
+  qps_ = number("qp", "qps", 1);
+  put("qps", qps_);
+  put("warmup", has("perform_warm_up") ? (tool_.bandwidth ? "256" : "100") : "0");
+  if (has("run_infinitely")) {
+    put("duration", "0");
+    put("interval", number("duration", "iterations", kPerftestSeconds));
+  } else if (has("duration")) {
+    put("duration", number("duration", "iterations", 0));
+  } else {
+    if (iterations_ > std::numeric_limits<std::uint64_t>::max() / qps_)
+      throw UsageError("-n, --iters: too many for so many QPs");
+    put("iters", "iterations", std::to_string(iterations_ * qps_));
+  }
+}
+
+void Translation::choose_sizes() {
+  plan_.all_sizes = has("all");
+  plan_.size_given = has("size");
+  if (plan_.all_sizes && plan_.size_given) throw UsageError("-a, --all and -s, --size: give one");
+  size_ = tool_.operation == ToolOperation::atomic
+              ? kAtomicBytes
+              : number("size", "size", tool_.bandwidth ? kPerftestSize : kPerftestLatencySize);
+  if (!plan_.all_sizes) {
+    put("size", size_);
+    return;
+  }
+  std::vector<std::string> sizes;
+  for (unsigned bit = 1; bit < 24; ++bit) sizes.push_back(std::to_string(1ULL << bit));
+  plan_.axes.push_back({find_axis("size"), std::move(sizes)});
+}
+
+/// As force_dependecies() of perftest does it.
+void Translation::choose_queues() {
+  const std::uint64_t list = number("post_list", "post-list", 1);
+  std::uint64_t depth = number("tx-depth", "depth", kPerftestDepth);
+  if (!by_time()) depth = std::min(depth, iterations_);
+  std::uint64_t every = number("cq-mod", "signal-every", kPerftestCqMod);
+  if (!has("cq-mod")) {
+    const bool moderated =
+        size_ <= kModeratedBytes || plan_.all_sizes || datagrams() || has("events");
+    if (!moderated) every = 1;
+    if (list > 1) every = list;
+  }
+  every = std::min(every, depth);
+  // The queue must hold every - 1 requests without a completion, and one more list.
+  if (depth < every - 1 + list) {
+    depth = every - 1 + list;
+    plan_.notes.push_back(
+        fmt::format("-t, --tx-depth: the send queue has {} entries, which -l and "
+                    "-Q need here",
+                    depth));
+  }
+  put("depth", depth);
+  put("signal-every", every);
+  put("post-list", list);
+  if (has("bidirectional")) put("bidirectional", "on");
+}
+
+void Translation::choose_receives() {
+  const bool unreliable = connection_ != "RC";
+  std::uint64_t depth = number("rx-depth", "rx-depth", kPerftestRxDepth);
+  if (!has("rx-depth") && unreliable && !by_time())
+    depth = std::max(depth, std::min(iterations_, kMaxUnreliableReceives));
+  const std::uint64_t list = number("recv_post_list", "recv-post-list", 1);
+  if (list > 1) {
+    depth = (depth + list - 1) / list * list;
+    put("recv-post-list", list);
+  }
+  put("rx-depth", depth);
+  put_flag("use-srq", "recv", "srq");
+}
+
+void Translation::choose_posting() {
+  plan_.inline_given = has("inline_size");
+  plan_.api_given = has("use_old_post_send");
+  put("api", plan_.api_given ? "classic" : "extended");
+  const bool pushes =
+      tool_.operation == ToolOperation::send || tool_.operation == ToolOperation::write;
+  if (plan_.inline_given) {
+    const std::string typed = *command_.value("inline_size");
+    if (typed == "0") return;
+    put("inline_size", "inline", typed);
+  } else if (pushes && !tool_.bandwidth) {
+    put("inline", tool_.operation == ToolOperation::write ? kInlineWrite
+                  : datagrams()                           ? kInlineDatagram
+                                                          : kInlineSend);
+  }
+}
+
+void Translation::choose_memory() {
+  const bool plain_write_lat =
+      tool_.operation == ToolOperation::write && !tool_.bandwidth && !has("write_with_imm");
+  // A plain write's latency finds a message by its last byte, which must be the last to arrive.
+  const bool registers = command_.value("ib-dev") != kPerftestNullDevice;
+  const bool relaxed = registers && !plain_write_lat && !has("disable_pcie_relaxed");
+  put("relaxed-ordering", relaxed ? "on" : "off");
+  if (has("use_hugepages") && has("mmap")) throw UsageError("--use_hugepages and --mmap: give one");
+  put_flag("use_hugepages", "memory", "huge");
+  put_flag("use_hugepages", "peer-memory", "huge");
+  if (has("mmap")) {
+    if (command_.host.empty())
+      throw UsageError("--mmap: the server maps no file; give it to the client only");
+    put("mmap", "memory", std::string(kFileMemory) + *command_.value("mmap"));
+  }
+  put_flag("odp", "odp", "on");
+  put_flag("mr_per_qp", "mr-per-qp", "on");
+  put_flag("data_validation", "verify", "on");
+}
+
+void Translation::choose_path() {
+  for (const auto& [name, typed] : command_.given) {
+    const PerftestOption& option = perftest_option(name);
+    if (option.fate == PerftestOption::Fate::axis) put(name, option.becomes, typed);
+  }
+  put_flag("rdma_cm", "connect", "cm");
+  if (const auto tos = command_.value("tos")) {
+    if (!has("rdma_cm"))
+      throw UsageError("-T, --tos: it goes with -R, --rdma_cm; else use --tclass");
+    if (has("tclass")) throw UsageError("-T, --tos and --tclass: give one");
+    put("tos", "tclass", *tos);
+  }
+  if (const auto label = command_.value("flow_label")) put("flow_label", "flow-label", *label);
+  if (const auto group = command_.value("MGID")) {
+    if (!has("mcg")) throw UsageError("-M, --MGID: it goes with -g, --mcg");
+    put("MGID", "group", *group);
+  }
+  put_flag("events", "wait", "event");
+  if (const auto vector = command_.value("vector")) {
+    if (!has("events")) throw UsageError("-X, --vector: it goes with -e, --events");
+    put("vector", "comp-vector", *vector);
+  }
+}
+
+/// Each end chooses its own device, as in perftest.
+void Translation::choose_ends() {
+  plan_.host = command_.host;
+  if (plan_.host.empty() && command_.value("ib-dev") == kPerftestNullDevice)
+    throw UsageError("-d null: the null device has no server; name a host, which is not asked");
+  if (const auto port = command_.value("port")) {
+    const auto number = parse_count(*port);
+    if (!number || *number < 1 || *number > 65535)
+      throw invalid_value(perftest_option("port").text(), *port, "a whole number from 1 to 65535");
+    plan_.port = static_cast<std::uint16_t>(*number);
+  }
+  const auto end_axis = [&](std::string_view option, std::string_view axis_name) {
+    if (const auto typed = command_.value(option)) put(option, axis_name, *typed);
+  };
+  end_axis("ib-dev", "device");
+  end_axis("ib-port", "port-num");
+  end_axis("gid-index", "gid-index");
+  end_axis("pin_cores", "core");
+  TestCase scratch = plan_.tests.front()->default_case();
+  for (const GivenAxis& given : plan_.axes)
+    if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());
+  plan_.own = scratch.initiator;
+  const auto source = command_.value("bind_source_ip");
+  plan_.bind = source ? *source : command_.value("source_ip").value_or("");
+  if (!plan_.bind.empty() && !plan_.host.empty())
+    throw UsageError(
+        "--bind_source_ip: the client's address is that of its route (`ip route get HOST`); give "
+        "it to the server only");
+}
+
+void Translation::choose_report() {
+  PerftestReport& report = plan_.report;
+  const bool lasts = has("duration");
+  report.table = tool_.bandwidth ? PerftestReport::Table::bandwidth
+                 : lasts         ? PerftestReport::Table::latency_duration
+                                 : PerftestReport::Table::latency;
+  report.gbits = has("report_gbits");
+  report.samples = has("report-histogram");
+  report.both = has("report-both");
+  report.cpu_util = has("cpu_util");
+  report.intervals = has("run_infinitely");
+  if (report.both && !has("bidirectional"))
+    throw UsageError("--report-both: it goes with -b, --bidirectional");
+  if (report.cpu_util && !lasts) throw UsageError("--cpu_util: it goes with -D, --duration");
+  choose_output();
+  if (has("out_json")) plan_.json = kPerftestJson;
+  if (const auto file = command_.value("out_json_file")) plan_.json = *file;
+  plan_.min_bandwidth = decimal("limit_bw");
+  plan_.min_rate = decimal("limit_msgrate");
+}
+
+void Translation::choose_output() {
+  const auto output = command_.value("output");
+  if (!output) return;
+  using Output = PerftestReport::Output;
+  if (tool_.bandwidth && *output == "bandwidth")
+    plan_.report.output = Output::bandwidth;
+  else if (tool_.bandwidth && *output == "message_rate")
+    plan_.report.output = Output::message_rate;
+  else if (!tool_.bandwidth && *output == "latency")
+    plan_.report.output = Output::latency;
+  else
+    throw invalid_value("--output", *output,
+                        tool_.bandwidth ? "bandwidth or message_rate" : "latency");
+}
+
+/// Only what changes how a number is to be read.
+void Translation::add_notes() {
+  std::vector<std::string>& notes = plan_.notes;
+  if (plan_.host.empty() || plan_.report.output != PerftestReport::Output::full) return;
+  if (tool_.bandwidth) notes.emplace_back("BW peak is not measured: its column is 0.00");
+  if (plan_.report.table == PerftestReport::Table::latency)
+    notes.emplace_back(
+        "t_max is the largest sample, and t_avg, t_stdev and percentiles are of all samples "
+        "(perftest leaves out the two largest)");
+  if (has("duration") && !has("run_infinitely"))
+    notes.emplace_back("-D: all of it is measured (perftest leaves out its begin and its end)");
+  if (has("duration") && !tool_.bandwidth)
+    notes.emplace_back("-D: percentiles are in the file of --out_json_file");
+  if (const auto size = command_.value("size"); size && !parse_count(decimal_text(*size)))
+    notes.push_back(fmt::format("-s, --size: {} is {} bytes", *size, size_));
+  if (!plan_.json.empty())
+    notes.push_back(fmt::format("{} holds rdmameter's result; of perftest's keys it has `results`",
+                                plan_.json));
+}
+
+}  // namespace
+
+PerftestPlan translate(const PerftestCommand& command) {
+  return Translation(command).plan();
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command line of perftest means here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases/cases.h"
+#include "bench/perftest/command_line.h"
+#include "bench/perftest/report.h"
+
+namespace rdmameter {
+
+inline constexpr std::uint16_t kPerftestPort = 18515;            ///< TCP, perftest's own
+inline constexpr std::string_view kPerftestNullDevice = "null";  ///< the built-in one: no server
+inline constexpr const char* kPerftestJson = "perftest_out.json";
+
+struct PerftestPlan {
+  std::vector<const Test*> tests;  ///< one
+  std::vector<GivenAxis> axes;     ///< of the client
+  bool all_sizes = false;          ///< -a: sizes that do not fit are left out
+  bool size_given = false;         ///< else a UD message shrinks to the MTU, as in perftest
+  bool inline_given = false;       ///< else inline is given up where the device has none
+  bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
+  EndSettings own;                 ///< device, port, GID and core of this end
+  std::string bind;                ///< of the server; empty: every address
+  std::string host;                ///< empty: this is the server
+  std::uint16_t port = kPerftestPort;
+  PerftestReport report;
+  std::string json;                               ///< our result file; empty: none
+  std::optional<double> min_bandwidth, min_rate;  ///< -w in the unit of the column, -y [Mmsg/s]
+  std::vector<std::string> notes;                 ///< for stderr: what is not as in perftest
+};
+
+/// @throws UsageError  naming perftest's option, and what it accepts here
+PerftestPlan translate(const PerftestCommand& command);
+
+}  // namespace rdmameter

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/child.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+/// Our environment with more variables, which replace those of the same name.
+std::vector<std::string> environment_with(
+    const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> list;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string entry(*each);
+    const std::string name = entry.substr(0, entry.find('='));
+    bool replaced = false;
+    for (const auto& [known, value] : variables) replaced |= known == name;
+    if (!replaced) list.push_back(entry);
+  }
+  for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
+  return list;
+}
+
+void require(bool done, const char* call) {
+  if (!done) throw MeasurementError(fmt::format("{}: {}", call, std::strerror(errno)));
+}
+
+/// Waits for it. @return  as ExitResult::status
+int end_of(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  for (std::string& text : texts) list.push_back(text.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+/// Starts a command that ends with us, even where we are killed. It is alone in its process group,
+/// so that a terminal's Ctrl-C reaches it once, by us.
+/// @param output  what becomes its stdout
+pid_t start(const std::vector<std::string>& words,
+            const std::vector<std::pair<std::string, std::string>>& variables, int output) {
+  std::vector<std::string> arguments = words, environment = environment_with(variables);
+  const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
+  std::array<int, 2> ends{};
+  require(pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
+  const Descriptor told(ends[0]);
+  Descriptor tell(ends[1]);
+  const pid_t we = getpid(), child = fork();
+  require(child >= 0, "fork");
+  if (child == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGINT);           // once the thread that calls us has ended, strictly
+    if (getppid() != we) _exit(EXIT_FAILURE);  // we ended before it could know
+    if (output == STDOUT_FILENO || dup2(output, STDOUT_FILENO) >= 0)
+      execvpe(argv.front(), argv.data(), envp.data());
+    const int why = errno;
+    _exit(write(tell.get(), &why, sizeof why) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+  }
+  tell.reset();
+  int why = 0;
+  ssize_t got;
+  do got = read(told.get(), &why, sizeof why);  // nothing, once the command has taken over
+  while (got < 0 && errno == EINTR);
+  if (got != sizeof why) return child;
+  end_of(child);
+  throw MeasurementError(
+      fmt::format("{} cannot be started: {}", words.front(), std::strerror(why)));
+}
+
+}  // namespace
+
+ExitResult run_child(const std::vector<std::string>& words,
+                     const std::vector<std::pair<std::string, std::string>>& variables,
+                     const InterruptSource& interrupt, std::chrono::milliseconds last_words) {
+  std::array<int, 2> ends{};
+  require(pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
+  const Descriptor output(ends[0]);
+  Descriptor its(ends[1]);
+  const pid_t child = start(words, variables, its.get());
+  its.reset();
+  ExitResult end;
+  bool told = false;
+  std::array<char, 4096> part{};
+  for (;;) {
+    std::array<pollfd, 2> waited{pollfd{output.get(), POLLIN, 0},
+                                 pollfd{interrupt.fd(), POLLIN, 0}};
+    if (poll(waited.data(), told ? 1 : 2, told ? static_cast<int>(last_words.count()) : -1) == 0) {
+      kill(-child, SIGKILL);  // it does not listen; nor does what it started, or it may hold stdout
+      break;
+    }
+    if (!told && interrupt.requested()) {
+      kill(child, SIGINT);
+      told = true;
+    }
+    if (waited[0].revents == 0) continue;
+    const ssize_t got = read(output.get(), part.data(), part.size());
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+    if (got > 0) end.output.append(part.data(), static_cast<std::size_t>(got));
+  }
+  end.status = end_of(child);
+  if (interrupt.requested()) throw Interrupted("interrupted");
+  return end;
+}
+
+int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
+                     std::chrono::milliseconds last_words) {
+  const pid_t child = start(words, {}, STDOUT_FILENO);
+  const Descriptor ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  require(static_cast<bool>(ended), "pidfd_open");
+  if (wait_for(ended.get(), POLLIN, Deadline::never(), interrupt) == Waited::interrupted) {
+    kill(child, SIGINT);
+    const InterruptSource no_other;
+    if (wait_for(ended.get(), POLLIN, Deadline::in(last_words), no_other) == Waited::deadline)
+      kill(-child, SIGKILL);  // it does not listen
+  }
+  return end_of(child);
+}
+
+}  // namespace rdmameter

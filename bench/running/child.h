@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Another process of ours: started, waited for, ended with us, however we end.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/wire/wait.h"
+
+namespace rdmameter {
+
+struct ExitResult {
+  int status = 0;      ///< of its exit; 128 and the signal's number where one ended it
+  std::string output;  ///< its stdout
+};
+
+/// Runs a command to its end; its stderr is ours.
+/// @param words      path and arguments
+/// @param variables  in addition to our own environment
+/// @param interrupt   ends the child, too
+/// @param last_words  how long an interrupted child may be silent before it is killed; until then
+///                    it has no limit but its own, for what it measures may take any time
+/// @throws MeasurementError  it cannot be started
+/// @throws Interrupted       the user ended us
+ExitResult run_child(const std::vector<std::string>& words,
+                     const std::vector<std::pair<std::string, std::string>>& variables,
+                     const InterruptSource& interrupt,
+                     std::chrono::milliseconds last_words = std::chrono::seconds(60));
+
+/// Runs a command as if it were us: its stdin, stdout and stderr are ours. An interrupt is passed
+/// on, and its end awaited.
+/// @param words  its name or path, and arguments
+/// @return       as ExitResult::status
+/// @throws MeasurementError  it cannot be started
+int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
+                     std::chrono::milliseconds last_words = std::chrono::seconds(60));
+
+}  // namespace rdmameter

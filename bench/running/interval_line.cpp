@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/interval_line.h"
+
+#include <fmt/format.h>
+
+#include "core/log/tell.h"
+
+namespace rdmameter {
+
+std::string interval_line(const TestCase& test_case, const ProgressInterval& interval) {
+  const auto operations = static_cast<double>(interval.operations);
+  const std::string text = fmt::format("{:.1f} s  ", interval.end_s);
+  if (interval.operations == 0) return text + "nothing";
+  const double per_s = operations / interval.length_s;
+  if (test_case.pattern == Pattern::bandwidth)
+    return text + fmt::format("{:.4g} Mmsg/s  {:.4g} Gb/s", per_s * 1e-6,
+                              per_s * static_cast<double>(test_case.size_bytes) * 8e-9);
+  return text + fmt::format("{} operations, one in {:.4g} us", interval.operations, 1e6 / per_s);
+}
+
+void print_interval(const TestCase& test_case, const ProgressInterval& interval) {
+  tell("{}\n", interval_line(test_case, interval));
+}
+
+}  // namespace rdmameter

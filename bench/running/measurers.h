@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways of measuring, chosen by where a run measures.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "bench/cases/cases.h"
+#include "bench/running/interval_line.h"
+#include "core/engine/interval_thread.h"
+#include "core/engine/measurer.h"
+#include "core/instrument/clock.h"
+#include "core/verbs/memory_file.h"
+#include "core/wire/socket.h"
+#include "core/wire/wait.h"
+
+namespace rdmameter {
+
+inline constexpr std::uint16_t kDefaultPort = 18620;  ///< TCP; not assigned by IANA
+
+/// Where the responder is.
+struct RunTarget {
+  enum class Kind {
+    host,         ///< a server elsewhere, or in another process
+    loopback,     ///< started by ourselves, in this process, for this run
+    null_device,  ///< there is none: the built-in device that completes at once
+  };
+  Kind kind = Kind::loopback;
+  Address server = {};                     ///< of a host
+  std::string token = {};                  ///< to prove to a host; empty: none
+  FileMemory files = FileMemory::devices;  ///< that this end, the initiator, may map
+  IntervalListener on_interval =
+      print_interval;  ///< called at each interval of a run until interrupted
+};
+
+/// What the cases need and no more: a run of control path tests alone has no responder. At least
+/// one case is to be tried.
+/// @param cases  of those that are to be tried, the first one's devices, ports and GIDs are the
+/// ones
+///               that both environments describe
+/// @throws NoDevice, UsageError, VerbsError, MeasurementError (nobody listens there), Interrupted
+std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
+                                        const ClockChoice& clock, InterruptSource& interrupt);
+
+}  // namespace rdmameter

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/result_context.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <random>
+
+#include "core/base/error.h"
+#include "core/engine/null/null_measurer.h"
+#include "core/result/result_file.h"
+
+namespace rdmameter {
+namespace {
+
+/// ISO 8601 with the zone's offset: 2026-01-31T13:00:00+01:00.
+std::string date_text() {
+  const std::time_t now = std::time(nullptr);
+  const std::string text = fmt::format("{:%FT%T%z}", fmt::localtime(now));
+  return text.substr(0, text.size() - 2) + ":" + text.substr(text.size() - 2);
+}
+
+nlohmann::ordered_json caches(const benchmark::CPUInfo& cpu) {
+  auto result = nlohmann::ordered_json::array();
+  for (const auto& cache : cpu.caches)
+    result.push_back({{"type", cache.type},
+                      {"level", cache.level},
+                      {"size", cache.size},
+                      {"num_sharing", cache.num_sharing}});
+  return result;
+}
+
+nlohmann::ordered_json google_benchmark_context(const std::string& command_line) {
+  const benchmark::CPUInfo& cpu = benchmark::CPUInfo::Get();
+  nlohmann::ordered_json object{
+      {"date", date_text()},
+      {"host_name", benchmark::SystemInfo::Get().name},
+      {"executable", command_line.substr(0, command_line.find(' '))},
+      {"num_cpus", cpu.num_cpus},
+      {"mhz_per_cpu", static_cast<std::int64_t>(cpu.cycles_per_second / 1e6)},
+      {"caches", caches(cpu)},
+      {"load_avg", cpu.load_avg},
+      {"library_build_type", "release"}};
+  if (cpu.scaling != benchmark::CPUInfo::UNKNOWN)
+    object["cpu_scaling_enabled"] = cpu.scaling == benchmark::CPUInfo::ENABLED;
+  return object;
+}
+
+/// Of 128 random bits: no two runs share it, wherever they were measured.
+std::string run_id() {
+  std::random_device bits;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", bits(), bits(), bits(), bits());
+}
+
+}  // namespace
+
+nlohmann::ordered_json result_context(const std::string& command_line,
+                                      const std::vector<std::string>& gates,
+                                      const BenchmarkFlags& flags, const ClockChoice& clock,
+                                      const Measurer& measurer) {
+  ContextParts parts;
+  parts.google_benchmark = google_benchmark_context(command_line);
+  for (const auto& [key, value] : flags.context) {
+    if (key == "rdmameter" || parts.google_benchmark.contains(key))
+      throw UsageError(fmt::format("--benchmark_context: the key '{}' is taken", key));
+    parts.google_benchmark[key] = value;
+  }
+  parts.command = command_line;
+  parts.floor = instrument_floor(clock);
+  parts.initiator = measurer.initiator_environment();
+  parts.responder = measurer.responder_environment();
+  parts.extra["run_id"] = run_id();
+  if (!gates.empty()) parts.extra["gates"] = gates;
+  return make_context(parts);
+}
+
+}  // namespace rdmameter

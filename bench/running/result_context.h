@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `context` of a result file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/running/benchmark_flags.h"
+#include "core/engine/measurer.h"
+#include "core/instrument/clock.h"
+
+namespace rdmameter {
+
+/// Google Benchmark's keys as its own reporter writes them, with --benchmark_context, and ours.
+/// @throws UsageError where --benchmark_context names a key that is taken
+/// @param gates  what comparisons are to hold the result to
+nlohmann::ordered_json result_context(const std::string& command_line,
+                                      const std::vector<std::string>& gates,
+                                      const BenchmarkFlags& flags, const ClockChoice& clock,
+                                      const Measurer& measurer);
+
+}  // namespace rdmameter

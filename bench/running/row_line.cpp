@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/row_line.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "core/instrument/histogram_data.h"
+#include "core/result/row_json.h"
+#include "reports/summary/unit.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+/// Three significant digits, in the unit that suits.
+std::string time(double ns) {
+  const Unit unit = time_unit(ns);
+  const std::array scaled{ns / unit.size};
+  return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
+}
+
+std::string rate(double value) {
+  const std::array values{value};
+  return fixed(value, decimals_for(values));
+}
+
+std::string latency_name(const LatencyData& latency) {
+  if (latency.half_round_trip) return "half RTT";
+  if (latency.definition == LatencyData::Definition::round_trip) return "RTT";
+  return definition_name(latency.definition);
+}
+
+std::string latency_text(const LatencyData& latency) {
+  const LatencySummary summary = summarize(latency.histogram, latency.half_round_trip ? 2 : 1);
+  std::string text = latency_name(latency);
+  const auto add = [&text](std::string_view name, const std::optional<double>& value) {
+    if (value) text += fmt::format(" {} {} ", name, time(*value));
+  };
+  add("p50", summary.p50);
+  add("p99", summary.p99);
+  add("p99.9", summary.p99_9);
+  if (summary.count > 0) add("max", summary.max);
+  if (summary.count > 0 && !summary.p50) add("mean", summary.mean);
+  if (summary.count == 0) text += " no samples ";
+  text.pop_back();
+  return text;
+}
+
+std::string bandwidth_text(const BandwidthData& bandwidth) {
+  std::string text = fmt::format("{} Gb/s  {} Mmsg/s", rate(bandwidth_gbps(bandwidth)),
+                                 rate(bandwidth_mmsg_per_s(bandwidth)));
+  if (bandwidth.injected) text += "  (injected: delivery is unknown)";
+  if (const auto lost = bandwidth_lost(bandwidth); lost && *lost > 0)
+    text += fmt::format("  lost {} of {}", *lost, *bandwidth.sent);
+  if (bandwidth.duplicated.value_or(0) > 0)
+    text += fmt::format("  duplicated {}", *bandwidth.duplicated);
+  if (bandwidth.reordered.value_or(0) > 0)
+    text += fmt::format("  reordered {}", *bandwidth.reordered);
+  return text;
+}
+
+std::string body(const Row& row) {
+  switch (row.status) {
+    case Row::Status::error:
+      return "error: " + printable(headline(row.message));
+    case Row::Status::skipped:
+      return "skipped: " + printable(row.message);
+    case Row::Status::ok:
+      break;
+  }
+  std::string text;
+  if (row.bandwidth) text += bandwidth_text(*row.bandwidth);
+  if (row.latency) text += (text.empty() ? "" : "  ") + latency_text(*row.latency);
+  if (row.lost) text += fmt::format("  lost {}", *row.lost);
+  if (row.interrupted) text += fmt::format("  (interrupted after {} iterations)", row.iterations);
+  return text;
+}
+
+}  // namespace
+
+std::string_view headline(std::string_view message) {
+  return message.substr(0, message.find(". "));
+}
+
+std::string row_line(const Row& row, std::size_t name_width) {
+  return fmt::format("{:<{}}  {}", row.name, name_width, body(row));
+}
+
+}  // namespace rdmameter

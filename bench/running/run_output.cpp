@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/run_output.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "bench/running/row_line.h"
+#include "bench/running/run_frame.h"
+#include "bench/running/status_line.h"
+#include "core/base/error.h"
+#include "core/log/print.h"
+#include "core/log/tell.h"
+#include "core/result/output_file.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kWidestName = 48;  // longer names push their line, not those of all others
+
+/// The lines were all that the run was to leave, and nobody has them.
+[[noreturn]] void end_unseen() {
+  if (print_error() == EPIPE) throw Interrupted("the reader of stdout has gone");
+  throw ResultFileError(fmt::format("stdout cannot be written: {}; -o FILE keeps what is measured",
+                                    std::strerror(print_error())),
+                        print_error());
+}
+
+/// Do stdout and stderr go to one terminal, file or pipe? Then what a line of the one has told
+/// needs not be told again on the other.
+bool streams_are_one() {
+  struct stat out {
+  }, err{};
+  return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+         out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
+}  // namespace
+
+bool stderr_is_interactive() {
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
+  return isatty(STDERR_FILENO) == 1 && !dumb && std::getenv("CI") == nullptr;
+}
+
+void check_writable(const std::string& output, const char* option) {
+  if (output.empty()) return;
+  try {
+    look_at_output(output);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{} {}", option, error.what()));
+  }
+}
+
+RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& context,
+                     const std::vector<PlannedCase>& cases)
+    : output_(output),
+      lines_(output != "-"),
+      utf8_(terminal_style().utf8),
+      progress_(stderr_is_interactive()),
+      framed_(progress_ && isatty(STDOUT_FILENO) == 1) {
+  if (!output.empty()) writer_.emplace(output, context);
+  if (framed_) tell_text(run_header(context, stderr_width()));
+  for (const PlannedCase& planned : cases)
+    name_width_ = std::max(name_width_, std::min(planned.name.size(), kWidestName));
+}
+
+void RunOutput::begin(const std::string& name, std::uint64_t done, std::uint64_t all) {
+  if (!progress_) return;
+  tell("\r\033[K{}", status_line(done, all, elapsed_s(), name, stderr_width()));
+}
+
+double RunOutput::elapsed_s() const {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_;
+  return elapsed.count();
+}
+
+void RunOutput::clear_progress() {
+  if (!progress_) return;
+  tell("\r\033[K");
+}
+
+void RunOutput::row(const Row& row) {
+  if (writer_) writer_->append(row);
+  clear_progress();
+  if (row.status == Row::Status::error && first_error_.empty()) first_error_ = row.message;
+  if (!lines_) return;
+  Row shown = row;
+  // "not measured: WHY" behind "WHY", too.
+  if (!last_message_.empty() && row.message.ends_with(last_message_))
+    shown.message = "as before";
+  else
+    last_message_ = row.message;
+  const std::string line = row_line(shown, name_width_);
+  print("{}\n", utf8_ ? line : to_ascii(line));
+  // A line appears when its repetition ends, through a pipe too.
+  if (!flush_print() && !writer_) end_unseen();
+}
+
+/// ": why", without what stands in a row's line already where both are read together.
+std::string RunOutput::untold_error() const {
+  const std::string error = printable(first_error_);
+  if (!lines_ || !streams_are_one()) return ": " + error;
+  const auto told = printable(headline(first_error_)).size();
+  return told < error.size() ? error.substr(told) : "";
+}
+
+void RunOutput::finish(const RunTally& tally) {
+  clear_progress();
+  if (writer_) writer_->finish();
+  if (framed_) tell_text(run_summary(tally, elapsed_s(), output_));
+  if (tally.interrupted && !writer_ && print_error() != 0) return;  // as its reader wished
+  if (tally.interrupted)
+    tell("rdmameter: interrupted; rows {}: {}\n", writer_ ? "in the result" : "measured",
+         tally.measured + tally.skipped + tally.failed);
+  else if (tally.failed > 0)
+    tell("rdmameter: {} of {} measurements failed{}\n", tally.failed, tally.failed + tally.measured,
+         untold_error());
+  else if (tally.measured == 0)
+    tell("rdmameter: nothing was left to measure: each case was skipped{}\n",
+         lines_ ? " for the reason above" : "");
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the rows of a run go: the result file, a line each on stdout, progress on stderr.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases/cases.h"
+#include "bench/running/runner.h"
+#include "core/result/result_file.h"
+
+namespace rdmameter {
+
+/// Is stderr a terminal that somebody looks at? Progress is shown nowhere else.
+bool stderr_is_interactive();
+
+/// @param output  what the option was given; empty: it was not
+/// @throws UsageError where nothing could be written there; creates nothing
+void check_writable(const std::string& output, const char* option = "-o");
+
+class RunOutput : public RunListener {
+ public:
+  /// @param output  path of the result; empty: none; "-": stdout, which then has no lines
+  RunOutput(const std::string& output, const nlohmann::ordered_json& context,
+            const std::vector<PlannedCase>& cases);
+
+  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
+  void row(const Row& row) override;
+
+  /// Ends the file; says on stderr what failed and what was skipped.
+  void finish(const RunTally& tally);
+
+ private:
+  double elapsed_s() const;
+  void clear_progress();
+  std::string untold_error() const;
+
+  std::optional<ResultWriter> writer_;
+  std::string output_;
+  bool lines_;     ///< a line per row on stdout
+  bool utf8_;      ///< of those lines
+  bool progress_;  ///< stderr is a terminal that somebody looks at
+  bool framed_;    ///< stdout is, too: what is measured and what came of it stands around the rows
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::size_t name_width_ = 0;
+  std::string first_error_, last_message_;
+};
+
+}  // namespace rdmameter

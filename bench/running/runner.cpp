@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/runner.h"
+
+#include <benchmark/benchmark.h>
+
+#include <exception>
+#include <numeric>
+#include <ostream>
+#include <random>
+#include <utility>
+
+#include "bench/running/outcome_row.h"
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+/// Google Benchmark reports a case only after its last repetition; our rows have gone out by then.
+class SilentReporter : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>&) override {}
+};
+
+class Run {
+ public:
+  Run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions, Measurer& measurer,
+      const StopFlag& stop, RunListener& listener)
+      : cases_(cases),
+        progress_(cases.size()),
+        repetitions_(repetitions),
+        measurer_(measurer),
+        stop_(stop),
+        listener_(listener) {}
+
+  /// One repetition. Never throws, since it is called by Google Benchmark.
+  /// @return  time per operation [s]; 0 where nothing was measured
+  double repeat(std::size_t index) noexcept;
+
+  RunTally finish() {
+    if (broken_) std::rethrow_exception(broken_);
+    // During the last repetition, which still ended: an interrupt, unless it was asked to end so.
+    if (stop_.requested() && !ended_as_asked_) tally_.interrupted = true;
+    return tally_;
+  }
+
+ private:
+  struct Progress {
+    std::uint64_t repetitions = 0;
+    bool skipped = false;
+  };
+
+  Row measure(const RowPlace& place);
+  Row failed(const RowPlace& place, const std::exception& error);
+  void count(const Row& row);
+
+  const std::vector<PlannedCase>& cases_;
+  std::vector<Progress> progress_;
+  std::uint64_t repetitions_, begun_ = 0;
+  Measurer& measurer_;
+  const StopFlag& stop_;
+  RunListener& listener_;
+  RunTally tally_;
+  bool ended_as_asked_ = false;  ///< the last one, by an interrupt
+  std::string unusable_;         ///< why nothing more can be measured; empty: it can
+  std::exception_ptr broken_;
+};
+
+double Run::repeat(std::size_t index) noexcept {
+  Progress& progress = progress_[index];
+  if (tally_.interrupted || broken_ || progress.skipped) return 0.0;
+  try {
+    if (stop_.requested()) throw Interrupted("interrupted");
+    const RowPlace place{cases_[index], index, progress.repetitions++, repetitions_};
+    listener_.begin(place.planned.name, begun_++, cases_.size() * repetitions_);
+    const Row row = measure(place);
+    progress.skipped = row.status == Row::Status::skipped;
+    ended_as_asked_ = cases_[index].test_case.until_interrupted() && row.status == Row::Status::ok;
+    count(row);
+    listener_.row(row);
+    return row.real_time_ns * 1e-9;
+  } catch (const Interrupted&) {
+    tally_.interrupted = true;
+  } catch (...) {
+    broken_ = std::current_exception();
+  }
+  return 0.0;
+}
+
+Row Run::measure(const RowPlace& place) {
+  if (!place.planned.why_skipped.empty()) return skipped_row(place, place.planned.why_skipped);
+  if (!unusable_.empty()) return error_row(place, "not measured: " + unusable_);
+  try {
+    return measured_row(place, measurer_.measure(place.planned.test_case));
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Unsupported& error) {
+    return skipped_row(place, error.what());
+  } catch (const std::exception& error) {
+    if (stop_.reason() == StopReason::interrupted) throw Interrupted(error.what());
+    return failed(place, error);
+  }
+}
+
+Row Run::failed(const RowPlace& place, const std::exception& error) {
+  const ExitStatus status = status_of(std::current_exception());
+  tally_.failure = tally_.failed == 0 || tally_.failure == status ? status : ExitStatus::failed;
+  if (!measurer_.usable()) unusable_ = error.what();
+  return error_row(place, error.what());
+}
+
+void Run::count(const Row& row) {
+  switch (row.status) {
+    case Row::Status::ok:
+      ++tally_.measured;
+      break;
+    case Row::Status::error:
+      ++tally_.failed;
+      break;
+    case Row::Status::skipped:
+      ++tally_.skipped;
+      break;
+  }
+}
+
+/// Not std::shuffle: it may differ between libraries.
+void shuffle(std::vector<std::size_t>& order, std::mt19937_64& random) {
+  for (std::size_t left = order.size(); left > 1; --left)
+    std::swap(order[left - 1], order[random() % left]);
+}
+
+}  // namespace
+
+ExitStatus RunTally::status() const {
+  if (interrupted) return ExitStatus::interrupted;
+  if (failed > 0) return measured > 0 ? ExitStatus::failed : failure.value_or(ExitStatus::failed);
+  return measured > 0 ? ExitStatus::pass : ExitStatus::usage;
+}
+
+RunTally run_cases(const std::vector<PlannedCase>& cases, const BenchmarkFlags& flags,
+                   Measurer& measurer, const StopFlag& stop, RunListener& listener) {
+  Run run(cases, flags.repetitions, measurer, stop, listener);
+  benchmark::ClearRegisteredBenchmarks();
+  for (std::size_t index = 0; index < cases.size(); ++index) {
+    // Every repetition finishes its one iteration, whatever became of it: Google Benchmark 1.7.1
+    // aborts the process where one of several repetitions calls SkipWithError before its loop.
+    const auto body = [&run, index](benchmark::State& state) {
+      for ([[maybe_unused]] auto _ : state) state.SetIterationTime(run.repeat(index));
+    };
+    benchmark::RegisterBenchmark(cases[index].name.c_str(), body)->Iterations(1)->UseManualTime();
+  }
+  SilentReporter reporter;
+  benchmark::RunSpecifiedBenchmarks(&reporter, "all");  // the filter was applied to our own names
+  benchmark::ClearRegisteredBenchmarks();
+  return run.finish();
+}
+
+RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
+                         std::uint64_t seed, Measurer& measurer, const StopFlag& stop,
+                         RunListener& listener) {
+  Run run(cases, repetitions, measurer, stop, listener);
+  std::mt19937_64 random(seed);
+  for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition) {
+    std::vector<std::size_t> order(cases.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (repetitions > 1) shuffle(order, random);
+    for (const std::size_t index : order) run.repeat(index);
+  }
+  return run.finish();
+}
+
+}  // namespace rdmameter

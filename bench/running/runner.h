@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the planned cases: under Google Benchmark, which decides order and repetitions, or among
+// ranks in an order that all of them know; what a repetition is, how it ends and where its row goes
+// is ours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases/cases.h"
+#include "bench/running/benchmark_flags.h"
+#include "bench/running/exit_status.h"
+#include "core/base/stop.h"
+#include "core/engine/measurer.h"
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+/// Is called as a run goes on.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  /// A repetition begins. @param done  repetitions before it, of `all`
+  virtual void begin(const std::string& name, std::uint64_t done, std::uint64_t all) = 0;
+  /// One repetition ended (or a case was skipped). The row must be safe when this returns.
+  virtual void row(const Row& row) = 0;
+};
+
+/// How a run ended.
+struct RunTally {
+  std::uint64_t measured = 0, skipped = 0, failed = 0;  ///< rows
+  bool interrupted = false;
+  std::optional<ExitStatus> failure;  ///< that of all failed rows, where they agree
+
+  /// Pass where something was measured and nothing failed; usage where nothing was left to measure.
+  ExitStatus status() const;
+};
+
+/// Fates: an Unsupported case has one skipped row, and is not tried again. What fails has an error
+/// row and the run goes on, while the measurer is usable; else the rest of the cases have error
+/// rows. An interrupt ends the run, keeping its rows; of a case that goes on until then, it ends
+/// the case, which has its row, and the run is interrupted only where something was left to do.
+/// Errors of the listener end the run and come out.
+/// @param cases  those that the filter selected
+RunTally run_cases(const std::vector<PlannedCase>& cases, const BenchmarkFlags& flags,
+                   Measurer& measurer, const StopFlag& stop, RunListener& listener);
+
+/// As run_cases(), but repetition by repetition, each of all cases in an order of its own: what
+/// changes in the course of a run (clocks, temperatures, what a launcher has piled up) is no
+/// difference between cases then. A single repetition has the cases in their own order.
+/// @param seed  draws the orders: the same seed, the same orders, on every machine
+RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
+                         std::uint64_t seed, Measurer& measurer, const StopFlag& stop,
+                         RunListener& listener);
+
+}  // namespace rdmameter

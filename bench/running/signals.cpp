@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/signals.h"
+
+#include <cerrno>
+#include <csignal>
+
+namespace rdmameter {
+namespace {
+
+InterruptSource* raised = nullptr;  // set before the handlers are
+
+void on_signal(int number) {
+  const int before = errno;
+  if (raised->raise() && number == SIGINT) std::signal(SIGINT, SIG_DFL);
+  errno = before;
+}
+
+}  // namespace
+
+void raise_on_signals(InterruptSource& interrupt) {
+  raised = &interrupt;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  action.sa_handler = SIG_IGN;
+  action.sa_flags = 0;
+  // A reader that has gone, a limit on a file's size: failures of a write(), no ends of the
+  // program.
+  sigaction(SIGPIPE, &action, nullptr);
+  sigaction(SIGXFSZ, &action, nullptr);
+  // Whoever starts us may ignore the ends of its children, which is inherited; then waitpid() would
+  // not learn how ours ended, and their numbers would be others' at once.
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &action, nullptr);
+}
+
+}  // namespace rdmameter

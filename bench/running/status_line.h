@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a terminal says of a run while a case is measured.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rdmameter {
+
+/// "3/40  0:12 elapsed, 3:20 left  write_lat/rc/size:64": the third of 40 measurements. What is
+/// left is known once one has ended, if the others take as long.
+/// @param done   measurements that have ended
+/// @param width  of the terminal [columns]: the line is shorter, so that one "\r" takes it back
+std::string status_line(std::uint64_t done, std::uint64_t all, double elapsed_s,
+                        std::string_view name, std::size_t width);
+
+/// "0:12", "1:02:03"
+std::string clock_text(double seconds);
+
+/// Of the terminal on stderr [columns]; 80 where it does not say.
+std::size_t stderr_width();
+
+}  // namespace rdmameter

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of failure and the fate of each. The program's main is the one place that maps them to
+// exit statuses; a case in progress turns them into an errored or a skipped row.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace rdmameter {
+
+/// The caller asked wrongly. The text names the option and what it accepts. Exit status 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The standard, this device or this program cannot do the combination. A skipped row.
+struct Unsupported : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// There is no verbs device (or not the one named). The text says what to do next. Exit status 77.
+struct NoDevice : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A verb or a system call failed during set-up. Exit status 99.
+struct VerbsError : std::runtime_error {
+  VerbsError(const std::string& text, int error_number)
+      : std::runtime_error(text), error_number(error_number) {}
+  int error_number;  ///< errno value [0: the verb gave none]
+};
+
+/// The measurement failed: the peer died, refused or fell silent, or a completion reported an
+/// error. Exit status 99.
+struct MeasurementError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The two ends do not have one token. Exit status 99.
+struct TokenError : MeasurementError {
+  using MeasurementError::MeasurementError;
+};
+
+/// The user ended the run (SIGINT, SIGTERM). Exit status 130.
+struct Interrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace rdmameter

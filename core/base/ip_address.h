@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The IP addresses that rdma_cm goes by.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace rdmameter {
+
+/// An IPv4 or IPv6 address and a port, as rdma_cm takes them.
+class IpAddress {
+ public:
+  /// @param text  "239.255.0.1", "ff15::1": nothing with a scope
+  /// @return nullopt when it is none
+  static std::optional<IpAddress> parse(const std::string& text);
+
+  /// The address of these 16 bytes; an IPv4-mapped one (its first ten bytes zero, then two of 0xff)
+  /// becomes IPv4.
+  /// @param scope_id  index of the interface that a link-local address belongs to; 0: none
+  static IpAddress of_bytes(std::span<const std::uint8_t, 16> bytes, std::uint16_t port,
+                            std::uint32_t scope_id);
+
+  /// rdma_cm's functions take it so, and leave it alone.
+  sockaddr* get() const {
+    return const_cast<sockaddr*>(reinterpret_cast<const sockaddr*>(&storage_));
+  }
+  int family() const { return storage_.ss_family; }
+  socklen_t length() const;
+  bool multicast() const;
+  /// "10.9.0.1", "fd00:9::1"
+  std::string host() const;
+  /// "10.9.0.1:18515", "[fd00:9::1]:18515"; without the port where that is 0
+  std::string text() const;
+
+ private:
+  sockaddr_storage storage_{};
+};
+
+}  // namespace rdmameter

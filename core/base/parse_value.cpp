@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/parse_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <span>
+
+#include "core/base/printable.h"
+
+namespace rdmameter {
+namespace {
+
+struct Unit {
+  std::string_view suffix;
+  std::uint64_t factor;
+};
+
+// A suffix stands before those that it ends with ("ms" before "s").
+constexpr std::array kByteUnits{Unit{"kib", 1ULL << 10}, Unit{"mib", 1ULL << 20},
+                                Unit{"gib", 1ULL << 30}, Unit{"k", 1ULL << 10},
+                                Unit{"m", 1ULL << 20},   Unit{"g", 1ULL << 30}};
+constexpr std::array kTimeUnits{Unit{"ns", 1}, Unit{"us", 1'000}, Unit{"ms", 1'000'000},
+                                Unit{"s", 1'000'000'000}};
+
+bool ends_with_any_case(std::string_view text, std::string_view lower_suffix) {
+  if (text.size() < lower_suffix.size()) return false;
+  return std::equal(lower_suffix.begin(), lower_suffix.end(), text.end() - lower_suffix.size(),
+                    [](char wanted, char seen) {
+                      return wanted == std::tolower(static_cast<unsigned char>(seen));
+                    });
+}
+
+/// Takes the unit off the end of `text`; `otherwise` where there is none.
+std::uint64_t take_unit(std::string_view& text, std::span<const Unit> units,
+                        std::uint64_t otherwise) {
+  for (const Unit& unit : units) {
+    if (!ends_with_any_case(text, unit.suffix)) continue;
+    text.remove_suffix(unit.suffix.size());
+    return unit.factor;
+  }
+  return otherwise;
+}
+
+std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> parse_hex(std::string_view text) {
+  constexpr std::size_t kPrefix = 2, kMostDigits = 4;
+  if (text.size() <= kPrefix || text.size() > kPrefix + kMostDigits ||
+      (!text.starts_with("0x") && !text.starts_with("0X")))
+    return std::nullopt;
+  std::uint64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data() + kPrefix, text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string hex_text(std::uint64_t value) {
+  return fmt::format("{:#x}", value);
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  const std::uint64_t factor = take_unit(text, kByteUnits, 1);
+  const auto count = parse_count(text);
+  return count ? product(*count, factor) : std::nullopt;
+}
+
+std::optional<std::uint64_t> parse_seconds_ns(std::string_view text) {
+  const std::uint64_t unit_ns = take_unit(text, kTimeUnits, 1'000'000'000);
+  const auto point = text.find('.');
+  const auto whole = parse_count(text.substr(0, point));
+  if (!whole) return std::nullopt;
+  auto sum = product(*whole, unit_ns);
+  if (point == std::string_view::npos || !sum) return sum;
+
+  const std::string_view digits = text.substr(point + 1);
+  const auto fraction = parse_count(digits);
+  if (!fraction) return std::nullopt;
+  std::uint64_t scale = 1;
+  for (std::size_t i = 0; i < digits.size() && scale <= unit_ns; ++i) scale *= 10;
+  const auto scaled = product(*fraction, unit_ns);
+  if (!scaled || *scaled % scale != 0) return std::nullopt;
+  if (__builtin_add_overflow(*sum, *scaled / scale, &*sum)) return std::nullopt;
+  return sum;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  for (const auto& [name, factor] :
+       {Unit{"G", 1ULL << 30}, Unit{"M", 1ULL << 20}, Unit{"K", 1ULL << 10}})
+    if (bytes != 0 && bytes % factor == 0) return fmt::format("{}{}", bytes / factor, name);
+  return std::to_string(bytes);
+}
+
+std::string seconds_text(std::uint64_t value_ns) {
+  for (const auto& [name, factor] :
+       {Unit{"s", 1'000'000'000}, Unit{"ms", 1'000'000}, Unit{"us", 1'000}})
+    if (value_ns % factor == 0) return fmt::format("{}{}", value_ns / factor, name);
+  return fmt::format("{}ns", value_ns);
+}
+
+UsageError invalid_value(std::string_view option, std::string_view text,
+                         std::string_view expected) {
+  return UsageError(
+      fmt::format("invalid value '{}' for {}: expected {}", excerpt(text), option, expected));
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as people type them. Whole text or nothing: what is not understood to the last character
+// is refused (perftest reads `8k` as 8 and `1G` as 1).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+
+/// Decimal digits and nothing else; empty on anything else and beyond 64 bits.
+std::optional<std::uint64_t> parse_count(std::string_view text);
+
+/// 0x and one to four hexadecimal digits; empty on anything else.
+std::optional<std::uint64_t> parse_hex(std::string_view text);
+
+/// As parse_hex() reads it: "0x8001".
+std::string hex_text(std::uint64_t value);
+
+/// A count of bytes, K, M, G or KiB, MiB, GiB (any letter case) meaning 2^10, 2^20, 2^30.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+/// A decimal number of seconds, or of what its suffix ns, us, ms or s (any letter case) says.
+/// @return [ns]; empty too where the number is finer than a nanosecond
+std::optional<std::uint64_t> parse_seconds_ns(std::string_view text);
+
+/// The value in the largest unit that holds it exactly: "8K", "1000", "2G".
+std::string bytes_text(std::uint64_t bytes);
+
+/// The value in the largest unit that holds it exactly: "2s", "1500ms".
+std::string seconds_text(std::uint64_t value_ns);
+
+/// What every refusal of a value says: "invalid value '8kk' for --size: expected bytes from 1 to
+/// 2G".
+/// @param option    with its dashes
+/// @param text      as it was given; long ones are cut
+/// @param expected  what the option accepts
+UsageError invalid_value(std::string_view option, std::string_view text, std::string_view expected);
+
+}  // namespace rdmameter

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/control/connect_endpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/control/control_call.h"
+#include "core/verbs/check.h"
+#include "core/verbs/cm/failure.h"
+#include "core/verbs/probe.h"
+#include "core/wire/auth.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr int kConnectBacklog = 16;
+
+bool goes_by_cm(const TestCase& test_case) {
+  return test_case.by_cm() || test_case.verb != Verb::connect;
+}
+
+}  // namespace
+
+ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, Role role,
+                                 CmWatch watch)
+    : case_(test_case),
+      role_(role),
+      where_(device.port.where()),
+      path_(path_to_itself(device)),
+      pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
+      cq_(check_pointer(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0),
+                        "ibv_create_cq", where_)) {
+  require_connectable(device);
+  require_objects(case_, "QPs", device.limits.max_qp, where_);
+  info_ = endpoint_info_of(device);
+  if (!goes_by_cm(case_)) return;
+  info_.qkey = kCmQkey;
+  cm_endpoint_ = {.transport = case_.transport,
+                  .address = ip_address_of(info_.gid, info_.gid.netdev, 0, where_),
+                  .device = device.port.device,
+                  .path = path_};
+  channel_.emplace(watch);
+  if (role_ == Role::initiator) return;
+  nonce_ = make_nonce();
+  listener_ = make_cm_id(*channel_, cm_endpoint_, nullptr);
+  check_minus_one(rdma_listen(listener_.get(), kConnectBacklog), "rdma_listen",
+                  cm_endpoint_.text());
+  port_ = be16toh(rdma_get_src_port(listener_.get()));
+}
+
+nlohmann::json ConnectEndpoint::connection_info() const {
+  nlohmann::json object = {{"endpoint", endpoint_info_to_wire(info_)}};
+  if (port_ != 0) {
+    object["cm_port"] = port_;
+    object["cm_nonce"] = nonce_;
+  }
+  return object;
+}
+
+void ConnectEndpoint::negotiate(const nlohmann::json& peer) {
+  const EndpointInfo theirs = endpoint_info_from_wire(require_object(peer, "endpoint"), 0);
+  if (const auto pair = choose_gid_pair(info_.gids, theirs.gids)) info_.gid = pair->mine;
+  require_match(info_, theirs, where_);
+  path_.gid_index = static_cast<std::uint8_t>(info_.gid.index);
+  path_.mtu = *mtu_from_bytes(std::min(info_.mtu_bytes, theirs.mtu_bytes));
+  path_.remote_lid = theirs.lid;
+  path_.remote_gid = theirs.gid.value;
+  path_.global = info_.needs_grh || theirs.needs_grh ||
+                 info_.gid.value.global.subnet_prefix != theirs.gid.value.global.subnet_prefix;
+  set_reads(path_, info_, theirs);
+  cm_endpoint_.path = path_;
+  if (!channel_ || role_ == Role::responder) return;
+  cm_endpoint_.address = ip_address_of(info_.gid, info_.gid.netdev, 0, where_);
+  nonce_ = require_string(peer, "cm_nonce", kNonceChars, kNonceChars);
+  there_ = ip_address_of(theirs.gid, info_.gid.netdev,
+                         require_uint_as<std::uint16_t>(peer, "cm_port", 1), "the peer");
+}
+
+void ConnectEndpoint::make() {
+  current_.id.reset();
+  current_.ah.reset();
+  ibv_qp_init_attr attributes =
+      plain_qp(*cq_, case_.transport, case_.queues.depth, case_.queues.rx_depth);
+  current_.qp.reset(
+      check_pointer(ibv_create_qp(pd_.get(), &attributes), "ibv_create_qp", "QP on " + where_));
+  to_init(*current_.qp, case_.transport, path_.port_num, 0, IBV_ACCESS_REMOTE_WRITE, info_.qkey,
+          where_);
+  psn_ = (psn_ + 0x10001) & k24Bits;
+}
+
+void ConnectEndpoint::require_qp() const {
+  if (!current_.qp) throw MeasurementError("there is no QP yet that could be connected");
+}
+
+void ConnectEndpoint::keep() {
+  require_qp();
+  if (kept_.size() == case_.objects)
+    throw MeasurementError("more connections than the case's objects are to be kept");
+  kept_.push_back(std::move(current_));
+  current_ = {};
+}
+
+void ConnectEndpoint::part() noexcept {
+  current_.id.reset();
+}
+
+void ConnectEndpoint::join(std::uint32_t qpn, std::uint32_t psn) {
+  require_qp();
+  to_rtr(*current_.qp, case_.transport, path_, qpn, psn, where_);
+  to_rts(*current_.qp, case_.transport, path_, psn_, where_);
+  if (case_.transport == Transport::ud) take_address(ah_attributes(path_));
+}
+
+void ConnectEndpoint::take_address(ibv_ah_attr attributes) {
+  current_.ah.reset(check_pointer(ibv_create_ah(pd_.get(), &attributes), "ibv_create_ah", where_));
+}
+
+void ConnectEndpoint::await(rdma_cm_event_type expected, const char* what) {
+  const std::string between = fmt::format("from {} to {}", cm_endpoint_.text(), there_->text());
+  const CmEvent event = channel_->next(channel_->deadline(), fmt::format("{} {}", what, between));
+  if (event->event != expected) throw_cm_event(*event, between);
+  if (expected == RDMA_CM_EVENT_ADDR_RESOLVED) require_device(*current_.id, cm_endpoint_);
+  if (expected == RDMA_CM_EVENT_ESTABLISHED)
+    take_address(path_attributes(event->param.ud.ah_attr, cm_endpoint_));
+}
+
+void ConnectEndpoint::make_id() {
+  current_.id = make_cm_id(*channel_, cm_endpoint_, nullptr);
+}
+
+void ConnectEndpoint::resolve_address() {
+  rdmameter::resolve_address(*current_.id, cm_endpoint_, *there_);
+  await(RDMA_CM_EVENT_ADDR_RESOLVED, "the address");
+}
+
+void ConnectEndpoint::resolve_route() {
+  rdmameter::resolve_route(*current_.id, cm_endpoint_);
+  await(RDMA_CM_EVENT_ROUTE_RESOLVED, "the route");
+}
+
+void ConnectEndpoint::request() {
+  request_connection(*current_.id, cm_endpoint_, {.nonce = nonce_, .index = 0, .qpn = qpn()});
+  if (case_.transport == Transport::ud) {
+    await(RDMA_CM_EVENT_ESTABLISHED, "an answer");
+    to_rts_unconnected(*current_.qp, cm_endpoint_);
+  } else {
+    await(RDMA_CM_EVENT_CONNECT_RESPONSE, "an answer");
+    establish(*current_.id, cm_endpoint_, *current_.qp);
+  }
+}
+
+Waited ConnectEndpoint::wait(Deadline deadline) const {
+  return channel_ ? channel_->wait(deadline) : Waited::woken;
+}
+
+void ConnectEndpoint::take_event() {
+  CmEvent event = channel_->take();
+  if (!event || event->event != RDMA_CM_EVENT_CONNECT_REQUEST) return;
+  CmId id{event->id};
+  const auto request = request_of(*event, case_.transport);
+  event.reset();  // an id goes only after its events
+  if (!request || request->nonce != nonce_ || !current_.qp || current_.id) {
+    reject_connection(*id, kNotOurs);
+    return;
+  }
+  if (case_.transport == Transport::ud) to_rts_unconnected(*current_.qp, cm_endpoint_);
+  accept_connection(*id, cm_endpoint_, *current_.qp);
+  current_.id = std::move(id);
+}
+
+}  // namespace rdmameter

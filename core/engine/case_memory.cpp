@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/case_memory.h"
+
+#include <fmt/format.h>
+#include <infiniband/verbs.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/engine/layout/layout.h"
+#include "core/engine/loop/loop_state.h"
+#include "core/engine/work.h"
+#include "core/verbs/memory.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kQueueEntryBytes = 64;     ///< the least WQE or CQE of any provider
+constexpr std::uint64_t kUsualInlineBytes = 1024;  ///< what `max` finds on today's devices
+constexpr std::uint32_t kUsualMaxSge = 32;
+constexpr std::uint64_t kQpBytes = 4096;  ///< the QP itself, here and in the kernel
+
+std::uint64_t send_bytes(const TestCase& test_case, Role role, std::uint64_t depth) {
+  const std::uint64_t wanted = test_case.wanted_inline();
+  const std::uint64_t inlined = wanted == kDeviceMax ? kUsualInlineBytes : wanted;
+  const std::uint64_t wqe =
+      kQueueEntryBytes + std::max(inlined, (test_case.queues.sge - 1) * sizeof(ibv_sge));
+  return send_chain_length(test_case, role) *
+             (sizeof(ibv_send_wr) + test_case.queues.sge * sizeof(ibv_sge) + sizeof(SendList)) +
+         depth * (wqe + kQueueEntryBytes);  // at worst a CQE for each
+}
+
+/// Of the objects that a control path test holds, and the one that it calls for.
+std::uint64_t control_bytes(const TestCase& test_case) {
+  const std::uint64_t count = test_case.objects + 1;
+  switch (test_case.verb) {
+    case Verb::reg_mr:
+    case Verb::dereg_mr:
+      return test_case.size_bytes;
+    case Verb::bind_mw_1:
+    case Verb::bind_mw_2:
+    case Verb::invalidate_mw:
+      return 2 * test_case.size_bytes;
+    case Verb::create_cq:
+    case Verb::destroy_cq:
+      return count * test_case.queues.depth * kQueueEntryBytes;
+    case Verb::create_qp:
+    case Verb::destroy_qp:
+    case Verb::modify_qp_init:
+    case Verb::modify_qp_rtr:
+    case Verb::modify_qp_rts:
+    case Verb::connect:
+    case Verb::cm_resolve_addr:
+    case Verb::cm_resolve_route:
+    case Verb::cm_connect:
+      return count *
+             (kQpBytes + (test_case.queues.depth + test_case.queues.rx_depth) * kQueueEntryBytes);
+    case Verb::create_ah:
+    case Verb::destroy_ah:
+      return 0;
+  }
+  return 0;
+}
+
+std::uint64_t receive_bytes(const TestCase& test_case, std::uint64_t depth) {
+  return depth * (sizeof(ibv_recv_wr) + test_case.queues.recv_sge * 2 * sizeof(ibv_sge) +
+                  sizeof(RecvList) + sizeof(RecvWork) + 2 * kQueueEntryBytes);
+}
+
+/// Of one thread's QPs, in one direction.
+std::uint64_t thread_bytes(const TestCase& asked, Role role) {
+  DeviceLimits usual;
+  usual.max_sge = usual.max_srq_sge = kUsualMaxSge;
+  const TestCase test_case = with_known_sges(at_end(asked, role), usual);
+  const Layout layout = layout_of(test_case, role);
+  const QueueDepths depths = queue_depths_of(test_case, role);
+  // A thread's buffers are one mapping, of whole pages: a byte of huge1g takes a GiB.
+  const std::uint64_t page = page_bytes(test_case.end(role).memory);
+  const std::uint64_t buffers = layout.source.total_bytes() + layout.target.total_bytes();
+  std::uint64_t bytes = (std::max<std::uint64_t>(buffers, 1) + page - 1) / page * page;
+  std::uint64_t each = kQpBytes;
+  if (posts_sends(test_case, role)) each += send_bytes(test_case, role, depths.send);
+  if (posts_receives(test_case, role)) {
+    if (test_case.shared_receives())
+      bytes += receive_bytes(test_case, depths.receive);
+    else
+      each += receive_bytes(test_case, depths.receive);
+  }
+  if (test_case.queues.cq_depth != kAuto)
+    bytes += 2 * kQueueEntryBytes * test_case.queues.cq_depth *
+             (test_case.cq_per_qp() ? test_case.qps : 1);
+  if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
+    each += sizeof(std::uint64_t) * skipped_numbers_per_qp(test_case);
+  return bytes + each * test_case.qps;
+}
+
+}  // namespace
+
+std::uint64_t case_memory_bytes(const TestCase& asked, Role role) {
+  if (asked.over_tcp()) {
+    const Layout layout = layout_of(asked, role);
+    return layout.source.total_bytes() + layout.target.total_bytes();
+  }
+  if (asked.control())
+    return role == Role::initiator || asked.needs_responder() ? control_bytes(asked) : 0;
+  const std::uint64_t one_way = thread_bytes(asked, role);
+  const Role other = role == Role::initiator ? Role::responder : Role::initiator;
+  return asked.threads * (one_way + (asked.bidirectional ? thread_bytes(asked, other) : 0));
+}
+
+void require_memory(const TestCase& test_case, Role role) {
+  const std::uint64_t bytes = case_memory_bytes(test_case, role);
+  if (bytes <= kMaxBytesPerCase) return;
+  throw Unsupported(fmt::format(
+      "buffers and queues of {:.1f} GiB, more than the {} GiB that one end of a case may take: use "
+      "a smaller --size, {}--depth or --rx-depth{}",
+      static_cast<double>(bytes) / (1ULL << 30), kMaxBytesPerCase >> 30,
+      test_case.control() ? "" : "--qps, ", test_case.control() ? ", or fewer --objects" : ""));
+}
+
+}  // namespace rdmameter

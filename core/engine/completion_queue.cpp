@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/completion_queue.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/verbs/check.h"
+
+namespace rdmameter {
+
+CompletionQueues::CompletionQueues(ibv_context& context, const CqPlan& plan,
+                                   const TestCase& test_case, const std::string& where)
+    : queues_(std::make_unique<Queue[]>(plan.count)), count_(plan.count) {
+  const std::string object = fmt::format("{} of {} entries on {}", plan.which, plan.entries, where);
+  if (test_case.wait == Wait::event) {
+    channel_.reset(
+        check_pointer(ibv_create_comp_channel(&context), "ibv_create_comp_channel", object));
+    // The wait sleeps in poll(), which may be wrong about an event (poll(2), "spurious").
+    const int flags = fcntl(channel_->fd, F_GETFL);
+    check_minus_one(fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK), "fcntl", object);
+  }
+  for (std::uint64_t i = 0; i < count_; ++i) create(queues_[i], context, plan, test_case, object);
+}
+
+void CompletionQueues::create(Queue& queue, ibv_context& context, const CqPlan& plan,
+                              const TestCase& test_case, const std::string& object) const {
+  queue.events.channel = channel_.get();
+  const int entries = static_cast<int>(std::max<std::uint64_t>(plan.entries, 1));
+  const int vector = static_cast<int>(test_case.queues.comp_vector);
+  if (!test_case.extended_cq()) {
+    queue.plain.reset(
+        check_pointer(ibv_create_cq(&context, entries, &queue.events, channel_.get(), vector),
+                      "ibv_create_cq", object));
+    return;
+  }
+  ibv_cq_init_attr_ex attributes{};
+  attributes.cqe = static_cast<std::uint32_t>(entries);
+  attributes.cq_context = &queue.events;
+  attributes.channel = channel_.get();
+  attributes.comp_vector = static_cast<std::uint32_t>(vector);
+  attributes.wc_flags = IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM;
+  if (plan.timestamps) attributes.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  queue.extended.reset(
+      check_pointer(ibv_create_cq_ex(&context, &attributes), "ibv_create_cq_ex", object));
+}
+
+CompletionQueues::Queue::~Queue() {
+  // ibv_destroy_cq() waits until every event that was taken has been acknowledged.
+  if (events.unacknowledged != 0) ibv_ack_cq_events(get(), events.unacknowledged);
+}
+
+std::vector<ibv_cq*> CompletionQueues::all() const {
+  std::vector<ibv_cq*> list;
+  for (std::uint64_t i = 0; i < count_; ++i) list.push_back(queues_[i].get());
+  return list;
+}
+
+}  // namespace rdmameter

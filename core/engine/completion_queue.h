@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CQs of one direction of an end: one for all QPs or one for each, of either interface, with a
+// channel for their events where a wait needs one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/engine/loop/wait.h"
+#include "core/test_case/test_case.h"
+#include "core/verbs/handles.h"
+
+namespace rdmameter {
+
+/// What the CQs are to be.
+struct CqPlan {
+  std::uint64_t count = 1;
+  std::uint64_t entries = 1;  ///< of each
+  bool timestamps = false;    ///< the device's, of each completion
+  std::string which;          ///< for texts: "send CQ"
+};
+
+class CompletionQueues {
+ public:
+  /// Extended where the case says so; with a channel, on its vector, where its wait is by events.
+  /// @throws Unsupported, VerbsError
+  CompletionQueues(ibv_context& context, const CqPlan& plan, const TestCase& test_case,
+                   const std::string& where);
+  CompletionQueues(CompletionQueues&&) = delete;  // the CQs point to their events
+
+  std::vector<ibv_cq*> all() const;
+  /// Have they a channel for events?
+  bool raise_events() const noexcept { return channel_ != nullptr; }
+
+ private:
+  struct Queue {
+    CqEvents events;
+    Cq plain;
+    CqEx extended;
+
+    ~Queue();
+    ibv_cq* get() const noexcept {
+      return extended ? ibv_cq_ex_to_cq(extended.get()) : plain.get();
+    }
+  };
+  void create(Queue& queue, ibv_context& context, const CqPlan& plan, const TestCase& test_case,
+              const std::string& object) const;
+
+  CompChannel channel_;
+  std::unique_ptr<Queue[]> queues_;
+  std::uint64_t count_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/duplex.h"
+
+#include "core/engine/thread_group.h"
+#include "core/engine/verbs_runner.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+namespace {
+
+std::unique_ptr<EndpointRunner> make_verbs_runner(OpenDevice& device, const TestCase& test_case,
+                                                  Role role, std::uint64_t seed, CmWatch watch) {
+  const auto make = [&](std::uint64_t its_seed) -> std::unique_ptr<EndpointRunner> {
+    return std::make_unique<VerbsRunner>(device, test_case, role, its_seed, watch);
+  };
+  if (test_case.threads == 1) return make(seed);
+  return std::make_unique<ThreadGroup>(test_case, role, seed, make);
+}
+
+}  // namespace
+
+nlohmann::json Duplex::connection_info() const {
+  nlohmann::json object = forward->connection_info();
+  if (backward) object["backward"] = backward->connection_info();
+  return object;
+}
+
+void Duplex::connect(const nlohmann::json& peer) {
+  forward->connect(peer);
+  if (backward) backward->connect(require_object(peer, "backward"));
+}
+
+void Duplex::establish() {
+  forward->establish();
+  if (backward) backward->establish();
+}
+
+Duplex make_verbs_duplex(OpenDevice& device, const TestCase& test_case, Role role,
+                         std::uint64_t seed, CmWatch watch) {
+  Duplex duplex{make_verbs_runner(device, test_case, role, seed, watch), nullptr};
+  const Role other = role == Role::initiator ? Role::responder : Role::initiator;
+  // Two seeds to a thread: a payload's pattern takes one for each end.
+  if (test_case.bidirectional)
+    duplex.backward =
+        make_verbs_runner(device, test_case, other, seed + 2 * test_case.threads, watch);
+  return duplex;
+}
+
+std::uint64_t core_after(std::uint64_t core, std::uint64_t count) {
+  return core == kAuto ? kAuto : core + count;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/endpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/engine/case_memory.h"
+#include "core/engine/loop/table.h"
+#include "core/verbs/check.h"
+#include "core/verbs/environment.h"
+#include "core/verbs/probe.h"
+#include "core/verbs/scatter_to_cqe.h"
+
+namespace rdmameter {
+namespace {
+
+/// What the peer may do with this end's memory: what the case does, and no more. Some devices open
+/// no memory to peers at all, yet carry sends.
+int remote_access(const TestCase& test_case) {
+  if (!test_case.one_sided()) return 0;
+  if (test_case.atomic()) return IBV_ACCESS_REMOTE_ATOMIC;
+  return test_case.returns_data() ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+}
+
+/// What on-demand paging may be missing for.
+constexpr std::pair<std::uint32_t, std::string_view> kPagedUses[] = {
+    {IBV_ODP_SUPPORT_SEND, "sends"},
+    {IBV_ODP_SUPPORT_RECV, "receives"},
+    {IBV_ODP_SUPPORT_SRQ_RECV, "receives of an SRQ"},
+    {IBV_ODP_SUPPORT_WRITE, "RDMA WRITEs"},
+    {IBV_ODP_SUPPORT_READ, "RDMA READs"},
+    {IBV_ODP_SUPPORT_ATOMIC, "atomics"}};
+
+std::uint32_t paging_of(const ibv_odp_caps& odp, Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return odp.per_transport_caps.rc_odp_caps;
+    case Transport::uc:
+      return odp.per_transport_caps.uc_odp_caps;
+    case Transport::ud:
+      return odp.per_transport_caps.ud_odp_caps;
+  }
+  return 0;
+}
+
+/// What an end's memory is there for, as on-demand paging tells uses apart (IBV_ODP_SUPPORT_...).
+std::uint32_t memory_uses(const TestCase& test_case, Role role) {
+  if (test_case.atomic()) return IBV_ODP_SUPPORT_ATOMIC;
+  if (test_case.one_sided())
+    return test_case.returns_data() ? IBV_ODP_SUPPORT_READ : IBV_ODP_SUPPORT_WRITE;
+  const std::uint32_t receives =
+      test_case.shared_receives() ? IBV_ODP_SUPPORT_SRQ_RECV : IBV_ODP_SUPPORT_RECV;
+  return (posts_sends(test_case, role) ? std::uint32_t{IBV_ODP_SUPPORT_SEND} : 0) |
+         (posts_receives(test_case, role) ? receives : 0);
+}
+
+/// Its numbers of SGEs and signals known. @throws Unsupported  the device cannot do it
+TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role) {
+  require_connectable(device);
+  const DeviceLimits& limits = device.limits;
+  const std::string where = device.port.where();
+  const TestCase test_case = with_known_signals(with_known_sges(asked, limits), limits, where);
+  const auto hold = [&where](std::string_view what, std::uint64_t wanted, std::uint64_t max,
+                             std::string_view remedy) {
+    if (wanted > max)
+      throw Unsupported(fmt::format("{} on {}: {} wanted, the device takes {}; {}", what, where,
+                                    wanted, max, remedy));
+  };
+  const QueueDepths depths = queue_depths_of(test_case, role);
+  hold("message size in bytes", test_case.size_bytes, device.port.max_message_bytes,
+       "use a smaller --size");
+  if (test_case.transport == Transport::ud)
+    hold("a UD message is one packet; bytes of payload", test_case.size_bytes,
+         device.port.active_mtu_bytes, "use a --size up to the MTU, or --transport rc");
+  hold("send WRs per QP", depths.send, limits.max_qp_wr, "use a smaller --depth");
+  hold("QPs", test_case.qps, limits.max_qp, "use fewer --qps");
+  if (posts_sends(test_case, role))
+    hold("SGEs per request", test_case.queues.sge,
+         test_case.returns_data() && limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge,
+         "use fewer --sge");
+  if (test_case.shared_receives()) {
+    if (limits.max_srq == 0)
+      throw Unsupported(fmt::format("{} has no shared receive queues: use --recv rq", where));
+    hold("receive WRs per SRQ", depths.receive, limits.max_srq_wr, "use a smaller --rx-depth");
+    hold("SGEs per receive of an SRQ", test_case.queues.recv_sge, limits.max_srq_sge,
+         "use fewer --recv-sge");
+  } else {
+    hold("receive WRs per QP", depths.receive, limits.max_qp_wr, "use a smaller --rx-depth");
+    hold("SGEs per receive", test_case.queues.recv_sge, limits.max_sge, "use fewer --recv-sge");
+  }
+  if (test_case.multicast()) {
+    if (limits.max_mcast_grp == 0) throw Unsupported(fmt::format("{} has no multicast", where));
+    if (role == Role::responder)
+      hold("QPs in a multicast group", test_case.qps, limits.max_mcast_qp_attach,
+           "use fewer --peers");
+  }
+  if (test_case.atomic() && limits.atomic_cap == IBV_ATOMIC_NONE)
+    throw Unsupported(fmt::format("{} has no atomic operations", where));
+  require_paging(limits, test_case, memory_uses(test_case, role), where);
+  require_memory(test_case, role);
+  return test_case;
+}
+
+}  // namespace
+
+OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
+                        std::uint64_t gid_index) {
+  OpenDevice open;
+  open.context = open_device(device);
+  open.limits = query_limits(*open.context);
+  open.port = query_active_port(*open.context, port_num);
+  std::vector<Gid> gids = query_gids(*open.context, open.port.number);
+  find_subnets(gids);
+  open.gid = choose_gid(gids, open.port.link_layer, gid_index, open.port.where());
+  open.gids = gids_to_offer(std::move(gids), gid_index);
+  open.numa_node = device_numa_node(open.port.device);
+  return open;
+}
+
+void use_gids_of(OpenDevice& device, std::span<const Gid> peer) {
+  if (const auto pair = choose_gid_pair(device.gids, peer)) device.gid = pair->mine;
+}
+
+EndpointInfo endpoint_info_of(const OpenDevice& device) {
+  EndpointInfo info;
+  info.lid = device.port.lid;
+  info.gid = device.gid;
+  info.gids = device.gids;
+  info.link_layer = device.port.link_layer;
+  info.needs_grh = device.port.needs_grh;
+  info.mtu_bytes = device.port.active_mtu_bytes;
+  info.reads_in = device.limits.max_qp_rd_atom;
+  info.reads_out = device.limits.max_qp_init_rd_atom;
+  info.qkey = kQkey;
+  return info;
+}
+
+int memory_access(const TestCase& test_case, int remote_access) {
+  int access = IBV_ACCESS_LOCAL_WRITE | remote_access;
+  if (test_case.registration.relaxed_ordering) access |= IBV_ACCESS_RELAXED_ORDERING;
+  if (test_case.registration.odp) access |= IBV_ACCESS_ON_DEMAND;
+  return access;
+}
+
+TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
+                            const std::string& where) {
+  std::uint64_t& every = test_case.queues.signal_every;
+  if (limits.unsignaled || every == 1) return test_case;
+  if (!test_case.queues.signal_by_default)
+    throw Unsupported(fmt::format(
+        "--signal-every {}: {} takes no request that asks for no completion; use --signal-every 1",
+        every, where));
+  every = 1;
+  return test_case;
+}
+
+void require_connectable(const OpenDevice& device) {
+  if (device.context->device->transport_type == IBV_TRANSPORT_IWARP)
+    throw Unsupported(
+        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and rdmameter "
+                    "does not measure iWARP yet: choose another device, or RoCE where the adapter "
+                    "has both",
+                    device.port.where()));
+}
+
+void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
+                    const std::string& where) {
+  if (!test_case.registration.odp) return;
+  if ((limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
+    throw Unsupported(fmt::format("{} has no on-demand paging: use --odp off", where));
+  const std::uint32_t lacks = uses & ~paging_of(limits.odp, test_case.transport);
+  for (const auto& [use, name] : kPagedUses)
+    if ((lacks & use) != 0)
+      throw Unsupported(fmt::format("{} has no on-demand paging for {} over {}: use --odp off{}",
+                                    where, name, transport_text(test_case),
+                                    test_case.reliable() ? "" : ", or --transport rc"));
+}
+
+Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
+    : device_(device),
+      case_(checked_case(device, test_case, role)),
+      role_(role),
+      layout_(layout_of(case_, role)),
+      depths_(queue_depths_of(case_, role)),
+      where_(device.port.where()),
+      qkey_(case_.by_cm() || case_.multicast() ? kCmQkey : kQkey),
+      pkey_(choose_pkey(*device.context, device.port, case_.path)),
+      info_(endpoint_info_of(device)),
+      memory_(*device.context, device.limits.max_dm_size_bytes,
+              layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
+              case_.end(role).memory, where_, device.memory) {
+  register_memory();
+  create_cqs();
+  if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();
+  create_qps();
+
+  info_.qkey = qkey_;
+  for (const Qp& qp : qps_) {
+    view_.qps.push_back(qp.get());
+    if (case_.extended_api()) view_.extended_qps.push_back(ibv_qp_to_qp_ex(qp.get()));
+    info_.qpns.push_back(qp->qp_num);
+    info_.psns.push_back(random_psn());
+  }
+}
+
+AreaView Endpoint::register_area(const Area& area, std::size_t offset, int access) {
+  AreaView view{.address = memory_.address() + offset,
+                .host = memory_.host() == nullptr ? nullptr : memory_.host() + offset,
+                .lkeys = {}};
+  if (area.slots == 0) return view;
+  const std::uint64_t parts = case_.registration.mr_per_qp ? area.qps : 1;
+  const std::uint64_t length = area.total_bytes() / parts;
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    mrs_.push_back(memory_.register_part(*pd_, offset + part * length, length, access));
+    view.lkeys.push_back(mrs_.back()->lkey);
+  }
+  return view;
+}
+
+void Endpoint::register_memory() {
+  pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
+  const int access = memory_access(case_, remote_access(case_));
+  view_.source = register_area(layout_.source, 0, access);
+  const std::size_t targets = mrs_.size();
+  view_.target = register_area(layout_.target, layout_.source.total_bytes(), access);
+  // The area that the peer's one-sided operations work on: it writes into the target, reads the
+  // source.
+  info_.address = case_.returns_data() ? view_.source.address : view_.target.address;
+  const std::size_t begin = case_.returns_data() ? 0 : targets;
+  const std::size_t end = case_.returns_data() ? targets : mrs_.size();
+  for (std::size_t i = begin; i < end; ++i) info_.rkeys.push_back(mrs_[i]->rkey);
+}
+
+void Endpoint::create_cqs() {
+  check_events_and_timestamps();
+  const std::uint64_t rings = case_.shared_receives() ? 1 : case_.qps;
+  // Every WR, signaled or not, leaves a completion where a QP in the error state flushes it.
+  view_.send_cqs = create_cqs(send_cqs_, depths_.send, case_.qps, "send CQ");
+  // Receives that QPs share may all complete on one of them.
+  view_.recv_cqs = create_cqs(recv_cqs_, depths_.receive, rings, "receive CQ");
+}
+
+/// @param cqes_per_qp  completions that can be outstanding
+/// @param sharers      QPs whose completions a CQ that all share must hold
+std::vector<ibv_cq*> Endpoint::create_cqs(std::optional<CompletionQueues>& queues,
+                                          std::uint64_t cqes_per_qp, std::uint64_t sharers,
+                                          const char* which) {
+  const std::uint64_t cqes = cqes_per_qp * (case_.cq_per_qp() ? 1 : sharers);
+  const char* const apart =
+      sharers > 1 && !case_.cq_per_qp() ? "--cq-sharing per-qp, fewer --qps" : "fewer --qps";
+  if (case_.queues.cq_depth != kAuto && case_.queues.cq_depth < cqes)
+    throw Unsupported(fmt::format(
+        "the {} on {} must hold {} completions, and one of {} entries overruns: use --cq-depth {} "
+        "or more (or auto), {}, or a smaller --depth or --rx-depth",
+        which, where_, cqes, case_.queues.cq_depth, cqes, apart));
+  const std::uint64_t entries = case_.queues.cq_depth == kAuto ? cqes : case_.queues.cq_depth;
+  if (entries > device_.limits.max_cqe)
+    throw Unsupported(fmt::format(
+        "{} on {} must hold {} completions, the device's largest holds {}: use {}, or a "
+        "smaller --depth, --rx-depth or --cq-depth",
+        which, where_, entries, device_.limits.max_cqe, apart));
+  const CqPlan plan{.count = case_.cq_per_qp() ? case_.qps : 1,
+                    .entries = entries,
+                    .timestamps = case_.queues.timestamps && role_ == Role::initiator,
+                    .which = which};
+  queues.emplace(*device_.context, plan, case_, where_);
+  return queues->all();
+}
+
+void Endpoint::check_events_and_timestamps() const {
+  const DeviceLimits& limits = device_.limits;
+  if (case_.queues.comp_vector >= std::max<std::uint32_t>(limits.completion_vectors, 1))
+    throw Unsupported(
+        fmt::format("completion vector {}: {} has {}, 0 being the first; use a "
+                    "smaller --comp-vector",
+                    case_.queues.comp_vector, where_, limits.completion_vectors));
+  if (case_.queues.timestamps && role_ == Role::initiator && limits.timestamp_mask == 0)
+    throw Unsupported(fmt::format(
+        "{} gives no completion timestamps: use --timestamps off, which has the latency as a whole",
+        where_));
+  const std::uint64_t cqs = case_.cq_per_qp() ? 2 * case_.qps : 2;
+  if (cqs > limits.max_cq)
+    throw Unsupported(
+        fmt::format("CQs on {}: {} wanted, the device has {}; use fewer --qps, or "
+                    "--cq-sharing shared",
+                    where_, cqs, limits.max_cq));
+}
+
+void Endpoint::create_srq() {
+  ibv_srq_init_attr attributes{};
+  attributes.attr.max_wr = depths_.receive;
+  attributes.attr.max_sge = static_cast<std::uint32_t>(case_.queues.recv_sge);
+  srq_.reset(check_pointer(ibv_create_srq(pd_.get(), &attributes), "ibv_create_srq",
+                           fmt::format("{} WRs on {}", depths_.receive, where_)));
+  view_.srq = srq_.get();
+}
+
+/// @param index         of its CQs, where each QP has its own
+/// @param inline_bytes  in: wanted, out: what the QP was created with
+/// @return  null, with errno, when the device refuses
+Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t& inline_bytes) {
+  ibv_qp_init_attr_ex attr{};
+  attr.send_cq = view_.send_cqs[view_.send_cqs.size() == 1 ? 0 : index];
+  attr.recv_cq = view_.recv_cqs[view_.recv_cqs.size() == 1 ? 0 : index];
+  attr.srq = srq_.get();
+  attr.cap.max_send_wr = depths_.send;
+  attr.cap.max_recv_wr = srq_ ? 0 : depths_.receive;
+  attr.cap.max_send_sge =
+      posts_sends(case_, role_) ? static_cast<std::uint32_t>(case_.queues.sge) : 1;
+  attr.cap.max_recv_sge =
+      !srq_ && posts_receives(case_, role_) ? static_cast<std::uint32_t>(case_.queues.recv_sge) : 1;
+  attr.cap.max_inline_data = inline_bytes;
+  attr.qp_type = qp_type(case_.transport);
+  attr.pd = pd_.get();
+  attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+  if (case_.extended_api()) {
+    attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    attr.send_ops_flags = extended_operations(case_);
+  }
+  const ScatterToCqe setting{case_.end(role_).memory != kDeviceMemory};
+  // Without anything extended this is ibv_create_qp() itself (verbs.h).
+  Qp qp{ibv_create_qp_ex(device_.context.get(), &attr)};
+  if (qp) inline_bytes = attr.cap.max_inline_data;
+  return qp;
+}
+
+/// Lists of devices and their inline limits go stale; the device itself knows.
+std::uint32_t Endpoint::find_max_inline() {
+  const auto key = std::tuple{case_.transport, depths_.send, case_.queues.sge};
+  if (const auto known = device_.max_inline.find(key); known != device_.max_inline.end())
+    return known->second;
+  return device_.max_inline[key] = largest_that_works(
+             0, kMaxInlineBytes,
+             [this](std::uint32_t bytes) { return try_qp(0, bytes) != nullptr; });
+}
+
+/// Says what of the case a device that refuses a QP cannot do, where that can be told.
+void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
+  if (case_.extended_api() && (error == EOPNOTSUPP || error == ENOSYS))
+    throw Unsupported(fmt::format(
+        "{} does not post by ibv_wr_* what this test posts: use --api classic", where_));
+  if (wanted_inline != 0) {
+    const std::uint32_t max = find_max_inline();
+    if (max < wanted_inline)
+      throw Unsupported(
+          fmt::format("inline data of {} bytes on {}: a QP can be created with at most {}; "
+                      "use --inline {} or --inline max",
+                      wanted_inline, where_, max, max));
+  }
+  if (srq_ && case_.transport != Transport::rc)
+    throw Unsupported(fmt::format(
+        "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
+        where_));
+}
+
+/// Automatic inline is gone without where it cannot be.
+std::uint32_t Endpoint::inline_to_ask() const {
+  const std::uint64_t wanted = case_.wanted_inline();
+  if (case_.queues.inline_bytes != kAuto) return static_cast<std::uint32_t>(wanted);
+  const bool can_be =
+      posts_sends(case_, role_) && case_.end(role_).memory != kDeviceMemory && !rxe_drops_inlined();
+  return can_be ? static_cast<std::uint32_t>(wanted) : 0;
+}
+
+void Endpoint::create_qps() {
+  std::uint32_t wanted =
+      case_.queues.inline_bytes == kDeviceMax ? find_max_inline() : inline_to_ask();
+  for (std::uint64_t i = 0; i < case_.qps; ++i) {
+    std::uint32_t got = wanted;
+    Qp qp = try_qp(i, got);
+    if (!qp && i == 0 && case_.queues.inline_bytes == kAuto && wanted != 0) {
+      got = wanted = 0;
+      qp = try_qp(i, got);
+    }
+    const int error = errno;
+    if (!qp && i == 0) explain_refusal(wanted, error);
+    errno = error;
+    qps_.emplace_back(check_pointer(qp.release(), "ibv_create_qp",
+                                    fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_)));
+    view_.inline_bytes = wanted == 0 ? 0 : got;
+    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, remote_access(case_),
+            qkey_, where_);
+  }
+  if (posts_sends(case_, role_) && !case_.returns_data() && view_.inline_bytes != 0 &&
+      case_.size_bytes <= view_.inline_bytes && rxe_drops_inlined())
+    throw Unsupported(
+        fmt::format("ibv_wr_set_inline_data_list on {}: rdma-core's rxe sends nothing of several "
+                    "inlined pieces; use --api classic, --sge 1 or --inline off",
+                    where_));
+}
+
+/// rdma-core's rxe (seen in 44, and in its sources since) sends an empty message there: it never
+/// sums up the pieces' lengths.
+bool Endpoint::rxe_drops_inlined() const {
+  return case_.extended_api() && case_.queues.sge > 1 &&
+         device_driver(device_.port.device) == "rdma_rxe";
+}
+
+void Endpoint::move_qps_to_error() noexcept {
+  ibv_qp_attr attr{};
+  attr.qp_state = IBV_QPS_ERR;
+  for (const Qp& qp : qps_) ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE);
+}
+
+void Endpoint::edit_source(const std::function<void(std::span<std::byte>)>& edit) {
+  memory_.edit(0, layout_.source.total_bytes(), edit);
+}
+void Endpoint::edit_target(const std::function<void(std::span<std::byte>)>& edit) {
+  memory_.edit(layout_.source.total_bytes(), layout_.target.total_bytes(), edit);
+}
+void Endpoint::inspect_source(const std::function<void(std::span<const std::byte>)>& look) const {
+  memory_.inspect(0, layout_.source.total_bytes(), look);
+}
+void Endpoint::inspect_target(const std::function<void(std::span<const std::byte>)>& look) const {
+  memory_.inspect(layout_.source.total_bytes(), layout_.target.total_bytes(), look);
+}
+
+nlohmann::ordered_json Endpoint::resources() const {
+  nlohmann::ordered_json object = {{"qps", qps_.size()},
+                                   {"cqs", view_.send_cqs.size() + view_.recv_cqs.size()},
+                                   {"mrs", mrs_.size()},
+                                   {"buffer_bytes", memory_.size_bytes()},
+                                   {"send_wrs_per_qp", depths_.send},
+                                   {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},
+                                   {"send_cqes", view_.send_cqs.front()->cqe},
+                                   {"recv_cqes", view_.recv_cqs.front()->cqe}};
+  if (!ahs_.empty()) object["ahs"] = ahs_.size();
+  if (srq_) object["srq_wrs"] = depths_.receive;
+  return object;
+}
+
+bool Endpoint::data_in_order() const {
+  return ibv_query_qp_data_in_order(qps_.front().get(), IBV_WR_RDMA_WRITE, 0) == 1;
+}
+
+}  // namespace rdmameter

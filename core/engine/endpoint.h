@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// One end of a case on a verbs device: everything that is created before the clock starts, and goes
+// after.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/engine/completion_queue.h"
+#include "core/engine/endpoint_view.h"
+#include "core/engine/layout/layout.h"
+#include "core/test_case/test_case.h"
+#include "core/verbs/cm/connector.h"
+#include "core/verbs/cm/multicast.h"
+#include "core/verbs/device.h"
+#include "core/verbs/gid_pair.h"
+#include "core/verbs/handles.h"
+#include "core/verbs/memory.h"
+#include "core/verbs/pkey.h"
+#include "core/verbs/qp_state.h"
+
+namespace rdmameter {
+
+/// An open device with the port and GID of a run. Kept over cases: opening is slow.
+struct OpenDevice {
+  Context context;
+  PortInfo port;
+  Gid gid;                ///< by itself, or with the GIDs of a peer that are known: use_gids_of()
+  std::vector<Gid> gids;  ///< that it may use towards a peer
+  DeviceLimits limits;
+  std::optional<int> numa_node;
+  MemoryTerms memory;
+  /// Most inline bytes that a QP was created with, by (transport, send depth, SGEs): found once, by
+  /// trying.
+  std::map<std::tuple<Transport, std::uint32_t, std::uint64_t>, std::uint32_t> max_inline;
+};
+
+/// @param device     empty: the first with an active port
+/// @param port_num   kAuto: the device's first active port
+/// @param gid_index  kAuto: see choose_gid()
+/// @throws NoDevice, UsageError, Unsupported, VerbsError
+OpenDevice open_for_run(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index);
+
+/// Takes the GID that goes best with those of the peer; where none goes, it stays as it is.
+void use_gids_of(OpenDevice& device, std::span<const Gid> peer);
+
+/// What an end tells the other: all that is needed to reach it.
+struct EndpointInfo {
+  std::uint16_t lid = 0;
+  Gid gid;                ///< the one that it uses
+  std::vector<Gid> gids;  ///< those that it may use
+  int link_layer = 0;
+  bool needs_grh = true;                      ///< see PortInfo
+  std::uint32_t mtu_bytes = 0;                ///< its port's active MTU
+  std::uint32_t reads_in = 0, reads_out = 0;  ///< outstanding reads that it can take, and make
+  std::uint64_t address = 0;                  ///< of the area that one-sided operations work on
+  std::vector<std::uint32_t> rkeys;           ///< of it: of each QP, or one for all
+  std::uint32_t qkey = 0;
+  std::vector<std::uint32_t> qpns, psns;
+};
+
+/// An open device's, without memory and QPs.
+EndpointInfo endpoint_info_of(const OpenDevice& device);
+
+nlohmann::json endpoint_info_to_wire(const EndpointInfo& info);
+/// @throws MeasurementError  a field is missing or out of range
+EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps);
+
+/// ibv_qp_attr holds no more reads under way.
+inline constexpr std::uint32_t kMostReads = 255;
+
+/// What both ends use in the end.
+struct Agreed {
+  std::uint32_t mtu_bytes = 0;
+  std::uint32_t outstanding_reads = 1;  ///< per QP, from the initiator to the responder
+};
+
+/// The peer as the reader knows it.
+struct PeerNoun {
+  const char* noun = "the peer";
+  const char* device_options = "--device or --peer-device";
+};
+
+/// @throws Unsupported  ports that cannot be connected with each other
+void require_match(const EndpointInfo& mine, const EndpointInfo& peer, const std::string& where,
+                   const PeerNoun& names = {});
+
+/// The path's MTU [bytes]: --mtu, or the most that both ports have.
+/// @throws Unsupported  as require_match(); --mtu is more than one port has; a UD message is longer
+std::uint32_t agreed_mtu(const TestCase& test_case, const EndpointInfo& mine,
+                         const EndpointInfo& peer, const std::string& where,
+                         const PeerNoun& names = {});
+
+/// Reads and atomics under way per QP, in each direction as many as one end can make and the other
+/// can take.
+/// @param most  of each direction
+void set_reads(QpPath& path, const EndpointInfo& mine, const EndpointInfo& peer,
+               std::uint32_t most = kMostReads);
+
+/// The way from a port of this machine to a peer's, for connections and address handles.
+QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestCase& test_case,
+                    const EndpointInfo& peer, const Agreed& agreed);
+
+/// What a case's memory is registered for. @param remote_access  IBV_ACCESS_REMOTE_...
+int memory_access(const TestCase& test_case, int remote_access);
+
+/// The case with as many signals as this device demands: where nobody has chosen them, a completion
+/// of each request.
+/// @throws Unsupported  somebody has chosen fewer
+TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
+                            const std::string& where);
+
+/// @throws Unsupported  QPs of this device cannot be connected by this program (iWARP)
+void require_connectable(const OpenDevice& device);
+
+/// @param uses  IBV_ODP_SUPPORT_SEND...: what the end's memory is there for
+/// @throws Unsupported  the case asks for on-demand paging, and the device does not have it for
+/// that
+void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
+                    const std::string& where);
+
+class Endpoint {
+ public:
+  /// Creates PD, buffer, MR, CQs and QPs, and brings the QPs to INIT, so that receives can be
+  /// posted.
+  /// @throws Unsupported  the device cannot: so much inline, so deep a queue, so large a message...
+  /// @throws VerbsError   it should, but a verb failed
+  Endpoint(OpenDevice& device, const TestCase& test_case, Role role);
+  Endpoint(Endpoint&&) = delete;  // posted WRs point into it, and members must go in their order
+
+  const EndpointInfo& info() const { return info_; }
+  const Layout& layout() const { return layout_; }
+  const EndpointView& view() const { return view_; }
+  const PkeyEntry& pkey() const { return pkey_; }
+
+  /// The source area's bytes, or the target's, to be filled or looked at.
+  void edit_source(const std::function<void(std::span<std::byte>)>& edit);
+  void edit_target(const std::function<void(std::span<std::byte>)>& edit);
+  void inspect_source(const std::function<void(std::span<const std::byte>)>& look) const;
+  void inspect_target(const std::function<void(std::span<const std::byte>)>& look) const;
+
+  /// Settles MTU and outstanding reads with the peer and completes the view: now WRs can be built.
+  /// @throws Unsupported   as agreed_mtu(); more reads than the two ends can do
+  Agreed negotiate(const EndpointInfo& peer);
+
+  /// Brings the QPs to RTR and RTS. To be called after negotiate(), with the receives posted.
+  void connect(const EndpointInfo& peer, const Agreed& agreed);
+
+  /// This end of rdma_cm's connections, before anything is agreed.
+  /// @throws Unsupported  the GID is no address that rdma_cm takes
+  CmEndpoint cm_endpoint() const;
+
+  /// What connect() does, by rdma_cm: both ends at a time. Afterwards the view knows where
+  /// datagrams go.
+  /// @param cm     the responder's listens
+  /// @param port   the responder's
+  /// @param nonce  the case's
+  /// @throws as CmConnector's functions
+  void connect_by_cm(CmConnector& cm, const EndpointInfo& peer, const Agreed& agreed,
+                     std::uint16_t port, const std::string& nonce);
+
+  /// The same, as connections to this peer want it.
+  CmEndpoint cm_endpoint_towards(const EndpointInfo& peer, const Agreed& agreed) const;
+
+  /// Brings the QPs to RTS; the responder's into the group, the initiator's to where they can send
+  /// to it.
+  /// @param group  borrowed; goes before this object
+  void connect_to_group(MulticastGroup& group, const CmEndpoint& end);
+
+  /// Puts the QPs into the error state, so that nothing more arrives: a peer that never stops
+  /// sending cannot keep a loop from seeing its stop word. For a thread other than the measuring
+  /// one.
+  void move_qps_to_error() noexcept;
+
+  /// "qps", "cqs", "mrs", "buffer_bytes", "max_send_wr", ...
+  nlohmann::ordered_json resources() const;
+
+  /// Have the CQs a channel for events? Without one no loop can sleep until they come.
+  bool raises_events() const { return send_cqs_->raise_events() && recv_cqs_->raise_events(); }
+
+  /// Whether the device promises that a message's last byte is written last
+  /// (ibv_query_qp_data_in_order); what write_lat relies on.
+  bool data_in_order() const;
+
+ private:
+  void register_memory();
+  AreaView register_area(const Area& area, std::size_t offset, int access);
+  void create_cqs();
+  std::vector<ibv_cq*> create_cqs(std::optional<CompletionQueues>& queues,
+                                  std::uint64_t cqes_per_qp, std::uint64_t sharers,
+                                  const char* which);
+  void check_events_and_timestamps() const;
+  void create_srq();
+  void create_qps();
+  Qp try_qp(std::uint64_t index, std::uint32_t& inline_bytes);
+  std::uint32_t inline_to_ask() const;
+  bool rxe_drops_inlined() const;
+  void explain_refusal(std::uint32_t wanted_inline, int error);
+  std::uint32_t find_max_inline();
+  QpPath path_to(const EndpointInfo& peer, const Agreed& agreed) const;
+  void ready_for_datagrams(const CmEndpoint& end);
+  void address(const CmService& service, const std::string& towards);
+  void make_ah(ibv_ah_attr attributes, const std::string& towards);
+
+  OpenDevice& device_;
+  TestCase case_;
+  Role role_;
+  Layout layout_;
+  QueueDepths depths_;
+  std::string where_;
+  std::uint32_t qkey_;
+  PkeyEntry pkey_;
+  EndpointInfo info_;
+  EndpointView view_;
+
+  MessageMemory memory_;
+  Pd pd_;
+  std::vector<Mr> mrs_;
+  std::optional<CompletionQueues> send_cqs_, recv_cqs_;
+  Srq srq_;
+  std::vector<Ah> ahs_;
+  std::vector<Qp> qps_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/interval_thread.h"
+
+#include <chrono>
+#include <utility>
+
+#include "core/base/thread.h"
+
+namespace rdmameter {
+
+IntervalThread::IntervalThread(const TestCase& test_case, std::function<std::uint64_t()> progress,
+                               const IntervalListener& listener)
+    : case_(test_case), progress_(std::move(progress)), listener_(listener) {
+  if (test_case.until_interrupted() && listener) thread_ = start_thread([this] { report(); });
+}
+
+IntervalThread::~IntervalThread() {
+  if (!thread_.joinable()) return;
+  {
+    const std::scoped_lock lock{mutex_};
+    ended_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void IntervalThread::report() {
+  using Clock = std::chrono::steady_clock;
+  const std::chrono::nanoseconds every{case_.interval_ns};
+  const auto begin = Clock::now();
+  auto last = begin, next = begin + every;
+  std::uint64_t counted = 0;
+  std::unique_lock lock{mutex_};
+  while (!changed_.wait_until(lock, next, [this] { return ended_; })) {
+    const auto now = Clock::now();
+    const std::uint64_t done = progress_();
+    const auto seconds = [](Clock::duration time) {
+      return std::chrono::duration<double>(time).count();
+    };
+    listener_(case_, {.end_s = seconds(now - begin),
+                      .length_s = seconds(now - last),
+                      .operations = done >= counted ? done - counted : done});
+    counted = done;
+    last = now;
+    while (next <= now) next += every;
+  }
+}
+
+}  // namespace rdmameter

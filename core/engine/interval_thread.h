@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells how a measurement gets on that goes on until it is interrupted.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+/// What one interval saw.
+struct ProgressInterval {
+  double end_s = 0, length_s = 0;  ///< since the start of the traffic
+  std::uint64_t operations = 0;    ///< done in it
+};
+
+/// Called from a thread of its own, between measured operations. Throws nothing.
+using IntervalListener = std::function<void(const TestCase&, const ProgressInterval&)>;
+
+class IntervalThread {
+ public:
+  /// @param test_case  the listener is called only if this runs until interrupted
+  /// @param progress  operations so far; may begin anew after a warm-up
+  /// @param listener  may be empty; borrowed, as the case
+  IntervalThread(const TestCase& test_case, std::function<std::uint64_t()> progress,
+                 const IntervalListener& listener);
+  IntervalThread(IntervalThread&&) = delete;  // its thread holds its address
+  ~IntervalThread();
+
+ private:
+  void report();
+
+  const TestCase& case_;
+  const std::function<std::uint64_t()> progress_;
+  const IntervalListener& listener_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::thread thread_;  ///< last: it uses all of the above
+};
+
+}  // namespace rdmameter

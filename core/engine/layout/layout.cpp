@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/layout/layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kCacheLine = 64;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kBytesPerQp = 1 << 20;
+constexpr std::uint64_t kBytesInAll = 256 << 20;
+constexpr std::uint64_t kDeviceMemoryBytes = 64 << 10;  ///< devices have 100 KiB or so
+constexpr std::uint64_t kMaxOwnSlots = 64 << 10;
+/// Completions that one poll may bring after those that were asked for, twice: see bandwidth.h.
+constexpr std::uint64_t kOvershoot = 32;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// The pieces' lengths, in the ratio of their weights, at least a byte each: each ends where its
+/// share of the whole ends, so that roundings do not add up.
+std::vector<std::uint64_t> lengths_of(Split split, std::uint64_t count, std::uint64_t bytes) {
+  const auto weight_below = [&](std::uint64_t k) {
+    return split == Split::uneven ? k * (k + 1) / 2 : k;
+  };
+  const auto end_of = [&](std::uint64_t k) {
+    return k + (bytes - count) * weight_below(k) / weight_below(count);
+  };
+  std::vector<std::uint64_t> lengths;
+  for (std::uint64_t k = 0; k < count; ++k) lengths.push_back(end_of(k + 1) - end_of(k));
+  return lengths;
+}
+
+/// Slots begin on a cache line (large ones on a page) and end before a guard of at least one byte,
+/// which --verify finds untouched.
+Area area(const TestCase& test_case, std::uint64_t sges, std::uint64_t head_bytes) {
+  Area area{.head_bytes = head_bytes,
+            .payload_bytes = test_case.size_bytes,
+            .qps = test_case.qps,
+            .pieces = pieces_of(test_case.queues.split, sges, test_case.size_bytes, head_bytes)};
+  const Piece& last = area.pieces.back();
+  const bool pages =
+      test_case.size_bytes >= kPage || (sges > 1 && test_case.queues.split != Split::even);
+  area.stride_bytes = round_up(last.offset + last.length + 1, pages ? kPage : kCacheLine);
+  return area;
+}
+
+void set_slots(const TestCase& test_case, Area& area, std::uint64_t stride_bytes,
+               std::uint64_t max) {
+  const bool scarce =
+      test_case.initiator.memory == kDeviceMemory || test_case.responder.memory == kDeviceMemory;
+  const std::uint64_t in_all = scarce ? kDeviceMemoryBytes : kBytesInAll;
+  const std::uint64_t share = std::min(kBytesPerQp, in_all / area.qps);
+  area.slots = std::clamp<std::uint64_t>(share / stride_bytes, 1, max);
+}
+
+/// UC writes under --verify. @return slots per QP, so that each message has its own; 0: not wanted
+std::uint64_t slots_for_every_message(const TestCase& test_case) {
+  const bool counted = test_case.verify && test_case.pattern == Pattern::bandwidth &&
+                       test_case.opcode == Opcode::rdma_write &&
+                       test_case.transport == Transport::uc && test_case.duration_ns == 0 &&
+                       test_case.payload_bytes.empty() && !test_case.bidirectional;
+  if (!counted) return 0;
+  // A QP may happen to carry all of the traffic.
+  const std::uint64_t max = test_case.warmup + test_case.iterations + test_case.queues.depth +
+                            kOvershoot * test_case.queues.signal_every + 1;
+  const std::uint64_t period = std::lcm(test_case.queues.signal_every, test_case.queues.post_list);
+  const std::uint64_t slots = (max + period - 1) / period * period;
+  return slots <= kMaxOwnSlots ? slots : 0;
+}
+
+/// Of both ends of one-sided operations, as many as the longer slots have room for.
+void set_paired_slots(const TestCase& test_case, Area& area, std::uint64_t far_stride_bytes) {
+  const std::uint64_t stride_bytes = std::max(far_stride_bytes, area.stride_bytes);
+  const std::uint64_t all = slots_for_every_message(test_case);
+  if (all != 0 && all * area.qps * stride_bytes <= kBytesInAll)
+    area.slots = all;
+  else
+    set_slots(test_case, area, stride_bytes, in_flight(test_case));
+}
+
+/// The memory at the far end of one-sided operations: contiguous, since a request names one
+/// address. Atomics of a QP all work on one word, so that their order shows in what they return.
+Area one_sided_area(const TestCase& test_case) {
+  Area result = area(test_case, 1, 0);
+  const std::uint64_t near_stride = area(test_case, test_case.queues.sge, 0).stride_bytes;
+  set_paired_slots(test_case, result, near_stride);
+  if (test_case.atomic()) result.slots = 1;
+  return result;
+}
+
+/// Where requests take their data from, or reads and atomics bring theirs to.
+Area request_area(const TestCase& test_case) {
+  Area result = area(test_case, test_case.queues.sge, 0);
+  set_paired_slots(test_case, result,
+                   test_case.one_sided() ? area(test_case, 1, 0).stride_bytes : 0);
+  return result;
+}
+
+Area receive_area(const TestCase& test_case) {
+  Area result = area(test_case, test_case.queues.recv_sge,
+                     test_case.transport == Transport::ud ? kGrhBytes : 0);
+  if (test_case.shared_receives()) result.qps = 1;
+  set_slots(test_case, result, result.stride_bytes, test_case.queues.rx_depth);
+  return result;
+}
+
+}  // namespace
+
+std::vector<Piece> pieces_of(Split split, std::uint64_t count, std::uint64_t payload_bytes,
+                             std::uint64_t head_bytes) {
+  if (count == 1) return {{head_bytes, payload_bytes}};
+  std::vector<Piece> pieces;
+  std::uint64_t next = head_bytes;
+  for (const std::uint64_t length : lengths_of(split, count, payload_bytes)) {
+    if (split == Split::page && length > 1) next = round_up(next + length / 2, kPage) - length / 2;
+    pieces.push_back({next, length});
+    next = round_up(next + length + 1, kCacheLine);
+  }
+  return pieces;
+}
+
+NumberPlace numbers_sent(const TestCase& test_case) {
+  if (test_case.pattern != Pattern::bandwidth || test_case.reliable() || !test_case.takes_receive())
+    return NumberPlace::none;
+  if (test_case.peers > 1) return NumberPlace::none;  // a peer sees gaps: what the others get
+  if (test_case.immediate()) return NumberPlace::immediate;
+  const Area source = request_area(test_case);
+  const bool fits = test_case.initiator.memory != kDeviceMemory &&
+                    source.slots >= test_case.queues.depth &&
+                    source.pieces.front().length >= kNumberBytes;
+  return fits ? NumberPlace::payload : NumberPlace::none;
+}
+
+NumberPlace numbers_read(const TestCase& test_case) {
+  const NumberPlace sent = numbers_sent(test_case);
+  const bool found = sent != NumberPlace::payload ||
+                     (test_case.responder.memory != kDeviceMemory &&
+                      receive_area(test_case).pieces.front().length >= kNumberBytes);
+  return found ? sent : NumberPlace::none;
+}
+
+std::uint32_t number_count_bits(const TestCase& test_case) {
+  return 32 - static_cast<std::uint32_t>(std::bit_width(test_case.qps - 1));
+}
+
+std::uint32_t skipped_numbers_per_qp(const TestCase& test_case) {
+  constexpr std::uint64_t kInAll = 1 << 20;
+  return static_cast<std::uint32_t>(
+      std::bit_floor(std::clamp<std::uint64_t>(kInAll / test_case.qps, 16, 4096)));
+}
+
+bool leaves_traces(const TestCase& test_case) {
+  const std::uint64_t all = slots_for_every_message(test_case);
+  return all != 0 && one_sided_area(test_case).slots == all;
+}
+
+TestCase at_end(const TestCase& test_case, Role role) {
+  TestCase new_case = test_case;
+  if (role == Role::responder) new_case.qps *= new_case.peers;
+  return new_case;
+}
+
+std::uint64_t peers_per_qp(const TestCase& test_case, Role role) {
+  return role == Role::initiator && !test_case.multicast() ? test_case.peers : 1;
+}
+
+std::uint64_t copies_of(const TestCase& test_case) {
+  return test_case.multicast() ? test_case.peers : 1;
+}
+
+std::uint64_t in_flight(const TestCase& test_case) {
+  return test_case.pattern == Pattern::bandwidth ? test_case.queues.depth : 1;
+}
+
+bool posts_sends(const TestCase& test_case, Role role) {
+  return role == Role::initiator || test_case.pattern == Pattern::ping_pong;
+}
+
+bool posts_receives(const TestCase& test_case, Role role) {
+  return test_case.takes_receive() &&
+         (role == Role::responder || test_case.pattern == Pattern::ping_pong);
+}
+
+std::uint32_t signal_period(const TestCase& test_case) {
+  return static_cast<std::uint32_t>(
+      test_case.pattern == Pattern::completion_latency ? 1 : test_case.queues.signal_every);
+}
+
+QueueDepths queue_depths_of(const TestCase& test_case, Role role) {
+  QueueDepths depths;
+  // A ping-pong has signal_every unsignaled WRs behind it before one is known to be retired, and of
+  // several QPs that one may be any.
+  if (posts_sends(test_case, role))
+    depths.send = static_cast<std::uint32_t>(
+        test_case.pattern == Pattern::ping_pong ? test_case.queues.signal_every + 1
+                                                : std::max<std::uint64_t>(in_flight(test_case), 1));
+  if (posts_receives(test_case, role))
+    depths.receive = static_cast<std::uint32_t>(test_case.queues.rx_depth);
+  return depths;
+}
+
+Layout layout_of(const TestCase& test_case, Role role) {
+  Layout layout;
+  const bool ping_pong = test_case.pattern == Pattern::ping_pong;
+  const bool requests = posts_sends(test_case, role), serves = role == Role::responder || ping_pong;
+  if (test_case.returns_data()) {
+    if (requests) layout.target = request_area(test_case);
+    if (serves) layout.source = one_sided_area(test_case);
+  } else {
+    if (requests) layout.source = request_area(test_case);
+    if (serves)
+      layout.target = test_case.one_sided() ? one_sided_area(test_case) : receive_area(test_case);
+  }
+  return layout;
+}
+
+Area remote_area(const TestCase& test_case, Role role) {
+  const Layout far =
+      layout_of(test_case, role == Role::initiator ? Role::responder : Role::initiator);
+  return test_case.returns_data() ? far.source : far.target;
+}
+
+TestCase with_known_sges(const TestCase& test_case, const DeviceLimits& limits) {
+  TestCase known = test_case;
+  const std::uint32_t max_read = limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge;
+  if (known.queues.sge == kDeviceMax)
+    known.queues.sge = std::clamp<std::uint64_t>(known.returns_data() ? max_read : limits.max_sge,
+                                                 1, known.size_bytes);
+  if (known.queues.recv_sge == kDeviceMax)
+    known.queues.recv_sge = std::clamp<std::uint64_t>(
+        known.shared_receives() ? limits.max_srq_sge : limits.max_sge, 1, known.size_bytes);
+  return known;
+}
+
+}  // namespace rdmameter

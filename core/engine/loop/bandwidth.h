@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured path of bandwidth at the initiator: every QP's queue kept full, each completion at
+// once answered by as many new posts as it made room for. The window opens at the completion that
+// ends the warm-up, the pipe full, and closes at the last counted one; posting goes on until it
+// closes.
+#pragma once
+
+#include "core/engine/loop/gate.h"
+#include "core/engine/loop/numbers.h"
+
+namespace rdmameter {
+
+inline constexpr int kPollBatch = 16;
+
+/// Posts lists while the lane has room for one more.
+/// @param room_to  most outstanding WRs that leave room for a list
+/// @return 0 or the errno value
+template <class Numbers, class P>
+[[gnu::always_inline]] inline int fill(const LoopState& loop_state, Lane& lane,
+                                       std::uint32_t outstanding, std::uint32_t room_to,
+                                       std::uint32_t post_list,
+                                       const typename P::Clock& clock) noexcept {
+  SendList* list = lane.send;
+  int error = 0;
+  while (outstanding <= room_to) {
+    if constexpr (Numbers::kNumbered) put_numbers<Numbers>(loop_state, lane, list->head);
+    if (list->signaled != 0) list->stamp = clock.now();
+    error = P::Post::post(loop_state, lane, list->head);
+    if (error != 0) [[unlikely]]
+      break;
+    outstanding += post_list;
+    list = list->next;
+  }
+  lane.send = list;
+  lane.outstanding = outstanding;
+  return error;
+}
+
+/// Takes one completion of closing the traffic.
+template <class P>
+LoopResult take_while_closing(LoopState& loop_state, const StopFlag& stop, LoopTally& tally,
+                              std::uint32_t& closed) noexcept {
+  ibv_wc wc;
+  const int polled = await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, tally.polls);
+  if (!good(polled, wc)) return no_completion(polled, wc);
+  if (wc.wr_id == kClosing)
+    ++closed;
+  else
+    reinterpret_cast<SendList*>(wc.wr_id)->lane->outstanding -= loop_state.signal_every;
+  return {};
+}
+
+/// Posts one signaled WR on every lane and waits for all of them, so that everything before them is
+/// retired too. Not timed.
+template <class Numbers, class P>
+LoopResult close_traffic(LoopState& loop_state, const StopFlag& stop, LoopTally& tally) noexcept {
+  std::uint32_t closed = 0;
+  for (std::uint32_t i = 0; i < loop_state.lane_count; ++i) {
+    Lane& lane = loop_state.lanes[i];
+    while (lane.outstanding == loop_state.depth) {  // another lane's completion may come first
+      const LoopResult end = take_while_closing<P>(loop_state, stop, tally, closed);
+      if (end.why != LoopResult::Why::done) return end;
+    }
+    if (loop_state.closing_in_turn) {  // all before it may be under way: a place that is free
+      lane.closing->sg_list = lane.send->head->sg_list;
+      lane.closing->wr = lane.send->head->wr;
+    }
+    if constexpr (Numbers::kNumbered) put_numbers<Numbers>(loop_state, lane, lane.closing);
+    if (const int error = P::Post::post(loop_state, lane, lane.closing); error != 0)
+      return post_failure(error);
+    ++tally.doorbells;
+  }
+  while (closed != loop_state.lane_count) {
+    const LoopResult end = take_while_closing<P>(loop_state, stop, tally, closed);
+    if (end.why != LoopResult::Why::done) return end;
+  }
+  return {};
+}
+
+/// When to open and to close the window. Of this limit and the tally's time one rules and the other
+/// is out of reach, so the loop need not know which.
+struct Window {
+  enum class Stage : std::uint8_t { warming, warm, open, closed };
+
+  std::uint64_t goal_messages;  ///< retired: the next stage begins
+  std::uint64_t opened_ticks = 0, opened_messages = 0;
+  Stage stage = Stage::warming;
+
+  bool reached(std::uint64_t retired, std::uint64_t now, const LoopTally& tally) const noexcept {
+    return retired >= goal_messages || over(tally, now);
+  }
+};
+
+/// What becomes of the window at a completion that has reached what it waits for.
+/// @return false: there is nothing more to send
+template <class Clock>
+bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::uint64_t now,
+             const Clock& clock, LoopTally& tally) noexcept {
+  using Stage = Window::Stage;
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  LoadGate* const gate = plan.gate;
+  switch (window.stage) {
+    case Stage::warming:
+      if (gate != nullptr) gate->reach(LoadGate::Step::warm);
+      window.stage = Stage::warm;
+      [[fallthrough]];
+    case Stage::warm:
+      window.goal_messages = retired + 1;
+      if (gate != nullptr && !gate->reached(LoadGate::Step::warm)) return true;
+      window.stage = Stage::open;
+      window.opened_ticks = now;
+      window.opened_messages = retired;
+      window.goal_messages = plan.duration_ns == 0 ? retired + plan.operations : kNever;
+      set_end(tally, now, plan.duration_ns, clock);
+      return true;
+    case Stage::open:
+      tally.operations = retired - window.opened_messages;
+      tally.elapsed_ns = clock.to_ns(now - window.opened_ticks);
+      if (gate == nullptr) return false;
+      gate->reach(LoadGate::Step::closed);
+      window.stage = Stage::closed;
+      [[fallthrough]];
+    case Stage::closed:
+      window.goal_messages = retired + 1;
+      return !gate->reached(LoadGate::Step::closed);
+  }
+  return false;
+}
+
+template <class Numbers, class P>
+LoopResult bandwidth_initiator(LoopState& loop_state, const LoopPlan& plan,
+                               const typename P::Clock& clock, const StopFlag& stop,
+                               LoopTally& tally) noexcept {
+  const std::uint32_t post_list = loop_state.post_list, signal_every = loop_state.signal_every;
+  const std::uint32_t room_to = loop_state.depth - post_list;
+  Window window{.goal_messages = plan.warmup};
+  Histogram* histogram = tally.scratch;
+  std::uint64_t retired = 0, cqes = 0, batches = 0, empties = 0, now = 0;
+  LoopResult end;
+  ibv_wc wcs[kPollBatch];
+  int error = 0;
+  const std::uint64_t begin = clock.now();
+  for (std::uint32_t lane = 0; lane < loop_state.lane_count && error == 0; ++lane)
+    error = fill<Numbers, P>(loop_state, loop_state.lanes[lane], 0, room_to, post_list, clock);
+  if (error != 0) return post_failure(error);
+
+  for (;;) {
+    const int polled = P::Cq::poll(P::Cq::of(loop_state.send_cq), kPollBatch, wcs);
+    if (polled <= 0) {
+      if (polled < 0 || stop.requested()) [[unlikely]] {
+        end = no_completion(polled, wcs[0]);
+        break;
+      }
+      ++empties;
+      typename P::Waiter{}(P::Cq::of(loop_state.send_cq));
+      continue;
+    }
+    now = clock.now();
+    int i = 0;
+    do {
+      if (wcs[i].status != IBV_WC_SUCCESS) [[unlikely]]
+        break;
+      const SendList& done = *reinterpret_cast<SendList*>(wcs[i].wr_id);
+      histogram->record(clock.to_ns(now - done.stamp));
+      Lane& lane = *done.lane;
+      error = fill<Numbers, P>(loop_state, lane, lane.outstanding - signal_every, room_to,
+                               post_list, clock);
+      if (error != 0) [[unlikely]]
+        break;
+    } while (++i < polled);
+    ++batches;
+    cqes += static_cast<std::uint64_t>(i);
+    if (i != polled) [[unlikely]] {
+      end = error != 0 ? post_failure(error) : no_completion(1, wcs[i]);
+      break;
+    }
+    retired = cqes * signal_every;
+    tally.progress.store(retired, std::memory_order_relaxed);
+    if (!window.reached(retired, now, tally)) [[likely]]
+      continue;
+    if (!advance(window, plan, retired, now, clock, tally)) break;
+    histogram = window.stage == Window::Stage::open ? tally.latency : tally.scratch;
+  }
+  tally.cqes = cqes;
+  tally.polls = batches + empties;
+  tally.total = retired;
+  for (std::uint32_t lane = 0; lane < loop_state.lane_count; ++lane)
+    tally.total += loop_state.lanes[lane].outstanding;
+  tally.doorbells = tally.total / post_list;
+  if (end.why != LoopResult::Why::done) return end;
+  const std::uint64_t sent = tally.total;
+  tally.total += loop_state.lane_count;
+  end = close_traffic<Numbers, P>(loop_state, stop, tally);
+  if (end.why == LoopResult::Why::done) tally.progress.store(sent, std::memory_order_relaxed);
+  tally.traffic_ns = clock.to_ns(clock.now() - begin);
+  return end;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured path of completion latency: one WR at a time, from just before the post to just
+// after its CQE is seen, undivided. The other end takes no part.
+#pragma once
+
+#include "core/engine/loop/step.h"
+
+namespace rdmameter {
+
+/// `rounds` WRs, or WRs until the duration is over. Adds to `tally`; samples go to `histogram`.
+template <class P>
+LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock,
+                           std::uint64_t rounds, std::uint64_t duration_ns, const StopFlag& stop,
+                           Histogram& histogram, LoopTally& tally) noexcept {
+  const typename P::Cq::Handle cq = P::Cq::of(loop_state.send_cq);
+  SendList* list = loop_state.lanes[0].send;
+  const std::uint64_t first = tally.operations, end_round = first + rounds;
+  std::uint64_t empties = 0, round = first;
+  LoopResult end;
+  ibv_wc wc;
+  const std::uint64_t start = clock.now();
+  const std::uint64_t last = end_of(start, duration_ns, clock);
+  for (; round < end_round; ++round) {
+    const std::uint64_t sent = clock.now();
+    if (sent >= last) [[unlikely]]
+      break;
+    if (const int error = P::Post::post(loop_state, *list->lane, list->head); error != 0)
+        [[unlikely]] {
+      end = post_failure(error);
+      break;
+    }
+    std::uint64_t posted = 0;
+    if constexpr (P::Cq::kStamps) posted = clock.now();
+    const int polled = await_completion<P>(cq, wc, stop, empties);
+    const std::uint64_t seen = clock.now();
+    if (!good(polled, wc)) [[unlikely]] {
+      end = no_completion(polled, wc);
+      break;
+    }
+    histogram.record(clock.to_ns(seen - sent));
+    if constexpr (P::Cq::kStamps)
+      keep(loop_state.timestamps, {sent, posted, loop_state.send_cq.completed_at, seen});
+    tally.progress.store(round + 1, std::memory_order_relaxed);
+    list = list->next;
+  }
+  loop_state.lanes[0].send = list;
+  tally.operations = round;
+  tally.total += round - first;
+  tally.cqes += round - first;
+  tally.polls += empties + round - first;
+  tally.elapsed_ns += clock.to_ns(clock.now() - start);
+  return end;
+}
+
+template <class P>
+LoopResult completion_initiator(LoopState& loop_state, const LoopPlan& plan,
+                                const typename P::Clock& clock, const StopFlag& stop,
+                                LoopTally& tally) noexcept {
+  const LoopResult warm =
+      complete_rounds<P>(loop_state, clock, plan.warmup, 0, stop, *tally.scratch, tally);
+  if (warm.why != LoopResult::Why::done) {
+    tally.operations = 0;
+    return warm;
+  }
+  loop_state.timestamps.taken = 0;  // those of the warm-up do not count
+  return measure(plan, tally, [&](std::uint64_t rounds, std::uint64_t duration_ns) {
+    return complete_rounds<P>(loop_state, clock, rounds, duration_ns, stop, *tally.latency, tally);
+  });
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a measured loop works on: prebuilt work, laid out for reading in a circle. Plain data;
+// core/engine/work.h builds and owns it. Nothing here changes while the clock runs but a lane's
+// cursors.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include "core/instrument/histogram.h"
+
+namespace rdmameter {
+
+struct Lane;
+struct RecvRing;
+
+/// WRs posted with one doorbell. The lists of a QP form a ring, so that the next one is a load
+/// away, and long enough that none is posted again before it is retired: so a list can hold what is
+/// known of its flight. The wr_id of its signaled WRs is its address. A latency over several QPs
+/// has one ring that visits them in turn.
+struct SendList {
+  ibv_send_wr* head;
+  SendList* next;
+  Lane* lane;
+  std::uint64_t stamp;     ///< when it was posted [ticks]; kept where a WR of it is signaled
+  std::uint32_t signaled;  ///< how many WRs of the list are signaled
+};
+
+/// wr_id of a lane's closing WR, which no list holds.
+inline constexpr std::uint64_t kClosing = 0;
+
+/// A receive; its address is its wr_id.
+struct RecvWork {
+  RecvRing* ring;  ///< where it belongs
+  /// The byte that carries a ping-pong's number, or the first of a bandwidth's; see Arrivals.
+  const volatile std::uint8_t* number;
+};
+
+struct RecvList {
+  ibv_recv_wr* head;
+  RecvList* next;
+};
+
+/// A receive queue, of a QP or shared, and the lists that fill it.
+struct alignas(64) RecvRing {
+  const RecvList* next = nullptr;  ///< to be posted
+  std::uint32_t left = 1;          ///< receives to be taken until the next list is posted
+  std::uint32_t list_length = 1;   ///< WRs per list
+  std::uint64_t lists = 0;         ///< posted since the first fill
+  ibv_qp* qp = nullptr;
+  ibv_srq* srq = nullptr;  ///< not null: receives are posted here
+};
+
+/// One QP and its sends.
+struct alignas(64) Lane {
+  ibv_qp* qp = nullptr;
+  ibv_qp_ex* extended_qp = nullptr;
+  SendList* send = nullptr;       ///< next to be posted; in a latency's case the first lane's rules
+  std::uint32_t outstanding = 0;  ///< send WRs posted and not known to be retired
+  ibv_send_wr* closing = nullptr;  ///< one signaled WR that ends the traffic
+  /// Ping-pong: the last byte of the outgoing message carries the round's number (modulo 256), the
+  /// last byte of what the peer writes here shows whose answer it is.
+  std::uint8_t* departure = nullptr;
+  const volatile std::uint8_t* arrival = nullptr;
+  std::uint8_t answered = 0;      ///< the number that the responder saw last
+  std::uint32_t number_base = 0;  ///< the high bits of every message's number: which QP
+  std::uint32_t numbered = 0;     ///< messages so far: the low bits
+};
+
+struct CqRing;
+/// Polls at most so many completions. @return as ibv_poll_cq()
+using PollFunction = int (*)(CqRing&, int, ibv_wc*);
+
+/// The CQs of one direction: one for all QPs, or one for each.
+struct CqRing {
+  ibv_cq* cq = nullptr;          ///< the only one, or the first
+  ibv_cq* const* all = nullptr;  ///< every one
+  std::uint32_t count = 1;
+  std::uint32_t next = 0;  ///< whose turn it is
+  /// How to poll, where that is neither ibv_poll_cq nor ibv_start_poll of one.
+  PollFunction poll = nullptr;
+  std::uint64_t completed_at = 0;  ///< by the device's clock: the completion polled last
+};
+
+/// What a receiver of UC and UD bandwidth makes of the messages' numbers. Each is 32 bits: high
+/// ones for the QP, low ones that count its messages.
+struct Arrivals {
+  std::uint32_t* next = nullptr;  ///< of each QP: the number that is due
+  /// Of each QP a ring of numbers that were due and passed over; kNoNumber: none.
+  std::uint64_t* skipped = nullptr;
+  std::uint32_t skipped_per_qp = 0;  ///< a power of two
+  std::uint32_t count_bits = 32;     ///< low bits of a number
+  std::uint64_t duplicated = 0, reordered = 0;
+};
+inline constexpr std::uint64_t kNoNumber = std::numeric_limits<std::uint64_t>::max();
+
+/// A message's moments: ticks of the loop's clock, but for that of the completion.
+struct Timestamps {
+  std::uint64_t begun, posted;
+  std::uint64_t completed;  ///< by the device's clock
+  std::uint64_t seen;
+};
+
+/// The last so many of them.
+struct TimestampRing {
+  Timestamps* first = nullptr;
+  std::uint64_t mask = 0;   ///< of the place: one less than a power of two
+  std::uint64_t taken = 0;  ///< in all
+};
+
+/// Posts linked WRs by ibv_wr_*. @return 0 or the errno value
+using PostFunction = int (*)(ibv_qp_ex*, const ibv_send_wr*);
+
+struct LoopState {
+  Lane* lanes = nullptr;
+  std::uint32_t lane_count = 0;
+  CqRing send_cq, recv_cq;
+  PostFunction post = nullptr;     ///< where ibv_wr_* posts
+  std::uint32_t post_list = 1;     ///< WRs per send list
+  std::uint32_t signal_every = 1;  ///< WRs that a send completion retires
+  std::uint32_t depth = 1;         ///< most WRs outstanding on a QP
+  std::uint32_t answers = 1;       ///< to each ping, of a multicast
+  std::uint8_t sequence = 0;       ///< the last round's number
+  std::uint32_t number_mask = 0;   ///< of the low bits of a message's number
+  bool closing_in_turn = false;    ///< a closing WR takes the next one's place
+  Arrivals arrivals;
+  TimestampRing timestamps;
+};
+
+class LoadGate;
+
+/// How long to go on; every loop reads what concerns it.
+struct LoopPlan {
+  std::uint64_t operations = std::numeric_limits<std::uint64_t>::max();  ///< measured ones
+  std::uint64_t duration_ns = 0;                                         ///< 0: `operations` rule
+  std::uint64_t warmup = 0;           ///< operations before the measured ones
+  std::uint64_t loss_timeout_ns = 0;  ///< a pong later than this is lost
+  std::uint64_t quiet_ns = 0;  ///< a receiver told to finish ends after this long without arrivals
+  LoadGate* gate = nullptr;    ///< not null: other loops' windows open and close with this one
+  /// Operations below this are not counted by a receiver whose sender is known to have sent so many
+  /// (set while it runs, before StopReason::finish).
+  std::atomic<std::uint64_t> expected{std::numeric_limits<std::uint64_t>::max()};
+};
+
+/// LoopTally::last_ticks before the measured part has begun, and in it where iterations rule.
+inline constexpr std::uint64_t kNotBegun = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t kNoEnd = kNotBegun - 1;
+
+/// What a loop counted. `progress` is read by the session's thread while the loop runs.
+struct LoopTally {
+  Histogram* latency = nullptr;  ///< measured samples
+  Histogram* scratch = nullptr;  ///< samples of the warm-up
+  std::uint64_t operations = 0;  ///< measured rounds, or messages in the window
+  std::uint64_t elapsed_ns = 0;  ///< first to last moment of those
+  std::uint64_t traffic_ns = 0;  ///< bandwidth: first post to the last completion of all
+  std::uint64_t lost = 0;
+  std::uint64_t duplicated = 0, reordered = 0;  ///< of a receiver that reads numbers
+  std::uint64_t total = 0;  ///< messages sent or received over the whole traffic, warm-up included
+  std::uint64_t doorbells = 0, cqes = 0, polls = 0;
+  alignas(64) std::atomic<std::uint64_t> progress{0};
+  /// When the loop ends [ticks]; set to 0 from outside, at once. Beside `progress`, since loops
+  /// that look at it have that at hand.
+  std::atomic<std::uint64_t> last_ticks{kNotBegun};
+
+  /// From another thread: the measured part is over, as if its time had come.
+  /// @return had it begun?
+  bool end_now() noexcept { return last_ticks.exchange(0) != kNotBegun; }
+};
+
+/// Why a loop ended. Plain data; loop_result_text() turns it into text.
+struct LoopResult {
+  enum class Why : std::uint8_t {
+    done,
+    stopped,
+    post_failed,
+    poll_failed,
+    completion_failed,
+    connection_lost,
+  };
+  Why why = Why::done;
+  /// errno value of a failed post or of a lost connection [0: the peer closed it], or ibv_poll_cq's
+  /// negative result
+  int error = 0;
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  std::uint32_t vendor_err = 0;
+  std::uint32_t qp_num = 0;
+};
+
+}  // namespace rdmameter

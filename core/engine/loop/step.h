@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that every measured loop is made of. Part of the measured path: they are inlined into
+// it, and keep what they can in registers.
+#pragma once
+
+#include "core/base/stop.h"
+#include "core/engine/loop/loop_state.h"
+#include "core/engine/loop/verbs.h"
+#include "core/engine/loop/wait.h"
+
+namespace rdmameter {
+
+/// What is chosen for a run and costs nothing within it: a loop is an instance for one policy.
+template <class TheClock, class TheWaiter, class ThePost, class TheCq>
+struct Policy {
+  using Clock = TheClock;
+  using Waiter = TheWaiter;
+  using Post = ThePost;
+  using Cq = TheCq;
+};
+
+[[gnu::cold]] inline LoopResult post_failure(int error) noexcept {
+  return {.why = LoopResult::Why::post_failed, .error = error};
+}
+
+/// Why no good completion came of a wait.
+/// @param polled  what await_completion() returned
+[[gnu::cold]] inline LoopResult no_completion(int polled, const ibv_wc& wc) noexcept {
+  if (polled == 0) return {.why = LoopResult::Why::stopped};
+  if (polled < 0) return {.why = LoopResult::Why::poll_failed, .error = polled};
+  return {.why = LoopResult::Why::completion_failed,
+          .status = wc.status,
+          .vendor_err = wc.vendor_err,
+          .qp_num = wc.qp_num};
+}
+
+/// The part of await_completion() that waits. A function of its own: inlined, its loop would take
+/// the registers of the loop around it.
+template <class P, bool kImmediate>
+[[gnu::noinline]] int keep_polling(typename P::Cq::Handle cq, ibv_wc& wc, const StopFlag& stop,
+                                   std::uint64_t& empties) noexcept {
+  int polled = 0;
+  do {
+    if (stop.requested()) [[unlikely]]
+      break;
+    ++empties;
+    typename P::Waiter{}(cq);
+    polled = P::Cq::template poll<kImmediate>(cq, 1, &wc);
+  } while (polled == 0);
+  return polled;
+}
+
+/// Polls `cq` until one completion is there.
+/// @param empties  counts polls that found nothing
+/// @tparam kImmediate  is the completion's immediate looked at?
+/// @return         1, or 0 when asked to stop, or ibv_poll_cq's negative result
+template <class P, bool kImmediate = false>
+[[gnu::always_inline]] inline int await_completion(typename P::Cq::Handle cq, ibv_wc& wc,
+                                                   const StopFlag& stop,
+                                                   std::uint64_t& empties) noexcept {
+  const int polled = P::Cq::template poll<kImmediate>(cq, 1, &wc);
+  return polled != 0 ? polled : keep_polling<P, kImmediate>(cq, wc, stop, empties);
+}
+
+/// Is there a good completion?
+inline bool good(int polled, const ibv_wc& wc) noexcept {
+  return polled > 0 && wc.status == IBV_WC_SUCCESS;
+}
+
+/// The receive that completed.
+inline RecvWork& receive_of(const ibv_wc& wc) noexcept {
+  return *reinterpret_cast<RecvWork*>(wc.wr_id);
+}
+
+/// Posts the next list of receives. A function of its own, being rare.
+/// @return 0 or the errno value
+[[gnu::noinline]] inline int post_receives(RecvRing& ring) noexcept {
+  ibv_recv_wr* bad;
+  const RecvList* list = ring.next;
+  ring.next = list->next;
+  ring.left = ring.list_length;
+  ++ring.lists;
+  return ring.srq != nullptr ? ibv_post_srq_recv(ring.srq, list->head, &bad)
+                             : ibv_post_recv(ring.qp, list->head, &bad);
+}
+
+/// Counts one receive as taken, and posts a list once a whole list's worth is gone.
+/// @return 0 or the errno value
+[[gnu::always_inline]] inline int replenish(RecvRing& ring) noexcept {
+  if (--ring.left != 0) [[likely]]
+    return 0;
+  return post_receives(ring);
+}
+
+/// When a measured run that begins now ends [ticks]; never where iterations rule.
+template <class Clock>
+std::uint64_t end_of(std::uint64_t start, std::uint64_t duration_ns, const Clock& clock) noexcept {
+  return duration_ns == 0 ? kNoEnd : start + clock.to_ticks(duration_ns);
+}
+
+/// A measured run begins now: sets when it ends, unless it has been told to end at once.
+template <class Clock>
+void set_end(LoopTally& tally, std::uint64_t start, std::uint64_t duration_ns,
+             const Clock& clock) noexcept {
+  std::uint64_t before = kNotBegun;
+  tally.last_ticks.compare_exchange_strong(before, end_of(start, duration_ns, clock));
+}
+
+/// Has the run's time come, or has it been told to end?
+[[gnu::always_inline]] inline bool over(const LoopTally& tally, std::uint64_t now) noexcept {
+  return now >= tally.last_ticks.load(std::memory_order_relaxed);
+}
+
+/// The measured part of a latency, in slices: between them, not in the loop, the tally is asked
+/// whether it is over.
+/// @param part  of so many rounds, or so long [ns]; adds to the tally
+template <class Part>
+LoopResult measure(const LoopPlan& plan, LoopTally& tally, const Part& part) noexcept {
+  constexpr std::uint64_t kSlice_ns = 50'000'000;
+  tally.operations = tally.elapsed_ns = tally.lost = tally.cqes = tally.polls = 0;  // a warm-up's
+  std::uint64_t before = kNotBegun;
+  tally.last_ticks.compare_exchange_strong(before, kNoEnd);
+  LoopResult end;
+  while (end.why == LoopResult::Why::done && !over(tally, 0)) {
+    const std::uint64_t rounds = plan.operations - tally.operations;
+    const std::uint64_t left_ns =
+        plan.duration_ns == 0 ? kSlice_ns
+                              : plan.duration_ns - std::min(plan.duration_ns, tally.elapsed_ns);
+    if (rounds == 0 || left_ns == 0) break;
+    end = part(rounds, std::min(left_ns, kSlice_ns));
+  }
+  return end;
+}
+
+/// Keeps the moments of one sample in the place of the oldest.
+[[gnu::always_inline]] inline void keep(TimestampRing& ring,
+                                        const Timestamps& timestamps) noexcept {
+  ring.first[ring.taken++ & ring.mask] = timestamps;
+}
+
+}  // namespace rdmameter

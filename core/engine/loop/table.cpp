@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/loop/table.h"
+
+#include "core/engine/loop/table_instances.h"
+
+namespace rdmameter {
+namespace {
+
+const Instances* instances_for(const TestCase& test_case, Role role) {
+  const bool initiator = role == Role::initiator;
+  switch (test_case.pattern) {
+    case Pattern::ping_pong:
+      return initiator ? &ping_instances(test_case) : &pong_instances(test_case);
+    case Pattern::completion_latency:
+      return initiator ? &completion_instances() : nullptr;
+    case Pattern::bandwidth:
+      if (initiator) return &bandwidth_instances(numbers_sent(test_case));
+      return test_case.takes_receive() ? &receive_instances(numbers_read(test_case)) : nullptr;
+    case Pattern::control:
+    case Pattern::topology:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+/// The place of a wait in Instances.
+std::size_t place_of(Wait wait) {
+  switch (wait) {
+    case Wait::automatic:
+    case Wait::spin:
+      return 0;
+    case Wait::yield:
+      return 1;
+    case Wait::event:
+      return 2;
+  }
+  return 0;
+}
+
+/// The place of a way to poll in ByCq.
+std::size_t place_of_cq(const TestCase& test_case) {
+  if (test_case.queues.timestamps) return 3;
+  if (test_case.cq_per_qp()) return 2;
+  return test_case.extended_cq() ? 1 : 0;
+}
+
+}  // namespace
+
+MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock) {
+  const Instances* instances = instances_for(test_case, role);
+  if (instances == nullptr) return nullptr;
+  return (*instances)[clock == ClockChoice::Kind::counter ? 1 : 0][place_of(wait)]
+                     [test_case.extended_api() ? 1 : 0][place_of_cq(test_case)];
+}
+
+}  // namespace rdmameter

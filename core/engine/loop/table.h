@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// From options to a measured loop: every choice that can be made before the clock starts is made
+// here.
+#pragma once
+
+#include "core/base/role.h"
+#include "core/base/stop.h"
+#include "core/engine/loop/loop_state.h"
+#include "core/engine/loop/socket_state.h"
+#include "core/instrument/clock.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+/// A measured loop, ready to run. Ends by its plan, by `stop`, or by an error; throws nothing.
+using MeasuredLoop = LoopResult (*)(LoopState&, const LoopPlan&, const ClockChoice&,
+                                    const StopFlag&, LoopTally&);
+
+/// The loop for this end of a case; nullptr where this end takes no part (the target of RDMA WRITE
+/// bandwidth and of RDMA READ).
+/// @param wait  not Wait::automatic
+MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock);
+
+/// For a CqRing of this end. Timestamps are the initiator's alone.
+PollFunction choose_poll(const TestCase& test_case, Role role);
+
+/// Of the request, for an opcode that is posted.
+ibv_wr_opcode wr_opcode(Opcode opcode);
+
+/// @param inlined  the payload goes into the WQE
+/// @param sges     of each WR
+/// @throws Unsupported  more inlined pieces than the measured path has room for
+PostFunction choose_extended_post(const TestCase& test_case, bool inlined, std::size_t sges);
+
+/// IBV_QP_EX_WITH_...: what a QP must be created with for it.
+std::uint64_t extended_operations(const TestCase& test_case);
+
+using SocketLoop = LoopResult (*)(SocketState&, const LoopPlan&, const ClockChoice&,
+                                  const StopFlag&, LoopTally&);
+
+/// @param wait  not Wait::automatic
+SocketLoop choose_socket_loop(Pattern pattern, Role role, Wait wait, ClockChoice::Kind clock);
+
+}  // namespace rdmameter

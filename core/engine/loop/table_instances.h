@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every policy's instance of a measured loop, as one table; each file that includes this compiles
+// some of the loops.
+#pragma once
+
+#include <array>
+#include <type_traits>
+
+#include "core/engine/layout/layout.h"
+#include "core/engine/loop/step.h"
+#include "core/engine/loop/table.h"
+#include "core/instrument/clock.h"
+
+namespace rdmameter {
+
+/// [way to poll]: ibv_poll_cq, ibv_start_poll, what the CqRing says, the same with timestamps
+using ByCq = std::array<MeasuredLoop, 4>;
+/// [clock is the CPU's counter][wait][api]
+using Instances = std::array<std::array<std::array<ByCq, 2>, 3>, 2>;
+
+namespace instances {
+
+template <class Clock>
+Clock make_clock(const ClockChoice& choice) {
+  if constexpr (std::is_same_v<Clock, CounterClock>)
+    return choice.counter;
+  else
+    return {};
+}
+
+/// A loop is a type whose kRun<Policy> is an instance of it; kStamps: it keeps timestamps, where
+/// the policy has them.
+template <class Loop, class P>
+LoopResult run(LoopState& loop_state, const LoopPlan& plan, const ClockChoice& choice,
+               const StopFlag& stop, LoopTally& tally) {
+  const auto clock = make_clock<typename P::Clock>(choice);
+  return Loop::template kRun<P>(loop_state, plan, clock, stop, tally);
+}
+
+template <class Loop, class Clock, class Waiter, class Post>
+constexpr ByCq kByCq = {
+    run<Loop, Policy<Clock, Waiter, Post, ClassicCq>>,
+    run<Loop, Policy<Clock, Waiter, Post, ExtendedCq>>,
+    run<Loop, Policy<Clock, Waiter, Post, ChosenCq>>,
+    run<Loop, Policy<Clock, Waiter, Post, std::conditional_t<Loop::kStamps, StampedCq, ChosenCq>>>};
+
+template <class Loop, class Clock, class Waiter>
+constexpr std::array<ByCq, 2> kByInterface = {kByCq<Loop, Clock, Waiter, ClassicPost>,
+                                              kByCq<Loop, Clock, Waiter, ExtendedPost>};
+
+template <class Loop, class Clock>
+constexpr std::array<std::array<ByCq, 2>, 3> kByWait = {kByInterface<Loop, Clock, SpinWait>,
+                                                        kByInterface<Loop, Clock, YieldWait>,
+                                                        kByInterface<Loop, Clock, EventWait>};
+
+}  // namespace instances
+
+template <class Loop>
+constexpr Instances kInstances = {instances::kByWait<Loop, KernelClock>,
+                                  instances::kByWait<Loop, CounterClock>};
+
+// Where each loop is compiled.
+const Instances& ping_instances(const TestCase& test_case);
+const Instances& pong_instances(const TestCase& test_case);
+const Instances& completion_instances();
+const Instances& bandwidth_instances(NumberPlace numbers);
+const Instances& receive_instances(NumberPlace numbers);
+
+}  // namespace rdmameter

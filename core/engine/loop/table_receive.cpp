@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/loop/receive.h"
+#include "core/engine/loop/table_instances.h"
+
+namespace rdmameter {
+namespace {
+
+template <class Numbers>
+struct Receive {
+  static constexpr bool kStamps = false;
+  template <class P>
+  static constexpr auto kRun = receive<Numbers, P>;
+};
+
+}  // namespace
+
+const Instances& receive_instances(NumberPlace numbers) {
+  switch (numbers) {
+    case NumberPlace::none:
+      return kInstances<Receive<Unnumbered>>;
+    case NumberPlace::payload:
+      return kInstances<Receive<NumberedPayload>>;
+    case NumberPlace::immediate:
+      return kInstances<Receive<NumberedImmediate>>;
+  }
+  return kInstances<Receive<Unnumbered>>;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/loop/bandwidth.h"
+#include "core/engine/loop/table_instances.h"
+
+namespace rdmameter {
+namespace {
+
+template <class Numbers>
+struct Bandwidth {
+  static constexpr bool kStamps = false;
+  template <class P>
+  static constexpr auto kRun = bandwidth_initiator<Numbers, P>;
+};
+
+}  // namespace
+
+const Instances& bandwidth_instances(NumberPlace numbers) {
+  switch (numbers) {
+    case NumberPlace::none:
+      return kInstances<Bandwidth<Unnumbered>>;
+    case NumberPlace::payload:
+      return kInstances<Bandwidth<NumberedPayload>>;
+    case NumberPlace::immediate:
+      return kInstances<Bandwidth<NumberedImmediate>>;
+  }
+  return kInstances<Bandwidth<Unnumbered>>;
+}
+
+}  // namespace rdmameter

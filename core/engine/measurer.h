@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What measuring a case yields, and the interface behind which the ways of measuring stand: over a
+// session with a responder, or on the built-in null device.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "core/instrument/histogram.h"
+#include "core/result/row.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+/// One repetition of one case, measured.
+struct Outcome : Measurement {
+  TestCase effective;  ///< every value as it was in truth: MTU agreed, inline found, wait chosen
+  std::uint64_t operations = 0;  ///< measured ones
+  bool interrupted = false;      ///< by the user; measured is what came before
+  std::uint64_t elapsed_ns = 0;  ///< of the measured operations
+  std::uint64_t cpu_ns = 0;      ///< of the measuring thread, over the measured operations
+};
+
+/// The samples of a case that is not a topology's, and what they are of.
+LatencyData latency_of(const TestCase& test_case, const Histogram& samples);
+
+/// A way to measure cases, one at a time, from one thread.
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+
+  /// Runs one repetition, on new QPs and buffers.
+  /// @throws Unsupported       the device or the standard cannot do it: a skipped row
+  /// @throws MeasurementError, VerbsError   it failed: an errored row
+  /// @throws Interrupted       the user ended the run before anything was measured
+  virtual Outcome measure(const TestCase& test_case) = 0;
+
+  /// After a MeasurementError: can further cases be measured (is the session still up)?
+  virtual bool usable() const = 0;
+
+  /// Tells the responder of a row, which it may show. Does nothing where that is not possible.
+  virtual void tell_responder(const nlohmann::json&) {}
+
+  /// The two ends, as the result file's `initiator` and `responder` (null: there is none).
+  virtual nlohmann::ordered_json initiator_environment() const = 0;
+  virtual nlohmann::ordered_json responder_environment() const = 0;
+};
+
+}  // namespace rdmameter

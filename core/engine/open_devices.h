@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that a run, or a session, has opened: opening one is slow, so each stays open until
+// the end.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/engine/endpoint.h"
+#include "core/verbs/environment.h"
+
+namespace rdmameter {
+
+/// An end's environment. @param device  null: it has none
+inline nlohmann::ordered_json environment_with(const ClockChoice& clock, const OpenDevice* device) {
+  if (device == nullptr) return environment_json(clock, nullptr);
+  const DeviceInUse in_use{*device->context, device->port, device->gid};
+  return environment_json(clock, &in_use);
+}
+
+class OpenDevices {
+ public:
+  /// @param memory  what memory for each device is made under
+  explicit OpenDevices(MemoryTerms memory) : memory_(std::move(memory)) {}
+
+  /// Opens it on first use. Arguments and errors as open_for_run().
+  OpenDevice& get(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
+    auto& slot = open_[{device, port_num, gid_index}];
+    if (!slot) {
+      slot = std::make_unique<OpenDevice>(open_for_run(device, port_num, gid_index));
+      slot->memory = memory_;
+    }
+    return *slot;
+  }
+
+  /// The same; null where there is no device: each case that needs one then says so.
+  OpenDevice* find(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
+    try {
+      return &get(device, port_num, gid_index);
+    } catch (const NoDevice&) {
+      return nullptr;
+    }
+  }
+
+ private:
+  const MemoryTerms memory_;
+  std::map<std::tuple<std::string, std::uint64_t, std::uint64_t>, std::unique_ptr<OpenDevice>>
+      open_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/thread_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cmath>
+#include <exception>
+#include <system_error>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/engine/affinity.h"
+#include "core/instrument/histogram_data.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::string_view kMembers = "threads";
+
+/// Numbers add up; what is alike stays.
+void add_numbers(nlohmann::ordered_json& sum, const nlohmann::ordered_json& more) {
+  for (const auto& [key, value] : more.items())
+    if (value.is_number_integer() && !key.ends_with("_per_qp"))
+      sum[key] = sum[key].get<std::uint64_t>() + value.get<std::uint64_t>();
+}
+
+constexpr int kFailure = 2;
+
+/// The one that failed by itself tells more than those that were flushed or stopped for it.
+int tells(const LoopResult& end) {
+  if (end.why == LoopResult::Why::done) return 0;
+  if (end.why == LoopResult::Why::stopped) return 1;
+  return end.status == IBV_WC_WR_FLUSH_ERR ? kFailure : kFailure + 1;
+}
+
+}  // namespace
+
+ThreadGroup::ThreadGroup(const TestCase& test_case, Role role, std::uint64_t seed,
+                         const MakeMember& make_member)
+    : EndpointRunner(test_case, role, seed) {
+  for (std::uint64_t i = 0; i < test_case.threads; ++i)
+    members_.push_back(make_member(seed + 2 * i));
+}
+
+nlohmann::json ThreadGroup::connection_info() const {
+  // What concerns the device is the same for all, and read from the first's.
+  nlohmann::json object = members_.front()->connection_info();
+  nlohmann::json& list = object[std::string(kMembers)] = nlohmann::json::array();
+  for (const auto& member : members_) list.push_back(member->connection_info());
+  return object;
+}
+
+void ThreadGroup::connect(const nlohmann::json& peer) {
+  const nlohmann::json& list = require_array(peer, kMembers, members_.size(), members_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->connect(list[i]);
+}
+
+void ThreadGroup::establish() {
+  for (const auto& member : members_) member->establish();
+}
+
+void ThreadGroup::record_effective(TestCase& test_case, const nlohmann::json& peer) const {
+  members_.front()->record_effective(test_case, peer);
+}
+
+LoopResult ThreadGroup::run(Wait wait, std::uint64_t core, const ClockChoice& clock,
+                            StopFlag& stop) {
+  const std::size_t count = members_.size();
+  std::vector<LoopResult> ends(count);
+  std::vector<std::exception_ptr> errors(count);
+  std::barrier start{static_cast<std::ptrdiff_t>(count)};
+  const auto run_member = [&](std::size_t i) {
+    std::optional<Pinned> pinned;
+    try {
+      pinned.emplace(core == kAuto ? kAuto : core + i,
+                     role_ == Role::initiator ? "--core" : "--peer-core");
+    } catch (const std::exception&) {
+      errors[i] = std::current_exception();
+      stop.request(StopReason::sibling);
+    }
+    start.arrive_and_wait();
+    try {
+      if (stop.reason() != StopReason::sibling)
+        ends[i] = members_[i]->run(wait, kAuto, clock, stop);
+    } catch (const std::exception&) {
+      errors[i] = std::current_exception();
+    }
+    if (tells(ends[i]) < kFailure && !errors[i]) return;
+    stop.request(StopReason::sibling);
+    abort_traffic();
+  };
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      try {
+        threads.emplace_back(run_member, i);
+      } catch (const std::system_error& error) {  // nobody starts without the others
+        stop.request(StopReason::sibling);
+        for (std::size_t missing = i; missing < count; ++missing) start.arrive_and_drop();
+        errors[i] = std::make_exception_ptr(MeasurementError(
+            fmt::format("thread {} of {} cannot be created ({}): use fewer --threads", i + 1, count,
+                        error.code().message())));
+        break;
+      }
+    }
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+  for (std::size_t i = 0; i < count; ++i) cores_.push_back(core == kAuto ? kAuto : core + i);
+  add_up();
+  return *std::ranges::max_element(ends, {}, tells);
+}
+
+/// The threads' tallies, as that of all. A thread's rate is its own, in its own window, all of them
+/// under the same load; the window of all is the one in which their messages give the sum of their
+/// rates.
+void ThreadGroup::add_up() {
+  double rate_per_ns = 0;
+  tally_.latency = nullptr;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    EndpointRunner& member = *members_[i];
+    const LoopTally& tally = member.tally();
+    tally_.operations += tally.operations;
+    tally_.total += tally.total;
+    tally_.lost += tally.lost;
+    tally_.duplicated += tally.duplicated;
+    tally_.reordered += tally.reordered;
+    tally_.doorbells += tally.doorbells;
+    tally_.cqes += tally.cqes;
+    tally_.polls += tally.polls;
+    tally_.traffic_ns = std::max(tally_.traffic_ns, tally.traffic_ns);
+    if (tally.elapsed_ns != 0)
+      rate_per_ns += static_cast<double>(tally.operations) / static_cast<double>(tally.elapsed_ns);
+    cpu_ns_ += member.cpu_ns();
+    has_loop_ = has_loop_ || member.has_loop();
+    told_.push_back(
+        {{"core", nullptr}, {"operations", tally.operations}, {"elapsed_ns", tally.elapsed_ns}});
+    if (cores_[i] != kAuto) told_.back()["core"] = cores_[i];
+    const std::unique_ptr<Histogram> samples = member.take_latency();
+    if (samples == nullptr) {
+      latency_.reset();
+      continue;
+    }
+    if (latency_ != nullptr) latency_->add(*samples);
+    const HistogramData data = snapshot(*samples);
+    if (data.count != 0)
+      told_.back()["mean_ns"] = static_cast<double>(data.sum_ns) / static_cast<double>(data.count);
+  }
+  if (rate_per_ns > 0)
+    tally_.elapsed_ns = static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(tally_.operations) / rate_per_ns));
+  tally_.progress.store(progress(), std::memory_order_relaxed);
+}
+
+void ThreadGroup::expect(const std::vector<std::uint64_t>& sent) {
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->expect({sent[i]});
+}
+
+void ThreadGroup::pass(LoadGate& gate) {
+  for (const auto& member : members_) member->pass(gate);
+}
+
+bool ThreadGroup::end_now() noexcept {
+  bool begun = true;
+  for (const auto& member : members_) begun = member->end_now() && begun;
+  return begun;
+}
+
+void ThreadGroup::abort_traffic() noexcept {
+  for (const auto& member : members_) member->abort_traffic();
+}
+
+std::optional<Verdict> ThreadGroup::verify(const std::vector<std::uint64_t>& peer_totals) const {
+  std::optional<Verdict> sum;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const std::optional<Verdict> one = members_[i]->verify({peer_totals[i]});
+    if (!one) continue;
+    if (!sum) sum.emplace();
+    sum->checked_bytes += one->checked_bytes;
+    sum->missing_bytes += one->missing_bytes;
+    sum->wrong_bytes += one->wrong_bytes;
+    sum->guard_bytes_hit += one->guard_bytes_hit;
+    sum->whole_slots += one->whole_slots;
+    if (sum->first_fault.empty() && !one->first_fault.empty())
+      sum->first_fault = fmt::format("thread {}: {}", i, one->first_fault);
+  }
+  return sum;
+}
+
+nlohmann::ordered_json ThreadGroup::resources() const {
+  nlohmann::ordered_json sum = members_.front()->resources();
+  for (std::size_t i = 1; i < members_.size(); ++i) add_numbers(sum, members_[i]->resources());
+  return sum;
+}
+
+nlohmann::ordered_json ThreadGroup::facts() const {
+  nlohmann::ordered_json facts = members_.front()->facts();
+  facts["per_thread"] = told_;
+  return facts;
+}
+
+std::vector<std::uint64_t> ThreadGroup::totals() const {
+  std::vector<std::uint64_t> totals;
+  for (const auto& member : members_) totals.push_back(member->totals().front());
+  return totals;
+}
+
+std::uint64_t ThreadGroup::progress() const {
+  std::uint64_t sum = 0;
+  for (const auto& member : members_) sum += member->progress();
+  return sum;
+}
+
+}  // namespace rdmameter

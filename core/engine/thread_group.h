@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// One end of a case that several threads run, each with QPs, CQs and memory of its own, that begin
+// together.
+#pragma once
+
+#include <vector>
+
+#include "core/engine/endpoint_runner.h"
+
+namespace rdmameter {
+
+class ThreadGroup final : public EndpointRunner {
+ public:
+  using MakeMember = std::function<std::unique_ptr<EndpointRunner>(std::uint64_t seed)>;
+
+  /// Makes `test_case.threads` members.
+  /// @param make_member  makes one, its payload patterns by the seed that it is given
+  ThreadGroup(const TestCase& test_case, Role role, std::uint64_t seed,
+              const MakeMember& make_member);
+
+  nlohmann::json connection_info() const override;
+  void connect(const nlohmann::json& peer) override;
+  void establish() override;
+  void record_effective(TestCase& test_case, const nlohmann::json& peer) const override;
+  /// On as many threads, the first on `core` and the others on the CPUs after it [kAuto: left where
+  /// they are]. Where one fails, the others are told to stop.
+  LoopResult run(Wait wait, std::uint64_t core, const ClockChoice& clock, StopFlag& stop) override;
+  void expect(const std::vector<std::uint64_t>& sent) override;
+  void pass(LoadGate& gate) override;
+  bool end_now() noexcept override;
+  std::string take_fatal_event() override { return members_.front()->take_fatal_event(); }
+  void abort_traffic() noexcept override;
+  std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
+  /// The device's, which all share: the first has seen them longest.
+  nlohmann::ordered_json counters() const override { return members_.front()->counters(); }
+  /// Sums.
+  nlohmann::ordered_json resources() const override;
+  /// The first's, and what each thread measured, as `per_thread`.
+  nlohmann::ordered_json facts() const override;
+  std::string where() const override { return members_.front()->where(); }
+  std::vector<std::uint64_t> totals() const override;
+  std::uint64_t progress() const override;
+
+ private:
+  /// Never asked for: the members have theirs.
+  Loop loop(Wait, ClockChoice::Kind) override { return nullptr; }
+  void add_up();
+
+  std::vector<std::unique_ptr<EndpointRunner>> members_;
+  std::vector<nlohmann::ordered_json> told_;  ///< of each thread, once it has run
+  std::vector<std::uint64_t> cores_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/verbs_runner.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/engine/latency_breakdown.h"
+#include "core/engine/loop/table.h"
+#include "core/verbs/async_events.h"
+#include "core/wire/auth.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+
+VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role role,
+                         std::uint64_t seed, CmWatch watch)
+    : EndpointRunner(with_known_sges(at_end(test_case, role), device.limits), role, seed),
+      device_(device),
+      counters_before_(read_counters(device.port.device, device.port.number)),
+      endpoint_(device, case_, role),
+      watch_(watch) {
+  endpoint_.edit_source([&](std::span<std::byte> bytes) {
+    if (case_.atomic())
+      std::ranges::fill(bytes, std::byte{0});  // the words that atomics work on
+    else
+      fill_source(bytes, endpoint_.layout().source, pattern_of(case_, seed_, role_),
+                  device_.memory.still_wanted);
+  });
+  // A ping-pong's responder answers the first byte that differs from what its target holds.
+  endpoint_.edit_target(
+      [&](std::span<std::byte> bytes) { poison_target(bytes, device_.memory.still_wanted); });
+  if (role_ == Role::responder) plan_.warmup *= copies_of(case_);
+  if (!both_at_once()) return;
+  const CmEndpoint end = endpoint_.cm_endpoint();
+  if (case_.multicast()) {
+    group_text_ = case_.group.empty() ? random_group(end.address.family()) : case_.group;
+    return;
+  }
+  cm_ = std::make_unique<CmConnector>(watch);
+  if (role_ == Role::initiator) return;
+  cm_nonce_ = make_nonce();
+  cm_port_ = cm_->listen(end, case_.qps);
+}
+
+nlohmann::json VerbsRunner::connection_info() const {
+  nlohmann::json object = {{"endpoint", endpoint_info_to_wire(endpoint_.info())},
+                           {"device", device_.port.device},
+                           {"port_num", device_.port.number},
+                           {"gid_index", endpoint_.info().gid.index},
+                           {"recv_sge", case_.queues.recv_sge}};
+  if (case_.multicast()) object["group"] = group_text_;
+  if (cm_port_ != 0) {
+    object["cm_port"] = cm_port_;
+    object["cm_nonce"] = cm_nonce_;
+  }
+  return object;
+}
+
+void VerbsRunner::connect(const nlohmann::json& peer) {
+  peer_ = endpoint_info_from_wire(
+      require_object(peer, "endpoint"),
+      static_cast<std::uint32_t>(role_ == Role::initiator ? case_.qps * case_.peers
+                                                          : case_.qps / case_.peers));
+  // The WRs hold the peer's address and key, which the view learns on connecting; the receives must
+  // be there before the QP can be reached. So: take over the peer's facts, build, post, connect.
+  agreed_ = endpoint_.negotiate(peer_);
+  if (!both_at_once()) {
+    build_work();
+    endpoint_.connect(peer_, agreed_);
+  } else if (case_.multicast()) {
+    if (role_ == Role::initiator) group_text_ = require_string(peer, "group", 64, 1);
+  } else if (role_ == Role::initiator) {
+    cm_port_ = require_uint_as<std::uint16_t>(peer, "cm_port", 1);
+    cm_nonce_ = require_string(peer, "cm_nonce", kNonceChars, kNonceChars);
+  }
+}
+
+void VerbsRunner::establish() {
+  if (!both_at_once()) return;
+  if (case_.multicast())
+    join_group();
+  else
+    endpoint_.connect_by_cm(*cm_, peer_, agreed_, cm_port_, cm_nonce_);
+  build_work();
+}
+
+void VerbsRunner::join_group() {
+  const auto address = IpAddress::parse(group_text_);
+  if (!address || !address->multicast())
+    throw MeasurementError("the peer's message: `group` is not a multicast address");
+  const CmEndpoint end = endpoint_.cm_endpoint_towards(peer_, agreed_);
+  group_ = std::make_unique<MulticastGroup>(watch_, end, *address);
+  endpoint_.connect_to_group(*group_, end);
+}
+
+void VerbsRunner::build_work() {
+  work_ = std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view());
+  work_->post_receives();
+}
+
+void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& peer) const {
+  test_case.path.mtu_bytes = agreed_.mtu_bytes;
+  test_case.initiator.device = device_.port.device;
+  test_case.initiator.port_num = device_.port.number;
+  test_case.initiator.gid_index = endpoint_.info().gid.index;
+  test_case.responder.device = require_string(peer, "device", 64);
+  test_case.responder.port_num = require_uint(peer, "port_num", 1, 255);
+  test_case.responder.gid_index = require_uint(peer, "gid_index", 0, 255);
+  test_case.queues.inline_bytes = endpoint_.view().inline_bytes;
+  test_case.path.pkey_index = endpoint_.pkey().index;
+  test_case.queues.outstanding_reads = agreed_.outstanding_reads;
+  test_case.queues.sge = case_.queues.sge;
+  // The peer decides where the case says "as many as the device has", but a piece has a byte.
+  const bool open = test_case.queues.recv_sge == kDeviceMax;
+  test_case.queues.recv_sge = require_uint(peer, "recv_sge", open ? 1 : test_case.queues.recv_sge,
+                                           open ? test_case.size_bytes : test_case.queues.recv_sge);
+  if (test_case.takes_receive()) test_case.queues.recv_post_list = receive_list_length(case_);
+}
+
+std::string VerbsRunner::take_fatal_event() {
+  std::string event = rdmameter::take_fatal_event(*device_.context, device_.port.number);
+  return event.empty() && cm_ ? cm_->take_fatal_event() : event;
+}
+
+void VerbsRunner::expect(const std::vector<std::uint64_t>& sent) {
+  EndpointRunner::expect({sent.front() * copies_of(case_)});
+}
+
+EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
+  if (wait == Wait::event && !endpoint_.raises_events())
+    throw MeasurementError("--wait event was not part of the case, so its CQs raise no events");
+  const MeasuredLoop chosen = choose_loop(case_, role_, wait, clock);
+  if (chosen == nullptr) return nullptr;
+  return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
+                        LoopTally& tally) {
+    if (!case_.queues.timestamps || role_ == Role::responder)
+      return chosen(work_->loop_state(), plan, choice, stop, tally);
+    const ClockPair before = read_both_clocks(*device_.context, choice, where());
+    const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);
+    const ClockPair after = read_both_clocks(*device_.context, choice, where());
+    shares_ = latency_breakdown_json(work_->timestamps(), before, after,
+                                     device_.limits.timestamp_mask, choice);
+    return end;
+  };
+}
+
+std::optional<Verdict> VerbsRunner::verify(const std::vector<std::uint64_t>& peer_totals) const {
+  const std::uint64_t peer_total = peer_totals.front();
+  if (case_.atomic()) return verify_atomics(role_ == Role::initiator ? tally().total : peer_total);
+  const Area& area = endpoint_.layout().target;
+  if (area.slots == 0) return std::nullopt;
+  const bool ping_pong = case_.pattern == Pattern::ping_pong;
+  // Every QP of a bandwidth test is filled to its depth before anything else, and RC delivers it
+  // all; those of a latency have their turns.
+  const std::uint64_t filled =
+      ping_pong || case_.pattern == Pattern::completion_latency
+          ? peer_total / case_.qps
+          : case_.queues.depth / case_.queues.post_list * case_.queues.post_list;
+  const bool known = case_.reliable() && !(case_.shared_receives() && case_.takes_receive());
+  const std::uint64_t min = !known ? 0 : area.qps == 1 ? peer_total : filled;
+  const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
+  // A number in the immediate leaves the payload alone.
+  const bool last_is_number =
+      ping_pong && (!case_.takes_receive() || (!case_.reliable() && !case_.immediate()));
+  const Skip skip{.first = numbers_sent(case_) == NumberPlace::payload ? kNumberBytes : 0,
+                  .last = last_is_number ? 1U : 0U};
+  Verdict verdict;
+  endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
+    verdict = check_target(bytes, area, pattern_of(case_, seed_, sender), skip, min,
+                           device_.memory.still_wanted);
+  });
+  return verdict;
+}
+
+/// @param total  atomics made, closing ones included
+Verdict VerbsRunner::verify_atomics(std::uint64_t total) const {
+  const bool closed = case_.opcode == Opcode::cmp_swap && case_.pattern == Pattern::bandwidth;
+  const std::uint64_t result = total - (closed ? case_.qps : 0);
+  const std::uint64_t chain = send_chain_length(case_, Role::initiator);
+  Verdict verdict;
+  if (role_ == Role::initiator)
+    endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
+      verdict = check_returned(bytes, endpoint_.layout().target, case_.opcode, result, chain);
+    });
+  else
+    endpoint_.inspect_source([&](std::span<const std::byte> bytes) {
+      verdict = check_words(bytes, endpoint_.layout().source, case_.opcode, result, chain);
+    });
+  return verdict;
+}
+
+nlohmann::ordered_json VerbsRunner::counters() const {
+  return counter_differences(counters_before_,
+                             read_counters(device_.port.device, device_.port.number));
+}
+
+nlohmann::ordered_json VerbsRunner::facts() const {
+  auto facts = nlohmann::ordered_json::object();
+  if (case_.multicast()) facts["multicast_group"] = group_text_;
+  if (!case_.returns_data() && endpoint_.view().inline_bytes != 0)
+    facts["inlined"] = work_->inlined();
+  if (case_.pattern == Pattern::ping_pong && !case_.takes_receive())
+    facts["data_in_order"] = endpoint_.data_in_order();
+  if (!shares_.is_null()) facts["shares"] = shares_;
+  return facts;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// An end whose messages go over a verbs device.
+#pragma once
+
+#include "core/engine/endpoint.h"
+#include "core/engine/endpoint_runner.h"
+#include "core/engine/work.h"
+#include "core/verbs/counters.h"
+
+namespace rdmameter {
+
+class VerbsRunner final : public EndpointRunner {
+ public:
+  /// Creates the endpoint.
+  /// @param seed   of both ends' payload patterns
+  /// @param watch  what ends a wait for rdma_cm
+  VerbsRunner(OpenDevice& device, const TestCase& test_case, Role role, std::uint64_t seed,
+              CmWatch watch = {});
+
+  nlohmann::json connection_info() const override;
+  /// Builds and posts the receives, then brings the QPs to RTS: in this order, so that a peer that
+  /// is ready may send at once. Of rdma_cm's connections, only takes over the peer's facts.
+  void connect(const nlohmann::json& peer) override;
+  /// Connects by rdma_cm, then builds and posts: no peer sends before it has heard of that.
+  void establish() override;
+  void record_effective(TestCase& test_case, const nlohmann::json& peer) const override;
+  std::string take_fatal_event() override;
+  /// See Endpoint::move_qps_to_error().
+  void abort_traffic() noexcept override { endpoint_.move_qps_to_error(); }
+  std::vector<std::uint64_t> arrivals() const override { return work_->arrivals(); }
+  void expect(const std::vector<std::uint64_t>& sent) override;
+  std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
+  nlohmann::ordered_json counters() const override;
+  nlohmann::ordered_json resources() const override { return endpoint_.resources(); }
+  nlohmann::ordered_json facts() const override;
+  std::string where() const override { return device_.port.where(); }
+
+ private:
+  Loop loop(Wait wait, ClockChoice::Kind clock) override;
+  /// Does connecting take both ends at a time?
+  bool both_at_once() const { return case_.by_cm() || case_.multicast(); }
+  void join_group();
+  void build_work();
+  Verdict verify_atomics(std::uint64_t total) const;
+
+  OpenDevice& device_;
+  const Counters counters_before_;
+  mutable Endpoint endpoint_;
+  Agreed agreed_;
+  std::unique_ptr<Work> work_;
+  nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
+  EndpointInfo peer_;
+  std::string cm_nonce_;  ///< the responder's for this case
+  std::uint16_t cm_port_ = 0;
+  const CmWatch watch_;
+  std::string group_text_;
+  std::unique_ptr<CmConnector> cm_;  ///< last: its connections end before their QPs go
+  std::unique_ptr<MulticastGroup> group_;
+};
+
+}  // namespace rdmameter

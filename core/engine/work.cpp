@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/engine/loop/step.h"
+#include "core/engine/loop/table.h"
+#include "core/verbs/check.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint32_t kLongestRecvList = 16;
+constexpr std::uint32_t kLongestSendChain = 4096;
+
+CqRing ring_of(const TestCase& test_case, Role role, const std::vector<ibv_cq*>& cqs) {
+  return {.cq = cqs.front(),
+          .all = cqs.data(),
+          .count = static_cast<std::uint32_t>(cqs.size()),
+          .poll = choose_poll(test_case, role)};
+}
+
+/// The requests of one end, one at a time.
+class RequestBuilder {
+ public:
+  RequestBuilder(const TestCase& test_case, Role role, const Area& local, const AreaView& view,
+                 const EndpointView& endpoint, bool inlined, std::uint32_t chain)
+      : case_(test_case),
+        remote_(test_case.one_sided() ? remote_area(test_case, role) : Area{}),
+        local_(local),
+        view_(view),
+        endpoint_(endpoint),
+        inlined_(inlined),
+        chain_(chain) {}
+
+  /// Fills in WR `i` of QP `qp`'s chain but for its place in a list.
+  /// @param sges  as many as the area has pieces
+  void build(ibv_send_wr& wr, ibv_sge* sges, std::uint32_t qp, std::uint32_t i) const {
+    const std::uint64_t slot = i % local_.slots;
+    for (std::size_t k = 0; k < local_.pieces.size(); ++k)
+      sges[k] = {.addr = view_.address + local_.slot(qp, slot) + local_.pieces[k].offset,
+                 .length = static_cast<std::uint32_t>(local_.pieces[k].length),
+                 .lkey = view_.lkey(qp)};
+    wr.sg_list = sges;
+    wr.num_sge = static_cast<int>(local_.pieces.size());
+    wr.opcode = wr_opcode(case_.opcode);
+    if (inlined_) wr.send_flags |= IBV_SEND_INLINE;
+    if (case_.atomic())
+      aim_atomic(wr, qp, i);
+    else if (case_.one_sided())
+      aim(wr, qp, slot);
+    else if (case_.transport == Transport::ud)
+      address(wr, qp, i);
+  }
+
+ private:
+  void aim(ibv_send_wr& wr, std::uint32_t qp, std::uint64_t slot) const {
+    wr.wr.rdma.remote_addr = endpoint_.remote_address + remote_.payload(qp, slot % remote_.slots);
+    wr.wr.rdma.rkey = key_of(endpoint_.remote_keys, qp);
+  }
+  /// Swaps along the chain: each finds what the one before it left, so that all of them swap.
+  void aim_atomic(ibv_send_wr& wr, std::uint32_t qp, std::uint32_t i) const {
+    wr.wr.atomic.remote_addr = endpoint_.remote_address + remote_.payload(qp, 0);
+    wr.wr.atomic.rkey = key_of(endpoint_.remote_keys, qp);
+    wr.wr.atomic.compare_add = case_.opcode == Opcode::fetch_add ? 1 : i;
+    wr.wr.atomic.swap = (i + 1) % chain_;
+  }
+  /// Each QP its counterpart; one QP all of its peers in turn; many the one there is.
+  void address(ibv_send_wr& wr, std::uint32_t qp, std::uint32_t i) const {
+    const std::size_t peers = endpoint_.remote_qpns.size();
+    const std::size_t peer = (endpoint_.qps.size() == 1 ? i : qp) % peers;
+    wr.wr.ud.ah = endpoint_.ahs[peer % endpoint_.ahs.size()];
+    wr.wr.ud.remote_qpn = endpoint_.remote_qpns[peer];
+    wr.wr.ud.remote_qkey = endpoint_.remote_qkey;
+  }
+
+  const TestCase& case_;
+  const Area remote_;
+  const Area& local_;
+  const AreaView& view_;
+  const EndpointView& endpoint_;
+  const bool inlined_;
+  const std::uint32_t chain_;
+};
+
+}  // namespace
+
+std::uint32_t receive_list_length(const TestCase& test_case) {
+  return static_cast<std::uint32_t>(
+      test_case.queues.recv_post_list != kAuto
+          ? test_case.queues.recv_post_list
+          : receive_list_length(static_cast<std::uint32_t>(test_case.queues.rx_depth)));
+}
+
+std::uint32_t receive_list_length(std::uint32_t rx_depth) {
+  for (std::uint32_t length = std::min(kLongestRecvList, rx_depth); length > 1; --length)
+    if (rx_depth % length == 0) return length;
+  return 1;
+}
+
+std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
+                                std::uint32_t depth, std::uint64_t slots, std::uint32_t peers) {
+  const std::uint32_t period = std::lcm(std::lcm(signal_every, post_list), peers);
+  const std::uint64_t whole = std::lcm<std::uint64_t>(period, slots);
+  const std::uint64_t unit = whole <= kLongestSendChain || slots > depth ? whole : period;
+  return static_cast<std::uint32_t>((depth + unit - 1) / unit * unit);
+}
+
+std::uint32_t send_chain_length(const TestCase& test_case, Role role) {
+  const Layout layout = layout_of(test_case, role);
+  const Area& local = test_case.returns_data() ? layout.target : layout.source;
+  const bool bandwidth = test_case.pattern == Pattern::bandwidth;
+  return send_chain_length(signal_period(test_case),
+                           static_cast<std::uint32_t>(bandwidth ? test_case.queues.post_list : 1),
+                           queue_depths_of(test_case, role).send, local.slots,
+                           static_cast<std::uint32_t>(peers_per_qp(test_case, role)));
+}
+
+Work::Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view) {
+  traffic_.lane_count = static_cast<std::uint32_t>(view.qps.size());
+  traffic_.send_cq = ring_of(test_case, role, view.send_cqs);
+  traffic_.recv_cq = ring_of(test_case, role, view.recv_cqs);
+  traffic_.answers = static_cast<std::uint32_t>(copies_of(test_case));
+  lanes_ = std::make_unique<Lane[]>(view.qps.size());
+  for (std::size_t qp = 0; qp < view.qps.size(); ++qp) {
+    lanes_[qp].qp = view.qps[qp];
+    if (!view.extended_qps.empty()) lanes_[qp].extended_qp = view.extended_qps[qp];
+  }
+  traffic_.lanes = lanes_.get();
+  if (posts_sends(test_case, role)) build_sends(test_case, role, layout, view);
+  if (posts_receives(test_case, role)) build_receives(test_case, layout, view);
+  if (role == Role::initiator && numbers_sent(test_case) != NumberPlace::none)
+    number_lanes(test_case);
+  if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
+    expect_numbers(test_case);
+  if (test_case.queues.timestamps && role == Role::initiator) keep_timestamps();
+  if (test_case.pattern != Pattern::ping_pong) return;
+  for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
+    Lane& lane = lanes_[qp];
+    if (view.source.host != nullptr)
+      lane.departure =
+          reinterpret_cast<std::uint8_t*>(view.source.host) + layout.source.last_byte(qp, 0);
+    if (test_case.takes_receive()) continue;
+    lane.arrival =
+        reinterpret_cast<std::uint8_t*>(view.target.host) + layout.target.last_byte(qp, 0);
+    lane.answered = *lane.arrival;
+    traffic_.sequence = lane.answered;  // alike in all, being poisoned
+  }
+}
+
+/// Each QP's messages count from 0 in the low bits of their numbers.
+void Work::number_lanes(const TestCase& test_case) {
+  const std::uint32_t bits = number_count_bits(test_case);
+  traffic_.number_mask = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
+  for (std::uint64_t qp = 0; qp < traffic_.lane_count; ++qp)
+    lanes_[qp].number_base = static_cast<std::uint32_t>(qp << bits);
+}
+
+/// For every QP that a number can name.
+void Work::expect_numbers(const TestCase& test_case) {
+  const std::uint32_t bits = number_count_bits(test_case);
+  const std::uint64_t qps = std::uint64_t{1} << (32 - bits);
+  Arrivals& arrivals = traffic_.arrivals;
+  arrivals.count_bits = bits;
+  arrivals.skipped_per_qp = skipped_numbers_per_qp(test_case);
+  next_numbers_ = std::make_unique<std::uint32_t[]>(qps);
+  skipped_numbers_.assign(qps * arrivals.skipped_per_qp, kNoNumber);
+  for (std::uint64_t qp = 0; qp < qps; ++qp)
+    next_numbers_[qp] = static_cast<std::uint32_t>(qp << bits);
+  arrivals.next = next_numbers_.get();
+  arrivals.skipped = skipped_numbers_.data();
+}
+
+void Work::keep_timestamps() {
+  timestamps_.resize(kMaxTimestamps);
+  traffic_.timestamps = {.first = timestamps_.data(), .mask = kMaxTimestamps - 1};
+}
+
+std::vector<Timestamps> Work::timestamps() const {
+  std::vector<Timestamps> kept = timestamps_;
+  kept.resize(std::min<std::uint64_t>(traffic_.timestamps.taken, kept.size()));
+  return kept;
+}
+
+void Work::build_sends(const TestCase& test_case, Role role, const Layout& layout,
+                       const EndpointView& view) {
+  const bool bandwidth = test_case.pattern == Pattern::bandwidth;
+  const std::uint32_t signal_every = signal_period(test_case);
+  const auto post_list = static_cast<std::uint32_t>(bandwidth ? test_case.queues.post_list : 1);
+  const Area& local = test_case.returns_data() ? layout.target : layout.source;
+  inlined_ = !test_case.returns_data() && test_case.queues.inline_bytes != 0 &&
+             test_case.size_bytes <= view.inline_bytes;
+
+  traffic_.signal_every = signal_every;
+  traffic_.post_list = post_list;
+  traffic_.depth = queue_depths_of(test_case, role).send;
+  traffic_.closing_in_turn = !test_case.atomic();
+  if (test_case.extended_api())
+    traffic_.post = choose_extended_post(test_case, inlined_, local.pieces.size());
+
+  const std::uint32_t chain = send_chain_length(test_case, role);
+  const std::uint32_t lists = chain / post_list;
+  const std::uint32_t qps = traffic_.lane_count;
+  const std::size_t sges = local.pieces.size();
+  send_wrs_ = std::make_unique<ibv_send_wr[]>(std::size_t{chain} * qps);
+  send_sges_ = std::make_unique<ibv_sge[]>(std::size_t{chain} * qps * sges);
+  send_lists_ = std::make_unique<SendList[]>(std::size_t{lists} * qps);
+  closing_wrs_ = std::make_unique<ibv_send_wr[]>(qps);
+  const RequestBuilder builder{
+      test_case, role,     local, test_case.returns_data() ? view.target : view.source,
+      view,      inlined_, chain};
+
+  for (std::uint32_t qp = 0; qp < qps; ++qp) {
+    ibv_send_wr* const wrs = &send_wrs_[std::size_t{chain} * qp];
+    SendList* const ring = &send_lists_[std::size_t{lists} * qp];
+    for (std::uint32_t i = 0; i < chain; ++i) {
+      builder.build(wrs[i], &send_sges_[(std::size_t{chain} * qp + i) * sges], qp, i);
+      wrs[i].next = (i + 1) % post_list == 0 ? nullptr : &wrs[i + 1];
+      SendList& list = ring[i / post_list];
+      wrs[i].wr_id = reinterpret_cast<std::uint64_t>(&list);
+      if ((i + 1) % signal_every == 0) {
+        wrs[i].send_flags |= IBV_SEND_SIGNALED;
+        ++list.signaled;
+      }
+      list.head = &wrs[i / post_list * post_list];
+      list.lane = &lanes_[qp];
+      list.next = &ring[(i / post_list + 1) % lists];
+    }
+    closing_wrs_[qp] = wrs[0];
+    closing_wrs_[qp].next = nullptr;
+    closing_wrs_[qp].send_flags |= IBV_SEND_SIGNALED;
+    closing_wrs_[qp].wr_id = kClosing;
+    if (test_case.opcode == Opcode::cmp_swap)  // finds no such value: it may come at any place
+      closing_wrs_[qp].wr.atomic.compare_add = std::numeric_limits<std::uint64_t>::max();
+    lanes_[qp].send = ring;
+    lanes_[qp].closing = &closing_wrs_[qp];
+  }
+  if (!bandwidth) thread_rings(lists);
+}
+
+/// Makes one ring of those of all QPs: a latency's messages go over them in turn.
+void Work::thread_rings(std::uint32_t lists) {
+  const std::uint32_t qps = traffic_.lane_count;
+  for (std::uint32_t qp = 0; qp < qps; ++qp)
+    for (std::uint32_t i = 0; i < lists; ++i) {
+      const bool last = qp + 1 == qps;
+      send_lists_[std::size_t{lists} * qp + i].next =
+          &send_lists_[last ? (i + 1) % lists : std::size_t{lists} * (qp + 1) + i];
+    }
+}
+
+void Work::build_receives(const TestCase& test_case, const Layout& layout,
+                          const EndpointView& view) {
+  const bool shared = view.srq != nullptr;
+  const Area& area = layout.target;
+  // What a write with immediate leaves lies elsewhere: its receives are bare.
+  const std::size_t sges = test_case.one_sided() ? 0 : area.pieces.size();
+  receives_per_ring_ = static_cast<std::uint32_t>(test_case.queues.rx_depth);
+  ring_count_ = shared ? 1 : traffic_.lane_count;
+  const std::uint32_t per_list = receive_list_length(test_case);
+  const bool ping_pong = test_case.pattern == Pattern::ping_pong;
+  const std::uint32_t lists = receives_per_ring_ / per_list;
+  const std::size_t count = std::size_t{receives_per_ring_} * ring_count_;
+  recv_wrs_ = std::make_unique<ibv_recv_wr[]>(count);
+  recv_works_ = std::make_unique<RecvWork[]>(count);
+  recv_sges_ = std::make_unique<ibv_sge[]>(count * sges);
+  recv_lists_ = std::make_unique<RecvList[]>(std::size_t{lists} * ring_count_);
+  rings_ = std::make_unique<RecvRing[]>(ring_count_);
+
+  for (std::uint32_t r = 0; r < ring_count_; ++r) {
+    const std::size_t first = std::size_t{receives_per_ring_} * r;
+    ibv_recv_wr* const wrs = &recv_wrs_[first];
+    RecvList* const ring = &recv_lists_[std::size_t{lists} * r];
+    for (std::uint32_t i = 0; i < receives_per_ring_; ++i) {
+      const std::uint64_t slot = i % area.slots;
+      ibv_sge* const list = &recv_sges_[(first + i) * sges];
+      for (std::size_t k = 0; k < sges; ++k) {
+        const std::uint64_t head = k == 0 ? area.head_bytes : 0;
+        list[k] = {.addr = view.target.address + area.slot(r, slot) + area.pieces[k].offset - head,
+                   .length = static_cast<std::uint32_t>(area.pieces[k].length + head),
+                   .lkey = view.target.lkey(r)};
+      }
+      RecvWork& work = recv_works_[first + i];
+      work = {.ring = &rings_[r],
+              .number = view.target.host == nullptr
+                            ? nullptr
+                            : reinterpret_cast<const std::uint8_t*>(view.target.host) +
+                                  (ping_pong ? area.last_byte(r, slot) : area.payload(r, slot))};
+      wrs[i] = {.wr_id = reinterpret_cast<std::uint64_t>(&work),
+                .next = (i + 1) % per_list == 0 ? nullptr : &wrs[i + 1],
+                .sg_list = sges == 0 ? nullptr : list,
+                .num_sge = static_cast<int>(sges)};
+      ring[i / per_list] = {.head = &wrs[i / per_list * per_list],
+                            .next = &ring[(i / per_list + 1) % lists]};
+    }
+    rings_[r].next = ring;
+    rings_[r].list_length = per_list;
+    rings_[r].qp = view.qps[r];
+    rings_[r].srq = view.srq;
+  }
+}
+
+void Work::post_receives() {
+  for (std::uint32_t r = 0; r < ring_count_; ++r) {
+    RecvRing& ring = rings_[r];
+    for (std::uint32_t posted = 0; posted < receives_per_ring_; posted += ring.list_length)
+      check_errno_value(
+          rdmameter::post_receives(ring),
+          ring.srq != nullptr ? "ibv_post_srq_recv" : "ibv_post_recv",
+          fmt::format("receive {} of {} on QP {:#x}", posted, receives_per_ring_, ring.qp->qp_num));
+    ring.lists = 0;
+  }
+}
+
+std::vector<std::uint64_t> Work::arrivals() const {
+  std::vector<std::uint64_t> counts;
+  for (std::uint32_t r = 0; r < ring_count_; ++r) {
+    const RecvRing& ring = rings_[r];
+    counts.push_back(ring.lists * ring.list_length + (ring.list_length - ring.left));
+  }
+  return counts;
+}
+
+}  // namespace rdmameter

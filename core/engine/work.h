@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds and owns the work of one end of a case: WRs with their SGEs, linked into lists, linked
+// into rings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/engine/endpoint_view.h"
+#include "core/engine/layout/layout.h"
+#include "core/engine/loop/loop_state.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+class Work {
+ public:
+  /// Builds everything that the measured loop will post. Does not post anything.
+  Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view);
+  Work(Work&&) = delete;  // WRs point to each other
+
+  /// Posts `rx_depth` receives on every QP, or on the SRQ: to be done before the peer may send.
+  /// @throws VerbsError
+  void post_receives();
+
+  LoopState& loop_state() { return traffic_; }
+
+  /// Receives that each QP has taken; of an SRQ one number for all.
+  std::vector<std::uint64_t> arrivals() const;
+
+  /// Are this end's messages inlined (small enough for the QP's inline room, and asked for)?
+  bool inlined() const { return inlined_; }
+
+  /// Those that the loop kept last, in no order; of a case with timestamps.
+  std::vector<Timestamps> timestamps() const;
+
+ private:
+  void build_sends(const TestCase& test_case, Role role, const Layout& layout,
+                   const EndpointView& view);
+  void number_lanes(const TestCase& test_case);
+  void expect_numbers(const TestCase& test_case);
+  void keep_timestamps();
+  void thread_rings(std::uint32_t lists);
+  void build_receives(const TestCase& test_case, const Layout& layout, const EndpointView& view);
+
+  LoopState traffic_;
+  bool inlined_ = false;
+  std::uint32_t receives_per_ring_ = 0, ring_count_ = 0;
+  std::unique_ptr<Lane[]> lanes_;
+  std::unique_ptr<RecvRing[]> rings_;
+  std::unique_ptr<RecvWork[]> recv_works_;
+  std::unique_ptr<ibv_send_wr[]> send_wrs_;
+  std::unique_ptr<ibv_recv_wr[]> recv_wrs_;
+  std::unique_ptr<ibv_sge[]> send_sges_, recv_sges_;
+  std::unique_ptr<SendList[]> send_lists_;
+  std::unique_ptr<RecvList[]> recv_lists_;
+  std::unique_ptr<ibv_send_wr[]> closing_wrs_;
+  std::unique_ptr<std::uint32_t[]> next_numbers_;
+  std::vector<std::uint64_t> skipped_numbers_;
+  std::vector<Timestamps> timestamps_;
+};
+
+/// Samples whose moments are kept: a power of two.
+inline constexpr std::uint64_t kMaxTimestamps = 1 << 16;
+
+/// WRs per receive list of a case: as asked for, or as follows.
+std::uint32_t receive_list_length(const TestCase& test_case);
+
+/// WRs per receive list: the largest divisor of the depth that is at most 16, so that lists tile
+/// the receive queue and a doorbell is paid once for many.
+std::uint32_t receive_list_length(std::uint32_t rx_depth);
+
+/// WRs in a QP's ring of sends: a multiple of both periods, at least the depth (no list is posted
+/// again before it is retired), with as many for each of its peers, and where that takes no more
+/// than 4096 WRs, or there are more slots than the depth, one that gives every slot its turn.
+std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_list,
+                                std::uint32_t depth, std::uint64_t slots, std::uint32_t peers = 1);
+
+/// The same, of a case.
+std::uint32_t send_chain_length(const TestCase& test_case, Role role);
+
+}  // namespace rdmameter

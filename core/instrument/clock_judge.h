@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decision behind choose_clock(), apart from the machine it is made for.
+#pragma once
+
+#include "core/instrument/clock.h"
+
+namespace rdmameter {
+
+/// What is known of this machine's counter.
+struct CalibrationFacts {
+  bool has_counter = false;
+  double first_ticks_per_ns = 0, second_ticks_per_ns = 0;  ///< of the two intervals
+  double ticks_per_ns = 0;                                 ///< over both
+  bool invariant = false;            ///< the CPU says that the rate never changes
+  bool kernel_uses_counter = false;  ///< the kernel, which watches it, keeps time by it
+};
+
+/// An honest counter's intervals of 8 ms agree within some 10 ppm (a bracket of 100 ns); counters
+/// that are emulated or follow the CPU's frequency miss by percents.
+inline constexpr double kMaxDisagreementPpm = 200;
+
+/// The counter where it can be trusted, else the kernel's clock; `reason` says why. read_ns is left
+/// at 0.
+ClockChoice judge_calibration(const CalibrationFacts& facts);
+
+}  // namespace rdmameter

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/instrument/histogram_data.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rdmameter {
+namespace {
+
+/// Middle of the bucket's values (as HdrHistogram's median equivalent value), held within what was
+/// seen: where few samples are, no percentile may lie outside [min, max].
+std::uint64_t midpoint(const HistogramData& data, std::uint32_t index) {
+  const std::uint64_t lowest = histogram_lowest(index);
+  const std::uint64_t width = histogram_lowest(index + 1) - lowest;
+  return std::clamp(lowest + width / 2, data.min_ns, data.max_ns);
+}
+
+/// Nearest rank, 1 to count. 99.9 / 100 is no exact binary number: without the tolerance rank 9990
+/// of 10000 would be 9991. It is far above a double's error and far below 1 / count.
+std::uint64_t nearest_rank(std::uint64_t count, double percent) {
+  const auto samples = static_cast<double>(count);
+  const double exact = percent / 100 * samples;
+  const double rank = std::ceil(exact - exact * 1e-14);
+  return static_cast<std::uint64_t>(std::clamp(rank, 1.0, samples));
+}
+
+/// Samples without a bucket are known only to be at least 2^41 and at most max: they count as max.
+double standard_deviation(const HistogramData& data) {
+  const auto count = static_cast<double>(data.count);
+  const double mean = static_cast<double>(data.sum_ns) / count;
+  double squares = 0;
+  for (const auto& [index, n] : data.buckets) {
+    const double distance = static_cast<double>(midpoint(data, index)) - mean;
+    squares += static_cast<double>(n) * distance * distance;
+  }
+  const double beyond = static_cast<double>(data.max_ns) - mean;
+  squares += static_cast<double>(data.overflow) * beyond * beyond;
+  return std::sqrt(squares / count);
+}
+
+}  // namespace
+
+HistogramData snapshot(const Histogram& histogram) {
+  HistogramData data;
+  for (std::uint32_t index = 0; index < kHistogramBuckets; ++index)
+    if (const std::uint64_t n = histogram.bucket(index); n != 0) {
+      data.buckets.emplace_back(index, n);
+      data.count += n;
+    }
+  data.overflow = histogram.overflow();
+  data.count += data.overflow;
+  data.sum_ns = histogram.sum_ns();
+  data.min_ns = data.count == 0 ? 0 : histogram.min_ns();
+  data.max_ns = histogram.max_ns();
+  return data;
+}
+
+void merge(HistogramData& into, const HistogramData& other) {
+  if (other.count == 0) return;
+  into.min_ns = into.count == 0 ? other.min_ns : std::min(into.min_ns, other.min_ns);
+  into.max_ns = std::max(into.max_ns, other.max_ns);
+  into.count += other.count;
+  into.sum_ns += other.sum_ns;
+  into.overflow += other.overflow;
+
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> merged;
+  merged.reserve(into.buckets.size() + other.buckets.size());
+  auto mine = into.buckets.begin();
+  for (const auto& theirs : other.buckets) {
+    while (mine != into.buckets.end() && mine->first < theirs.first) merged.push_back(*mine++);
+    merged.push_back(theirs);
+    if (mine != into.buckets.end() && mine->first == theirs.first)
+      merged.back().second += mine++->second;
+  }
+  merged.insert(merged.end(), mine, into.buckets.end());
+  into.buckets = std::move(merged);
+}
+
+std::uint64_t percentile(const HistogramData& data, double percent) {
+  if (data.count == 0) return 0;
+  const std::uint64_t rank = nearest_rank(data.count, percent);
+  std::uint64_t seen = 0;
+  for (const auto& [index, n] : data.buckets) {
+    seen += n;
+    if (seen >= rank) return midpoint(data, index);
+  }
+  return data.max_ns;
+}
+
+std::optional<std::uint64_t> reported_percentile(const HistogramData& data, double percent) {
+  // Ten samples beyond it; the tolerance as in nearest_rank().
+  const double beyond = (100 - percent) / 100 * static_cast<double>(data.count);
+  if (beyond < 10 * (1 - 1e-9)) return std::nullopt;
+  return percentile(data, percent);
+}
+
+LatencySummary summarize(const HistogramData& data, double divisor) {
+  LatencySummary summary;
+  if (data.count == 0) return summary;
+  const auto reported = [&](double percent) -> std::optional<double> {
+    const auto value = reported_percentile(data, percent);
+    if (!value) return std::nullopt;
+    return static_cast<double>(*value) / divisor;
+  };
+  summary.count = data.count;
+  summary.min = static_cast<double>(data.min_ns) / divisor;
+  summary.max = static_cast<double>(data.max_ns) / divisor;
+  summary.mean = static_cast<double>(data.sum_ns) / static_cast<double>(data.count) / divisor;
+  summary.stddev = standard_deviation(data) / divisor;
+  summary.p50 = reported(50);
+  summary.p90 = reported(90);
+  summary.p99 = reported(99);
+  summary.p99_9 = reported(99.9);
+  summary.p99_99 = reported(99.99);
+  return summary;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/result/checked_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/error.h"
+#include "core/base/printable.h"
+
+namespace rdmameter {
+
+CheckedJson CheckedJson::at(std::string_view key) const {
+  if (auto found = find(key)) return *std::move(found);
+  fail(fmt::format("the key \"{}\" is missing", key));
+}
+
+std::optional<CheckedJson> CheckedJson::find(std::string_view key) const {
+  const auto found = object().find(key);
+  if (found == value_->end()) return std::nullopt;
+  return CheckedJson(*found, std::string(where_).append(": ").append(key));
+}
+
+CheckedJson CheckedJson::at(std::size_t element) const {
+  if (element >= array_size()) fail(fmt::format("has no element {}", element));
+  return CheckedJson((*value_)[element], fmt::format("{}[{}]", where_, element));
+}
+
+const nlohmann::ordered_json& CheckedJson::object() const {
+  if (!value_->is_object()) fail("is not an object");
+  return *value_;
+}
+
+std::size_t CheckedJson::array_size() const {
+  if (!value_->is_array()) fail("is not an array");
+  return value_->size();
+}
+
+std::size_t CheckedJson::array_size_within(std::size_t max) const {
+  if (array_size() > max)
+    fail(fmt::format("has {} elements, and at most {} are read", array_size(), max));
+  return array_size();
+}
+
+const std::string& CheckedJson::text() const {
+  if (!value_->is_string()) fail("is not a string");
+  return value_->get_ref<const std::string&>();
+}
+
+bool CheckedJson::flag() const {
+  if (!value_->is_boolean()) fail("is neither true nor false");
+  return value_->get<bool>();
+}
+
+double CheckedJson::not_negative() const {
+  if (!value_->is_number()) fail("is not a number");
+  const double number = value_->get<double>();  // finite: the parser refuses what overflows
+  if (number < 0) fail("is negative");
+  return number;
+}
+
+std::uint64_t CheckedJson::count() const {
+  if (value_->is_number_unsigned()) return value_->get<std::uint64_t>();
+  if (value_->is_number_integer()) {  // the parser's signed integers are the negative ones,
+    if (const auto number = value_->get<std::int64_t>(); number >= 0)  // but not a program's
+      return static_cast<std::uint64_t>(number);
+    fail("is negative");
+  }
+  if (!value_->is_string()) fail("is not a whole number below 2^64");
+  const std::string& digits = value_->get_ref<const std::string&>();
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size())
+    fail("is not the digits of a whole number below 2^64");
+  return number;
+}
+
+std::uint64_t CheckedJson::count_within(std::uint64_t min, std::uint64_t max) const {
+  const std::uint64_t number = count();
+  if (number < min || number > max) fail(fmt::format("is {}, outside {} to {}", number, min, max));
+  return number;
+}
+
+std::uint64_t CheckedJson::count_at(std::size_t element, std::uint64_t min,
+                                    std::uint64_t max) const {
+  if (element < array_size() && (*value_)[element].is_number_unsigned())
+    if (const auto number = (*value_)[element].get<std::uint64_t>(); number >= min && number <= max)
+      return number;
+  return at(element).count_within(min, max);
+}
+
+std::size_t CheckedJson::one_of(std::span<const std::string_view> names) const {
+  const auto found = std::ranges::find(names, text());
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  fail(fmt::format("is neither \"{}\" nor \"{}\"",
+                   fmt::join(names.first(names.size() - 1), "\", \""), names.back()));
+}
+
+void CheckedJson::require(std::string_view expected) const {
+  if (text() != expected) fail(fmt::format("is not \"{}\"", expected));
+}
+
+void CheckedJson::require(std::uint64_t expected) const {
+  if (count() != expected) fail(fmt::format("is not {}", expected));
+}
+
+void CheckedJson::fail(std::string_view reason) const {
+  throw UsageError(fmt::format("{} {}.", printable(where_), printable(reason)));
+}
+
+}  // namespace rdmameter

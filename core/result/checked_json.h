@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON from outside, read with every type and range checked.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rdmameter {
+
+/// A value and the way to it, for the text of errors. Borrows the value.
+/// Every function throws UsageError where the value is not what is asked for.
+class CheckedJson {
+ public:
+  CheckedJson(const nlohmann::ordered_json& value, std::string where)
+      : value_(&value), where_(std::move(where)) {}
+
+  CheckedJson at(std::string_view key) const;
+  std::optional<CheckedJson> find(std::string_view key) const;  ///< nothing: not there
+  CheckedJson at(std::size_t element) const;
+
+  const nlohmann::ordered_json& object() const;
+  std::size_t array_size() const;
+  std::size_t array_size_within(std::size_t max) const;
+  const std::string& text() const;
+  bool flag() const;
+  bool null() const { return value_->is_null(); }
+  double not_negative() const;  ///< finite, too
+
+  /// A whole number of 0 or more, or (from 2^53 on) its digits in a string.
+  std::uint64_t count() const;
+  std::uint64_t count_within(std::uint64_t min, std::uint64_t max) const;
+  /// As at(element).count_within(), and quickly: the way to it is put into words in errors alone.
+  std::uint64_t count_at(std::size_t element, std::uint64_t min, std::uint64_t max) const;
+
+  /// @return the place of this text among `names`, of which there are two or more
+  std::size_t one_of(std::span<const std::string_view> names) const;
+
+  void require(std::string_view text) const;
+  void require(std::uint64_t number) const;
+
+  [[noreturn]] void fail(std::string_view reason) const;
+
+ private:
+  const nlohmann::ordered_json* value_;
+  std::string where_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/result/field_list.h"
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+
+namespace rdmameter {
+
+using Json = nlohmann::ordered_json;
+
+void FieldWriter::extra(const Json& more) {
+  if (more.is_null()) return;
+  for (const auto& [key, value] : more.items()) {
+    if (std::ranges::find(keys_, key) != keys_.end())
+      throw std::logic_error("`extra` repeats the key " + key);
+    json_[key] = value;
+  }
+}
+
+Json FieldWriter::to_json(const NamedCounts& counts, const FieldRule&) {
+  Json json = Json::object();
+  for (const auto& [name, count] : counts) json[name] = count_to_json(count);
+  return json;
+}
+
+void FieldReader::extra(Json& more) const {
+  for (const auto& [key, value] : json_.object().items())
+    if (std::ranges::find(keys_, key) == keys_.end()) more[key] = value;
+}
+
+/// Rounding may put a mean of equal numbers, or an index, a little beyond its maximum.
+void FieldReader::read(const CheckedJson& json, double& value, const FieldRule& rule) {
+  constexpr double kRounding = 1e-9;
+  const auto max = static_cast<double>(rule.max);
+  value = json.not_negative();
+  if (rule.max == FieldRule().max) return;
+  if (value > max * (1 + kRounding)) json.fail(fmt::format("is {}, greater than {}", value, max));
+  value = std::min(value, max);
+}
+
+void FieldReader::read(const CheckedJson& json, NamedCounts& counts, const FieldRule& rule) {
+  for (const auto& [name, value] : json.object().items())
+    counts.emplace_back(name, json.at(name).count_within(rule.min, rule.max));
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// One list of fields for each struct that becomes JSON: it says what is written, what is read and
+// checked, and which keys are known. The list of a struct is a function template:
+//
+//   void list_fields(auto& fields, Is<Data> auto& data) {
+//     fields("messages", data.messages);
+//     fields("ranks", data.ranks, {.min = 1, .max = kMaxRanks});
+//     fields.derived("gbps", [&] { return gbps_of(data); });  // written, never read
+//   }
+//
+// An optional, a bool, an array and a JSON value may be absent: a missing key leaves the value as
+// it is, and nothing, false, an empty array and null are not written. Where complete(data, json)
+// exists, it is called after reading, for what no list can check.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/result/checked_json.h"
+#include "core/result/json_numbers.h"
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+template <class Data, class Struct>
+concept Is = std::same_as<std::remove_const_t<Data>, Struct>;
+
+template <class Value>
+concept IsArray = std::same_as<Value, std::vector<typename Value::value_type>>;
+
+template <class Data>
+nlohmann::ordered_json write_fields(const Data& data);
+
+/// @throws UsageError  naming the key and the reason
+template <class Data>
+Data read_fields(const CheckedJson& json);
+
+/// What holds of a number, or of each number in an array.
+struct FieldRule {
+  std::uint64_t min = 0, max = std::numeric_limits<std::uint64_t>::max();
+  std::size_t max_size = std::numeric_limits<std::size_t>::max();  ///< a larger array is left out
+  bool short_form = false;  ///< a double is written without ".0" where it is whole
+};
+
+class FieldWriter {
+ public:
+  template <class Value>
+  void operator()(const char* key, const Value& value, const FieldRule& rule = {}) {
+    keys_.emplace_back(key);
+    if (!absent(value, rule)) json_[key] = to_json(value, rule);
+  }
+  /// A value of an enum; `name` gives "" beyond the last one.
+  template <class Enum>
+  void named(const char* key, Enum value, const char* (*name)(Enum)) {
+    constant(key, name(value));
+  }
+  void constant(const char* key, const auto& value) {
+    keys_.emplace_back(key);
+    json_[key] = value;
+  }
+  void derived(const char* key, const auto& make) { (*this)(key, make()); }
+  /// The keys of an object, among those of this one.
+  void beside(const auto& make) { json_.update(make()); }
+  /// For what must hold before anything is written.
+  void when_written(const auto& check) { check(); }
+  /// Keys that are no fields. @throws std::logic_error  one is
+  void extra(const nlohmann::ordered_json& more);
+
+  nlohmann::ordered_json take() { return std::move(json_); }
+
+ private:
+  using Json = nlohmann::ordered_json;
+
+  static bool absent(bool value, const FieldRule&) { return !value; }
+  static bool absent(const Json& value, const FieldRule&) { return value.is_null(); }
+  template <class Value>
+  static bool absent(const Value& value, const FieldRule& rule) {
+    if constexpr (requires { value.has_value(); })
+      return !value.has_value();
+    else if constexpr (IsArray<Value>)
+      return value.empty() || value.size() > rule.max_size;
+    else
+      return false;
+  }
+
+  static Json to_json(bool value, const FieldRule&) { return value; }
+  static Json to_json(double value, const FieldRule& rule) {
+    return rule.short_form ? number_to_json(finite_or_zero(value)) : Json(finite_or_zero(value));
+  }
+  static Json to_json(const std::string& value, const FieldRule&) { return value; }
+  static Json to_json(const Json& value, const FieldRule&) { return value; }
+  static Json to_json(const NamedCounts& counts, const FieldRule& rule);
+  static Json to_json(const std::unsigned_integral auto& value, const FieldRule&) {
+    return count_to_json(value);
+  }
+  template <class Value>
+  static Json to_json(const std::optional<Value>& value, const FieldRule& rule) {
+    return value ? to_json(*value, rule) : Json();
+  }
+  template <class First, class Second>
+  static Json to_json(const std::pair<First, Second>& pair, const FieldRule& rule) {
+    return Json::array({to_json(pair.first, rule), to_json(pair.second, rule)});
+  }
+  template <class Value>
+  static Json to_json(const std::vector<Value>& values, const FieldRule& rule) {
+    return array(values, rule);
+  }
+  template <class Key, class Value>
+  static Json to_json(const std::map<Key, Value>& values, const FieldRule& rule) {
+    return array(values, rule);
+  }
+  static Json to_json(const auto& data, const FieldRule&) { return write_fields(data); }
+  static Json array(const auto& values, const FieldRule& rule) {
+    Json json = Json::array();
+    for (const auto& value : values) json.push_back(to_json(value, rule));
+    return json;
+  }
+
+  Json json_ = Json::object();
+  std::vector<std::string_view> keys_;
+};
+
+class FieldReader {
+ public:
+  explicit FieldReader(const CheckedJson& json) : json_(json) { json.object(); }
+
+  template <class Value>
+  void operator()(const char* key, Value& value, const FieldRule& rule = {}) {
+    keys_.emplace_back(key);
+    if constexpr (requires { value.has_value(); }) {
+      if (const auto found = json_.find(key)) read(*found, value.emplace(), rule);
+    } else if constexpr (std::same_as<Value, bool> || std::same_as<Value, nlohmann::ordered_json> ||
+                         IsArray<Value>) {
+      if (const auto found = json_.find(key)) read(*found, value, rule);
+    } else {
+      read(json_.at(key), value, rule);
+    }
+  }
+  template <class Enum>
+  void named(const char* key, Enum& value, const char* (*name)(Enum)) {
+    keys_.emplace_back(key);
+    std::vector<std::string_view> names;
+    while (*name(static_cast<Enum>(names.size())) != '\0')
+      names.emplace_back(name(static_cast<Enum>(names.size())));
+    value = static_cast<Enum>(json_.at(key).one_of(names));
+  }
+  void constant(const char* key, const auto& value) {
+    keys_.emplace_back(key);
+    json_.at(key).require(value);
+  }
+  void derived(const char* key, const auto&) { keys_.emplace_back(key); }
+  void beside(const auto&) {}
+  void when_written(const auto&) {}
+  void extra(nlohmann::ordered_json& more) const;
+
+ private:
+  static void read(const CheckedJson& json, bool& value, const FieldRule&) { value = json.flag(); }
+  static void read(const CheckedJson& json, double& value, const FieldRule& rule);
+  static void read(const CheckedJson& json, std::string& value, const FieldRule&) {
+    value = json.text();
+  }
+  static void read(const CheckedJson& json, nlohmann::ordered_json& value, const FieldRule&) {
+    value = json.object();
+  }
+  static void read(const CheckedJson& json, NamedCounts& counts, const FieldRule& rule);
+  template <std::unsigned_integral Value>
+  static void read(const CheckedJson& json, Value& value, const FieldRule& rule) {
+    constexpr std::uint64_t kMax = std::numeric_limits<Value>::max();
+    value = static_cast<Value>(json.count_within(rule.min, std::min(rule.max, kMax)));
+  }
+  template <class Value>
+  static void read(const CheckedJson& json, std::optional<Value>& value, const FieldRule& rule) {
+    if (!json.null()) read(json, value.emplace(), rule);
+  }
+  template <class First, class Second>
+  static void read(const CheckedJson& json, std::pair<First, Second>& pair, const FieldRule& rule) {
+    if (json.array_size() != 2) json.fail("is not a pair");
+    read(json.at(0), pair.first, rule);
+    read(json.at(1), pair.second, rule);
+  }
+  template <class Value>
+  static void read(const CheckedJson& json, std::vector<Value>& values, const FieldRule& rule) {
+    values.resize(json.array_size_within(rule.max_size));
+    for (std::size_t i = 0; i < values.size(); ++i) read(json.at(i), values[i], rule);
+  }
+  template <class Key, class Value>
+  static void read(const CheckedJson& json, std::map<Key, Value>& values, const FieldRule& rule) {
+    for (std::size_t i = 0; i < json.array_size(); ++i) {
+      std::pair<Key, Value> pair;
+      read(json.at(i), pair, rule);
+      values.insert(std::move(pair));
+    }
+  }
+  template <class Data>
+  static void read(const CheckedJson& json, Data& data, const FieldRule&) {
+    data = read_fields<Data>(json);
+  }
+
+  const CheckedJson& json_;
+  std::vector<std::string_view> keys_;
+};
+
+template <class Data>
+nlohmann::ordered_json write_fields(const Data& data) {
+  FieldWriter writer;
+  list_fields(writer, data);
+  return writer.take();
+}
+
+template <class Data>
+Data read_fields(const CheckedJson& json) {
+  Data data;
+  FieldReader reader(json);
+  list_fields(reader, data);
+  if constexpr (requires { complete(data, json); }) complete(data, json);
+  return data;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/result/json_parts.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rdmameter {
+namespace {
+
+constexpr std::string_view kWhiteSpace = " \t\r\n";
+
+enum class Mark : unsigned char { none, quote, opening, closing };
+
+constexpr std::array<Mark, 256> marks() {
+  std::array<Mark, 256> marks{};
+  marks['"'] = Mark::quote;
+  marks['{'] = marks['['] = Mark::opening;
+  marks['}'] = marks[']'] = Mark::closing;
+  return marks;
+}
+constexpr std::array<Mark, 256> kMarks = marks();
+
+/// npos: it may go on behind the text.
+std::size_t end_of_value(std::string_view json) {
+  if (json.empty()) return json.npos;
+  switch (kMarks[static_cast<unsigned char>(json.front())]) {
+    case Mark::quote:
+      return end_of_string(json, 0);
+    case Mark::opening:
+      return end_of_nested(json, 0);
+    case Mark::none:
+    case Mark::closing:
+      break;
+  }
+  return json.find_first_of(",:]} \t\r\n");
+}
+
+}  // namespace
+
+std::size_t end_of_string(std::string_view json, std::size_t at) {
+  for (++at; at < json.size(); ++at) {
+    if (json[at] == '"') return at + 1;
+    if (json[at] == '\\') ++at;  // and what it escapes
+  }
+  return json.npos;
+}
+
+std::size_t end_of_nested(std::string_view json, std::size_t at) {
+  std::size_t depth = 0;
+  for (; at < json.size(); ++at) {
+    const Mark mark = kMarks[static_cast<unsigned char>(json[at])];
+    if (mark == Mark::none) continue;  // nearly always
+    if (mark == Mark::quote) {
+      const std::size_t end = end_of_string(json, at);
+      if (end == json.npos) return end;
+      at = end - 1;
+    } else if (mark == Mark::opening) {
+      if (++depth > kMaxJsonDepth) return json.npos;
+    } else if (--depth == 0) {
+      return at + 1;
+    }
+  }
+  return json.npos;
+}
+
+bool JsonParts::take(char c) {
+  skip_space();
+  if (!rest_.starts_with(c)) return false;
+  rest_.remove_prefix(1);
+  return true;
+}
+
+std::string_view JsonParts::value() {
+  skip_space();
+  std::size_t end = end_of_value(rest_);
+  while (end == rest_.npos && lengthen()) end = end_of_value(rest_);
+  const bool scalar =
+      !rest_.empty() && kMarks[static_cast<unsigned char>(rest_.front())] == Mark::none;
+  if (end == rest_.npos) end = scalar ? rest_.size() : 0;  // what the text ends in
+  const std::string_view found = rest_.substr(0, end);
+  rest_.remove_prefix(end);
+  return found;
+}
+
+bool JsonParts::at_end() {
+  skip_space();
+  return rest_.empty();
+}
+
+void JsonParts::skip_space() {
+  do {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(kWhiteSpace), rest_.size()));
+  } while (rest_.empty() && lengthen());
+}
+
+bool JsonParts::lengthen() {
+  if (!more_) return false;
+  const std::size_t before = rest_.size();
+  rest_ = more_(rest_);
+  return rest_.size() > before;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing a file that a user named: never through a link that somebody may have planted, and never
+// so that an older file is lost before the new one is whole.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmameter {
+
+/// What stands at an output's path.
+struct OutputPlace {
+  bool stream = false;         ///< a pipe, a terminal, /dev/null...: written as it goes
+  std::optional<mode_t> mode;  ///< permissions of the file that is there; nothing: there is none
+};
+
+/// How an older file becomes the newer one.
+enum class Writing { replaced, appended };
+
+/// "-", /dev/stdout, /dev/fd/1...
+bool is_stdout(std::string_view path);
+
+/// Creates and changes nothing.
+/// @throws UsageError  nothing can be written there: a folder, no permission, or a symbolic link to
+///                     what could be overwritten
+OutputPlace look_at_output(const std::string& path, Writing writing = Writing::replaced);
+
+/// Opens a stream. "-", /dev/stdout, /dev/stderr and /dev/fd/N are what this process has open
+/// already.
+/// @return  a descriptor of the caller's  @throws UsageError
+int open_output_stream(const std::string& path);
+
+/// Writes all of `text`, at `offset` or (null) where the stream stands.
+/// @return 0 or the errno value
+int write_all(int file, std::string_view text, const std::uint64_t* offset = nullptr);
+
+/// A file in the making, in the folder where it is to stand, under a name that nobody can foretell.
+/// Unless it was put in its place, it goes with the object.
+class NewFile {
+ public:
+  /// @param mode  of the file that it replaces; nothing: what the umask leaves
+  /// @throws UsageError  it cannot be made
+  NewFile(std::string path, std::optional<mode_t> mode);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  int fd() const noexcept { return file_; }
+
+  /// Moves it to its path. @param replace  what stands there; else that is EEXIST
+  /// @return 0 or the errno value
+  int put(bool replace);
+
+  /// Closes it. A network file system may tell of a full disk no earlier. @return 0 or errno value
+  int close() noexcept;
+
+  /// Leaves it under its first name. @return that name
+  std::string keep();
+
+ private:
+  std::string path_, made_;  ///< made_: empty once it has another owner
+  int file_ = -1;
+};
+
+}  // namespace rdmameter

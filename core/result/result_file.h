@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A result file: {"context": {...}, "benchmarks": [row, ...]}, as Google Benchmark writes it. It is
+// valid JSON after every row, so that a run that dies keeps what it had measured.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result/output_file.h"
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+/// "A key's meaning never changes under one schema name."
+inline constexpr std::string_view kResultSchema = "rdmameter.result.v1";
+
+/// A result could not be written (full disk, limit of the file's size). Exit status 99.
+struct ResultFileError : std::runtime_error {
+  ResultFileError(const std::string& text, int error_number)
+      : std::runtime_error(text), error_number(error_number) {}
+  int error_number;  ///< errno value
+};
+
+/// What `context` is made of. What is not known, or not there, stays null.
+struct ContextParts {
+  nlohmann::ordered_json
+      google_benchmark;          ///< date, host_name, num_cpus...: keys of `context` itself
+  std::string command;           ///< without secrets
+  nlohmann::ordered_json floor;  ///< the instrument's own cost
+  nlohmann::ordered_json initiator, responder;  ///< environments
+  nlohmann::ordered_json extra;                 ///< further keys of context.rdmameter
+};
+nlohmann::ordered_json make_context(const ContextParts& parts);
+
+/// When a new result takes the place of a file that is there already; until then that one is as it
+/// was, and whatever ends the program leaves one of the two, valid.
+enum class Replacing { with_first_row, when_finished };
+
+/// Writes a result, row by row; appending costs the row's own length.
+/// A file is whole after every append; where none was there, one without rows stands there from
+/// the beginning (but for Replacing::when_finished). What cannot be rewritten ("-": stdout, a pipe)
+/// is whole once finish() or the destructor has run.
+class ResultWriter {
+ public:
+  /// @throws UsageError       nothing can be written there (core/result/output_file.h), or another
+  ///                          process is writing it
+  /// @throws ResultFileError  it cannot be written
+  ResultWriter(std::string path, const nlohmann::ordered_json& context,
+               Replacing replacing = Replacing::with_first_row);
+  /// Finishes, but for Replacing::when_finished: what was not finished never stood there.
+  ~ResultWriter();
+  ResultWriter(const ResultWriter&) = delete;
+  ResultWriter& operator=(const ResultWriter&) = delete;
+
+  /// @throws ResultFileError  not written; a file is as it was before
+  void append(const Row& row);
+
+  /// Ends and closes the file. Further calls do nothing.
+  /// @param results  for other tools' readers: the text of a JSON object, which becomes the key
+  ///                 `results` as it is; empty: none
+  /// @throws ResultFileError  the last bytes did not arrive
+  void finish(std::string_view results = {});
+
+  std::uint64_t rows() const noexcept { return rows_; }  ///< rows that are safe
+
+ private:
+  void begin();
+  void take_place();
+  void replace_trailer(const std::string& text, const char* step);
+  [[noreturn]] void fail_to_begin(int error);
+  [[noreturn]] void fail(const char* step, int error) const;
+
+  std::string path_, head_;
+  std::uint64_t trailer_at_;  ///< where the next row goes [B]
+  Replacing replacing_;
+  OutputPlace place_;
+  std::optional<NewFile> file_;  ///< the trailer is rewritten at each append
+  int stream_ = -1;              ///< used instead of file_
+  int older_ = -1;               ///< the file to be replaced, locked meanwhile
+  bool placed_ = false;          ///< file_ stands at path_
+  bool finished_ = false;
+  std::uint64_t rows_ = 0;
+};
+
+/// A result file, read.
+struct ResultFile {
+  std::string path;
+  nlohmann::ordered_json context;
+  std::vector<Row> rows;
+};
+
+/// @throws UsageError  naming the file and, where known, line or row: it cannot be read, is no
+/// JSON, is
+///                     cut off, has another schema, lacks a key, or has a value out of range
+ResultFile read_result(const std::string& path);
+
+}  // namespace rdmameter

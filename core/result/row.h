@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// One repetition of one case as plain data: what a row of a result file says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/instrument/histogram_data.h"
+
+namespace rdmameter {
+
+struct LatencyData {
+  enum class Definition { round_trip, completion, call, exchange };
+  Definition definition = Definition::round_trip;
+  HistogramData histogram;
+  bool half_round_trip = false;  ///< derive and print it (ping-pong tests)
+};
+
+struct BandwidthData {
+  std::uint64_t messages = 0;  ///< retired (or arrived) in the window
+  std::uint64_t bytes = 0;     ///< payload of those
+  std::uint64_t window_ns = 0;
+  enum class CountedBy { initiator, receiver };
+  CountedBy counted_by = CountedBy::initiator;
+  bool injected = false;  ///< plain UC write: nobody knows what arrived
+  std::uint64_t traffic_messages = 0, traffic_ns = 0;  ///< all of it, first post to last completion
+  std::optional<std::uint64_t> sent, received;         ///< whole traffic, where the receiver counts
+  std::optional<std::uint64_t> duplicated, reordered;  ///< of those received, where numbers tell
+};
+
+using NamedCounts = std::vector<std::pair<std::string, std::uint64_t>>;  ///< {"connect": 50}
+
+/// Rows leave out the edges of a larger graph, and the matrix of more ranks: a file of many such
+/// rows could no longer be handled.
+inline constexpr std::size_t kMaxEdges = 4096;
+inline constexpr std::uint64_t kMaxMatrixRanks = 256;
+
+/// The most ranks that a row may have.
+inline constexpr std::uint64_t kMaxRanks = 1U << 20;
+
+struct Hops {
+  std::uint64_t max = 0;
+  double mean = 0;
+};
+
+/// Vectors are empty, and optionals nothing, where they do not apply or are not known. A vector by
+/// rank has one element for each.
+struct TopologyData {
+  std::string graph, traffic, schedule;  ///< as people type them: "torus2d:2x4", "incast:3"
+  std::uint64_t ranks = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  ///< undirected, of two ranks each
+
+  std::optional<Hops> hops;  ///< over the pairs of source and destination of the traffic
+
+  std::vector<std::uint64_t> qps_per_rank;   ///< of the graph
+  std::optional<std::uint64_t> qps_total;    ///< their sum
+  std::optional<std::uint64_t> barrier_qps;  ///< those of the barrier of all ranks, apart
+
+  /// By verb: what creating the graph's own QPs and bringing them to RTS took, at the rank whose
+  /// sum is the largest.
+  NamedCounts connect_ns;
+  NamedCounts
+      setup_ns;  ///< by step: all else before the first message, the slowest rank's for each
+  /// By kind, computed: what the connections take whatever the traffic (buffers, qps, cqs, mrs), at
+  /// the rank with most; what relayed messages take on top (buffers, queues), at the rank with
+  /// most.
+  NamedCounts connection_bytes, relay_bytes;
+  NamedCounts kernel;  ///< of the rank with most `connection_bytes`: qps, cqes, mr_bytes...
+
+  std::optional<double> barrier_ns;  ///< median time of the RDMA barrier
+  /// Median one-way time, that is half a round trip, from row to column; nothing: not measured.
+  std::vector<std::vector<std::optional<double>>> matrix_ns;
+
+  struct AtDistance {
+    std::uint64_t hops = 0;
+    LatencyData latency;
+  };
+  std::vector<AtDistance> by_hops;  ///< ascending
+
+  std::vector<double> rank_gbps;
+  std::optional<double> jain;         ///< fairness index of `rank_gbps`: 1/ranks to 1
+  std::optional<double> model_share;  ///< reached, of what its model gives; may be beyond 1
+  bool yielding = false;              ///< waiting loops gave up their core between polls
+  nlohmann::ordered_json extra;       ///< further keys, kept as they are; null: none
+};
+
+/// What a repetition yields.
+struct Measurement {
+  std::optional<LatencyData> latency;
+  std::optional<BandwidthData> bandwidth;
+  std::optional<TopologyData> topology;
+  std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
+  nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none
+  nlohmann::ordered_json work;             ///< {"wrs":..,"doorbells":..,"cqes":..,"polls":..}
+  nlohmann::ordered_json resources;        ///< {"qps":..,"buffer_bytes":..}
+  nlohmann::ordered_json extra;  ///< further keys of the row ("path", "shared_responder"...)
+};
+
+struct Row : Measurement {
+  std::string name;  ///< test/transport/key:value...
+  nlohmann::ordered_json case_object = nlohmann::ordered_json::object();
+  enum class Status { ok, error, skipped };
+  Status status = Status::ok;
+  std::string message;  ///< of an error or a skip
+  std::uint64_t repetition = 0, repetitions = 1;
+  std::uint64_t family_index = 0;  ///< which case
+  std::uint64_t iterations = 0;
+  bool interrupted = false;                  ///< by the user: shorter than was asked for
+  double real_time_ns = 0, cpu_time_ns = 0;  ///< per operation
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a row, struct by struct. A new one is a line here; docs/results.md and
+// reports/result.schema.json describe it.
+#pragma once
+
+#include "core/result/field_list.h"
+#include "core/result/row.h"
+#include "core/result/row_json.h"
+
+namespace rdmameter {
+
+/// The largest count that a double holds exactly, and that no sum of them in truth reaches.
+inline constexpr std::uint64_t kMaxExactCount = 1ULL << 53;
+
+void list_fields(auto& fields, Is<HistogramData> auto& data) {
+  using Bucket = decltype(HistogramData::buckets)::value_type;
+  const auto column = [&data](auto Bucket::*part) {
+    auto json = nlohmann::ordered_json::array();
+    for (const Bucket& bucket : data.buckets) json.push_back(count_to_json(bucket.*part));
+    return json;
+  };
+  fields.constant("type", "log_linear");
+  fields.constant("precision_bits", kHistogramPrecisionBits);
+  fields("count", data.count, {.max = kMaxExactCount});
+  fields("sum", data.sum_ns);
+  fields("min", data.min_ns);
+  fields("max", data.max_ns);
+  fields("overflow", data.overflow, {.max = data.count});
+  fields.derived("index", [&] { return column(&Bucket::first); });  // read by complete()
+  fields.derived("n", [&] { return column(&Bucket::second); });
+}
+/// The buckets, and whether they agree with the other numbers. @throws UsageError
+void complete(HistogramData& data, const CheckedJson& json);
+
+/// Null without samples, or with too few for a percentile. @param divisor  2: half round trips
+nlohmann::ordered_json statistics_to_json(const HistogramData& data, unsigned divisor);
+
+void list_fields(auto& fields, Is<LatencyData> auto& data) {
+  fields.named("definition", data.definition, definition_name);
+  fields.beside([&] { return statistics_to_json(data.histogram, 1); });
+  fields.derived("half_round_trip", [&] {
+    return data.half_round_trip ? statistics_to_json(data.histogram, 2) : nlohmann::ordered_json();
+  });
+  fields("histogram", data.histogram);
+}
+void complete(LatencyData& data, const CheckedJson& json);
+
+void list_fields(auto& fields, Is<BandwidthData> auto& data) {
+  fields("messages", data.messages);
+  fields("bytes", data.bytes);
+  fields("window_ns", data.window_ns);
+  fields.derived("gbps", [&] { return bandwidth_gbps(data); });
+  fields.derived("mib_per_s", [&] { return bandwidth_mib_per_s(data); });
+  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data); });
+  fields.named("counted_by", data.counted_by, counted_by_name);
+  fields("injected", data.injected);
+  fields("traffic_messages", data.traffic_messages);
+  fields("traffic_ns", data.traffic_ns);
+  fields("sent", data.sent);
+  fields("received", data.received);
+  fields("duplicated", data.duplicated);
+  fields("reordered", data.reordered);
+  fields.derived("lost", [&] { return bandwidth_lost(data); });
+}
+
+void list_fields(auto& fields, Is<Hops> auto& hops) {
+  fields("max", hops.max, {.max = kMaxRanks});
+  fields("mean", hops.mean, {.max = hops.max});
+}
+
+void list_fields(auto& fields, Is<TopologyData::AtDistance> auto& distance) {
+  fields("hops", distance.hops, {.max = kMaxRanks});
+  fields("latency", distance.latency);
+}
+
+/// @throws std::logic_error  a vector by rank has not one element for each
+void check_lengths(const TopologyData& data);
+
+void list_fields(auto& fields, Is<TopologyData> auto& data) {
+  fields.when_written([&] { check_lengths(data); });
+  fields("graph", data.graph);
+  fields("traffic", data.traffic);
+  fields("schedule", data.schedule);
+  fields("ranks", data.ranks, {.min = 1, .max = kMaxRanks});
+  fields("edges", data.edges, {.max = data.ranks - 1, .max_size = kMaxEdges});
+  fields("hops", data.hops);
+  fields("qps_per_rank", data.qps_per_rank, {.max = 1ULL << 32});
+  fields("qps_total", data.qps_total, {.max = kMaxExactCount});
+  fields("barrier_qps", data.barrier_qps, {.max = kMaxExactCount});
+  fields("connect_ns", data.connect_ns, {.max = kMaxExactCount});
+  fields("setup_ns", data.setup_ns, {.max = kMaxExactCount});
+  fields("connection_bytes", data.connection_bytes, {.max = kMaxExactCount});
+  fields("relay_bytes", data.relay_bytes, {.max = kMaxExactCount});
+  fields("kernel", data.kernel, {.max = kMaxExactCount});
+  fields("barrier_ns", data.barrier_ns, {.short_form = true});
+  fields("matrix_ns", data.matrix_ns, {.max_size = kMaxMatrixRanks, .short_form = true});
+  fields("by_hops", data.by_hops);
+  fields("rank_gbps", data.rank_gbps);
+  fields("jain", data.jain, {.max = 1});
+  fields("model_share", data.model_share);
+  fields("yielding", data.yielding);
+  fields.extra(data.extra);
+}
+/// One element for each rank, edges of two ranks, distances ascending. @throws UsageError
+void complete(TopologyData& data, const CheckedJson& json);
+
+/// Google Benchmark 1.7's keys first, in its order; then ours.
+void list_fields(auto& fields, Is<Row> auto& row) {
+  using Status = Row::Status;
+  const auto message_of = [&row](Status status) {
+    return row.status == status ? std::optional(row.message) : std::nullopt;
+  };
+  fields.derived("name", [&] { return row.name + std::string(name_suffix(row.status)); });
+  fields("family_index", row.family_index, {.max = kMaxExactCount});
+  fields.derived("per_family_instance_index", [] { return std::uint64_t{0}; });
+  fields("run_name", row.name);
+  fields.constant("run_type", "iteration");
+  fields("repetitions", row.repetitions, {.min = 1, .max = kMaxExactCount});
+  fields("repetition_index", row.repetition, {.max = row.repetitions - 1});
+  fields.derived("threads", [] { return std::uint64_t{1}; });
+  fields("iterations", row.iterations, {.max = kMaxExactCount});
+  fields("real_time", row.real_time_ns);
+  fields("cpu_time", row.cpu_time_ns);
+  fields.constant("time_unit", "ns");
+  fields.derived("error_occurred", [&] { return row.status == Status::error; });
+  fields.derived("error_message", [&] { return message_of(Status::error); });
+  fields.derived("skipped", [&] { return row.status == Status::skipped; });
+  fields.derived("skip_message", [&] { return message_of(Status::skipped); });
+  fields("case", row.case_object);
+  fields("interrupted", row.interrupted);
+  fields("latency", row.latency);
+  fields("bandwidth", row.bandwidth);
+  fields("topology", row.topology);
+  fields("lost", row.lost);
+  fields("device_counters", row.device_counters);
+  fields("work", row.work);
+  fields("resources", row.resources);
+  fields.extra(row.extra);
+}
+/// Status and message, and whether the name agrees with them. @throws UsageError
+void complete(Row& row, const CheckedJson& json);
+
+}  // namespace rdmameter

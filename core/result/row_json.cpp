@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/result/row_json.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/result/row_fields.h"
+
+namespace rdmameter {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// @return bytes or messages per ns
+double rate(std::uint64_t amount, std::uint64_t window_ns) {
+  return window_ns == 0 ? 0.0 : static_cast<double>(amount) / static_cast<double>(window_ns);
+}
+
+}  // namespace
+
+/// A row without a measurement has zeros where Google Benchmark leaves out keys that its own
+/// compare.py needs.
+Json row_to_json(const Row& row) {
+  if (row.status == Row::Status::ok) return write_fields(row);
+  Row zeroed = row;
+  zeroed.iterations = 0;
+  zeroed.real_time_ns = zeroed.cpu_time_ns = 0;
+  return write_fields(zeroed);
+}
+
+Row row_from_json(const Json& json, const std::string& where) {
+  return read_fields<Row>(CheckedJson(json, where));
+}
+
+void complete(Row& row, const CheckedJson& json) {
+  json.at("case");
+  const auto error = json.find("error_occurred"), skipped = json.find("skipped");
+  if (error && error->flag()) {
+    row.status = Row::Status::error;
+    row.message = json.at("error_message").text();
+  } else if (skipped && skipped->flag()) {
+    row.status = Row::Status::skipped;
+    row.message = json.at("skip_message").text();
+  }
+  const CheckedJson name = json.at("name");
+  if (name.text() != row.name + std::string(name_suffix(row.status)))
+    name.fail(fmt::format("is not `run_name` and \"{}\"", name_suffix(row.status)));
+}
+
+std::string_view name_suffix(Row::Status status) {
+  switch (status) {
+    case Row::Status::ok:
+      return "";
+    case Row::Status::error:
+      return "/error";
+    case Row::Status::skipped:
+      return "/skipped";
+  }
+  return "";
+}
+
+const char* counted_by_name(BandwidthData::CountedBy end) {
+  switch (end) {
+    case BandwidthData::CountedBy::initiator:
+      return "initiator";
+    case BandwidthData::CountedBy::receiver:
+      return "receiver";
+  }
+  return "";
+}
+
+double bandwidth_gbps(const BandwidthData& data) {
+  return 8.0 * rate(data.bytes, data.window_ns);
+}
+
+double bandwidth_mib_per_s(const BandwidthData& data) {
+  return rate(data.bytes, data.window_ns) * 1e9 / (1 << 20);
+}
+
+double bandwidth_mmsg_per_s(const BandwidthData& data) {
+  return rate(data.messages, data.window_ns) * 1e3;
+}
+
+std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {
+  if (!data.sent || !data.received) return std::nullopt;
+  const std::uint64_t twice = std::min(data.duplicated.value_or(0), *data.received);
+  const std::uint64_t arrived = *data.received - twice;
+  return *data.sent > arrived ? *data.sent - arrived : 0;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row of a result file, written and read. docs/results.md says what each key means.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+/// The row as Google Benchmark's keys first, then ours. Never NaN or Infinity: such a time becomes
+/// 0.
+/// @throws std::logic_error  `extra` has a key of the row, or a vector by rank has not one element
+/// for each
+nlohmann::ordered_json row_to_json(const Row& row);
+
+/// Reads what row_to_json() wrote; derived numbers (percentiles, rates) are not looked at but
+/// derived anew. Keys of the row that we do not know are kept in `extra`.
+/// @param where  file and row, for the error's text
+/// @throws UsageError  naming `where`, the key and the reason
+Row row_from_json(const nlohmann::ordered_json& json, const std::string& where);
+
+/// What ends the name of a row of this status: "", "/error" or "/skipped".
+std::string_view name_suffix(Row::Status status);
+
+/// "round_trip", "completion"... "" beyond the last value; so does the other name.
+const char* definition_name(LatencyData::Definition definition);
+const char* counted_by_name(BandwidthData::CountedBy end);
+
+/// Payload over window, and messages over window; 0 for an empty window.
+double bandwidth_gbps(const BandwidthData& data);        ///< [1e9 bits/s]
+double bandwidth_mib_per_s(const BandwidthData& data);   ///< [2^20 bytes/s]
+double bandwidth_mmsg_per_s(const BandwidthData& data);  ///< [1e6 messages/s]
+
+/// Messages sent and not received, where the receiver counts; duplicates may hide some.
+std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data);
+
+}  // namespace rdmameter

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of one result, one after the other: most of what a row says, the one before it has said.
+#pragma once
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmameter {
+
+/// Parses of a row the values alone that differ from those of the row before it: repetitions have
+/// their case, their name and their counters of work in common.
+class RowParser {
+ public:
+  /// @param left_out  keys whose objects and arrays are not parsed: null stands in their place
+  explicit RowParser(std::span<const std::string_view> left_out) : left_out_(left_out) {}
+
+  /// @return  lives until the next call
+  /// @throws nlohmann::json::exception  it is no JSON
+  const nlohmann::ordered_json& parse(std::string_view row);
+
+ private:
+  using Json = nlohmann::ordered_json;
+  struct Member {
+    std::string_view key, value;  ///< as they stand in the text
+  };
+
+  std::vector<Member> members_of(std::string_view row) const;
+  void update(const std::vector<Member>& members);
+  void build(const std::vector<Member>& members);
+  Json parsed(const Member& member) const;
+
+  const std::span<const std::string_view> left_out_;
+  std::array<std::string, 2> texts_;  ///< of this row and of the one before it
+  std::size_t latest_ = 0;
+  std::vector<Member> members_;  ///< of the row before; empty: it tells nothing
+  Json row_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/server/sandbox.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "core/wire/descriptor.h"
+
+namespace rdmameter {
+namespace {
+
+// <linux/landlock.h>, which older systems lack; the numbers never change.
+constexpr std::uint64_t kExecute = 1U << 0, kWriteFile = 1U << 1, kReadFile = 1U << 2,
+                        kReadDir = 1U << 3, kTruncate = 1U << 14;
+constexpr std::uint64_t kAllOfAbi2 = (1U << 14) - 1;  ///< up to LANDLOCK_ACCESS_FS_REFER
+constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate;
+constexpr std::uint64_t kScopeSignal = 1U << 1;
+constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
+constexpr int kRulePathBeneath = 1;
+constexpr unsigned kAskVersion = 1;
+constexpr long kLeastAbi = 2, kAbiOfTruncate = 3, kAbiOfScopes = 6;
+
+/// A kernel that knows less of it takes zeros for what it does not know.
+struct RulesetAttributes {
+  std::uint64_t handled_access_fs, handled_access_net, scoped;
+};
+struct __attribute__((packed)) PathBeneath {
+  std::uint64_t allowed_access;
+  std::int32_t parent;
+};
+
+constexpr std::uint64_t kRead = kReadFile | kReadDir;
+constexpr std::uint64_t kReadWrite = kRead | kWriteFile;
+
+struct Access {
+  const char* path;  ///< it need not be there
+  std::uint64_t rights;
+};
+
+/// All that a session opens. Providers of verbs are libraries that are loaded when a device is
+/// looked for, and dlopen() only reads.
+/// Not all of /etc: a server's token file may be there, and keys and passwords of other programs.
+constexpr std::array kTable{
+    Access{"/sys", kRead}, Access{"/proc", kRead},
+    // What libibverbs, the dynamic linker and the resolver read.
+    Access{"/etc/libibverbs.d", kRead}, Access{"/usr/local/etc/libibverbs.d", kRead},
+    Access{"/etc/ld.so.cache", kRead}, Access{"/etc/hosts", kRead}, Access{"/etc/host.conf", kRead},
+    Access{"/etc/nsswitch.conf", kRead}, Access{"/etc/resolv.conf", kRead},
+    Access{"/etc/gai.conf", kRead}, Access{"/lib", kRead}, Access{"/lib64", kRead},
+    Access{"/usr/lib", kRead}, Access{"/usr/lib64", kRead}, Access{"/usr/local/lib", kRead},
+    Access{"/dev/null", kReadWrite},
+    Access{"/dev/urandom", kRead},  // std::random_device of some libraries
+};
+
+[[noreturn]] void throw_refused(const char* step, const std::string& what) {
+  const int error = errno;
+  throw VerbsError(
+      fmt::format("the sandbox of this session: {} {}: {}", step, what, std::strerror(error)),
+      error);
+}
+
+/// @param needed  is it an error if it is not there?
+void allow(int ruleset, const std::string& path, std::uint64_t rights, bool needed) {
+  const Descriptor place{open(path.c_str(), O_PATH | O_CLOEXEC)};
+  struct stat status {};
+  if (!place || fstat(place.get(), &status) != 0) {
+    if (needed) throw_refused("open", path);
+    return;
+  }
+  const PathBeneath rule{S_ISDIR(status.st_mode) ? rights : rights & kOfFiles, place.get()};
+  if (syscall(kAddRule, ruleset, kRulePathBeneath, &rule, 0) != 0)
+    throw_refused("landlock_add_rule", path);
+}
+
+void enter_landlock(const std::vector<std::string>& allowed) {
+  const long abi = landlock_abi();
+  const std::uint64_t all = kAllOfAbi2 | (abi >= kAbiOfTruncate ? kTruncate : 0);
+  const RulesetAttributes attributes{.handled_access_fs = all,
+                                     .handled_access_net = 0,
+                                     .scoped = abi >= kAbiOfScopes ? kScopeSignal : 0};
+  const Descriptor ruleset{
+      static_cast<int>(syscall(kCreateRuleset, &attributes, sizeof attributes, 0))};
+  if (!ruleset) throw_refused("call", "landlock_create_ruleset");
+  for (const Access& each : kTable) allow(ruleset.get(), each.path, each.rights, false);
+  for (const std::string& node : verbs_nodes()) allow(ruleset.get(), node, kReadWrite, false);
+  for (const std::string& path : allowed) allow(ruleset.get(), path, all & ~kExecute, true);
+  if (syscall(kRestrictSelf, ruleset.get(), 0) != 0)
+    throw_refused("call", "landlock_restrict_self");
+}
+
+void limit_to_nothing(int resource, const char* name) {
+  const rlimit none{};
+  if (setrlimit(static_cast<__rlimit_resource>(resource), &none) != 0)
+    throw_refused("setrlimit", name);
+}
+
+/// Those of a server that runs as root. A device may lock more memory than the limit for a session,
+/// too, if it may for the server.
+void drop_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  if (syscall(SYS_capget, &header, sets.data()) != 0) throw_refused("call", "capget");
+  const std::uint32_t kept = sets[0].permitted & CAP_TO_MASK(CAP_IPC_LOCK);
+  if (sets[0].permitted == kept && sets[1].permitted == 0) return;
+  sets = {__user_cap_data_struct{kept, kept, 0}, __user_cap_data_struct{}};
+  if (syscall(SYS_capset, &header, sets.data()) != 0) throw_refused("call", "capset");
+}
+
+}  // namespace
+
+std::vector<std::string> verbs_nodes(const std::filesystem::path& folder) {
+  std::vector<std::string> nodes;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator{folder, none}) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("uverbs") || name == "rdma_cm") nodes.push_back(entry.path());
+  }
+  return nodes;
+}
+
+long landlock_abi() noexcept {
+  return syscall(kCreateRuleset, nullptr, 0, kAskVersion);
+}
+
+bool has_landlock() noexcept {
+  return landlock_abi() >= kLeastAbi;
+}
+
+void check_sandbox(const SandboxOptions& options) {
+  if (options.mode == Sandboxing::required && !has_landlock())
+    throw UsageError(
+        "--sandbox required: this kernel has no Landlock of ABI 2 (Linux 5.19 or later, with "
+        "landlock among its security modules: /sys/kernel/security/lsm); use --sandbox on");
+  if (options.mode == Sandboxing::off && !options.allowed.empty())
+    throw UsageError("--sandbox off and --sandbox-allow: give one");
+  for (const std::string& path : options.allowed) {
+    if (!path.starts_with('/') || !Descriptor{open(path.c_str(), O_PATH | O_CLOEXEC)})
+      throw invalid_value("--sandbox-allow", path,
+                          "the absolute path of a file or folder that is there");
+  }
+}
+
+void enter_sandbox(const SandboxOptions& options) {
+  if (options.mode == Sandboxing::off) return;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw_refused("prctl", "PR_SET_NO_NEW_PRIVS");
+  drop_capabilities();
+  limit_to_nothing(RLIMIT_CORE, "RLIMIT_CORE");
+  // What is allowed is there to be written.
+  if (options.allowed.empty()) limit_to_nothing(RLIMIT_FSIZE, "RLIMIT_FSIZE");
+  if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options.allowed);
+}
+
+}  // namespace rdmameter

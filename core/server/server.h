@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The resident responder: accepts clients and has each served by a process or a thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/engine/case_memory.h"
+#include "core/instrument/clock.h"
+#include "core/server/sandbox.h"
+#include "core/server/server_host.h"
+#include "core/test_case/test_case.h"
+#include "core/wire/socket.h"
+#include "core/wire/wait.h"
+
+namespace rdmameter {
+
+/// More than the greatest case has, of both directions.
+inline constexpr std::uint64_t kMaxThreads = 1024;
+
+/// Connections that have proved nothing yet: of all addresses, and of one.
+inline constexpr std::size_t kMaxUnproved = 64;
+inline constexpr std::size_t kMaxUnprovedOfSource = 16;
+
+struct ServerOptions {
+  Address bind{"localhost", 0};                     ///< port 0: any free one
+  std::string token;                                ///< that clients must prove; empty: none
+  std::uint32_t max_clients = 64;                   ///< served at a time; others wait for a place
+  CaseNeeds limits{kMaxBytesPerCase, kMaxThreads};  ///< of all cases that run at a time
+  /// One for each session, else a thread of this process. They run this program again, whose main()
+  /// must know kSessionArgument.
+  bool own_processes = false;
+  SandboxOptions sandbox = {};          ///< of those processes
+  ClientLog log;                        ///< a line about a client; called from several threads
+  std::optional<EndSettings> own = {};  ///< for what clients leave open: device, port, GID, core
+  bool one_client = false;              ///< serve() returns when the first one has gone
+  RowListener on_row = {};              ///< called with each row that a client sends to be shown
+};
+
+class Server {
+ public:
+  /// Listens from here on. @throws UsageError, VerbsError
+  Server(ServerOptions options, const ClockChoice& clock, const InterruptSource& interrupt);
+  Server(Server&&) = delete;
+  /// Ends serve() and every client's session.
+  ~Server();
+
+  std::uint16_t port() const;
+  bool loopback_only() const;
+  const std::string& token() const;
+  std::uint64_t served() const;  ///< clients that were let in
+
+  /// Serves until stop() or an interrupt; returns when all clients' threads have ended.
+  /// @param at_connection  called for each connection before anything is said on it, by one thread
+  void serve(const std::function<void()>& at_connection = {});
+  void stop() noexcept;  ///< from any thread
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+/// A server in this process, on loopback alone, behind a token of its own, serving on a thread: the
+/// other end of `run --loopback`.
+class LoopbackServer {
+ public:
+  LoopbackServer(const ClockChoice& clock, const InterruptSource& interrupt);
+  ~LoopbackServer();
+  Address address() const;
+  const std::string& token() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rdmameter

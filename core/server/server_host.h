@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sessions of one server share, and how each of them comes to it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/instrument/clock.h"
+#include "core/log/log_limit.h"
+#include "core/server/account.h"
+#include "core/session/session_host.h"
+
+namespace rdmameter {
+
+/// Takes a line about a client, whose address:port comes first; from any session's thread. It
+/// throws nothing and does not wait.
+using ClientLog =
+    std::function<void(std::string_view peer, std::string_view text, Speaker speaker)>;
+
+/// Takes a row that a client sends, which may be anything; from any session's thread.
+/// @throws MeasurementError  it is no row, which ends the session
+using RowListener = std::function<void(const nlohmann::json& row)>;
+
+/// What the sessions of one server share.
+struct ResponderShared {
+  explicit ResponderShared(const CaseNeeds& limits) : account(limits) {}
+
+  ClockChoice clock;
+  std::string token;  ///< empty: none is wanted
+  ClientLog log;
+  RowListener on_row;  ///< empty: nobody listens
+  Account account;     ///< of the cases that run now
+  std::mutex cases;    ///< of what follows; both change as one, or two that begin at once miss it
+  std::uint32_t cases_running = 0;
+  std::uint64_t cases_started = 0;
+};
+
+/// The host of one session, in the server's own process. What a session that ends has left is given
+/// back.
+class ServerHost final : public SessionHost {
+ public:
+  /// @param shared  borrowed
+  ServerHost(ResponderShared& shared, std::string peer) : shared_(shared), peer_(std::move(peer)) {}
+  ~ServerHost() { end_case(); }
+
+  void log(std::string_view text) noexcept override { shared_.log(peer_, text, Speaker::client); }
+  /// A line of the server's own about this session.
+  void log_of_server(std::string_view text) noexcept { shared_.log(peer_, text, Speaker::server); }
+  void begin_case(const CaseNeeds& needs) override;
+  bool case_is_shared() override;
+  void end_case() noexcept override;
+  void show_row(const nlohmann::json& row) override {
+    if (shared_.on_row) shared_.on_row(row);
+  }
+
+ private:
+  struct Running {
+    CaseNeeds needs;
+    bool alone = false;
+    std::uint64_t number = 0;
+  };
+
+  ResponderShared& shared_;
+  const std::string peer_;
+  std::optional<Running> running_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process of one session: it has its client, its server, and nothing else.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "core/base/error.h"
+#include "core/log/tell.h"
+#include "core/server/session_process.h"
+#include "core/session/failure.h"
+#include "core/session/protocol.h"
+#include "core/session/responder.h"
+
+namespace rdmameter {
+namespace {
+
+/// @throws UsageError
+Descriptor inherited(int number) {
+  int type = 0;
+  socklen_t bytes = sizeof type;
+  if (getsockopt(number, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 || type != SOCK_STREAM)
+    throw UsageError(
+        "'rdmameter serve' starts this for each of its clients; it is of no use by itself");
+  fcntl(number, F_SETFD, FD_CLOEXEC);
+  return Descriptor{number};
+}
+
+/// Before anything of the client's is read or any library of a device's is loaded.
+/// @throws VerbsError  which the client has been told, for it is not let in
+void shut_in(const SandboxOptions& options, int client, SessionHost& host,
+             const InterruptSource& interrupt) {
+  try {
+    enter_sandbox(options);
+  } catch (const std::exception& error) {
+    host.log(error.what());
+    Channel{{Descriptor{dup(client)}, "the client"}, interrupt}.send(failure_message(error),
+                                                                     Deadline::in(kProofTimeout));
+    throw;
+  }
+}
+
+/// What the program would say on stderr.
+class TellHost final : public TellSink {
+ public:
+  explicit TellHost(SessionHost& host) : host_(host) { take_over(); }
+  ~TellHost() { give_back(); }
+  void told(std::string_view text) noexcept override { host_.log(text); }
+
+ private:
+  SessionHost& host_;
+};
+
+}  // namespace
+
+void serve_inherited_session(const InterruptSource& interrupt) {
+  Descriptor client = inherited(kClientDescriptor), server = inherited(kServerDescriptor);
+  // Of a server that is killed nothing is left. (The signal comes when the server's thread for this
+  // session ends.)
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NAME, "rdmameter");  // it was executed as /proc/self/exe, and is called exe
+  Channel pipe{{std::move(server), "the server"}, interrupt, kPipeMessageBytes};
+  const SessionStart start = start_from_pipe(pipe.receive(Deadline::in(kSetupTimeout)));
+  PipeHost host{pipe};
+  shut_in(start.sandbox, client.get(), host, interrupt);
+  const TellHost sink{host};
+  serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, host,
+                interrupt);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server and the process of one of its sessions say to each other, over a socket pair. The
+// server believes nothing of what a session says, which serves a stranger.
+//
+//   server                                        session
+//   session {peer, greeting, seal,            ->
+//            clock, sandbox, own}
+//   then, for each case:
+//                                             <-  begin {memory_bytes, threads}
+//   granted {}, or failed {kind, reason}      ->
+//                                             <-  is_shared {}
+//   shared {value}                            ->
+//                                             <-  end {}
+//   and at any time:
+//                                             <-  log {text}
+//                                             <-  row {row}
+#pragma once
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/instrument/clock.h"
+#include "core/server/sandbox.h"
+#include "core/session/handshake.h"
+#include "core/session/session_host.h"
+#include "core/test_case/test_case.h"
+#include "core/wire/channel.h"
+
+namespace rdmameter {
+
+/// The descriptors that a session's process is started with.
+inline constexpr int kClientDescriptor = 3, kServerDescriptor = 4;
+/// Of a message on the pair.
+inline constexpr std::size_t kPipeMessageBytes = 64 * 1024;
+/// Of a line for the log; the server cuts it shorter.
+inline constexpr std::size_t kLogTextBytes = 4096;
+
+/// What a session has to know: the keys of its seal, too, but not the token.
+struct SessionStart {
+  std::string peer;
+  Greeting greeting;
+  ClockChoice clock;
+  SandboxOptions sandbox;
+  std::optional<EndSettings> own;  ///< for what the client leaves open, without memory
+};
+nlohmann::json start_to_pipe(const SessionStart& start);
+/// @throws MeasurementError
+SessionStart start_from_pipe(const nlohmann::json& message);
+
+/// Takes one message of a session's and answers it. A session sends each message at once and awaits
+/// the answer to each question, so only one that misbehaves makes this wait.
+/// @param deadline  of both
+/// @throws ChannelError      the session has ended (`closed`), what it sent is no message, or it
+///                           has not sent or taken one in time
+/// @throws MeasurementError  it sent what no session says
+/// @throws Interrupted
+void answer_session(Channel& pipe, SessionHost& host, Deadline deadline);
+
+/// The server, as its session sees it.
+class PipeHost final : public SessionHost {
+ public:
+  /// @param pipe  borrowed
+  explicit PipeHost(Channel& pipe) : pipe_(pipe) {}
+  void log(std::string_view text) noexcept override;
+  void begin_case(const CaseNeeds& needs) override;
+  bool case_is_shared() override;
+  void end_case() noexcept override;
+  void show_row(const nlohmann::json& row) override;
+
+ private:
+  void say(const nlohmann::json& message);
+  nlohmann::json ask(const nlohmann::json& message, std::string_view answer);
+
+  Channel& pipe_;
+  std::mutex sending_;  ///< lines of the log come from several threads
+};
+
+}  // namespace rdmameter

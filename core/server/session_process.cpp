@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/server/session_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/thread.h"
+#include "core/server/last_words.h"
+#include "core/session/failure.h"
+#include "core/session/protocol.h"
+
+namespace rdmameter {
+namespace {
+
+/// Between two looks whether a process has ended: the first, and the longest. One that the kernel
+/// does not let go is looked for for long, beside others who measure.
+constexpr std::chrono::milliseconds kReapPause{2}, kMaxReapPause{100};
+/// From a session's hanging up to its end. The kernel closes the connections of one that crashed
+/// before it has taken back its memory, and gigabytes of that take seconds.
+constexpr std::chrono::seconds kExitGrace{10};
+/// Descriptors that are moved to their places in the new process come from beyond those places.
+constexpr int kBeyondPlaces = 16;
+
+/// Where a wait is no longer to be interrupted.
+const InterruptSource& never_interrupted() {
+  static const InterruptSource never;
+  return never;
+}
+
+/// What the server's user can do about it.
+std::string remedy_of_start(int error) {
+  switch (error) {
+    case EAGAIN:
+      return fmt::format(". {}.", kRaiseProcessLimit);
+    case EMFILE:
+      return ". Raise the limit on open files there (`ulimit -n`).";
+    default:
+      return "";
+  }
+}
+
+[[noreturn]] void throw_not_started(const char* what, int error) {
+  throw MeasurementError(fmt::format("the server cannot start a process for this session: {}: {}{}",
+                                     what, std::strerror(error), remedy_of_start(error)));
+}
+
+/// What a new process has open: a pipe for its stderr, the null device for its other streams, its
+/// client, its server, and nothing else.
+class SpawnActions {
+ public:
+  SpawnActions(int client, int server, int last_words) {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, last_words, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, client, kClientDescriptor);
+    posix_spawn_file_actions_adddup2(&actions_, server, kServerDescriptor);
+    posix_spawn_file_actions_addclosefrom_np(&actions_, kServerDescriptor + 1);
+  }
+  SpawnActions(SpawnActions&&) = delete;
+  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+  const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+/// @throws MeasurementError
+Descriptor beyond_places(int descriptor) {
+  Descriptor far{fcntl(descriptor, F_DUPFD_CLOEXEC, kBeyondPlaces)};
+  if (!far) throw_not_started("fcntl(F_DUPFD_CLOEXEC)", errno);
+  return far;
+}
+
+/// A session's process; if it has not ended, it is killed when this goes.
+class SessionProcess {
+ public:
+  /// @param client, server  its ends of its connections
+  SessionProcess(int client, int server) {
+    const Descriptor far_client = beyond_places(client), far_server = beyond_places(server),
+                     far_stderr = beyond_places(last_words_.writable());
+    const SpawnActions actions{far_client.get(), far_server.get(), far_stderr.get()};
+    std::string name = "rdmameter", argument = kSessionArgument;
+    const std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
+    const int error =
+        posix_spawn(&pid_, "/proc/self/exe", actions.get(), nullptr, arguments.data(), environ);
+    if (error != 0) throw_not_started("posix_spawn(/proc/self/exe)", error);
+    last_words_.close_writable();
+  }
+  SessionProcess(SessionProcess&&) = delete;
+  ~SessionProcess() {
+    if (!ended_) signal(SIGKILL);
+  }
+
+  /// Not after its end: its number may be another process's.
+  void signal(int number) const noexcept { kill(pid_, number); }
+
+  /// @return its status, as waitpid() has it; nothing: it has not ended in time, or an interrupt
+  std::optional<int> wait(Deadline deadline, const InterruptSource& interrupt) noexcept {
+    for (auto pause = kReapPause;; pause = std::min(2 * pause, kMaxReapPause)) {
+      int status = 0;
+      if (waitpid(pid_, &status, WNOHANG) != 0) {
+        ended_ = true;
+        return status;
+      }
+      if (deadline.passed()) return std::nullopt;
+      if (wait_for(-1, 0, deadline.within(pause), interrupt) == Waited::interrupted)
+        return std::nullopt;
+    }
+  }
+
+  LastWords& last_words() noexcept { return last_words_; }
+
+ private:
+  LastWords last_words_;
+  pid_t pid_ = 0;
+  bool ended_ = false;
+};
+
+std::pair<Descriptor, Descriptor> session_pair() {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
+    throw_not_started("socketpair", errno);
+  return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+}
+
+/// Answers the session until it hangs up, and tells it when the server ends. Nothing that it sends,
+/// or leaves unread, makes the server's end wait.
+/// @param pipe  watches the server's interrupt
+/// @param end   out: when the session must have ended, once it has been told to
+/// @throws ChannelError, MeasurementError, Interrupted  why it is answered no more
+void converse(Channel& pipe, SessionProcess& process, SessionHost& host, Deadline& end) {
+  for (;;) {
+    if (pipe.wait_readable(end) == Waited::interrupted) {
+      process.signal(SIGTERM);
+      end = Deadline::in(kTermGrace);
+      pipe = Channel{pipe.release(), never_interrupted(), kPipeMessageBytes};
+    } else if (end.passed()) {  // also of one that never stops talking
+      throw MeasurementError(fmt::format("it did not end within {} ms", kTermGrace.count()));
+    } else {
+      answer_session(pipe, host, end.within(kSetupTimeout));
+      process.last_words().take();
+    }
+  }
+}
+
+/// The whole conversation.
+/// @return why the session must be killed; empty: it has hung up
+std::string serve_process(Channel& pipe, const SessionStart& start, SessionProcess& process,
+                          SessionHost& host, Deadline& end) {
+  using Cause = ChannelError::Cause;
+  try {
+    pipe.send(start_to_pipe(start), Deadline::in(kSetupTimeout));
+    converse(pipe, process, host, end);
+  } catch (const ChannelError& error) {
+    if (error.cause != Cause::closed && error.cause != Cause::reset) return error.what();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+/// Of an end that nobody meant; empty: all is well.
+/// @param sent  the signal that it was sent last; 0: none
+std::string bad_end(int status, int sent) {
+  if (WIFSIGNALED(status)) {
+    if (WTERMSIG(status) == sent) return {};
+    const char* const name = sigabbrev_np(WTERMSIG(status));
+    return fmt::format("its session was ended by signal {} (SIG{})", WTERMSIG(status),
+                       name != nullptr ? name : "?");
+  }
+  if (WEXITSTATUS(status) != 0)
+    return fmt::format("its session ended with status {}", WEXITSTATUS(status));
+  return {};
+}
+
+/// Takes the process's end, which it is helped to where it must be.
+/// @param end  when it must have ended, if the server ends
+void see_off(SessionProcess& process, const std::string& why_killed, Deadline end, ServerHost& host,
+             const InterruptSource& interrupt) {
+  std::optional<int> status;
+  if (why_killed.empty()) {
+    if (end.is_never()) status = process.wait(Deadline::in(kExitGrace), interrupt);
+    if (!status) status = process.wait(end.within(kTermGrace), never_interrupted());
+  }
+  const int sent = !status ? SIGKILL : end.is_never() ? 0 : SIGTERM;
+  if (!status) {
+    host.log_of_server(
+        fmt::format("its session is killed: {}",
+                    why_killed.empty() ? "it closed its connection and did not end" : why_killed));
+    process.signal(SIGKILL);
+    // The kernel may still be at what it asked for. A server that ends does not wait for that.
+    status = process.wait(Deadline::never(), interrupt);
+    if (!status) status = process.wait(Deadline::in(kKillGrace), never_interrupted());
+  }
+  if (!status) return;
+  // One that crashed and was slow to go has the signal of the crash.
+  const std::string text = bad_end(*status, sent);
+  if (text.empty()) return;
+  for (const std::string& line : process.last_words().lines())
+    host.log(fmt::format("its session's stderr: {}", line));
+  host.log_of_server(text);
+}
+
+}  // namespace
+
+void run_session_process(Channel client, const SessionStart& start, ServerHost& host,
+                         const InterruptSource& interrupt) {
+  auto [ours, theirs] = session_pair();
+  std::optional<SessionProcess> process;
+  try {
+    process.emplace(client.fd(), theirs.get());
+  } catch (const std::exception& error) {
+    client.send(failure_message(error), Deadline::in(kProofTimeout));
+    throw;
+  }
+  theirs.reset();
+  client.release();
+  Channel pipe{{std::move(ours), "the session"}, interrupt, kPipeMessageBytes};
+  Deadline end = Deadline::never();
+  const std::string why_killed = serve_process(pipe, start, *process, host, end);
+  see_off(*process, why_killed, end, host, interrupt);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the initiator's session does now and then while its loop runs: shows that it lives, sees
+// whether the loop gets on, hears what the device says of itself, and notes the series of messages.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "core/engine/endpoint_runner.h"
+#include "core/instrument/series.h"
+#include "core/test_case/test_case.h"
+#include "core/wire/channel.h"
+
+namespace rdmameter {
+
+/// How long both ends of an interrupted measurement may take to finish: a short while, and the time
+/// in which even a slow link takes what is in flight.
+std::chrono::nanoseconds orderly_end_within(const TestCase& test_case);
+
+class Heartbeat {
+ public:
+  /// Events that the device raised before now are nobody's any more.
+  Heartbeat(Channel& channel, EndpointRunner& runner, const TestCase& test_case);
+
+  /// How often tick() is due.
+  std::chrono::steady_clock::duration every() const;
+
+  /// @return false: the loop must end
+  bool tick();
+
+  /// Once the loop has ended: the last of the series, and of the device's events.
+  void close();
+
+  /// The device's event that ended the run; empty: none did.
+  const std::string& event() const noexcept { return event_; }
+  std::chrono::seconds patience() const noexcept { return patience_; }
+  const Series& series() const noexcept { return series_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Channel& channel_;
+  EndpointRunner& runner_;
+  const std::chrono::seconds patience_;
+  Series series_;
+  Clock::time_point alive_at_, said_at_;
+  std::uint64_t seen_ = 0;
+  std::string event_;
+};
+
+}  // namespace rdmameter

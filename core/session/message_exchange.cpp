@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/message_exchange.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/session/failure.h"
+#include "core/session/protocol.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+
+void MessageExchange::send(nlohmann::json message, const char* type) {
+  message["type"] = type;
+  channel_.send(message, Deadline::in(kSetupTimeout));
+}
+
+nlohmann::json MessageExchange::expect(std::string_view type) {
+  nlohmann::json message =
+      received_ ? *std::exchange(received_, {}) : channel_.receive(Deadline::in(kSetupTimeout));
+  const std::string& got = require_string(message, "type", 32);
+  if (got == "failed") throw_failure_message(message);
+  if (got != type)
+    throw MeasurementError(fmt::format("{}: expected the message '{}'", channel_.peer(), type));
+  return message;
+}
+
+Outcome MessageExchange::conduct(const std::function<Outcome()>& measure) {
+  try {
+    return measure();
+  } catch (const ChannelError& error) {
+    if (error.cause == ChannelError::Cause::reset) throw_last_word();
+    throw;  // nobody is left to be told
+  } catch (const Interrupted&) {
+    throw;  // the session ends, and with it all that the responder holds for us
+  } catch (const std::exception&) {
+    abandon();
+    throw;
+  }
+}
+
+/// Tells the responder that this case ends here, and waits until it has cleaned up.
+void MessageExchange::abandon() {
+  try {
+    send({}, "abandon");
+    // What it said before it heard us still lies in between.
+    const Deadline deadline = Deadline::in(kSetupTimeout);
+    while (require_string(channel_.receive(deadline), "type", 32) != "abandoned") {
+    }
+  } catch (const ChannelError&) {
+    // The channel is unusable now. Our own failure may come of that: the responder's reason says
+    // more.
+    throw_last_word();
+  }
+}
+
+/// Reads what the responder had said before the connection broke under a message of ours.
+/// @throws Unsupported, UsageError, NoDevice, MeasurementError  why it failed, if it said so
+void MessageExchange::throw_last_word() {
+  nlohmann::json message;
+  try {
+    do message = received_ ? *std::exchange(received_, {}) : channel_.receive(Deadline::in({}));
+    while (require_string(message, "type", 32) != "failed");
+  } catch (const MeasurementError&) {
+    return;
+  }
+  throw_failure_message(message);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a session asks of its server, which runs in this process or in another one.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+namespace rdmameter {
+
+/// Memory and threads of a case at the responder.
+struct CaseNeeds {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t threads = 0;  ///< that run loops
+};
+
+class SessionHost {
+ public:
+  /// A line about the session's client.
+  virtual void log(std::string_view text) noexcept = 0;
+  /// Takes what the case needs of what all clients share. One case at a time.
+  /// @throws as Account::take()
+  virtual void begin_case(const CaseNeeds& needs) = 0;
+  /// Has another client's case run at any time since begin_case()?
+  virtual bool case_is_shared() = 0;
+  virtual void end_case() noexcept = 0;
+  /// A row that the client sends, to be shown.
+  /// @throws MeasurementError  it is none
+  virtual void show_row(const nlohmann::json& row) = 0;
+  SessionHost(SessionHost&&) = delete;
+
+ protected:
+  SessionHost() = default;
+  ~SessionHost() = default;
+};
+
+}  // namespace rdmameter

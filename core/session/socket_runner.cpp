@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/socket_runner.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/engine/loop/table.h"
+#include "core/session/protocol.h"
+#include "core/wire/auth.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+namespace {
+
+/// What the kernel's documentation of net.core.busy_read recommends [us].
+constexpr int kBusyPoll_us = 50;
+
+int socket_option(int socket, int option) {
+  int value = 0;
+  socklen_t bytes = sizeof value;
+  getsockopt(socket, SOL_SOCKET, option, &value, &bytes);
+  return value;
+}
+
+Buffer pages_for(const Area& area, const StillWanted& still_wanted) {
+  return {area.total_bytes(), std::nullopt, {}, {.still_wanted = still_wanted}};
+}
+
+SlotRing ring_of(std::span<std::byte> bytes, const Area& area) {
+  std::byte* const first = bytes.data();
+  return {first, first + bytes.size(), first, area.stride_bytes};
+}
+
+}  // namespace
+
+SocketRunner::SocketRunner(int session, const InterruptSource& interrupt, const TestCase& test_case,
+                           Role role, std::uint64_t seed)
+    : EndpointRunner(test_case, role, seed),
+      interrupt_(interrupt),
+      host_(role == Role::initiator ? peer_host(session) : own_host(session)),
+      nonce_(make_nonce()),
+      still_wanted_([session, &interrupt] { require_wanted(session, interrupt); }),
+      layout_(layout_of(test_case, role)),
+      source_pages_(pages_for(layout_.source, still_wanted_)),
+      target_pages_(pages_for(layout_.target, still_wanted_)),
+      source_(source_pages_.data(), layout_.source.total_bytes()),
+      target_(target_pages_.data(), layout_.target.total_bytes()) {
+  if (layout_.source.slots != 0)
+    fill_source(source_, layout_.source, pattern_of(case_, seed_, role_), still_wanted_);
+  if (layout_.target.slots != 0) poison_target(target_, still_wanted_);
+  traffic_ = {.size_bytes = case_.size_bytes,
+              .source = ring_of(source_, layout_.source),
+              .target = ring_of(target_, layout_.target)};
+  if (role == Role::responder) listener_.emplace(Address{host_, 0});
+}
+
+nlohmann::json SocketRunner::connection_info() const {
+  if (!listener_) return nlohmann::json::object();
+  return {{"tcp_port", listener_->port()}, {"tcp_nonce", nonce_}};
+}
+
+void SocketRunner::connect(const nlohmann::json& peer) {
+  if (role_ == Role::initiator)
+    call(peer);
+  else
+    let_in();
+  traffic_.socket = connection_.socket.get();
+}
+
+/// The number goes into the socket's empty buffer at once, so it is there before the responder is
+/// told that we are.
+void SocketRunner::call(const nlohmann::json& peer) {
+  const Address address{host_, require_uint_as<std::uint16_t>(peer, "tcp_port", 1)};
+  const std::string nonce = require_string(peer, "tcp_nonce", kNonceChars, kNonceChars);
+  try {
+    connection_ = connect_to(address, Deadline::in(kTestConnectionTimeout), interrupt_);
+  } catch (const MeasurementError&) {
+    throw MeasurementError(fmt::format(
+        "cannot connect to {}, which the responder opened for this test: does a firewall or a "
+        "tunnel between the two ends let only the session's port through?",
+        address.text()));
+  }
+  if (::send(connection_.socket.get(), nonce.data(), nonce.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(nonce.size()))
+    throw MeasurementError(
+        fmt::format("the connection to {} was lost at once: {}", address.text(), strerror(errno)));
+}
+
+/// Strangers may find the port as well: they are hung up on.
+void SocketRunner::let_in() {
+  const Deadline deadline = Deadline::in(kTestConnectionTimeout);
+  while (!connection_.socket) {
+    std::optional<Connection> next = listener_->accept(deadline, interrupt_);
+    if (interrupt_.requested()) throw Interrupted("the server ends");
+    if (!next)
+      throw MeasurementError("the initiator did not connect to the port opened for this test");
+    if (shows_nonce(next->socket.get(), deadline.within(kNonceTimeout)))
+      connection_ = std::move(*next);
+  }
+  listener_.reset();
+}
+
+bool SocketRunner::shows_nonce(int socket, Deadline deadline) const {
+  std::string shown(nonce_.size(), '\0');
+  std::size_t have = 0;
+  while (have != shown.size()) {
+    if (wait_for(socket, POLLIN, deadline, interrupt_) != Waited::ready) return false;
+    const ssize_t more = ::recv(socket, &shown[have], shown.size() - have, MSG_DONTWAIT);
+    if (more == 0 || (more < 0 && errno != EAGAIN && errno != EINTR)) return false;
+    if (more > 0) have += static_cast<std::size_t>(more);
+  }
+  return shown == nonce_;
+}
+
+EndpointRunner::Loop SocketRunner::loop(Wait wait, ClockChoice::Kind clock) {
+  // A sleeping end is to sleep.
+  if (wait != Wait::event) {
+    setsockopt(traffic_.socket, SOL_SOCKET, SO_BUSY_POLL, &kBusyPoll_us, sizeof kBusyPoll_us);
+    busy_poll_ = socket_option(traffic_.socket, SO_BUSY_POLL) >= kBusyPoll_us;
+  }
+  const SocketLoop chosen = choose_socket_loop(case_.pattern, role_, wait, clock);
+  if (case_.pattern == Pattern::bandwidth) latency_.reset();  // nothing tells when one has arrived
+  return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
+                        LoopTally& tally) { return chosen(traffic_, plan, choice, stop, tally); };
+}
+
+void SocketRunner::abort_traffic() noexcept {
+  shutdown(traffic_.socket, SHUT_RDWR);
+}
+
+std::optional<Verdict> SocketRunner::verify(const std::vector<std::uint64_t>& peer_totals) const {
+  if (layout_.target.slots == 0) return std::nullopt;
+  const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
+  return check_target(target_, layout_.target, pattern_of(case_, seed_, sender), {},
+                      peer_totals.front(), still_wanted_);
+}
+
+nlohmann::ordered_json SocketRunner::resources() const {
+  return {{"buffer_bytes", source_.size() + target_.size()},
+          {"socket_send_buffer_bytes", socket_option(traffic_.socket, SO_SNDBUF)},
+          {"socket_receive_buffer_bytes", socket_option(traffic_.socket, SO_RCVBUF)}};
+}
+
+nlohmann::ordered_json SocketRunner::facts() const {
+  return {{"busy_poll", busy_poll_}};
+}
+
+std::string SocketRunner::where() const {
+  return "the test's TCP connection to " + connection_.peer;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// An end whose messages go over a TCP connection of its own, between the same two addresses as the
+// session's: the baseline that verbs are held against.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/engine/endpoint_runner.h"
+#include "core/engine/loop/socket_state.h"
+#include "core/verbs/memory.h"
+#include "core/wire/socket.h"
+
+namespace rdmameter {
+
+class SocketRunner final : public EndpointRunner {
+ public:
+  /// The responder listens from here on, on the session's address and a port that the kernel
+  /// chooses.
+  /// @param session    the session's socket; borrowed
+  /// @param interrupt  borrowed
+  /// @throws VerbsError        no memory for so large a message
+  /// @throws MeasurementError  no socket; the peer has gone
+  SocketRunner(int session, const InterruptSource& interrupt, const TestCase& test_case, Role role,
+               std::uint64_t seed);
+
+  /// The responder's: port, and the number that shows whose connection it is.
+  nlohmann::json connection_info() const override;
+  /// The initiator connects and shows the number; the responder lets in nobody else.
+  void connect(const nlohmann::json& peer) override;
+  void record_effective(TestCase&, const nlohmann::json&) const override {}
+  std::string take_fatal_event() override { return {}; }
+  void abort_traffic() noexcept override;
+  std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
+  nlohmann::ordered_json counters() const override { return nullptr; }
+  nlohmann::ordered_json resources() const override;
+  nlohmann::ordered_json facts() const override;
+  std::string where() const override;
+
+ private:
+  Loop loop(Wait wait, ClockChoice::Kind clock) override;
+  void call(const nlohmann::json& peer);
+  void let_in();
+  bool shows_nonce(int socket, Deadline deadline) const;
+
+  const InterruptSource& interrupt_;
+  const std::string host_;  ///< of the session: the peer's at the initiator, else this end's
+  const std::string nonce_;
+  const StillWanted still_wanted_;
+  const Layout layout_;
+  Buffer source_pages_, target_pages_;
+  const std::span<std::byte> source_, target_;
+  std::optional<Listener> listener_;  ///< the responder's, until the connection is there
+  Connection connection_;
+  SocketState traffic_;
+  bool busy_poll_ = false;
+};
+
+}  // namespace rdmameter

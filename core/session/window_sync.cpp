@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/session/window_sync.h"
+
+#include "core/base/error.h"
+#include "core/session/protocol.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+
+WindowSync::WindowSync(Channel& channel, const TestCase& test_case, EndpointRunner* sender,
+                       const EventFd& attention)
+    : channel_(channel), attention_(attention), both_ways_(test_case.bidirectional) {
+  const bool together = test_case.threads > 1 || both_ways_;
+  if (sender == nullptr || test_case.pattern != Pattern::bandwidth || !together) return;
+  gate_.emplace(static_cast<std::uint32_t>(test_case.threads), both_ways_);
+  if (both_ways_)
+    gate_->on_last([](void* wake) { static_cast<const EventFd*>(wake)->raise(); },
+                   const_cast<EventFd*>(&attention_));
+  sender->pass(*gate_);
+}
+
+void WindowSync::publish() {
+  if (!gate_ || !both_ways_) return;
+  for (std::size_t step = 0; step < LoadGate::kSteps; ++step) {
+    if (said_[step] || !gate_->reached_here(static_cast<LoadGate::Step>(step))) continue;
+    said_[step] = Clock::now();
+    channel_.send({{"type", "gate"}, {"step", step}}, Deadline::in(kSetupTimeout));
+  }
+}
+
+bool WindowSync::overdue(Clock::time_point now) const {
+  constexpr int kAsLong = 10;
+  for (std::size_t step = 0; step < LoadGate::kSteps; ++step) {
+    if (!said_[step] || gate_->peer_reached(static_cast<LoadGate::Step>(step))) continue;
+    if (now - *said_[step] > kSilence + kAsLong * (*said_[step] - begun_)) return true;
+  }
+  return false;
+}
+
+bool WindowSync::receive(const nlohmann::json& message) {
+  if (require_string(message, "type", 32) != "gate") return false;
+  if (!gate_ || !both_ways_) throw MeasurementError("the message 'gate' was not expected");
+  gate_->notify(
+      static_cast<LoadGate::Step>(require_uint(message, "step", 0, LoadGate::kSteps - 1)));
+  return true;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of axes of two ends: an option is declared here and nowhere else. Those of ranks are in
+// topologies/axes/rank_axes.cpp.
+#include <array>
+
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kSecond_ns = 1'000'000'000;
+
+constexpr std::span<const Word> kNone;
+constexpr std::array kTransports{Word{"rc", 0}, Word{"uc", 1}, Word{"ud", 2}};
+constexpr std::array kWaits{Word{"auto", 0}, Word{"spin", 1}, Word{"yield", 2}, Word{"event", 3}};
+constexpr std::array kInterfaces{Word{"classic", 0}, Word{"extended", 1}};
+constexpr std::array kRecvQueues{Word{"rq", 0}, Word{"srq", 1}};
+constexpr std::array kConnects{Word{"tcp", 0}, Word{"cm", 1}};
+constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
+constexpr std::array kPayloads{Word{"random", 0}, Word{kZeroPayload, 0}};
+constexpr std::array kCqSharings{Word{"shared", 0}, Word{"per-qp", 1}};
+constexpr std::array kDurations{Word{"off", 0}, Word{"0", kUntilInterrupted}};
+constexpr std::array kMaxWord{Word{"max", kDeviceMax}};
+constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
+                               Word{kDeviceMemory, 0}};
+constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
+constexpr std::array kInline{Word{"auto", kAuto}, Word{"off", 0}, Word{"max", kDeviceMax}};
+constexpr std::array kFound{Word{"auto", kAuto}};
+constexpr std::array kMtus{Word{"auto", kAuto}, Word{"256", 256},   Word{"512", 512},
+                           Word{"1024", 1024},  Word{"2048", 2048}, Word{"4096", 4096}};
+static_assert(kTransports[2].value == static_cast<std::uint64_t>(Transport::ud));
+static_assert(kWaits[3].value == static_cast<std::uint64_t>(Wait::event));
+static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::extended));
+static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
+static_assert(kConnects[1].value == static_cast<std::uint64_t>(Connect::cm));
+static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
+static_assert(kCqSharings[1].value == static_cast<std::uint64_t>(CqSharing::per_qp));
+
+constexpr auto always = [](const TestCase&) { return true; };
+/// Between two ends.
+constexpr auto traffic = [](const TestCase& c) { return !c.control() && !c.topology(); };
+constexpr auto topology = [](const TestCase& c) { return c.topology(); };
+constexpr auto sends_messages = [](const TestCase& c) { return !c.control(); };
+constexpr auto not_topology = [](const TestCase& c) { return !c.topology(); };
+constexpr auto on_verbs = [](const TestCase& c) { return traffic(c) && !c.over_tcp(); };
+constexpr auto has_path = [](const TestCase& c) { return on_verbs(c) || topology(c); };
+constexpr auto has_device = [](const TestCase& c) { return !c.over_tcp(); };
+constexpr auto control = [](const TestCase& c) { return c.control(); };
+constexpr auto calls_for_memory = [](const TestCase& c) {
+  return c.control() && (c.verb == Verb::reg_mr || c.verb == Verb::dereg_mr);
+};
+constexpr auto calls_for_windows = [](const TestCase& c) {
+  return c.control() && completes(c.verb);
+};
+constexpr auto calls_for_cqs = [](const TestCase& c) {
+  return c.control() && (c.verb == Verb::create_cq || c.verb == Verb::destroy_cq);
+};
+constexpr auto calls_for_qps = [](const TestCase& c) {
+  return c.control() && c.verb >= Verb::create_qp && c.verb <= Verb::modify_qp_rts;
+};
+constexpr auto connects_qps = [](const TestCase& c) { return c.control() && c.needs_responder(); };
+/// A multicast is of UD, and of one QP.
+constexpr auto unicast = [](const TestCase& c) { return on_verbs(c) && !c.multicast(); };
+constexpr auto multicast = [](const TestCase& c) { return on_verbs(c) && c.multicast(); };
+constexpr auto sends_datagrams = [](const TestCase& c) {
+  return on_verbs(c) && c.transport == Transport::ud && !c.one_sided();
+};
+constexpr auto has_transport = [](const TestCase& c) {
+  return unicast(c) || calls_for_qps(c) || connects_qps(c) || c.connects_ranks();
+};
+constexpr auto has_peer_device = [](const TestCase& c) { return on_verbs(c) || connects_qps(c); };
+/// The others of rdma_cm's steps are by it.
+constexpr auto has_connect = [](const TestCase& c) {
+  return unicast(c) || (c.control() && c.verb == Verb::connect);
+};
+constexpr auto any_bandwidth = [](const TestCase& c) { return c.pattern == Pattern::bandwidth; };
+constexpr auto bandwidth = [](const TestCase& c) { return on_verbs(c) && any_bandwidth(c); };
+constexpr auto unicast_bandwidth = [](const TestCase& c) { return bandwidth(c) && !c.multicast(); };
+constexpr auto has_depth = [](const TestCase& c) {
+  return bandwidth(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c) || topology(c);
+};
+constexpr auto receives = [](const TestCase& c) { return traffic(c) && c.takes_receive(); };
+constexpr auto has_receive_queues = [](const TestCase& c) {
+  return receives(c) || (c.connects_ranks() && c.rank_opcode == RankOpcode::send);
+};
+constexpr auto has_rx_depth = [](const TestCase& c) {
+  return receives(c) || calls_for_qps(c) || connects_qps(c);
+};
+/// Into its receives: an RDMA WRITE with immediate takes one and leaves its memory alone.
+constexpr auto receives_data = [](const TestCase& c) { return traffic(c) && !c.one_sided(); };
+constexpr auto sends_data = [](const TestCase& c) { return on_verbs(c) && !c.returns_data(); };
+constexpr auto has_payload = [](const TestCase& c) { return sends_messages(c) && !c.atomic(); };
+constexpr auto has_size = [](const TestCase& c) {
+  return has_payload(c) || calls_for_memory(c) || calls_for_windows(c);
+};
+constexpr auto has_memory = [](const TestCase& c) {
+  return on_verbs(c) || topology(c) || calls_for_memory(c);
+};
+constexpr auto has_sges = [](const TestCase& c) { return on_verbs(c) && !c.atomic(); };
+constexpr auto returns_data = [](const TestCase& c) { return traffic(c) && c.returns_data(); };
+constexpr auto is_split = [](const TestCase& c) {
+  return has_sges(c) && (c.queues.sge > 1 || (receives_data(c) && c.queues.recv_sge > 1));
+};
+constexpr auto reliable = [](const TestCase& c) { return has_path(c) && c.reliable(); };
+constexpr auto can_be_not_ready = [](const TestCase& c) {
+  return reliable(c) && c.takes_receive();
+};
+/// A completion latency signals every WR by definition.
+constexpr auto may_leave_unsignaled = [](const TestCase& c) {
+  return on_verbs(c) && c.pattern != Pattern::completion_latency;
+};
+constexpr auto may_lose_a_pong = [](const TestCase& c) {
+  return (c.pattern == Pattern::ping_pong || topology(c)) && !c.reliable();
+};
+
+/// A rank that is connected to others may always have several.
+constexpr auto has_several_qps = [](const TestCase& c) {
+  return (on_verbs(c) && c.qps > 1) || c.connects_ranks();
+};
+/// A latency that ends by a completion; of a plain write's ping-pong memory tells.
+constexpr auto has_breakdown = [](const TestCase& c) {
+  return on_verbs(c) && c.extended_cq() && !c.multicast() &&
+         (c.pattern == Pattern::completion_latency ||
+          (c.pattern == Pattern::ping_pong && c.takes_receive()));
+};
+constexpr auto sleeps = [](const TestCase& c) { return on_verbs(c) && c.wait == Wait::event; };
+constexpr auto has_intervals = [](const TestCase& c) {
+  return any_bandwidth(c) || c.until_interrupted();
+};
+
+using enum AxisKind;
+
+template <auto Member>
+constexpr NumberField queues = number_field<&TestCase::queues, Member>;
+template <auto Member>
+constexpr NumberField path = number_field<&TestCase::path, Member>;
+template <auto Member>
+constexpr NumberField registration = number_field<&TestCase::registration, Member>;
+using Queues = QueueSettings;
+using Path = PathSettings;
+
+// Limits: a message is at most 2^31 bytes (IBTA vol. 1, message size); port and GID numbers are 8
+// bits wide in ibv_ah_attr; signal_every is bounded by what a chain of prebuilt WRs may hold
+// (why_impossible).
+const std::array kAxes{
+    Axis{"transport", "transport", number_field<&TestCase::transport>, choice, 0, 2, kTransports,
+         "rc", "rc", "QP type: reliable or unreliable connection, unreliable datagram",
+         has_transport},
+    Axis{"size", "size_bytes", number_field<&TestCase::size_bytes>, bytes, 1, 1ULL << 31, kNone,
+         "64", "64K", "payload of one message [bytes]; an atomic's is 8", has_size},
+    Axis{
+        "qps", "qps", number_field<&TestCase::qps>, count, 1, 65536, kNone, "1", "1",
+        "queue pairs of a thread that share its traffic; a latency's messages go over them in turn",
+        unicast},
+    Axis{"threads", "threads", number_field<&TestCase::threads>, count, 1, 256, kNone, "1", "1",
+         "threads of each end, each with its own --qps QPs, CQs and memory, on the CPUs from "
+         "--core on",
+         unicast},
+    Axis{"bidirectional", "bidirectional", number_field<&TestCase::bidirectional>, choice, 0, 1,
+         kOffOn, "off", "off",
+         "let the responder send, too, at the same time, with its own threads and QPs",
+         unicast_bandwidth},
+    Axis{"peers", "peers", number_field<&TestCase::peers>, count, 1, 1024, kNone, "1", "1",
+         "UD: QPs of the responder that each QP of the initiator sends to, in turn; multicast: "
+         "receivers in the group",
+         sends_datagrams},
+    Axis{"group", "group", text_field<&TestCase::group>, group, 0, 0, kNone, "auto", "auto",
+         "address of the multicast group; auto: one that is not in use", multicast},
+    Axis{"depth", "depth", queues<&Queues::depth>, count, 1, 1ULL << 20, kNone, "1", "128",
+         "send queue depth: requests in flight per QP [WRs]; if not given, it grows as "
+         "--signal-every and --post-list need; CQEs of create_cq",
+         has_depth},
+    Axis{"rx-depth", "rx_depth", queues<&Queues::rx_depth>, count, 1, 1ULL << 20, kNone, "512",
+         "512", "receive queue depth per QP [WRs]", has_rx_depth},
+    Axis{"recv-post-list", "recv_post_list", queues<&Queues::recv_post_list>, count, 1, 65536,
+         kFound, "auto", "auto",
+         "receives that are posted together; --rx-depth must be a multiple of it; auto: at most 16",
+         receives},
+    Axis{"post-list", "post_list", queues<&Queues::post_list>, count, 1, 65536, kNone, "1", "1",
+         "WRs linked into one post, so per doorbell", bandwidth},
+    Axis{"signal-every", "signal_every", queues<&Queues::signal_every>, count, 1, 65536, kNone, "1",
+         "32",
+         "ask for a completion of every n-th WR; if not given, less when --depth is too small",
+         may_leave_unsignaled},
+    Axis{"inline", "inline_bytes", queues<&Queues::inline_bytes>, bytes, 1, 65536, kInline, "auto",
+         "off",
+         "copy payloads up to this into the WQE [bytes]; auto: each message of a latency, of up to "
+         "220 bytes, where the device takes it",
+         sends_data},
+    Axis{"sge", "sge", queues<&Queues::sge>, count, 1, 65535, kMaxWord, "1", "1",
+         "SGEs of a request: a message is gathered from them, a read's data is scattered to them",
+         has_sges},
+    Axis{"recv-sge", "recv_sge", queues<&Queues::recv_sge>, count, 1, 65535, kMaxWord, "1", "1",
+         "SGEs of a receive: what arrives is scattered to them", receives_data},
+    Axis{"sge-layout", "sge_layout", queues<&Queues::split>, choice, 0, 2, kSplits, "even", "even",
+         "pieces of a message: even, uneven (1:2:3...), or each across a page boundary", is_split},
+    Axis{"outstanding-reads", "outstanding_reads", queues<&Queues::outstanding_reads>, count, 1,
+         255, kFound, "auto", "auto",
+         "reads and atomics under way per QP; auto: the most that both ends can", returns_data},
+    Axis{"api", "api", queues<&Queues::api>, choice, 0, 1, kInterfaces, "classic", "classic",
+         "post by ibv_post_send (classic) or ibv_wr_* (extended)", on_verbs},
+    Axis{"cq", "cq", queues<&Queues::cq>, choice, 0, 1, kInterfaces, "classic", "classic",
+         "poll by ibv_poll_cq (classic) or ibv_start_poll (extended)", on_verbs},
+    Axis{"cq-sharing", "cq_sharing", queues<&Queues::cq_sharing>, choice, 0, 1, kCqSharings,
+         "shared", "shared",
+         "all QPs share their CQs (one for sends and one for receives; a rank has one for both), "
+         "or each QP has its own, polled in turn",
+         has_several_qps},
+    Axis{"cq-depth", "cq_depth", queues<&Queues::cq_depth>, count, 1, 1ULL << 24, kFound, "auto",
+         "auto", "entries of each CQ; auto: as many completions as can be outstanding", on_verbs},
+    Axis{"timestamps", "timestamps", queues<&Queues::timestamps>, choice, 0, 1, kOffOn, "off",
+         "off", "split a latency into post, wire and poll, by the device's completion timestamps",
+         has_breakdown},
+    Axis{"recv", "recv", queues<&Queues::recv>, choice, 0, 1, kRecvQueues, "rq", "rq",
+         "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
+    Axis{"connect", "connect", number_field<&TestCase::connect>, choice, 0, 1, kConnects, "tcp",
+         "tcp", "connect the QPs by addresses exchanged over the session (tcp), or by rdma_cm (cm)",
+         has_connect},
+    Axis{"mtu", "mtu_bytes", path<&Path::mtu_bytes>, choice, 256, 4096, kMtus, "auto", "auto",
+         "path MTU [bytes]; auto: the smaller active MTU of the two ports", has_path},
+    Axis{"iterations", "iterations", number_field<&TestCase::iterations>, count, 1, 1ULL << 40,
+         kNone, "10000", "10000", "measured operations", always},
+    Axis{"duration", "duration_ns", number_field<&TestCase::duration_ns>, seconds, 1'000'000,
+         30 * 86400 * kSecond_ns, kDurations, "off", "off",
+         "measure for this long instead of counting iterations; 0: until interrupted [s]",
+         not_topology},
+    Axis{"warmup", "warmup", number_field<&TestCase::warmup>, count, 0, 1ULL << 32, kNone, "100",
+         "256", "operations before the measured ones", always},
+    Axis{"objects", "objects", number_field<&TestCase::objects>, count, 0, 4096, kNone, "0", "0",
+         "objects of the same kind that exist before and during the calls", control},
+    Axis{"wait", "wait", number_field<&TestCase::wait>, choice, 0, 3, kWaits, "auto", "auto",
+         "between empty polls; event: sleep until the CQ's next completion (TCP: the socket's next "
+         "data); auto: yield where both "
+         "ends share one core, else spin",
+         sends_messages},
+    Axis{"comp-vector", "comp_vector", queues<&Queues::comp_vector>, count, 0, 65535, kNone, "0",
+         "0", "completion vector of the CQs: the interrupt that raises their events", sleeps},
+    Axis{"verify", "verify", number_field<&TestCase::verify>, choice, 0, 1, kOffOn, "off", "off",
+         "check every byte at the receiver, after the run (topo: sends as they arrive)",
+         sends_messages},
+    Axis{"loss-timeout", "loss_timeout_ns", number_field<&TestCase::loss_timeout_ns>, seconds,
+         1'000, 3600 * kSecond_ns, kNone, "100ms", "100ms",
+         "a UC or UD pong (among ranks: any message) later than this is lost [s]", may_lose_a_pong},
+    Axis{"payload", "payload", text_field<&TestCase::payload>, source, 0, 0, kPayloads, "random",
+         "random",
+         "content of messages; a file of the initiator's machine is repeated as often as it fits",
+         has_payload},
+    Axis{"interval", "interval_ns", number_field<&TestCase::interval_ns>, seconds, 10'000'000,
+         3600 * kSecond_ns, kNone, "1s", "1s",
+         "count messages in intervals of this length, for a series over time; with --duration 0 "
+         "also print a line at each [s]",
+         has_intervals},
+
+    Axis{"sl", "service_level", path<&Path::service_level>, count, 0, 15, kNone, "0", "0",
+         "service level (on RoCE: the VLAN priority)", has_path},
+    Axis{"tclass", "traffic_class", path<&Path::traffic_class>, count, 0, 255, kNone, "0", "0",
+         "traffic class of the GRH (on RoCE v2: the IP header's TOS, so 4 times the DSCP)",
+         has_path},
+    Axis{"flow-label", "flow_label", path<&Path::flow_label>, count, 0, (1U << 20) - 1, kNone, "0",
+         "0", "flow label of the GRH", has_path},
+    Axis{"pkey", "pkey", path<&Path::pkey>, hex, 1, 0xffff, kFound, "auto", "auto",
+         "partition key of both ends, by its value; auto: the initiator's at --pkey-index",
+         has_path},
+    Axis{"pkey-index", "pkey_index", path<&Path::pkey_index>, count, 0, 65535, kNone, "0", "0",
+         "entry of the initiator's partition table (of each rank's) whose key is used", has_path},
+    Axis{"qp-timeout", "qp_timeout", path<&Path::qp_timeout>, count, 0, 31, kNone, "14", "14",
+         "wait for an acknowledgement: 4.096 us times 2 to the power of this; 0: for ever",
+         reliable},
+    Axis{"retry-count", "retry_count", path<&Path::retry_count>, count, 0, 7, kNone, "7", "7",
+         "retries of a request that is not acknowledged", reliable},
+    Axis{"rnr-retry", "rnr_retry", path<&Path::rnr_retry>, count, 0, 7, kNone, "7", "7",
+         "retries of a request that found no receive; 7: without end", can_be_not_ready},
+    Axis{"min-rnr-timer", "min_rnr_timer", path<&Path::min_rnr_timer>, count, 0, 31, kNone, "12",
+         "12",
+         "wait that a receiver without receives asks for, as a code of IBTA's table; 12: 0.64 ms, "
+         "1: 0.01 ms, 31: 491 ms, 0: 655 ms",
+         can_be_not_ready},
+
+    Axis{"memory", "memory", text_field<&TestCase::initiator, &EndSettings::memory>, source, 0, 0,
+         kMemories, "host", "host",
+         "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
+         "device's own memory, a mapped device or file",
+         has_memory},
+    Axis{"peer-memory", "peer_memory", text_field<&TestCase::responder, &EndSettings::memory>,
+         source, 0, 0, kMemories, "host", "host", "where the responder's messages lie", on_verbs},
+    Axis{"mr-per-qp", "mr_per_qp", registration<&RegistrationSettings::mr_per_qp>, choice, 0, 1,
+         kOffOn, "off", "off", "a separate memory region for each QP", on_verbs},
+    Axis{"relaxed-ordering", "relaxed_ordering",
+         registration<&RegistrationSettings::relaxed_ordering>, choice, 0, 1, kOffOn, "off", "off",
+         "let PCIe writes into the memory overtake each other", has_memory},
+    Axis{"odp", "odp", registration<&RegistrationSettings::odp>, choice, 0, 1, kOffOn, "off", "off",
+         "register memory for on-demand paging instead of pinning it", has_memory},
+
+    Axis{"device", "device", text_field<&TestCase::initiator, &EndSettings::device>, name, 0, 0,
+         kNone, "auto", "auto", "verbs device; auto: the first with an active port", has_device},
+    Axis{"port-num", "port_num", number_field<&TestCase::initiator, &EndSettings::port_num>, count,
+         1, 255, kFound, "auto", "auto", "port of the device; auto: the first active one",
+         has_device},
+    Axis{"gid-index", "gid_index", number_field<&TestCase::initiator, &EndSettings::gid_index>,
+         count, 0, 255, kFound, "auto", "auto",
+         "GID table entry; auto: of the peer's type and subnet, RoCE v2 first", has_device},
+    Axis{"core", "core", number_field<&TestCase::initiator, &EndSettings::core>, count, 0, 8191,
+         kFound, "auto", "auto", "CPU to pin the measuring thread to; auto: not pinned",
+         not_topology},
+    Axis{"peer-device", "peer_device", text_field<&TestCase::responder, &EndSettings::device>, name,
+         0, 0, kNone, "auto", "auto", "the responder's --device", has_peer_device},
+    Axis{"peer-port-num", "peer_port_num",
+         number_field<&TestCase::responder, &EndSettings::port_num>, count, 1, 255, kFound, "auto",
+         "auto", "the responder's --port-num", has_peer_device},
+    Axis{"peer-gid-index", "peer_gid_index",
+         number_field<&TestCase::responder, &EndSettings::gid_index>, count, 0, 255, kFound, "auto",
+         "auto", "the responder's --gid-index", has_peer_device},
+    Axis{"peer-core", "peer_core", number_field<&TestCase::responder, &EndSettings::core>, count, 0,
+         8191, kFound, "auto", "auto", "the responder's --core", traffic},
+};
+
+}  // namespace
+
+std::span<const Axis> axes() {
+  return kAxes;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace rdmameter {
+
+/// What a request asks for. Its number is what the wire says: a new one goes to the end.
+enum class Opcode : std::uint64_t {
+  send,
+  rdma_write,
+  rdma_read,
+  send_imm,
+  write_imm,
+  fetch_add,
+  cmp_swap,
+  tcp_send,    ///< over a socket, not over verbs
+  mcast_send,  ///< to a multicast group
+};
+
+/// What the rest of the program asks of an opcode. How it is posted stands in
+/// core/engine/loop/table_post.cpp.
+struct OpcodeTraits {
+  Opcode opcode;
+  std::string_view name;  ///< in the log
+  /// Has each message its place at the other end? (It names memory there; over TCP, whose messages
+  /// come in their order, both ends take the places in turn.)
+  bool one_sided = false;
+  bool takes_receive = false;
+  bool immediate = false;
+  bool atomic = false;
+  bool returns_data = false;
+};
+
+inline constexpr std::array kOpcodes{
+    OpcodeTraits{.opcode = Opcode::send, .name = "send", .takes_receive = true},
+    OpcodeTraits{.opcode = Opcode::rdma_write, .name = "write", .one_sided = true},
+    OpcodeTraits{
+        .opcode = Opcode::rdma_read, .name = "read", .one_sided = true, .returns_data = true},
+    OpcodeTraits{
+        .opcode = Opcode::send_imm, .name = "send_imm", .takes_receive = true, .immediate = true},
+    OpcodeTraits{.opcode = Opcode::write_imm,
+                 .name = "write_imm",
+                 .one_sided = true,
+                 .takes_receive = true,
+                 .immediate = true},
+    OpcodeTraits{.opcode = Opcode::fetch_add,
+                 .name = "fetch_add",
+                 .one_sided = true,
+                 .atomic = true,
+                 .returns_data = true},
+    OpcodeTraits{.opcode = Opcode::cmp_swap,
+                 .name = "cmp_swap",
+                 .one_sided = true,
+                 .atomic = true,
+                 .returns_data = true},
+    OpcodeTraits{.opcode = Opcode::tcp_send, .name = "tcp_send", .one_sided = true},
+    OpcodeTraits{.opcode = Opcode::mcast_send, .name = "mcast_send", .takes_receive = true},
+};
+
+/// Does row i of a table belong to opcode i?
+template <typename Table>
+constexpr bool in_order_of_opcodes(const Table& table) {
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (table[i].opcode != static_cast<Opcode>(i)) return false;
+  return true;
+}
+static_assert(in_order_of_opcodes(kOpcodes));
+
+/// @param opcode  one of the list, which a number from the wire need not be
+constexpr const OpcodeTraits& traits(Opcode opcode) {
+  return kOpcodes[static_cast<std::size_t>(opcode)];
+}
+
+constexpr bool is_known(Opcode opcode) {
+  return static_cast<std::uint64_t>(opcode) < kOpcodes.size();
+}
+
+}  // namespace rdmameter

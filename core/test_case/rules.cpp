@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the standard (ibv_post_send(3): opcodes by transport) or this program rules out, whatever
+// the device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kLargestMtu = 4096;
+/// WRs of a prebuilt chain: its pattern of signaled WRs repeats only after this many.
+constexpr std::uint64_t kLongestChain = 65536;
+
+std::string why_not_on_transport(const TestCase& c) {
+  if (c.transport == Transport::ud && c.one_sided())
+    return "UD carries sends only: use --transport rc, or a send test";
+  if (c.transport == Transport::uc && c.returns_data())
+    return fmt::format("UC has no {}, since nothing answers on it: use --transport rc",
+                       c.atomic() ? "atomics" : "reads");
+  const bool mtu_known = c.path.mtu_bytes != kAuto;
+  const std::uint64_t mtu = std::min(c.path.mtu_bytes, kLargestMtu);
+  if (c.transport == Transport::ud && c.size_bytes > mtu)
+    return fmt::format(
+        "a UD message is one packet: {} bytes are more than the {}MTU of {}; use --size {} or "
+        "less, or "
+        "--transport rc",
+        c.size_bytes, mtu_known ? "" : "largest ", mtu, mtu);
+  return {};
+}
+
+/// One QP sends to many, or each to one.
+std::string why_not_to_peers(const TestCase& c) {
+  if (c.peers == 1) return {};
+  if (c.qps != 1 || c.threads != 1 || c.bidirectional)
+    return "one QP sends to all --peers, one way: use --qps 1, --threads 1 and --bidirectional off";
+  if (c.transport != Transport::ud || c.one_sided())
+    return "a connected QP has one peer: use --transport ud and a send test, or --peers 1";
+  return {};
+}
+
+/// A piece of no bytes is none, and a length of 0 in an SGE means 2^31 to some devices.
+std::string why_not_split(const TestCase& c) {
+  const auto more_than_bytes = [&](std::uint64_t sges) {
+    return sges != kDeviceMax && sges > c.size_bytes;
+  };
+  if (!more_than_bytes(c.queues.sge) && (c.one_sided() || !more_than_bytes(c.queues.recv_sge)))
+    return {};
+  return fmt::format("{} bytes cannot be split over more SGEs than that: use a larger --size",
+                     c.size_bytes);
+}
+
+/// Who finds a message by its last byte, and who writes a number into each, is the CPU.
+std::string why_not_in_memory(const TestCase& c) {
+  const bool pongs = c.pattern == Pattern::ping_pong;
+  const bool by_memory = pongs && !c.takes_receive();
+  const bool numbered = pongs && !c.reliable() && !c.immediate();
+  const bool device = c.initiator.memory == kDeviceMemory || c.responder.memory == kDeviceMemory;
+  if (by_memory && c.wait == Wait::event)
+    return "an RDMA WRITE raises no event where it arrives: use write_imm_lat, or another --wait";
+  if (by_memory && c.registration.relaxed_ordering)
+    return "with relaxed ordering a message's last byte, by which this test recognises it, may "
+           "arrive before the others: use write_imm_lat";
+  if (device && (by_memory || numbered))
+    return fmt::format(
+        "the CPU {} each message, and does not reach device memory: use the same test with "
+        "immediate{}",
+        by_memory ? "looks for the last byte of" : "writes a number into",
+        by_memory ? "" : ", or --transport rc");
+  if ((c.initiator.memory == kDeviceMemory || (c.responder.memory == kDeviceMemory && pongs)) &&
+      c.queues.inline_bytes != 0 && c.queues.inline_bytes != kAuto && !c.returns_data())
+    return "inline data is copied by the CPU, which does not reach device memory: use --inline off";
+  if (c.responder.memory.starts_with(kFileMemory))
+    return "a client must not name a file of the responder's machine: --peer-memory takes host, "
+           "huge, huge1g or device";
+  return {};
+}
+
+/// Lists tile the receive queue.
+std::string why_not_received(const TestCase& c) {
+  if (!c.takes_receive() || c.queues.recv_post_list == kAuto ||
+      c.queues.rx_depth % c.queues.recv_post_list == 0)
+    return {};
+  return fmt::format(
+      "a receive queue of {} cannot be filled by lists of {}: use a --rx-depth that is a multiple "
+      "of --recv-post-list",
+      c.queues.rx_depth, c.queues.recv_post_list);
+}
+
+/// A completion comes only after `signal_every` WRs, and a list of `post_list` is posted whole:
+/// with less room than this the queue fills up before the first signaled WR is in it.
+std::string why_not_in_queue(const TestCase& c) {
+  const std::uint64_t need = c.queues.signal_every - 1 + c.queues.post_list;
+  if (c.queues.depth < c.queues.post_list)
+    return fmt::format("a list of {} WRs does not fit a send queue of {}: use --depth {} or more",
+                       c.queues.post_list, c.queues.depth, need);
+  if (c.queues.depth < need)
+    return fmt::format(
+        "with --signal-every {} and --post-list {} a send queue of {} fills up before its first "
+        "signaled WR, and nothing ever completes: use --depth {} or more (twice --signal-every to "
+        "keep "
+        "it busy), or a smaller --signal-every",
+        c.queues.signal_every, c.queues.post_list, c.queues.depth, need);
+  const std::uint64_t chain =
+      std::lcm(std::lcm(c.queues.signal_every, c.queues.post_list), c.multicast() ? 1 : c.peers);
+  if (chain > kLongestChain)
+    return fmt::format(
+        "--signal-every {}, --post-list {} and --peers {} fall together only every {} WRs, more "
+        "than "
+        "the {} that are prebuilt: make one a multiple of the other",
+        c.queues.signal_every, c.queues.post_list, c.peers, chain, kLongestChain);
+  return {};
+}
+
+/// What topologies have rules for beyond these, their own folder knows.
+std::string why_not_among_ranks(const TestCase& c) {
+  if (c.wait == Wait::event)
+    return "a rank polls several queues, so it cannot sleep until an event of one: use --wait spin "
+           "or yield";
+  if (c.initiator.memory == kDeviceMemory)
+    return "ranks check and relay messages with the CPU, which does not reach device memory: use "
+           "--memory host or huge";
+  return {};
+}
+
+}  // namespace
+
+std::string why_impossible(const TestCase& test_case) {
+  if (test_case.over_tcp() || test_case.control()) return {};
+  if (test_case.topology()) {
+    const std::string why = why_not_among_ranks(test_case);
+    return why.empty() ? why_not_on_transport(test_case) : why;
+  }
+  std::string why = why_not_on_transport(test_case);
+  if (why.empty()) why = why_not_to_peers(test_case);
+  if (why.empty()) why = why_not_split(test_case);
+  if (why.empty()) why = why_not_in_memory(test_case);
+  if (why.empty()) why = why_not_received(test_case);
+  if (why.empty() && test_case.pattern == Pattern::bandwidth) why = why_not_in_queue(test_case);
+  return why;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases from text, and back to text. Everything here reads the table of axes.
+#include "core/test_case/test_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/ip_address.h"
+#include "core/base/parse_value.h"
+#include "core/base/printable.h"
+
+namespace rdmameter {
+namespace {
+
+/// Words are matched in any letter case, as suffixes are.
+bool same_word(std::string_view a, std::string_view b) {
+  const auto lower = [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+/// What ibv_get_device_name() can return: shorter than IBV_SYSFS_NAME_MAX, one path component.
+bool device_name(std::string_view text) {
+  return text.size() < 64 &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c != 127 && c != '/'; });
+}
+
+/// What a bandwidth's default becomes where a message is one packet of any usual MTU.
+constexpr std::uint64_t kMulticastBytes = 1024;
+
+bool multicast_address(std::string_view text) {
+  const auto address = IpAddress::parse(std::string(text));
+  return address && address->multicast();
+}
+
+/// "torus2d:2x4"; topologies/ knows which there are.
+bool shape_text(std::string_view text) {
+  return !text.empty() && text.size() < 64 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ':';
+  });
+}
+
+/// "file:PATH", short enough for the wire.
+bool file_path(std::string_view text) {
+  return text.starts_with(kFileMemory) && text.size() > kFileMemory.size() && text.size() <= 1024;
+}
+
+bool good_text(AxisKind kind, std::string_view text) {
+  switch (kind) {
+    case AxisKind::name:
+      return device_name(text);
+    case AxisKind::source:
+      return file_path(text);
+    case AxisKind::group:
+      return multicast_address(text);
+    case AxisKind::shape:
+      return shape_text(text);
+    case AxisKind::count:
+    case AxisKind::hex:
+    case AxisKind::bytes:
+    case AxisKind::seconds:
+    case AxisKind::choice:
+      return false;
+  }
+  return false;
+}
+
+std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view text) {
+  switch (axis.kind) {
+    case AxisKind::count:
+      return parse_count(text);
+    case AxisKind::hex:
+      return parse_hex(text);
+    case AxisKind::bytes:
+      return parse_bytes(text);
+    case AxisKind::seconds:
+      return parse_seconds_ns(text);
+    case AxisKind::choice:
+    case AxisKind::name:
+    case AxisKind::source:
+    case AxisKind::group:
+    case AxisKind::shape:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string number_text(const Axis& axis, std::uint64_t value) {
+  if (axis.kind == AxisKind::hex) return hex_text(value);
+  return axis.kind == AxisKind::seconds ? seconds_text(value) : std::to_string(value);
+}
+
+TestCase axis_defaults(std::string_view Axis::*text) {
+  TestCase test_case;
+  for (const Axis& axis : axes()) set_axis(test_case, axis, axis.*text);
+  return test_case;
+}
+
+}  // namespace
+
+const Axis* find_axis(std::string_view option, std::span<const Axis> among) {
+  const auto found = std::ranges::find(among, option, &Axis::option);
+  return found == among.end() ? nullptr : &*found;
+}
+
+std::string accepts_text(const Axis& axis) {
+  std::vector<std::string_view> words;
+  for (const Word& word : axis.words) words.push_back(word.text);
+  std::string text = fmt::format("{}", fmt::join(words, ", "));
+  const std::string_view also = text.empty() ? "" : ", or ";
+  switch (axis.kind) {
+    case AxisKind::count:
+      return fmt::format("{}{}a whole number from {} to {}", text, also, axis.min, axis.max);
+    case AxisKind::hex:
+      return fmt::format("{}{}a hexadecimal number from {} to {}", text, also, hex_text(axis.min),
+                         hex_text(axis.max));
+    case AxisKind::bytes:
+      return fmt::format("{}{}bytes from {} to {} (K, M, G and KiB, MiB, GiB are 1024-based)", text,
+                         also, bytes_text(axis.min), bytes_text(axis.max));
+    case AxisKind::seconds:
+      return fmt::format("{}{}seconds (or a number with ns, us, ms, s) from {} to {}", text, also,
+                         seconds_text(axis.min), seconds_text(axis.max));
+    case AxisKind::choice:
+      return text;
+    case AxisKind::name:
+      return "auto, or a name of at most 63 characters without spaces or slashes";
+    case AxisKind::source:
+      return text + ", or file:PATH";
+    case AxisKind::group:
+      return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
+    case AxisKind::shape:
+      return "a name, and its arguments after a colon";
+  }
+  return text;
+}
+
+void set_axis(TestCase& test_case, const Axis& axis, std::string_view text) {
+  const auto refuse = [&] {
+    throw invalid_value("--" + std::string(axis.option), text, accepts_text(axis));
+  };
+  const auto word = std::ranges::find_if(
+      axis.words, [&](const Word& known) { return same_word(known.text, text); });
+  if (const auto* name = std::get_if<TextField>(&axis.field)) {
+    if (text.empty() || (word == axis.words.end() && !same_word(text, axis.latency_default) &&
+                         !good_text(axis.kind, text)))
+      refuse();
+    const bool by_default = axis.kind != AxisKind::shape && same_word(text, axis.latency_default);
+    name->set(test_case, by_default                 ? ""
+                         : word != axis.words.end() ? std::string(word->text)
+                                                    : std::string(text));
+    return;
+  }
+  const auto field = std::get<NumberField>(axis.field);
+  if (word != axis.words.end()) {
+    field.set(test_case, word->value);
+  } else {
+    const auto value = parse_number(axis, text);
+    if (!value || *value < axis.min || *value > axis.max) refuse();
+    field.set(test_case, *value);
+  }
+  if (axis.option == kIterationsOption) test_case.duration_ns = 0;
+  if (axis.option == kDurationOption && test_case.duration_ns != 0) test_case.iterations = 0;
+}
+
+std::string axis_text(const TestCase& test_case, const Axis& axis) {
+  if (const auto* name = std::get_if<TextField>(&axis.field)) {
+    const std::string& text = name->get(test_case);
+    return text.empty() ? std::string(axis.latency_default) : text;
+  }
+  const std::uint64_t value = std::get<NumberField>(axis.field).get(test_case);
+  const auto word = std::ranges::find(axis.words, value, &Word::value);
+  return word == axis.words.end() ? number_text(axis, value) : std::string(word->text);
+}
+
+std::string transport_text(const TestCase& test_case) {
+  if (test_case.over_tcp()) return "tcp";
+  if (test_case.multicast()) return "ud";
+  const Axis& transport = *find_axis("transport");
+  const bool has_one = transport.applies(test_case) || test_case.topology();
+  return has_one ? axis_text(test_case, transport) : std::string();
+}
+
+TestCase default_case(Opcode opcode, Pattern pattern) {
+  // Made once, for the command line asks for each test and axis.
+  static const TestCase kLatency = axis_defaults(&Axis::latency_default);
+  static const TestCase kBandwidth = axis_defaults(&Axis::bandwidth_default);
+  TestCase test_case = pattern == Pattern::bandwidth ? kBandwidth : kLatency;
+  test_case.opcode = opcode;
+  test_case.pattern = pattern;
+  if (test_case.atomic()) test_case.size_bytes = kAtomicBytes;
+  if (test_case.multicast()) {
+    test_case.transport = Transport::ud;
+    test_case.size_bytes = std::min(test_case.size_bytes, kMulticastBytes);
+  }
+  return test_case;
+}
+
+TestCase default_case(Verb verb) {
+  TestCase test_case = default_case(Opcode::send, Pattern::bandwidth);
+  test_case.pattern = Pattern::control;
+  test_case.verb = verb;
+  return test_case;
+}
+
+}  // namespace rdmameter

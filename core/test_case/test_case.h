@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case: one test with one value on every axis. The table of axes is the one place where an
+// option's name, JSON key, range, default and help are written; the command line, the wire and the
+// result file all read it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "core/base/role.h"
+#include "core/test_case/opcode.h"
+#include "core/test_case/verb.h"
+
+namespace rdmameter {
+
+enum class Pattern : std::uint64_t {
+  ping_pong,           ///< one sample is a round trip
+  completion_latency,  ///< one sample is post to CQE
+  bandwidth,           ///< depth kept full
+  control,             ///< one sample is a call of a verb; no traffic, no responder
+  topology,            ///< several ranks; what a sample is, its traffic says
+};
+enum class Transport : std::uint64_t { rc, uc, ud };
+enum class Wait : std::uint64_t { automatic, spin, yield, event };
+/// Which of two interfaces of verbs: ibv_post_send or ibv_wr_*; ibv_poll_cq or ibv_start_poll.
+enum class Interface : std::uint64_t { classic, extended };
+enum class RecvQueue : std::uint64_t { rq, srq };
+/// How QPs come to know each other: by the session, or by rdma_cm.
+enum class Connect : std::uint64_t { tcp, cm };
+/// How a message is split over its SGEs; see pieces_of().
+enum class Split : std::uint64_t { even, uneven, page };
+/// What moves a message from rank to rank: a send, or an operation on the other's memory.
+enum class RankOpcode : std::uint64_t { send, write, read };
+/// Who has completion queues: all QPs of an end together, or each its own.
+enum class CqSharing : std::uint64_t { shared, per_qp };
+
+/// "The program finds it": what `auto` is stored as.
+inline constexpr std::uint64_t kAuto = std::numeric_limits<std::uint64_t>::max();
+/// "As much as this device can": what `max` is stored as.
+inline constexpr std::uint64_t kDeviceMax = kAuto - 1;
+/// "Until interrupted": what a duration of `0` is stored as.
+inline constexpr std::uint64_t kUntilInterrupted = kDeviceMax - 1;
+
+/// What begins a `memory` or a `payload` that is a file: "file:PATH".
+inline constexpr std::string_view kFileMemory = "file:";
+inline constexpr std::string_view kZeroPayload = "zero";
+/// So much of a payload's file is read: it goes over the wire.
+inline constexpr std::size_t kMaxPayloadFileBytes = 64 << 10;
+inline constexpr std::string_view kDeviceMemory = "device";
+inline constexpr std::string_view kHugePages = "huge";      ///< of 2 MiB
+inline constexpr std::string_view kHugePages1G = "huge1g";  ///< of 1 GiB
+/// An atomic works on 8 bytes, aligned to 8 (IBTA vol. 1, 9.4.5).
+inline constexpr std::uint64_t kAtomicBytes = 8;
+
+/// What each end chooses for itself.
+struct EndSettings {
+  std::string device;  ///< empty: the first with an active port
+  std::uint64_t port_num = 0;
+  std::uint64_t gid_index = 0;
+  std::uint64_t core = 0;  ///< kAuto: not pinned
+  std::string memory;      ///< empty: host; huge, huge1g, device, file:PATH
+};
+
+/// The queues of a QP, and how requests are put into them and completions taken out.
+struct QueueSettings {
+  std::uint64_t depth = 0;               ///< send queue depth [WRs]
+  std::uint64_t rx_depth = 0;            ///< receive queue depth [WRs]
+  std::uint64_t recv_post_list = kAuto;  ///< receives per post; kAuto: see receive_list_length()
+  std::uint64_t post_list = 0;           ///< WRs per doorbell
+  std::uint64_t signal_every = 0;        ///< every n-th WR is signaled
+  bool signal_by_default = false;        ///< nobody has chosen signal_every; no axis
+  /// 0: off; kDeviceMax: as much as a QP can be created with; kAuto: see wanted_inline()
+  std::uint64_t inline_bytes = 0;
+  std::uint64_t sge = 1;  ///< SGEs of a request at the initiator; kDeviceMax: the device's most
+  std::uint64_t recv_sge = 1;  ///< SGEs of a receive
+  Split split = Split::even;
+  std::uint64_t outstanding_reads = 0;  ///< kAuto: the most that both ends can
+  Interface api = Interface::classic;
+  Interface cq = Interface::classic;
+  CqSharing cq_sharing = CqSharing::shared;
+  std::uint64_t cq_depth = kAuto;  ///< entries of a CQ; kAuto: what can be outstanding
+  bool timestamps = false;         ///< the device says when each completion was
+  RecvQueue recv = RecvQueue::rq;
+  std::uint64_t comp_vector = 0;  ///< of --wait event
+};
+
+/// Attributes of the QPs and of the path between them.
+struct PathSettings {
+  std::uint64_t mtu_bytes = 0;  ///< kAuto: the lesser of both ports' active MTUs
+  std::uint64_t service_level = 0;
+  std::uint64_t traffic_class = 0;
+  std::uint64_t flow_label = 0;
+  std::uint64_t pkey = kAuto;  ///< partition key; kAuto: the initiator's at pkey_index
+  std::uint64_t pkey_index = 0;
+  std::uint64_t qp_timeout = 0;     ///< 4.096 us * 2^this; 0: for ever
+  std::uint64_t retry_count = 0;    ///< of a request that is not acknowledged
+  std::uint64_t rnr_retry = 0;      ///< of one that found no receive; 7: without end
+  std::uint64_t min_rnr_timer = 0;  ///< code of the wait that an RNR NAK asks for
+};
+
+/// How the memory of both ends is registered.
+struct RegistrationSettings {
+  bool mr_per_qp = false;
+  bool relaxed_ordering = false;
+  bool odp = false;
+};
+
+struct TestCase {
+  std::string test;  ///< its name in the catalog, for results alone; empty: ranks have none
+  Opcode opcode = Opcode::send;
+  Pattern pattern = Pattern::ping_pong;
+  Verb verb = Verb::reg_mr;   ///< of Pattern::control, which has no opcode
+  std::uint64_t objects = 0;  ///< there before and during its calls
+
+  // Of Pattern::topology; see topologies/.
+  std::string graph;    ///< "ring", "torus2d:2x4": which ranks have QPs between them
+  std::string traffic;  ///< "pairs", "incast:3": which rank sends to which
+  std::string schedule;
+  std::uint64_t ranks = 0;
+  std::uint64_t qps_per_edge = 1;
+  std::uint64_t inflate = 0;  ///< each rank has the QPs of a mesh of so many; 0: of its own
+  std::uint64_t active = 0;   ///< so many of them carry messages; kDeviceMax: all
+  RankOpcode rank_opcode = RankOpcode::send;  ///< what moves the messages of a stream among ranks
+  std::uint64_t seed = 0;                     ///< of graphs and traffics that are drawn
+
+  Transport transport = Transport::rc;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t qps = 0;
+  std::uint64_t threads = 1;   ///< at each end, each with QPs, CQs and memory of its own
+  bool bidirectional = false;  ///< the responder initiates as well, on QPs of its own
+  Connect connect = Connect::tcp;
+  std::uint64_t peers = 1;  ///< UD: QPs of the responder's that each of the initiator's sends to
+  std::string group;        ///< of a multicast: its address; empty: the responder draws one
+  std::uint64_t iterations = 0;   ///< measured operations; 0 where duration_ns rules
+  std::uint64_t duration_ns = 0;  ///< 0 where iterations rule; kUntilInterrupted
+  std::uint64_t warmup = 0;       ///< operations before the measured ones
+  Wait wait = Wait::automatic;
+  bool verify = false;
+  std::uint64_t loss_timeout_ns = 0;  ///< UC and UD ping-pong: a pong later than this is lost
+  std::string payload;                ///< empty: random; zero, file:PATH
+  std::string payload_bytes;          ///< of the file, once the initiator has read it; no axis
+  std::uint64_t interval_ns = 1'000'000'000;  ///< of a bandwidth's series
+
+  QueueSettings queues;
+  PathSettings path;
+  RegistrationSettings registration;
+  EndSettings initiator, responder;
+
+  const EndSettings& end(Role role) const noexcept {
+    return role == Role::initiator ? initiator : responder;
+  }
+  bool control() const noexcept { return pattern == Pattern::control; }
+  bool topology() const noexcept { return pattern == Pattern::topology; }
+  /// By QPs that lead to one peer each.
+  bool connects_ranks() const noexcept { return topology() && transport != Transport::ud; }
+  bool needs_responder() const noexcept { return !control() || has_responder(verb); }
+  bool reliable() const noexcept { return transport == Transport::rc; }
+  bool extended_api() const noexcept { return queues.api == Interface::extended; }
+  bool extended_cq() const noexcept { return queues.cq == Interface::extended; }
+  bool shared_receives() const noexcept { return queues.recv == RecvQueue::srq; }
+  bool cq_per_qp() const noexcept { return queues.cq_sharing == CqSharing::per_qp && qps > 1; }
+  bool until_interrupted() const noexcept { return duration_ns == kUntilInterrupted; }
+  bool by_cm() const noexcept { return connect == Connect::cm; }
+
+  bool atomic() const noexcept { return traits(opcode).atomic; }
+  /// A baseline test, without verbs: then most axes have no meaning and stay at their defaults.
+  bool over_tcp() const noexcept { return opcode == Opcode::tcp_send; }
+  bool one_sided() const noexcept { return traits(opcode).one_sided; }
+  /// To all of its peers at once. Over UD, which is what multicast there is.
+  bool multicast() const noexcept { return opcode == Opcode::mcast_send; }
+  bool takes_receive() const noexcept { return traits(opcode).takes_receive; }
+  bool immediate() const noexcept { return traits(opcode).immediate; }
+  bool returns_data() const noexcept { return traits(opcode).returns_data; }
+
+  /// Inline room that its QPs are to have. kAuto becomes that of the message where a latency ends
+  /// sooner by it: the device need not fetch the payload over PCIe. 220 bytes are perftest's
+  /// default on most adapters.
+  std::uint64_t wanted_inline() const noexcept {
+    constexpr std::uint64_t kMostByDefault = 220;
+    if (queues.inline_bytes != kAuto) return queues.inline_bytes;
+    const bool latency = pattern == Pattern::ping_pong || pattern == Pattern::completion_latency;
+    return latency && !returns_data() && size_bytes <= kMostByDefault ? size_bytes : 0;
+  }
+};
+
+/// A word that an option takes beside, or instead of, a number.
+struct Word {
+  std::string_view text;
+  std::uint64_t value;
+};
+
+/// What an axis's text means.
+enum class AxisKind {
+  count,    ///< a whole number
+  hex,      ///< a hexadecimal number behind 0x, at most 0xffff
+  bytes,    ///< a whole number, K, M or G (KiB, MiB, GiB) meaning 1024-based
+  seconds,  ///< a decimal number of s, or with a suffix ns, us, ms, s; stored in ns
+  choice,   ///< one of `words` and nothing else
+  name,     ///< of a device
+  source,   ///< of memory or of bytes: one of `words`, or file:PATH
+  group,    ///< the address of a multicast group
+  shape,    ///< a word with arguments behind colons, "torus2d:2x4", which topologies/ knows
+};
+
+/// A member of a case that is a number, an enum or a bool, as the table of axes reaches it.
+struct NumberField {
+  std::uint64_t (*get)(const TestCase&);
+  void (*set)(TestCase&, std::uint64_t);
+};
+
+struct TextField {
+  const std::string& (*get)(const TestCase&);
+  void (*set)(TestCase&, std::string);
+};
+
+/// The member that these pointers lead to, one after the other.
+template <auto... Path>
+inline constexpr NumberField number_field{
+    [](const TestCase& c) { return static_cast<std::uint64_t>((c.*....*Path)); },
+    [](TestCase& c, std::uint64_t value) {
+      auto& member = (c.*....*Path);
+      member = static_cast<std::remove_reference_t<decltype(member)>>(value);
+    }};
+template <auto... Path>
+inline constexpr TextField text_field{
+    [](const TestCase& c) -> const std::string& { return (c.*....*Path); },
+    [](TestCase& c, std::string value) { (c.*....*Path) = std::move(value); }};
+
+struct Axis {
+  std::string_view option;  ///< without the dashes
+  std::string_view key;     ///< in `case` of a result and on the wire; units last
+  std::variant<NumberField, TextField> field;
+  AxisKind kind;
+  std::uint64_t min, max;                               ///< range of a number
+  std::span<const Word> words;                          ///< words it takes
+  std::string_view latency_default, bandwidth_default;  ///< as one would type them
+  std::string_view help;
+  bool (*applies)(const TestCase&);  ///< has it a meaning for this test and transport?
+};
+
+/// The two options of which one rules, and the other is then unset.
+inline constexpr std::string_view kIterationsOption = "iterations", kDurationOption = "duration";
+
+/// Is it off or on, and nothing else?
+inline bool is_switch(const Axis& axis) {
+  return axis.words.size() == 2 && axis.words[1].text == "on";
+}
+
+/// Every axis of a test between two ends, in the order of result names. Tests among ranks have
+/// others beside them: topology_axes() in topologies/axes/rank_axes.h.
+std::span<const Axis> axes();
+
+/// The axis of this option (without dashes); null: there is none.
+const Axis* find_axis(std::string_view option, std::span<const Axis> among = axes());
+
+/// What the option takes, to end a sentence: "bytes from 1 to 2G (K, M, G are 1024-based)".
+std::string accepts_text(const Axis& axis);
+
+/// "rc", "uc", "ud"; "tcp" for a test that goes over it, where the transport is no axis; empty for
+/// a call that concerns no QP.
+std::string transport_text(const TestCase& test_case);
+
+/// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
+/// valid. Atomics have the one size there is, multicasts the transport and a size that fits its
+/// MTU.
+TestCase default_case(Opcode opcode, Pattern pattern);
+
+/// The same for a control path test. Its queues and buffers are those of a bandwidth test.
+TestCase default_case(Verb verb);
+
+/// One value of an axis as people type it, e.g. "8K", "max", "0.5". A duration unsets the
+/// iterations, and they it: one of the two rules.
+/// @throws UsageError naming the option and what it accepts
+void set_axis(TestCase& test_case, const Axis& axis, std::string_view text);
+
+/// The value as a person would type it ("4096", "max", "rc").
+std::string axis_text(const TestCase& test_case, const Axis& axis);
+
+/// The axis's value in `case` of a result: a number, a word, or of a switch true or false. Null
+/// where it is the one of iterations and duration that does not rule.
+nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis);
+
+/// {"size_bytes": 64, "transport": "rc", ...}: the axes that apply, `auto` and `max` as those
+/// words.
+nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis> among = axes());
+
+/// The whole case for the wire, opcode and pattern included.
+nlohmann::json case_to_wire(const TestCase& test_case);
+
+/// @throws UsageError on a missing or unknown key, a wrong type or a value out of range
+TestCase case_from_wire(const nlohmann::json& wire);
+
+/// Why this combination can be measured nowhere, or by this program, whatever the device; empty: it
+/// can. (UD carries sends only, UC no reads, a UD message fits the MTU, the send queue holds what
+/// must be posted before the first completion...) A UD message is held to `mtu_bytes` where that is
+/// known, else to the largest MTU there is; the device side checks again once the MTU is agreed.
+std::string why_impossible(const TestCase& test_case);
+
+}  // namespace rdmameter

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases as JSON: for people in a result file, and whole for the wire.
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+namespace {
+
+// Not axes, yet part of a case on the wire.
+constexpr std::string_view kOpcode = "opcode";
+constexpr std::string_view kPattern = "pattern";
+constexpr std::string_view kPayloadBytes = "payload_bytes";  ///< in hexadecimal, of a file alone
+constexpr std::string_view kVerb = "verb";
+
+/// Of iterations and duration only the one that rules is said.
+bool silent(const TestCase& test_case, const Axis& axis) {
+  return (axis.option == kIterationsOption && test_case.iterations == 0) ||
+         (axis.option == kDurationOption && test_case.duration_ns == 0);
+}
+
+}  // namespace
+
+nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
+  if (silent(test_case, axis)) return nullptr;
+  if (std::holds_alternative<TextField>(axis.field)) return axis_text(test_case, axis);
+  if (is_switch(axis)) return axis_text(test_case, axis) == "on";
+  const std::uint64_t value = std::get<NumberField>(axis.field).get(test_case);
+  if (value == kUntilInterrupted) return 0;
+  const bool a_word = value == kAuto || value == kDeviceMax || axis.kind == AxisKind::hex ||
+                      (axis.kind == AxisKind::choice && axis.option != "mtu");
+  if (a_word) return axis_text(test_case, axis);
+  return value;
+}
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view key, const std::string& what) {
+  throw UsageError(fmt::format("case: '{}' {}", excerpt(key), what));
+}
+
+std::uint64_t number_at(const nlohmann::json& wire, std::string_view key) {
+  const auto found = wire.find(key);
+  if (found == wire.end()) refuse(key, "is missing");
+  if (!found->is_number_unsigned()) refuse(key, "is not a whole number");
+  return found->get<std::uint64_t>();
+}
+
+std::string text_at(const nlohmann::json& wire, std::string_view key) {
+  const auto found = wire.find(key);
+  if (found == wire.end()) refuse(key, "is missing");
+  if (!found->is_string()) refuse(key, "is not a text");
+  return found->get<std::string>();
+}
+
+bool in_range(const Axis& axis, std::uint64_t value) {
+  const bool a_word = std::ranges::find(axis.words, value, &Word::value) != axis.words.end();
+  if (axis.kind == AxisKind::choice) return a_word;
+  return a_word || (value >= axis.min && value <= axis.max);
+}
+
+void read_axis(TestCase& test_case, const Axis& axis, const nlohmann::json& wire) {
+  if (std::holds_alternative<TextField>(axis.field)) {
+    const std::string name = text_at(wire, axis.key);
+    if (!name.empty()) set_axis(test_case, axis, name);
+    return;
+  }
+  const std::uint64_t value = number_at(wire, axis.key);
+  const bool gives_way = axis.option == kIterationsOption && value == 0;  // a duration rules
+  if (!gives_way && !in_range(axis, value))
+    refuse(axis.key, fmt::format("is {}; it takes {}", value, accepts_text(axis)));
+  std::get<NumberField>(axis.field).set(test_case, value);
+}
+
+/// What has no meaning for a test has no effect on it, whatever a peer says.
+void unset_inapplicable(TestCase& test_case) {
+  const TestCase defaults = test_case.control() ? default_case(test_case.verb)
+                                                : default_case(test_case.opcode, test_case.pattern);
+  for (const Axis& axis : axes())
+    if (!axis.applies(test_case))
+      std::visit([&](auto field) { field.set(test_case, field.get(defaults)); }, axis.field);
+}
+
+std::string hex_of(const std::string& bytes) {
+  std::string text(2 * bytes.size() + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                 bytes.size());
+  text.pop_back();
+  return text;
+}
+
+/// A payload that is a file comes with the file's bytes, and no other does.
+void read_payload(TestCase& test_case, const nlohmann::json& wire) {
+  const bool file = test_case.payload.starts_with(kFileMemory) && !test_case.atomic();
+  if (wire.contains(kPayloadBytes) != file)
+    refuse(kPayloadBytes, file ? "is missing" : "goes with a file alone");
+  if (!file) return;
+  const std::string text = text_at(wire, kPayloadBytes);
+  test_case.payload_bytes.resize(text.size() / 2);
+  std::size_t length = 0;
+  const bool whole =
+      sodium_hex2bin(reinterpret_cast<unsigned char*>(test_case.payload_bytes.data()),
+                     test_case.payload_bytes.size(), text.data(), text.size(), nullptr, &length,
+                     nullptr) == 0;
+  if (!whole || length == 0 || length != test_case.payload_bytes.size() ||
+      length > kMaxPayloadFileBytes || text.size() % 2 != 0)
+    refuse(kPayloadBytes, fmt::format("is not 1 to {} bytes in hexadecimal", kMaxPayloadFileBytes));
+}
+
+/// What brings data back has no pong; and a pong says more than the completion of what a receive
+/// awaits. Of control path tests those are on the wire in which a responder takes part; ranks have
+/// their cases from their own command lines.
+bool known_test(const TestCase& test_case) {
+  switch (test_case.pattern) {
+    case Pattern::bandwidth:
+      return true;
+    case Pattern::ping_pong:
+      return !test_case.returns_data();
+    case Pattern::completion_latency:
+      return test_case.returns_data() || test_case.opcode == Opcode::rdma_write;
+    case Pattern::control:
+      return has_responder(test_case.verb);
+    case Pattern::topology:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+nlohmann::ordered_json case_json(const TestCase& test_case, std::span<const Axis> among) {
+  // A message has a transport, and a size, also where nobody chooses it.
+  auto result = nlohmann::ordered_json::object();
+  const auto sized = [&](const Axis& axis) {
+    return axis.option == "size" && !test_case.control();
+  };
+  if (!test_case.test.empty()) result["test"] = test_case.test;
+  if (const std::string transport = transport_text(test_case); !transport.empty())
+    result["transport"] = transport;
+  for (const Axis& axis : among)
+    if (axis.option != "transport" && (axis.applies(test_case) || sized(axis)))
+      if (auto value = axis_json(test_case, axis); !value.is_null())
+        result[std::string(axis.key)] = std::move(value);
+  return result;
+}
+
+nlohmann::json case_to_wire(const TestCase& test_case) {
+  nlohmann::json wire{{kOpcode, static_cast<std::uint64_t>(test_case.opcode)},
+                      {kPattern, static_cast<std::uint64_t>(test_case.pattern)},
+                      {kVerb, static_cast<std::uint64_t>(test_case.verb)}};
+  for (const Axis& axis : axes())
+    std::visit([&](auto field) { wire[std::string(axis.key)] = field.get(test_case); }, axis.field);
+  if (!test_case.payload_bytes.empty()) wire[kPayloadBytes] = hex_of(test_case.payload_bytes);
+  return wire;
+}
+
+TestCase case_from_wire(const nlohmann::json& wire) {
+  if (!wire.is_object()) throw UsageError("case: not an object");
+  TestCase test_case;
+  test_case.opcode = static_cast<Opcode>(number_at(wire, kOpcode));
+  test_case.pattern = static_cast<Pattern>(number_at(wire, kPattern));
+  test_case.verb = static_cast<Verb>(number_at(wire, kVerb));
+  if (!is_known(test_case.opcode)) refuse(kOpcode, "is unknown");
+  if (test_case.pattern > Pattern::control) refuse(kPattern, "is unknown");
+  if (!known_test(test_case)) refuse(kPattern, "does not go with the opcode");
+  for (const Axis& axis : axes()) read_axis(test_case, axis, wire);
+  if ((test_case.iterations == 0) == (test_case.duration_ns == 0))
+    refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
+  if (test_case.atomic() && test_case.size_bytes != kAtomicBytes)
+    refuse("size_bytes", "of an atomic is 8");
+  read_payload(test_case, wire);
+  if (test_case.multicast() && test_case.transport != Transport::ud)
+    refuse("transport", "of a multicast is UD");
+  if (test_case.over_tcp() || test_case.control()) unset_inapplicable(test_case);
+  for (const auto& item : wire.items()) {
+    const auto axis = std::ranges::find(axes(), item.key(), &Axis::key);
+    const bool known = item.key() == kOpcode || item.key() == kPattern || item.key() == kVerb ||
+                       item.key() == kPayloadBytes || axis != axes().end();
+    if (!known) refuse(item.key(), "is unknown");
+  }
+  return test_case;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace rdmameter {
+
+/// What a control path test calls.
+enum class Verb : std::uint64_t {
+  reg_mr,
+  dereg_mr,
+  create_cq,
+  destroy_cq,
+  create_qp,
+  destroy_qp,
+  modify_qp_init,  ///< RESET -> INIT
+  modify_qp_rtr,   ///< INIT -> RTR
+  modify_qp_rts,   ///< RTR -> RTS
+  create_ah,
+  destroy_ah,
+  bind_mw_1,      ///< a memory window of type 1, by ibv_bind_mw
+  bind_mw_2,      ///< of type 2, by a request of the send queue
+  invalidate_mw,  ///< of type 2
+  // A responder takes part in these:
+  connect,          ///< all of it, of one more QP
+  cm_resolve_addr,  ///< rdma_cm's steps of it
+  cm_resolve_route,
+  cm_connect,  ///< request, answer, RTS
+};
+
+/// Does a responder take part? Not in a value that is none of these, as a peer may send it.
+constexpr bool has_responder(Verb verb) {
+  switch (verb) {
+    case Verb::connect:
+    case Verb::cm_resolve_addr:
+    case Verb::cm_resolve_route:
+    case Verb::cm_connect:
+      return true;
+    case Verb::reg_mr:
+    case Verb::dereg_mr:
+    case Verb::create_cq:
+    case Verb::destroy_cq:
+    case Verb::create_qp:
+    case Verb::destroy_qp:
+    case Verb::modify_qp_init:
+    case Verb::modify_qp_rtr:
+    case Verb::modify_qp_rts:
+    case Verb::create_ah:
+    case Verb::destroy_ah:
+    case Verb::bind_mw_1:
+    case Verb::bind_mw_2:
+    case Verb::invalidate_mw:
+      break;
+  }
+  return false;
+}
+
+/// A sample ends with a completion, not with the call's return.
+constexpr bool completes(Verb verb) {
+  return verb == Verb::bind_mw_1 || verb == Verb::bind_mw_2 || verb == Verb::invalidate_mw;
+}
+
+}  // namespace rdmameter

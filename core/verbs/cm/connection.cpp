@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/cm/connection.h"
+
+#include <fmt/format.h>
+
+#include "core/base/error.h"
+#include "core/verbs/check.h"
+
+namespace rdmameter {
+namespace {
+
+/// Of the kernel's address and route resolution [ms].
+constexpr int kResolve_ms = 2000;
+
+rdma_port_space port_space(Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return RDMA_PS_TCP;
+    case Transport::uc:
+      return RDMA_PS_IB;
+    case Transport::ud:
+      return RDMA_PS_UDP;
+  }
+  return RDMA_PS_TCP;
+}
+
+/// rdma_create_id() makes ids of RC and UD alone; what it lacks comes from rdma_create_ep(), which
+/// of a passive one only binds the address.
+CmId make_uc_id(const CmChannel& channel, const CmEndpoint& end, void* context) {
+  rdma_addrinfo info{};
+  info.ai_flags = RAI_PASSIVE;
+  info.ai_family = end.address.family();
+  info.ai_qp_type = IBV_QPT_UC;
+  info.ai_port_space = RDMA_PS_IB;
+  info.ai_src_addr = end.address.get();
+  info.ai_src_len = end.address.length();
+  rdma_cm_id* result = nullptr;
+  check_minus_one(rdma_create_ep(&result, &info, nullptr, nullptr), "rdma_create_ep", end.text());
+  CmId id{result};
+  id->context = context;
+  check_minus_one(rdma_migrate_id(id.get(), channel.get()), "rdma_migrate_id", end.text());
+  return id;
+}
+
+/// What the connection says of its path, asked of the kernel for a step of a QP.
+ibv_qp_attr resolved(rdma_cm_id& id, ibv_qp_state state, const CmEndpoint& end) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = state;
+  int mask = 0;
+  check_minus_one(rdma_init_qp_attr(&id, &attributes, &mask), "rdma_init_qp_attr", end.text());
+  return attributes;
+}
+
+/// INIT -> RTR -> RTS by what rdma_cm has resolved and exchanged: address, QP number, PSNs. All
+/// else is as in a connection without it.
+void to_rts_connected(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
+  const ibv_qp_attr there = resolved(id, IBV_QPS_RTR, end);
+  QpStep rtr = rtr_step(end.transport, end.path, there.dest_qp_num, there.rq_psn);
+  rtr.attributes.ah_attr = path_attributes(there.ah_attr, end);
+  const std::string object = fmt::format("QP {:#x} of {}", qp.qp_num, end.text());
+  check_errno_value(rtr.take(qp), "ibv_modify_qp(INIT->RTR)", object);
+  const ibv_qp_attr here = resolved(id, IBV_QPS_RTS, end);
+  check_errno_value(rts_step(end.transport, end.path, here.sq_psn).take(qp),
+                    "ibv_modify_qp(RTR->RTS)", object);
+}
+
+rdma_conn_param parameters(const CmEndpoint& end) {
+  rdma_conn_param result{};
+  result.responder_resources = end.path.reads_in;
+  result.initiator_depth = end.path.reads_out;
+  result.retry_count = end.path.retry_count;
+  result.rnr_retry_count = end.path.rnr_retry;
+  result.srq = end.shared_receives ? 1 : 0;
+  return result;
+}
+
+}  // namespace
+
+std::string CmEndpoint::text() const {
+  return fmt::format("{} on {}/{}", address.text(), device, path.port_num);
+}
+
+CmId make_cm_id(const CmChannel& channel, const CmEndpoint& end, void* context) {
+  if (end.transport == Transport::uc) return make_uc_id(channel, end, context);
+  rdma_cm_id* result = nullptr;
+  check_minus_one(rdma_create_id(channel.get(), &result, context, port_space(end.transport)),
+                  "rdma_create_id", end.text());
+  CmId id{result};
+  check_minus_one(rdma_bind_addr(id.get(), end.address.get()), "rdma_bind_addr", end.text());
+  return id;
+}
+
+void resolve_address(rdma_cm_id& id, const CmEndpoint& end, const IpAddress& peer) {
+  check_minus_one(rdma_resolve_addr(&id, nullptr, peer.get(), kResolve_ms), "rdma_resolve_addr",
+                  fmt::format("from {} to {}", end.text(), peer.text()));
+}
+
+void require_device(const rdma_cm_id& id, const CmEndpoint& end) {
+  if (id.verbs != nullptr && ibv_get_device_name(id.verbs->device) == end.device &&
+      id.port_num == end.path.port_num)
+    return;
+  throw Unsupported(
+      fmt::format("rdma_cm takes {} for an address of {}: use --connect tcp, or choose the device "
+                  "by --device or --peer-device",
+                  end.text(),
+                  id.verbs == nullptr
+                      ? "no RDMA device"
+                      : fmt::format("{}/{}", ibv_get_device_name(id.verbs->device), id.port_num)));
+}
+
+void resolve_route(rdma_cm_id& id, const CmEndpoint& end) {
+  check_minus_one(rdma_resolve_route(&id, kResolve_ms), "rdma_resolve_route", end.text());
+}
+
+void request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& request) {
+  const auto bytes = cm_request_bytes(request);
+  rdma_conn_param wanted = parameters(end);
+  wanted.private_data = bytes.data();
+  wanted.private_data_len = bytes.size();
+  wanted.qp_num = request.qpn;
+  check_minus_one(rdma_connect(&id, &wanted), "rdma_connect", end.text());
+}
+
+void establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
+  to_rts_connected(id, end, qp);
+  check_minus_one(rdma_establish(&id), "rdma_establish", end.text());
+}
+
+void accept_connection(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
+  if (end.transport != Transport::ud) to_rts_connected(id, end, qp);
+  rdma_conn_param given = parameters(end);
+  given.qp_num = qp.qp_num;
+  check_minus_one(rdma_accept(&id, &given), "rdma_accept", end.text());
+}
+
+std::optional<CmRequest> request_of(const rdma_cm_event& event, Transport transport) {
+  const bool datagram = transport == Transport::ud;
+  const void* const data = datagram ? event.param.ud.private_data : event.param.conn.private_data;
+  const std::size_t bytes =
+      datagram ? event.param.ud.private_data_len : event.param.conn.private_data_len;
+  return cm_request_from(
+      std::span(static_cast<const std::uint8_t*>(data), data == nullptr ? 0 : bytes));
+}
+
+void reject_connection(rdma_cm_id& id, std::string_view words) noexcept {
+  rdma_reject(&id, words.data(), static_cast<std::uint8_t>(words.size()));
+}
+
+void to_rts_unconnected(ibv_qp& qp, const CmEndpoint& end) {
+  to_rtr(qp, Transport::ud, end.path, 0, 0, end.text());
+  to_rts(qp, Transport::ud, end.path, 0, end.text());
+}
+
+ibv_ah_attr path_attributes(const ibv_ah_attr& resolved, const CmEndpoint& end) {
+  if (resolved.is_global != 0 && resolved.grh.sgid_index != end.path.gid_index)
+    throw Unsupported(
+        fmt::format("rdma_cm sends from GID {} of {}, not from GID {}: use --connect tcp, or "
+                    "choose that GID by --gid-index or --peer-gid-index (which RoCE version "
+                    "rdma_cm takes is set by default_roce_mode in /sys/kernel/config/rdma_cm)",
+                    resolved.grh.sgid_index, end.text(), end.path.gid_index));
+  ibv_ah_attr result = resolved;
+  if (end.path.service_level != 0) result.sl = end.path.service_level;
+  if (end.path.traffic_class != 0) result.grh.traffic_class = end.path.traffic_class;
+  if (end.path.flow_label != 0) result.grh.flow_label = end.path.flow_label;
+  return result;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of one connection by rdma_cm, of a QP that is not rdma_cm's own: created elsewhere, it
+// has every attribute that its creator chose, and takes only its path from here.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/ip_address.h"
+#include "core/test_case/test_case.h"
+#include "core/verbs/cm/event_channel.h"
+#include "core/verbs/cm/private_data.h"
+#include "core/verbs/qp_state.h"
+
+namespace rdmameter {
+
+/// Where a datagram's request led.
+struct CmService {
+  ibv_ah_attr way{};
+  std::uint32_t qpn = 0, qkey = 0;
+};
+
+/// One end of a case's connections.
+struct CmEndpoint {
+  Transport transport = Transport::rc;
+  IpAddress address;   ///< this end's, with port 0
+  std::string device;  ///< whose address that is
+  QpPath path;         ///< what both have agreed and the axes say; its GIDs and LIDs are not used
+  bool shared_receives = false;
+
+  /// "10.9.0.1 on rxe0/1"
+  std::string text() const;
+};
+
+/// An id of this end, bound to its address. RC: RDMA_PS_TCP; UD: RDMA_PS_UDP; UC: RDMA_PS_IB.
+/// @param context  what its events show as theirs
+/// @throws VerbsError
+CmId make_cm_id(const CmChannel& channel, const CmEndpoint& end, void* context);
+
+/// Step 1; ends by RDMA_CM_EVENT_ADDR_RESOLVED.
+/// @throws VerbsError
+void resolve_address(rdma_cm_id& id, const CmEndpoint& end, const IpAddress& peer);
+
+/// Has the address led to the end's own device and port?
+/// @throws Unsupported
+void require_device(const rdma_cm_id& id, const CmEndpoint& end);
+
+/// Step 2; ends by RDMA_CM_EVENT_ROUTE_RESOLVED.
+void resolve_route(rdma_cm_id& id, const CmEndpoint& end);
+
+/// Step 3; ends by RDMA_CM_EVENT_CONNECT_RESPONSE, of UD by RDMA_CM_EVENT_ESTABLISHED.
+void request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& request);
+
+/// Step 4, of RC and UC: brings the QP from INIT to RTS, and tells the peer that it is.
+void establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp);
+
+/// The responder's answer: brings the QP to RTS and takes the connection. Of UD: tells its number.
+void accept_connection(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp);
+
+/// What a RDMA_CM_EVENT_CONNECT_REQUEST says of itself; nullopt: nothing of ours.
+std::optional<CmRequest> request_of(const rdma_cm_event& event, Transport transport);
+
+/// To one who shows another case's nonce, or none.
+inline constexpr std::string_view kNotOurs = "not a connection of this session";
+
+/// @param words  for the peer's error text
+void reject_connection(rdma_cm_id& id, std::string_view words) noexcept;
+
+/// Sends the QP of UD on its way to RTS: it needs to know no peer.
+void to_rts_unconnected(ibv_qp& qp, const CmEndpoint& end);
+
+/// The address that an event's datagram service has, with the axes that the path has.
+/// @throws Unsupported  see require_device()
+ibv_ah_attr path_attributes(const ibv_ah_attr& resolved, const CmEndpoint& end);
+
+}  // namespace rdmameter

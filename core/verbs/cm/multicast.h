@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Membership of a multicast group, joined through rdma_cm, and the QPs attached to it.
+#pragma once
+
+#include <vector>
+
+#include "core/verbs/cm/connection.h"
+
+namespace rdmameter {
+
+class MulticastGroup {
+ public:
+  /// Joins.
+  /// @param end    this end, of UD
+  /// @throws Unsupported       the kernel joins no group of this family here
+  /// @throws MeasurementError  nobody lets this end in: the event, its status and what to do
+  /// @throws VerbsError, Interrupted
+  MulticastGroup(CmWatch watch, const CmEndpoint& end, const IpAddress& group);
+  MulticastGroup(MulticastGroup&&) = delete;
+  ~MulticastGroup();
+
+  /// What comes to the group comes to this QP, too; borrowed, and it must outlive this object.
+  /// @throws VerbsError
+  void attach(ibv_qp& qp);
+
+  /// Where to send: the way, the multicast QP number, the group's Q_Key.
+  const CmService& service() const { return service_; }
+
+ private:
+  const IpAddress group_;
+  CmChannel channel_;
+  CmId id_;
+  CmService service_;
+  std::vector<ibv_qp*> attached_;
+};
+
+/// A group that nobody else has chosen, of the administratively scoped (RFC 2365, 239.255/16) or
+/// the transient site-local ones (RFC 4291, ff15::/16).
+/// @param family  AF_INET or AF_INET6
+std::string random_group(int family);
+
+}  // namespace rdmameter

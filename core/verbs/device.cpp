@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/device.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <net/if.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <span>
+
+#include "core/base/error.h"
+#include "core/base/sysfs.h"
+#include "core/verbs/check.h"
+
+namespace rdmameter {
+namespace {
+
+/// The list owns the devices until they are opened; libibverbs keeps an open one alive by itself.
+struct Devices {
+  DeviceList list;
+  int count = 0;
+  std::span<ibv_device* const> all() const {
+    return {list.get(), list == nullptr ? 0 : static_cast<std::size_t>(count)};
+  }
+};
+
+/// A host without any RDMA module makes ibv_get_device_list fail (ENOSYS): for us that is an empty
+/// list.
+Devices get_devices() {
+  Devices devices;
+  devices.list.reset(ibv_get_device_list(&devices.count));
+  return devices;
+}
+
+std::vector<std::string> names(const Devices& devices) {
+  std::vector<std::string> result;
+  for (ibv_device* device : devices.all()) result.emplace_back(ibv_get_device_name(device));
+  return result;
+}
+
+[[noreturn]] void throw_no_device() {
+  throw NoDevice(
+      "There is no verbs device on this machine. Make one out of a network interface: `modprobe "
+      "rdma_rxe && "
+      "rdma link add rxe0 type rxe netdev eth0` (as root; `ip link` lists the interfaces). Or run "
+      "the "
+      "command where there is one: `tools/rxe-vm run -- COMMAND`. Or see what the program itself "
+      "costs, "
+      "without any device: `--device null`.");
+}
+
+/// libibverbs (44) says ENOENT also when the file is there and may not be opened: it goes on to
+/// look for another of the same device and forgets the first errno. So ask again.
+int open_errno(const ibv_device& device, int reported) {
+  const std::string file = fmt::format("/dev/infiniband/{}", device.dev_name);
+  return access(file.c_str(), R_OK | W_OK) == 0 ? reported : errno;
+}
+
+Context open_one(ibv_device* device) {
+  Context context(ibv_open_device(device));
+  if (context == nullptr)
+    throw_failure("ibv_open_device", ibv_get_device_name(device), open_errno(*device, errno));
+  return context;
+}
+
+Context open_named(const Devices& devices, std::string_view name) {
+  for (ibv_device* device : devices.all())
+    if (name == ibv_get_device_name(device)) return open_one(device);
+  throw NoDevice(fmt::format("There is no verbs device {} on this machine; there is {}.", name,
+                             fmt::join(names(devices), ", ")));
+}
+
+std::uint8_t port_count(ibv_context& context) {
+  ibv_device_attr attributes{};
+  check_errno_value(ibv_query_device(&context, &attributes), "ibv_query_device",
+                    device_name(context));
+  return attributes.phys_port_cnt;
+}
+
+/// "1 ACTIVE, 2 DOWN"
+std::string port_states(ibv_context& context) {
+  std::vector<std::string> states;
+  for (unsigned port = 1; port <= port_count(context); ++port)
+    states.push_back(fmt::format("{} {}", port, port_state_name(query_port(context, port).state)));
+  return fmt::format("{}", fmt::join(states, ", "));
+}
+
+bool has_active_port(ibv_context& context) {
+  for (unsigned port = 1; port <= port_count(context); ++port)
+    if (query_port(context, port).active()) return true;
+  return false;
+}
+
+Context open_first_active(const Devices& devices) {
+  std::vector<std::string> seen;
+  std::exception_ptr failure;
+  for (ibv_device* device : devices.all()) try {
+      Context context = open_one(device);
+      if (has_active_port(*context)) return context;
+      seen.push_back(fmt::format("{}: port {}", device_name(*context), port_states(*context)));
+    } catch (const VerbsError&) {  // one that may not be opened need not hinder the next
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  if (seen.empty() && failure != nullptr) std::rethrow_exception(failure);
+  throw NoDevice(
+      fmt::format("No verbs device here has an ACTIVE port ({}). Set its link (rxe: its network "
+                  "interface) up; on "
+                  "InfiniBand see that a subnet manager runs.",
+                  fmt::join(seen, "; ")));
+}
+
+/// What a number of ibv_port_attr stands for.
+template <class Meaning>
+using Meanings = std::span<const std::pair<std::uint8_t, Meaning>>;
+
+/// IBTA, PortInfo:LinkWidthActive.
+constexpr std::pair<std::uint8_t, std::uint32_t> kLanes[] = {
+    {1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
+
+/// Per lane, SDR to NDR, named as the kernel's ib_port_attr does [Gb/s]. active_speed has 8 bits,
+/// hence no XDR.
+constexpr std::pair<std::uint8_t, double> kLaneGbps[] = {{1, 2.5}, {2, 5},   {4, 10},  {8, 10},
+                                                         {16, 14}, {32, 25}, {64, 50}, {128, 100}};
+
+/// EFA: its provider refuses requests that are not signaled (rdma-core, efa_post_send_validate()),
+/// and no attribute says so.
+constexpr std::uint32_t kAmazon = 0x1d0f;
+
+template <class Meaning>
+std::optional<Meaning> meaning_of(std::uint8_t number, Meanings<Meaning> meanings) {
+  const auto found = std::ranges::find(meanings, number, &std::pair<std::uint8_t, Meaning>::first);
+  return found == meanings.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> rate_of(const ibv_port_attr& port) {
+  const auto lanes = meaning_of<std::uint32_t>(port.active_width, kLanes);
+  const auto lane_gbps = meaning_of<double>(port.active_speed, kLaneGbps);
+  if (!lanes || !lane_gbps) return std::nullopt;
+  return *lanes * *lane_gbps;
+}
+
+Gid to_gid(const ibv_gid_entry& entry) {
+  Gid gid{.index = entry.gid_index, .value = entry.gid, .type = GidType::ib, .netdev = {}};
+  if (entry.gid_type == IBV_GID_TYPE_ROCE_V1) gid.type = GidType::roce_v1;
+  if (entry.gid_type == IBV_GID_TYPE_ROCE_V2) gid.type = GidType::roce_v2;
+  std::array<char, IF_NAMESIZE> name{};
+  if (entry.ndev_ifindex != 0 && if_indextoname(entry.ndev_ifindex, name.data()) != nullptr)
+    gid.netdev = name.data();
+  return gid;
+}
+
+}  // namespace
+
+std::vector<std::string> list_devices() {
+  return names(get_devices());
+}
+
+Context open_device(std::string_view name) {
+  const Devices devices = get_devices();
+  if (devices.all().empty()) throw_no_device();
+  return name.empty() ? open_first_active(devices) : open_named(devices, name);
+}
+
+std::string device_name(const ibv_context& context) {
+  return ibv_get_device_name(context.device);
+}
+
+std::string PortInfo::where() const {
+  return fmt::format("{}/{}", device, number);
+}
+
+std::string_view port_state_name(ibv_port_state state) {
+  switch (state) {
+    case IBV_PORT_NOP:
+      return "NOP";
+    case IBV_PORT_DOWN:
+      return "DOWN";
+    case IBV_PORT_INIT:
+      return "INIT";
+    case IBV_PORT_ARMED:
+      return "ARMED";
+    case IBV_PORT_ACTIVE:
+      return "ACTIVE";
+    case IBV_PORT_ACTIVE_DEFER:
+      return "ACTIVE_DEFER";
+  }
+  return "unknown";
+}
+
+std::string_view link_layer_name(int link_layer) {
+  if (link_layer == IBV_LINK_LAYER_INFINIBAND) return "InfiniBand";
+  if (link_layer == IBV_LINK_LAYER_ETHERNET) return "Ethernet";
+  return "unspecified";
+}
+
+std::uint32_t mtu_bytes(ibv_mtu mtu) {
+  return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned>(mtu) : 0;
+}
+
+std::optional<ibv_mtu> mtu_from_bytes(std::uint64_t size_bytes) {
+  for (const ibv_mtu mtu : {IBV_MTU_256, IBV_MTU_512, IBV_MTU_1024, IBV_MTU_2048, IBV_MTU_4096})
+    if (size_bytes == mtu_bytes(mtu)) return mtu;
+  return std::nullopt;
+}
+
+PortInfo query_port(ibv_context& context, std::uint64_t port_num) {
+  const std::string name = device_name(context);
+  const std::uint8_t count = port_count(context);
+  if (port_num < 1 || port_num > count)
+    throw UsageError(fmt::format("--port-num {}: {} has the ports 1 to {}", port_num, name, count));
+  ibv_port_attr attributes{};
+  const auto number = static_cast<std::uint8_t>(port_num);
+  check_errno_value(ibv_query_port(&context, number, &attributes), "ibv_query_port",
+                    fmt::format("{}/{}", name, number));
+  return {.device = name,
+          .number = number,
+          .state = attributes.state,
+          .link_layer = attributes.link_layer,
+          .active_mtu_bytes = mtu_bytes(attributes.active_mtu),
+          .max_mtu_bytes = mtu_bytes(attributes.max_mtu),
+          .max_message_bytes = attributes.max_msg_sz,
+          .lid = attributes.lid,
+          .sm_lid = attributes.sm_lid,
+          .gid_table_length = static_cast<std::uint32_t>(std::max(attributes.gid_tbl_len, 0)),
+          .pkey_table_length = attributes.pkey_tbl_len,
+          .lanes = meaning_of<std::uint32_t>(attributes.active_width, kLanes),
+          .rate_gbps = rate_of(attributes),
+          .needs_grh = attributes.link_layer != IBV_LINK_LAYER_INFINIBAND ||
+                       (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0};
+}
+
+PortInfo query_active_port(ibv_context& context, std::uint64_t port_num) {
+  const bool any = port_num == kAuto;
+  const std::uint64_t last = any ? port_count(context) : port_num;
+  for (std::uint64_t number = any ? 1 : port_num; number <= last; ++number)
+    if (PortInfo port = query_port(context, number); port.active()) return port;
+  throw Unsupported(fmt::format("--port-num {}: not an ACTIVE port of {} (ports: {})",
+                                any ? "auto" : std::to_string(port_num), device_name(context),
+                                port_states(context)));
+}
+
+std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num) {
+  // The table is the whole device's; a RoCE port has up to 256 GIDs and more.
+  std::size_t room = 0;
+  for (unsigned port = 1; port <= port_count(context); ++port)
+    room += query_port(context, port).gid_table_length;
+  std::vector<ibv_gid_entry> table(std::max<std::size_t>(room, 1));
+  const ssize_t found = ibv_query_gid_table(&context, table.data(), table.size(), 0);
+  if (found < 0)
+    throw_failure("ibv_query_gid_table", device_name(context), static_cast<int>(-found));
+  std::vector<Gid> gids;
+  for (const ibv_gid_entry& entry : std::span(table).first(static_cast<std::size_t>(found)))
+    if (entry.port_num == port_num) gids.push_back(to_gid(entry));
+  std::ranges::sort(gids, {}, &Gid::index);
+  return gids;
+}
+
+DeviceLimits query_limits(ibv_context& context) {
+  ibv_device_attr_ex extended{};
+  check_errno_value(ibv_query_device_ex(&context, nullptr, &extended), "ibv_query_device_ex",
+                    device_name(context));
+  const ibv_device_attr& plain = extended.orig_attr;
+  const auto number = [](int value) { return static_cast<std::uint32_t>(std::max(value, 0)); };
+  return {.firmware = plain.fw_ver,
+          .vendor_id = plain.vendor_id,
+          .vendor_part_id = plain.vendor_part_id,
+          .hardware_version = plain.hw_ver,
+          .max_mr_size_bytes = plain.max_mr_size,
+          .max_dm_size_bytes = extended.max_dm_size,
+          .max_qp = number(plain.max_qp),
+          .max_qp_wr = number(plain.max_qp_wr),
+          .max_sge = number(plain.max_sge),
+          .max_sge_rd = number(plain.max_sge_rd),
+          .max_cq = number(plain.max_cq),
+          .max_cqe = number(plain.max_cqe),
+          .max_mr = number(plain.max_mr),
+          .max_mw = number(plain.max_mw),
+          .max_pd = number(plain.max_pd),
+          .max_ah = number(plain.max_ah),
+          .max_srq = number(plain.max_srq),
+          .max_srq_wr = number(plain.max_srq_wr),
+          .max_srq_sge = number(plain.max_srq_sge),
+          .max_qp_rd_atom = number(plain.max_qp_rd_atom),
+          .max_qp_init_rd_atom = number(plain.max_qp_init_rd_atom),
+          .max_mcast_grp = number(plain.max_mcast_grp),
+          .max_mcast_qp_attach = number(plain.max_mcast_qp_attach),
+          .max_pkeys = plain.max_pkeys,
+          .completion_vectors = number(context.num_comp_vectors),
+          .phys_port_cnt = plain.phys_port_cnt,
+          .atomic_cap = plain.atomic_cap,
+          .memory_window_1 = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW) != 0,
+          .memory_window_2b = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0,
+          .timestamp_mask = extended.completion_timestamp_mask,
+          .odp = extended.odp_caps,
+          .unsignaled = plain.vendor_id != kAmazon};
+}
+
+std::optional<int> device_numa_node(std::string_view device, const std::filesystem::path& sysfs) {
+  const auto node = read_number(sysfs / "class/infiniband" / device / "device/numa_node");
+  if (!node || *node < 0) return std::nullopt;  // the kernel writes -1 for "none"
+  return static_cast<int>(*node);
+}
+
+}  // namespace rdmameter

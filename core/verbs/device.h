@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which verbs devices are here, and what each, its ports and their GIDs can do.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/verbs/gid.h"
+#include "core/verbs/handles.h"
+
+namespace rdmameter {
+
+/// Names of all verbs devices, in libibverbs' order; empty: there is none.
+std::vector<std::string> list_devices();
+
+/// Opens a device by its name; an empty name: the first one with an ACTIVE port.
+/// @throws NoDevice    what there is instead, and what to do next
+/// @throws VerbsError  it is there but cannot be opened
+Context open_device(std::string_view name);
+
+std::string device_name(const ibv_context& context);
+
+struct PortInfo {
+  std::string device;
+  std::uint8_t number = 0;  ///< from 1
+  ibv_port_state state = IBV_PORT_NOP;
+  int link_layer = IBV_LINK_LAYER_UNSPECIFIED;
+  std::uint32_t active_mtu_bytes = 0, max_mtu_bytes = 0;
+  std::uint32_t max_message_bytes = 0;
+  std::uint16_t lid = 0, sm_lid = 0;  ///< 0 on Ethernet
+  std::uint32_t gid_table_length = 0, pkey_table_length = 0;
+  std::optional<std::uint32_t> lanes;  ///< link width: 1, 2, 4, 8, 12
+  std::optional<double> rate_gbps;     ///< signaling rate of all lanes, as `ibstat` rounds it
+  bool needs_grh = true;  ///< a packet needs a GRH within its subnet, too: wherever it has no LID
+                          ///< of its own (no InfiniBand, or a LID that functions share: SR-IOV)
+
+  bool active() const { return state == IBV_PORT_ACTIVE; }
+  std::string where() const;  ///< "rxe0/1", for texts
+};
+
+std::string_view port_state_name(ibv_port_state state);  ///< "ACTIVE", "DOWN"...
+std::string_view link_layer_name(int link_layer);  ///< "InfiniBand", "Ethernet", "unspecified"
+
+std::uint32_t mtu_bytes(ibv_mtu mtu);                             ///< 0: no known MTU
+std::optional<ibv_mtu> mtu_from_bytes(std::uint64_t size_bytes);  ///< 256, 512 ... 4096
+
+/// @throws UsageError  the device has no such port; the text says which it has
+PortInfo query_port(ibv_context& context, std::uint64_t port_num);
+
+/// As query_port; kAuto: the first ACTIVE one.
+/// @throws Unsupported  the port is not ACTIVE; the text gives the state of each
+PortInfo query_active_port(ibv_context& context, std::uint64_t port_num);
+
+/// The port's GIDs without the empty entries, ascending by index.
+std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num);
+
+/// As the device states them. Zero: none. (Inline data is not stated: see core/verbs/probe.h.)
+struct DeviceLimits {
+  std::string firmware;
+  std::uint32_t vendor_id = 0, vendor_part_id = 0, hardware_version = 0;
+  std::uint64_t max_mr_size_bytes = 0, max_dm_size_bytes = 0;
+  std::uint32_t max_qp = 0, max_qp_wr = 0, max_sge = 0, max_sge_rd = 0;
+  std::uint32_t max_cq = 0, max_cqe = 0, max_mr = 0, max_mw = 0, max_pd = 0, max_ah = 0;
+  std::uint32_t max_srq = 0, max_srq_wr = 0, max_srq_sge = 0;
+  std::uint32_t max_qp_rd_atom = 0;       ///< reads and atomics a QP takes from its peer at once
+  std::uint32_t max_qp_init_rd_atom = 0;  ///< reads and atomics a QP has under way at once
+  std::uint32_t max_mcast_grp = 0, max_mcast_qp_attach = 0;
+  std::uint32_t max_pkeys = 0, completion_vectors = 0;
+  std::uint8_t phys_port_cnt = 0;
+  ibv_atomic_cap atomic_cap = IBV_ATOMIC_NONE;
+  bool memory_window_1 = false, memory_window_2b = false;
+  std::uint64_t timestamp_mask = 0;  ///< of completion timestamps; 0: there are none
+  ibv_odp_caps odp{};                ///< on-demand paging
+  bool unsignaled = true;            ///< takes requests that ask for no completion
+};
+DeviceLimits query_limits(ibv_context& context);
+
+/// NUMA node of the device's slot; nullopt: the kernel does not say (always so for rxe).
+std::optional<int> device_numa_node(std::string_view device,
+                                    const std::filesystem::path& sysfs = "/sys");
+
+/// {"devices": [...]}: every device with its limits, ports, GIDs and what probing found. A device
+/// that cannot be opened is there with an "error".
+nlohmann::ordered_json devices_json();
+
+/// The same for people. @param devices  what devices_json() returned
+std::string devices_text(const nlohmann::ordered_json& devices);
+
+}  // namespace rdmameter

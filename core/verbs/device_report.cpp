@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// `rdmameter devices`: all that is known of the devices here, as JSON and for people.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "core/verbs/device.h"
+#include "core/verbs/environment.h"
+#include "core/verbs/probe.h"
+
+namespace rdmameter {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string_view transport_name(Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return "rc";
+    case Transport::uc:
+      return "uc";
+    case Transport::ud:
+      return "ud";
+  }
+  return "?";
+}
+
+std::string_view atomics_name(ibv_atomic_cap capability) {
+  switch (capability) {
+    case IBV_ATOMIC_NONE:
+      return "none";
+    case IBV_ATOMIC_HCA:
+      return "device";  // atomic among this device's QPs
+    case IBV_ATOMIC_GLOB:
+      return "global";  // with CPUs and other devices too
+  }
+  return "unknown";
+}
+
+/// Operations that on-demand paging covers.
+json odp_operations(std::uint32_t capabilities) {
+  constexpr std::array<std::pair<std::uint32_t, std::string_view>, 5> kNames{
+      {{IBV_ODP_SUPPORT_SEND, "send"},
+       {IBV_ODP_SUPPORT_RECV, "recv"},
+       {IBV_ODP_SUPPORT_WRITE, "write"},
+       {IBV_ODP_SUPPORT_READ, "read"},
+       {IBV_ODP_SUPPORT_ATOMIC, "atomic"}}};
+  json operations = json::array();
+  for (const auto& [bit, name] : kNames)
+    if ((capabilities & bit) != 0) operations.push_back(name);
+  return operations;
+}
+
+json odp_json(const ibv_odp_caps& odp) {
+  return {{"supported", (odp.general_caps & IBV_ODP_SUPPORT) != 0},
+          {"implicit", (odp.general_caps & IBV_ODP_SUPPORT_IMPLICIT) != 0},
+          {"rc", odp_operations(odp.per_transport_caps.rc_odp_caps)},
+          {"uc", odp_operations(odp.per_transport_caps.uc_odp_caps)},
+          {"ud", odp_operations(odp.per_transport_caps.ud_odp_caps)}};
+}
+
+/// Drivers say 2^64 - 1 for "no limit of mine"; beyond 2^53 a JSON number is no longer exact.
+json size_limit(std::uint64_t size_bytes) {
+  if (size_bytes >= 1ULL << 53) return "unlimited";
+  return size_bytes;
+}
+
+json limits_json(const DeviceLimits& limits) {
+  return {{"max_qp", limits.max_qp},
+          {"max_qp_wr", limits.max_qp_wr},
+          {"max_sge", limits.max_sge},
+          {"max_sge_rd", limits.max_sge_rd},
+          {"max_cq", limits.max_cq},
+          {"max_cqe", limits.max_cqe},
+          {"completion_vectors", limits.completion_vectors},
+          {"max_mr", limits.max_mr},
+          {"max_mr_size_bytes", size_limit(limits.max_mr_size_bytes)},
+          {"max_mw", limits.max_mw},
+          {"max_pd", limits.max_pd},
+          {"max_ah", limits.max_ah},
+          {"max_srq", limits.max_srq},
+          {"max_srq_wr", limits.max_srq_wr},
+          {"max_srq_sge", limits.max_srq_sge},
+          {"max_qp_rd_atom", limits.max_qp_rd_atom},
+          {"max_qp_init_rd_atom", limits.max_qp_init_rd_atom},
+          {"max_mcast_grp", limits.max_mcast_grp},
+          {"max_mcast_qp_attach", limits.max_mcast_qp_attach},
+          {"max_pkeys", limits.max_pkeys},
+          {"max_dm_size_bytes", limits.max_dm_size_bytes}};
+}
+
+json features_json(const DeviceLimits& limits) {
+  return {{"atomics", atomics_name(limits.atomic_cap)},
+          {"memory_window_1", limits.memory_window_1},
+          {"memory_window_2b", limits.memory_window_2b},
+          {"completion_timestamps", limits.timestamp_mask != 0},
+          {"device_memory", limits.max_dm_size_bytes > 0},
+          {"on_demand_paging", odp_json(limits.odp)}};
+}
+
+json transport_json(ibv_context& context, Transport transport) {
+  const QpLimits limits = probe_qp_limits(context, transport);
+  if (!limits.creatable) return {{"available", false}, {"reason", limits.reason}};
+  return {{"available", true},
+          {"max_inline_bytes", limits.max_inline_bytes},
+          {"max_send_sge", limits.max_send_sge},
+          {"max_recv_sge", limits.max_recv_sge}};
+}
+
+json port_json(ibv_context& context, const PortInfo& port) {
+  const std::vector<Gid> gids = query_gids(context, port.number);
+  json gid_list = json::array();
+  for (const Gid& gid : gids)
+    gid_list.push_back({{"index", gid.index},
+                        {"gid", gid_text(gid.value)},
+                        {"type", gid_type_name(gid.type)},
+                        {"netdev", gid.netdev.empty() ? json(nullptr) : json(gid.netdev)}});
+  const json chosen = gids.empty()
+                          ? json(nullptr)
+                          : json(choose_gid(gids, port.link_layer, kAuto, port.where()).index);
+  return {{"port_num", port.number},
+          {"state", port_state_name(port.state)},
+          {"link_layer", link_layer_name(port.link_layer)},
+          {"rate_gbps", or_null(port.rate_gbps)},
+          {"lanes", or_null(port.lanes)},
+          {"active_mtu_bytes", port.active_mtu_bytes},
+          {"max_mtu_bytes", port.max_mtu_bytes},
+          {"max_message_bytes", port.max_message_bytes},
+          {"lid", port.lid},
+          {"sm_lid", port.sm_lid},
+          {"gids", std::move(gid_list)},
+          {"chosen_gid_index", chosen}};
+}
+
+json opened_device_json(const std::string& name) {
+  const Context context = open_device(name);
+  const DeviceLimits limits = query_limits(*context);
+  json device = {{"name", name},
+                 {"firmware", limits.firmware},
+                 {"vendor_id", limits.vendor_id},
+                 {"vendor_part_id", limits.vendor_part_id},
+                 {"hardware_version", limits.hardware_version}};
+  device.update(device_slot_json(name, "/sys"));
+  device["ports"] = json::array();
+  for (unsigned port = 1; port <= limits.phys_port_cnt; ++port)
+    device["ports"].push_back(port_json(*context, query_port(*context, port)));
+  for (const Transport transport : {Transport::rc, Transport::uc, Transport::ud})
+    device["transports"][std::string(transport_name(transport))] =
+        transport_json(*context, transport);
+  device["features"] = features_json(limits);
+  device["limits"] = limits_json(limits);
+  return device;
+}
+
+// ---- for people
+
+/// A value as one would write it: text without quotes, null as "unknown".
+std::string plain(const json& value) {
+  if (value.is_null()) return "unknown";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string port_text(const json& port) {
+  std::string text = fmt::format(
+      "  port {}  {}  {}  {} Gb/s ({}X)  MTU {} of {} B\n", plain(port["port_num"]),
+      plain(port["state"]), plain(port["link_layer"]), plain(port["rate_gbps"]),
+      plain(port["lanes"]), plain(port["active_mtu_bytes"]), plain(port["max_mtu_bytes"]));
+  for (const json& gid : port["gids"])
+    text += fmt::format("    GID {:>3}{} {:<8} {:<28} {}\n", plain(gid["index"]),
+                        gid["index"] == port["chosen_gid_index"] ? '*' : ' ', plain(gid["type"]),
+                        plain(gid["gid"]), gid["netdev"].is_null() ? "" : plain(gid["netdev"]));
+  if (port["gids"].empty()) text += "    no GID\n";
+  return text;
+}
+
+std::string transports_text(const json& transports) {
+  std::string text = "  transport  max inline  max SGE (send, receive)   found by creating QPs\n";
+  for (const auto& [name, limits] : transports.items())
+    text += limits["available"].get<bool>()
+                ? fmt::format("  {:<9}  {:>8} B  {}, {}\n", name, plain(limits["max_inline_bytes"]),
+                              plain(limits["max_send_sge"]), plain(limits["max_recv_sge"]))
+                : fmt::format("  {:<9}  none: {}\n", name, plain(limits["reason"]));
+  return text;
+}
+
+std::string features_text(const json& features) {
+  return fmt::format(
+      "  atomics {}, memory windows type 1 {}, type 2B {}, completion timestamps {}, device memory "
+      "{}, "
+      "on-demand paging {}\n",
+      plain(features["atomics"]), plain(features["memory_window_1"]),
+      plain(features["memory_window_2b"]), plain(features["completion_timestamps"]),
+      plain(features["device_memory"]), plain(features["on_demand_paging"]["supported"]));
+}
+
+/// Five to a line.
+std::string limits_text(const json& limits) {
+  constexpr std::size_t kPerLine = 5;
+  std::string text;
+  std::size_t written = 0;
+  for (const auto& [name, value] : limits.items()) {
+    text += fmt::format("{}{} {}", written % kPerLine == 0 ? "  " : ", ", name, plain(value));
+    if (++written % kPerLine == 0) text += "\n";
+  }
+  if (written % kPerLine != 0) text += "\n";
+  return text;
+}
+
+std::string slot_text(const json& device) {
+  if (device["pcie_speed"].is_null()) return "no PCIe slot known";
+  return fmt::format("PCIe {} x{}", plain(device["pcie_speed"]), plain(device["pcie_width"]));
+}
+
+/// "mlx5_core", "mlx5_core 24.10-1.1.4"
+std::string driver_text(const json& device) {
+  const json& version = device["driver_version"];
+  return plain(device["driver"]) + (version.is_null() ? "" : " " + plain(version));
+}
+
+/// "2 devices, 2 of 3 ports ACTIVE; mlx5_0 unless --device says otherwise"
+std::string summary_text(const json& devices) {
+  std::size_t ports = 0, active = 0;
+  std::string first;
+  for (const json& device : devices) {
+    if (!device.contains("ports")) continue;
+    for (const json& port : device["ports"]) {
+      ++ports;
+      if (port["state"] != port_state_name(IBV_PORT_ACTIVE)) continue;
+      if (active++ == 0) first = plain(device["name"]);
+    }
+  }
+  const std::string taken = first.empty() ? "none can be measured on"
+                                          : first + " is taken unless --device says otherwise";
+  return fmt::format("{} device{}, {} of {} port{} ACTIVE; {}\n\n", devices.size(),
+                     devices.size() == 1 ? "" : "s", active, ports, ports == 1 ? "" : "s", taken);
+}
+
+std::string device_text(const json& device) {
+  if (device.contains("error"))
+    return fmt::format("{}\n  cannot be opened: {}\n", plain(device["name"]),
+                       plain(device["error"]));
+  std::string text = fmt::format(
+      "{}  driver {}, firmware {}, vendor {:#x} part {}, NUMA node {}, {}\n", plain(device["name"]),
+      driver_text(device), plain(device["firmware"]), device["vendor_id"].get<std::uint32_t>(),
+      plain(device["vendor_part_id"]), plain(device["numa_node"]), slot_text(device));
+  for (const json& port : device["ports"]) text += port_text(port);
+  return text + transports_text(device["transports"]) + features_text(device["features"]) +
+         limits_text(device["limits"]);
+}
+
+}  // namespace
+
+json devices_json() {
+  json devices = json::array();
+  for (const std::string& name : list_devices()) try {
+      devices.push_back(opened_device_json(name));
+    } catch (const std::exception& failure) {
+      devices.push_back({{"name", name}, {"error", failure.what()}});
+    }
+  return {{"devices", std::move(devices)}};
+}
+
+std::string devices_text(const json& devices) {
+  if (devices.at("devices").empty()) return "no verbs device\n";
+  std::string text = summary_text(devices.at("devices"));
+  for (const json& device : devices.at("devices")) {
+    if (!text.ends_with("\n\n")) text += "\n";
+    text += device_text(device);
+  }
+  return text + "\n* the GID taken unless --gid-index says otherwise\n";
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one end of a measurement is: host, clock, device. It stands in every result, so that two
+// numbers can be told apart by what they were measured on.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/instrument/clock.h"
+#include "core/verbs/device.h"
+
+namespace rdmameter {
+
+/// What is not known is null in a result, never a made-up value.
+template <class Value>
+nlohmann::ordered_json or_null(const std::optional<Value>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+/// The device an end measures with.
+struct DeviceInUse {
+  ibv_context& context;
+  PortInfo port;
+  std::optional<Gid> gid;  ///< the one chosen
+};
+
+/// Where the kernel shows its facts; other trees for tests.
+struct KernelTrees {
+  std::filesystem::path proc = "/proc";
+  std::filesystem::path sysfs = "/sys";
+};
+
+/// {"version", "hostname", ..., "clock": {...}, "device": {...}}; what is not known is null. Call
+/// it on the measuring thread, once that is pinned: governor and NUMA node are those of the CPU it
+/// runs on.
+/// @param device  null: there is none ("device": null)
+nlohmann::ordered_json environment_json(const ClockChoice& clock, const DeviceInUse* device,
+                                        const KernelTrees& trees = {});
+
+/// The kernel's driver of a device, "mlx5_core", "rdma_rxe"; nullopt: the kernel does not tell.
+std::optional<std::string> device_driver(std::string_view device,
+                                         const std::filesystem::path& sysfs = "/sys");
+
+/// Parts of it, apart for tests.
+nlohmann::ordered_json host_json(const KernelTrees& trees);
+nlohmann::ordered_json clock_json(const ClockChoice& clock);
+/// "driver", "numa_node", "pcie_speed", "pcie_width" of a device by its name.
+nlohmann::ordered_json device_slot_json(std::string_view device,
+                                        const std::filesystem::path& sysfs);
+
+}  // namespace rdmameter

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/gid.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+/// For people: "RoCE v2".
+std::string_view spoken(GidType type) {
+  switch (type) {
+    case GidType::ib:
+      return "InfiniBand";
+    case GidType::roce_v1:
+      return "RoCE v1";
+    case GidType::roce_v2:
+      return "RoCE v2";
+  }
+  return "?";
+}
+
+std::string list(std::span<const Gid> gids) {
+  std::string text;
+  for (const Gid& gid : gids) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} ({}, {})", gid.index, spoken(gid.type), gid_text(gid.value));
+  }
+  return text;
+}
+
+std::string_view address_family(const Gid& gid) {
+  return is_ipv4_mapped(gid.value) ? "IPv4" : "IPv6";
+}
+
+}  // namespace
+
+std::string_view gid_type_name(GidType type) {
+  switch (type) {
+    case GidType::ib:
+      return "ib";
+    case GidType::roce_v1:
+      return "roce_v1";
+    case GidType::roce_v2:
+      return "roce_v2";
+  }
+  return "?";
+}
+
+std::optional<GidType> gid_type_from_name(std::string_view name) {
+  for (const GidType type : {GidType::ib, GidType::roce_v1, GidType::roce_v2})
+    if (name == gid_type_name(type)) return type;
+  return std::nullopt;
+}
+
+std::string gid_text(const ibv_gid& gid) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(AF_INET6, gid.raw, text.data(), text.size());
+  return text.data();
+}
+
+std::optional<ibv_gid> gid_from_text(std::string_view text) {
+  ibv_gid gid{};
+  if (inet_pton(AF_INET6, std::string(text).c_str(), gid.raw) != 1) return std::nullopt;
+  return gid;
+}
+
+bool is_ipv4_mapped(const ibv_gid& gid) {
+  constexpr std::array<std::uint8_t, 12> kPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::memcmp(gid.raw, kPrefix.data(), kPrefix.size()) == 0;
+}
+
+bool is_link_local(const ibv_gid& gid) {
+  return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
+}
+
+int gid_rank(const Gid& gid) {
+  const int address = is_ipv4_mapped(gid.value) ? 0 : is_link_local(gid.value) ? 2 : 1;
+  return (gid.type == GidType::roce_v2 ? 0 : 3) + address;
+}
+
+IpAddress ip_address_of(const Gid& gid, const std::string& netdev, std::uint16_t port,
+                        const std::string& where) {
+  if (gid.type != GidType::roce_v2)
+    throw Unsupported(fmt::format(
+        "rdma_cm needs IP addresses here, and the GID {} of {} is not one ({}): {}",
+        gid_text(gid.value), where, gid_type_name(gid.type),
+        gid.type == GidType::ib ? "use --connect tcp" : "choose a RoCE v2 one with --gid-index"));
+  const std::uint32_t scope_id = is_link_local(gid.value) ? if_nametoindex(netdev.c_str()) : 0;
+  return IpAddress::of_bytes(gid.value.raw, port, scope_id);
+}
+
+Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requested,
+               std::string_view where) {
+  if (gids.empty())
+    throw Unsupported(fmt::format("{} has no GID. {}", where,
+                                  link_layer == IBV_LINK_LAYER_ETHERNET
+                                      ? "Give its network interface an address and set it up."
+                                      : "Is a subnet manager running?"));
+  if (requested == kAuto && link_layer == IBV_LINK_LAYER_ETHERNET)
+    return *std::ranges::min_element(
+        gids, {}, [](const Gid& gid) { return std::pair(gid_rank(gid), gid.index); });
+  const std::uint64_t index = requested == kAuto ? 0 : requested;
+  const auto found =
+      std::ranges::find_if(gids, [index](const Gid& gid) { return gid.index == index; });
+  if (found == gids.end())
+    throw UsageError(
+        fmt::format("--gid-index {}: {} has no such GID; it has {}", index, where, list(gids)));
+  return *found;
+}
+
+bool gids_match(const Gid& mine, const Gid& theirs) {
+  if (mine.type != theirs.type) return false;
+  return mine.type != GidType::roce_v2 ||
+         is_ipv4_mapped(mine.value) == is_ipv4_mapped(theirs.value);
+}
+
+std::string check_gid_match(const Gid& mine, const Gid& theirs) {
+  if (gids_match(mine, theirs)) return {};
+  if (mine.type != theirs.type)
+    return fmt::format("The peer's GID is {} and ours {}: choose --gid-index on either end.",
+                       spoken(theirs.type), spoken(mine.type));
+  return fmt::format(
+      "The peer's GID {} is an {} address and ours {} an {} one: choose --gid-index on either end.",
+      gid_text(theirs.value), address_family(theirs), gid_text(mine.value), address_family(mine));
+}
+
+}  // namespace rdmameter

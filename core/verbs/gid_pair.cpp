@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/gid_pair.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <tuple>
+
+#include "core/base/error.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr unsigned kGidBits = 128, kIpv4At = 96;  // of ::ffff:a.b.c.d
+/// Of a network whose interface is not known; InfiniBand's subnet prefix is as long as IPv6's.
+constexpr unsigned kUsualIpv4Bits = 24, kUsualIpv6Bits = 64;
+
+unsigned common_bits(const ibv_gid& a, const ibv_gid& b) {
+  for (unsigned byte = 0; byte < sizeof a.raw; ++byte)
+    if (const auto differ = static_cast<std::uint8_t>(a.raw[byte] ^ b.raw[byte]); differ != 0)
+      return 8 * byte + static_cast<unsigned>(std::countl_zero(differ));
+  return kGidBits;
+}
+
+/// Bits of the GID that name its network.
+unsigned network_bits(const Gid& gid) {
+  const bool ipv4 = is_ipv4_mapped(gid.value);
+  const unsigned bits = gid.subnet_bits != 0 ? gid.subnet_bits
+                        : ipv4               ? kUsualIpv4Bits
+                                             : kUsualIpv6Bits;
+  return ipv4 ? kIpv4At + bits : bits;
+}
+
+bool share_network(const Gid& a, const Gid& b) {
+  return common_bits(a.value, b.value) >= std::max(network_bits(a), network_bits(b));
+}
+
+/// The smaller, the better; the same for (a, b) and (b, a).
+auto order_of(const Gid& a, const Gid& b) {
+  const bool roce = a.type != GidType::ib;
+  const auto raw = [](const Gid& gid) { return std::to_array(gid.value.raw); };
+  return std::tuple{a.type == GidType::roce_v1,
+                    roce && (is_link_local(a.value) || is_link_local(b.value)),
+                    !share_network(a, b),
+                    !is_ipv4_mapped(a.value),
+                    roce ? kGidBits - common_bits(a.value, b.value) : 0,
+                    a.index + b.index,
+                    std::min(raw(a), raw(b)),
+                    std::max(raw(a), raw(b))};
+}
+
+/// Of an interface's address, as the GID that it makes. @return false: it is no IP address
+bool gid_of(const sockaddr* address, ibv_gid& gid) {
+  gid = {};
+  if (address == nullptr) return false;
+  if (address->sa_family == AF_INET6) {
+    std::memcpy(gid.raw, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, 16);
+    return true;
+  }
+  if (address->sa_family != AF_INET) return false;
+  gid.raw[10] = gid.raw[11] = 0xff;
+  std::memcpy(&gid.raw[12], &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, 4);
+  return true;
+}
+
+/// Of a mask: its leading ones, without those of an IPv4 address's prefix.
+std::uint8_t mask_bits(const ifaddrs& interface) {
+  ibv_gid mask{};
+  if (!gid_of(interface.ifa_netmask, mask)) return 0;
+  const unsigned begin = interface.ifa_netmask->sa_family == AF_INET ? kIpv4At : 0;
+  unsigned bits = 0;
+  while (begin + bits < kGidBits &&
+         (mask.raw[(begin + bits) / 8] & (0x80U >> ((begin + bits) % 8))) != 0)
+    ++bits;
+  return static_cast<std::uint8_t>(bits);
+}
+
+}  // namespace
+
+std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested) {
+  if (requested != kAuto) {
+    std::erase_if(gids, [requested](const Gid& gid) { return gid.index != requested; });
+    return gids;
+  }
+  constexpr std::uint32_t kMostIndex = 255;  // of ibv_global_route
+  std::erase_if(gids, [](const Gid& gid) { return gid.index > kMostIndex; });
+  std::ranges::sort(gids, {}, [](const Gid& gid) { return std::pair(gid_rank(gid), gid.index); });
+  if (gids.size() > kMostGidsOffered) gids.resize(kMostGidsOffered);
+  return gids;
+}
+
+void find_subnets(std::span<Gid> gids) {
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return;  // then the usual lengths are assumed
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner{list, freeifaddrs};
+  for (const ifaddrs* interface = list; interface != nullptr; interface = interface->ifa_next) {
+    ibv_gid address{};
+    if (!gid_of(interface->ifa_addr, address)) continue;
+    for (Gid& gid : gids)
+      if (std::memcmp(gid.value.raw, address.raw, sizeof address.raw) == 0)
+        gid.subnet_bits = mask_bits(*interface);
+  }
+}
+
+std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<const Gid> theirs) {
+  std::optional<GidPair> best;
+  for (const Gid& here : mine)
+    for (const Gid& there : theirs)
+      if (gids_match(here, there) &&
+          (!best || order_of(here, there) < order_of(best->mine, best->theirs)))
+        best = {here, there};
+  return best;
+}
+
+nlohmann::json gids_to_wire(std::span<const Gid> gids) {
+  auto list = nlohmann::json::array();
+  for (const Gid& gid : gids)
+    list.push_back({{"index", gid.index},
+                    {"gid", gid_text(gid.value)},
+                    {"gid_type", gid_type_name(gid.type)},
+                    {"subnet_bits", gid.subnet_bits}});
+  return list;
+}
+
+Gid gid_from_wire(const nlohmann::json& object) {
+  const auto value = gid_from_text(require_string(object, "gid", 64));
+  const auto type = gid_type_from_name(require_string(object, "gid_type", 16));
+  if (!value || !type) throw MeasurementError("the peer's message: gid or gid_type is not valid");
+  Gid gid;
+  gid.value = *value;
+  gid.type = *type;
+  return gid;
+}
+
+std::vector<Gid> gids_from_wire(const nlohmann::json& message, std::string_view key) {
+  std::vector<Gid> gids;
+  for (const nlohmann::json& each : require_array(message, key, kMostGidsOffered)) {
+    Gid gid = gid_from_wire(each);
+    gid.index = static_cast<std::uint32_t>(require_uint(each, "index", 0, 255));
+    gid.subnet_bits = static_cast<std::uint8_t>(require_uint(each, "subnet_bits", 0, kGidBits));
+    gids.push_back(gid);
+  }
+  return gids;
+}
+
+}  // namespace rdmameter

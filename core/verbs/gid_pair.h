@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which GIDs two ends use towards each other. An end alone cannot choose: with VLANs, and on hosts
+// with networks for storage, the first address of one port does not lead to the first of another.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/verbs/gid.h"
+
+namespace rdmameter {
+
+/// An end offers so many of its GIDs at most.
+inline constexpr std::size_t kMostGidsOffered = 16;
+
+/// What an end may use of its port's GIDs: the best kMostGidsOffered by choose_gid()'s order, or
+/// the one that was asked for.
+/// @param requested  table index, or kAuto
+std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested);
+
+/// Sets `subnet_bits` of those that are addresses of this machine's interfaces (getifaddrs(3)).
+void find_subnets(std::span<Gid> gids);
+
+struct GidPair {
+  Gid mine, theirs;
+};
+
+/// The best two that can talk (gids_match()): RoCE v2 before v1; then what is not link-local;
+/// then of one subnet; then IPv4; then with the longest common prefix; then the lowest indices.
+/// Both ends find the same pair.
+/// @return nullopt: no two of them can talk
+std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<const Gid> theirs);
+
+/// The value and the type of a peer's GID, from its `gid` and `gid_type`.
+/// @throws MeasurementError  they are not valid
+Gid gid_from_wire(const nlohmann::json& object);
+
+nlohmann::json gids_to_wire(std::span<const Gid> gids);
+/// @throws MeasurementError  a field is missing or out of range
+std::vector<Gid> gids_from_wire(const nlohmann::json& message, std::string_view key);
+
+}  // namespace rdmameter

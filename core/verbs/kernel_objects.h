@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does the kernel say of this process's verbs objects? The same as `rdma resource show` has,
+// and /proc/self/status of pinned memory.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rdmameter {
+
+/// Of a device's objects that this process's threads have made: "qps", "cqs", "cqes" (entries of
+/// all CQs), "mrs", "mr_bytes", "srqs"; and "pinned_bytes", of the whole process. What this kernel
+/// does not tell is absent; empty: it tells nothing of objects. It has the kernel list all objects
+/// of the device, of all processes: for after the measured part.
+std::vector<std::pair<std::string, std::uint64_t>> kernel_objects(const ibv_context& context);
+
+/// Memory pinned for devices [B]: what is registered, and queues that the driver keeps in the
+/// process's own memory. nullopt: the kernel does not tell.
+/// @param proc  the process's folder there
+std::optional<std::uint64_t> pinned_bytes(const std::filesystem::path& proc = "/proc/self");
+
+}  // namespace rdmameter

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/sysfs.h"
+#include "core/test_case/test_case.h"
+#include "core/verbs/check.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr unsigned kHugeShift = 21, kHuge1GShift = 30;  // 2 MiB, 1 GiB
+
+/// 0: ordinary pages.
+unsigned huge_shift_of(std::string_view kind) noexcept {
+  return kind == kHugePages ? kHugeShift : kind == kHugePages1G ? kHuge1GShift : 0;
+}
+
+/// What providers align device memory and its copies to.
+constexpr std::size_t kDeviceUnit = 64;
+
+std::size_t align_up(std::size_t size, std::size_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
+
+/// Asks for pages on one node, by the system call itself: libnuma would be a dependency for one
+/// line. A refusal (no NUMA, not allowed) leaves the kernel's own placement, which is only slower.
+void prefer_node(std::byte* data, std::size_t size_bytes, int node) {
+  constexpr int kPreferred = 1;  // MPOL_PREFERRED of <linux/mempolicy.h>
+  constexpr int kBits = sizeof(unsigned long) * CHAR_BIT;
+  if (node < 0 || node >= kBits) return;
+  const unsigned long mask = 1UL << node;
+  syscall(SYS_mbind, data, size_bytes, kPreferred, &mask, kBits, 0);
+}
+
+void* map_anonymous(std::size_t bytes) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw_failure("mmap", fmt::format("buffer of {} bytes", bytes), errno);
+  return data;
+}
+
+void* map_huge(std::size_t bytes, unsigned shift) {
+  const int flags =
+      MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | static_cast<int>(shift << MAP_HUGE_SHIFT);
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (data != MAP_FAILED) return data;
+  const int error = errno;
+  if (error != ENOMEM && error != EINVAL)
+    throw_failure("mmap", fmt::format("{} bytes of huge pages", bytes), error);
+  const std::string directory =
+      fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB", (1UL << shift) >> 10);
+  const auto unused = read_line(directory + "/free_hugepages");
+  const std::string pages = shift == kHuge1GShift ? "1 GiB" : "2 MiB";
+  if (!unused)
+    throw Unsupported(fmt::format(
+        "huge pages of {}: this machine has none of that size (--memory host, huge and huge1g are "
+        "the sizes known)",
+        pages));
+  throw Unsupported(fmt::format(
+      "huge pages of {0}: {1} needed, {2} free; reserve them with `echo {1} > {3}/nr_hugepages`",
+      pages, bytes >> shift, *unused, directory));
+}
+
+}  // namespace
+
+std::uint64_t page_bytes(std::string_view kind) noexcept {
+  const unsigned shift = huge_shift_of(kind);
+  return shift != 0 ? std::uint64_t{1} << shift : static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+void Buffer::Unmap::operator()(std::byte* data) const noexcept {
+  munmap(data, size_bytes);
+}
+
+Buffer::Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::string& kind,
+               const MemoryTerms& terms) {
+  const std::size_t wanted = std::max<std::size_t>(size_bytes, 1);
+  MappedFile pages{};
+  if (kind.starts_with(kFileMemory)) {
+    pages = map_file(kind.substr(kFileMemory.size()), wanted, terms.files);
+  } else {
+    const unsigned huge_shift = huge_shift_of(kind);
+    pages.size_bytes = align_up(wanted, page_bytes(kind));
+    pages.data =
+        huge_shift != 0 ? map_huge(pages.size_bytes, huge_shift) : map_anonymous(pages.size_bytes);
+  }
+  data_ = {static_cast<std::byte*>(pages.data), Unmap{pages.size_bytes}};
+  if (numa_node) prefer_node(data_.get(), pages.size_bytes, *numa_node);
+  Looks looks{terms.still_wanted};
+  in_parts(pages.size_bytes, looks, [&](std::size_t offset, std::size_t length) {
+    std::memset(data_.get() + offset, 0, length);
+  });
+}
+
+MessageMemory::MessageMemory(ibv_context& context, std::uint64_t max_device_bytes,
+                             std::size_t size_bytes, std::optional<int> numa_node,
+                             const std::string& kind, const std::string& where,
+                             const MemoryTerms& terms)
+    : where_(where), size_bytes_(size_bytes) {
+  if (kind != kDeviceMemory) {
+    buffer_.emplace(size_bytes, numa_node, kind, terms);
+    size_bytes_ = buffer_->size_bytes();
+    return;
+  }
+  size_bytes_ = align_up(std::max<std::size_t>(size_bytes, 1), kDeviceUnit);
+  if (max_device_bytes == 0)
+    throw Unsupported(fmt::format("{} has no memory of its own: use --memory host", where));
+  if (size_bytes_ > max_device_bytes)
+    throw Unsupported(
+        fmt::format("device memory on {}: {} bytes needed, the device gives at most {}; use a "
+                    "smaller --size, --qps, --depth or --rx-depth",
+                    where, size_bytes_, max_device_bytes));
+  ibv_alloc_dm_attr attributes{};
+  attributes.length = size_bytes_;
+  device_memory_.reset(check_pointer(ibv_alloc_dm(&context, &attributes), "ibv_alloc_dm",
+                                     fmt::format("{} bytes on {}", size_bytes_, where)));
+}
+
+std::uint64_t MessageMemory::address() const noexcept {
+  return buffer_ ? reinterpret_cast<std::uint64_t>(buffer_->data()) : 0;
+}
+
+ibv_mr* MessageMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
+                                       int access) const noexcept {
+  if (buffer_) return ibv_reg_mr(&pd, buffer_->data() + offset, length, access);
+  return ibv_reg_dm_mr(&pd, device_memory_.get(), 0, size_bytes_,
+                       static_cast<unsigned>(access) | IBV_ACCESS_ZERO_BASED);
+}
+
+Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t length,
+                                int access) const {
+  return Mr{check_pointer(try_to_register(pd, offset, length, access),
+                          buffer_ ? "ibv_reg_mr" : "ibv_reg_dm_mr",
+                          fmt::format("{} bytes on {}", length, where_))};
+}
+
+void MessageMemory::edit(std::size_t offset, std::size_t length,
+                         const std::function<void(std::span<std::byte>)>& edit) {
+  if (buffer_) return edit({buffer_->data() + offset, length});
+  std::vector<std::byte> copy(length);
+  edit(copy);
+  if (length == 0) return;  // as of an end that is never written to
+  check_errno_value(ibv_memcpy_to_dm(device_memory_.get(), offset, copy.data(), length),
+                    "ibv_memcpy_to_dm", where_);
+}
+
+void MessageMemory::inspect(std::size_t offset, std::size_t length,
+                            const std::function<void(std::span<const std::byte>)>& look) const {
+  if (buffer_) return look({buffer_->data() + offset, length});
+  std::vector<std::byte> copy(length);
+  if (length != 0)
+    check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, length),
+                      "ibv_memcpy_from_dm", where_);
+  look(copy);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory for messages: page-aligned, touched before use, on the device's NUMA node; or the device's
+// own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/still_wanted.h"
+#include "core/verbs/handles.h"
+#include "core/verbs/memory_file.h"
+
+namespace rdmameter {
+
+/// What an end makes its memory under, which no peer says.
+struct MemoryTerms {
+  FileMemory files = FileMemory::none;
+  StillWanted still_wanted = {};
+};
+
+/// The page that memory of this kind consists of; of device memory and files: the CPU's.
+/// @param kind  as TestCase::memory
+std::uint64_t page_bytes(std::string_view kind) noexcept;
+
+/// Mapped pages, released when the owner goes.
+class Buffer {
+ public:
+  /// Maps and touches `size_bytes` (rounded up to whole pages).
+  /// @param numa_node  where to put the pages if the kernel can; nullopt: wherever the kernel likes
+  /// @param kind       as TestCase::memory, but for the device's
+  /// @throws Unsupported  there are not so many huge pages: how to reserve them
+  /// @throws VerbsError   no memory
+  /// @throws as map_file() and `terms.still_wanted`
+  Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::string& kind = {},
+         const MemoryTerms& terms = {});
+
+  std::byte* data() const noexcept { return data_.get(); }
+  std::size_t size_bytes() const noexcept { return data_.get_deleter().size_bytes; }
+
+ private:
+  struct Unmap {
+    std::size_t
+        size_bytes;  // no initializer: gcc 12 would not find Unmap default constructible here
+    void operator()(std::byte* data) const noexcept;
+  };
+  std::unique_ptr<std::byte, Unmap> data_;
+};
+
+/// Memory that messages leave from or arrive in, host's or device's, to be registered in parts.
+class MessageMemory {
+ public:
+  /// @param kind  as TestCase::memory
+  /// @throws Unsupported  the device has less memory of its own, or none
+  /// @throws VerbsError, and as Buffer
+  MessageMemory(ibv_context& context, std::uint64_t max_device_bytes, std::size_t size_bytes,
+                std::optional<int> numa_node, const std::string& kind, const std::string& where,
+                const MemoryTerms& terms);
+
+  /// Where byte 0 is for SGEs and peers. Device memory begins at 0.
+  std::uint64_t address() const noexcept;
+  /// Where it is for the CPU; null: the CPU does not reach it.
+  std::byte* host() const noexcept { return buffer_ ? buffer_->data() : nullptr; }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+
+  /// Registers a part (of device memory: all of it, since its regions begin at 0).
+  /// @param access  IBV_ACCESS_...
+  /// @throws VerbsError, Unsupported
+  Mr register_part(ibv_pd& pd, std::size_t offset, std::size_t length, int access) const;
+  /// The verb alone. @return null, with errno, when it is refused
+  ibv_mr* try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
+                          int access) const noexcept;
+
+  /// Calls `edit` with a part's bytes, in place or in a copy that is then written back.
+  void edit(std::size_t offset, std::size_t length,
+            const std::function<void(std::span<std::byte>)>& edit);
+  /// The same, for reading.
+  void inspect(std::size_t offset, std::size_t length,
+               const std::function<void(std::span<const std::byte>)>& look) const;
+
+ private:
+  std::string where_;
+  std::size_t size_bytes_;
+  std::optional<Buffer> buffer_;
+  Dm device_memory_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files may hold messages, and how they are mapped. Messages overwrite what they are mapped
+// over, so a file is mapped only where its user means that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace rdmameter {
+
+/// What may be mapped for a case whose memory is a file.
+enum class FileMemory : std::uint8_t {
+  none,       ///< nothing: the case is a client's, and no file of this machine is its to name
+  devices,    ///< devices: character devices (DAX), a PCI device's BAR or peer memory in sysfs
+  overwrite,  ///< those, and files on DAX file systems or hugetlbfs, whose contents are lost
+};
+
+/// Pages of a file, to be unmapped by whoever has asked for them.
+struct MappedFile {
+  void* data;
+  std::size_t size_bytes;  ///< whole pages of the file's own size
+};
+
+/// Maps the beginning of a file, shared. Creates nothing, and changes no file's length.
+/// @throws Unsupported  `allowed` is none; the file is shorter than that
+/// @throws UsageError   `allowed` does not include such a file: what it is, and what to use instead
+/// @throws VerbsError   it cannot be opened or mapped
+MappedFile map_file(const std::string& path, std::size_t size_bytes, FileMemory allowed);
+
+}  // namespace rdmameter

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/pkey.h"
+
+#include <endian.h>
+#include <fmt/format.h>
+
+#include "core/base/error.h"
+#include "core/verbs/check.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint16_t kFullMember = 0x8000;
+
+/// @return 0: the entry is empty
+std::uint16_t pkey_at(ibv_context& context, const PortInfo& port, std::uint16_t index) {
+  __be16 value = 0;
+  check_minus_one(ibv_query_pkey(&context, port.number, index, &value), "ibv_query_pkey",
+                  port.where());
+  return be16toh(value);
+}
+
+/// "0x8001 (0), 0xffff (1)"
+std::string pkeys_text(ibv_context& context, const PortInfo& port) {
+  std::string text;
+  for (std::uint32_t index = 0; index < port.pkey_table_length; ++index)
+    if (const auto value = pkey_at(context, port, static_cast<std::uint16_t>(index)); value != 0)
+      text += fmt::format("{}{:#x} ({})", text.empty() ? "" : ", ", value, index);
+  return text.empty() ? "none" : text;
+}
+
+PkeyEntry entry_of_value(ibv_context& context, const PortInfo& port, std::uint16_t asked) {
+  for (const int value : {int{asked}, asked ^ kFullMember}) {
+    const int index =
+        ibv_get_pkey_index(&context, port.number, htobe16(static_cast<std::uint16_t>(value)));
+    if (index >= 0) return {static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(value)};
+  }
+  throw Unsupported(
+      fmt::format("the partition key {:#x} is not in the table of {}, which has {}; "
+                  "choose one that both ports have by --pkey",
+                  asked, port.where(), pkeys_text(context, port)));
+}
+
+}  // namespace
+
+PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSettings& path) {
+  if (path.pkey != kAuto)
+    return entry_of_value(context, port, static_cast<std::uint16_t>(path.pkey));
+  if (port.pkey_table_length == 0 && path.pkey_index == 0) return {};
+  if (path.pkey_index >= port.pkey_table_length)
+    throw Unsupported(fmt::format("--pkey-index {}: {} has {} partition keys, 0 being the first",
+                                  path.pkey_index, port.where(), port.pkey_table_length));
+  const auto index = static_cast<std::uint16_t>(path.pkey_index);
+  const std::uint16_t value = pkey_at(context, port, index);
+  if (value == 0)
+    throw Unsupported(fmt::format("--pkey-index {}: that entry of {} is empty; there are {}", index,
+                                  port.where(), pkeys_text(context, port)));
+  return {index, value};
+}
+
+TestCase with_known_pkey(TestCase test_case, ibv_context& context, const PortInfo& port) {
+  if (const auto value = choose_pkey(context, port, test_case.path).value)
+    test_case.path.pkey = *value;
+  return test_case;
+}
+
+}  // namespace rdmameter

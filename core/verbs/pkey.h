@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partition keys: two QPs talk if theirs are of one partition. Where in a port's table a key stands
+// differs from host to host and from function to function, so an end looks its key up by value.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "core/test_case/test_case.h"
+#include "core/verbs/device.h"
+
+namespace rdmameter {
+
+/// An entry of a port's table.
+struct PkeyEntry {
+  std::uint16_t index = 0;
+  std::optional<std::uint16_t> value;  ///< nullopt: the port knows no partitions (iWARP, EFA)
+};
+
+/// The entry that a case means: that of --pkey, by value; else the one at --pkey-index. The key
+/// that is as asked goes before the other one of its partition (bit 15, IBTA vol. 1, 10.9.1.1).
+/// @throws Unsupported  there is none; the text lists those that there are
+PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSettings& path);
+
+/// The case with its key by value, as the other end is to look it up.
+TestCase with_known_pkey(TestCase test_case, ibv_context& context, const PortInfo& port);
+
+}  // namespace rdmameter

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/probe.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include "core/verbs/check.h"
+#include "core/verbs/device.h"
+#include "core/verbs/handles.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint32_t kMaxSge = 256;
+constexpr ibv_qp_cap kPlainQp{
+    .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+
+class Prober {
+ public:
+  Prober(ibv_context& context, ibv_pd& pd, Transport transport)
+      : cq_(check_pointer(ibv_create_cq(&context, 1, nullptr, nullptr, 0), "ibv_create_cq(1 CQE)",
+                          device_name(context))),
+        pd_(pd),
+        type_(qp_type(transport)) {}
+
+  /// Makes such a QP and drops it. @return 0 or the errno value
+  int attempt(const ibv_qp_cap& wanted) {
+    ibv_qp_init_attr attributes{
+        .send_cq = cq_.get(), .recv_cq = cq_.get(), .cap = wanted, .qp_type = type_};
+    errno = 0;
+    const Qp qp(ibv_create_qp(&pd_, &attributes));
+    if (qp != nullptr) return 0;
+    return errno == 0 ? EINVAL : errno;
+  }
+
+  /// The greatest value of one capability, the others as in kPlainQp.
+  std::uint32_t max(std::uint32_t ibv_qp_cap::*which, std::uint32_t min, std::uint32_t max) {
+    return largest_that_works(min, max, [&](std::uint32_t value) {
+      ibv_qp_cap wanted = kPlainQp;
+      wanted.*which = value;
+      return attempt(wanted) == 0;
+    });
+  }
+
+ private:
+  Cq cq_;
+  ibv_pd& pd_;
+  ibv_qp_type type_;
+};
+
+}  // namespace
+
+ibv_qp_type qp_type(Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return IBV_QPT_RC;
+    case Transport::uc:
+      return IBV_QPT_UC;
+    case Transport::ud:
+      return IBV_QPT_UD;
+  }
+  return IBV_QPT_RC;
+}
+
+ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wrs,
+                          std::uint64_t recv_wrs) {
+  ibv_qp_init_attr attributes{};
+  attributes.send_cq = attributes.recv_cq = &cq;
+  attributes.cap = {.max_send_wr = static_cast<std::uint32_t>(send_wrs),
+                    .max_recv_wr = static_cast<std::uint32_t>(recv_wrs),
+                    .max_send_sge = 1,
+                    .max_recv_sge = 1,
+                    .max_inline_data = 0};
+  attributes.qp_type = qp_type(transport);
+  return attributes;
+}
+
+std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
+                                 const std::function<bool(std::uint32_t)>& works) {
+  std::uint32_t good = min, bad = max + 1;
+  while (bad - good > 1) {
+    const std::uint32_t middle = good + (bad - good) / 2;
+    (works(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
+  const Pd pd(check_pointer(ibv_alloc_pd(&context), "ibv_alloc_pd", device_name(context)));
+  Prober prober(context, *pd, transport);
+  QpLimits limits;
+  if (const int error = prober.attempt(kPlainQp); error != 0) {
+    limits.reason = std::generic_category().message(error);
+    return limits;
+  }
+  limits.creatable = true;
+  limits.max_inline_bytes = prober.max(&ibv_qp_cap::max_inline_data, 0, kMaxInlineBytes);
+  limits.max_send_sge = prober.max(&ibv_qp_cap::max_send_sge, 1, kMaxSge);
+  limits.max_recv_sge = prober.max(&ibv_qp_cap::max_recv_sge, 1, kMaxSge);
+  return limits;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Capabilities that a device does not state, found by trying: no list of PCI ids can know them.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+ibv_qp_type qp_type(Transport transport);
+
+/// Of a QP with one SGE a request and no inline data. @param cq  for its sends and receives
+ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wrs,
+                          std::uint64_t recv_wrs);
+
+/// What QPs of one transport can be created with.
+struct QpLimits {
+  bool creatable = false;              ///< a plain QP of this transport can be made at all
+  std::string reason;                  ///< why not, else empty
+  std::uint32_t max_inline_bytes = 0;  ///< with one SGE
+  std::uint32_t max_send_sge = 0, max_recv_sge = 0;
+};
+
+/// Creates and destroys a few dozen QPs (about 10 for each limit); nothing is connected or sent.
+/// @throws VerbsError  a PD or CQ could not be made
+QpLimits probe_qp_limits(ibv_context& context, Transport transport);
+
+/// The most inline bytes that are tried: far above what any known device takes.
+inline constexpr std::uint32_t kMaxInlineBytes = 65536;
+
+/// The greatest value from `least`, which is not tried, to `most` that works; binary search, since
+/// whatever fits fits with less too. Every refusal counts as a limit, a passing want of memory too.
+std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
+                                 const std::function<bool(std::uint32_t)>& works);
+
+}  // namespace rdmameter

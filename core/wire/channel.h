@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of the session. A frame is a 4-byte big-endian length and that many bytes of UTF-8 JSON,
+// an object, or of one that is sealed. What the objects mean is not decided here.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/wire/seal.h"
+#include "core/wire/socket.h"
+
+namespace rdmameter {
+
+inline constexpr std::size_t kUnprovedMessageBytes = 1024;  ///< until the peer proved its token
+inline constexpr std::size_t kProvedMessageBytes = 1024 * 1024;  ///< afterwards
+inline constexpr unsigned kMessageDepth = 16;                    ///< nested arrays and objects
+/// What the values of a parsed message may take, beyond their text. The longest list of QPNs that
+/// fits into a message takes 6 MiB.
+inline constexpr std::size_t kParsedMessageBytes = 8 * 1024 * 1024;
+
+/// The connection cannot be used any further. The text names the peer and says what went wrong.
+struct ChannelError : MeasurementError {
+  enum class Cause {
+    closed,    ///< an end between two messages or within one; if sealed, after the last one only
+    reset,     ///< the connection broke
+    deadline,  ///< the peer was silent or slow
+    protocol,  ///< what came is no message, or not what the peer had sealed
+  };
+  ChannelError(Cause cause, const std::string& text) : MeasurementError(text), cause(cause) {}
+  Cause cause;
+};
+
+/// One end of a session. Not for several threads at once. It never reads beyond the message it
+/// returns, so poll() on fd() (the Watcher) tells whether the peer has said more.
+class Channel {
+ public:
+  /// @param interrupt  ends every wait; must outlive the channel
+  Channel(Connection connection, const InterruptSource& interrupt,
+          std::size_t max_message_bytes = kUnprovedMessageBytes);
+
+  /// Sends one message, whole. An interrupt only ends it where it would have to wait, so a last
+  /// word can still be said after one. Text that is not UTF-8 goes with U+FFFD in its place.
+  /// @throws ChannelError, Interrupted
+  void send(const nlohmann::json& message, Deadline deadline) { send(message, deadline, false); }
+
+  /// As send(), of the message after which this end says nothing more.
+  void send_last(const nlohmann::json& message, Deadline deadline) {
+    send(message, deadline, true);
+  }
+
+  /// Receives one message, an object. The deadline is for the whole of it. Memory grows with what
+  /// arrives, not with what the length claims.
+  /// @throws ChannelError, Interrupted
+  nlohmann::json receive(Deadline deadline);
+
+  /// Waits for the next message, or the end of the connection, without taking it.
+  Waited wait_readable(Deadline deadline, const EventFd* wake = nullptr) const noexcept;
+
+  /// The connection, for another channel or process. This one is of no use any more.
+  Connection release() noexcept {
+    usable_ = false;
+    return std::move(connection_);
+  }
+
+  /// From here on all messages of both directions are sealed. Both ends call this between the same
+  /// two messages.
+  void seal(const SealKeys& keys);
+
+  /// Of the text of a message. Applies to both directions.
+  void set_max_message_bytes(std::size_t bytes) noexcept { max_message_bytes_ = bytes; }
+
+  /// False once a send or receive failed, or was interrupted in the middle of a message.
+  bool usable() const noexcept { return usable_; }
+  int fd() const noexcept { return connection_.socket.get(); }
+  const std::string& peer() const noexcept { return connection_.peer; }
+
+ private:
+  struct Progress;
+  void send(const nlohmann::json& message, Deadline deadline, bool last);
+  void await(short events, Deadline deadline, const Progress& progress);
+  void read_exactly(char* to, std::size_t bytes, Deadline deadline, Progress& progress);
+  [[noreturn]] void fail(ChannelError::Cause cause, const std::string& what);
+  [[noreturn]] void fail_errno(int error, const Progress& progress);
+  [[noreturn]] void fail_closed(const Progress& progress);
+  [[noreturn]] void fail_seal();
+
+  Connection connection_;
+  const InterruptSource* interrupt_;
+  std::size_t max_message_bytes_;
+  std::optional<Sealer> sealer_;  ///< nothing: messages are plain
+  std::optional<Opener> opener_;
+  bool usable_ = true;
+};
+
+/// Parses the JSON of one message: an object, nested at most kMessageDepth deep, whose values take
+/// at most kParsedMessageBytes; both are known before anything is allocated. No byte of it is
+/// repeated in the error's text, which may end up on a terminal or in a result file.
+/// @throws ChannelError (protocol) naming `peer`
+nlohmann::json parse_message(std::string_view text, const std::string& peer);
+
+}  // namespace rdmameter

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/wire/socket.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kRetryPause = 50ms;  ///< between attempts while nobody listens yet
+constexpr int kBacklog = 128;       ///< what a burst of clients may queue up; the kernel caps it
+
+using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+AddressList resolve(const Address& address, int flags) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | flags;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  const int error = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
+  if (error == 0) return {found, &freeaddrinfo};
+  const int system_error = errno;
+  throw UsageError(fmt::format(
+      "cannot look up `{}`: {}. Give a name that this machine knows (`getent hosts {}`), or a "
+      "numeric address.",
+      address.host, error == EAI_SYSTEM ? std::strerror(system_error) : gai_strerror(error),
+      address.host));
+}
+
+void set_option(int socket, int level, int option, int value) noexcept {
+  // None of ours can fail on a TCP socket, and none is worth losing a connection for.
+  setsockopt(socket, level, option, &value, sizeof value);
+}
+
+/// Small messages go at once; a peer whose machine vanished is noticed after a minute of silence,
+/// even by a server that waits without a deadline.
+void tune(int socket) noexcept {
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+std::uint16_t port_of(const sockaddr_storage& address) noexcept {
+  if (address.ss_family == AF_INET6)
+    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+bool is_loopback(const sockaddr_storage& address) noexcept {
+  if (address.ss_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+  if (address.ss_family != AF_INET) return false;
+  return ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == 127;
+}
+
+/// Trying again and again on one machine, TCP's simultaneous open can connect a socket to itself
+/// when the kernel happens to give it the server's own port.
+bool connected_to_itself(int socket) noexcept {
+  sockaddr_storage own{};
+  sockaddr_storage peer{};
+  socklen_t own_bytes = sizeof own;
+  socklen_t peer_bytes = sizeof peer;
+  return getsockname(socket, reinterpret_cast<sockaddr*>(&own), &own_bytes) == 0 &&
+         getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &peer_bytes) == 0 &&
+         own_bytes == peer_bytes && std::memcmp(&own, &peer, own_bytes) == 0;
+}
+
+/// One attempt at one address.
+/// @param error  errno value of the failure; ETIMEDOUT at the deadline
+/// @return       the socket; empty: it failed
+Descriptor try_connect(const addrinfo& target, Deadline deadline, const InterruptSource& interrupt,
+                       int& error) {
+  Descriptor attempt(socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  error = errno;
+  if (!attempt) return {};
+  tune(attempt.get());
+  error = connect(attempt.get(), target.ai_addr, target.ai_addrlen) == 0 ? 0 : errno;
+  if (error == EINPROGRESS || error == EINTR) {
+    const Waited waited = wait_for(attempt.get(), POLLOUT, deadline, interrupt);
+    if (waited == Waited::interrupted) throw Interrupted("interrupted while connecting");
+    socklen_t bytes = sizeof error;
+    error = ETIMEDOUT;
+    if (waited == Waited::ready) getsockopt(attempt.get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+  }
+  if (error == 0 && connected_to_itself(attempt.get())) error = ECONNREFUSED;
+  if (error != 0) return {};
+  return attempt;
+}
+
+/// One attempt at every address, each with its fair share of the time that is left.
+/// @param error  refusal before all else: then the host is there, and waiting may help
+Descriptor try_all(const addrinfo* list, Deadline deadline, const InterruptSource& interrupt,
+                   int& error) {
+  int left = 0;
+  for (const addrinfo* each = list; each != nullptr; each = each->ai_next) ++left;
+  error = 0;
+  for (const addrinfo* each = list; each != nullptr; each = each->ai_next, --left) {
+    const Deadline share =
+        deadline.is_never() ? deadline : deadline.within(deadline.remaining() / left);
+    int attempt_error = 0;
+    Descriptor attempt = try_connect(*each, share, interrupt, attempt_error);
+    if (attempt) return attempt;
+    if (error != ECONNREFUSED) error = attempt_error;
+  }
+  return {};
+}
+
+bool short_of_resources(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+[[noreturn]] void throw_not_connected(const Address& server, int error) {
+  const std::string where = server.text();
+  if (error == ECONNREFUSED) {
+    throw MeasurementError(
+        fmt::format("nobody listens on {} ({}): start `rdmameter serve --bind {} --port {}` there.",
+                    where, std::strerror(error), server.host, server.port));
+  }
+  if (error == ETIMEDOUT) {
+    throw MeasurementError(fmt::format(
+        "no answer from {} in time: is the host up, and does its firewall let TCP port {} through?",
+        where, server.port));
+  }
+  if (short_of_resources(error)) {
+    throw MeasurementError(fmt::format("cannot connect to {}: {}, on this machine{}", where,
+                                       std::strerror(error),
+                                       error == EMFILE ? ". Raise its limit (`ulimit -n`)." : "."));
+  }
+  throw MeasurementError(
+      fmt::format("cannot connect to {}: {}. Check the address and the route (`ip route get {}`).",
+                  where, std::strerror(error), server.host));
+}
+
+}  // namespace
+
+Connection connect_to(const Address& server, Deadline deadline, const InterruptSource& interrupt) {
+  const AddressList list = resolve(server, 0);
+  for (;;) {
+    int error = 0;
+    if (Descriptor socket = try_all(list.get(), deadline, interrupt, error)) {
+      return {std::move(socket), server.text()};
+    }
+    // Only a refusal gets better by waiting for the server to start.
+    if (error != ECONNREFUSED || deadline.passed()) throw_not_connected(server, error);
+    if (wait_for(-1, 0, deadline.within(kRetryPause), interrupt) == Waited::interrupted) {
+      throw Interrupted(fmt::format("interrupted while waiting for a server on {}", server.text()));
+    }
+  }
+}
+
+namespace {
+
+[[noreturn]] void throw_not_bound(const Address& bind, int error) {
+  const std::string where = bind.text();
+  switch (error) {
+    case EADDRINUSE:
+      throw UsageError(fmt::format(
+          "--bind {}: the port is in use. Choose another with --port (0: any free one), or end the "
+          "program that has it (`ss -ltnp 'sport = :{}'`).",
+          where, bind.port));
+    case EADDRNOTAVAIL:
+      throw UsageError(fmt::format(
+          "--bind {}: no interface of this machine has that address (`ip address` lists them).",
+          where));
+    case EACCES:
+      throw UsageError(fmt::format(
+          "--bind {}: not allowed. Ports below 1024 need root: choose another with --port.",
+          where));
+    default:
+      throw VerbsError(fmt::format("cannot listen on {}: {}", where, std::strerror(error)), error);
+  }
+}
+
+/// @return  a listening socket; empty with `error` set: it failed
+Descriptor try_listen(const addrinfo& local, int& error) {
+  Descriptor socket(::socket(local.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket) {
+    // Or a server cannot be restarted for a minute after it had clients (TIME_WAIT).
+    set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+    if (local.ai_family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (bind(socket.get(), local.ai_addr, local.ai_addrlen) == 0 &&
+        listen(socket.get(), kBacklog) == 0) {
+      return socket;
+    }
+  }
+  error = errno;
+  return {};
+}
+
+}  // namespace
+
+Listener::Listener(const Address& bind) {
+  const AddressList list = resolve(bind, AI_PASSIVE);
+  int error = 0;
+  for (const addrinfo* each = list.get(); each != nullptr && !socket_; each = each->ai_next) {
+    socket_ = try_listen(*each, error);
+  }
+  if (!socket_) throw_not_bound(bind, error);
+  sockaddr_storage local{};
+  socklen_t bytes = sizeof local;
+  getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&local), &bytes);
+  port_ = port_of(local);
+  loopback_only_ = is_loopback(local);
+}
+
+std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSource& interrupt,
+                                           const EventFd* wake) {
+  do {
+    if (wait_for(socket_.get(), POLLIN, deadline, interrupt, wake) != Waited::ready) return {};
+    Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket) {
+      tune(socket.get());
+      std::string peer = peer_text(socket.get());
+      return Connection{std::move(socket), std::move(peer)};
+    }
+    // While the client stays in the backlog poll() returns at once: pause instead of spinning.
+    if (short_of_resources(errno) &&
+        wait_for(-1, 0, deadline.within(kRetryPause), interrupt, wake) != Waited::deadline) {
+      return {};
+    }
+    // Anything else is that one client's network error, or it has gone again (accept(2)).
+  } while (!deadline.passed());  // poll() with no time left still says `ready`
+  return {};
+}
+
+namespace {
+
+/// The address without its port; an IPv4 one of an IPv6 socket as IPv4. Empty: it has no name.
+std::string host_text(const sockaddr_storage& address, socklen_t bytes) {
+  char host[NI_MAXHOST];
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), bytes, host, sizeof host, nullptr, 0,
+                  NI_NUMERICHOST) != 0)
+    return {};
+  constexpr std::string_view kMapped = "::ffff:";
+  const std::string_view name = host;
+  const bool mapped = name.starts_with(kMapped) && name.find('.') != std::string_view::npos;
+  return std::string(mapped ? name.substr(kMapped.size()) : name);
+}
+
+template <auto GetName>
+std::string host_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof address;
+  if (GetName(socket, reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
+    throw MeasurementError(fmt::format("the connection is gone: {}", std::strerror(errno)));
+  std::string host = address.ss_family == AF_UNIX ? "" : host_text(address, bytes);
+  if (host.empty()) throw MeasurementError("a test over TCP needs a session over TCP");
+  return host;
+}
+
+}  // namespace
+
+bool over_loopback(int socket) noexcept {
+  sockaddr_storage peer{};
+  socklen_t bytes = sizeof peer;
+  return getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0 && is_loopback(peer);
+}
+
+std::string own_host(int socket) {
+  return host_of<getsockname>(socket);
+}
+
+std::string peer_host(int socket) {
+  return host_of<getpeername>(socket);
+}
+
+std::string peer_text(int socket) {
+  sockaddr_storage peer{};
+  socklen_t bytes = sizeof peer;
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0)
+    return "a vanished peer";
+  if (peer.ss_family == AF_UNIX) return "a local socket";
+  const std::string host = host_text(peer, bytes);
+  if (host.empty()) return "an unnamable peer";
+  return Address{host, port_of(peer)}.text();
+}
+
+}  // namespace rdmameter

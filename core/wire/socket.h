@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP connections of the session: addresses, connecting, listening. Sockets are non-blocking,
+// close-on-exec and TCP_NODELAY; whoever waits does so by wait_for().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/wire/descriptor.h"
+#include "core/wire/wait.h"
+
+namespace rdmameter {
+
+/// Where a server is, as people write it.
+struct Address {
+  std::string host;  ///< a name, an IPv4 or an IPv6 address (without brackets, with %scope if any)
+  std::uint16_t port = 0;
+
+  /// "host:port", an IPv6 address in brackets.
+  std::string text() const;
+};
+
+/// Reads NAME, 192.0.2.1, 2001:db8::1, or [2001:db8::1], and all but the bare IPv6 one with :PORT.
+/// @throws UsageError that says what was wrong and which forms there are
+Address parse_address(std::string_view text, std::uint16_t default_port);
+
+/// An open TCP connection and how to name its other end in messages.
+struct Connection {
+  Descriptor socket;
+  std::string peer;
+};
+
+/// Connects, trying all addresses of the name in turn, and while they refuse, again and again until
+/// the deadline: the server may not be up yet. Looking up a name (not a numeric address) is the C
+/// library's blocking getaddrinfo() and ends neither by the deadline nor by the interrupt.
+/// @throws UsageError        there is no such name
+/// @throws MeasurementError  no connection; the text says why and what to do
+/// @throws Interrupted
+Connection connect_to(const Address& server, Deadline deadline, const InterruptSource& interrupt);
+
+/// A listening TCP socket.
+class Listener {
+ public:
+  /// @param bind  an address of this machine; port 0: any free one. `::` takes IPv4 as well.
+  /// @throws UsageError  the address is in use, not ours or not allowed; the text says what to do
+  /// @throws VerbsError  any other failure
+  explicit Listener(const Address& bind);
+
+  /// The next client; none when the deadline has passed, `wake` was raised or the user interrupts.
+  /// Out of descriptors or memory, it waits for some to be freed; the client waits in the backlog.
+  std::optional<Connection> accept(Deadline deadline, const InterruptSource& interrupt,
+                                   const EventFd* wake = nullptr);
+
+  std::uint16_t port() const noexcept { return port_; }
+  /// Can only this machine connect?
+  bool loopback_only() const noexcept { return loopback_only_; }
+
+ private:
+  Descriptor socket_;
+  std::uint16_t port_ = 0;
+  bool loopback_only_ = false;
+};
+
+/// "192.0.2.1:4711", "[2001:db8::1]:4711"; "a local socket" for a socketpair's end. Never throws
+/// for a peer that is gone: then "a vanished peer".
+std::string peer_text(int socket);
+
+/// Is the other end on this machine, reached over a loopback address?
+bool over_loopback(int socket) noexcept;
+
+/// The addresses of both ends of a connection, as getaddrinfo() reads them, without the port.
+/// @throws MeasurementError  the connection is gone, or no TCP connection
+std::string own_host(int socket);
+std::string peer_host(int socket);
+
+}  // namespace rdmameter

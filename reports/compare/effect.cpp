@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/compare/effect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "reports/stats/batch_change.h"
+#include "reports/stats/mann_whitney.h"
+#include "reports/stats/rank_interval.h"
+#include "reports/stats/sample.h"
+#include "reports/stats/shared_variance.h"
+#include "reports/stats/student_t.h"
+
+namespace rdmameter {
+namespace {
+
+/// The least chance by ranks alone that a verdict rests on: complete separation of five runs a side
+/// has 1 in 252. One run that was disturbed cannot make a regression.
+constexpr double kRankChance = 0.01;
+constexpr double kPromising = 0.05;  ///< greater p-values decide nothing, and ranks take time
+constexpr double kNormalBound = 1.959963984540054, kNormalOneSided = 1.6448536269514722;
+
+double turned(Metric metric, double logarithm) {
+  return info_of(metric).higher_is_better ? -logarithm : logarithm;
+}
+
+/// A run's mean is the mean of its repetitions; of other metrics the median repetition stands for
+/// it.
+double of_run(Metric metric, const std::vector<double>& repetitions) {
+  return metric == Metric::mean ? mean(repetitions) : median(repetitions);
+}
+
+/// By run, whatever is above 0; a repetition without the metric is left out.
+std::map<std::uint64_t, double> run_values(const ComparableCase& test_case, Metric metric) {
+  std::map<std::uint64_t, std::vector<double>> repetitions;
+  for (const Replicate& one : test_case.replicates)
+    if (const auto value = test_case.value(one, metric); value && *value > 0)
+      repetitions[one.run].push_back(*value);
+  std::map<std::uint64_t, double> values;
+  for (const auto& [run, list] : repetitions) values[run] = of_run(metric, list);
+  return values;
+}
+
+BatchValues batch_values(const std::map<std::uint64_t, double>& by_run, Metric metric,
+                         const std::vector<std::size_t>& batch_of_run) {
+  BatchValues batches;
+  for (const auto& [run, value] : by_run) {
+    const std::size_t batch = run < batch_of_run.size() ? batch_of_run[run] : 0;
+    if (batches.size() <= batch) batches.resize(batch + 1);
+    batches[batch].push_back(turned(metric, std::log(value)));
+  }
+  return batches;
+}
+
+double median_run(const std::map<std::uint64_t, double>& by_run) {
+  std::vector<double> values;
+  for (const auto& [run, value] : by_run) values.push_back(value);
+  return values.empty() ? 0 : median(values);
+}
+
+void set_problem(Effect& effect, Metric metric) {
+  const bool base = effect.base > 0, other = effect.other > 0;
+  if (base && other) return;
+  effect.problem = base || other ? std::string(info_of(metric).name) + " is not known in " +
+                                       (base ? "NEW" : "BASE") + ": too few samples, or 0"
+                                 : "too few samples for this metric";
+}
+
+/// Widens the interval of the replicates by what batches add to it.
+struct Widened {
+  double low, high;
+};
+Widened widened(double estimate, const Bounds& bounds, double batch) {
+  return {estimate - std::hypot(estimate - bounds.low, batch),
+          estimate + std::hypot(bounds.high - estimate, batch)};
+}
+
+Bounds student_bounds(double estimate, const CaseChange& change, double tail) {
+  const double half = student_t_quantile(tail, change.replicate_degrees) * change.replicate_error;
+  return {estimate - half, estimate + half};
+}
+
+/// Ranks where there are enough replicates for them, else Student's t.
+Bounds bounds_of(const std::vector<double>& x, const std::vector<double>& y,
+                 const CaseChange& change, double estimate, double tail) {
+  const Bounds bounds = rank_interval(x, y, 1 - 2 * tail);
+  return std::isfinite(bounds.low) ? bounds : student_bounds(estimate, change, tail);
+}
+
+void set_interval(Effect& effect, Metric metric, double low, double high) {
+  effect.interval = info_of(metric).higher_is_better ? Interval{std::exp(-high), std::exp(-low)}
+                                                     : Interval{std::exp(low), std::exp(high)};
+}
+
+void fill_in(Effect& effect, Metric metric, const CaseSides& sides, const CaseChange& change,
+             bool as_batches) {
+  const std::vector<double> x = replicates_of(sides.base, as_batches);
+  const std::vector<double> y = replicates_of(sides.other, as_batches);
+  const double estimate = hodges_lehmann_shift(x, y);
+  effect.ratio = std::exp(turned(metric, estimate));
+  effect.replicates_base = x.size();
+  effect.replicates_other = y.size();
+  const Widened at_95 = widened(estimate, bounds_of(x, y, change, estimate, 0.025),
+                                kNormalBound * change.batch_error);
+  const Widened at_90 = widened(estimate, bounds_of(x, y, change, estimate, 0.05),
+                                kNormalOneSided * change.batch_error);
+  set_interval(effect, metric, at_95.low, at_95.high);
+  effect.worst = std::exp(at_90.high);
+  effect.p_worse = change.p_worse;
+  effect.p_better = change.p_better;
+  effect.p_worse_runs = change.p_worse_runs;
+  if (std::min(change.p_worse, change.p_better) > kPromising) return;
+  const MannWhitney ranks = mann_whitney(x, y);
+  effect.worse_by_rank = ranks.greater <= kRankChance;
+  effect.better_by_rank = ranks.less <= kRankChance;
+}
+
+double noise_beyond(const Noises& noise, const Pair& pair) {
+  for (const ComparableCase* each : {pair.other, pair.base})
+    if (const auto found = noise.find(each->name); found != noise.end())
+      return found->second.beyond;
+  return 0;
+}
+
+void set_limits(Effect& effect, Metric metric, double between_runs, double recorded,
+                const Floors& floors) {
+  double share = std::max({floors.relative, floors.spreads * between_runs, recorded});
+  if (is_time(metric) && effect.base > 0) share = std::max(share, floors.absolute_ns / effect.base);
+  effect.floor = 1 + share;
+  effect.margin = 1 + floors.margin * info_of(metric).judging.margin;
+}
+
+}  // namespace
+
+bool judges(Metric metric, const ComparableCase& test_case) {
+  if (!info_of(metric).judging.judges) return false;
+  if (test_case.bandwidth) return metric == Metric::gbps || metric == Metric::p99;
+  return metric != Metric::gbps;
+}
+
+double slowdown(Metric metric, double ratio) {
+  return info_of(metric).higher_is_better ? 1 / ratio : ratio;
+}
+
+MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const Floors& floors,
+                          const Noises& noise, const Batches& batches) {
+  MetricSweep sweep{.effects = std::vector<Effect>(pairs.size()), .batches = {.metric = metric}};
+  std::vector<CaseSides> sides;
+  std::vector<std::size_t> at;  // of the pairs that have the metric on both sides
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto base = run_values(*pairs[i].base, metric);
+    const auto other = run_values(*pairs[i].other, metric);
+    Effect& effect = sweep.effects[i];
+    effect.base = median_run(base);
+    effect.other = median_run(other);
+    set_problem(effect, metric);
+    if (!effect.problem.empty()) continue;
+    sides.push_back({.base = batch_values(base, metric, batches.base),
+                     .other = batch_values(other, metric, batches.other)});
+    at.push_back(i);
+  }
+  BatchPrior prior{.deviation = floors.batch * info_of(metric).judging.batch};
+  if (const auto learnt = batches.learnt.find(metric); learnt != batches.learnt.end())
+    prior.learnt = learnt->second;
+  const BatchChanges changes = batch_changes(sides, prior);
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    Effect& effect = sweep.effects[at[k]];
+    fill_in(effect, metric, sides[k], changes.cases[k], changes.batches_are_replicates);
+    set_limits(effect, metric, changes.cases[k].between_runs, noise_beyond(noise, pairs[at[k]]),
+               floors);
+  }
+  sweep.batches.common = changes.common;
+  sweep.batches.by_case = changes.by_case;
+  sweep.batches.measured = changes.measured;
+  return sweep;
+}
+
+std::vector<double> block_differences(const Pair& pair, Metric metric) {
+  std::map<std::uint64_t, double> base;
+  for (const Replicate& one : pair.base->replicates)
+    if (const auto value = pair.base->value(one, metric); value && *value > 0)
+      base[one.repetition] = std::log(*value);
+  std::vector<double> differences;
+  for (const Replicate& one : pair.other->replicates) {
+    const auto value = pair.other->value(one, metric);
+    const auto found = base.find(one.repetition);
+    if (value && *value > 0 && found != base.end())
+      differences.push_back(turned(metric, std::log(*value) - found->second));
+  }
+  return differences;
+}
+
+MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const Floors& floors) {
+  MetricSweep sweep{.effects = std::vector<Effect>(pairs.size()), .batches = {.metric = metric}};
+  std::vector<std::vector<double>> differences;
+  std::vector<VarianceEstimate> own;
+  for (const Pair& pair : pairs) {
+    differences.push_back(block_differences(pair, metric));
+    const double deviation = standard_deviation(differences.back());
+    const auto count = static_cast<double>(differences.back().size());
+    own.push_back({deviation * deviation, std::max(0.0, count - 1)});
+  }
+  const VarianceEstimate shared = shared_variance(own);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    Effect& effect = sweep.effects[i];
+    effect.base = median_run(run_values(*pairs[i].base, metric));
+    effect.other = median_run(run_values(*pairs[i].other, metric));
+    set_problem(effect, metric);
+    effect.replicates_base = effect.replicates_other = differences[i].size();
+    if (effect.problem.empty() && differences[i].size() < 2)
+      effect.problem = "one block says nothing of how blocks differ";
+    if (!effect.problem.empty()) continue;
+    const double estimate = mean(differences[i]);
+    const auto count = static_cast<double>(differences[i].size());
+    const VarianceEstimate both = moderated(own[i], shared);
+    CaseChange change{.replicate_error = std::sqrt(both.variance / count),
+                      .replicate_degrees = both.degrees};
+    const double t = change.replicate_error > 0 ? estimate / change.replicate_error
+                     : estimate == 0            ? 0
+                                                : std::copysign(INFINITY, estimate);
+    effect.p_worse = effect.p_worse_runs = student_t_above(t, both.degrees);
+    effect.p_better = student_t_above(-t, both.degrees);
+    effect.ratio = std::exp(turned(metric, estimate));
+    change = {.replicate_error = std::sqrt(own[i].variance / count),
+              .replicate_degrees = own[i].degrees};
+    const Bounds at_95 = student_bounds(estimate, change, 0.025);
+    set_interval(effect, metric, at_95.low, at_95.high);
+    effect.worst = std::exp(student_bounds(estimate, change, 0.05).high);
+    set_limits(effect, metric, std::sqrt(own[i].variance / 2), 0, floors);
+  }
+  return sweep;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/compare/reliability.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "reports/stats/batch_change.h"
+#include "reports/stats/benjamini_hochberg.h"
+#include "reports/stats/fisher_exact.h"
+#include "reports/stats/mann_whitney.h"
+#include "reports/stats/sample.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr double kSuspicion = 0.05;  ///< of one case by itself
+constexpr double kRankChanceOfLoss = 0.01;
+constexpr double kLeastShare = 0.01;   ///< of messages: a smaller growth never fails
+constexpr double kBatchOfLoss = 0.05;  ///< standard deviation of asin(sqrt(share)) among batches
+
+using RunFailures = std::map<std::uint64_t, Failures>;
+
+RunFailures by_run(const ComparableCase& test_case, Replication replication) {
+  RunFailures runs;
+  for (const Replicate& one : test_case.replicates) ++runs[replicate_of(one, replication)].all;
+  for (const FailedRepetition& one : test_case.failures) {
+    Failures& run = runs[replicate_of(one, replication)];
+    ++run.all;
+    ++run.failed;
+  }
+  return runs;
+}
+
+Failures total_of(const RunFailures& runs) {
+  Failures sum;
+  for (const auto& [run, one] : runs) {
+    sum.failed += one.failed;
+    sum.all += one.all;
+  }
+  return sum;
+}
+
+/// Sums of squares among the runs of a side and within them.
+struct Squares {
+  double among = 0, within = 0, degrees_among = 0, degrees_within = 0;
+
+  void add(const RunFailures& runs) {
+    const Failures sum = total_of(runs);
+    if (sum.all == 0) return;
+    const double share = static_cast<double>(sum.failed) / static_cast<double>(sum.all);
+    for (const auto& [run, one] : runs) {
+      const auto all = static_cast<double>(one.all);
+      const double own = static_cast<double>(one.failed) / all;
+      among += all * (own - share) * (own - share);
+      within += all * own * (1 - own);
+      degrees_within += all - 1;
+    }
+    degrees_among += static_cast<double>(runs.size()) - 1;
+  }
+};
+
+/// For how many repetitions one of them counts (Kish's design effect): as many as a run has where
+/// those of a run always fail together, one where runs do not matter.
+double design_effect(const RunFailures& base, const RunFailures& other) {
+  Squares squares;
+  squares.add(base);
+  squares.add(other);
+  if (squares.degrees_among == 0 || squares.degrees_within == 0) return 1;
+  const double among = squares.among / squares.degrees_among;
+  const double within = squares.within / squares.degrees_within;
+  const double per_run = static_cast<double>(total_of(base).all + total_of(other).all) /
+                         static_cast<double>(base.size() + other.size());
+  const double whole = among + (per_run - 1) * within;
+  const double correlation = whole > 0 ? std::clamp((among - within) / whole, 0.0, 1.0) : 0;
+  return 1 + (per_run - 1) * correlation;
+}
+
+Failures divided(const Failures& counts, double by, bool up) {
+  const double failed = static_cast<double>(counts.failed) / by;
+  const auto all = static_cast<std::uint64_t>(std::lround(static_cast<double>(counts.all) / by));
+  const auto whole = static_cast<std::uint64_t>(up ? std::ceil(failed) : std::floor(failed));
+  return {.failed = std::min(whole, all), .all = all};
+}
+
+struct FailureTest {
+  Failures base, other;
+  std::size_t runs = 0;  ///< of NEW that have failures
+  double p = 1;
+};
+
+FailureTest failure_test(const Pair& pair, Replication replication) {
+  const RunFailures base = by_run(*pair.base, replication);
+  const RunFailures other = by_run(*pair.other, replication);
+  FailureTest test{.base = total_of(base), .other = total_of(other)};
+  test.runs = static_cast<std::size_t>(
+      std::ranges::count_if(other, [](const auto& run) { return run.second.failed > 0; }));
+  if (test.other.failed == 0) return test;
+  const double effect = design_effect(base, other);
+  test.p = fisher_exact(divided(test.base, effect, true), divided(test.other, effect, false));
+  return test;
+}
+
+CaseVerdict verdict_of_failures(const FailureTest& test, double q, double rate) {
+  const bool none_good = test.other.failed == test.other.all && test.base.failed == 0;
+  if (none_good && test.base.all > 0) return CaseVerdict::fail;
+  if (q <= rate && test.runs > 1) return CaseVerdict::fail;
+  const bool first = test.base.failed == 0 && test.base.all > 0;
+  return first || test.p <= kSuspicion ? CaseVerdict::suspect : CaseVerdict::pass;
+}
+
+/// Messages of one kind, by run: how many of how many.
+using RunShares = std::map<std::uint64_t, Failures>;
+
+RunShares shares_of(const ComparableCase& test_case, std::size_t kind, Replication replication) {
+  RunShares runs;
+  for (const Replicate& one : test_case.replicates) {
+    if (!one.sent || *one.sent == 0 || !one.troubled[kind]) continue;
+    Failures& run = runs[replicate_of(one, replication)];
+    run.failed += *one.troubled[kind];
+    run.all += *one.sent;
+  }
+  return runs;
+}
+
+/// Shares on the scale on which their variance does not hang on them (Anscombe 1948).
+BatchValues stabilised(const RunShares& runs, const std::vector<std::size_t>& batch_of_run) {
+  BatchValues batches;
+  for (const auto& [run, one] : runs) {
+    const std::size_t batch = run < batch_of_run.size() ? batch_of_run[run] : 0;
+    if (batches.size() <= batch) batches.resize(batch + 1);
+    const double share = std::min(
+        1.0, (static_cast<double>(one.failed) + 0.375) / (static_cast<double>(one.all) + 0.75));
+    batches[batch].push_back(std::asin(std::sqrt(share)));
+  }
+  return batches;
+}
+
+double share_in(const RunShares& runs) {
+  const Failures sum = total_of(runs);
+  return sum.all == 0 ? 0 : static_cast<double>(sum.failed) / static_cast<double>(sum.all);
+}
+
+struct LossTest {
+  std::size_t pair = 0;
+  RunShares base, other;
+};
+
+CaseVerdict verdict_of_losses(const LossTest& test, const CaseSides& sides, bool as_batches,
+                              double q, double p_runs, double rate) {
+  if (share_in(test.other) - share_in(test.base) <= kLeastShare) return CaseVerdict::pass;
+  const MannWhitney ranks =
+      mann_whitney(replicates_of(sides.base, as_batches), replicates_of(sides.other, as_batches));
+  if (q <= rate && ranks.greater <= kRankChanceOfLoss) return CaseVerdict::fail;
+  return p_runs <= kSuspicion ? CaseVerdict::suspect : CaseVerdict::pass;
+}
+
+constexpr std::array<const char*, 3> kKinds = {"lost", "duplicated", "reordered"};
+
+void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batches& batches,
+                std::size_t cases, std::vector<std::vector<CaseFinding>>& findings) {
+  std::vector<CaseSides> sides;
+  for (const LossTest& test : tests)
+    sides.push_back({.base = stabilised(test.base, batches.base),
+                     .other = stabilised(test.other, batches.other)});
+  const BatchChanges changes = batch_changes(sides, {.deviation = kBatchOfLoss});
+  std::vector<double> p_values(cases, 1);
+  for (std::size_t i = 0; i < tests.size(); ++i) p_values[i] = changes.cases[i].p_worse;
+  const std::vector<double> q_values = benjamini_hochberg(p_values);
+  for (std::size_t i = 0; i < tests.size(); ++i) {
+    const CaseVerdict verdict = verdict_of_losses(
+        tests[i], sides[i], changes.batches_are_replicates, q_values[i],
+        changes.cases[i].p_worse_runs, kLossRate / static_cast<double>(batches.looks));
+    if (verdict == CaseVerdict::pass) continue;
+    findings[tests[i].pair].push_back(
+        {.verdict = verdict,
+         .text = fmt::format("{:.2g} % of the messages {}, {:.2g} % in BASE",
+                             share_in(tests[i].other) * 100, kKinds[kind],
+                             share_in(tests[i].base) * 100)});
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<CaseFinding>> failed_repetitions(const std::vector<Pair>& pairs,
+                                                         const Batches& batches) {
+  std::vector<FailureTest> tests;
+  std::vector<double> p_values;
+  for (const Pair& pair : pairs) {
+    tests.push_back(failure_test(pair, batches.replication));
+    p_values.push_back(tests.back().p);
+  }
+  const std::vector<double> q_values = benjamini_hochberg(p_values);
+  const double rate = kFailureRate / static_cast<double>(batches.looks);
+  std::vector<std::vector<CaseFinding>> findings(pairs.size());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const FailureTest& test = tests[i];
+    if (test.other.failed == 0) continue;
+    findings[i].push_back({.verdict = verdict_of_failures(test, q_values[i], rate),
+                           .text = fmt::format("{} of {} repetitions failed ({}), {} of {} in BASE",
+                                               test.other.failed, test.other.all,
+                                               pairs[i].other->failures.front().message,
+                                               test.base.failed, test.base.all)});
+  }
+  return findings;
+}
+
+std::vector<std::vector<CaseFinding>> troubled_messages(const std::vector<Pair>& pairs,
+                                                        const Batches& batches) {
+  std::vector<std::vector<CaseFinding>> findings(pairs.size());
+  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+    std::vector<LossTest> tests;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      LossTest test{.pair = i,
+                    .base = shares_of(*pairs[i].base, kind, batches.replication),
+                    .other = shares_of(*pairs[i].other, kind, batches.replication)};
+      if (test.base.empty() || total_of(test.other).failed == 0) continue;
+      tests.push_back(std::move(test));
+    }
+    judge_kind(kind, tests, batches, pairs.size(), findings);
+  }
+  return findings;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Do repetitions fail, and messages get lost, more often than before?
+#pragma once
+
+#include <vector>
+
+#include "reports/compare/pairing.h"
+#include "reports/compare/replication.h"
+#include "reports/compare/verdict.h"
+
+namespace rdmameter {
+
+/// The shares of sweeps of identical code in which failures, and messages of each kind, may raise a
+/// failure; beside that of the metrics.
+inline constexpr double kFailureRate = 0.0125, kLossRate = 0.0025;
+
+/// Failed repetitions, by Fisher's exact test over all cases. Repetitions of a run that fail
+/// together count for one (design effect of the intraclass correlation). A failure of the program
+/// takes more than one run of NEW with failures; what is fewer, or not significant, is suspect. A
+/// case without any good repetition in NEW, where BASE has good ones alone, fails.
+/// @return  of each pair those that have anything to say
+std::vector<std::vector<CaseFinding>> failed_repetitions(const std::vector<Pair>& pairs,
+                                                         const Batches& batches);
+
+/// Messages lost, duplicated and reordered: shares by run, by the variance that runs show, since
+/// messages of a run are not lost independently of each other.
+std::vector<std::vector<CaseFinding>> troubled_messages(const std::vector<Pair>& pairs,
+                                                        const Batches& batches);
+
+}  // namespace rdmameter

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/stats/batch_change.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reports/stats/sample.h"
+#include "reports/stats/student_t.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr double kMaxSpread = 3;  ///< times the prior: beyond that, cases have really changed
+
+/// Batch by batch; NaN where a batch lacks the case.
+std::vector<double> batch_means(const BatchValues& batches) {
+  std::vector<double> means;
+  for (const std::vector<double>& runs : batches)
+    means.push_back(runs.empty() ? std::numeric_limits<double>::quiet_NaN() : mean(runs));
+  return means;
+}
+
+std::vector<double> known_of(const std::vector<double>& values) {
+  std::vector<double> known;
+  std::ranges::copy_if(values, std::back_inserter(known), [](double v) { return !std::isnan(v); });
+  return known;
+}
+
+double squares_around(const std::vector<double>& values, double centre) {
+  double squares = 0;
+  for (const double value : values) squares += (value - centre) * (value - centre);
+  return squares;
+}
+
+std::size_t batches_with(const BatchValues& batches) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(batches, [](const auto& runs) { return !runs.empty(); }));
+}
+
+/// What batches of one side do to the cases: their means by case, freed of the case's own mean.
+struct SideResiduals {
+  std::vector<std::vector<double>> of_case;  ///< [case][batch]
+  std::vector<double> common;                ///< [batch] the median case
+};
+
+SideResiduals residuals_of(const std::vector<CaseSides>& cases, BatchValues CaseSides::*side) {
+  SideResiduals residuals;
+  std::size_t batches = 0;
+  for (const CaseSides& one : cases) {
+    std::vector<double> means = batch_means(one.*side);
+    const std::vector<double> known = known_of(means);
+    const double centre = known.empty() ? 0 : mean(known);
+    for (double& value : means) value -= centre;
+    batches = std::max(batches, means.size());
+    residuals.of_case.push_back(std::move(means));
+  }
+  for (std::size_t s = 0; s < batches; ++s) {
+    std::vector<double> across;
+    for (const auto& row : residuals.of_case)
+      if (s < row.size() && !std::isnan(row[s])) across.push_back(row[s]);
+    residuals.common.push_back(across.empty() ? 0 : median(across));
+  }
+  return residuals;
+}
+
+/// A case's batch means without what all cases share: their variance.
+VarianceEstimate alone(const std::vector<double>& row, const std::vector<double>& common) {
+  std::vector<double> values;
+  for (std::size_t s = 0; s < row.size(); ++s)
+    if (!std::isnan(row[s])) values.push_back(row[s] - common[s]);
+  if (values.size() < 2) return {};
+  const auto degrees = static_cast<double>(values.size() - 1);
+  return {squares_around(values, mean(values)) / degrees, degrees};
+}
+
+VarianceEstimate pooled(const VarianceEstimate& a, const VarianceEstimate& b) {
+  const double degrees = a.degrees + b.degrees;
+  if (degrees == 0) return {};
+  return {(a.variance * a.degrees + b.variance * b.degrees) / degrees, degrees};
+}
+
+VarianceEstimate mean_of(const std::vector<VarianceEstimate>& estimates) {
+  VarianceEstimate sum;
+  for (const VarianceEstimate& one : estimates) sum = pooled(sum, one);
+  return sum;
+}
+
+/// Runs within their batches.
+VarianceEstimate within(const BatchValues& batches) {
+  VarianceEstimate sum;
+  for (const std::vector<double>& runs : batches) {
+    if (runs.size() < 2) continue;
+    const auto degrees = static_cast<double>(runs.size() - 1);
+    sum = pooled(sum, {squares_around(runs, mean(runs)) / degrees, degrees});
+  }
+  return sum;
+}
+
+double inverse(std::size_t count) {
+  return count == 0 ? 0 : 1 / static_cast<double>(count);
+}
+
+/// A part of a change's variance, and how well it is known.
+struct VariancePart {
+  double variance = 0, degrees = std::numeric_limits<double>::infinity();
+};
+
+/// Welch and Satterthwaite: P(T >= change / error).
+double p_of(double change, const VariancePart& a, const VariancePart& b) {
+  const double variance = a.variance + b.variance;
+  if (variance <= 0) return change > 0 ? 0 : 1;
+  const double spread = a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
+  const double degrees =
+      spread > 0 ? variance * variance / spread : std::numeric_limits<double>::infinity();
+  return student_t_above(change / std::sqrt(variance), degrees);
+}
+
+class Sweep {
+ public:
+  Sweep(const std::vector<CaseSides>& cases, const BatchPrior& prior)
+      : cases_(cases),
+        prior_(prior),
+        base_(residuals_of(cases, &CaseSides::base)),
+        other_(residuals_of(cases, &CaseSides::other)) {}
+
+  BatchChanges test() {
+    result_.batches_are_replicates = std::ranges::all_of(cases_, [](const CaseSides& one) {
+      const std::size_t fewest = std::min(batches_with(one.base), batches_with(one.other));
+      return fewest == 0 || fewest >= kBatchReplicates;
+    });
+    separable_ = cases_.size() >= kManyCases;
+    learn_batches();
+    learn_replicates();
+    find_changes();
+    widen_by_spread();
+    for (std::size_t i = 0; i < cases_.size(); ++i) test_case(i);
+    if (as_batches())
+      for (CaseChange& one : result_.cases) one.p_worse_runs = one.p_worse;
+    result_.measured = learnt_;
+    result_.common = std::sqrt(common_.variance);
+    result_.by_case = std::sqrt(by_case_.variance);
+    return std::move(result_);
+  }
+
+ private:
+  bool as_batches() const { return result_.batches_are_replicates; }
+
+  VariancePart with_prior(const VarianceEstimate& learnt) const {
+    const double degrees = prior_.weight + learnt.degrees;
+    const double variance =
+        prior_.deviation * prior_.deviation * prior_.weight + learnt.variance * learnt.degrees;
+    if (learnt.degrees == 0) return {prior_.deviation * prior_.deviation};
+    return {variance / degrees, degrees};
+  }
+
+  /// Of few cases, what all share cannot be told from what each does.
+  VarianceEstimate learnt_by_case() const {
+    VarianceEstimate learnt = prior_.learnt.by_case;
+    if (!separable_ && learnt.degrees > 0) learnt.variance += prior_.learnt.common.variance;
+    return learnt;
+  }
+
+  /// What all cases of a batch share, and each case's own part.
+  void learn_batches() {
+    VarianceEstimate common;
+    for (const SideResiduals* side : {&base_, &other_}) {
+      if (!separable_ || side->common.size() < 2) continue;
+      const auto degrees = static_cast<double>(side->common.size() - 1);
+      common = pooled(common, {squares_around(side->common, 0) / degrees, degrees});
+    }
+    std::vector<VarianceEstimate> own;
+    for (std::size_t i = 0; i < cases_.size(); ++i) own.push_back(own_batches(i));
+    VarianceEstimate by_case = pooled(mean_of(own), learnt_by_case());
+    if (separable_) common = pooled(common, prior_.learnt.common);
+    learnt_ = common.degrees > 0;
+    common_ = learnt_ ? with_prior(common) : VariancePart{};
+    by_case_ = with_prior(by_case);
+  }
+
+  /// Batches of a case by themselves; less what its runs within batches explain, where these are
+  /// the replicates.
+  VarianceEstimate own_batches(std::size_t i) const {
+    const auto shared = [&](const SideResiduals& side) {
+      return separable_ ? side.common : std::vector<double>(side.common.size(), 0);
+    };
+    VarianceEstimate own =
+        pooled(alone(base_.of_case[i], shared(base_)), alone(other_.of_case[i], shared(other_)));
+    if (separable_)
+      own.variance *= static_cast<double>(cases_.size()) / static_cast<double>(cases_.size() - 1);
+    if (as_batches()) return own;
+    const VarianceEstimate runs = pooled(within(cases_[i].base), within(cases_[i].other));
+    const std::size_t per_batch = std::max<std::size_t>(
+        1,
+        (counts(cases_[i].base) + counts(cases_[i].other)) /
+            std::max<std::size_t>(1, batches_with(cases_[i].base) + batches_with(cases_[i].other)));
+    own.variance = std::max(0.0, own.variance - runs.variance * inverse(per_batch));
+    return own;
+  }
+
+  static std::size_t counts(const BatchValues& batches) {
+    std::size_t count = 0;
+    for (const auto& runs : batches) count += runs.size();
+    return count;
+  }
+
+  std::size_t replicates(const BatchValues& batches) const {
+    return as_batches() ? batches_with(batches) : counts(batches);
+  }
+
+  void learn_replicates() {
+    for (std::size_t i = 0; i < cases_.size(); ++i)
+      own_.push_back(as_batches() ? own_batches(i)
+                                  : pooled(within(cases_[i].base), within(cases_[i].other)));
+    shared_ = shared_variance(own_);
+    if (as_batches()) {  // the prior is one of batches, not of runs
+      const double before = prior_.weight + learnt_by_case().degrees;
+      const double weight = before / (before + learnt_degrees());
+      shared_.variance =
+          shared_.variance * (1 - weight) + with_prior(learnt_by_case()).variance * weight;
+      shared_.degrees = separable_ ? std::max(shared_.degrees, before * weight) : before * weight;
+    } else if (shared_.variance == 0 && mean_of(own_).degrees == 0) {
+      shared_ = {prior_.deviation * prior_.deviation, prior_.weight};  // a run a side
+    }
+  }
+
+  /// How much the cases' batches teach. What the cases of a batch share makes few cases no more
+  /// than one; of many it is taken out.
+  double learnt_degrees() const {
+    const double all = mean_of(own_).degrees;
+    return separable_ ? all : all / static_cast<double>(std::max<std::size_t>(1, own_.size()));
+  }
+
+  VariancePart replicate_part(std::size_t i) const {
+    const VarianceEstimate one = moderated(own_[i], shared_);
+    const double share = inverse(replicates(cases_[i].base)) + inverse(replicates(cases_[i].other));
+    return {one.variance * share, std::max(1.0, one.degrees)};
+  }
+
+  void find_changes() {
+    std::vector<double> changes;
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      CaseChange change;
+      const auto centre = [&](const BatchValues& batches) {
+        return mean(replicates_of(batches, as_batches()));
+      };
+      change.known = counts(cases_[i].base) > 0 && counts(cases_[i].other) > 0;
+      if (change.known) {
+        change.change = centre(cases_[i].other) - centre(cases_[i].base);
+        changes.push_back(change.change);
+      }
+      change.between_runs = std::sqrt(own_[i].variance);
+      change.replicate_error = std::sqrt(replicate_part(i).variance);
+      change.replicate_degrees = replicate_part(i).degrees;
+      result_.cases.push_back(change);
+    }
+    median_change_ = changes.empty() ? 0 : median(changes);
+  }
+
+  /// Batches a side differ no less than the changes of the cases do.
+  void widen_by_spread() {
+    if (!separable_) return;
+    std::vector<double> distances, explained;
+    double share = 0;
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      if (!result_.cases[i].known) continue;
+      distances.push_back(std::abs(result_.cases[i].change - median_change_));
+      explained.push_back(replicate_part(i).variance);
+      share = std::max(share, batch_share(i));
+    }
+    if (distances.empty() || share == 0) return;
+    const double spread = kMadOfNormal * median(distances);
+    const double beyond = (spread * spread - median(explained)) / share;
+    const double limit = kMaxSpread * prior_.deviation;
+    by_case_.variance = std::max(by_case_.variance, std::min(beyond, limit * limit));
+  }
+
+  double batch_share(std::size_t i) const {
+    return inverse(batches_with(cases_[i].base)) + inverse(batches_with(cases_[i].other));
+  }
+
+  void test_case(std::size_t i) {
+    CaseChange& change = result_.cases[i];
+    if (!change.known) return;
+    const VariancePart replicates = replicate_part(i);
+    const double share = batch_share(i);
+    VariancePart own = by_case_, all = common_;
+    if (as_batches()) own = {};  // replicates show it
+    own.variance *= share;
+    all.variance = all.variance * share + own.variance;
+    all.degrees = learnt_ ? common_.degrees : by_case_.degrees;
+    change.batch_error = as_batches() ? 0 : std::sqrt(all.variance);
+    change.p_worse = p_of(change.change, replicates, all);
+    change.p_better = p_of(-change.change, replicates, all);
+    change.p_worse_runs = p_of(change.change, replicates, {});
+    if (!separable_ || !learnt_) return;
+    const double relative = change.change - median_change_;
+    const auto either = [&](double p, double beyond) {
+      return std::min(1.0, 2 * std::min(p, p_of(beyond, replicates, own)));
+    };
+    change.p_worse = either(change.p_worse, std::min(change.change, relative));
+    change.p_better = either(change.p_better, -std::max(change.change, relative));
+  }
+
+  const std::vector<CaseSides>& cases_;
+  const BatchPrior prior_;
+  SideResiduals base_, other_;
+  BatchChanges result_;
+  VariancePart common_, by_case_;
+  std::vector<VarianceEstimate> own_;
+  VarianceEstimate shared_;
+  double median_change_ = 0;
+  bool separable_ = false, learnt_ = false;
+};
+
+}  // namespace
+
+std::vector<double> replicates_of(const BatchValues& batches, bool batches_are_replicates) {
+  if (batches_are_replicates) return known_of(batch_means(batches));
+  std::vector<double> all;
+  for (const auto& runs : batches) all.insert(all.end(), runs.begin(), runs.end());
+  return all;
+}
+
+BatchChanges batch_changes(const std::vector<CaseSides>& cases, const BatchPrior& prior) {
+  return Sweep(cases, prior).test();
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/summary/case_numbers.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "reports/summary/date.h"
+
+namespace rdmameter {
+namespace {
+
+std::optional<CaseNumber> over_repetitions(const MetricInfo& metric, const CaseSummary& summary) {
+  const auto median = spread(summary, metric.value);
+  if (!median) return std::nullopt;
+  CaseNumber case_number{&metric, median->median, median->median, median->median};
+  for (const Row* row : summary.repetitions) {
+    const double value = *metric.value(*row);
+    case_number.min = std::min(case_number.min, value);
+    case_number.max = std::max(case_number.max, value);
+  }
+  return case_number;
+}
+
+}  // namespace
+
+const CaseNumber* CaseNumbers::find(std::string_view key) const {
+  const auto found = std::find_if(values.begin(), values.end(), [key](const CaseNumber& value) {
+    return value.metric->key == key;
+  });
+  return found == values.end() ? nullptr : &*found;
+}
+
+std::vector<CaseNumbers> case_numbers(std::span<const Row> rows) {
+  std::vector<CaseNumbers> cases;
+  std::map<std::string, int> taken;
+  for (Group& group : group_rows(rows))
+    for (CaseSummary& summary : group.cases) {
+      CaseNumbers result{summary.repetitions.front()->name, std::move(summary), {}};
+      if (const std::string side = text_at(result.summary.case_object, "side"); !side.empty())
+        result.name += " " + side;
+      if (const int times = ++taken[result.name]; times > 1)
+        result.name += fmt::format(" ({})", times);
+      for (const MetricInfo& metric : told_metrics())
+        if (const auto value = over_repetitions(metric, result.summary))
+          result.values.push_back(*value);
+      cases.push_back(std::move(result));
+    }
+  return cases;
+}
+
+}  // namespace rdmameter

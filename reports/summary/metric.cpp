@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/summary/metric.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/result/row_json.h"
+#include "reports/summary/summary.h"
+#include "reports/summary/unit.h"
+
+namespace rdmameter {
+
+namespace {
+
+using Number = std::optional<double>;
+
+template <double LatencySummary::*Part>
+Number latency(const Row& row) {
+  if (!row.latency || row.latency->histogram.count == 0) return std::nullopt;
+  return summarize(row.latency->histogram, latency_divisor(row)).*Part;
+}
+
+/// @return nothing where too few samples stand behind it
+template <int PerTenThousand>
+Number latency_percentile(const Row& row) {
+  if (!row.latency) return std::nullopt;
+  const auto value = reported_percentile(row.latency->histogram, PerTenThousand / 100.0);
+  if (!value) return std::nullopt;
+  return static_cast<double>(*value) / latency_divisor(row);
+}
+
+template <double (*Rate)(const BandwidthData&)>
+Number rate(const Row& row) {
+  if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
+  return Rate(*row.bandwidth);
+}
+
+Number lost_pings(const Row& row) {
+  return row.lost ? Number(static_cast<double>(*row.lost)) : std::nullopt;
+}
+
+}  // namespace
+
+const std::array<MetricInfo, kMetrics>& metrics() {
+  using enum Metric;
+  using S = LatencySummary;
+  constexpr const char *kLatency = "latency", *kRate = "bandwidth";
+  constexpr MetricJudging kMiddle{true, 1, 1}, kTail{true, 10.0 / 3, 3},
+      kFarTail{true, 20.0 / 3, 5}, kRateIfAsked{false, 1, 1}, kIfAsked{false, 10.0 / 3, 3};
+  static constexpr std::array<MetricInfo, kMetrics> kAll{{
+      {min, kLatency, "min", "min_ns", "min", "ns", false, kIfAsked, false, latency<&S::min>},
+      {p50, kLatency, "p50", "p50_ns", "p50", "ns", false, kMiddle, true, latency_percentile<5000>},
+      {p90, kLatency, "p90", "p90_ns", "p90", "ns", false, kIfAsked, true,
+       latency_percentile<9000>},
+      {p99, kLatency, "p99", "p99_ns", "p99", "ns", false, kTail, true, latency_percentile<9900>},
+      {p99_9, kLatency, "p99.9", "p99.9_ns", "p99.9", "ns", false, kFarTail, true,
+       latency_percentile<9990>},
+      {p99_99, kLatency, "p99.99", "p99.99_ns", "p99.99", "ns", false, kIfAsked, true,
+       latency_percentile<9999>},
+      {max, kLatency, "max", "max_ns", "max", "ns", false, kIfAsked, false, latency<&S::max>},
+      {mean, kLatency, "mean", "mean_ns", "mean", "ns", false, kMiddle, true, latency<&S::mean>},
+      {stddev, kLatency, "stddev", "stddev_ns", "stddev", "ns", false, kIfAsked, false,
+       latency<&S::stddev>},
+      {gbps, kRate, "gbps", "gbps", "bandwidth", "Gb/s", true, kMiddle, true, rate<bandwidth_gbps>},
+      {mib_per_s, kRate, "mib_per_s", "mib_per_s", "mib_per_s", "MiB/s", true, kRateIfAsked, false,
+       rate<bandwidth_mib_per_s>},
+      {mmsg_per_s, kRate, "mmsg_per_s", "mmsg_per_s", "message rate", "Mmsg/s", true, kRateIfAsked,
+       true, rate<bandwidth_mmsg_per_s>},
+      {lost, "", "lost", "lost", "lost", "", false, kIfAsked, false, lost_pings},
+  }};
+  static_assert(std::ranges::is_sorted(kAll, {}, &MetricInfo::metric));  // info_of() counts on it
+  return kAll;
+}
+
+const std::vector<MetricInfo>& told_metrics() {
+  static const auto told = [] {
+    std::vector<MetricInfo> all;
+    std::ranges::copy_if(metrics(), std::back_inserter(all), &MetricInfo::told);
+    return all;
+  }();
+  return told;
+}
+
+const MetricInfo& info_of(Metric metric) {
+  return metrics()[static_cast<std::size_t>(metric)];
+}
+
+std::string metric_text(Metric metric, double value) {
+  if (metric == Metric::lost) return fmt::format("{:.0f}", value);
+  if (is_time(metric)) {
+    const Unit unit = time_unit(value);
+    const std::array scaled{value / unit.size};
+    return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
+  }
+  return fmt::format("{} {}", fixed(value, decimals_for(std::array{value})), info_of(metric).unit);
+}
+
+std::string change_text(double ratio) {
+  if (ratio >= 1e6) return fmt::format("×{:.1e}", ratio);
+  if (ratio >= 10) return fmt::format("×{:.1f}", ratio);
+  return fmt::format("{:+.1f} %", (ratio - 1) * 100);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a repetition that reports show, compare and keep, each with its unit and
+// direction.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+/// Latencies are of round trips or completions here; half round trips are half of them.
+enum class Metric : std::size_t {
+  min,
+  p50,
+  p90,
+  p99,
+  p99_9,
+  p99_99,
+  max,
+  mean,
+  stddev,
+  gbps,
+  mib_per_s,
+  mmsg_per_s,
+  lost,
+};
+inline constexpr std::size_t kMetrics = 13;
+
+/// How cases are judged by a metric. Both factors are multiples of what p50 has: tails differ more
+/// from batch to batch, and a change of them matters less.
+struct MetricJudging {
+  bool judges;    ///< the others are for gates, and for those who ask for all
+  double batch;   ///< of the deviation among batches that is assumed until it is measured
+  double margin;  ///< of the change that must be ruled out for a pass
+};
+
+/// Where a metric stands in a row, what it is called, which way is better.
+struct MetricInfo {
+  Metric metric;
+  std::string_view group;  ///< "latency", "bandwidth", or "" for the row itself
+  std::string_view field;  ///< within it
+  std::string_view key;    ///< "p50_ns", "gbps": the unit ends it
+  std::string_view name;   ///< "p50", "bandwidth"
+  std::string_view unit;   ///< "ns", "Gb/s"
+  bool higher_is_better;
+  MetricJudging judging;
+  bool told;  ///< to other tools, on a page, and kept over time
+  /// Of one repetition; nothing: it has none. Half round trips of ping-pong tests.
+  std::optional<double> (*value)(const Row&);
+};
+const std::array<MetricInfo, kMetrics>& metrics();
+
+/// Latencies, then rates. The first that a case has is the one to watch: p50, or bandwidth (whose
+/// rows may have latencies, too).
+const std::vector<MetricInfo>& told_metrics();
+
+const MetricInfo& info_of(Metric metric);
+
+constexpr bool is_time(Metric metric) {
+  return metric <= Metric::stddev;
+}
+
+/// "3.12 µs", "92.4 Gb/s": with three significant digits.
+std::string metric_text(Metric metric, double value);
+
+/// "+8.3 %" of a ratio of 1.083; "×12.5" of one beyond 10.
+std::string change_text(double ratio);
+
+}  // namespace rdmameter

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows put together: the repetitions of one case, and the cases of one test.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/instrument/histogram_data.h"
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+/// The measured repetitions of one case. Borrows the rows.
+struct CaseSummary {
+  nlohmann::ordered_json case_object;
+  std::vector<const Row*> repetitions;  ///< never empty
+};
+
+/// The measured cases of one test over one transport. Borrows the rows.
+struct Group {
+  std::string test, transport;
+  nlohmann::ordered_json constant;   ///< case keys with one value in all cases, and that value
+  std::vector<std::string> varying;  ///< the others; size_bytes first, then as the rows have them
+  std::vector<CaseSummary> cases;    ///< ordered by the values of `varying`
+};
+
+/// Groups in the order of their first rows. Rows that failed or were skipped are in none, nor those
+/// that were interrupted where the case has whole repetitions as well.
+std::vector<Group> group_rows(std::span<const Row> rows);
+
+/// What was measured: equal for two rows of one case. It names the test and each axis that is not
+/// at its default, so that a file which is older than an axis has the cases that have it at its
+/// default. An axis whose default depends on the kind of test (--depth) is always named: a row does
+/// not say of which kind its test is.
+std::string case_identity(const std::string& test, const nlohmann::ordered_json& case_object);
+
+/// The test and the transport that the name's first two parts and `case` tell.
+std::string test_of(const Row& row);
+std::string transport_of(const Row& row);
+
+/// One number over the repetitions of a case.
+struct Spread {
+  double median = 0;
+  double half_range = 0;  ///< half of largest - smallest
+};
+
+/// @return nothing where any repetition has no such number
+std::optional<Spread> spread(const CaseSummary& summary,
+                             const std::function<std::optional<double>(const Row&)>& number);
+
+/// The samples of all repetitions, exactly as if recorded into one histogram.
+HistogramData merged_latency(const CaseSummary& summary);
+
+/// Half round trips are what ping-pong tests print: 2, else 1.
+double latency_divisor(const Row& row);
+
+}  // namespace rdmameter

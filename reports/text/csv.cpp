@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text/csv.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <initializer_list>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include "core/base/printable.h"
+#include "core/result/row_json.h"
+#include "reports/summary/summary.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace std::string_view_literals;
+
+std::string csv_quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + '"';
+}
+
+/// A scalar as it is, null as an empty cell.
+std::string cell(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return csv_quoted(printable(value.get_ref<const std::string&>()));
+  return csv_quoted(printable(value.dump()));
+}
+
+const char* status_text(Row::Status status) {
+  switch (status) {
+    case Row::Status::ok:
+      return "ok";
+    case Row::Status::error:
+      return "error";
+    case Row::Status::skipped:
+      return "skipped";
+  }
+  return "";
+}
+
+struct Column {
+  std::string head;
+  Json::json_pointer pointer;  ///< into the row's JSON
+};
+
+constexpr std::array kStatistics{"min"sv,    "p50"sv, "p90"sv,  "p99"sv,   "p99.9"sv,
+                                 "p99.99"sv, "max"sv, "mean"sv, "stddev"sv};
+
+/// Adds a column for each of these keys of an object in the row.
+void add_columns(std::vector<Column>& list, std::string_view prefix, std::string_view object,
+                 std::span<const std::string_view> keys, std::string_view unit = "") {
+  for (const std::string_view key : keys)
+    list.push_back({fmt::format("{}{}{}", prefix, key, unit),
+                    Json::json_pointer(fmt::format("{}/{}", object, key))});
+}
+
+/// Read from the JSON of the row, so that a column cannot say other than the file.
+std::vector<Column> all_columns() {
+  std::vector<Column> list = {{"repetition", Json::json_pointer("/repetition_index")}};
+  const auto add = [&list](std::string_view prefix, std::string_view object,
+                           std::initializer_list<std::string_view> keys,
+                           std::string_view unit = "") {
+    add_columns(list, prefix, object, {keys.begin(), keys.size()}, unit);
+  };
+  add("", "", {"repetitions", "iterations"});
+  add("", "", {"real_time", "cpu_time"}, "_ns");
+  add("", "/case",
+      {"size_bytes", "qps", "depth", "post_list", "signal_every", "inline_bytes", "mtu_bytes"});
+  add("latency_", "/latency", {"definition", "count"});
+  add_columns(list, "latency_", "/latency", kStatistics, "_ns");
+  add_columns(list, "half_round_trip_", "/latency/half_round_trip", kStatistics, "_ns");
+  add("", "", {"lost"});
+  add("bandwidth_", "/bandwidth",
+      {"messages", "bytes", "window_ns", "gbps", "mib_per_s", "mmsg_per_s", "counted_by",
+       "injected", "sent", "received", "lost"});
+  add("", "", {"case"});
+  add("bandwidth_", "/bandwidth", {"duplicated", "reordered"});
+  add("", "", {"interrupted"});
+  return list;
+}
+
+std::string line_of(const ResultFile& file, const Row& row, const std::vector<Column>& columns) {
+  std::string line;
+  for (const std::string& first : {file.path, row.name, test_of(row), transport_of(row),
+                                   std::string(status_text(row.status)), row.message})
+    line += (line.empty() ? "" : ",") + csv_quoted(printable(first));
+  const Json json = row_to_json(row);
+  for (const Column& column : columns)
+    line += "," + (json.contains(column.pointer) ? cell(json.at(column.pointer)) : "");
+  return line + "\n";
+}
+
+// ---- tidy: each variable is a column
+
+/// The axes of all cases, as they first appear, without the transport, which all rows have.
+std::vector<std::string> axis_keys(const std::vector<ResultFile>& files) {
+  std::vector<std::string> keys;
+  std::set<std::string> known{"test", "transport"};
+  for (const ResultFile& file : files)
+    for (const Row& row : file.rows)
+      for (const auto& item : row.case_object.items())
+        if (known.insert(item.key()).second) keys.push_back(item.key());
+  return keys;
+}
+
+constexpr std::array kTraffic{"messages"sv,  "bytes"sv,      "window_ns"sv,  "gbps"sv,
+                              "mib_per_s"sv, "mmsg_per_s"sv, "injected"sv,   "sent"sv,
+                              "received"sv,  "lost"sv,       "duplicated"sv, "reordered"sv};
+
+std::string tidy_head(const std::vector<std::string>& axes) {
+  std::string text = "file,test,transport";
+  for (const std::string& axis : axes) text += "," + csv_quoted(printable(axis));
+  text += ",repetition,status,latency,latency_count";
+  for (const std::string_view statistic : kStatistics) text += fmt::format(",{}_ns", statistic);
+  text += ",latency_lost";
+  for (const std::string_view key : kTraffic) text += fmt::format(",bandwidth_{}", key);
+  return text + ",interrupted,name,message\n";
+}
+
+/// "half_round_trip" where the test's figures are halves: those are then in its columns.
+std::string tidy_latency(const Json& row) {
+  std::string text;
+  const bool any = row.contains("latency") && row["latency"].is_object();
+  const Json latency = any ? row["latency"] : Json::object();
+  const bool half = latency.contains("half_round_trip") && latency["half_round_trip"].is_object();
+  const Json& numbers = half ? latency["half_round_trip"] : latency;
+  text += "," + (half ? "half_round_trip" : cell(latency.value("definition", Json())));
+  text += "," + cell(latency.value("count", Json()));
+  for (const std::string_view statistic : kStatistics)
+    text += "," + cell(numbers.value(std::string(statistic), Json()));
+  return text;
+}
+
+std::string tidy_line(const ResultFile& file, const Row& row,
+                      const std::vector<std::string>& axes) {
+  const auto text_cell = [](std::string_view text) { return csv_quoted(printable(text)); };
+  std::string line =
+      text_cell(file.path) + "," + text_cell(test_of(row)) + "," + text_cell(transport_of(row));
+  for (const std::string& axis : axes) line += "," + cell(row.case_object.value(axis, Json()));
+  const Json json = row_to_json(row);
+  line += fmt::format(",{},{}", row.repetition, status_text(row.status)) + tidy_latency(json) +
+          "," + cell(json.value("lost", Json()));
+  const Json bandwidth = json.value("bandwidth", Json());
+  for (const std::string_view key : kTraffic)
+    line += "," + (bandwidth.is_object() ? cell(bandwidth.value(std::string(key), Json())) : "");
+  return line + fmt::format(",{},", row.interrupted) + text_cell(row.name) + "," +
+         text_cell(row.message) + "\n";
+}
+
+}  // namespace
+
+std::string to_tidy_csv(const std::vector<ResultFile>& files) {
+  const std::vector<std::string> axes = axis_keys(files);
+  std::string text = tidy_head(axes);
+  for (const ResultFile& file : files)
+    for (const Row& row : file.rows) text += tidy_line(file, row, axes);
+  return text;
+}
+
+std::string to_csv(const std::vector<ResultFile>& files) {
+  const std::vector<Column> columns = all_columns();
+  std::string text = "file,name,test,transport,status,message";
+  for (const Column& column : columns) text += fmt::format(",{}", column.head);
+  text += "\n";
+  for (const ResultFile& file : files)
+    for (const Row& row : file.rows) text += line_of(file, row, columns);
+  return text;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text/environment_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "reports/text/environment_ends.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::size_t kMaxFacts = 48;  ///< of one end; the file has them all
+
+/// Facts for programs: what tells hosts apart, numbers of a vendor, reasons in long sentences.
+bool for_programs(const std::string& fact) {
+  static constexpr std::string_view kFacts[] = {"version",          "boot_id",
+                                                "clock reason",     "clock ticks_per_ns",
+                                                "device vendor_id", "device vendor_part_id"};
+  return std::find(std::begin(kFacts), std::end(kFacts), fact) != std::end(kFacts);
+}
+
+Facts facts_of(const Json& end) {
+  Facts facts = flatten(end);
+  std::erase_if(facts, [](const auto& fact) { return for_programs(fact.first); });
+  return facts;
+}
+
+void flatten_into(Facts& facts, const std::string& prefix, const Json& value) {
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items())
+      flatten_into(facts, prefix.empty() ? printable(key) : prefix + " " + printable(key), inner);
+  } else if (value.is_string()) {
+    const std::string text = printable(value.get_ref<const std::string&>());
+    if (!text.empty()) facts.emplace_back(prefix, text);
+  } else if (value.is_number_float()) {
+    facts.emplace_back(prefix, fmt::format("{:.4g}", value.get<double>()));
+  } else if (value.is_number() || value.is_boolean()) {
+    facts.emplace_back(prefix,
+                       value.is_boolean() ? (value.get<bool>() ? "yes" : "no") : value.dump());
+  }
+}
+
+/// "cpu model: Example; device mtu bytes: 4096"
+std::string joined(const Facts& facts) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(facts.size(), kMaxFacts); ++i) {
+    std::string name = facts[i].first;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", name, facts[i].second);
+  }
+  if (facts.size() > kMaxFacts) text += fmt::format("; and {} more", facts.size() - kMaxFacts);
+  return text;
+}
+
+void add(std::string& text, std::string_view label, const std::string& value,
+         const TextStyle& style) {
+  if (!value.empty()) text += wrap(pad_right(fmt::format("  {} ", label), 14), value, style.width);
+}
+
+/// Takes out of all what all say alike.
+Facts take_common(std::vector<Facts>& all) {
+  Facts common;
+  for (const auto& fact : all.front())
+    if (std::all_of(all.begin(), all.end(), [&fact](const Facts& facts) {
+          return std::find(facts.begin(), facts.end(), fact) != facts.end();
+        }))
+      common.push_back(fact);
+  for (Facts& facts : all)
+    std::erase_if(facts, [&common](const auto& fact) {
+      return std::find(common.begin(), common.end(), fact) != common.end();
+    });
+  return common;
+}
+
+/// What the ends have in common, then each. One end alone has nothing in common with others.
+std::string describe_ends(const std::vector<EnvironmentEnd>& ends, const TextStyle& style) {
+  constexpr std::size_t kMaxEnds = 16;
+  std::string text;
+  std::vector<Facts> facts;
+  for (const auto& [name, environment] : ends) facts.push_back(facts_of(environment));
+  if (ends.size() > 1) {
+    const bool two = ends.size() == 2 && ends.front().name == "initiator";
+    add(text, two ? "both ends" : "all ranks", joined(take_common(facts)), style);
+  }
+  for (std::size_t i = 0; i < std::min(ends.size(), kMaxEnds); ++i)
+    add(text, ends[i].name, joined(facts[i]), style);
+  if (ends.size() > kMaxEnds)
+    text += fmt::format("  and {} more environments, which the file has\n", ends.size() - kMaxEnds);
+  return text;
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string()
+             ? printable(found->get_ref<const std::string&>())
+             : "";
+}
+
+}  // namespace
+
+Facts flatten(const Json& object) {
+  Facts facts;
+  flatten_into(facts, "", object);
+  return facts;
+}
+
+std::string describe_context(const ResultFile& file, const TextStyle& style) {
+  const Json& ours = file.context.at("rdmameter");
+  std::string text = bold(printable(file.path), style) + "\n";
+  const std::string date = text_at(file.context, "date");
+  add(text, "version", text_at(ours, "version") + (date.empty() ? "" : ", " + date), style);
+  add(text, "command", text_at(ours, "command"), style);
+  text += describe_ends(environment_ends(ours), style);
+  add(text, "floor", joined(flatten(ours.at("floor"))), style);
+  return text;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text/result_tables.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/result/row_json.h"
+#include "reports/summary/metric.h"
+#include "reports/text/case_text.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Number = std::optional<double>;
+
+bool any_repeated(const Group& group) {
+  return std::ranges::any_of(
+      group.cases, [](const CaseSummary& summary) { return summary.repetitions.size() > 1; });
+}
+
+/// The varying axes; where cases are repeated at least one column, for the sign of their ranges.
+Table key_table(const Group& group) {
+  Table table;
+  std::vector<std::string> keys = group.varying;
+  if (any_repeated(group)) {
+    table.note_sign = "±";
+    if (keys.empty()) keys.emplace_back();
+  }
+  for (const std::string& key : keys) {
+    const auto [name, unit] = split_key(key);
+    Table::Column column{name, unit};
+    for (const CaseSummary& summary : group.cases)
+      column.cells.emplace_back(value_text(summary.case_object.value(key, Json())));
+    table.columns.push_back(std::move(column));
+  }
+  table.key_columns = table.columns.size();
+  return table;
+}
+
+std::vector<const CaseSummary*> cases_of(const Group& group) {
+  std::vector<const CaseSummary*> cases;
+  for (const CaseSummary& summary : group.cases) cases.push_back(&summary);
+  return cases;
+}
+
+/// A column of whole numbers: the median over the repetitions.
+void add_count(Table& table, const Group& group, const char* head,
+               std::uint64_t (*number)(const Row&)) {
+  Table::Column column{head};
+  for (const CaseSummary& summary : group.cases) {
+    const auto median = spread(
+        summary, [number](const Row& row) -> Number { return static_cast<double>(number(row)); });
+    column.cells.emplace_back(fixed(median->median, 0));
+  }
+  table.columns.push_back(std::move(column));
+}
+
+/// A column of whole numbers of all repetitions together; not where none is known.
+void add_sums(Table& table, const Group& group, const char* head, bool even_if_zero,
+              const std::function<std::optional<std::uint64_t>(const Row&)>& number) {
+  Table::Column column{head};
+  bool known = false;
+  for (const CaseSummary& summary : group.cases) {
+    std::optional<std::uint64_t> sum;
+    for (const Row* row : summary.repetitions)
+      if (const auto value = number(*row)) sum = sum.value_or(0) + *value;
+    known = known || (sum && (even_if_zero || *sum > 0));
+    column.cells.emplace_back(sum ? std::to_string(*sum) : kUnknown);
+  }
+  if (known) table.columns.push_back(std::move(column));
+}
+
+/// The group with those cases alone whose repetitions all have such numbers.
+template <class Part>
+Group only_with(const Group& group, std::optional<Part> Measurement::*part) {
+  Group chosen = group;
+  std::erase_if(chosen.cases, [part](const CaseSummary& summary) {
+    return !std::all_of(summary.repetitions.begin(), summary.repetitions.end(),
+                        [part](const Row* row) { return (row->*part).has_value(); });
+  });
+  return chosen;
+}
+
+std::string legend(const Group& group, const Table& table, const TextStyle& style) {
+  std::string text;
+  std::size_t min = ~std::size_t{0}, max = 0;
+  for (const CaseSummary& summary : group.cases) {
+    min = std::min(min, summary.repetitions.size());
+    max = std::max(max, summary.repetitions.size());
+  }
+  if (max > 1)
+    text += fmt::format("Medians of {} repetitions; ± is half their range. ",
+                        min == max ? std::to_string(max) : fmt::format("{} to {}", min, max));
+  const auto has = [&table](auto test) {
+    return std::any_of(table.columns.begin(), table.columns.end(), test);
+  };
+  if (has([](const auto& column) {
+        return std::ranges::find(column.cells, kUnknown, &Table::Cell::text) != column.cells.end();
+      }))
+    text += "–: too few samples. ";
+  if (max > 1 && has([](const auto& column) { return column.head == "lost"; }))
+    text += "Lost: all repetitions together. ";
+  return text.empty() ? "" : dim(wrap("  ", text, style.width), style);
+}
+
+constexpr auto kLatency = &Row::latency;
+constexpr auto kBandwidth = &Row::bandwidth;
+
+/// By the quickest case, so that none loses its digits.
+Unit latency_unit(CasesOfTable cases) {
+  double typical = INFINITY;
+  for (const CaseSummary* summary : cases)
+    for (const Row* row : summary->repetitions) {
+      const LatencySummary latency = summarize(row->latency->histogram, latency_divisor(*row));
+      if (latency.count > 0) typical = std::min(typical, latency.p50.value_or(latency.mean));
+    }
+  return time_unit(std::isinf(typical) ? 1000 : typical);
+}
+
+}  // namespace
+
+void add_medians(Table& table, CasesOfTable cases, Table::Column column, const Unit& unit,
+                 int max_decimals, const std::function<std::optional<double>(const Row&)>& number) {
+  std::vector<std::optional<Spread>> spreads;
+  std::vector<double> known;
+  for (const CaseSummary* summary : cases) {
+    spreads.push_back(spread(*summary, number));
+    if (spreads.back()) known.push_back(spreads.back()->median / unit.size);
+  }
+  if (known.empty()) return;
+  const int decimals = decimals_for(known, max_decimals);
+  for (std::size_t i = 0; i < spreads.size(); ++i) {
+    const auto text = [&](double Spread::*part) {
+      return spreads[i] ? fixed((*spreads[i]).*part / unit.size, decimals) : std::string(kUnknown);
+    };
+    const bool repeated = cases[i]->repetitions.size() > 1;
+    column.cells.emplace_back(text(&Spread::median), repeated ? text(&Spread::half_range) : "");
+  }
+  table.columns.push_back(std::move(column));
+}
+
+void add_latencies(Table& table, CasesOfTable cases) {
+  const Unit unit = latency_unit(cases);
+  for (const MetricInfo& metric : metrics())
+    if (is_time(metric.metric) && metric.metric != Metric::stddev)
+      add_medians(table, cases, {std::string(metric.name), std::string(unit.name)}, unit,
+                  max_decimals(unit), metric.value);
+}
+
+std::string latency_table(const Group& whole, const TextStyle& style) {
+  const Group group = only_with(whole, kLatency);
+  if (group.cases.empty()) return "";
+  Table table = key_table(group);
+  add_count(table, group, "count", [](const Row& row) { return row.latency->histogram.count; });
+  add_latencies(table, cases_of(group));
+  add_sums(table, group, "lost", false, [](const Row& row) { return row.lost; });
+  return render(table, style) + legend(group, table, style);
+}
+
+std::string bandwidth_table(const Group& whole, const TextStyle& style) {
+  const Group group = only_with(whole, kBandwidth);
+  if (group.cases.empty()) return "";
+  struct RateColumn {
+    std::array<Unit, 3> units;  // in the first one's, largest first
+    Metric metric;
+  };
+  constexpr RateColumn kRates[] = {
+      {{Unit{"Gb/s", 1}, Unit{"Mb/s", 1e-3}, Unit{"kb/s", 1e-6}}, Metric::gbps},
+      {{Unit{"MiB/s", 1}, Unit{"KiB/s", 0x1p-10}, Unit{"B/s", 0x1p-20}}, Metric::mib_per_s},
+      {{Unit{"Mmsg/s", 1}, Unit{"kmsg/s", 1e-3}, Unit{"msg/s", 1e-6}}, Metric::mmsg_per_s}};
+  Table table = key_table(group);
+  add_count(table, group, "messages", [](const Row& row) { return row.bandwidth->messages; });
+  for (const RateColumn& rate : kRates) {
+    const auto value = [number = info_of(rate.metric).value](const Row& row) -> Number {
+      return number(row).value_or(0);  // an empty window
+    };
+    double largest = 0;
+    for (const CaseSummary& summary : group.cases)
+      largest = std::max(largest, spread(summary, value)->median);
+    const Unit unit = rate_unit(rate.units, largest);
+    add_medians(table, cases_of(group), {std::string(unit.name)}, unit, 4, value);
+  }
+  add_sums(table, group, "sent", true, [](const Row& row) { return row.bandwidth->sent; });
+  add_sums(table, group, "received", true, [](const Row& row) { return row.bandwidth->received; });
+  add_sums(table, group, "lost", true,
+           [](const Row& row) { return bandwidth_lost(*row.bandwidth); });
+  add_sums(table, group, "duplicated", false,
+           [](const Row& row) { return row.bandwidth->duplicated; });
+  add_sums(table, group, "reordered", false,
+           [](const Row& row) { return row.bandwidth->reordered; });
+  const Row& first = *group.cases.front().repetitions.front();
+  std::string note;
+  if (first.bandwidth->injected)
+    note = "Injected: a plain UC write leaves no trace at the receiver; what arrived is unknown.";
+  else if (first.bandwidth->counted_by == BandwidthData::CountedBy::receiver)
+    note = "Counted by the receiver.";
+  return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
+         legend(group, table, style);
+}
+
+}  // namespace rdmameter

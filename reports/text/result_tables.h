@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of one test over one transport, and the columns that a page has of it, too.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "reports/summary/summary.h"
+#include "reports/summary/unit.h"
+#include "reports/text/table.h"
+
+namespace rdmameter {
+
+using CasesOfTable = std::span<const CaseSummary* const>;
+
+/// Adds medians over the repetitions, half their range as notes of repeated cases; no column where
+/// no case has such a number.
+/// @param column  its head and unit
+void add_medians(Table& table, CasesOfTable cases, Table::Column column, const Unit& unit,
+                 int max_decimals, const std::function<std::optional<double>(const Row&)>& number);
+
+/// Adds the medians of min, percentiles, max and mean, in one unit.
+/// @param cases  all repetitions of which have latencies
+void add_latencies(Table& table, CasesOfTable cases);
+
+/// A line for each case, and beneath it how its repetitions differ. Empty: no case has such
+/// numbers.
+std::string latency_table(const Group& group, const TextStyle& style);
+std::string bandwidth_table(const Group& group, const TextStyle& style);
+
+}  // namespace rdmameter

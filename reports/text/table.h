@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table, described once, for a terminal, a page (reports/html/html_table.h) and Markdown.
+#pragma once
+
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reports/text/text.h"
+
+namespace rdmameter {
+
+/// Stands for a number that is not known.
+inline constexpr const char* kUnknown = "–";
+
+struct Table {
+  struct Cell {
+    template <std::convertible_to<std::string_view> Text>
+    Cell(const Text& shown, std::string_view beside = "")
+        : text(std::string_view(shown)), note(beside) {}
+    /// @param css_class  of a page; a literal
+    static Cell marked(std::string_view text, std::string_view css_class) {
+      Cell cell(text);
+      cell.mark = css_class;
+      return cell;
+    }
+    /// For a page alone. @param html  escaped already
+    static Cell markup(std::string_view html) {
+      Cell cell(html);
+      cell.is_markup = true;
+      return cell;
+    }
+
+    std::string text;
+    std::string note;  ///< on a page beside the text; at a terminal a star, unless by note_sign
+    std::string_view mark = {};
+    bool is_markup = false;
+  };
+  struct Column {
+    std::string head;
+    std::string unit = {};       ///< "µs"
+    std::string qualifier = {};  ///< "of a rank", "mean"
+    bool is_text = false;        ///< on a page sorted as text, else by number and to the right
+    std::vector<Cell> cells = {};
+  };
+  struct Title {
+    std::size_t line;  ///< that follows it
+    std::string text;
+  };
+  std::vector<Column> columns;     ///< all with as many cells
+  std::size_t key_columns = 0;     ///< the first ones, which tell what a line is about
+  std::string note_sign = {};      ///< "±": of notes, which at a terminal stand beneath their line
+  std::vector<Title> titles = {};  ///< at a terminal, in order
+
+  std::size_t lines() const { return columns.empty() ? 0 : columns.front().cells.size(); }
+  /// @param cells  one for each column
+  void add_line(std::vector<Cell> cells) {
+    assert(cells.size() == columns.size());
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      columns[i].cells.push_back(std::move(cells[i]));
+  }
+};
+
+/// Columns of text.
+std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> heads);
+
+/// Lines that end in '\n', every column aligned to the right; beneath titles the first one to the
+/// left. Where the columns do not fit, they go on below, the key columns repeated.
+std::string render(const Table& table, const TextStyle& style);
+
+/// The head, then a text for each line, all ending in '\n'.
+std::vector<std::string> markdown_lines(const Table& table);
+
+}  // namespace rdmameter

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text/text.h"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kMinWidth = 40, kMaxWidth = 400;
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::size_t terminal_width() {
+  const std::string_view columns = variable("COLUMNS");
+  std::size_t width = 0;
+  std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  winsize size{};
+  if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return width == 0 ? 80 : std::clamp(width, kMinWidth, kMaxWidth);
+}
+
+/// As setlocale() would choose, without changing the process's locale.
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string value(variable(name));
+    if (value.empty()) continue;
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return value.find("utf-8") != value.npos || value.find("utf8") != value.npos;
+  }
+  return false;
+}
+
+bool is_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+char ascii_for(std::uint32_t point) {
+  if (point < 0x80) return static_cast<char>(point);
+  if (point >= 0x2581 && point <= 0x2588) return "...:::##"[point - 0x2581];  // eighths of a block
+  constexpr std::pair<char32_t, char> kOthers[] = {
+      {U'µ', 'u'}, {U'±', '~'}, {U'×', 'x'}, {U'–', '-'}, {U'─', '-'}, {U'│', '|'}, {U'┤', '|'},
+      {U'└', '+'}, {U'┬', '+'}, {U'░', '.'}, {U'▒', ':'}, {U'▓', 'o'}, {U'▲', '^'}};
+  const auto found = std::ranges::find(kOthers, point, &std::pair<char32_t, char>::first);
+  return found == std::end(kOthers) ? '?' : found->second;
+}
+
+/// What stands for a character in HTML and XML; empty: itself.
+std::string_view entity_of(char c) {
+  constexpr std::pair<char, std::string_view> kEntities[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+  const auto found = std::ranges::find(kEntities, c, &std::pair<char, std::string_view>::first);
+  return found == std::end(kEntities) ? "" : found->second;
+}
+
+std::string escaped(std::string_view text, int code, const TextStyle& style) {
+  return style.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+}  // namespace
+
+TextStyle terminal_style() {
+  return {.width = terminal_width(),
+          .utf8 = locale_is_utf8(),
+          .color = isatty(STDOUT_FILENO) == 1 && variable("NO_COLOR").empty()};
+}
+
+std::size_t text_width(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, is_continuation));
+}
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t own = text_width(text);
+  return std::string(own < width ? width - own : 0, ' ').append(text);
+}
+
+std::string pad_right(std::string_view text, std::size_t width) {
+  const std::size_t own = text_width(text);
+  return std::string(text).append(own < width ? width - own : 0, ' ');
+}
+
+std::string wrap(std::string_view first, std::string_view text, std::size_t width) {
+  const std::size_t indent = text_width(first);
+  std::string result(first);
+  std::size_t column = indent;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    const std::size_t own = text_width(word);
+    if (column > indent && column + 1 + own > width) {
+      result.append("\n").append(indent, ' ');
+      column = indent;
+    }
+    if (column > indent) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += own;
+  }
+  return result + "\n";
+}
+
+std::string to_ascii(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [point, length] = code_point_at(text, at);
+    result += ascii_for(point);
+    at += length;
+  }
+  return result;
+}
+
+std::string upper_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string bold(std::string_view text, const TextStyle& style) {
+  return escaped(text, 1, style);
+}
+
+std::string dim(std::string_view text, const TextStyle& style) {
+  return escaped(text, 2, style);
+}
+
+std::string markup_text(std::string_view text) {
+  std::string result;
+  for (const char c : printable(text)) {
+    const std::string_view entity = entity_of(c);
+    result += entity.empty() ? std::string_view(&c, 1) : entity;
+  }
+  return result;
+}
+
+std::string markdown_text(std::string_view text) {
+  std::string result;
+  for (const char c : printable(text)) {
+    if (c == '<' || c == '>' || c == '&') {
+      result += entity_of(c);
+      continue;
+    }
+    if (std::string_view("\\`*_[]|~#!").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+}  // namespace rdmameter

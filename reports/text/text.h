@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text for a terminal: what may be printed, how wide it is, how it wraps.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/base/printable.h"  // text from a file is printed as printable() has it
+
+namespace rdmameter {
+
+struct TextStyle {
+  std::size_t width = 80;  ///< columns
+  bool utf8 = true;        ///< else ASCII only
+  bool color = false;      ///< bold and dim by escape sequences
+};
+
+/// Of stdout: COLUMNS, else the terminal's width, else 80; UTF-8 where the locale's variables say
+/// so; color at a terminal without NO_COLOR.
+TextStyle terminal_style();
+
+/// For element contents and quoted attributes of HTML and XML: printable(), markup escaped.
+std::string markup_text(std::string_view text);
+
+/// For a cell or a line of Markdown: printable(), no HTML, no markup, no new cell.
+std::string markdown_text(std::string_view text);
+
+/// Columns that UTF-8 text takes, one for each code point.
+std::size_t text_width(std::string_view text);
+
+std::string pad_left(std::string_view text, std::size_t width);
+std::string pad_right(std::string_view text, std::size_t width);
+
+/// Breaks at spaces so that lines fit; a longer word has a line of its own.
+/// @param first  begins the first line; the others are indented by its width
+std::string wrap(std::string_view first, std::string_view text, std::size_t width);
+
+/// Each character that reports print beyond ASCII gives way to one of ASCII, so columns stay
+/// aligned.
+std::string to_ascii(std::string_view text);
+
+/// Of ASCII.
+std::string upper_case(std::string text);
+
+std::string bold(std::string_view text, const TextStyle& style);
+std::string dim(std::string_view text, const TextStyle& style);
+
+}  // namespace rdmameter

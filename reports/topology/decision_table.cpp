@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology/decision_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "reports/stats/sample.h"
+#include "reports/text/case_text.h"
+#include "reports/topology/number_column.h"
+#include "topologies/traffic/traffic.h"
+
+namespace rdmameter {
+namespace {
+
+using Number = std::optional<double>;
+
+/// The transport, and the axes in which models of the same transport differ.
+std::string over_text(std::span<const TopologyModel> models, std::size_t index) {
+  const auto& setting = models[index].setting;
+  const auto transport = [](const TopologyModel& model) {
+    return model.setting.contains("transport") ? value_text(model.setting["transport"]) : "";
+  };
+  std::string text = transport(models[index]);
+  std::set<std::string> keys;
+  for (const TopologyModel& other : models)
+    if (transport(other) == text)
+      for (const auto& [key, value] : setting.items())
+        if (!other.setting.contains(key) || other.setting[key] != value) keys.insert(key);
+  for (const std::string& key : keys) text += fmt::format(" {}:{}", key, value_text(setting[key]));
+  return text;
+}
+
+Number farthest_ns(const Row& row) {
+  if (row.topology->by_hops.empty()) return std::nullopt;
+  const LatencyData& latency = row.topology->by_hops.back().latency;
+  const auto p50 = reported_percentile(latency.histogram, 50);
+  return p50 ? Number(static_cast<double>(*p50) / (latency.half_round_trip ? 2 : 1)) : std::nullopt;
+}
+
+Number median_over(const TopologyCase& one, Number (*number)(const Row&)) {
+  const auto result = spread(one.summary, number);
+  return result ? Number(result->median) : std::nullopt;
+}
+
+/// What the case's own traffic tells.
+void add_traffic(ShapeChoice& choice, const TopologyCase& one) {
+  const TopologyData& topology = *one.topology;
+  if (reach_of(topology.traffic) == Reach::pair) {
+    choice.p50_ns = one.p50_ns;
+    choice.p99_ns = one.p99_ns;
+    choice.farthest_ns = median_over(one, farthest_ns);
+  } else if (reach_of(topology.traffic) == Reach::between_all) {
+    if (!choice.exchange_ns || usual_schedule(topology)) choice.exchange_ns = one.p50_ns;
+  } else if (topology.traffic == "flood" && one.rank_gbps && one.size_bytes > 0) {
+    choice.rank_mmsg_per_s = *one.rank_gbps * 1e3 / (8 * static_cast<double>(one.size_bytes));
+  }
+}
+
+Number known_median(std::vector<double> values) {
+  return values.empty() ? Number() : median(std::move(values));
+}
+
+}  // namespace
+
+std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
+                                       std::span<const TopologyModel> models,
+                                       std::uint64_t size_bytes) {
+  std::vector<ShapeChoice> choices;
+  std::vector<std::vector<double>> connect_ns;
+  for (const TopologyCase& one : cases) {
+    if (one.size_bytes != size_bytes) continue;
+    const std::string shape = shape_label(one), over = over_text(models, one.model);
+    const auto found = std::ranges::find_if(choices, [&](const ShapeChoice& choice) {
+      return choice.ranks == one.topology->ranks && choice.shape == shape && choice.over == over;
+    });
+    const auto at = static_cast<std::size_t>(found - choices.begin());
+    if (found == choices.end()) {
+      choices.push_back({.ranks = one.topology->ranks, .shape = shape, .over = over});
+      connect_ns.emplace_back();
+    }
+    ShapeChoice& choice = choices[at];
+    if (one.qps_max > 0) choice.qps = static_cast<double>(one.qps_max);
+    choice.memory_bytes = one.memory_bytes;
+    for (const Row* row : one.summary.repetitions) {
+      double sum = 0;
+      for (const auto& [verb, ns] : row->topology->connect_ns) sum += static_cast<double>(ns);
+      if (sum > 0) connect_ns[at].push_back(sum);
+    }
+    choice.connect_ns = known_median(connect_ns[at]);
+    add_traffic(choice, one);
+  }
+  std::ranges::stable_sort(choices, {}, &ShapeChoice::ranks);
+  return choices;
+}
+
+Table decision_table(std::span<const ShapeChoice> choices) {
+  Table table;
+  table.columns = {
+      {"ranks"}, {.head = "graph", .is_text = true}, {.head = "over", .is_text = true}};
+  table.key_columns = table.columns.size();
+  for (const ShapeChoice& choice : choices)
+    table.add_line(
+        {fmt::format("{}", choice.ranks), printable(choice.shape), printable(choice.over)});
+  const auto add = [&](Table::Column head, double size, int decimals, Number ShapeChoice::*member) {
+    add_number_column<ShapeChoice>(table, choices, std::move(head), size, decimals,
+                                   [member](const ShapeChoice& choice) { return choice.*member; });
+  };
+  const auto add_time = [&](const char* head, const char* qualifier, Number ShapeChoice::*member) {
+    const Unit unit = unit_of_times(choices, member);
+    add({head, std::string(unit.name), qualifier}, unit.size, std::min(max_decimals(unit), 2),
+        member);
+  };
+  add({"QPs"}, 1, 0, &ShapeChoice::qps);
+  add({"memory", "KiB"}, 1024, 1, &ShapeChoice::memory_bytes);
+  add_time("connect", "", &ShapeChoice::connect_ns);
+  add_time("p50", "", &ShapeChoice::p50_ns);
+  add_time("p99", "", &ShapeChoice::p99_ns);
+  add_time("p50", "far", &ShapeChoice::farthest_ns);
+  add_time("all-to-all", "", &ShapeChoice::exchange_ns);
+  add({"flood", "Mmsg/s"}, 1, 3, &ShapeChoice::rank_mmsg_per_s);
+  return table;
+}
+
+std::string decision_text(std::span<const TopologyCase> cases,
+                          std::span<const TopologyModel> models, const TextStyle& style) {
+  std::set<std::uint64_t> sizes;
+  for (const TopologyCase& one : cases) sizes.insert(one.size_bytes);
+  std::string text;
+  for (const std::uint64_t size : sizes)
+    text += "\n" + bold(fmt::format("how to connect ranks, {} B", size), style) + "\n" +
+            render(decision_table(shape_choices(cases, models, size)), style);
+  return text;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How to connect n machines: for each n a line for each shape and transport, with what it costs and
+// what it gives.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reports/text/table.h"
+#include "reports/topology/cases.h"
+
+namespace rdmameter {
+
+/// A shape over a transport at a number of ranks, from all its cases of one size. Medians over the
+/// repetitions.
+struct ShapeChoice {
+  std::uint64_t ranks = 0;
+  std::string shape, over;  ///< "ring qps_per_edge:4"; "rc", with axes that models differ in
+  std::optional<double> qps, memory_bytes;  ///< of the rank with most
+  std::optional<double> connect_ns;         ///< over the repetitions of all traffics
+  std::optional<double> p50_ns, p99_ns;     ///< one way, pairs in a quiet network
+  std::optional<double> farthest_ns;        ///< p50 at the most hops
+  std::optional<double> exchange_ns;        ///< p50 of an all-to-all
+  std::optional<double> rank_mmsg_per_s;    ///< with all QPs of a rank active: traffic flood
+};
+
+/// Of one message size, by ranks, then as the cases have them.
+std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
+                                       std::span<const TopologyModel> models,
+                                       std::uint64_t size_bytes);
+
+Table decision_table(std::span<const ShapeChoice> choices);
+
+/// A table for each size, with its title. @return empty: no case
+std::string decision_text(std::span<const TopologyCase> cases,
+                          std::span<const TopologyModel> models, const TextStyle& style);
+
+}  // namespace rdmameter

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/perftest/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// 1000 messages of 64 KiB in 10 ms: 6250 MiB/s.
+Row bandwidth_row() {
+  Row row;
+  row.case_object = {{"size_bytes", 65536}};
+  row.bandwidth = BandwidthData{.messages = 900,
+                                .bytes = 900 * 65536,
+                                .window_ns = 8'000'000,
+                                .traffic_messages = 1000,
+                                .traffic_ns = 10'000'000};
+  return row;
+}
+
+/// Round trips of 2 us (99 of them) and of 8 us.
+Row latency_row_of_100() {
+  Histogram histogram;
+  for (int i = 0; i < 99; ++i) histogram.record(2000);
+  histogram.record(8000);
+  Row row;
+  row.case_object = {{"size_bytes", 2}};
+  row.latency = LatencyData{.definition = LatencyData::Definition::round_trip,
+                            .histogram = snapshot(histogram),
+                            .half_round_trip = true};
+  return row;
+}
+
+TEST(PerftestReport, HasPerftestsHeaderAndColumnsOfABandwidth) {
+  const PerftestReport report;
+  EXPECT_EQ(
+      perftest_header(report),
+      "---------------------------------------------------------------------------------------\n"
+      " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n");
+  EXPECT_EQ(perftest_row(report, perftest_numbers(bandwidth_row())),
+            " 65536      1000             0.00               6250.00             0.100000\n");
+}
+
+TEST(PerftestReport, CountsGigabitsInThousandsAndSmallOnesWithSixDigits) {
+  PerftestReport report{.gbits = true};
+  EXPECT_THAT(perftest_header(report), HasSubstr("BW peak[Gb/sec]    BW average[Gb/sec]"));
+  EXPECT_EQ(perftest_row(report, perftest_numbers(bandwidth_row())),
+            " 65536      1000             0.00               52.43               0.100000\n");
+  Row slow = bandwidth_row();
+  slow.bandwidth->traffic_ns = 10'000'000'000;
+  EXPECT_EQ(perftest_row(report, perftest_numbers(slow)),
+            " 65536      1000             0.000000            0.052429            0.000100\n");
+}
+
+TEST(PerftestReport, CountsTheIterationsOfOneDirectionAndTheRateOfBoth) {
+  Row row = bandwidth_row();
+  row.extra["directions"] = {{"forward", {{"messages", 500}, {"window_ns", 10'000'000}}},
+                             {"backward", {{"messages", 400}, {"window_ns", 10'000'000}}}};
+  EXPECT_EQ(perftest_row({}, perftest_numbers(row)),
+            " 65536      500              0.00               6250.00             0.100000\n");
+  const std::string text = perftest_row({.both = true}, perftest_numbers(row));
+  EXPECT_THAT(text, HasSubstr("\n Local results: \n"));
+  EXPECT_THAT(text, HasSubstr(" 500              0.00               3125.00 "));
+  EXPECT_THAT(text, HasSubstr("\n Remote results: \n"));
+  EXPECT_THAT(text, HasSubstr(" 400              0.00               2500.00 "));
+}
+
+TEST(PerftestReport, HasTheIterationsThatWereAskedForUnlessTheUserEndedThem) {
+  Row row = bandwidth_row();  // 1000 messages, with those that filled and emptied the queue
+  row.case_object["iterations"] = 850U;
+  EXPECT_EQ(perftest_numbers(row).iterations, 850U);
+  EXPECT_EQ(perftest_numbers(row).traffic->messages, 1000U);
+  row.interrupted = true;
+  EXPECT_EQ(perftest_numbers(row).iterations, 1000U);
+}
+
+TEST(PerftestReport, HasPerftestsHeaderAndColumnsOfALatency) {
+  const PerftestReport report{.table = PerftestReport::Table::latency};
+  EXPECT_THAT(perftest_header(report),
+              HasSubstr("\n #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    "
+                        "t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% "
+                        "percentile[usec] \n"));
+  EXPECT_EQ(perftest_row(report, perftest_numbers(latency_row_of_100())),
+            " 2       100          1.00           4.00         1.00             1.03           "
+            "0.30           1.00            4.00   \n");
+}
+
+TEST(PerftestReport, DoesNotHalveACompletionLatency) {
+  Row row = latency_row_of_100();
+  row.latency->half_round_trip = false;
+  row.latency->definition = LatencyData::Definition::completion;
+  EXPECT_THAT(perftest_row({.table = PerftestReport::Table::latency}, perftest_numbers(row)),
+              StartsWith(" 2       100          2.00           8.00         2.00 "));
+}
+
+TEST(PerftestReport, OfALatencyByTimeHasItsAverageAndItsRate) {
+  const PerftestReport report{.table = PerftestReport::Table::latency_duration};
+  EXPECT_THAT(perftest_header(report),
+              HasSubstr("\n #bytes        #iterations       t_avg[usec]    tps average\n"));
+  EXPECT_EQ(perftest_row(report, perftest_numbers(latency_row_of_100())),
+            " 2             100            1.03           485436.89\n");
+}
+
+TEST(PerftestReport, IsOneNumberWhereOneIsAskedFor) {
+  PerftestReport report{.output = PerftestReport::Output::bandwidth};
+  EXPECT_EQ(
+      perftest_header(report) + perftest_banner(report, {}, nullptr) + perftest_footer(report), "");
+  EXPECT_EQ(perftest_row(report, perftest_numbers(bandwidth_row())), "6250.000000\n");
+  report.output = PerftestReport::Output::message_rate;
+  EXPECT_EQ(perftest_row(report, perftest_numbers(bandwidth_row())), "0.100000\n");
+  report = {.table = PerftestReport::Table::latency, .output = PerftestReport::Output::latency};
+  EXPECT_EQ(perftest_row(report, perftest_numbers(latency_row_of_100())), "1.030000\n");
+}
+
+TEST(PerftestReport, HasPerftestsKeysForScriptsThatReadItsFile) {
+  EXPECT_EQ(perftest_results_json({.gbits = true}, perftest_numbers(bandwidth_row()), 0),
+            "{\n\"MsgSize\": 65536,\n\"n_iterations\": 1000,\n\"BW_peak\": 0.00,\n"
+            "\"BW_average\": 52.43,\n\"MsgRate\": 0.100000\n}");
+  EXPECT_EQ(perftest_results_json({.table = PerftestReport::Table::latency},
+                                  perftest_numbers(latency_row_of_100()), 0),
+            "{\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_min\": 1.00,\n\"t_max\": 4.00,\n"
+            "\"t_typical\": 1.00,\n\"t_avg\": 1.03,\n\"t_stdev\": 0.30,\n"
+            "\"percentile_99\": 1.00,\n\"percentile_99.9\": 4.00\n}");
+  EXPECT_EQ(
+      perftest_results_json({.table = PerftestReport::Table::latency_duration, .cpu_util = true},
+                            perftest_numbers(latency_row_of_100()), 12.5),
+      "{\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_avg\": 1.03,\n"
+      "\"tps_average\": 485436.89,\n\"CPU_util\": 12.50\n}");
+}
+
+TEST(PerftestReport, PrintsEverySample) {
+  const std::string text = perftest_samples(*latency_row_of_100().latency);
+  EXPECT_THAT(text, StartsWith("#, usec\n1, 1\n2, 1\n"));
+  EXPECT_THAT(text, EndsWith("\n99, 1\n100, 4\n"));
+}
+
+TEST(PerftestReport, OfTheOtherEndHasItsNumbersInUnitsOfThisOne) {
+  Row both_ways = bandwidth_row();
+  both_ways.extra["directions"] = {{"forward", {{"messages", 500}, {"window_ns", 10'000'000}}},
+                                   {"backward", {{"messages", 400}, {"window_ns", 10'000'000}}}};
+  for (const Row& row : {bandwidth_row(), both_ways, latency_row_of_100()}) {
+    const PerftestNumbers numbers = perftest_numbers(row);
+    const nlohmann::json wire = perftest_numbers_to_wire(numbers);
+    const PerftestNumbers got = perftest_numbers_from_wire(nlohmann::json::parse(wire.dump()));
+    EXPECT_LT(wire.dump().size(), 1024U);
+    for (const PerftestReport& report :
+         {PerftestReport{.gbits = true, .both = true},
+          PerftestReport{.table = PerftestReport::Table::latency},
+          PerftestReport{.table = PerftestReport::Table::latency_duration}}) {
+      ASSERT_EQ(perftest_fits(report, got), perftest_fits(report, numbers));
+      if (!perftest_fits(report, got)) continue;
+      EXPECT_EQ(perftest_row(report, got), perftest_row(report, numbers));
+    }
+  }
+}
+
+TEST(PerftestReport, OfTheOtherEndIsNumbersAlone) {
+  const nlohmann::json row{{"size_bytes", 2}, {"iterations", 3}};
+  EXPECT_FALSE(perftest_fits({}, perftest_numbers_from_wire(row)));
+  EXPECT_FALSE(
+      perftest_fits({.table = PerftestReport::Table::latency}, perftest_numbers_from_wire(row)));
+  const auto refused = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json message = row;
+    message[key] = value;
+    EXPECT_THROW(perftest_numbers_from_wire(message), MeasurementError) << message.dump();
+  };
+  refused("size_bytes", "2");
+  refused("iterations", -1);
+  refused("traffic", 5);
+  refused("traffic", {{"messages", 1}});
+  refused("latency", nlohmann::json::object());
+  refused("latency", {{"half_round_trip", true}, {"min_ps", 0.5}});
+}
+
+TEST(PerftestReport, ShowsTheUseOfTheCpu) {
+  const PerftestReport report{.cpu_util = true};
+  EXPECT_THAT(perftest_header(report), HasSubstr("MsgRate[Mpps]    CPU_Util[%]\n"));
+  EXPECT_THAT(perftest_row(report, perftest_numbers(bandwidth_row()), 12.345),
+              HasSubstr("0.100000        12.35\n"));
+}
+
+TEST(PerftestReport, SetsColumnsApartByBlanksAlone) {
+  // A script that splits at blanks alone takes a tab for a column.
+  EXPECT_THAT(perftest_row({}, perftest_numbers(bandwidth_row())), Not(HasSubstr("\t")));
+  EXPECT_THAT(perftest_row({.table = PerftestReport::Table::latency},
+                           perftest_numbers(latency_row_of_100())),
+              Not(HasSubstr("\t")));
+}
+
+TEST(PerftestReport, NamesTestDeviceAndSettings) {
+  TestCase test_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
+  test_case.queues.signal_every = 1;
+  const nlohmann::ordered_json environment{{"device",
+                                            {{"name", "mlx5_0"},
+                                             {"link_layer", "Ethernet"},
+                                             {"active_mtu_bytes", 4096},
+                                             {"gid_index", 3}}}};
+  const std::string text =
+      perftest_banner({.title = "RDMA_Write BW Test", .connection = "RC"}, test_case, environment);
+  EXPECT_EQ(
+      text,
+      "---------------------------------------------------------------------------------------\n"
+      "                    RDMA_Write BW Test\n"
+      " Dual-port       : OFF          Device         : mlx5_0\n"
+      " Number of qps   : 1            Transport type : IB\n"
+      " Connection type : RC           Using SRQ      : OFF\n"
+      " PCIe relax order: OFF\n"
+      " ibv_wr* API     : OFF\n"
+      " TX depth        : 128\n"
+      " CQ Moderation   : 1\n"
+      " Mtu             : 4096[B]\n"
+      " Link type       : Ethernet\n"
+      " GID index       : 3\n"
+      " Max inline data : 0[B]\n"
+      " rdma_cm QPs     : OFF\n"
+      " Data ex. method : Ethernet\n");
+}
+
+TEST(PerftestReport, NamesTheDepthsThatPerftestsClientNames) {
+  const auto banner = [](const PerftestReport& report, const TestCase& test_case) {
+    return perftest_banner(report, test_case, nullptr);
+  };
+  const std::string latency = banner({.table = PerftestReport::Table::latency},
+                                     default_case(Opcode::send, Pattern::ping_pong));
+  EXPECT_THAT(latency, HasSubstr(" TX depth        : 1\n"));
+  EXPECT_THAT(latency, Not(HasSubstr("RX depth")));
+  TestCase sends = default_case(Opcode::send, Pattern::bandwidth);
+  sends.queues.rx_depth = 512;
+  EXPECT_THAT(banner({}, sends), Not(HasSubstr("RX depth")));
+  sends.bidirectional = true;
+  EXPECT_THAT(banner({}, sends), HasSubstr(" RX depth        : 512\n"));
+}
+
+}  // namespace
+}  // namespace rdmameter

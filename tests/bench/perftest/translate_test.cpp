@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/perftest/translate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+PerftestPlan plan_of(const char* tool, std::vector<std::string> arguments) {
+  return translate(read_perftest_command(*find_perftest_tool(tool), arguments));
+}
+
+/// {"size": "65536", ...}; several values joined by blanks.
+std::map<std::string, std::string> axes_of(const char* tool, std::vector<std::string> arguments) {
+  arguments.emplace_back("host");
+  std::map<std::string, std::string> axes;
+  for (const GivenAxis& given : plan_of(tool, std::move(arguments)).axes)
+    for (const std::string& value : given.values) {
+      std::string& text = axes[std::string(given.axis->option)];
+      text += (text.empty() ? "" : " ") + value;
+    }
+  return axes;
+}
+
+std::string refusal_of(const char* tool, std::vector<std::string> arguments) {
+  try {
+    plan_of(tool, std::move(arguments));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// The case that `axes` make, with what rules it out; there is one.
+PlannedCase case_of(const char* tool, std::vector<std::string> arguments) {
+  arguments.emplace_back("host");
+  const PerftestPlan plan = plan_of(tool, std::move(arguments));
+  return plan_cases(plan.tests, plan.axes).front();
+}
+
+TEST(PerftestTranslation, HasPerftestsDefaults) {
+  const auto write = axes_of("ib_write_bw", {});
+  EXPECT_THAT(write, Contains(Pair("size", "65536")));
+  EXPECT_THAT(write, Contains(Pair("iterations", "5000")));
+  EXPECT_THAT(write, Contains(Pair("depth", "128")));
+  EXPECT_THAT(write, Contains(Pair("post-list", "1")));
+  EXPECT_THAT(write, Contains(Pair("warmup", "0")));
+  EXPECT_THAT(write, Contains(Pair("transport", "rc")));
+  EXPECT_THAT(write, Contains(Pair("relaxed-ordering", "on")));
+  const auto lat = axes_of("ib_send_lat", {});
+  EXPECT_THAT(lat, Contains(Pair("size", "2")));
+  EXPECT_THAT(lat, Contains(Pair("iterations", "1000")));
+  EXPECT_EQ(plan_of("ib_send_lat", {"host"}).port, 18515);
+}
+
+TEST(PerftestTranslation, NamesTheTestOfEachTool) {
+  const auto test_of = [](const char* tool, std::vector<std::string> arguments) {
+    return std::string(plan_of(tool, std::move(arguments)).tests.front()->name);
+  };
+  EXPECT_EQ(test_of("ib_send_bw", {}), "send_bw");
+  EXPECT_EQ(test_of("ib_send_bw", {"--send_with_imm"}), "send_imm_bw");
+  EXPECT_EQ(test_of("ib_send_lat", {"-g"}), "mcast_lat");
+  EXPECT_EQ(test_of("ib_write_lat", {}), "write_lat");
+  EXPECT_EQ(test_of("ib_write_lat", {"--write_with_imm"}), "write_imm_lat");
+  EXPECT_EQ(test_of("ib_read_bw", {}), "read_bw");
+  EXPECT_EQ(test_of("ib_atomic_bw", {}), "fetch_add_bw");
+  EXPECT_EQ(test_of("ib_atomic_lat", {"-A", "CMP_AND_SWAP"}), "cmp_swap_lat");
+}
+
+TEST(PerftestTranslation, EveryToolMakesACaseThatCanBeMeasured) {
+  for (const PerftestTool& tool : perftest_tools()) {
+    const PlannedCase planned = case_of(std::string(tool.name).c_str(), {"-n", "100"});
+    EXPECT_THAT(planned.why_skipped, IsEmpty()) << tool.name;
+    EXPECT_EQ(planned.test_case.iterations, 100) << tool.name;
+  }
+  EXPECT_THAT(case_of("ib_send_bw", {"-c", "UD", "-s", "1024"}).why_skipped, IsEmpty());
+  EXPECT_THAT(case_of("ib_write_bw", {"-c", "UC", "-b", "-q", "4", "-l", "8"}).why_skipped,
+              IsEmpty());
+}
+
+TEST(PerftestTranslation, ModeratesCompletionsAsPerftest) {
+  const auto every = [](std::vector<std::string> arguments) {
+    return axes_of("ib_send_bw", std::move(arguments)).at("signal-every");
+  };
+  EXPECT_EQ(every({"-s", "8192"}), "100");
+  EXPECT_EQ(every({"-s", "8193"}), "1");
+  EXPECT_EQ(every({"-s", "65536", "-Q", "16"}), "16");
+  EXPECT_EQ(every({"-a"}), "100");
+  EXPECT_EQ(every({"-s", "65536", "-e"}), "100");
+  EXPECT_EQ(every({"-s", "8", "-t", "32"}), "32");
+  EXPECT_EQ(every({"-s", "8", "-n", "5"}), "5");
+  EXPECT_EQ(every({"-s", "8", "-l", "16"}), "16");
+}
+
+TEST(PerftestTranslation, RaisesADepthThatNothingWouldEverCompleteIn) {
+  const PerftestPlan plan = plan_of("ib_write_bw", {"-t", "16", "-l", "16", "-s", "8", "host"});
+  EXPECT_THAT(axes_of("ib_write_bw", {"-t", "16", "-l", "16", "-s", "8"}),
+              Contains(Pair("depth", "31")));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("-t, --tx-depth: the send queue has 31 entries")));
+}
+
+TEST(PerftestTranslation, CountsTheMessagesOfEachQp) {
+  EXPECT_EQ(axes_of("ib_write_bw", {"-q", "4", "-n", "1000"}).at("iterations"), "4000");
+  EXPECT_THAT(refusal_of("ib_write_bw", {"-q", "4", "-n", "18446744073709551615"}),
+              HasSubstr("-n, --iters"));
+}
+
+TEST(PerftestTranslation, MeasuresForATimeOrForEver) {
+  EXPECT_EQ(axes_of("ib_write_bw", {"-D", "5"}).at("duration"), "5");
+  EXPECT_THAT(refusal_of("ib_write_bw", {"-D", "0"}), HasSubstr("-D, --duration"));
+  const auto endless = axes_of("ib_write_bw", {"--run_infinitely", "-D", "2"});
+  EXPECT_EQ(endless.at("duration"), "0");
+  EXPECT_EQ(endless.at("interval"), "2");
+  EXPECT_EQ(axes_of("ib_write_bw", {"--run_infinitely"}).at("interval"), "5");
+}
+
+TEST(PerftestTranslation, ReadsSizesAsPeopleMeanThem) {
+  EXPECT_EQ(axes_of("ib_send_bw", {"-s", "64K"}).at("size"), "65536");
+  EXPECT_EQ(axes_of("ib_send_bw", {"-s", "0x40"}).at("size"), "64");
+  EXPECT_EQ(axes_of("ib_send_bw", {"-s", "8k"}).at("size"), "8192");
+  EXPECT_THAT(plan_of("ib_send_bw", {"-s", "8k", "host"}).notes,
+              Contains(HasSubstr("-s, --size: 8k is 8192 bytes")));
+  EXPECT_THAT(axes_of("ib_send_bw", {"-a"}).at("size"), HasSubstr("2 4 8 16"));
+  EXPECT_THAT(axes_of("ib_send_bw", {"-a"}).at("size"), HasSubstr(" 8388608"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"-s", "8x"}),
+              HasSubstr("invalid value '8x' for -s, --size: expected bytes"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"-a", "-s", "8"}), HasSubstr("give one"));
+}
+
+TEST(PerftestTranslation, InlinesALatencyAsPerftestDoesWhereItKnowsTheDevice) {
+  EXPECT_EQ(axes_of("ib_send_lat", {}).at("inline"), "236");
+  EXPECT_EQ(axes_of("ib_send_lat", {"-c", "UD"}).at("inline"), "188");
+  EXPECT_EQ(axes_of("ib_write_lat", {}).at("inline"), "220");
+  EXPECT_EQ(axes_of("ib_send_lat", {"-I", "64"}).at("inline"), "64");
+  for (const char* tool : {"ib_write_bw", "ib_read_lat"})
+    EXPECT_FALSE(axes_of(tool, {}).contains("inline"));
+  EXPECT_FALSE(axes_of("ib_send_lat", {"-I", "0"}).contains("inline"));
+  EXPECT_TRUE(plan_of("ib_send_lat", {"-I", "0", "host"}).inline_given);
+}
+
+TEST(PerftestTranslation, GivesEachEndItsOwnDevice) {
+  const PerftestPlan server =
+      plan_of("ib_write_bw", {"-d", "mlx5_1", "-i", "2", "-x", "3", "-p", "4711"});
+  EXPECT_EQ(server.own.device, "mlx5_1");
+  EXPECT_EQ(server.own.port_num, 2);
+  EXPECT_EQ(server.own.gid_index, 3);
+  EXPECT_EQ(server.own.core, kAuto);
+  EXPECT_EQ(server.port, 4711);
+  EXPECT_THAT(server.host, IsEmpty());
+  const auto client = axes_of("ib_write_bw", {"-d", "mlx5_1", "-x", "3"});
+  EXPECT_EQ(client.at("device"), "mlx5_1");
+  EXPECT_EQ(client.at("gid-index"), "3");
+  EXPECT_FALSE(client.contains("peer-device"));
+}
+
+TEST(PerftestTranslation, NamesPerftestsOptionWhereAValueIsWrong) {
+  for (const auto& [option, value] :
+       std::vector<std::pair<std::string, std::string>>{{"-i", "257"},
+                                                        {"-x", "999"},
+                                                        {"-m", "1000"},
+                                                        {"-S", "16"},
+                                                        {"-u", "32"},
+                                                        {"-p", "0"},
+                                                        {"-p", "65536"},
+                                                        {"-q", "0"},
+                                                        {"-l", "0"},
+                                                        {"-t", "0"},
+                                                        {"-n", "x"},
+                                                        {"-D", "1s"},
+                                                        {"--tclass", "256"},
+                                                        {"-w", "-1"},
+                                                        {"-y", "x"},
+                                                        {"--flow_label", "1,2"}}) {
+    const std::string said = refusal_of("ib_write_bw", {option, value, "host"});
+    EXPECT_THAT(said, HasSubstr("invalid value '" + value + "' for ")) << option;
+    EXPECT_THAT(said, HasSubstr(option)) << said;
+  }
+  EXPECT_THAT(refusal_of("ib_write_bw", {"-c", "XRC"}), HasSubstr("RC/UC"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"-c", "UD"}), HasSubstr("-c, --connection"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"-c", "rc"}), HasSubstr("-c, --connection"));
+}
+
+TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {
+  EXPECT_THAT(refusal_of("ib_send_bw", {"-T", "8"}), HasSubstr("-R, --rdma_cm"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"-X", "1"}), HasSubstr("-e, --events"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"-M", "ff15::1"}), HasSubstr("-g, --mcg"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"--report-both"}), HasSubstr("-b, --bidirectional"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"--cpu_util"}), HasSubstr("-D, --duration"));
+  EXPECT_THAT(refusal_of("ib_send_bw", {"--output", "latency"}),
+              HasSubstr("bandwidth or message_rate"));
+  EXPECT_THAT(refusal_of("ib_send_lat", {"--output=bandwidth"}), HasSubstr("latency"));
+  EXPECT_THAT(refusal_of("ib_send_lat", {"--mmap", "/dev/dax0.0"}),
+              HasSubstr("the server maps no file"));
+  EXPECT_THAT(refusal_of("ib_send_lat", {"-d", "null"}), HasSubstr("name a host"));
+}
+
+TEST(PerftestTranslation, TellsTheClientOfWhatIsNotAsInPerftest) {
+  EXPECT_THAT(plan_of("ib_send_lat", {"host"}).notes, Contains(HasSubstr("t_max is the largest")));
+  EXPECT_THAT(plan_of("ib_send_bw", {"-D", "5", "host"}).notes,
+              Contains(HasSubstr("-D: all of it")));
+  EXPECT_THAT(plan_of("ib_send_lat", {"-D", "5", "host"}).notes,
+              Contains(HasSubstr("percentiles")));
+  EXPECT_THAT(plan_of("ib_send_bw", {"--out_json", "host"}).notes,
+              Contains(HasSubstr("perftest_out.json holds rdmameter's result")));
+  EXPECT_THAT(plan_of("ib_send_bw", {"--output=bandwidth", "host"}).notes, IsEmpty());
+  EXPECT_THAT(plan_of("ib_send_bw", {}).notes, IsEmpty());
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/run_frame.h"
+
+#include <gtest/gtest.h>
+
+namespace rdmameter {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json context_with(ordered_json initiator, ordered_json responder) {
+  return {
+      {"rdmameter", {{"initiator", std::move(initiator)}, {"responder", std::move(responder)}}}};
+}
+
+const ordered_json kDevice{{"name", "mlx5_0"},          {"port_num", 1},
+                           {"link_layer", "Ethernet"},  {"rate_gbps", 100.0},
+                           {"active_mtu_bytes", 4096},  {"gid_index", 3},
+                           {"gid", "::ffff:192.0.2.1"}, {"gid_type", "roce_v2"},
+                           {"numa_node", nullptr}};
+
+TEST(RunHeader, NamesDeviceLinkMtuAndGidOfBothEnds) {
+  const ordered_json end{{"hostname", "a"}, {"device", kDevice}};
+  const std::string facts =
+      "mlx5_0/1: Ethernet, 100.0 Gb/s, MTU 4096 B, GID 3 roce_v2 ::ffff:192.0.2.1\n";
+  EXPECT_EQ(run_header(context_with(end, {{"hostname", "b"}, {"device", kDevice}}), 200),
+            "initiator  a " + facts + "responder  b " + facts);
+  EXPECT_EQ(run_header(context_with(end, nullptr), 40),
+            "initiator  a mlx5_0/1: Ethernet, 100.0\n"
+            "           Gb/s, MTU 4096 B, GID 3\n"
+            "           roce_v2 ::ffff:192.0.2.1\n");
+}
+
+TEST(RunHeader, IsEmptyWithoutADevice) {
+  EXPECT_EQ(run_header(context_with({{"hostname", "a"}, {"device", nullptr}}, nullptr), 80), "");
+}
+
+TEST(RunSummary, CountsAndSaysWhatToTypeNext) {
+  EXPECT_EQ(run_summary({.measured = 12, .skipped = 3, .failed = 1}, 65, "r.json"),
+            "12 measured, 3 skipped, 1 failed in 1:05; 'rdmameter show r.json' prints tables\n");
+  EXPECT_EQ(run_summary({.measured = 1}, 1, ""), "1 measured in 0:01\n");
+  EXPECT_EQ(run_summary({.measured = 1}, 1, "-"), "1 measured in 0:01\n");
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "bench/cases/axis_list.h"
+#include "core/base/error.h"
+#include "fake_measurer.h"
+
+namespace rdmameter {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+using Status = Row::Status;
+
+/// Keeps the rows; may break like a full disk.
+class Rows : public RunListener {
+ public:
+  void begin(const std::string&, std::uint64_t done, std::uint64_t all) override {
+    EXPECT_LT(done, all);
+  }
+  void row(const Row& row) override {
+    if (rows.size() == break_after) throw std::runtime_error("disk full");
+    rows.push_back(row);
+  }
+
+  std::vector<std::string> texts() const {
+    std::vector<std::string> list;
+    for (const Row& row : rows) list.push_back(row.name + " " + std::to_string(row.repetition));
+    return list;
+  }
+  std::vector<Status> states() const {
+    std::vector<Status> list;
+    for (const Row& row : rows) list.push_back(row.status);
+    return list;
+  }
+
+  std::vector<Row> rows;
+  std::size_t break_after = 1'000'000;
+};
+
+std::vector<PlannedCase> sizes(std::string_view list) {
+  const std::vector<GivenAxis> given{{find_axis("size"), read_axis_list(*find_axis("size"), list)}};
+  return plan_cases(select_tests(std::vector<std::string>{"send_lat"}), given);
+}
+
+struct Runner : testing::Test {
+  RunTally run(const std::vector<PlannedCase>& cases, std::vector<std::string> arguments = {}) {
+    arguments.insert(arguments.begin(), "--benchmark_enable_random_interleaving=false");
+    return run_cases(cases, initialize_benchmark(arguments, repetitions), measurer, stop, rows);
+  }
+
+  std::uint64_t repetitions = 1;
+  FakeMeasurer::Script script = four_round_trips;
+  FakeMeasurer measurer{[this](const TestCase& test_case) { return script(test_case); }};
+  StopFlag stop;
+  Rows rows;
+};
+
+TEST_F(Runner, MakesARowOfEachRepetition) {
+  repetitions = 3;
+  const RunTally tally = run(sizes("1,2"));
+  EXPECT_THAT(rows.texts(),
+              ElementsAre("send_lat/rc/size:1 0", "send_lat/rc/size:1 1", "send_lat/rc/size:1 2",
+                          "send_lat/rc/size:2 0", "send_lat/rc/size:2 1", "send_lat/rc/size:2 2"));
+  EXPECT_EQ(rows.rows[5].family_index, 1U);
+  EXPECT_EQ(rows.rows[5].repetitions, 3U);
+  EXPECT_EQ(tally.measured, 6U);
+  EXPECT_EQ(tally.status(), ExitStatus::pass);
+}
+
+TEST_F(Runner, TakesGoogleBenchmarksRepetitionsBeforeOurs) {
+  repetitions = 3;
+  run(sizes("1"), {"--benchmark_repetitions=2"});
+  EXPECT_EQ(rows.rows.size(), 2U);
+}
+
+TEST_F(Runner, InterleavesRepetitionsAtRandomWhereAskedTo) {
+  repetitions = 200;
+  run(sizes("1,2"), {"--benchmark_enable_random_interleaving=true"});
+  ASSERT_EQ(rows.rows.size(), 400U);
+  std::size_t changes = 0;
+  for (std::size_t i = 1; i < 400; ++i) changes += rows.rows[i].name != rows.rows[i - 1].name;
+  EXPECT_GT(changes, 100U);
+  std::set<std::string> all;
+  for (const std::string& text : rows.texts()) all.insert(text);
+  EXPECT_EQ(all.size(), 400U) << "each repetition has its own number";
+}
+
+TEST_F(Runner, MeasuresEachRepetitionInAnOrderThatTheSeedDraws) {
+  const std::vector<PlannedCase> cases = sizes("1,2,4,8");
+  const auto names_with = [&](std::uint64_t seed, std::uint64_t count) {
+    rows.rows.clear();
+    run_interleaved(cases, count, seed, measurer, stop, rows);
+    std::vector<std::uint64_t> indices;
+    for (const Row& row : rows.rows) indices.push_back(row.family_index);
+    return indices;
+  };
+  const std::vector<std::uint64_t> order = names_with(7, 50);
+  EXPECT_EQ(names_with(7, 50), order);
+  EXPECT_NE(names_with(8, 50), order);
+  std::map<std::vector<std::uint64_t>, int> orders;
+  std::map<std::uint64_t, int> first;
+  for (std::size_t repetition = 0; repetition < 50; ++repetition) {
+    const auto begin = order.begin() + static_cast<std::ptrdiff_t>(4 * repetition);
+    EXPECT_THAT(std::vector(begin, begin + 4), UnorderedElementsAre(0U, 1U, 2U, 3U));
+    ++orders[std::vector(begin, begin + 4)];
+    ++first[*begin];
+  }
+  EXPECT_GT(orders.size(), 12U);  // of 24
+  EXPECT_EQ(first.size(), 4U);
+  EXPECT_THAT(names_with(7, 1), ElementsAre(0U, 1U, 2U, 3U)) << "nothing to interleave";
+}
+
+TEST_F(Runner, PassesWhereAnInterruptIsTheEndThatWasAskedFor) {
+  script = [this](const TestCase& test_case) {
+    stop.request(StopReason::finish);
+    return four_round_trips(test_case);
+  };
+  auto endless = sizes("1,2");
+  for (PlannedCase& planned : endless) {
+    planned.test_case.iterations = 0;
+    planned.test_case.duration_ns = kUntilInterrupted;
+  }
+  EXPECT_EQ(run(endless).status(), ExitStatus::interrupted) << "the second one was left to do";
+  EXPECT_EQ(rows.rows.size(), 1U);
+  endless.pop_back();
+  stop.word = 0;
+  EXPECT_EQ(run(endless).status(), ExitStatus::pass);
+  stop.word = 0;
+  EXPECT_EQ(run(sizes("1")).status(), ExitStatus::interrupted) << "it had an end of its own";
+}
+
+TEST_F(Runner, SkipsAnUnsupportedCaseOnceAndGoesOn) {
+  repetitions = 4;
+  script = [](const TestCase& test_case) {
+    if (test_case.size_bytes == 1) throw Unsupported("not here");
+    return four_round_trips(test_case);
+  };
+  const RunTally tally = run(sizes("1,2"));
+  EXPECT_EQ(rows.rows.size(), 5U);
+  EXPECT_EQ(rows.rows[0].status, Status::skipped);
+  EXPECT_EQ(rows.rows[0].message, "not here");
+  EXPECT_EQ(measurer.measured.size(), 5U);
+  EXPECT_EQ(tally.status(), ExitStatus::pass);
+}
+
+TEST_F(Runner, NeverTriesAnImpossibleCase) {
+  auto cases = sizes("1");
+  cases[0].why_skipped = "the standard";
+  const RunTally tally = run(cases);
+  EXPECT_TRUE(measurer.measured.empty());
+  EXPECT_EQ(rows.rows[0].message, "the standard");
+  EXPECT_EQ(tally.status(), ExitStatus::usage) << "nothing was left to measure";
+}
+
+TEST_F(Runner, GoesOnAfterAFailureWhileTheMeasurerIsUsable) {
+  repetitions = 2;
+  script = [](const TestCase& test_case) {
+    if (test_case.size_bytes == 1) throw MeasurementError("CQ error");
+    return four_round_trips(test_case);
+  };
+  const RunTally tally = run(sizes("1,2"));
+  EXPECT_THAT(rows.states(), ElementsAre(Status::error, Status::error, Status::ok, Status::ok));
+  EXPECT_EQ(rows.rows[0].message, "CQ error");
+  EXPECT_EQ(tally.status(), ExitStatus::failed);
+}
+
+TEST_F(Runner, SaysOfEachCaseThatItWasNotMeasuredOnceTheMeasurerIsUnusable) {
+  script = [this](const TestCase& test_case) {
+    if (test_case.size_bytes == 2) {
+      measurer.still_usable = false;
+      throw MeasurementError("peer died");
+    }
+    return four_round_trips(test_case);
+  };
+  const RunTally tally = run(sizes("1,2,3,4"));
+  EXPECT_THAT(rows.states(), ElementsAre(Status::ok, Status::error, Status::error, Status::error));
+  EXPECT_EQ(measurer.measured.size(), 2U);
+  EXPECT_EQ(rows.rows[1].message, "peer died");
+  EXPECT_EQ(rows.rows[3].message, "not measured: peer died");
+  EXPECT_EQ(tally.status(), ExitStatus::failed);
+}
+
+TEST_F(Runner, EndsAtAnInterruptKeepingItsRows) {
+  repetitions = 3;
+  script = [](const TestCase& test_case) -> Outcome {
+    if (test_case.size_bytes == 2) throw Interrupted("Ctrl-C");
+    return four_round_trips(test_case);
+  };
+  const RunTally tally = run(sizes("1,2,3"));
+  EXPECT_EQ(rows.rows.size(), 3U);
+  EXPECT_EQ(tally.status(), ExitStatus::interrupted);
+}
+
+TEST_F(Runner, TakesAFailureUnderAnInterruptForTheInterrupt) {
+  script = [this](const TestCase&) -> Outcome {
+    stop.request(StopReason::interrupted);
+    throw MeasurementError("the loop ended early");
+  };
+  EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::interrupted);
+  EXPECT_TRUE(rows.rows.empty());
+}
+
+TEST_F(Runner, MeasuresNothingAfterAnInterrupt) {
+  stop.request(StopReason::interrupted);
+  EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::interrupted);
+  EXPECT_TRUE(measurer.measured.empty());
+}
+
+TEST_F(Runner, IsInterruptedEvenWhereTheLastRepetitionStillEnded) {
+  script = [this](const TestCase& test_case) {
+    stop.request(StopReason::interrupted);
+    return four_round_trips(test_case);
+  };
+  EXPECT_EQ(run(sizes("1")).status(), ExitStatus::interrupted);
+  EXPECT_EQ(rows.rows.size(), 1U);
+}
+
+TEST_F(Runner, EndsWhereRowsCannotBeKept) {
+  rows.break_after = 1;
+  EXPECT_THROW(run(sizes("1,2,3")), std::runtime_error);
+  EXPECT_EQ(measurer.measured.size(), 2U);
+}
+
+TEST_F(Runner, HasTheStatusOfTheFailureWhereNothingElseHappened) {
+  script = [](const TestCase&) -> Outcome { throw NoDevice("none"); };
+  EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::no_device);
+  script = [](const TestCase&) -> Outcome { throw UsageError("no such GID"); };
+  EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::usage);
+  script = [](const TestCase& test_case) -> Outcome {
+    if (test_case.size_bytes == 1) throw MeasurementError("peer died");
+    throw NoDevice("none");
+  };
+  EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::failed);
+  script = [](const TestCase& test_case) {
+    if (test_case.size_bytes == 1) throw NoDevice("none");
+    return four_round_trips(test_case);
+  };
+  EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::failed);
+}
+
+TEST(BenchmarkFlags, FilterOurNamesAsGoogleBenchmarkFiltersIts) {
+  const auto selects = [](const std::string& filter, const std::string& name) {
+    return BenchmarkFlags{.filter = filter, .context = {}}.selects(name);
+  };
+  EXPECT_TRUE(selects("", "write_lat/rc/size:64"));
+  EXPECT_TRUE(selects("all", "write_lat/rc/size:64"));
+  EXPECT_TRUE(selects("size:64$", "write_lat/rc/size:64"));
+  EXPECT_FALSE(selects("size:6$", "write_lat/rc/size:64"));
+  EXPECT_TRUE(selects("-read", "write_lat/rc/size:64"));
+  EXPECT_FALSE(selects("-(read|lat)", "write_lat/rc/size:64"));
+  EXPECT_THROW(selects("(", "write_lat"), UsageError);
+}
+
+TEST(BenchmarkFlags, AreTakenFromTheCommandLineAndNothingElseIs) {
+  std::vector<std::string> arguments{"run", "--benchmark_filter=x", "--size", "8",
+                                     "--benchmark_list_tests"};
+  EXPECT_THAT(take_benchmark_arguments(arguments),
+              ElementsAre("--benchmark_filter=x", "--benchmark_list_tests"));
+  EXPECT_THAT(arguments, ElementsAre("run", "--size", "8"));
+}
+
+TEST(BenchmarkFlags, SayWhatGoogleBenchmarkWasTold) {
+  const BenchmarkFlags flags = initialize_benchmark(
+      {"--benchmark_list_tests", "--benchmark_filter=x", "--benchmark_context=rack=7"}, 5);
+  EXPECT_TRUE(flags.list_tests);
+  EXPECT_EQ(flags.filter, "x");
+  EXPECT_EQ(flags.repetitions, 5U);
+  EXPECT_EQ(flags.context.at("rack"), "7");
+  EXPECT_FALSE(initialize_benchmark({"--benchmark_list_tests=false"}, 1).list_tests);
+}
+
+TEST(BenchmarkFlags, RefuseWhatGoogleBenchmarkDoesNotTake) {
+  const auto refusal = [](const std::string& argument) -> std::string {
+    try {
+      initialize_benchmark({argument}, 1);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("--benchmark_filtre=x"), HasSubstr("did you mean '--benchmark_filter'?"));
+  EXPECT_THAT(refusal("--benchmark_repetitions=0"), HasSubstr("from 1 to"));
+  EXPECT_THAT(refusal("--benchmark_repetitions=1e3"), HasSubstr("from 1 to"));
+  EXPECT_THAT(refusal("--benchmark_format=yaml"), HasSubstr("Google Benchmark refuses"));
+  EXPECT_EQ(refusal("--benchmark_format=console"), "") << "(its flags last as long as the process)";
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several threads as one end: what they add up to, and what becomes of the others when one fails.
+#include "core/engine/thread_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/engine/loop/gate.h"
+#include "core/instrument/histogram_data.h"
+#include "core/session/window_sync.h"
+#include "core/wire/socket.h"
+
+namespace rdmameter {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A side without a device, whose loop does what the test says.
+class FakeRunner final : public EndpointRunner {
+ public:
+  using Body = std::function<LoopResult(const LoopPlan&, const StopFlag&, LoopTally&)>;
+
+  FakeRunner(const TestCase& test_case, std::uint64_t seed, Body body)
+      : EndpointRunner(test_case, Role::initiator, seed), seed_(seed), body_(std::move(body)) {}
+
+  nlohmann::json connection_info() const override { return {{"number", seed_}}; }
+  void connect(const nlohmann::json& peer) override { peer_ = peer.at("number"); }
+  void record_effective(TestCase&, const nlohmann::json&) const override {}
+  std::string take_fatal_event() override { return {}; }
+  void abort_traffic() noexcept override { silenced_.store(true); }
+  std::optional<Verdict> verify(const std::vector<std::uint64_t>& totals) const override {
+    return Verdict{.checked_bytes = totals.front(), .first_fault = peer_ == 4 ? "torn" : ""};
+  }
+  nlohmann::ordered_json counters() const override { return nullptr; }
+  nlohmann::ordered_json resources() const override {
+    return {{"qps", 2}, {"send_wrs_per_qp", 128}};
+  }
+  nlohmann::ordered_json facts() const override { return {{"inlined", true}}; }
+  std::string where() const override { return "a fake"; }
+
+  std::atomic<bool> silenced_{false};
+
+ private:
+  Loop loop(Wait, ClockChoice::Kind) override {
+    return [this](const LoopPlan& plan, const ClockChoice&, const StopFlag& stop,
+                  LoopTally& tally) { return body_(plan, stop, tally); };
+  }
+
+  const std::uint64_t seed_;
+  const Body body_;
+  std::uint64_t peer_ = 0;
+};
+
+TestCase of_threads(std::uint64_t threads) {
+  TestCase test_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
+  test_case.threads = threads;
+  return test_case;
+}
+
+/// A group of fakes; the number that a body is given is the thread's, counted from 0.
+struct FakeTeam {
+  using Body =
+      std::function<LoopResult(std::uint64_t, const LoopPlan&, const StopFlag&, LoopTally&)>;
+
+  FakeTeam(std::uint64_t threads, Body body)
+      : group(of_threads(threads), Role::initiator, 0, [&](std::uint64_t seed) {
+          auto result = std::make_unique<FakeRunner>(
+              of_threads(threads), seed,
+              [body, seed](const LoopPlan& plan, const StopFlag& word, LoopTally& tally) {
+                return body(seed / 2, plan, word, tally);
+              });
+          fakes.push_back(result.get());
+          return result;
+        }) {}
+
+  LoopResult run(std::uint64_t core = kAuto) { return group.run(Wait::yield, core, {}, stop); }
+
+  std::vector<FakeRunner*> fakes;
+  ThreadGroup group;
+  StopFlag stop;
+};
+
+TEST(ThreadGroup, AddsUpWhatItsThreadsCounted) {
+  FakeTeam fakes{3, [](std::uint64_t i, const LoopPlan&, const StopFlag&, LoopTally& tally) {
+                   tally.operations = 100 * (i + 1);
+                   tally.elapsed_ns = 1000;  // 0.1, 0.2 and 0.3 messages per ns
+                   tally.total = 500 + i;
+                   tally.latency->record(10 * (i + 1));
+                   tally.progress.store(i);
+                   return LoopResult{};
+                 }};
+  ASSERT_EQ(fakes.run().why, LoopResult::Why::done);
+  EXPECT_EQ(fakes.group.tally().operations, 600U);
+  EXPECT_EQ(fakes.group.tally().elapsed_ns, 1000U);
+  EXPECT_THAT(fakes.group.totals(), ElementsAre(500, 501, 502));
+  EXPECT_EQ(fakes.group.progress(), 3U);
+  const HistogramData samples = snapshot(*fakes.group.take_latency());
+  EXPECT_EQ(samples.count, 3U);
+  EXPECT_EQ(samples.max_ns, 30U);
+  const nlohmann::ordered_json threads = fakes.group.facts().at("per_thread");
+  ASSERT_EQ(threads.size(), 3U);
+  EXPECT_EQ(threads[2].at("operations"), 300);
+  EXPECT_TRUE(threads[2].at("core").is_null());
+  EXPECT_EQ(fakes.group.resources().at("qps"), 6);
+  EXPECT_EQ(fakes.group.resources().at("send_wrs_per_qp"), 128);
+}
+
+TEST(ThreadGroup, TheWindowOfAllGivesTheSumOfTheRates) {
+  FakeTeam fakes{2, [](std::uint64_t i, const LoopPlan&, const StopFlag&, LoopTally& tally) {
+                   tally.operations = 1000;
+                   tally.elapsed_ns = i == 0 ? 1000 : 4000;  // 1 and 0.25 per ns
+                   return LoopResult{};
+                 }};
+  ASSERT_EQ(fakes.run().why, LoopResult::Why::done);
+  EXPECT_EQ(fakes.group.tally().elapsed_ns, 1600U);  // 2000 messages at 1.25 per ns
+}
+
+TEST(ThreadGroup, TellsWhatMadeOneFailAndStopsTheOthers) {
+  FakeTeam fakes{3, [](std::uint64_t i, const LoopPlan&, const StopFlag& stop, LoopTally&) {
+                   if (i == 1)
+                     return LoopResult{.why = LoopResult::Why::completion_failed,
+                                       .status = IBV_WC_RETRY_EXC_ERR};
+                   while (!stop.requested()) std::this_thread::yield();
+                   return i == 0 ? LoopResult{.why = LoopResult::Why::completion_failed,
+                                              .status = IBV_WC_WR_FLUSH_ERR}
+                                 : LoopResult{.why = LoopResult::Why::stopped};
+                 }};
+  EXPECT_EQ(fakes.run().status, IBV_WC_RETRY_EXC_ERR);
+  EXPECT_EQ(fakes.stop.reason(), StopReason::sibling);
+  for (const FakeRunner* fake : fakes.fakes) EXPECT_TRUE(fake->silenced_.load());
+}
+
+TEST(ThreadGroup, OneThatThrowsStopsTheOthersAndTellsWhy) {
+  FakeTeam fakes{2, [](std::uint64_t i, const LoopPlan&, const StopFlag& stop, LoopTally&) {
+                   if (i == 1) throw MeasurementError("it does not fit");
+                   while (!stop.requested()) std::this_thread::yield();
+                   return LoopResult{.why = LoopResult::Why::stopped};
+                 }};
+  try {
+    fakes.run();
+    FAIL() << "nothing was thrown";
+  } catch (const MeasurementError& error) {
+    EXPECT_STREQ(error.what(), "it does not fit");
+  }
+}
+
+TEST(ThreadGroup, ACpuThatIsNotThereStopsAllOfThem) {
+  FakeTeam fakes{2, [](std::uint64_t, const LoopPlan&, const StopFlag& stop, LoopTally&) {
+                   while (!stop.requested()) std::this_thread::yield();
+                   return LoopResult{.why = LoopResult::Why::stopped};
+                 }};
+  try {
+    fakes.run(8191);
+    FAIL() << "ran on CPU 8191";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--core 8191"));
+  }
+}
+
+TEST(ThreadGroup, IntroducesAndConnectsEachThreadToItsOwn) {
+  const auto body = [](std::uint64_t, const LoopPlan&, const StopFlag&, LoopTally&) {
+    return LoopResult{};
+  };
+  FakeTeam here{3, body}, there{3, body};
+  here.group.connect(there.group.connection_info());
+  const auto verdict = here.group.verify({1, 10, 100});
+  ASSERT_TRUE(verdict);
+  EXPECT_EQ(verdict->checked_bytes, 111U);
+  EXPECT_EQ(verdict->first_fault, "thread 2: torn");  // whose peer's number is 4
+  FakeTeam fewer{2, body};
+  EXPECT_THROW(here.group.connect(fewer.group.connection_info()), MeasurementError);
+}
+
+TEST(ThreadGroup, TellsEachThreadWhatItsPeerSent) {
+  FakeTeam fakes{2, [](std::uint64_t i, const LoopPlan& plan, const StopFlag&, LoopTally& tally) {
+                   tally.total = plan.expected.load() + i;
+                   return LoopResult{};
+                 }};
+  fakes.group.expect({10, 20});
+  ASSERT_EQ(fakes.run().why, LoopResult::Why::done);
+  EXPECT_THAT(fakes.group.totals(), ElementsAre(10, 21));
+}
+
+TEST(LoadGate, IsPassedOnceAllHaveComeAndThePeerToo) {
+  LoadGate gate{2, true};
+  int calls = 0;
+  gate.on_last([](void* count) { ++*static_cast<int*>(count); }, &calls);
+  gate.reach(LoadGate::Step::warm);
+  EXPECT_FALSE(gate.reached_here(LoadGate::Step::warm));
+  gate.reach(LoadGate::Step::warm);
+  EXPECT_TRUE(gate.reached_here(LoadGate::Step::warm));
+  EXPECT_EQ(calls, 1);
+  EXPECT_FALSE(gate.reached(LoadGate::Step::warm));
+  gate.notify(LoadGate::Step::warm);
+  EXPECT_TRUE(gate.reached(LoadGate::Step::warm));
+  EXPECT_FALSE(gate.reached(LoadGate::Step::closed));
+}
+
+TEST(WindowSync, DoesNotWaitForEverForAPeerThatNeverComes) {
+  using namespace std::chrono_literals;
+  InterruptSource interrupt;
+  Listener listener{{"127.0.0.1", 0}};
+  Channel here{connect_to({"127.0.0.1", listener.port()}, Deadline::in(5s), interrupt), interrupt};
+  Channel there{std::move(listener.accept(Deadline::in(5s), interrupt).value()), interrupt};
+  TestCase both_ways = of_threads(1);
+  both_ways.bidirectional = 1;
+  FakeRunner runner{both_ways, 0, [](const LoopPlan& plan, const StopFlag&, LoopTally&) {
+                      plan.gate->reach(LoadGate::Step::warm);
+                      return LoopResult{};
+                    }};
+  const EventFd attention;
+  WindowSync keeper{here, both_ways, &runner, attention};
+  StopFlag stop;
+  runner.run(Wait::yield, kAuto, {}, stop);
+  keeper.publish();
+  const auto now = WindowSync::Clock::now();
+  EXPECT_FALSE(keeper.overdue(now));
+  EXPECT_TRUE(keeper.overdue(now + 1h));
+  EXPECT_TRUE(keeper.receive(there.receive(Deadline::in(5s))));  // what it told, told back
+  EXPECT_FALSE(keeper.overdue(now + 1h));
+}
+
+}  // namespace
+}  // namespace rdmameter

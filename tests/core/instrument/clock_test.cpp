@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/instrument/clock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/instrument/clock_judge.h"
+
+namespace rdmameter {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr CalibrationFacts kGood{.has_counter = true,
+                                 .first_ticks_per_ns = 2.5961,
+                                 .second_ticks_per_ns = 2.59611,
+                                 .ticks_per_ns = 2.596105,
+                                 .invariant = true,
+                                 .kernel_uses_counter = true};
+
+TEST(ClockJudge, TakesAnInvariantCounterThatCalibrates) {
+  const ClockChoice choice = judge_calibration(kGood);
+  EXPECT_EQ(choice.kind, ClockChoice::Kind::counter);
+  EXPECT_DOUBLE_EQ(choice.ticks_per_ns, 2.596105);
+  EXPECT_NEAR(choice.error_ppm, 3.9, 0.1);
+  EXPECT_THAT(choice.reason, HasSubstr("invariant"));
+}
+
+TEST(ClockJudge, TakesACounterThatOnlyTheKernelVouchesFor) {
+  CalibrationFacts facts = kGood;
+  facts.invariant = false;
+  const ClockChoice choice = judge_calibration(facts);
+  EXPECT_EQ(choice.kind, ClockChoice::Kind::counter);
+  EXPECT_THAT(choice.reason, HasSubstr("the kernel keeps time by"));
+}
+
+TEST(ClockJudge, RefusesACounterThatNobodyVouchesFor) {
+  CalibrationFacts facts = kGood;
+  facts.invariant = facts.kernel_uses_counter = false;
+  const ClockChoice choice = judge_calibration(facts);
+  EXPECT_EQ(choice.kind, ClockChoice::Kind::kernel);
+  EXPECT_EQ(choice.ticks_per_ns, 1.0);
+  EXPECT_THAT(choice.reason, HasSubstr("does not call its counter invariant"));
+}
+
+TEST(ClockJudge, RefusesIntervalsThatDisagree) {
+  CalibrationFacts facts = kGood;
+  facts.second_ticks_per_ns = facts.first_ticks_per_ns * (1 + 201e-6);
+  EXPECT_EQ(judge_calibration(facts).kind, ClockChoice::Kind::kernel);
+  EXPECT_THAT(judge_calibration(facts).reason, HasSubstr("did not settle"));
+  facts.second_ticks_per_ns = facts.first_ticks_per_ns * (1 - 201e-6);
+  EXPECT_EQ(judge_calibration(facts).kind, ClockChoice::Kind::kernel);
+  facts.second_ticks_per_ns = facts.first_ticks_per_ns * (1 + 199e-6);
+  EXPECT_EQ(judge_calibration(facts).kind, ClockChoice::Kind::counter);
+}
+
+TEST(ClockJudge, RefusesACounterThatStandsStillOrIsNotThere) {
+  CalibrationFacts facts = kGood;
+  facts.first_ticks_per_ns = 0;
+  EXPECT_EQ(judge_calibration(facts).kind, ClockChoice::Kind::kernel);
+  facts = kGood;
+  facts.second_ticks_per_ns = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(judge_calibration(facts).kind, ClockChoice::Kind::kernel);
+  EXPECT_EQ(judge_calibration(CalibrationFacts{}).kind, ClockChoice::Kind::kernel);
+}
+
+TEST(CounterClock, ConvertsDaysWithinAPartPerBillion) {
+  for (const double ticks_per_ns : {0.024, 0.05, 1.0, 2.596105, 5.7}) {
+    CalibrationFacts facts = kGood;
+    facts.first_ticks_per_ns = facts.second_ticks_per_ns = facts.ticks_per_ns = ticks_per_ns;
+    const CounterClock counter = judge_calibration(facts).counter;
+    for (const std::uint64_t ns : {1'000ULL, 1'000'000'000ULL, 48ULL * 3600 * 1'000'000'000}) {
+      const auto ticks =
+          static_cast<std::uint64_t>(std::llround(static_cast<double>(ns) * ticks_per_ns));
+      const double allowed =
+          1 + 1 / ticks_per_ns + static_cast<double>(ns) * 1e-9;  // one tick, rounding
+      EXPECT_NEAR(static_cast<double>(counter.to_ns(ticks)), static_cast<double>(ns), allowed);
+      EXPECT_NEAR(static_cast<double>(counter.to_ticks(ns)), static_cast<double>(ticks),
+                  allowed * ticks_per_ns + 1);
+    }
+  }
+}
+
+TEST(ChooseClock, SaysWhichAndWhatItCosts) {
+  const ClockChoice choice = choose_clock();
+  EXPECT_FALSE(choice.reason.empty());
+  EXPECT_GT(choice.ticks_per_ns, 0);
+  EXPECT_GT(choice.read_ns, 0);
+  EXPECT_LT(choice.read_ns, 100'000);
+  RecordProperty("reason", choice.reason);
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/server/last_words.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace rdmameter {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+ssize_t say(const LastWords& words, const std::string& text) {
+  return write(words.writable(), text.data(), text.size());
+}
+
+TEST(LastWords, AreTheLinesThatWereWritten) {
+  LastWords words;
+  say(words, "one\n\ntw");
+  words.take();
+  say(words, "o\n\x1b no newline");
+  words.close_writable();
+  EXPECT_THAT(words.lines(), ElementsAre("one", "two", "\x1b no newline"));
+}
+
+TEST(LastWords, OfNothingAreNone) {
+  LastWords words;
+  EXPECT_THAT(words.lines(), IsEmpty()) << "and nobody waits for some";
+}
+
+TEST(LastWords, AreTheLastOfMuch) {
+  LastWords words;
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(say(words, std::string(9999, 'x') + "\n"), 10000);
+    words.take();
+  }
+  say(words, "the last");
+  const std::vector<std::string> lines = words.lines();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], std::string(LastWords::kKeptBytes - 9, 'x'));
+  EXPECT_EQ(lines[1], "the last");
+}
+
+TEST(LastWords, KeepNobodyWaitingWhoWritesMoreThanThereIsRoomFor) {
+  LastWords words;
+  while (say(words, std::string(4096, 'x')) > 0) {
+  }
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+}  // namespace
+}  // namespace rdmameter

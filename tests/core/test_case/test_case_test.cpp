@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/test_case/test_case.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+
+namespace rdmameter {
+namespace {
+
+using testing::HasSubstr;
+
+TestCase with(TestCase test_case, std::string_view option, std::string_view text) {
+  set_axis(test_case, *find_axis(option), text);
+  return test_case;
+}
+
+TestCase latency() {
+  return default_case(Opcode::rdma_write, Pattern::ping_pong);
+}
+TestCase bandwidth() {
+  return default_case(Opcode::rdma_write, Pattern::bandwidth);
+}
+
+std::string refusal(std::string_view option, std::string_view text) {
+  try {
+    with(latency(), option, text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ParseBytes, TakesSuffixesAs1024BasedInAnyLetterCase) {
+  EXPECT_EQ(parse_bytes("64"), 64U);
+  EXPECT_EQ(parse_bytes("8k"), 8192U);
+  EXPECT_EQ(parse_bytes("8K"), 8192U);
+  EXPECT_EQ(parse_bytes("2MiB"), 2U << 20);
+  EXPECT_EQ(parse_bytes("1gib"), 1U << 30);
+}
+
+TEST(ParseBytes, RefusesWhatItDoesNotUnderstandToTheLastCharacter) {
+  for (const char* text : {"", "k", "8kk", "8kb", "-1", "+1", "1e3", "0x10", " 8", "8 ", "1.5k",
+                           "18446744073709551616", "17179869184G"})
+    EXPECT_EQ(parse_bytes(text), std::nullopt) << text;
+}
+
+TEST(ParseSeconds, TakesFractionsExactlyAndSuffixes) {
+  EXPECT_EQ(parse_seconds_ns("1"), 1'000'000'000U);
+  EXPECT_EQ(parse_seconds_ns("0.5"), 500'000'000U);
+  EXPECT_EQ(parse_seconds_ns("2.5MS"), 2'500'000U);
+  EXPECT_EQ(parse_seconds_ns("7us"), 7'000U);
+  EXPECT_EQ(parse_seconds_ns("0.000000001"), 1U);
+}
+
+TEST(ParseSeconds, RefusesWhatIsNoTime) {
+  for (const char* text : {"", "s", ".5", "1.", "1.s", "-1", "1e3", "1m", "inf", "nan", "1.2.3",
+                           "1.5ns", "0.0000000001", "18446744074"})
+    EXPECT_EQ(parse_seconds_ns(text), std::nullopt) << text;
+}
+
+TEST(Texts, UseTheLargestUnitThatIsExact) {
+  EXPECT_EQ(bytes_text(8192), "8K");
+  EXPECT_EQ(bytes_text(1000), "1000");
+  EXPECT_EQ(bytes_text(0), "0");
+  EXPECT_EQ(seconds_text(1'500'000'000), "1500ms");
+  EXPECT_EQ(seconds_text(1), "1ns");
+}
+
+TEST(Axes, HaveDistinctOptionsAndKeys) {
+  std::set<std::string_view> options, keys;
+  for (const Axis& axis : axes()) {
+    EXPECT_TRUE(options.insert(axis.option).second) << axis.option;
+    EXPECT_TRUE(keys.insert(axis.key).second) << axis.key;
+  }
+}
+
+TEST(Axes, GoThroughTextUnchanged) {
+  const TestCase test_case =
+      with(with(with(latency(), "loss-timeout", "2.5ms"), "inline", "max"), "device", "rxe0");
+  TestCase again = latency();
+  for (const Axis& axis : axes())
+    if (axis.option != "duration") set_axis(again, axis, axis_text(test_case, axis));
+  EXPECT_EQ(case_to_wire(again), case_to_wire(test_case));
+}
+
+TEST(SetAxis, StoresWordsAndNumbers) {
+  EXPECT_EQ(with(latency(), "size", "8M").size_bytes, 8U << 20);
+  EXPECT_EQ(with(latency(), "transport", "UD").transport, Transport::ud);
+  EXPECT_EQ(with(latency(), "inline", "max").queues.inline_bytes, kDeviceMax);
+  EXPECT_EQ(with(latency(), "inline", "OFF").queues.inline_bytes, 0U);
+  EXPECT_EQ(with(latency(), "core", "auto").initiator.core, kAuto);
+  EXPECT_EQ(with(latency(), "mtu", "1024").path.mtu_bytes, 1024U);
+  EXPECT_EQ(with(latency(), "peer-device", "auto").responder.device, "");
+}
+
+TEST(SetAxis, RefusesNamingTheOptionAndWhatItTakes) {
+  EXPECT_EQ(
+      refusal("size", "8kk"),
+      "invalid value '8kk' for --size: expected bytes from 1 to 2G (K, M, G and KiB, MiB, GiB are "
+      "1024-based)");
+  EXPECT_EQ(refusal("transport", "xrc"),
+            "invalid value 'xrc' for --transport: expected rc, uc, ud");
+  for (const char* size : {"0", "-1", "", "auto", "2147483649", "1e3"})
+    EXPECT_THAT(refusal("size", size), HasSubstr("for --size: expected")) << size;
+  for (const char* port : {"0", "256", "257"})
+    EXPECT_THAT(refusal("port-num", port), HasSubstr("from 1 to 255")) << port;
+  EXPECT_THAT(refusal("mtu", "1000"), HasSubstr("auto, 256, 512, 1024, 2048, 4096"));
+  EXPECT_THAT(refusal("device", "a b"), HasSubstr("for --device: expected"));
+  EXPECT_THAT(refusal("device", "../x"), HasSubstr("for --device: expected"));
+  EXPECT_THAT(refusal("device", std::string(64, 'x')), HasSubstr("for --device: expected"));
+}
+
+TEST(Inline, IsAutomaticForShortMessagesOfLatenciesAlone) {
+  for (const auto& [size, wanted] : {std::pair{"8", 8U}, {"220", 220U}, {"221", 0U}})
+    EXPECT_EQ(with(latency(), "size", size).wanted_inline(), wanted) << size;
+  EXPECT_EQ(with(with(latency(), "size", "8"), "inline", "off").wanted_inline(), 0U);
+  EXPECT_EQ(with(with(latency(), "size", "8"), "inline", "max").wanted_inline(), kDeviceMax);
+  EXPECT_EQ(with(bandwidth(), "size", "8").wanted_inline(), 0U);
+  EXPECT_EQ(with(with(bandwidth(), "size", "8"), "inline", "auto").wanted_inline(), 0U);
+  EXPECT_EQ(default_case(Opcode::rdma_read, Pattern::completion_latency).wanted_inline(), 0U);
+}
+
+TEST(SetAxis, TakesAPartitionKeyInHexadecimalAlone) {
+  EXPECT_EQ(with(latency(), "pkey", "0x8001").path.pkey, 0x8001U);
+  EXPECT_EQ(with(latency(), "pkey", "0X7fFf").path.pkey, 0x7fffU);
+  EXPECT_EQ(case_json(with(latency(), "pkey", "0x8001"))["pkey"], "0x8001");
+  for (const char* pkey : {"0x0", "0x10000", "0x", "32769", "8001", "0x80g1", "-0x1"})
+    EXPECT_EQ(refusal("pkey", pkey),
+              fmt::format("invalid value '{}' for --pkey: expected auto, or a hexadecimal number "
+                          "from 0x1 to 0xffff",
+                          pkey));
+}
+
+TEST(SetAxis, LetsOneOfIterationsAndDurationRule) {
+  const TestCase timed = with(latency(), "duration", "0.5");
+  EXPECT_EQ(timed.iterations, 0U);
+  EXPECT_EQ(timed.duration_ns, 500'000'000U);
+  const TestCase counted = with(timed, "iterations", "5");
+  EXPECT_EQ(counted.iterations, 5U);
+  EXPECT_EQ(counted.duration_ns, 0U);
+}
+
+TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
+  EXPECT_EQ(
+      case_json(with(latency(), "core", "3")).dump(),
+      R"({"transport":"rc","size_bytes":64,"qps":1,"threads":1,"signal_every":1,"inline_bytes":"auto",)"
+      R"("sge":1,"api":"classic","cq":"classic","cq_depth":"auto","connect":"tcp",)"
+      R"("mtu_bytes":"auto","iterations":10000,"warmup":100,)"
+      R"("wait":"auto","verify":false,"payload":"random","service_level":0,"traffic_class":0,)"
+      R"("flow_label":0,"pkey":"auto","pkey_index":0,"qp_timeout":14,"retry_count":7,"memory":"host",)"
+      R"("peer_memory":"host","mr_per_qp":false,"relaxed_ordering":false,"odp":false,)"
+      R"("device":"auto",)"
+      R"("port_num":"auto","gid_index":"auto","core":3,"peer_device":"auto",)"
+      R"("peer_port_num":"auto","peer_gid_index":"auto","peer_core":"auto"})");
+  const auto timed = case_json(with(bandwidth(), "duration", "1"));
+  EXPECT_EQ(timed["duration_ns"], 1'000'000'000U);
+  EXPECT_FALSE(timed.contains("iterations"));
+  EXPECT_EQ(timed["depth"], 128U);
+  EXPECT_FALSE(timed.contains("loss_timeout_ns"));
+  EXPECT_EQ(case_json(with(latency(), "mtu", "1024"))["mtu_bytes"], 1024U);
+}
+
+TEST(CaseJson, LeavesOutAxesWithoutMeaningForTheTest) {
+  const auto read = case_json(default_case(Opcode::rdma_read, Pattern::completion_latency));
+  for (const char* key : {"signal_every", "inline_bytes", "rx_depth", "depth", "loss_timeout_ns"})
+    EXPECT_FALSE(read.contains(key)) << key;
+  const auto ud =
+      case_json(with(default_case(Opcode::send, Pattern::ping_pong), "transport", "ud"));
+  EXPECT_EQ(ud["loss_timeout_ns"], 100'000'000U);
+  EXPECT_EQ(ud["rx_depth"], 512U);
+}
+
+TEST(CaseJson, OfATestOverTcpHasNoneOfVerbs) {
+  const auto lat = case_json(default_case(Opcode::tcp_send, Pattern::ping_pong));
+  const auto bw = case_json(default_case(Opcode::tcp_send, Pattern::bandwidth));
+  EXPECT_EQ(lat.dump(),
+            R"({"transport":"tcp","size_bytes":64,"iterations":10000,"warmup":100,"wait":"auto",)"
+            R"("verify":false,"payload":"random","core":"auto","peer_core":"auto"})");
+  EXPECT_EQ(bw.at("transport"), "tcp");
+  EXPECT_TRUE(bw.contains("interval_ns"));
+  EXPECT_FALSE(bw.contains("depth"));
+}
+
+TEST(CaseWire, OfATestOverTcpUnsetsWhatHasNoMeaning) {
+  const TestCase plain = default_case(Opcode::tcp_send, Pattern::bandwidth);
+  TestCase odd = plain;
+  odd.qps = 65536;
+  odd.queues.sge = 30;
+  odd.transport = Transport::ud;
+  odd.initiator.memory = "huge1g";
+  EXPECT_EQ(case_to_wire(case_from_wire(case_to_wire(odd))), case_to_wire(plain));
+}
+
+TEST(CaseJson, SaysOfAControlPathTestWhatItsVerbIsCalledWith) {
+  EXPECT_EQ(case_json(with(default_case(Verb::create_cq), "objects", "3")).dump(),
+            R"({"depth":128,"iterations":10000,"warmup":256,"objects":3,"device":"auto",)"
+            R"("port_num":"auto","gid_index":"auto","core":"auto"})");
+  const auto mr = case_json(default_case(Verb::dereg_mr));
+  for (const char* key : {"size_bytes", "memory", "odp", "relaxed_ordering", "objects"})
+    EXPECT_TRUE(mr.contains(key)) << key;
+  for (const char* key : {"transport", "depth", "payload", "peer_memory"})
+    EXPECT_FALSE(mr.contains(key)) << key;
+}
+
+TEST(CaseWire, LeavesControlPathTestsToTheInitiator) {
+  EXPECT_THROW(case_from_wire(case_to_wire(default_case(Verb::create_qp))), UsageError);
+}
+
+TEST(CaseWire, CarriesTestsThatConnectWithAResponder) {
+  for (const Verb verb :
+       {Verb::connect, Verb::cm_resolve_addr, Verb::cm_resolve_route, Verb::cm_connect}) {
+    TestCase asked = with(default_case(verb), "objects", "7");
+    EXPECT_TRUE(asked.needs_responder());
+    const TestCase test_case = case_from_wire(case_to_wire(asked));
+    EXPECT_EQ(test_case.verb, verb);
+    EXPECT_EQ(test_case.objects, 7U);
+  }
+  nlohmann::json wire = case_to_wire(default_case(Verb::cm_connect));
+  wire["verb"] = wire["verb"].get<std::uint64_t>() + 1;
+  EXPECT_THROW(case_from_wire(wire), UsageError);
+}
+
+TEST(Multicast, IsOfUdWithASizeThatFitsAndHasNoOtherTransport) {
+  const TestCase test_case = default_case(Opcode::mcast_send, Pattern::bandwidth);
+  EXPECT_EQ(test_case.transport, Transport::ud);
+  EXPECT_EQ(test_case.size_bytes, 1024U);
+  EXPECT_FALSE(test_case.one_sided());
+  EXPECT_EQ(transport_text(test_case), "ud");
+  EXPECT_FALSE(find_axis("transport")->applies(test_case));
+  EXPECT_FALSE(find_axis("connect")->applies(test_case));
+  EXPECT_TRUE(find_axis("peers")->applies(test_case));
+  EXPECT_EQ(why_impossible(test_case), "");
+  nlohmann::json wire = case_to_wire(test_case);
+  wire["transport"] = 0;
+  EXPECT_THROW(case_from_wire(wire), UsageError);
+}
+
+TEST(Multicast, TakesGroupsAndNothingElse) {
+  const TestCase test_case = default_case(Opcode::mcast_send, Pattern::ping_pong);
+  EXPECT_EQ(with(test_case, "group", "239.255.1.2").group, "239.255.1.2");
+  EXPECT_EQ(with(test_case, "group", "ff15::1").group, "ff15::1");
+  EXPECT_EQ(with(test_case, "group", "auto").group, "");
+  for (const char* text : {"10.9.0.1", "fe80::1", "239.255.0", "", "group"})
+    EXPECT_THAT(refusal("group", text), HasSubstr("a multicast address")) << text;
+}
+
+TEST(Peers, AreOfOneQpAndHaveWrsInTurn) {
+  TestCase test_case = with(default_case(Opcode::send, Pattern::bandwidth), "transport", "ud");
+  test_case.size_bytes = 64;
+  test_case.peers = 5;
+  EXPECT_EQ(why_impossible(test_case), "");
+  test_case.qps = 2;
+  EXPECT_THAT(why_impossible(test_case), HasSubstr("use --qps 1"));
+  test_case.qps = 1;
+  test_case.transport = Transport::rc;
+  EXPECT_THAT(why_impossible(test_case), HasSubstr("--transport ud"));
+}
+
+TEST(CaseWire, CarriesEveryValueThere) {
+  const TestCase test_case = with(with(bandwidth(), "peer-device", "mlx5_0"), "duration", "2");
+  EXPECT_EQ(case_to_wire(case_from_wire(nlohmann::json::parse(case_to_wire(test_case).dump()))),
+            case_to_wire(test_case));
+  EXPECT_EQ(case_from_wire(case_to_wire(test_case)).responder.device, "mlx5_0");
+}
+
+TEST(CaseWire, RefusesEveryKeyMissingOrOfAWrongType) {
+  const nlohmann::json good = case_to_wire(latency());
+  for (const auto& item : good.items()) {
+    nlohmann::json wire = good;
+    wire.erase(item.key());
+    EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
+    wire[item.key()] = nullptr;
+    EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
+    wire[item.key()] = -1;
+    EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
+    wire[item.key()] = 1.5;
+    EXPECT_THROW(case_from_wire(wire), UsageError) << item.key();
+  }
+}
+
+TEST(CaseWire, RefusesValuesOutOfRangeAndUnknownKeys) {
+  const auto refused = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json wire = case_to_wire(latency());
+    wire[key] = value;
+    EXPECT_THROW(case_from_wire(wire), UsageError) << key << " " << value;
+  };
+  refused("size_bytes", 0U);
+  refused("size_bytes", kAuto);
+  refused("transport", 3U);
+  refused("opcode", kOpcodes.size());
+  refused("opcode", ~0ULL);
+  refused("pattern", 3U);
+  refused("opcode", Opcode::rdma_read);  // has no pong
+  refused("opcode", Opcode::fetch_add);
+  refused("mtu_bytes", 1000U);
+  refused("depth", 0U);
+  refused("iterations", 0U);
+  refused("duration_ns", 1'000'000'000U);  // beside iterations
+  refused("device", "a/b");
+  refused("surprise", 1U);
+  EXPECT_THROW(case_from_wire(nlohmann::json::array()), UsageError);
+}
+
+TEST(WhyImpossible, NamesWhatATransportCannotCarry) {
+  EXPECT_EQ(why_impossible(latency()), "");
+  EXPECT_THAT(why_impossible(with(latency(), "transport", "ud")), HasSubstr("sends only"));
+  const TestCase read = default_case(Opcode::rdma_read, Pattern::bandwidth);
+  EXPECT_EQ(why_impossible(read), "");
+  EXPECT_THAT(why_impossible(with(read, "transport", "uc")), HasSubstr("UC has no reads"));
+  EXPECT_EQ(why_impossible(with(bandwidth(), "transport", "uc")), "");
+}
+
+/// No command line asks for that, but a peer may.
+TEST(WhyImpossible, SplitsNoAtomicIntoMorePiecesThanBytes) {
+  TestCase atomic = default_case(Opcode::fetch_add, Pattern::bandwidth);
+  EXPECT_EQ(why_impossible(atomic), "");
+  atomic.queues.sge = kAtomicBytes + 1;
+  EXPECT_THAT(why_impossible(atomic), HasSubstr("8 bytes cannot be split"));
+}
+
+TEST(WhyImpossible, HoldsAUdMessageToTheMtu) {
+  const TestCase ud = with(default_case(Opcode::send, Pattern::ping_pong), "transport", "ud");
+  EXPECT_EQ(why_impossible(with(ud, "size", "4096")), "");
+  EXPECT_THAT(why_impossible(with(ud, "size", "8K")),
+              HasSubstr("8192 bytes are more than the largest MTU of 4096"));
+  EXPECT_THAT(why_impossible(with(with(ud, "size", "2K"), "mtu", "1024")),
+              HasSubstr("2048 bytes are more than the MTU of 1024"));
+}
+
+TEST(WhyImpossible, FindsQueuesInWhichNothingEverCompletes) {
+  const auto why = [](const char* depth, const char* signal_every, const char* post_list) {
+    return why_impossible(
+        with(with(with(bandwidth(), "depth", depth), "signal-every", signal_every), "post-list",
+             post_list));
+  };
+  EXPECT_EQ(why("32", "32", "1"), "");
+  EXPECT_THAT(why("31", "32", "1"), HasSubstr("nothing ever completes: use --depth 32 or more"));
+  EXPECT_EQ(why("35", "32", "4"), "");
+  EXPECT_THAT(why("34", "32", "4"), HasSubstr("use --depth 35 or more"));
+  EXPECT_THAT(why("4", "1", "8"), HasSubstr("a list of 8 WRs does not fit"));
+  EXPECT_THAT(why("1048576", "65535", "65534"), HasSubstr("prebuilt"));
+  EXPECT_EQ(why_impossible(with(latency(), "signal-every", "64")), "")
+      << "a ping-pong sizes its own";
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Adapters of several makers, as the software device plays them: each gives its numbers without an option for it."""
+import rdmameter
+
+BETWEEN_BOTH = ("--device", "soft0", "--peer-device", "soft1")
+SHORT = ("--iterations", "50", "--warmup", "10")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Paths(rdmameter.Test):
+    def test_a_virtual_function_is_reached_with_a_grh(self):
+        for personality, ends in (("mlx5-ib-vf", ()), ("mlx5-ib,mlx5-ib-vf", BETWEEN_BOTH)):
+            with self.subTest(personality):
+                self.play(personality)
+                self.measure("send_lat", "send_bw", "--transport", "rc,uc,ud", "--size", "64", *ends, *SHORT, "--verify")
+                self.measure("connect", "--transport", "rc,ud", "--iterations", "5", *ends)
+
+    def test_verbs_of_a_virtual_function_are_called_for_a_path_with_a_grh(self):
+        self.play("mlx5-ib-vf")
+        self.measure("create_ah", "modify_qp_rtr", "modify_qp_rts", "bind_mw_1", "--iterations", "5")
+
+    def test_a_partition_key_is_found_by_its_value_wherever_it_stands(self):
+        self.play("mlx5-ib,mlx5-ib-vf")
+        for options, index, key in (((), 0, "0xffff"), (("--pkey", "0x8001"), 1, "0x8001"),
+                                    (("--pkey", "0x1"), 1, "0x8001"), (("--pkey-index", "1"), 1, "0x8001")):
+            with self.subTest(options):
+                for row in self.measure("send_lat", "send_bw", "--transport", "rc,ud", "--size", "64", *options,
+                                        *BETWEEN_BOTH, *SHORT):
+                    self.assertEqual((row["case"]["pkey_index"], row["case"]["pkey"]), (index, key))
+
+    def test_a_partition_key_that_a_port_lacks_is_skipped_with_those_it_has(self):
+        self.play("mlx5-ib,mlx5-ib-vf")
+        self.assertRegex(self.skipped("send_lat", "--pkey", "0x8002", *BETWEEN_BOTH),
+                         r"0x8002 is not in the table of soft\d/1, which has 0x.* \(0\), 0x.* \(1\)")
+
+    def test_reads_go_as_deep_as_each_direction_takes(self):
+        for personality, depth in (("tiny,generic", 1), ("generic,tiny", 4)):
+            self.play(personality)
+            for connect in ("tcp", "cm"):
+                with self.subTest(f"{personality} {connect}"):
+                    rows = self.measure("read_bw", "--connect", connect, "--depth", "8", "--size", "64", *BETWEEN_BOTH,
+                                        *SHORT, "--verify")
+                    rows += self.measure("read_lat", "--connect", connect, *BETWEEN_BOTH, *SHORT)
+                    self.assertEqual([row["case"]["outstanding_reads"] for row in rows], [depth] * 2)
+            self.measure("connect", "--connect", "tcp,cm", "--depth", "8", "--rx-depth", "8", "--iterations", "5",
+                         *BETWEEN_BOTH)
+
+    def test_gids_of_one_subnet_are_found_where_the_first_ones_are_of_vlans_apart(self):
+        self.play("mlx5-roce")
+        rows = self.measure("send_lat", "send_bw", "--transport", "rc,uc,ud", "--size", "64", *BETWEEN_BOTH, *SHORT,
+                            "--verify")
+        rows += self.measure("send_lat", "--transport", "rc,ud", "--connect", "cm", *BETWEEN_BOTH, *SHORT)
+        rows += self.measure("write_bw", "--threads", "2", "--bidirectional", *BETWEEN_BOTH, *SHORT)
+        for row in rows:
+            self.assertEqual((row["case"]["gid_index"], row["case"]["peer_gid_index"]), (5, 5), row["name"])
+
+    def test_an_end_with_one_gid_by_choice_is_met_by_one_of_its_subnet(self):
+        self.play("mlx5-roce")
+        for option in ("--gid-index", "--peer-gid-index"):
+            [row] = self.measure("send_lat", option, "7", *BETWEEN_BOTH, *SHORT)
+            self.assertEqual((row["case"]["gid_index"], row["case"]["peer_gid_index"]), (7, 7))
+
+    def test_iwarp_is_skipped_in_one_honest_sentence(self):
+        self.play("iwarp")
+        for test in ("send_lat", "write_bw", "connect", "modify_qp_rtr", "bind_mw_1"):
+            self.assertRegex(self.skipped(test), "soft0/1 is an iWARP device, .* does not measure iWARP yet: choose another")
+        self.measure("create_qp", "modify_qp_init", "reg_mr", "--iterations", "5")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Rights(rdmameter.Test):
+    def test_a_device_that_opens_no_memory_to_peers_carries_sends(self):
+        self.play("efa")
+        self.measure("send_lat", "send_imm_lat", "--transport", "ud", "--size", "64,4K", *SHORT, "--verify")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Signals(rdmameter.Test):
+    def test_a_device_that_takes_no_unsignaled_request_has_a_completion_of_each_by_default(self):
+        self.play("efa")
+        for row in self.measure("send_bw", "--transport", "ud", "--size", "64,4K", "--depth", "4,128", *SHORT, "--verify"):
+            self.assertEqual(row["case"]["signal_every"], 1)
+
+    def test_fewer_signals_that_were_asked_for_are_skipped_with_the_reason(self):
+        self.play("efa")
+        self.assertRegex(self.skipped("send_bw", "--transport", "ud", "--size", "64", "--signal-every", "4"),
+                         "--signal-every 4: soft0/1 takes no request that asks for no completion; use --signal-every 1")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class DeviceMemory(rdmameter.Test):
+    def test_small_receives_into_it_do_not_crash_where_the_provider_would_copy_them_by_the_cpu(self):
+        self.play("mlx5-ib")
+        for ends in (("--memory", "device"), ("--peer-memory", "device"), ("--memory", "device", "--peer-memory", "device")):
+            for tests, transport in ((("send_lat", "send_imm_lat", "send_bw"), "rc"), (("send_imm_lat", "send_bw"), "uc")):
+                self.measure(*tests, "--transport", transport, "--size", "8,64", "--recv", "rq", *ends, *SHORT, "--verify")
+        self.measure("send_lat", "--size", "8", "--recv", "srq", "--peer-memory", "device", *SHORT, "--verify")
+
+    def test_it_needs_no_option_in_latencies_which_are_inlined_elsewhere(self):
+        self.play("mlx5-roce")
+        [row] = self.measure("send_lat", "--memory", "device", *SHORT, "--verify")
+        self.assertEqual(row["case"]["inline_bytes"], 0)
+        self.assertNotIn("inlined", row)
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Paging(rdmameter.Test):
+    def test_it_is_asked_for_by_transport_and_use(self):
+        self.play("mlx5-ib")
+        self.measure("send_lat", "write_bw", "read_lat", "fetch_add_lat", "--odp", "--size", "64", *SHORT, "--verify")
+        for test, transport, use in (("send_lat", "ud", "receives over ud"), ("send_bw", "ud", "receives over ud"),
+                                     ("write_bw", "uc", "RDMA WRITEs over uc")):
+            self.assertRegex(self.skipped(test, "--odp", "--transport", transport, "--size", "64"),
+                             f"has no on-demand paging for {use}: use --odp off, or --transport rc")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Inline(rdmameter.Test):
+    def test_automatic_ends_at_the_limit_of_the_device(self):
+        for personality, limit in (("bnxt", 96), ("irdma-roce", 101), ("tiny", 0)):
+            self.play(personality)
+            for size in (8, 96, 101, 128):
+                [row] = self.measure("send_lat", "--size", str(size), "--rx-depth", "16", *SHORT, "--verify")
+                self.assertEqual(row.get("inlined", False), size <= limit, (personality, size))
+                self.assertEqual(row["case"]["inline_bytes"] != 0, size <= limit, (personality, size))
+
+
+if __name__ == "__main__":
+    rdmameter.main()

@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""perftest's command lines at both ends: each tool measures on a device, and both ends print one table."""
+import shutil
+import signal
+import socket
+import unittest
+
+import rdmameter
+
+TOOLS = [f"ib_{operation}_{measure}" for operation in ("send", "write", "read", "atomic") for measure in ("bw", "lat")]
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+def rows(stdout):
+    """The numbers of each row below the table's header."""
+    found, in_table = [], False
+    for line in stdout.splitlines():
+        words = line.split()
+        if words[:1] == ["#bytes"]:
+            in_table = True
+        elif in_table and words and words[0].isdigit():
+            found.append([float(word) for word in words])
+    return found
+
+
+class Front(rdmameter.Test):
+    def environment(self, token=None):
+        # The software device reaches its peers' memory by process_vm_writev(), which Landlock forbids.
+        return rdmameter.environment(token) | ({"RDMAMETER_SANDBOX": "off"} if rdmameter.PRELOADED else {})
+
+    def start_tool(self, tool, *arguments, token=None):
+        started = rdmameter.Started([rdmameter.program, "perftest", tool, *arguments], self.environment(token))
+        self.addCleanup(started.end, 0)
+        return started
+
+    def serve_tool(self, tool, *arguments, token=None):
+        self.port = free_port()
+        server = self.start_tool(tool, "-p", self.port, *arguments, token=token)
+        server.await_text("stderr", "-p are the client's to choose")
+        return server
+
+    def measure_both(self, tool, *arguments, at_server=(), token=None):
+        """Both ends, ended well; the client's has the arguments."""
+        server = self.serve_tool(tool, *at_server, token=token)
+        client = self.start_tool(tool, "-p", self.port, *arguments, "localhost", token=token).end(120)
+        server = server.end(30)
+        self.assertEqual((client.status, server.status), (rdmameter.PASS, rdmameter.PASS), f"{client}\n{server}")
+        self.assertTrue(rows(client.stdout), client)
+        return client, server
+
+
+class Tools(Front):
+    def test_each_measures_and_both_ends_print_its_row(self):
+        for tool in TOOLS:
+            with self.subTest(tool):
+                client, server = self.measure_both(tool, "-n", "100")
+                [row] = rows(client.stdout)
+                self.assertEqual(row[:2], [8 if "atomic" in tool else 2 if "lat" in tool else 65536, 100], client)
+                self.assertGreater(min(row[3], row[-1]), 0, client)
+                self.assertEqual(rows(server.stdout), [row], server)
+
+    def test_sends_go_over_uc_and_ud_of_one_mtu_where_no_size_was_asked_for(self):
+        client, _ = self.measure_both("ib_send_bw", "-c", "UC", "-n", "100", "-s", "4096")
+        self.assertEqual(rows(client.stdout)[0][:2], [4096, 100])
+        client, _ = self.measure_both("ib_send_bw", "-c", "UD", "-n", "100")
+        size = rows(client.stdout)[0][0]
+        self.assertRegex(client.stdout, rf" Mtu +: {size:.0f}\[B\]\n")
+        client, _ = self.measure_both("ib_send_lat", "-c", "UD", "-n", "100")
+        self.assertEqual(rows(client.stdout)[0][0], 2, client)
+
+    @rdmameter.spared_in_vm
+    def test_all_sizes_are_a_row_each_at_both_ends(self):
+        client, server = self.measure_both("ib_write_bw", "-a", "-n", "20")
+        self.assertEqual([row[0] for row in rows(client.stdout)], [1 << bit for bit in range(1, 24)])
+        self.assertEqual(rows(server.stdout), rows(client.stdout))
+
+    def test_options_of_queues_and_posting_are_honoured(self):
+        for tool, arguments in (("ib_write_bw", ("-q", "4", "-l", "8", "-Q", "16", "-t", "64")),
+                                ("ib_send_bw", ("--use-srq", "-r", "128", "-e")),
+                                ("ib_send_lat", ("-I", "0", "--use_old_post_send")),
+                                ("ib_read_bw", ("-o", "2", "-m", "1024")),
+                                ("ib_atomic_lat", ("-A", "CMP_AND_SWAP")),
+                                ("ib_write_lat", ("--write_with_imm",)),
+                                ("ib_send_bw", ("--data_validation",))):
+            with self.subTest(tool, arguments=arguments):
+                client, server = self.measure_both(tool, "-n", "100", *arguments)
+                self.assertEqual(rows(server.stdout), rows(client.stdout), server)
+
+    def test_both_directions_are_reported_together_and_apart(self):
+        client, server = self.measure_both("ib_write_bw", "-b", "--report-both", "-n", "100", at_server=("-b", "--report-both"))
+        for end in (client, server):
+            self.assertIn(" Local results:", end.stdout, end)
+            both, local, remote = rows(end.stdout)
+            self.assertGreater(local[3], 0)
+            self.assertGreater(remote[3], 0)
+            self.assertEqual(both[0], 65536)
+
+    def test_a_duration_lasts(self):
+        client, server = self.measure_both("ib_send_lat", "-D", "1", at_server=("-D", "1"))
+        [row] = rows(client.stdout)
+        self.assertGreaterEqual(row[1] * row[2] * 2 / 1e6, 0.4, client)  # round trips times their mean [s]
+        [shown] = rows(server.stdout)
+        self.assertEqual(shown[:3], row[:3], server)
+        self.assertAlmostEqual(shown[3] / row[3], 1, delta=1e-6)  # the mean came in whole picoseconds
+
+
+@unittest.skipUnless(shutil.which("ib_send_lat"), "perftest is not installed")
+class PerftestItself(Front):
+    """It is named, so that nobody looks for another reason."""
+    NAMED = "is perftest, which rdmameter cannot measure with"
+
+    def test_as_the_client_is_named_by_the_server_which_waits_on(self):
+        server = self.serve_tool("ib_send_lat")
+        other = rdmameter.Started(["ib_send_lat", "-p", self.port, "localhost"], self.environment())
+        server.await_text("stderr", self.NAMED)
+        self.assertNotEqual(other.end(60).status, rdmameter.PASS)
+        self.assertIsNone(server.process.poll())
+
+    def test_as_the_server_is_named_by_the_client(self):
+        port = free_port()
+        other = rdmameter.Started(["ib_send_lat", "-p", port], self.environment())
+        self.addCleanup(other.end, 0)
+
+        def named():
+            client = self.start_tool("ib_send_lat", "-p", port, "localhost").end(60)
+            self.assertEqual(client.status, 1, client)
+            return self.NAMED in client.stderr
+        self.assertTrue(rdmameter.wait_until(named, 20))  # it does not say when it listens
+
+
+class Ends(Front):
+    def test_each_chooses_its_device(self):
+        name, other = (rdmameter.active_ports() * 2)[:2]
+        name, other = name[0]["name"], other[0]["name"]
+        client, server = self.measure_both("ib_write_lat", "-d", name, "-n", "100", at_server=("-d", other))
+        self.assertRegex(client.stdout, rf" Device +: {name}\n")
+        self.assertRegex(server.stderr, rf"served by {other}\b")
+
+    def test_the_server_shows_units_of_its_own(self):
+        client, server = self.measure_both("ib_write_bw", "-n", "100", at_server=("--report_gbits",))
+        mib_per_s, gbits = rows(client.stdout)[0][3], rows(server.stdout)[0][3]
+        self.assertAlmostEqual(gbits, mib_per_s * 2**20 * 8e-9, delta=0.01)
+        self.assertIn("BW average[Gb/sec]", server.stdout)
+
+    def test_a_token_at_both_ends_admits_the_client_and_at_one_does_not(self):
+        token = "0123456789abcdef"
+        _, server = self.measure_both("ib_send_lat", "-n", "100", token=token)
+        self.assertNotIn("no token", server.stderr)
+        server = self.serve_tool("ib_send_lat", token=token)
+        client = self.start_tool("ib_send_lat", "-p", self.port, "localhost").end(30)
+        self.assertEqual(client.status, 1, client)
+        self.assertIn("token", client.stderr)
+        self.assertIsNone(server.process.poll())
+
+    def test_the_server_ends_with_130_where_nobody_came(self):
+        server = self.serve_tool("ib_send_lat")
+        server.process.send_signal(signal.SIGINT)
+        self.assertEqual(server.end(30).status, rdmameter.INTERRUPTED)
+
+    def test_without_a_server_the_client_ends_with_1(self):
+        client = self.start_tool("ib_send_lat", "-p", free_port(), "localhost").end(60)
+        self.assertEqual(client.status, 1, client)
+
+
+if __name__ == "__main__":
+    rdmameter.main()

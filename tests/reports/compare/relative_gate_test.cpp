@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/compare/relative_gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal_of_gate(const std::string& text) {
+  try {
+    read_relative_gate(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RelativeGate, IsAMetricAShareAndPerhapsACase) {
+  const auto gate = read_relative_gate("p99=20%");
+  ASSERT_TRUE(gate);
+  EXPECT_EQ(gate->pattern, "*");
+  EXPECT_EQ(gate->metric, Metric::p99);
+  EXPECT_DOUBLE_EQ(gate->share, 0.2);
+  EXPECT_EQ(read_relative_gate("write_bw/* bandwidth=2.5%")->pattern, "write_bw/*");
+}
+
+TEST(RelativeGate, IsNoLimit) {
+  EXPECT_FALSE(read_relative_gate("write_lat/* latency.p50 <= 3us"));
+  EXPECT_FALSE(read_relative_gate("write_lat/* latency.p50 <=3us"));
+}
+
+TEST(RelativeGate, WithWhatItCannotHaveIsRefused) {
+  EXPECT_THAT(refusal_of_gate("p98=20%"), HasSubstr("no metric 'p98' (metrics: min, p50"));
+  EXPECT_THAT(refusal_of_gate("p99=20"), HasSubstr("takes a number with %"));
+  EXPECT_THAT(refusal_of_gate("p99=-1%"), HasSubstr("takes a number with %"));
+  EXPECT_THAT(refusal_of_gate("a b p99=1%"), HasSubstr("too many words"));
+}
+
+CaseComparison case_of(double ratio, double low, double high) {
+  CaseComparison one{.name = "write_lat/rc/size:64"};
+  one.effects.push_back(
+      {.metric = Metric::p99, .effect = {.ratio = ratio, .interval = {low, high}}});
+  return one;
+}
+
+CaseVerdict verdict_of_gate(const CaseComparison& one) {
+  return check_relative_gates({*read_relative_gate("p99=20%")}, {one}).front().verdict;
+}
+
+TEST(RelativeGate, FailsWhereTheWholeIntervalIsBeyond) {
+  EXPECT_EQ(verdict_of_gate(case_of(1.5, 1.3, 1.7)), CaseVerdict::fail);
+  EXPECT_EQ(verdict_of_gate(case_of(1.25, 1.1, 1.4)), CaseVerdict::inconclusive);
+  EXPECT_EQ(verdict_of_gate(case_of(1.1, 1.0, 1.15)), CaseVerdict::pass);
+}
+
+TEST(RelativeGate, OfAMetricThatACaseLacksIsInconclusiveAndNamesNoneIsRefused) {
+  CaseComparison one = case_of(1, 1, 1);
+  const auto named = read_relative_gate("write_lat/* p99.9=20%");
+  EXPECT_EQ(check_relative_gates({*named}, {one}).front().verdict, CaseVerdict::inconclusive);
+  EXPECT_THROW(check_relative_gates({*read_relative_gate("read* p99=1%")}, {one}), UsageError);
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/stats/batch_change.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace rdmameter {
+namespace {
+
+/// What a simulated sweep is made of; standard deviations are of logarithms.
+struct Noise {
+  std::size_t batches = 1, runs = 5;  ///< of each side; runs are of each batch
+  double run = 0.01, common = 0, by_case = 0;
+};
+
+class Simulator {
+ public:
+  explicit Simulator(std::uint32_t seed) : engine_(seed) {}
+
+  double normal(double deviation) { return deviation * normal_(engine_); }
+
+  std::vector<CaseSides> sweep(std::size_t cases, const Noise& noise) {
+    std::vector<CaseSides> sides(cases);
+    for (BatchValues CaseSides::*side : {&CaseSides::base, &CaseSides::other})
+      for (std::size_t batch = 0; batch < noise.batches; ++batch) {
+        const double common = normal(noise.common);
+        for (CaseSides& one : sides) (one.*side).push_back(runs(common, noise));
+      }
+    return sides;
+  }
+
+ private:
+  std::vector<double> runs(double common, const Noise& noise) {
+    const double level = common + normal(noise.by_case);
+    std::vector<double> values(noise.runs);
+    for (double& value : values) value = 8 + level + normal(noise.run);
+    return values;
+  }
+
+  std::mt19937 engine_;
+  std::normal_distribution<double> normal_;
+};
+
+void slow_down(CaseSides& one, double factor) {
+  for (auto& batch : one.other)
+    for (double& value : batch) value += std::log(factor);
+}
+
+TEST(BatchChange, IsHeldAgainstWhatOtherBatchesTaught) {
+  std::vector<CaseSides> sweep = Simulator(1).sweep(100, {});
+  slow_down(sweep[0], 1.12);
+  BatchPrior quiet, wild;
+  quiet.learnt = {.common = {0.005 * 0.005, 100}, .by_case = {0.005 * 0.005, 100}};
+  wild.learnt = {.common = {0.1 * 0.1, 100}, .by_case = {0.1 * 0.1, 100}};
+  const double untaught = batch_changes(sweep, {}).cases[0].p_worse;
+  EXPECT_LT(batch_changes(sweep, quiet).cases[0].p_worse, untaught / 10);
+  EXPECT_GT(batch_changes(sweep, wild).cases[0].p_worse, untaught * 10);
+}
+
+TEST(BatchChange, OfFewCasesIsHeldAgainstAllThatOtherBatchesTaught) {
+  std::vector<CaseSides> sweep = Simulator(1).sweep(3, {});
+  slow_down(sweep[0], 1.2);
+  BatchPrior wild;
+  wild.learnt = {.common = {0.1 * 0.1, 100}, .by_case = {0.01 * 0.01, 100}};
+  EXPECT_GT(batch_changes(sweep, wild).cases[0].p_worse, 0.05);
+}
+
+TEST(BatchChange, OfOneBatchASideMustBeBeyondWhatBatchesDo) {
+  std::vector<CaseSides> sweep = Simulator(1).sweep(100, {});
+  slow_down(sweep[0], 1.08);
+  slow_down(sweep[1], 1.25);
+  slow_down(sweep[2], 1 / 1.25);
+  const BatchChanges changes = batch_changes(sweep, {});
+  EXPECT_FALSE(changes.batches_are_replicates);
+  EXPECT_LT(changes.cases[0].p_worse_runs, 1e-6) << "the runs alone are certain";
+  EXPECT_GT(changes.cases[0].p_worse, 0.005);
+  EXPECT_NEAR(changes.cases[0].batch_error, 0.03 * std::sqrt(2), 1e-3);
+  EXPECT_LT(changes.cases[1].p_worse, 1e-5);
+  EXPECT_LT(changes.cases[2].p_better, 1e-5);
+}
+
+TEST(BatchChange, OfBatchesOfTheirOwnTakesEachForAReplicate) {
+  std::vector<CaseSides> sweep = Simulator(2).sweep(100, {.batches = 5, .runs = 2});
+  slow_down(sweep[0], 1.08);
+  const BatchChanges changes = batch_changes(sweep, {});
+  EXPECT_TRUE(changes.batches_are_replicates);
+  EXPECT_EQ(changes.cases[0].batch_error, 0);
+  EXPECT_LT(changes.cases[0].p_worse, 1e-6);
+  EXPECT_GT(changes.cases[1].p_worse, 1e-3);
+}
+
+TEST(BatchChange, WhatAllCasesOfABatchShareDoesNotHideACaseThatChanges) {
+  std::vector<CaseSides> sweep = Simulator(3).sweep(100, {.batches = 5, .runs = 1, .common = 0.05});
+  slow_down(sweep[0], 1.1);
+  EXPECT_LT(batch_changes(sweep, {}).cases[0].p_worse, 1e-5);
+}
+
+TEST(BatchChange, OfAllCasesAlikeIsHeldAgainstWhatBatchesDo) {
+  std::vector<CaseSides> sweep = Simulator(4).sweep(100, {.batches = 5, .runs = 1});
+  for (CaseSides& one : sweep) slow_down(one, 1.2);
+  EXPECT_LT(batch_changes(sweep, {}).cases[0].p_worse, 1e-4);
+}
+
+TEST(BatchChange, LearnsHowBatchesDiffer) {
+  const Noise noise{.batches = 4, .runs = 5, .common = 0.01, .by_case = 0.06};
+  const BatchChanges changes = batch_changes(Simulator(5).sweep(100, noise), {});
+  EXPECT_FALSE(changes.batches_are_replicates);
+  EXPECT_GT(changes.by_case, 0.055);
+  EXPECT_LT(changes.by_case, 0.085)
+      << "what is learnt, or the spread of the changes if that is more";
+  EXPECT_LT(changes.common, 0.03);
+}
+
+TEST(BatchChange, IsNeverSurerThanTheCasesSpread) {
+  const BatchChanges changes = batch_changes(Simulator(6).sweep(100, {.by_case = 0.06}), {});
+  EXPECT_GT(changes.by_case, 0.045);
+}
+
+TEST(BatchChange, OfHalfOfAllCasesMuchSlowerIsStillSeen) {
+  std::vector<CaseSides> sweep = Simulator(7).sweep(100, {});
+  for (std::size_t i = 0; i < 50; ++i) slow_down(sweep[i], 10);
+  EXPECT_LT(batch_changes(sweep, {}).cases[0].p_worse, 1e-6);
+}
+
+TEST(BatchChange, OfARunASideRestsOnThePrior) {
+  std::vector<CaseSides> sweep = Simulator(8).sweep(1, {.runs = 1});
+  slow_down(sweep[0], 2);
+  const BatchChanges changes = batch_changes(sweep, {});
+  EXPECT_LT(changes.cases[0].p_worse, 1e-6);
+  EXPECT_GT(batch_changes(Simulator(8).sweep(1, {.runs = 1}), {}).cases[0].p_worse, 0.05);
+}
+
+TEST(BatchChange, BearsCasesThatABatchOrASideLacks) {
+  std::vector<CaseSides> sweep = Simulator(9).sweep(12, {.batches = 6, .runs = 1});
+  sweep[0].other.clear();
+  sweep[1].base[2].clear();
+  const BatchChanges changes = batch_changes(sweep, {});
+  EXPECT_FALSE(changes.cases[0].known);
+  EXPECT_EQ(changes.cases[0].p_worse, 1);
+  EXPECT_TRUE(changes.cases[1].known);
+  EXPECT_TRUE(changes.batches_are_replicates);
+  EXPECT_TRUE(batch_changes({}, {}).cases.empty());
+}
+
+TEST(BatchChange, OfValuesThatNeverDifferIsNone) {
+  const CaseSides constant{.base = {{8, 8, 8, 8, 8}}, .other = {{8, 8, 8, 8, 8}}};
+  const BatchChanges changes = batch_changes({constant, constant}, {});
+  EXPECT_NEAR(changes.cases[0].p_worse, 0.5, 1e-9);
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology/decision_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/topology/topology_text.h"
+#include "tests/reports/topology_samples.h"
+
+namespace rdmameter {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<ShapeChoice> choices_of(const std::vector<Row>& rows) {
+  const auto models = topology_models(rows);
+  return shape_choices(topology_cases(rows, models), models, 64);
+}
+
+Row over_ud(Row row) {
+  row.topology->graph = "udmesh";
+  row.case_object["graph"] = "udmesh";
+  row.case_object["transport"] = "ud";
+  row.case_object.erase("qps_per_edge");
+  row.topology->qps_per_rank.assign(row.topology->ranks, 1);
+  return row;
+}
+
+TEST(DecisionTable, HasALineForEachShapeWhateverItsTransportAndTraffic) {
+  const std::vector<ShapeChoice> choices =
+      choices_of({pairs_row("mesh", 4, 64, 0, 1), alltoall_row("mesh", 4, 64, 0, 1),
+                  pairs_row("ring", 4, 64, 0, 1), over_ud(pairs_row("mesh", 4, 64, 0, 1)),
+                  pairs_row("mesh", 2, 64, 0, 1), pairs_row("mesh", 4, 4096, 0, 1)});
+  ASSERT_EQ(choices.size(), 4U);
+  std::vector<std::string> names;
+  for (const ShapeChoice& choice : choices)
+    names.push_back(std::to_string(choice.ranks) + " " + choice.shape + " " + choice.over);
+  EXPECT_THAT(names, ElementsAre("2 mesh rc", "4 mesh rc", "4 ring rc", "4 udmesh ud"));
+  EXPECT_EQ(choices[1].qps, 3);
+  EXPECT_EQ(choices[3].qps, 1);
+  EXPECT_EQ(choices[1].farthest_ns, choices[1].p50_ns);  // one hop
+  EXPECT_GT(*choices[2].farthest_ns, *choices[2].p50_ns);
+  EXPECT_EQ(choices[1].rank_mmsg_per_s, std::nullopt);
+}
+
+TEST(DecisionTable, CountsTheConnectTimesOfEveryTraffic) {
+  std::vector<Row> rows{pairs_row("mesh", 4, 64, 0, 1), alltoall_row("mesh", 4, 64, 0, 2),
+                        alltoall_row("mesh", 4, 64, 1, 2)};
+  for (std::uint64_t i = 0; i < 3; ++i)
+    rows[i].topology->connect_ns = {{"create_qp", 100 * i + 100}};
+  const auto choices = choices_of(rows);
+  ASSERT_EQ(choices.size(), 1U);
+  EXPECT_EQ(choices[0].connect_ns, 200);
+}
+
+TEST(DecisionTable, AFloodGivesMessagesOfARankAndAnInflatedMeshIsALineForEachNumberOfQPs) {
+  std::vector<Row> rows;
+  for (const std::uint64_t inflate : {16, 64}) {
+    Row row = alltoall_row("mesh", 2, 64, 0, 1);
+    row.topology->traffic = "flood";
+    row.case_object["traffic"] = "flood";
+    row.case_object["inflate"] = inflate;
+    row.case_object["active"] = "max";
+    row.name += "/inflate:" + std::to_string(inflate);
+    row.topology->rank_gbps = {1, 1};
+    rows.push_back(row);
+  }
+  const auto choices = choices_of(rows);
+  ASSERT_EQ(choices.size(), 2U);
+  EXPECT_EQ(choices[0].shape, "mesh inflate:16");
+  EXPECT_EQ(choices[1].shape, "mesh inflate:64");
+  const BandwidthData& flood = *rows[0].bandwidth;
+  EXPECT_NEAR(*choices[0].rank_mmsg_per_s,
+              1e3 * static_cast<double>(flood.messages) / static_cast<double>(flood.window_ns) / 2,
+              1e-9);
+}
+
+TEST(DecisionTable, NamesTheAxesInWhichLinesOfOneTransportDiffer) {
+  Row shallow = pairs_row("mesh", 4, 64, 0, 1), deep = pairs_row("mesh", 4, 64, 0, 1);
+  shallow.case_object["depth"] = 1;
+  deep.case_object["depth"] = 16;
+  const auto choices = choices_of({shallow, deep});
+  ASSERT_EQ(choices.size(), 2U);
+  EXPECT_EQ(choices[0].over, "rc depth:1");
+  EXPECT_EQ(choices[1].over, "rc depth:16");
+}
+
+TEST(DecisionTable, IsTheFirstThingThatIsShown) {
+  const std::vector<Row> rows{pairs_row("mesh", 4, 64, 0, 1)};
+  const std::string text = topology_text({"x.json", topology_context(4), rows}, {});
+  EXPECT_LT(text.find("how to connect"), text.find("what each graph needs"));
+  EXPECT_THAT(text, HasSubstr("connect"));
+}
+
+}  // namespace
+}  // namespace rdmameter

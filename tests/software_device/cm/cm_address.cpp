@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/software_device/cm/cm_address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <cstring>
+
+#include "tests/software_device/device/personality.h"
+
+namespace rdmameter::software {
+namespace {
+
+constexpr std::size_t kIpv4At = 12;  // of the 16 bytes of ::ffff:a.b.c.d
+
+bool is_mapped_ipv4(const ibv_gid& gid) {
+  constexpr std::array<std::uint8_t, kIpv4At> kPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::memcmp(gid.raw, kPrefix.data(), kPrefix.size()) == 0;
+}
+
+}  // namespace
+
+std::optional<CmAddress> cm_address_of(const sockaddr& address) {
+  CmAddress made;
+  if (address.sa_family == AF_INET) {
+    const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(address);
+    made.gid.raw[10] = made.gid.raw[11] = 0xff;
+    std::memcpy(&made.gid.raw[kIpv4At], &ipv4.sin_addr, sizeof ipv4.sin_addr);
+    made.port = ntohs(ipv4.sin_port);
+    return made;
+  }
+  if (address.sa_family != AF_INET6) return std::nullopt;
+  const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(address);
+  std::memcpy(made.gid.raw, &ipv6.sin6_addr, sizeof made.gid.raw);
+  made.port = ntohs(ipv6.sin6_port);
+  return made;
+}
+
+void set_port(sockaddr& address, std::uint16_t port) {
+  // In both structs the port is the first field behind the family.
+  reinterpret_cast<sockaddr_in&>(address).sin_port = htons(port);
+}
+
+std::size_t length_of(const sockaddr& address) {
+  return address.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+}
+
+sockaddr_storage sockaddr_of(const CmAddress& address) {
+  sockaddr_storage made{};
+  if (is_mapped_ipv4(address.gid)) {
+    auto& ipv4 = reinterpret_cast<sockaddr_in&>(made);
+    ipv4.sin_family = AF_INET;
+    std::memcpy(&ipv4.sin_addr, &address.gid.raw[kIpv4At], sizeof ipv4.sin_addr);
+  } else {
+    auto& ipv6 = reinterpret_cast<sockaddr_in6&>(made);
+    ipv6.sin6_family = AF_INET6;
+    std::memcpy(&ipv6.sin6_addr, address.gid.raw, sizeof ipv6.sin6_addr);
+  }
+  set_port(reinterpret_cast<sockaddr&>(made), address.port);
+  return made;
+}
+
+std::optional<CmPort> port_of(const ibv_gid& gid) {
+  for (std::uint32_t device = 0; device < kDevices; ++device)
+    for (std::uint8_t index = 0; index < kGids; ++index)
+      if (const auto entry = gid_at(device, index);
+          entry && entry->type == IBV_GID_TYPE_ROCE_V2 &&
+          std::memcmp(entry->gid.raw, gid.raw, sizeof gid.raw) == 0)
+        return CmPort{device, index};
+  return std::nullopt;
+}
+
+}  // namespace rdmameter::software

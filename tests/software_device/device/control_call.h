@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every call of a verb of the control path has in common: it costs time, and may be one that
+// the settings let fail.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/software_device/device/faults.h"
+#include "tests/software_device/device/verb.h"
+
+namespace rdmameter::software {
+
+class ControlCall {
+ public:
+  /// @param pages  that it pins
+  explicit ControlCall(Verb verb, std::uint64_t pages = 0);
+  ControlCall(ControlCall&&) = delete;
+  ~ControlCall();
+
+  /// An errno value: the call fails with it, and does nothing. 0: it does its work.
+  int error() const { return injected_.error; }
+
+ private:
+  const std::uint64_t until_ns_;
+  const Injected injected_;
+};
+
+}  // namespace rdmameter::software

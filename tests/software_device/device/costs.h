@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long each verb of the control path lasts, at least.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tests/software_device/device/verb.h"
+
+namespace rdmameter::software {
+
+struct Costs {
+  std::array<std::uint64_t, kVerbs> call_ns{};
+  std::uint64_t page_ns = 20;  ///< of each page that is registered
+};
+
+/// RDMAMETER_DEVICE_COSTS; what it does not understand ends the program.
+Costs costs_of_verbs();
+
+}  // namespace rdmameter::software

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of verbs that go wrong because the settings say so.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/software_device/device/verb.h"
+
+namespace rdmameter::software {
+
+/// The process's k-th call of a verb goes wrong; of post_send and post_recv the k-th request.
+struct Fault {
+  Verb verb;
+  std::uint64_t call;    ///< counted from 1
+  bool ever_after;       ///< and all that follow
+  bool hangs;            ///< it does not return
+  int error;             ///< an errno value; 0: none
+  ibv_wc_status status;  ///< of post_send: how the request ends
+};
+
+/// RDMAMETER_DEVICE_FAULTS; what it does not understand ends the program.
+std::vector<Fault> faults_of_verbs();
+
+/// What becomes of a call.
+struct Injected {
+  int error = 0;
+  ibv_wc_status status = IBV_WC_SUCCESS;
+};
+/// Counts a call. Does not return if it is one that hangs.
+Injected begin_call(Verb verb);
+
+/// For tests: calls are counted from 1 again.
+void forget_calls();
+
+}  // namespace rdmameter::software

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// The adapters that a device can be. Their limits are of one model and firmware each, as
+// ibv_devinfo -v and the providers of rdma-core tell them; other ones differ, so no test should
+// rely on a number. What no field says is as on the generic device.
+#include "tests/software_device/device/personality.h"
+
+namespace rdmameter::software {
+namespace {
+
+constexpr std::uint8_t k1x = 1, k4x = 2;                          // IBTA, LinkWidthActive
+constexpr std::uint8_t kSdr = 1, kQdr = 4, kEdr = 32, kHdr = 64;  // LinkSpeedActive
+
+/// What a device allows on demand, on RC, UC and UD: mlx5 has no plain receive of UD, and no UC.
+constexpr ibv_odp_caps kMlx5Paging{
+    IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
+    {IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+         IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV,
+     0, IBV_ODP_SUPPORT_SEND}};
+/// ConnectX-6 Dx. Its inline limit depends on the other limits of a QP: this is that of small ones.
+constexpr Personality kMlx5{.name = "mlx5-roce",
+                            .firmware = "22.35.1012",
+                            .vendor_id = 0x02c9,
+                            .part_id = 4125,
+                            .addresses = Addresses::roce_vlans,
+                            .active_speed = kEdr,
+                            .scatters_to_cqe = true,
+                            .clock_kHz = 1'000'000,
+                            .on_demand_paging = kMlx5Paging,
+                            .max_qp = 131072,
+                            .max_qp_wr = 32768,
+                            .max_sge = 30,
+                            .max_inline_bytes = 956,
+                            .max_cq = 16777216,
+                            .max_cqe = 4194303,
+                            .max_srq = 8388608,
+                            .max_srq_wr = 32767,
+                            .max_mr = 16777216,
+                            .max_pd = 8388608,
+                            .max_ah = 2147483647,
+                            .max_rd_atomic = 16,
+                            .max_init_rd_atomic = 16,
+                            .max_multicast_groups = 2097152,
+                            .max_multicast_qps = 240,
+                            .max_dm_bytes = 131072,
+                            .completion_vectors = 8};
+
+constexpr Personality mlx5_infiniband() {
+  Personality made = kMlx5;
+  made.name = "mlx5-ib";
+  made.firmware = "20.31.1014";
+  made.part_id = 4123;  // ConnectX-6
+  made.link_layer = IBV_LINK_LAYER_INFINIBAND;
+  made.addresses = Addresses::link_local;
+  made.grh_required = false;
+  made.pkeys = {0xffff, 0x8001};
+  made.active_speed = kHdr;
+  made.clock_kHz = 156'250;
+  return made;
+}
+
+/// A port of SR-IOV: the virtual function shares its LID, so its packets need a GRH. Its P_Keys
+/// are in another order than the physical function's.
+constexpr Personality mlx5_virtual_function() {
+  Personality made = mlx5_infiniband();
+  made.name = "mlx5-ib-vf";
+  made.grh_required = true;
+  made.pkeys = {0x8001, 0xffff};
+  return made;
+}
+
+constexpr Personality kBnxt{.name = "bnxt",
+                            .firmware = "226.0.145.0",
+                            .vendor_id = 0x14e4,
+                            .part_id = 5968,
+                            .active_speed = kEdr,
+                            .uc = false,
+                            .extended_posting = false,
+                            .extended_polling = false,
+                            .thread_domains = false,
+                            .atomics = IBV_ATOMIC_NONE,
+                            .timestamp_mask = 0,
+                            .clock_kHz = 0,
+                            .max_qp = 65537,
+                            .max_sge = 6,
+                            .max_inline_bytes = 96,
+                            .max_rd_atomic = 126,
+                            .max_init_rd_atomic = 126,
+                            .max_multicast_groups = 0,
+                            .max_multicast_qps = 0,
+                            .max_dm_bytes = 0};
+
+/// E810 as RoCE.
+constexpr Personality kIrdma{.name = "irdma-roce",
+                             .firmware = "1.74",
+                             .vendor_id = 0x8086,
+                             .part_id = 5522,
+                             .active_speed = kEdr,
+                             .uc = false,
+                             .extended_posting = false,
+                             .thread_domains = false,
+                             .atomics = IBV_ATOMIC_NONE,
+                             .timestamp_mask = 0,
+                             .clock_kHz = 0,
+                             .max_qp = 4092,
+                             .max_qp_wr = 8127,
+                             .max_sge = 6,
+                             .max_inline_bytes = 101,
+                             .max_cq = 8189,
+                             .max_cqe = 1048574,
+                             .max_srq = 0,
+                             .max_srq_wr = 0,
+                             .max_mr = 4194301,
+                             .max_pd = 262141,
+                             .max_ah = 131072,
+                             .max_rd_atomic = 8,
+                             .max_init_rd_atomic = 8,
+                             .max_multicast_qps = 8,
+                             .max_dm_bytes = 0};
+
+/// E810 as iWARP: a QP comes to life by rdma_cm alone.
+constexpr Personality iwarp() {
+  Personality made = kIrdma;
+  made.name = "iwarp";
+  made.transport = IBV_TRANSPORT_IWARP;
+  made.addresses = Addresses::link_local;
+  made.pkeys = {0, 0};
+  made.ud = false;
+  made.max_multicast_groups = made.max_multicast_qps = 0;
+  return made;
+}
+
+/// Amazon's adapter through verbs alone: UD, and no memory that peers open.
+constexpr Personality kEfa{.name = "efa",
+                           .firmware = "0.0.0.0",
+                           .vendor_id = 0x1d0f,
+                           .part_id = 0xefa1,
+                           .transport = IBV_TRANSPORT_UNSPECIFIED,
+                           .link_layer = IBV_LINK_LAYER_UNSPECIFIED,
+                           .addresses = Addresses::link_local,
+                           .active_speed = kEdr,
+                           .max_message_bytes = 8760,
+                           .rc = false,
+                           .uc = false,
+                           .remote_rights = false,
+                           .unsignaled = false,
+                           .memory_windows = false,
+                           .thread_domains = false,
+                           .atomics = IBV_ATOMIC_NONE,
+                           .timestamp_mask = 0,
+                           .clock_kHz = 0,
+                           .max_qp = 256,
+                           .max_qp_wr = 4096,
+                           .max_sge = 2,
+                           .max_inline_bytes = 32,
+                           .max_cq = 512,
+                           .max_srq = 0,
+                           .max_srq_wr = 0,
+                           .max_mr = 262144,
+                           .max_pd = 256,
+                           .max_rd_atomic = 0,
+                           .max_init_rd_atomic = 0,
+                           .max_multicast_groups = 0,
+                           .max_multicast_qps = 0,
+                           .max_dm_bytes = 0};
+
+/// drivers/infiniband/sw/rxe/rxe_param.h of Linux 6.1, on an interface with an MTU of 1500 bytes.
+constexpr Personality kRxe{.name = "rxe",
+                           .firmware = "",
+                           .vendor_id = 0xffffff,
+                           .active_mtu = IBV_MTU_1024,
+                           .active_width = k1x,
+                           .active_speed = kSdr,
+                           .max_message_bytes = 0x800000,
+                           .thread_domains = false,
+                           .timestamp_mask = 0,
+                           .clock_kHz = 0,
+                           .max_qp = 1U << 20,
+                           .max_qp_wr = 1U << 20,
+                           .max_sge = 32,
+                           .max_inline_bytes = 512,
+                           .max_cq = 1U << 20,
+                           .max_srq = 1U << 20,
+                           .max_srq_wr = 1U << 20,
+                           .max_mr = 1U << 20,
+                           .max_pd = 1U << 20,
+                           .max_ah = 1U << 20,
+                           .max_rd_atomic = 128,
+                           .max_init_rd_atomic = 128,
+                           .max_multicast_groups = 8192,
+                           .max_multicast_qps = 56,
+                           .max_dm_bytes = 0};
+
+/// No adapter: the least of everything. It reads deeper as a target than it asks.
+constexpr Personality kTiny{.name = "tiny",
+                            .active_mtu = IBV_MTU_256,
+                            .max_mtu = IBV_MTU_256,
+                            .active_width = k1x,
+                            .active_speed = kQdr,
+                            .max_message_bytes = 64 << 10,
+                            .extended_posting = false,
+                            .extended_polling = false,
+                            .memory_windows = false,
+                            .thread_domains = false,
+                            .atomics = IBV_ATOMIC_NONE,
+                            .timestamp_mask = 0,
+                            .clock_kHz = 0,
+                            .max_qp = 16,
+                            .max_qp_wr = 16,
+                            .max_sge = 1,
+                            .max_inline_bytes = 0,
+                            .max_cq = 16,
+                            .max_cqe = 64,
+                            .max_srq = 1,
+                            .max_srq_wr = 16,
+                            .max_mr = 16,
+                            .max_pd = 4,
+                            .max_ah = 16,
+                            .max_rd_atomic = 4,
+                            .max_init_rd_atomic = 1,
+                            .max_multicast_groups = 1,
+                            .max_multicast_qps = 2,
+                            .max_dm_bytes = 0,
+                            .completion_vectors = 1};
+
+constexpr std::array kPersonalities{Personality{},
+                                    mlx5_infiniband(),
+                                    mlx5_virtual_function(),
+                                    kMlx5,
+                                    kBnxt,
+                                    kIrdma,
+                                    iwarp(),
+                                    kEfa,
+                                    kRxe,
+                                    kTiny};
+static_assert(k4x == Personality{}.active_width);
+
+}  // namespace
+
+const Personality* personality_named(std::string_view name) {
+  for (const Personality& each : kPersonalities)
+    if (each.name == name) return &each;
+  return nullptr;
+}
+
+std::string personality_names() {
+  std::string names;
+  for (const Personality& each : kPersonalities)
+    names += std::string(names.empty() ? "" : ", ") + std::string(each.name);
+  return names;
+}
+
+}  // namespace rdmameter::software

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/software_device/device/personality.h"
+
+#include <endian.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/software_device/device/settings.h"
+
+namespace rdmameter::software {
+namespace {
+
+constexpr std::uint64_t kLinkLocalPrefix = 0xfe80000000000000;
+constexpr std::uint64_t kFirstGuid = 0x02736f66740000'00;  // locally administered, "soft"
+constexpr std::size_t kMappedIpv4At = 12;                  // of the bytes of ::ffff:a.b.c.d
+
+ibv_gid link_local_gid(std::uint32_t device) {
+  ibv_gid gid{};
+  gid.global.subnet_prefix = htobe64(kLinkLocalPrefix);
+  gid.global.interface_id = device_guid(device);
+  return gid;
+}
+
+ibv_gid mapped(const std::array<std::uint8_t, 4>& ipv4) {
+  ibv_gid gid{};
+  gid.raw[10] = gid.raw[11] = 0xff;
+  std::ranges::copy(ipv4, &gid.raw[kMappedIpv4At]);
+  return gid;
+}
+
+/// Addresses for documentation (RFC 5737), of two networks.
+ibv_gid vlan_gid(std::uint32_t device) {
+  return device == 0 ? mapped({198, 51, 100, 2}) : mapped({203, 0, 113, 3});
+}
+
+/// fd73:6f66:74::1 is soft0's, ::2 soft1's: unique local addresses (RFC 4193).
+ibv_gid ipv6_gid(std::uint32_t device) {
+  return {.raw = {0xfd, 0x73, 0x6f, 0x66, 0, 0x74, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                  static_cast<std::uint8_t>(1 + device)}};
+}
+
+std::optional<GidEntry> roce_gid(std::uint32_t device, std::uint32_t index) {
+  const std::uint32_t type = index % 2 == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
+  switch (index / 2) {
+    case 0:
+      return GidEntry{link_local_gid(device), type};
+    case 1:
+      return GidEntry{ipv4_gid(device), type};
+    case 2:
+      return GidEntry{ipv6_gid(device), type};
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_ipv4(const ibv_gid& gid) {
+  constexpr ibv_gid kMapped{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}};
+  return std::memcmp(gid.raw, kMapped.raw, kMappedIpv4At) == 0;
+}
+
+/// Networks of 24 bits in IPv4, of 64 in IPv6.
+bool share_subnet(const ibv_gid& a, const ibv_gid& b) {
+  if (is_ipv4(a) != is_ipv4(b)) return false;
+  return std::memcmp(a.raw, b.raw, is_ipv4(a) ? kMappedIpv4At + 3 : 8) == 0;
+}
+
+bool has_vlans(std::uint32_t device) {
+  return personality(device).addresses == Addresses::roce_vlans;
+}
+
+}  // namespace
+
+const Personality& personality(std::uint32_t device) {
+  return settings().devices[device];
+}
+
+std::uint64_t device_guid(std::uint32_t device) {
+  return htobe64(kFirstGuid + device);
+}
+
+std::uint16_t device_lid(std::uint32_t device) {
+  return personality(device).infiniband() ? static_cast<std::uint16_t>(1 + device) : 0;
+}
+
+/// 127.0.0.2 is soft0's, 127.0.0.3 soft1's: addresses of the loopback interface.
+ibv_gid ipv4_gid(std::uint32_t device) {
+  return mapped({127, 0, 0, static_cast<std::uint8_t>(2 + device)});
+}
+
+std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index) {
+  switch (personality(device).addresses) {
+    case Addresses::roce:
+      return roce_gid(device, index);
+    case Addresses::roce_vlans:
+      if (index >= 2) return roce_gid(device, index - 2);
+      return GidEntry{vlan_gid(device), index == 0 ? std::uint32_t{IBV_GID_TYPE_ROCE_V1}
+                                                   : std::uint32_t{IBV_GID_TYPE_ROCE_V2}};
+    case Addresses::link_local:
+      if (index == 0) return GidEntry{link_local_gid(device), IBV_GID_TYPE_IB};
+  }
+  return std::nullopt;
+}
+
+bool routed(std::uint32_t device, std::uint32_t gid_index, const ibv_gid& to) {
+  constexpr ibv_gid kUnknown{};
+  if (!has_vlans(0) && !has_vlans(1)) return true;
+  const auto from = gid_at(device, gid_index);
+  return !from || std::memcmp(to.raw, kUnknown.raw, sizeof to.raw) == 0 || to.raw[0] == 0xff ||
+         share_subnet(from->gid, to);
+}
+
+std::uint64_t clock_ticks(const Personality& device, std::uint64_t time_ns) {
+  constexpr std::uint64_t kPerTick = 1'000'000;  // nanoseconds, of a clock of 1 kHz
+  const std::uint64_t ticks =
+      time_ns / kPerTick * device.clock_kHz + time_ns % kPerTick * device.clock_kHz / kPerTick;
+  return ticks & device.timestamp_mask;
+}
+
+}  // namespace rdmameter::software

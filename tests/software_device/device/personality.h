@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device claims to be: its limits, its port, its addresses.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmameter::software {
+
+/// Which addresses a port has.
+enum class Addresses : std::uint8_t {
+  roce,        ///< link-local, IPv4 and IPv6, each as RoCE v1 and v2
+  roce_vlans,  ///< before these the address of a VLAN, of another subnet on each device
+  link_local,  ///< one
+};
+
+/// What adapters differ in. The defaults are those of a RoCE adapter with generous limits.
+struct Personality {
+  std::string_view name = "generic";
+  std::string_view firmware = "1.0.0";
+  std::uint32_t vendor_id = 0, part_id = 0;
+
+  ibv_transport_type transport = IBV_TRANSPORT_IB;
+  int link_layer = IBV_LINK_LAYER_ETHERNET;
+  Addresses addresses = Addresses::roce;
+  bool grh_required = true;                       ///< a path without GRH is refused
+  std::array<std::uint16_t, 2> pkeys{0xffff, 0};  ///< 0: none
+  ibv_mtu active_mtu = IBV_MTU_4096, max_mtu = IBV_MTU_4096;
+  std::uint8_t active_width = 2;    ///< 4 lanes (IBTA, PortInfo:LinkWidthActive)
+  std::uint8_t active_speed = 128;  ///< NDR: 100 Gb/s each
+  std::uint32_t max_message_bytes = 1U << 30;
+
+  bool rc = true, uc = true, ud = true;
+  bool remote_rights = true;     ///< else regions and QPs that open memory to peers are refused
+  bool unsignaled = true;        ///< else each request must ask for a completion
+  bool extended_posting = true;  ///< ibv_wr_*
+  bool extended_polling = true;  ///< ibv_create_cq_ex()
+  bool memory_windows = true, thread_domains = true;
+  /// Small receives of RC and UC come in the completion, and ibv_poll_cq() copies them to their
+  /// address: with device memory, which has none, the program crashes.
+  bool scatters_to_cqe = false;
+  ibv_atomic_cap atomics = IBV_ATOMIC_HCA;
+  std::uint64_t timestamp_mask = ~std::uint64_t{0};  ///< 0: completions have no time
+  std::uint64_t clock_kHz = 1'000'000;
+  ibv_odp_caps on_demand_paging{};
+
+  std::uint32_t max_qp = 60000, max_qp_wr = 32768, max_sge = 30;
+  std::uint32_t max_inline_bytes = 4096;
+  std::uint32_t max_cq = 60000, max_cqe = 32767;
+  std::uint32_t max_srq = 60000, max_srq_wr = 32767;
+  std::uint32_t max_mr = 60000, max_pd = 60000;
+  std::uint32_t max_ah = 1U << 30;
+  std::uint8_t max_rd_atomic = 16, max_init_rd_atomic = 16;
+  std::uint32_t max_multicast_groups = 4096, max_multicast_qps = 240;
+  std::uint64_t max_dm_bytes = 256 << 10;  ///< 0: no device memory
+  int completion_vectors = 4;
+
+  bool ethernet() const { return link_layer == IBV_LINK_LAYER_ETHERNET; }
+  bool infiniband() const { return link_layer == IBV_LINK_LAYER_INFINIBAND; }
+  bool has(ibv_qp_type type) const {
+    return type == IBV_QPT_RC ? rc : type == IBV_QPT_UC ? uc : type == IBV_QPT_UD && ud;
+  }
+};
+
+/// @return null: there is none of that name
+const Personality* personality_named(std::string_view name);
+std::string personality_names();
+
+inline constexpr std::uint32_t kDevices = 2;  ///< soft0, soft1
+
+const Personality& personality(std::uint32_t device);
+
+constexpr std::uint32_t bytes_of(ibv_mtu mtu) {
+  return 128U << static_cast<unsigned>(mtu);
+}
+
+std::uint64_t device_guid(std::uint32_t device);  ///< in network order
+std::uint16_t device_lid(std::uint32_t device);   ///< 0 on Ethernet
+
+/// The GID table of a device's only port.
+inline constexpr std::uint32_t kGids = 8;  ///< entries, some of them empty
+struct GidEntry {
+  ibv_gid gid{};
+  std::uint32_t type = IBV_GID_TYPE_IB;
+};
+/// @return nullopt: that entry is empty
+std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index);
+/// The IPv4 address that rdma_cm knows, as a GID.
+ibv_gid ipv4_gid(std::uint32_t device);
+
+/// Is there a route from a device's address to another one? Only VLANs keep addresses apart.
+bool routed(std::uint32_t device, std::uint32_t gid_index, const ibv_gid& to);
+
+/// A time as the device's clock shows it.
+std::uint64_t clock_ticks(const Personality& device, std::uint64_t time_ns);
+
+}  // namespace rdmameter::software

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/software_device/device/settings.h"
+
+#include <functional>
+#include <list>
+#include <mutex>
+
+#include "tests/software_device/device/words.h"
+#include "tests/software_device/segment/process.h"
+
+namespace rdmameter::software {
+namespace {
+
+constexpr const char* kPersonality = "RDMAMETER_DEVICE_PERSONALITY";
+
+std::string session_name() {
+  const std::string name = variable("RDMAMETER_DEVICE_SESSION");
+  if (name.find('/') != std::string::npos)
+    die("RDMAMETER_DEVICE_SESSION is part of a file name and must not contain '/'");
+  return name.empty() ? "default" : name;
+}
+
+/// One name is both devices', two are soft0's and soft1's.
+std::array<Personality, kDevices> personalities() {
+  std::array<Personality, kDevices> made;
+  const std::vector<Word> words = words_of(kPersonality);
+  if (words.size() > kDevices)
+    reject(words[kDevices], "the names of soft0's and soft1's personality");
+  for (std::uint32_t device = 0; device < kDevices && !words.empty(); ++device) {
+    const Word& word = words[device < words.size() ? device : 0];
+    const Personality* const named = personality_named(word.name);
+    if (named == nullptr) reject(word, personality_names());
+    made[device] = *named;
+  }
+  return made;
+}
+
+bool is_strict() {
+  const std::vector<Word> words = words_of("RDMAMETER_DEVICE_STRICT");
+  if (words.empty()) return false;
+  if (words[0].name != "0" && words[0].name != "1") reject(words[0], "0 or 1");
+  return words[0].name == "1";
+}
+
+std::uint64_t agreement_of_session() {
+  const std::string agreed = variable(kPersonality) + ";" + variable("RDMAMETER_DEVICE_WIRE");
+  return std::hash<std::string>{}(agreed) | 1;  // 0: a segment that nobody uses
+}
+
+}  // namespace
+
+const Settings& read_settings() {
+  static std::mutex one_at_a_time;
+  const std::lock_guard locked(one_at_a_time);
+  if (const Settings* const read = settings_read.load(); read != nullptr) return *read;
+  static auto* const all = new std::list<Settings>;  // others may still look at earlier ones
+  all->push_back({.session = session_name(),
+                  .agreement = agreement_of_session(),
+                  .devices = personalities(),
+                  .wire = wire_settings(),
+                  .costs = costs_of_verbs(),
+                  .faults = faults_of_verbs(),
+                  .strict = is_strict()});
+  settings_read.store(&all->back(), std::memory_order_release);
+  return all->back();
+}
+
+void misuse(std::string_view what) {
+  if (settings().strict) die("strict: " + std::string(what));
+}
+
+void reread_settings() {
+  settings_read.store(nullptr);
+}
+
+}  // namespace rdmameter::software

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extended interface to posting, ibv_wr_*: it stages requests of the classic one, and
+// ibv_wr_complete() posts them as one list.
+#include <cstring>
+
+#include "tests/software_device/segment/process.h"
+#include "tests/software_device/verbs/objects.h"
+
+namespace rdmameter::software {
+namespace {
+
+/// Until ibv_wr_complete() or ibv_wr_abort() the QP is this thread's.
+void start(ibv_qp_ex* base) {
+  Qp& qp = to_ours(base);
+  qp.building.lock();
+  qp.staged_count = 0;
+}
+
+int complete_build(ibv_qp_ex* base) {
+  Qp& qp = to_ours(base);
+  const std::unique_lock until_return(qp.building, std::adopt_lock);
+  if (qp.staged_count == 0) return 0;
+  for (std::size_t i = 0; i < qp.staged_count; ++i) {
+    StagedRequest& staged = qp.staged[i];
+    staged.wr.sg_list = staged.sges.data();
+    staged.wr.num_sge = static_cast<int>(staged.sges.size());
+    staged.wr.next = i + 1 < qp.staged_count ? &qp.staged[i + 1].wr : nullptr;
+  }
+  ibv_send_wr* bad = nullptr;
+  return ibv_post_send(&base->qp_base, &qp.staged[0].wr, &bad);
+}
+
+void abort_build(ibv_qp_ex* base) {
+  to_ours(base).building.unlock();
+}
+
+/// The next request: what was staged here before keeps its memory.
+ibv_send_wr& stage(ibv_qp_ex* base, ibv_wr_opcode opcode) {
+  Qp& qp = to_ours(base);
+  if (qp.staged_count == qp.staged.size()) qp.staged.emplace_back();
+  StagedRequest& staged = qp.staged[qp.staged_count++];
+  staged.sges.clear();
+  staged.wr = {};
+  staged.wr.wr_id = base->wr_id;
+  staged.wr.send_flags = base->wr_flags & ~static_cast<unsigned>(IBV_SEND_INLINE);
+  staged.wr.opcode = opcode;
+  return staged.wr;
+}
+StagedRequest& current(ibv_qp_ex* base) {
+  Qp& qp = to_ours(base);
+  return qp.staged[qp.staged_count - 1];
+}
+
+ibv_send_wr& stage_rdma(ibv_qp_ex* base, ibv_wr_opcode opcode, std::uint32_t rkey,
+                        std::uint64_t address) {
+  ibv_send_wr& wr = stage(base, opcode);
+  wr.wr.rdma.rkey = rkey;
+  wr.wr.rdma.remote_addr = address;
+  return wr;
+}
+ibv_send_wr& stage_atomic(ibv_qp_ex* base, ibv_wr_opcode opcode, std::uint32_t rkey,
+                          std::uint64_t address, std::uint64_t compare_add) {
+  ibv_send_wr& wr = stage(base, opcode);
+  wr.wr.atomic.rkey = rkey;
+  wr.wr.atomic.remote_addr = address;
+  wr.wr.atomic.compare_add = compare_add;
+  return wr;
+}
+
+void compare_swap(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, std::uint64_t compare,
+                  std::uint64_t swap) {
+  stage_atomic(base, IBV_WR_ATOMIC_CMP_AND_SWP, rkey, address, compare).wr.atomic.swap = swap;
+}
+void fetch_add(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, std::uint64_t add) {
+  stage_atomic(base, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, address, add);
+}
+void bind_window(ibv_qp_ex* base, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
+  stage(base, IBV_WR_BIND_MW).bind_mw = {mw, rkey, *info};
+}
+void local_invalidate(ibv_qp_ex* base, std::uint32_t rkey) {
+  stage(base, IBV_WR_LOCAL_INV).invalidate_rkey = rkey;
+}
+void rdma_read(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address) {
+  stage_rdma(base, IBV_WR_RDMA_READ, rkey, address);
+}
+void rdma_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address) {
+  stage_rdma(base, IBV_WR_RDMA_WRITE, rkey, address);
+}
+void rdma_write_imm(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, __be32 imm) {
+  stage_rdma(base, IBV_WR_RDMA_WRITE_WITH_IMM, rkey, address).imm_data = imm;
+}
+void send(ibv_qp_ex* base) {
+  stage(base, IBV_WR_SEND);
+}
+void send_imm(ibv_qp_ex* base, __be32 imm) {
+  stage(base, IBV_WR_SEND_WITH_IMM).imm_data = imm;
+}
+void send_inv(ibv_qp_ex* base, std::uint32_t rkey) {
+  stage(base, IBV_WR_SEND_WITH_INV).invalidate_rkey = rkey;
+}
+
+void set_ud_address(ibv_qp_ex* base, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
+  current(base).wr.wr.ud = {ah, qpn, qkey};
+}
+void set_sge(ibv_qp_ex* base, std::uint32_t lkey, std::uint64_t address, std::uint32_t length) {
+  current(base).sges.assign(1, {address, length, lkey});
+}
+void set_sges(ibv_qp_ex* base, std::size_t count, const ibv_sge* sges) {
+  current(base).sges.assign(sges, sges + count);
+}
+void set_inline_list(ibv_qp_ex* base, std::size_t count, const ibv_data_buf* list) {
+  StagedRequest& staged = current(base);
+  staged.bytes.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* const data = static_cast<const std::byte*>(list[i].addr);
+    staged.bytes.insert(staged.bytes.end(), data, data + list[i].length);
+  }
+  staged.wr.send_flags |= IBV_SEND_INLINE;
+  staged.sges.assign(1, {reinterpret_cast<std::uint64_t>(staged.bytes.data()),
+                         static_cast<std::uint32_t>(staged.bytes.size()), 0});
+}
+void set_inline(ibv_qp_ex* base, void* address, std::size_t length) {
+  const ibv_data_buf buffer{address, length};
+  set_inline_list(base, 1, &buffer);
+}
+
+[[noreturn]] void no_tso(ibv_qp_ex* /*base*/, void* /*header*/, std::uint16_t /*size*/,
+                         std::uint16_t /*mss*/) {
+  die("it has no ibv_wr_send_tso()");
+}
+[[noreturn]] void no_xrc(ibv_qp_ex* /*base*/, std::uint32_t /*srqn*/) {
+  die("it has no ibv_wr_set_xrc_srqn()");
+}
+[[noreturn]] void no_atomic_write(ibv_qp_ex* /*base*/, std::uint32_t /*rkey*/,
+                                  std::uint64_t /*address*/, const void* /*value*/) {
+  die("it has no ibv_wr_atomic_write()");
+}
+
+}  // namespace
+
+void set_builder_operations(ibv_qp_ex& qp) {
+  qp.wr_start = start;
+  qp.wr_complete = complete_build;
+  qp.wr_abort = abort_build;
+  qp.wr_atomic_cmp_swp = compare_swap;
+  qp.wr_atomic_fetch_add = fetch_add;
+  qp.wr_bind_mw = bind_window;
+  qp.wr_local_inv = local_invalidate;
+  qp.wr_rdma_read = rdma_read;
+  qp.wr_rdma_write = rdma_write;
+  qp.wr_rdma_write_imm = rdma_write_imm;
+  qp.wr_send = send;
+  qp.wr_send_imm = send_imm;
+  qp.wr_send_inv = send_inv;
+  qp.wr_set_ud_addr = set_ud_address;
+  qp.wr_set_sge = set_sge;
+  qp.wr_set_sge_list = set_sges;
+  qp.wr_set_inline_data = set_inline;
+  qp.wr_set_inline_data_list = set_inline_list;
+  qp.wr_send_tso = no_tso;
+  qp.wr_set_xrc_srqn = no_xrc;
+  qp.wr_atomic_write = no_atomic_write;
+}
+
+}  // namespace rdmameter::software

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranks have queue pairs between them: a graph as pure data, and the table of its shapes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "topologies/graphs/shape_text.h"
+
+namespace rdmameter {
+
+using Rank = std::uint32_t;
+
+/// Undirected, without loops or parallel edges. neighbours[r]: those of rank r, ascending.
+struct Graph {
+  std::vector<std::vector<Rank>> neighbours;
+
+  Rank ranks() const { return static_cast<Rank>(neighbours.size()); }
+  std::size_t degree(Rank rank) const { return neighbours[rank].size(); }
+  bool has_edge(Rank a, Rank b) const;
+  /// Adds an edge unless it is there, or leads from a rank to itself.
+  void add(Rank a, Rank b);
+  /// (a, b) with a < b, ascending.
+  std::vector<std::pair<Rank, Rank>> edges() const;
+};
+
+/// Where a rank stands in an ascending list that has it.
+std::uint32_t place_of(std::span<const Rank> ascending, Rank rank);
+
+/// What a shape is made of: "torus2d:2x4" has the arguments 2 and 4.
+struct ShapeArguments {
+  std::vector<std::uint64_t> numbers;
+  std::uint64_t seed = 0;
+};
+
+/// What a graph comes to at a number of ranks, without building it.
+struct ShapeFigures {
+  std::string graph = {};  ///< with its arguments at this size: "torus2d:8x8"; empty: as given
+  std::uint64_t neighbours = 0;  ///< of the rank with most; QPs where there is one per edge
+  double neighbours_mean = 0;
+  double hops_mean = 0;  ///< over all pairs
+  std::uint64_t hops_max = 0;
+  bool one_qp = false;  ///< datagrams: one QP per rank, however many neighbours
+};
+
+/// The most ranks that figures are made for.
+inline constexpr std::uint64_t kMaxPredictedRanks = 1U << 20;
+
+/// Where a rank stands in a picture, in any unit.
+struct Place {
+  double x, y;
+};
+
+std::string fits_any(const ShapeArguments&, Rank ranks);
+Place on_circle(const ShapeArguments&, Rank rank, Rank ranks);
+
+/// For formulas of counts, all of which are exact in a double.
+constexpr double real(std::uint64_t count) {
+  return static_cast<double>(count);
+}
+
+/// A shape of graph, all that the program knows of it. Adding one: a file with this row, and its
+/// name in graphs.cpp.
+struct Shape {
+  std::string_view name;
+  std::string_view arguments = "";  ///< how they are typed: "", ":K", ":AxB"
+  std::size_t argument_count = 0;
+  std::string_view description;
+  /// Why it cannot be made of so many ranks; empty: it can.
+  std::string (*why_not)(const ShapeArguments&, Rank ranks) = fits_any;
+  /// To be called where why_not() is empty.
+  Required<Graph(const ShapeArguments&, Rank ranks)> make;
+  /// Its closed form. @pre ranks are 2 to kMaxPredictedRanks
+  /// @return nothing: it does not exist at so many ranks (a hypercube of 6)
+  Required<std::optional<ShapeFigures>(const ShapeArguments&, std::uint64_t ranks)> figures;
+  /// To be called where why_not() is empty.
+  Place (*place)(const ShapeArguments&, Rank rank, Rank ranks) = on_circle;
+  bool drawn = false;       ///< by the seed
+  bool datagrams = false;   ///< one UD QP at every rank: it has no other transport
+  bool inflatable = false;  ///< can a rank have the QPs that it would have among more ranks?
+};
+
+std::span<const Shape* const> shapes();
+
+/// A shape with its arguments, read from "torus2d:2x4".
+struct ChosenShape {
+  const Shape* shape;
+  ShapeArguments arguments;
+
+  /// @return  empty: it can be made
+  std::string why_not(Rank ranks) const;
+  Graph make(Rank ranks) const { return shape->make(arguments, ranks); }
+};
+
+/// @return nothing: there is no such shape, or it takes other arguments
+std::optional<ChosenShape> find_shape(std::string_view text, std::uint64_t seed = 0);
+
+/// @throws UsageError  there is no such shape (the text lists them), or it takes other arguments
+ChosenShape read_shape(std::string_view text, std::uint64_t seed);
+
+/// Of a graph as it stands in a result. @return nothing: not such a shape, not at so many ranks
+std::optional<ShapeFigures> shape_figures(const std::string& graph, std::uint64_t ranks);
+
+}  // namespace rdmameter

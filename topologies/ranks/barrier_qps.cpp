@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/ranks/barrier_qps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <utility>
+
+#include "core/verbs/check.h"
+#include "core/verbs/pkey.h"
+#include "topologies/ranks/node.h"
+#include "topologies/ranks/qp_limit.h"
+
+namespace rdmameter {
+namespace {
+
+/// The epoch's own word stands first, apart from those that others write into.
+constexpr std::size_t kWord = sizeof(std::uint64_t), kHeardAt = 64;
+constexpr std::uint32_t kMaxSteps = 32;
+
+std::uint32_t steps_of(Rank ranks) {
+  return static_cast<std::uint32_t>(std::bit_width(ranks - 1));
+}
+
+}  // namespace
+
+std::vector<Rank> barrier_partners(Rank rank, Rank ranks) {
+  std::vector<Rank> partners;
+  for (Rank distance = 1; distance < ranks; distance *= 2) {
+    partners.push_back((rank + distance) % ranks);
+    partners.push_back((rank + ranks - distance) % ranks);
+  }
+  std::ranges::sort(partners);
+  partners.erase(std::unique(partners.begin(), partners.end()), partners.end());
+  return partners;
+}
+
+BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank, Rank ranks)
+    : device_(device),
+      case_([&] {
+        TestCase new_case =
+            test_case;  // what goes over its QPs is a word, whatever the graph's carry
+        new_case.transport = Transport::rc;
+        new_case.size_bytes = kWord;
+        return new_case;
+      }()),
+      rank_(rank),
+      ranks_(ranks),
+      partners_(barrier_partners(rank, ranks)),
+      memory_(*device.context, 0, kHeardAt + kMaxSteps * kWord, device.numa_node, "",
+              device.port.where(), device.memory),
+      maker_(kWord),
+      info_(endpoint_info_of(device)) {
+  const std::string where = device.port.where();
+  pd_.reset(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where));
+  mr_ = memory_.register_part(*pd_, 0, memory_.size_bytes(),
+                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  const std::uint32_t steps = steps_of(ranks);
+  cq_.reset(check_pointer(
+      ibv_create_cq(device.context.get(), static_cast<int>(2 * steps + 2), nullptr, nullptr, 0),
+      "ibv_create_cq", "barrier CQ on " + where));
+  const std::uint16_t pkey_index = choose_pkey(*device.context, device.port, case_.path).index;
+  while (qps_.size() < partners_.size()) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = cq_.get();
+    attributes.cap = {.max_send_wr = 2 * steps,
+                      .max_recv_wr = 1,
+                      .max_send_sge = 1,
+                      .max_recv_sge = 1,
+                      .max_inline_data = 0};
+    attributes.qp_type = IBV_QPT_RC;
+    Qp qp = maker_.make(*pd_, attributes);
+    if (!qp) throw_no_qp(device, "barrier", qps_.size(), partners_.size(), errno);
+    qps_.push_back(std::move(qp));
+    to_init(*qps_.back(), Transport::rc, device.port.number, pkey_index, IBV_ACCESS_REMOTE_WRITE,
+            kQkey, where);
+    info_.qpns.push_back(qps_.back()->qp_num);
+    info_.psns.push_back(random_psn());
+  }
+  info_.address = memory_.address() + kHeardAt;
+  info_.rkeys = {mr_->rkey};
+}
+
+void BarrierQps::connect(std::span<const EndpointInfo> peers) {
+  const std::string where = device_.port.where();
+  for (std::size_t i = 0; i < partners_.size(); ++i) {
+    const EndpointInfo& peer = peers[partners_[i]];
+    const std::size_t mine = place_of(barrier_partners(partners_[i], ranks_), rank_);
+    const QpPath path = path_to_rank(device_, case_, peer);
+    to_rtr(*qps_[i], Transport::rc, path, peer.qpns[mine], peer.psns[mine], where);
+    to_rts(*qps_[i], Transport::rc, path, info_.psns[i], where);
+  }
+  epoch_sge_ = {.addr = memory_.address(), .length = kWord, .lkey = mr_->lkey};
+  steps_.resize(steps_of(ranks_));
+  const auto* const received = reinterpret_cast<std::uint64_t*>(memory_.host() + kHeardAt);
+  for (std::uint32_t k = 0; k < steps_.size(); ++k) {
+    const Rank ahead = (rank_ + (Rank{1} << k)) % ranks_;
+    BarrierStep& step = steps_[k];
+    step.qp = qps_[place_of(partners_, ahead)].get();
+    step.received = received + k;
+    step.wr = {};
+    step.wr.sg_list = &epoch_sge_;
+    step.wr.num_sge = 1;
+    step.wr.opcode = IBV_WR_RDMA_WRITE;
+    step.wr.send_flags = IBV_SEND_SIGNALED | maker_.inline_flag();
+    step.wr.wr.rdma.remote_addr = peers[ahead].address + k * kWord;
+    step.wr.wr.rdma.rkey = peers[ahead].rkeys.at(0);
+  }
+  barrier_.steps = steps_.data();
+  barrier_.count = static_cast<std::uint32_t>(steps_.size());
+  barrier_.cq = cq_.get();
+  barrier_.epoch = reinterpret_cast<std::uint64_t*>(memory_.host());
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The QPs of the barrier over RDMA, apart from those of the graph: always RC, whatever the graph.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/engine/endpoint.h"
+#include "core/verbs/memory.h"
+#include "topologies/graphs/graph.h"
+#include "topologies/ranks/loop/barrier.h"
+#include "topologies/ranks/qp_maker.h"
+
+namespace rdmameter {
+
+/// The ranks that a rank's barrier has to do with: those 2^k ahead and behind, each once,
+/// ascending.
+std::vector<Rank> barrier_partners(Rank rank, Rank ranks);
+
+class BarrierQps {
+ public:
+  /// Creates a QP for each partner.
+  /// @throws VerbsError, Unsupported
+  BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank, Rank ranks);
+  BarrierQps(BarrierQps&&) = delete;
+
+  const EndpointInfo& info() const { return info_; }
+  /// @param peers  what each rank says of itself, by rank; only the partners' is looked at
+  void connect(std::span<const EndpointInfo> peers);
+  Barrier& barrier() { return barrier_; }
+  std::size_t count() const { return qps_.size(); }
+  /// Of a QP that was tried in vain, to see whether words can go inline.
+  std::uint64_t trial_ns() const { return maker_.trial_ns(); }
+
+ private:
+  OpenDevice& device_;
+  const TestCase case_;
+  const Rank rank_, ranks_;
+  const std::vector<Rank> partners_;
+  MessageMemory memory_;
+  Pd pd_;
+  Mr mr_;
+  Cq cq_;
+  QpMaker maker_;
+  std::vector<Qp> qps_;
+  EndpointInfo info_;
+  std::vector<BarrierStep> steps_;
+  ibv_sge epoch_sge_{};
+  Barrier barrier_;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured path of a barrier over RDMA: dissemination (Hensgen, Finkel and Manber, 1988). In
+// step k a rank tells the one 2^k ahead, and waits for the one 2^k behind; after log2(n) steps each
+// has heard of all. A word is written into the other's memory, by QPs that carry nothing else.
+#pragma once
+
+#include "core/engine/loop/step.h"
+
+namespace rdmameter {
+
+struct BarrierStep {
+  ibv_qp* qp = nullptr;
+  ibv_send_wr wr;                                    ///< writes `Barrier::epoch` ahead
+  const volatile std::uint64_t* received = nullptr;  ///< what the one behind has written
+};
+
+struct Barrier {
+  BarrierStep* steps = nullptr;
+  std::uint32_t count = 0;
+  ibv_cq* cq = nullptr;
+  volatile std::uint64_t* epoch = nullptr;  ///< registered; which barrier this is
+  std::uint32_t at = 0, unretired = 0;
+  bool sent = false;  ///< the write of this step
+  LoopResult end;
+
+  /// To be called once, when the rank arrives; then passed() until it is.
+  void arrive() noexcept {
+    at = 0;
+    sent = false;
+    begun_ = false;
+  }
+
+  /// Does what can be done now. @return  have all ranks arrived?
+  bool passed() noexcept {
+    if (!begun_) {
+      // A write of the last barrier must not carry this one's number: its WR reads the word.
+      if (!retired()) return false;
+      *epoch = *epoch + 1;
+      begun_ = true;
+    }
+    while (at < count) {
+      if (!sent && !send()) return false;
+      if (*steps[at].received < *epoch) return false;
+      ++at;
+      sent = false;
+    }
+    return true;
+  }
+
+ private:
+  bool send() noexcept {
+    ibv_send_wr* bad;
+    if (const int error = ibv_post_send(steps[at].qp, &steps[at].wr, &bad); error != 0)
+        [[unlikely]] {
+      end = post_failure(error);
+      return false;
+    }
+    ++unretired;
+    return sent = true;
+  }
+
+  bool retired() noexcept {
+    ibv_wc wc;
+    while (unretired != 0) {
+      const int polled = ibv_poll_cq(cq, 1, &wc);
+      if (polled == 0) return false;
+      if (!good(polled, wc)) [[unlikely]] {
+        end = no_completion(polled, wc);
+        return false;
+      }
+      --unretired;
+    }
+    return true;
+  }
+
+  bool begun_ = false;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/ranks/measurer.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <functional>
+#include <random>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "core/engine/affinity.h"
+#include "core/engine/open_devices.h"
+#include "core/session/failure.h"
+#include "core/verbs/counters.h"
+#include "core/verbs/environment.h"
+#include "core/verbs/kernel_objects.h"
+#include "core/wire/fields.h"
+#include "topologies/ranks/rank_run.h"
+#include "topologies/ranks/watchdog.h"
+
+namespace rdmameter {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxFailureBytes = 4096;
+constexpr std::size_t kMaxQps = 1U << 24;  ///< QPNs are 24 bits wide
+
+json failure_json(const std::exception& error) {
+  return {{"failure", beginning(printable(error.what()), kMaxFailureBytes)},
+          {"kind", failure_kind(error)}};
+}
+
+std::string dump(const json& message) {
+  return message.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+/// Measures the time from its making, or from the last lap, on.
+class Laps {
+ public:
+  std::uint64_t lap_ns() {
+    const auto now = Clock::now();
+    const auto passed = now - last_;
+    last_ = now;
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(passed).count());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_ = Clock::now();
+};
+
+class RankMeasurer final : public TopologyMeasurer {
+ public:
+  RankMeasurer(Ranks& ranks, std::chrono::milliseconds patience, const ClockChoice& clock,
+               const InterruptSource& interrupt)
+      : ranks_(ranks), patience_(patience), clock_(clock), interrupt_(interrupt) {
+    // All ranks know by this what the messages of every other one hold.
+    std::random_device random;
+    const std::vector<std::string> seeds = ranks_.exchange(std::to_string(random()));
+    seed_ = std::stoull(seeds.front());
+    share_cores();
+  }
+
+  Outcome measure(const TestCase& test_case) override;
+
+  bool usable() const override { return usable_; }
+  nlohmann::ordered_json initiator_environment() const override { return nullptr; }
+  nlohmann::ordered_json responder_environment() const override { return nullptr; }
+  nlohmann::ordered_json ranks_environment(const TestCase& first) override;
+  std::uint64_t common_seed() const override { return seed_; }
+
+ private:
+  struct Part;
+  void share_cores();
+  json create(Part& part);
+  void connect(Part& part, const std::vector<json>& received);
+  void run(Part& part);
+  const char* path_of(const std::vector<RankResult>& results) const;
+  Outcome collect(const Part& part, const std::vector<std::string>& reports);
+
+  /// A phase after which the case goes on only if no rank has failed.
+  std::vector<json> agree(const json& said);
+  std::vector<std::string> exchange(const std::string& said);
+  OpenDevice& device_of(const TestCase& test_case);
+  bool yields(const TestCase& test_case) const;
+  std::string device_name(const TestCase& test_case) const;
+
+  Ranks& ranks_;
+  const std::chrono::milliseconds patience_;
+  const ClockChoice clock_;
+  const InterruptSource& interrupt_;
+  OpenDevices devices_{{.files = FileMemory::devices, .still_wanted = [this] {
+                          if (interrupt_.requested()) throw Interrupted("interrupted");
+                        }}};
+  std::uint64_t seed_ = 0, cases_ = 0;
+  std::size_t cores_ = 0;  ///< of this machine, that its ranks may use
+  bool usable_ = true;
+};
+
+/// On which cores the ranks of this machine are. A batch system may leave them a few of those that
+/// there are, and give each the same ones or its own.
+void RankMeasurer::share_cores() {
+  constexpr std::size_t kMaxCores = CPU_SETSIZE;
+  const std::vector<std::string>& hosts = ranks_.hosts();
+  const std::vector<std::string> said = ranks_.exchange(dump({{"cores", allowed_cpu_numbers()}}));
+  std::set<std::uint64_t> cores;
+  for (std::size_t rank = 0; rank < said.size(); ++rank) {
+    if (hosts[rank] != hosts[ranks_.rank()]) continue;
+    const json received = json::parse(said[rank], nullptr, false);
+    for (const json& core : require_array(received, "cores", kMaxCores))
+      cores.insert(core.get<std::uint64_t>());
+  }
+  cores_ = cores.empty() ? static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)) : cores.size();
+}
+
+std::vector<std::string> RankMeasurer::exchange(const std::string& said) {
+  try {
+    return ranks_.exchange(said);
+  } catch (const MeasurementError&) {
+    usable_ = false;  // somebody is gone, and will be for every other case
+    throw;
+  }
+}
+
+std::vector<json> RankMeasurer::agree(const json& said) {
+  std::vector<json> received;
+  std::string text, kind;
+  std::uint64_t more = 0;
+  for (const std::string& each : exchange(dump(said))) {
+    received.push_back(json::parse(each, nullptr, false));
+    if (!received.back().is_object())
+      throw MeasurementError(
+          fmt::format("rank {} sent an unexpected message", received.size() - 1));
+    if (!received.back().contains("failure")) continue;
+    if (!text.empty()) {
+      ++more;
+      continue;
+    }
+    const std::size_t rank = received.size() - 1;
+    text = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank],
+                       require_string(received.back(), "failure", kMaxFailureBytes));
+    kind = require_string(received.back(), "kind", 32);
+  }
+  if (text.empty()) return received;
+  if (more > 0) text += fmt::format(" (and {} more rank{})", more, more == 1 ? "" : "s");
+  throw_failure(kind, text);
+}
+
+std::string RankMeasurer::device_name(const TestCase& test_case) const {
+  std::string name = test_case.initiator.device;
+  if (const auto at = name.find("%l"); at != std::string::npos)
+    name.replace(at, 2, std::to_string(ranks_.local_rank()));
+  return name;
+}
+
+OpenDevice& RankMeasurer::device_of(const TestCase& test_case) {
+  return devices_.get(device_name(test_case), test_case.initiator.port_num,
+                      test_case.initiator.gid_index);
+}
+
+/// Where ranks outnumber cores, one that spins keeps another from answering until its time slice is
+/// over.
+bool RankMeasurer::yields(const TestCase& test_case) const {
+  if (test_case.wait != Wait::automatic) return test_case.wait == Wait::yield;
+  return ranks_.local_size() > cores_;
+}
+
+/// What a rank has of a case between its steps.
+struct RankMeasurer::Part {
+  Part(const TestCase& asked, Rank rank)
+      : test_case(asked), plan(plan_topology(asked)), taken(rank < asked.ranks) {
+    if (taken) mine = plan_rank(plan, asked, rank);
+  }
+  /// The time since the last lap belongs to this step.
+  /// @param apart_ns  of that time what is told elsewhere
+  void lap(const char* step, std::uint64_t apart_ns = 0) {
+    count_of(result.setup_ns, step) += laps.lap_ns() - apart_ns;
+  }
+
+  const TestCase& test_case;
+  const TopologyPlan plan;
+  const bool taken;  ///< else it only keeps the others company
+  RankPlan mine;
+  OpenDevice* device = nullptr;
+  Counters counters_before;
+  std::unique_ptr<BarrierQps> barrier;
+  std::unique_ptr<Node> node;
+  RankResult result;
+  Laps laps;
+};
+
+/// @return  what the others must know to connect with it
+json RankMeasurer::create(Part& part) {
+  const TestCase& test_case = part.test_case;
+  part.device = &device_of(test_case);
+  part.counters_before = read_counters(part.device->port.device, part.device->port.number);
+  part.laps.lap_ns();  // opening the device is no part of a case
+  part.node = std::make_unique<Node>(*part.device, test_case, part.plan, part.mine, ranks_.rank(),
+                                     seed_ + cases_);
+  part.lap("memory", sum_of(part.node->connect_ns()) + part.node->trial_ns());
+  part.barrier = std::make_unique<BarrierQps>(*part.device, test_case, ranks_.rank(),
+                                              static_cast<Rank>(test_case.ranks));
+  part.lap("barrier_qps", part.barrier->trial_ns());
+  count_of(part.result.setup_ns, "trial_qps") = part.node->trial_ns() + part.barrier->trial_ns();
+  return {{"graph", endpoint_info_to_wire(part.node->info())},
+          {"barrier", endpoint_info_to_wire(part.barrier->info())}};
+}
+
+/// @param heard  what each rank has said of itself
+void RankMeasurer::connect(Part& part, const std::vector<json>& received) {
+  const Rank rank = ranks_.rank(), ranks = static_cast<Rank>(part.test_case.ranks);
+  const auto read = [&received](Rank peer, const char* key) {
+    const json& info = require_object(received[peer], key);
+    const std::size_t qps = require_array(info, "qpns", kMaxQps).size();
+    return endpoint_info_from_wire(info, static_cast<std::uint32_t>(qps));
+  };
+  std::vector<EndpointInfo> graph_peers(ranks), barrier_peers(ranks);
+  for (const Rank peer : part.plan.graph.neighbours[rank]) graph_peers[peer] = read(peer, "graph");
+  for (const Rank peer : barrier_partners(rank, ranks)) barrier_peers[peer] = read(peer, "barrier");
+  part.lap("bootstrap");
+  part.barrier->connect(barrier_peers);
+  part.lap("barrier_qps");
+  part.node->connect(graph_peers);
+}
+
+/// What fails here stands in the result: the others find out when their patience ends, or at once
+/// where nothing was asked of this rank.
+void RankMeasurer::run(Part& part) {
+  StopFlag stop;
+  RankTally tally;
+  const bool yielding = yields(part.test_case);
+  const RankLoops& loops = choose_rank_loops(part.node->receive_mode(), yielding, clock_.kind);
+  try {
+    const Watchdog watchdog(tally.progress, patience_, interrupt_, stop);
+    RankRun run({*part.node, *part.barrier, part.test_case, part.plan, part.mine, ranks_.rank(),
+                 loops, clock_, stop, tally});
+    run.begin();
+    part.lap("first_barrier");
+    run.run(part.result);
+    part.result.device = part.device->port.device;
+    part.result.connect_ns = part.node->connect_ns();
+    part.result.qps = part.node->qp_count();
+    part.result.barrier_qps = part.barrier->count();
+    part.result.connection_bytes = part.node->connection_bytes();
+    part.result.relay_bytes = part.node->relay_bytes();
+    part.result.kernel = kernel_objects(*part.device->context);
+    part.result.mtu_bytes = part.node->mtu_bytes();
+    part.result.yielding = yielding;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    part.result.failure = error.what();
+  }
+}
+
+/// The path of the data, as a row between two ends has it.
+const char* RankMeasurer::path_of(const std::vector<RankResult>& results) const {
+  bool one_host = true, one_device = true;
+  for (std::size_t rank = 1; rank < results.size(); ++rank) {
+    one_host &= ranks_.hosts()[rank] == ranks_.hosts()[0];
+    one_device &= results[rank].device == results[0].device;
+  }
+  return !one_host ? "network" : one_device ? "same_device" : "netdev";
+}
+
+/// At rank 0: merges the results of all ranks. @throws MeasurementError  what has failed
+Outcome RankMeasurer::collect(const Part& part, const std::vector<std::string>& reports) {
+  std::vector<RankResult> results;
+  std::string failure;
+  bool only_waited = true;
+  for (Rank rank = 0; rank < part.test_case.ranks; ++rank) {
+    results.push_back(rank_result_from_wire(reports[rank]));
+    const std::string& why = results.back().failure;
+    if (why.empty()) continue;
+    // A rank that only waited in vain knows least of what went wrong.
+    const bool waited = why == kOutOfPatience;
+    if (failure.empty() || (only_waited && !waited))
+      failure = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], why);
+    only_waited &= waited;
+  }
+  if (!failure.empty()) throw MeasurementError(failure);
+  Outcome outcome = merge_results(part.test_case, part.plan, results);
+  const PortInfo& port = part.device->port;
+  outcome.device_counters = {
+      {"initiator",
+       counter_differences(part.counters_before, read_counters(port.device, port.number))},
+      {"responder", nullptr}};
+  if (part.test_case.initiator.device.find('%') == std::string::npos)
+    outcome.effective.initiator.device = port.device;
+  outcome.extra["path"] = path_of(results);
+  outcome.effective.initiator.port_num = port.number;
+  outcome.effective.initiator.gid_index = part.device->gid.index;
+  outcome.effective.wait = outcome.topology->yielding ? Wait::yield : Wait::spin;
+  return outcome;
+}
+
+Outcome RankMeasurer::measure(const TestCase& test_case) {
+  ++cases_;
+  Part part(test_case, ranks_.rank());
+  // A step of this rank's own, whose failure all ranks hear of.
+  const auto step = [&part](const std::function<json()>& own) -> json {
+    if (!part.taken) return json::object();
+    try {
+      return own();
+    } catch (const std::exception& error) {
+      return failure_json(error);
+    }
+  };
+  const json created = step([&] { return create(part); });
+  const std::vector<json> received = agree(created);
+  part.lap("bootstrap");
+  const json connected = step([&] {
+    connect(part, received);
+    return json::object();
+  });
+  part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
+  agree(connected);
+  part.lap("wait");
+  if (part.taken) run(part);
+  const std::vector<std::string> reports =
+      exchange(part.taken ? rank_result_to_wire(part.result) : std::string());
+  if (ranks_.rank() == 0) return collect(part, reports);
+  Outcome outcome;
+  outcome.effective = test_case;
+  return outcome;
+}
+
+nlohmann::ordered_json RankMeasurer::ranks_environment(const TestCase& first) {
+  nlohmann::ordered_json said{{"rank", ranks_.rank()}, {"host", ranks_.hosts()[ranks_.rank()]}};
+  try {
+    const OpenDevice& device = device_of(first);
+    said.update(environment_with(clock_, &device));
+  } catch (const std::exception&) {  // each case will say why
+    said.update(environment_with(clock_, nullptr));
+  }
+  auto result = nlohmann::ordered_json::array();
+  for (const std::string& each : exchange(said.dump())) {
+    const auto received = nlohmann::ordered_json::parse(each, nullptr, false);
+    if (received.is_object()) result.push_back(received);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
+                                                         std::chrono::milliseconds patience,
+                                                         const ClockChoice& clock,
+                                                         const InterruptSource& interrupt) {
+  return std::make_unique<RankMeasurer>(ranks, patience, clock, interrupt);
+}
+
+std::string check_same(Ranks& ranks, const std::string& version, const std::string& options) {
+  const json mine{{"version", version}, {"options", options}};
+  const std::vector<std::string> received = ranks.exchange(dump(mine));
+  const json first = json::parse(received.front(), nullptr, false);
+  for (std::size_t rank = 0; rank < received.size(); ++rank) {
+    const json other = json::parse(received[rank], nullptr, false);
+    for (const char* what : {"version", "options"})
+      if (!other.is_object() || !first.is_object() ||
+          other.value(what, "") != first.value(what, ""))
+        return fmt::format(
+            "rank {} has another {} than rank 0: '{}' and '{}'; start all ranks with "
+            "one program and one command line",
+            rank, std::string(what) == "version" ? "version" : "set of options",
+            other.is_object() ? other.value(what, "") : "",
+            first.is_object() ? first.value(what, "") : "");
+  }
+  return {};
+}
+
+}  // namespace rdmameter

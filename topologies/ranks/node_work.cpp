@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node's measured path works on: links and their credit windows, buffers with a receive
+// posted for each, hops, rounds. Built once, before any QP is connected.
+#include <algorithm>
+#include <bit>
+
+#include "core/verbs/check.h"
+#include "topologies/ranks/loop/deliver.h"
+#include "topologies/ranks/node.h"
+
+namespace rdmameter {
+namespace {
+
+/// Rounded up; at least 1.
+std::uint32_t half_of(std::uint64_t room) {
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>((room + 1) / 2, 1));
+}
+
+}  // namespace
+
+void Node::build_links() {
+  const Areas at = areas();
+  std::byte* const base = memory_.host();
+  auto* const credited = reinterpret_cast<std::uint32_t*>(base + at.credited);
+  auto* const freed = reinterpret_cast<std::uint32_t*>(base + at.freed);
+  const bool datagram = receive_mode_ == ReceiveMode::datagram;
+  links_.resize(link_count_);
+  credit_windows_.resize(link_count_ * classes_);
+  credit_batches_.resize(link_count_ * classes_);
+  credit_sges_.resize(link_count_);
+  edges_.resize(neighbours_.size());
+  const auto [per_edge, active] = edge_qps(case_);
+  for (std::uint64_t i = 0; i < link_count_; ++i) {
+    Link& link = links_[i];
+    link.qp = qps_[datagram ? 0 : i].get();
+    link.freed = freed + i * classes_;
+    link.credit_windows = &credit_windows_[i * classes_];
+    link.credit_batches = &credit_batches_[i * classes_];
+    for (std::uint32_t k = 0; k < classes_; ++k) {
+      const std::uint64_t at_edge = i / per_edge * classes_ + k;
+      CreditWindow& window = link.credit_windows[k];
+      window.credited = credited + i * classes_ + k;
+      window.room = static_cast<std::uint32_t>(
+          datagram ? std::max<std::uint64_t>(ud_receives_ / link_count_, 1)
+                   : mine_.rooms.out[at_edge]);
+      link.credit_batches[k].size = half_of(mine_.rooms.in[at_edge]);
+    }
+    const std::uint64_t first = i / per_edge * per_edge;
+    link.next_of_edge = &links_[i + 1 < first + active ? i + 1 : first];
+    link.srq = srq_.get();
+    link.max_listed = half_of(link.credit_windows[0].room);
+    link.peer = neighbours_[i / per_edge];
+    edges_[i / per_edge].next = &links_[first];
+  }
+  datagrams_.qp = qps_.empty() ? nullptr : qps_.front().get();
+  datagram_batch_.size = std::max<std::uint32_t>(ud_receives_ / 8, 1);
+  datagrams_.credit_batches = &datagram_batch_;
+}
+
+void Node::build_routes() {
+  routes_.resize(mine_.routes.size());
+  std::size_t edges = 0;
+  for (const PlannedRoute& route : mine_.routes) edges += route.neighbours.size();
+  route_edges_.reserve(edges);  // so that it stays where it is
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    const PlannedRoute& route = mine_.routes[i];
+    Edge* const* const first = route_edges_.data() + route_edges_.size();
+    for (const std::uint32_t place : route.neighbours) route_edges_.push_back(&edges_[place]);
+    routes_[i] = route_over(first, static_cast<std::uint32_t>(route.neighbours.size()), route.here);
+  }
+}
+
+void Node::build_buffers() {
+  const Areas at = areas();
+  const bool datagram = receive_mode_ == ReceiveMode::datagram;
+  const std::size_t head = datagram ? kGrhBytes : 0;
+  const auto length = static_cast<std::uint32_t>(case_.size_bytes);
+  const std::uint64_t count = receives();
+  buffers_.resize(count);
+  buffer_hops_.resize(count * mine_.max_copies);
+  buffer_sges_.resize(2 * count);  // where it comes in, and what goes out again
+  const auto receives_of = [&](std::uint64_t link) {
+    return datagram ? count : entries_of(link, classes_).receives;
+  };
+  std::uint64_t link = 0, link_end = count == 0 ? 0 : receives_of(link);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    while (i == link_end) link_end += receives_of(++link);
+    MessageBuffer& buffer = buffers_[i];
+    const std::size_t begin = at.buffers + i * at.stride;
+    ibv_sge& in = buffer_sges_[2 * i];
+    ibv_sge& out = buffer_sges_[2 * i + 1];
+    in = {.addr = memory_.address() + begin,
+          .length = length + static_cast<std::uint32_t>(head),
+          .lkey = mr_->lkey};
+    out = {.addr = in.addr + head, .length = length, .lkey = mr_->lkey};
+    buffer.receive = {.wr_id = reinterpret_cast<std::uint64_t>(&buffer),
+                      .next = nullptr,
+                      .sg_list = &in,
+                      .num_sge = 1};
+    buffer.home = datagram ? &datagrams_ : &links_[link];
+    buffer.data = reinterpret_cast<std::uint8_t*>(memory_.host()) + begin + head;
+    buffer.hops = &buffer_hops_[i * mine_.max_copies];
+    for (std::uint32_t k = 0; k < mine_.max_copies; ++k) {
+      Hop& hop = buffer.hops[k];
+      hop.buffer = &buffer;
+      hop.wr = {};
+      hop.wr.sg_list = &out;
+      hop.wr.num_sge = 1;
+      hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
+    }
+    ibv_recv_wr* bad;
+    const int error = srq_ ? ibv_post_srq_recv(srq_.get(), &buffer.receive, &bad)
+                           : ibv_post_recv(buffer.home->qp, &buffer.receive, &bad);
+    check_errno_value(error, srq_ ? "ibv_post_srq_recv" : "ibv_post_recv", where_);
+  }
+}
+
+Hop Node::hop_of_source() {
+  Hop hop{};
+  hop.wr = {};
+  hop.wr.sg_list = &source_sge_;
+  hop.wr.num_sge = 1;
+  hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
+  return hop;
+}
+
+/// The rounds of an exchange; of a spread, whose one round sends a copy over each of its edges.
+void Node::build_rounds() {
+  source_sge_ = {.addr = memory_.address(),
+                 .length = static_cast<std::uint32_t>(case_.size_bytes),
+                 .lkey = mr_->lkey};
+  const auto add_hop = [&](std::vector<Hop*>& hops, Edge& edge, std::uint32_t to) {
+    Hop& hop = own_hops_.emplace_back(hop_of_source());
+    hop.wr.imm_data = htonl(label(rank_, to));
+    hop.link = edge.take();
+    hops.push_back(&hop);
+  };
+  round_hops_.resize(mine_.rounds.size());
+  for (std::size_t i = 0; i < mine_.rounds.size(); ++i) {
+    const Round& round = mine_.rounds[i];
+    if (plan_.traffic_mode() == TrafficMode::spread) {
+      const Route& route = routes_[rank_];
+      for (std::uint32_t k = 0; k < route.count; ++k) add_hop(round_hops_[i], *route.edges[k], 0);
+    } else {
+      for (const Rank to : round.to) add_hop(round_hops_[i], *routes_[to].edges[0], to);
+    }
+    rounds_.push_back({.hops = round_hops_[i].data(),
+                       .hop_count = static_cast<std::uint32_t>(round_hops_[i].size()),
+                       .sources = round.from.data(),
+                       .source_count = static_cast<std::uint32_t>(round.from.size())});
+  }
+}
+
+void Node::build_window() {
+  const std::uint64_t length = mine_.window, depth = case_.queues.depth;
+  const Areas at = areas();
+  window_sges_.resize(length);
+  for (std::uint64_t i = 0; i < length; ++i) {
+    Hop& hop = own_hops_.emplace_back(hop_of_source());
+    window_.push_back(&hop);
+    if (case_.rank_opcode == RankOpcode::write) {
+      hop.wr.opcode = IBV_WR_RDMA_WRITE;
+      hop.remote_offset = i % depth * at.stride;
+    } else if (case_.rank_opcode == RankOpcode::read) {
+      window_sges_[i] = source_sge_;
+      window_sges_[i].addr = memory_.address() + at.buffers + i * at.stride;
+      hop.wr.opcode = IBV_WR_RDMA_READ;
+      hop.wr.sg_list = &window_sges_[i];
+    }
+  }
+}
+
+void Node::choose_delivery() {
+  blocked_.resize(link_count_);
+  listing_.resize(link_count_);
+  received_.resize(plan_.graph.ranks());
+  awaited_.resize(plan_.graph.ranks());
+  for (const Cq& cq : cqs_) cq_pointers_.push_back(cq.get());
+  relay_.cqs = cq_pointers_.data();
+  relay_.cq_count = static_cast<std::uint32_t>(cq_pointers_.size());
+  relay_.classes = classes_;
+  relay_.routes = routes_.data();
+  relay_.route_shift = plan_.traffic_mode() == TrafficMode::spread ? kRankBits : 0;
+  relay_.deliver = case_.verify ? count_message<true> : count_message<false>;
+  relay_.blocked = blocked_.data();
+  relay_.listing = listing_.data();
+  relay_.received = received_.data();
+  relay_.awaited = awaited_.data();
+  relay_.reply_to = mine_.reply_to.data();
+  relay_.me = rank_;
+  relay_.last_byte = static_cast<std::uint32_t>(case_.size_bytes - 1);
+  relay_.checker = &pattern_;
+  if (case_.transport == Transport::uc) relay_.reclaim_after_ns = case_.loss_timeout_ns;
+  if (receive_mode_ == ReceiveMode::shared) {
+    // So large that no two of its QPs share a place.
+    std::size_t size = std::bit_ceil(link_count_);
+    for (bool clash = true; clash; size *= 2) {
+      link_of_qpn_.assign(2 * size, nullptr);
+      relay_.qpn_mask = static_cast<std::uint32_t>(2 * size - 1);
+      clash = false;
+      for (Link& link : links_) {
+        Link*& place = link_of_qpn_[link.qp->qp_num & relay_.qpn_mask];
+        clash |= place != nullptr;
+        place = &link;
+      }
+    }
+    relay_.link_of_qpn = link_of_qpn_.data();
+  }
+  work_.relay = &relay_;
+  work_.first = window_.front();
+  if (!case_.reliable() && plan_.traffic_mode() == TrafficMode::round_trip)
+    work_.departure = reinterpret_cast<std::uint8_t*>(memory_.host()) + relay_.last_byte;
+  work_.rounds = rounds_.data();
+  work_.round_count = static_cast<std::uint32_t>(rounds_.size());
+  work_.window = window_.data();
+  work_.window_length = static_cast<std::uint32_t>(window_.size());
+  work_.partners = mine_.partners.data();
+  work_.partner_count = static_cast<std::uint32_t>(mine_.partners.size());
+  work_.routes = routes_.data();
+}
+
+void Node::begin_round_trip_to(Rank first) {
+  work_.first->wr.imm_data = htonl(label(rank_, first));
+  work_.first->link = routes_[first].edges[0]->take();
+}
+
+void Node::deliver_round_trips(bool begun_here) {
+  const bool numbered = !case_.reliable(), check = case_.verify;
+  if (begun_here)
+    relay_.deliver = numbered ? (check ? come_back<true, true> : come_back<true, false>)
+                              : (check ? come_back<false, true> : come_back<false, false>);
+  else
+    relay_.deliver = receive_mode_ == ReceiveMode::own      ? send_on<ReceiveMode::own>
+                     : receive_mode_ == ReceiveMode::shared ? send_on<ReceiveMode::shared>
+                                                            : send_on<ReceiveMode::datagram>;
+}
+
+}  // namespace rdmameter

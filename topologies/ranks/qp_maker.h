@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creates the QPs of a rank, and counts the time that takes. Words that a rank writes to another
+// (credits, barriers) go inline where the device can: an adapter then need not read them from
+// memory. Whether it can, the first QP shows.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "core/verbs/handles.h"
+#include "topologies/ranks/stopwatch.h"
+
+namespace rdmameter {
+
+class QpMaker {
+ public:
+  /// @param inline_bytes  to be tried; 0: nothing goes inline
+  explicit QpMaker(std::uint32_t inline_bytes) : inline_bytes_(inline_bytes) {}
+
+  /// @return  null where there is none, with errno
+  Qp make(ibv_pd& pd, ibv_qp_init_attr attributes) {
+    attributes.cap.max_inline_data = inline_bytes_;
+    Stopwatch watch;
+    const auto create = [&] { return ibv_create_qp(&pd, &attributes); };
+    Qp qp(watch.time(create));
+    if (!qp && !made_ && inline_bytes_ != 0) {
+      trial_ns_ = watch.total_ns();
+      watch = {};
+      attributes.cap.max_inline_data = inline_bytes_ = 0;
+      qp.reset(watch.time(create));
+    }
+    made_ = true;
+    created_ns_ += watch.total_ns();
+    return qp;
+  }
+
+  /// Of such a word's WR: IBV_SEND_INLINE, where the QPs made have room for it.
+  unsigned inline_flag() const { return inline_bytes_ == 0 ? 0U : unsigned{IBV_SEND_INLINE}; }
+  std::uint64_t created_ns() const { return created_ns_; }
+  /// Of a QP that was refused with inline data.
+  std::uint64_t trial_ns() const { return trial_ns_; }
+
+ private:
+  std::uint32_t inline_bytes_;
+  bool made_ = false;  ///< one, or none could be
+  std::uint64_t created_ns_ = 0, trial_ns_ = 0;
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/ranks/rank_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "topologies/axes/rank_axes.h"
+#include "topologies/ranks/loop/message_buffer.h"
+
+namespace rdmameter {
+namespace {
+
+static_assert(kMaxTopologyRanks - 1 <= kRankMask);
+
+/// Most and mean hops of the flows; a rank's tree is made once, for all of its flows.
+struct HopCount {
+  std::uint32_t max = 0;
+  double mean = 0;
+  bool all_reached = true;
+  Flow unreached{};
+};
+
+HopCount count_hops(const Graph& graph, std::vector<Flow> hops) {
+  HopCount count;
+  std::ranges::sort(hops, {}, [](const Flow& hop) { return std::pair(hop.from, hop.to); });
+  hops.erase(std::unique(hops.begin(), hops.end()), hops.end());
+  double sum = 0;
+  Tree tree;
+  for (std::size_t i = 0; i < hops.size(); ++i) {
+    if (i == 0 || hops[i].from != hops[i - 1].from) tree = tree_from(graph, hops[i].from);
+    const std::uint32_t distance = tree.hops[hops[i].to];
+    if (distance == kUnreachable) {
+      count.all_reached = false;
+      count.unreached = hops[i];
+      return count;
+    }
+    count.max = std::max(count.max, distance);
+    sum += distance;
+  }
+  count.mean = hops.empty() ? 0 : sum / static_cast<double>(hops.size());
+  return count;
+}
+
+/// By destination: over the first neighbour on a shortest route.
+void plan_unicast(RankPlan& rank_plan, const Graph& graph, Rank rank, const Tree& tree) {
+  for (Rank to = 0; to < graph.ranks(); ++to) {
+    PlannedRoute& route = rank_plan.routes[to];
+    route.here = to == rank;
+    if (!route.here && tree.hops[to] != kUnreachable)
+      route.neighbours = {place_of(graph.neighbours[rank], tree.first[to])};
+  }
+}
+
+/// By source: to the ranks for which this one comes just before on the source's tree.
+void plan_spread(RankPlan& rank_plan, const Graph& graph, Rank rank) {
+  for (Rank source = 0; source < graph.ranks(); ++source) {
+    const Tree tree = tree_from(graph, source);
+    PlannedRoute& route = rank_plan.routes[source];
+    route.here = source != rank;
+    for (Rank to = 0; to < graph.ranks(); ++to)
+      if (to != source && tree.parent[to] == rank)
+        route.neighbours.push_back(place_of(graph.neighbours[rank], to));
+    rank_plan.max_copies =
+        std::max(rank_plan.max_copies, static_cast<std::uint32_t>(route.neighbours.size()));
+  }
+}
+
+std::vector<std::uint32_t> stops_after(const TopologyPlan& plan, Rank rank) {
+  std::vector<std::uint32_t> next(plan.graph.ranks(), rank);
+  for (const auto& round_trip : plan.flows.round_trips)
+    for (std::size_t i = 1; i + 1 < round_trip.size(); ++i)
+      if (round_trip[i] == rank) next[round_trip[i - 1]] = round_trip[i + 1];
+  return next;
+}
+
+std::vector<Rank> drawn_partners(const TestCase& test_case, Rank rank) {
+  std::vector<Rank> partners(kPartnerDraws);
+  for (std::uint32_t n = 0; n < kPartnerDraws; ++n)
+    partners[n] = drawn_partner(test_case.seed, rank, n, static_cast<Rank>(test_case.ranks));
+  return partners;
+}
+
+/// By rank: whom its messages of a stream go to, the one that follows it most closely first, so
+/// that not all begin with the same.
+std::vector<std::vector<Rank>> stream_partners(const TopologyPlan& plan) {
+  const Rank ranks = plan.graph.ranks();
+  std::vector<std::vector<Rank>> partners(ranks);
+  for (const Flow& flow : plan.flows.flows) partners[flow.from].push_back(flow.to);
+  for (Rank from = 0; from < ranks; ++from)
+    std::ranges::sort(partners[from], {}, [&](Rank to) { return ranks_ahead({from, to}, ranks); });
+  return partners;
+}
+
+/// Calls `visit` with every other rank's partners, in the order of its messages; not with those of
+/// ranks that send nothing.
+template <class Visit>
+void visit_senders(const TopologyPlan& plan, const TestCase& test_case, Rank rank, Visit visit) {
+  const bool drawn = plan.traffic_mode() == TrafficMode::drawn;
+  const auto streams = drawn ? std::vector<std::vector<Rank>>() : stream_partners(plan);
+  for (Rank from = 0; from < plan.graph.ranks(); ++from) {
+    if (from == rank) continue;
+    const auto& partners = drawn ? drawn_partners(test_case, from) : streams[from];
+    if (!partners.empty()) visit(from, partners);
+  }
+}
+
+}  // namespace
+
+std::string why_no_topology(const TestCase& test_case) {
+  const ChosenShape shape = read_shape(test_case.graph, test_case.seed);
+  const ChosenTraffic traffic = read_traffic(test_case.traffic);
+  find_schedule(test_case.schedule);
+  const auto ranks = static_cast<Rank>(test_case.ranks);
+  if (std::string why = shape.why_not(ranks); !why.empty()) return why;
+  if (std::string why = traffic.row->why_not(traffic.numbers, ranks); !why.empty()) return why;
+  if (test_case.transport == Transport::ud && !shape.shape->datagrams)
+    return fmt::format(
+        "the edges of a {} are connections, and UD has none: use --transport rc or uc, or udmesh",
+        test_case.graph);
+  if (test_case.payload.starts_with(kFileMemory))
+    return "ranks do not send a payload file: use --payload random or zero";
+  if (test_case.inflate != 0 && test_case.inflate < test_case.ranks)
+    return fmt::format("--inflate {}: there are {} ranks already", test_case.inflate,
+                       test_case.ranks);
+  if (test_case.inflate != 0 && test_case.active != kDeviceMax &&
+      test_case.active > test_case.inflate - 1)
+    return fmt::format("--active {}: a rank of a mesh of {} has {} QPs", test_case.active,
+                       test_case.inflate, test_case.inflate - 1);
+  const Graph graph = shape.make(ranks);
+  const HopCount hops = count_hops(graph, flows_of(traffic.row->make(graph, traffic.numbers)));
+  if (!hops.all_reached)
+    return fmt::format(
+        "rank {} cannot reach rank {} over {}, whose parts are not connected: another --seed or "
+        "more edges, or --traffic neighbours",
+        hops.unreached.from, hops.unreached.to, test_case.graph);
+  if (test_case.rank_opcode != RankOpcode::send) {
+    if (test_case.transport != Transport::rc)
+      return "--opcode write and read work over RC alone: use --transport rc";
+    if (hops.max > 1)
+      return fmt::format(
+          "--opcode write and read: no rank relays them, and a route over {} has {} hops; use "
+          "mesh, or --opcode send",
+          test_case.graph, hops.max);
+  }
+  if (hops.max > kMaxHops)
+    return fmt::format("a route has {} hops, and a message's label has room for {}", hops.max,
+                       kMaxHops);
+  return {};
+}
+
+EdgeQps edge_qps(const TestCase& test_case) {
+  if (!test_case.connects_ranks()) return {1, 1};
+  if (test_case.inflate == 0) return {test_case.qps_per_edge, test_case.qps_per_edge};
+  // An edge to each other rank, and the QPs shared out over them; of a rest each has its part.
+  const std::uint64_t others = test_case.ranks - 1;
+  const auto share = [others](std::uint64_t qps) { return (qps + others - 1) / others; };
+  const std::uint64_t all = share(test_case.inflate - 1);
+  return {all, test_case.active == kDeviceMax ? all : std::min(all, share(test_case.active))};
+}
+
+TopologyPlan plan_topology(const TestCase& test_case) {
+  TopologyPlan plan{.shape = read_shape(test_case.graph, test_case.seed),
+                    .traffic = read_traffic(test_case.traffic),
+                    .graph = {},
+                    .flows = {}};
+  plan.graph = plan.shape.make(static_cast<Rank>(test_case.ranks));
+  plan.flows = plan.traffic.row->make(plan.graph, plan.traffic.numbers);
+  const HopCount hops = count_hops(plan.graph, flows_of(plan.flows));
+  plan.max_hops = hops.max;
+  plan.mean_hops = hops.mean;
+  plan.datagram = plan.shape.shape->datagrams;
+  return plan;
+}
+
+std::uint32_t hop_classes(const TopologyPlan& plan) {
+  return std::max<std::uint32_t>(plan.max_hops, 1);
+}
+
+RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank rank) {
+  const Graph& graph = plan.graph;
+  RankPlan rank_plan;
+  const Tree tree = tree_from(graph, rank);
+  rank_plan.hops = tree.hops;
+  rank_plan.rooms = link_rooms(plan, test_case, rank);
+  rank_plan.routes.resize(graph.ranks());
+  if (plan.traffic_mode() == TrafficMode::spread)
+    plan_spread(rank_plan, graph, rank);
+  else
+    plan_unicast(rank_plan, graph, rank, tree);
+  switch (plan.traffic_mode()) {
+    case TrafficMode::round_trip:
+      rank_plan.reply_to = stops_after(plan, rank);
+      break;
+    case TrafficMode::exchange:
+    case TrafficMode::spread:
+      rank_plan.rounds =
+          rounds_of(rank, plan.flows.flows, graph.ranks(), find_schedule(test_case.schedule));
+      break;
+    case TrafficMode::stream:
+      rank_plan.partners = stream_partners(plan)[rank];
+      rank_plan.window =
+          test_case.queues.depth * std::max<std::size_t>(rank_plan.partners.size(), 1);
+      break;
+    case TrafficMode::drawn:
+      rank_plan.partners = drawn_partners(test_case, rank);
+      rank_plan.window = test_case.queues.depth;
+      break;
+  }
+  return rank_plan;
+}
+
+std::vector<Rank> senders_of(const TopologyPlan& plan, const TestCase& test_case, Rank rank) {
+  std::vector<Rank> senders;
+  visit_senders(plan, test_case, rank, [&](Rank from, const std::vector<Rank>& partners) {
+    if (partners.front() == rank) senders.push_back(from);
+  });
+  return senders;
+}
+
+std::uint64_t expected_messages(const TopologyPlan& plan, const TestCase& test_case, Rank rank,
+                                std::uint64_t messages) {
+  std::uint64_t expected = 0;
+  visit_senders(plan, test_case, rank, [&](Rank, const std::vector<Rank>& partners) {
+    for (std::size_t n = 0; n < partners.size(); ++n)
+      if (partners[n] == rank)
+        expected += messages / partners.size() + (n < messages % partners.size() ? 1 : 0);
+  });
+  return expected;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a case asks of one rank: whom it is connected with, over whom its messages go, what it sends
+// and in which rounds. Pure functions of the case and the rank's number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/test_case/test_case.h"
+#include "topologies/graphs/routes.h"
+#include "topologies/ranks/link_rooms.h"
+#include "topologies/schedule/schedule.h"
+#include "topologies/traffic/traffic.h"
+
+namespace rdmameter {
+
+/// Partners of a drawn stream come again after so many.
+inline constexpr std::uint32_t kPartnerDraws = 4096;
+
+/// Of all ranks.
+struct TopologyPlan {
+  ChosenShape shape;
+  ChosenTraffic traffic;
+  Graph graph;
+  TrafficPlan flows;
+  std::uint32_t max_hops = 0;  ///< of any message
+  double mean_hops = 0;        ///< over the pairs between which messages go
+  bool datagram = false;
+
+  TrafficMode traffic_mode() const { return traffic.row->traffic_mode; }
+};
+
+/// Why this case cannot be measured, beyond what why_impossible() knows; empty: it can.
+/// @throws UsageError  an unknown graph, traffic or schedule
+std::string why_no_topology(const TestCase& test_case);
+
+/// QPs of each edge, and how many of them carry messages.
+struct EdgeQps {
+  std::uint64_t all, active;
+};
+EdgeQps edge_qps(const TestCase& test_case);
+
+/// To be called where why_no_topology() is empty.
+TopologyPlan plan_topology(const TestCase& test_case);
+
+/// What a rank does with a message: over which of its neighbours (by their place in the graph's
+/// list) it goes on, and whether it is for the rank itself.
+struct PlannedRoute {
+  std::vector<std::uint32_t> neighbours;
+  bool here = false;
+};
+
+/// Of any message: of class h are those that have been relayed h times.
+std::uint32_t hop_classes(const TopologyPlan& plan);
+
+/// Of one rank.
+struct RankPlan {
+  std::vector<PlannedRoute> routes;  ///< by destination; of TrafficMode::spread by source
+  std::vector<std::uint32_t> hops;   ///< to each rank
+  std::vector<Round> rounds;         ///< TrafficMode::exchange and spread
+  std::vector<Rank> partners;  ///< TrafficMode::stream and drawn: whom its messages go to, in turn
+  std::uint64_t window = 1;    ///< messages that it has under way at once, at most
+  std::vector<std::uint32_t> reply_to;  ///< TrafficMode::round_trip: by source, the next stop
+  LinkCounts rooms;                     ///< messages that there is room for
+  std::uint32_t max_copies = 1;         ///< of a message, each over another edge
+};
+
+RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank rank);
+
+/// The ranks whose first message of a stream is for this rank.
+std::vector<Rank> senders_of(const TopologyPlan& plan, const TestCase& test_case, Rank rank);
+
+/// Messages for a rank of a stream of so many from each sender. @pre it is a stream, or drawn
+std::uint64_t expected_messages(const TopologyPlan& plan, const TestCase& test_case, Rank rank,
+                                std::uint64_t messages);
+
+}  // namespace rdmameter

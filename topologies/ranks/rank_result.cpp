@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/ranks/rank_result.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/engine/loop/loop_state.h"
+#include "core/result/row_fields.h"
+
+namespace rdmameter {
+namespace {
+
+/// The largest count of any rank, name by name.
+void raise_to(NamedCounts& max, const NamedCounts& of_rank) {
+  for (const auto& [name, amount] : of_rank) {
+    std::uint64_t& largest = count_of(max, name);
+    largest = std::max(largest, amount);
+  }
+}
+
+/// What a sample is of, no samples in it yet; nothing where the traffic has none.
+std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {
+  switch (plan.traffic_mode()) {
+    case TrafficMode::round_trip:  // a single walk goes past all ranks and back; others join two
+                                   // ranks each
+      return LatencyData{.definition = LatencyData::Definition::round_trip,
+                         .half_round_trip = plan.flows.round_trips.size() != 1};
+    case TrafficMode::exchange:
+    case TrafficMode::spread:
+      return LatencyData{.definition = LatencyData::Definition::exchange};
+    case TrafficMode::stream:
+    case TrafficMode::drawn:
+      break;
+  }
+  return std::nullopt;
+}
+
+void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results) {
+  const std::optional<LatencyData> kind = latency_kind(plan);
+  if (!kind) return;
+  outcome.latency = kind;
+  TopologyData& topology = *outcome.topology;
+  std::map<std::uint64_t, LatencyData> by_hops;
+  for (const RankResult& result : results) {
+    merge(outcome.latency->histogram, result.exchanges);
+    for (const auto& [hops, histogram] : result.by_hops) {
+      merge(by_hops.try_emplace(hops, *kind).first->second.histogram, histogram);
+      merge(outcome.latency->histogram, histogram);
+    }
+  }
+  for (auto& [hops, latency] : by_hops) topology.by_hops.push_back({hops, std::move(latency)});
+  if (!kind->half_round_trip) return;
+  const std::size_t ranks = plan.graph.ranks();
+  for (const RankResult& result : results) {
+    std::vector<std::optional<double>>& row = topology.matrix_ns.emplace_back(ranks);
+    for (std::size_t to = 0; to < std::min(ranks, result.matrix_row_ns.size()); ++to)
+      if (result.matrix_row_ns[to] > 0) row[to] = result.matrix_row_ns[to];
+  }
+}
+
+void add_bandwidth(Outcome& outcome, const TestCase& test_case,
+                   std::span<const RankResult> results) {
+  BandwidthData& bandwidth = outcome.bandwidth.emplace();
+  TopologyData& topology = *outcome.topology;
+  std::vector<double> shares;
+  std::uint64_t sent = 0;
+  for (const RankResult& result : results) {
+    bandwidth.messages += result.arrived;
+    bandwidth.window_ns = std::max(bandwidth.window_ns, result.elapsed_ns);
+    sent += result.sent;
+    const double gbps = result.sending_ns == 0
+                            ? 0
+                            : 8.0 * static_cast<double>(result.sent * test_case.size_bytes) /
+                                  static_cast<double>(result.sending_ns);
+    topology.rank_gbps.push_back(gbps);
+    if (result.sent != 0) shares.push_back(gbps);
+  }
+  bandwidth.bytes = bandwidth.messages * test_case.size_bytes;
+  if (test_case.rank_opcode == RankOpcode::send)
+    bandwidth.counted_by = BandwidthData::CountedBy::receiver;
+  bandwidth.traffic_messages = bandwidth.messages;
+  bandwidth.traffic_ns = bandwidth.window_ns;
+  if (!test_case.reliable()) {
+    bandwidth.sent = sent;
+    bandwidth.received = bandwidth.messages;
+  }
+  topology.jain = jain_index(shares);
+}
+
+}  // namespace
+
+void list_fields(auto& fields, Is<RankResult> auto& result) {
+  fields("failure", result.failure);
+  fields("device", result.device);
+  fields("connect_ns", result.connect_ns);
+  fields("setup_ns", result.setup_ns);
+  fields("connection_bytes", result.connection_bytes);
+  fields("relay_bytes", result.relay_bytes);
+  fields("kernel", result.kernel);
+  fields("qps", result.qps);
+  fields("barrier_qps", result.barrier_qps);
+  fields("barrier", result.barrier);
+  fields("matrix_row_ns", result.matrix_row_ns);
+  fields("by_hops", result.by_hops);
+  fields("exchanges", result.exchanges);
+  fields("operations", result.operations);
+  fields("lost", result.lost);
+  fields("sent", result.sent);
+  fields("arrived", result.arrived);
+  fields("elapsed_ns", result.elapsed_ns);
+  fields("sending_ns", result.sending_ns);
+  fields("cpu_ns", result.cpu_ns);
+  fields("wrs", result.wrs);
+  fields("doorbells", result.doorbells);
+  fields("cqes", result.cqes);
+  fields("polls", result.polls);
+  fields("passed_on", result.passed_on);
+  fields("checked_bytes", result.checked_bytes);
+  fields("mtu_bytes", result.mtu_bytes);
+  fields("yielding", result.yielding);
+}
+
+std::string rank_result_to_wire(const RankResult& result) {
+  // A failure quotes what a library may have said in another encoding.
+  return write_fields(result).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+RankResult rank_result_from_wire(const std::string& text) {
+  try {
+    const auto json = nlohmann::ordered_json::parse(text);
+    return read_fields<RankResult>(CheckedJson(json, "a rank's result"));
+  } catch (const nlohmann::json::exception& error) {
+    throw MeasurementError(std::string("a rank's result cannot be read: ") + error.what());
+  } catch (const UsageError& error) {
+    throw MeasurementError(error.what());
+  }
+}
+
+std::uint64_t& count_of(NamedCounts& counts, std::string_view name) {
+  const auto found = std::ranges::find(counts, name, &NamedCounts::value_type::first);
+  return found != counts.end() ? found->second : counts.emplace_back(name, 0).second;
+}
+
+std::uint64_t sum_of(const NamedCounts& counts) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, amount] : counts) sum += amount;
+  return sum;
+}
+
+double jain_index(std::span<const double> shares) {
+  double sum = 0, squares = 0;
+  for (const double share : shares) {
+    sum += share;
+    squares += share * share;
+  }
+  return squares == 0 ? 1 : sum * sum / (static_cast<double>(shares.size()) * squares);
+}
+
+Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
+                      std::span<const RankResult> results) {
+  Outcome outcome;
+  outcome.effective = test_case;
+  TopologyData& topology =
+      outcome.topology.emplace(TopologyData{.graph = test_case.graph,
+                                            .traffic = test_case.traffic,
+                                            .schedule = test_case.schedule,
+                                            .ranks = test_case.ranks,
+                                            .edges = plan.graph.edges(),
+                                            .hops = Hops{plan.max_hops, plan.mean_hops},
+                                            .qps_total = 0,
+                                            .barrier_qps = 0});
+  HistogramData barrier;
+  std::uint64_t lost = 0, wrs = 0, doorbells = 0, cqes = 0, polls = 0, passed_on = 0, checked = 0;
+  for (const RankResult& result : results) {
+    topology.qps_per_rank.push_back(result.qps);
+    *topology.qps_total += result.qps;
+    *topology.barrier_qps += result.barrier_qps;
+    topology.yielding |= result.yielding;
+    if (sum_of(result.connect_ns) > sum_of(topology.connect_ns))
+      topology.connect_ns = result.connect_ns;
+    raise_to(topology.setup_ns, result.setup_ns);
+    if (sum_of(result.connection_bytes) > sum_of(topology.connection_bytes)) {
+      topology.connection_bytes = result.connection_bytes;
+      topology.kernel = result.kernel;
+    }
+    if (sum_of(result.relay_bytes) > sum_of(topology.relay_bytes))
+      topology.relay_bytes = result.relay_bytes;
+    merge(barrier, result.barrier);
+    outcome.operations += result.operations;
+    outcome.elapsed_ns = std::max(outcome.elapsed_ns, result.elapsed_ns);
+    outcome.cpu_ns += result.cpu_ns;
+    lost += result.lost;
+    wrs += result.wrs;
+    doorbells += result.doorbells;
+    cqes += result.cqes;
+    polls += result.polls;
+    passed_on += result.passed_on;
+    checked += result.checked_bytes;
+    if (result.mtu_bytes != 0)
+      outcome.effective.path.mtu_bytes =
+          outcome.effective.path.mtu_bytes == kAuto
+              ? result.mtu_bytes
+              : std::min<std::uint64_t>(outcome.effective.path.mtu_bytes, result.mtu_bytes);
+  }
+  if (barrier.count > 0) topology.barrier_ns = static_cast<double>(percentile(barrier, 50));
+  add_latency(outcome, plan, results);
+  if (plan.traffic_mode() != TrafficMode::round_trip) add_bandwidth(outcome, test_case, results);
+  if (!test_case.reliable() && plan.traffic_mode() == TrafficMode::round_trip) outcome.lost = lost;
+  outcome.work = {{"wrs", wrs}, {"doorbells", doorbells}, {"cqes", cqes}, {"polls", polls}};
+  outcome.extra["passed_on"] = passed_on;
+  if (test_case.verify) outcome.extra["verified_bytes"] = checked;
+  return outcome;
+}
+
+}  // namespace rdmameter

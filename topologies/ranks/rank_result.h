@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each rank has measured, as it tells rank 0, and what all of it makes together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/engine/measurer.h"
+#include "topologies/ranks/rank_plan.h"
+
+namespace rdmameter {
+
+struct RankResult {
+  std::string failure;  ///< empty: all went well
+  std::string device;
+
+  NamedCounts connect_ns;  ///< by verb, of the graph's own QPs
+  NamedCounts setup_ns, connection_bytes, relay_bytes;
+  NamedCounts kernel;  ///< what it counts of this rank; empty: it does not tell
+  std::uint64_t qps = 0, barrier_qps = 0;
+  HistogramData barrier;
+  /// Of walks that begin here: median half round trip [ns; 0: none] by destination, and samples by
+  /// hops.
+  std::vector<double> matrix_row_ns;
+  std::map<std::uint64_t, HistogramData> by_hops;
+  HistogramData exchanges;
+  std::uint64_t operations = 0, lost = 0;
+  std::uint64_t sent = 0, arrived = 0;  ///< messages of the measured part; sent to each destination
+  std::uint64_t elapsed_ns = 0, sending_ns = 0, cpu_ns = 0;
+  std::uint64_t wrs = 0, doorbells = 0, cqes = 0, polls = 0, passed_on = 0;
+  std::uint64_t checked_bytes = 0;
+  std::uint32_t mtu_bytes = 0;
+  bool yielding = false;
+};
+
+std::string rank_result_to_wire(const RankResult& result);
+/// @throws MeasurementError  it is not what rank_result_to_wire() makes
+RankResult rank_result_from_wire(const std::string& wire);
+
+/// Merges what the ranks have told; histograms exactly.
+/// @param results  by rank, none with a failure
+Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
+                      std::span<const RankResult> results);
+
+/// The count of that name; 0 at first.
+std::uint64_t& count_of(NamedCounts& counts, std::string_view name);
+std::uint64_t sum_of(const NamedCounts& counts);
+
+/// Jain's index of fairness: (sum x)^2 / (n * sum x^2), 1 where all are equal, 1/n where one has
+/// all (Jain, Chiu and Hawe, 1984). @return 1 for none
+double jain_index(std::span<const double> shares);
+
+}  // namespace rdmameter

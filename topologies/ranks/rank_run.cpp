@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/ranks/rank_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/cpu_time.h"
+#include "core/base/error.h"
+#include "core/engine/endpoint_runner.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kTimedBarriers = 100;
+
+}  // namespace
+
+void RankRun::check() {
+  const LoopResult& end = node.relay().end;
+  switch (stop.reason()) {
+    case StopReason::interrupted:
+      throw Interrupted("interrupted");
+    case StopReason::deadline:
+      throw MeasurementError(kOutOfPatience);
+    case StopReason::none:
+    case StopReason::finish:
+    case StopReason::peer:
+    case StopReason::sibling:
+      break;
+  }
+  if (end.why == LoopResult::Why::done) return;
+  throw MeasurementError(loop_result_text(end, node.qp_text(end.qp_num)));
+}
+
+void RankRun::run(RankResult& result) {
+  measure_barrier(result);
+  const std::uint64_t cpu_before = thread_cpu_ns();
+  switch (plan.traffic_mode()) {
+    case TrafficMode::round_trip:
+      measure_round_trips(result);
+      break;
+    case TrafficMode::exchange:
+    case TrafficMode::spread:
+      measure_exchanges(result);
+      break;
+    case TrafficMode::stream:
+    case TrafficMode::drawn:
+      measure_stream(result);
+      break;
+  }
+  result.cpu_ns = thread_cpu_ns() - cpu_before;
+  const Relay& relay = node.relay();
+  result.operations = tally.operations;
+  result.lost = tally.lost;
+  result.wrs = node.sent() + relay.credits;
+  result.cqes = relay.cqes;
+  result.polls = relay.polls;
+  result.doorbells = relay.lists + relay.credits;
+  result.passed_on = node.passed_on();
+  result.checked_bytes = relay.checked_bytes;
+  if (relay.wrong_bytes > 0)
+    throw MeasurementError(
+        fmt::format("--verify: {} bytes of {} are not as they were sent; the first of them are of "
+                    "a message from rank {}",
+                    relay.wrong_bytes, relay.checked_bytes, relay.wrong_from));
+}
+
+void RankRun::measure_barrier(RankResult& result) {
+  const auto histogram = std::make_unique<Histogram>();
+  tally.latency = histogram.get();
+  loops.time_barriers(node.work(), kTimedBarriers, clock, stop, tally);
+  check();
+  result.barrier = snapshot(*histogram);
+  tally.latency = scratch_.get();
+}
+
+/// One round trip at a time. Ranks at the barrier answer and relay meanwhile; the initiator arrives
+/// there when it is done.
+void RankRun::measure_round_trips(RankResult& result) {
+  result.matrix_row_ns.resize(plan.graph.ranks());
+  node.deliver_round_trips(false);
+  pass_barrier();
+  for (const std::vector<Rank>& stops : plan.flows.round_trips) {
+    if (stops.front() == rank) measure_round_trip(stops, result);
+    pass_barrier();
+    if (loss_ns_ == 0) continue;
+    // What was late comes back to whom it belongs, before that one answers others again.
+    node.deliver_round_trips(false);
+    pass_barrier();
+  }
+}
+
+void RankRun::measure_round_trip(const std::vector<Rank>& stops, RankResult& result) {
+  node.begin_round_trip_to(stops[1]);
+  node.deliver_round_trips(true);
+  const std::uint64_t lost_before = tally.lost, operations_before = tally.operations;
+  loops.round_trip(node.work(), test_case.warmup, loss_ns_, clock, stop, tally);
+  check();
+  tally.lost = lost_before;
+  tally.operations = operations_before;
+  const auto histogram = std::make_unique<Histogram>();
+  tally.latency = histogram.get();
+  loops.round_trip(node.work(), test_case.iterations, loss_ns_, clock, stop, tally);
+  tally.latency = scratch_.get();
+  check();
+  if (loss_ns_ == 0) node.deliver_round_trips(false);
+  const HistogramData samples = snapshot(*histogram);
+  const bool pair = stops.size() == 3;
+  std::uint64_t hops = mine.hops[stops[1]];
+  if (!pair) {
+    hops = 0;
+    for (std::size_t i = 1; i < stops.size(); ++i)
+      hops += tree_from(plan.graph, stops[i - 1]).hops[stops[i]];
+  }
+  if (pair && samples.count > 0)
+    result.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
+  merge(result.by_hops[hops], samples);
+}
+
+std::uint64_t RankRun::messages_of_exchange() const {
+  std::uint64_t messages = 0;
+  for (const Round& round : mine.rounds) messages += round.to.size();
+  return messages;
+}
+
+void RankRun::measure_exchanges(RankResult& result) {
+  pass_barrier();
+  loops.exchange(node.work(), test_case.warmup, loss_ns_, clock, stop, tally);
+  check();
+  pass_barrier();
+  const auto histogram = std::make_unique<Histogram>();
+  tally.latency = histogram.get();
+  tally.operations = tally.lost = 0;
+  loops.exchange(node.work(), test_case.iterations, loss_ns_, clock, stop, tally);
+  tally.latency = scratch_.get();
+  check();
+  result.elapsed_ns = tally.elapsed_ns;
+  result.sending_ns = tally.sending_ns;
+  result.exchanges = snapshot(*histogram);
+  result.sent = test_case.iterations * messages_of_exchange();
+  std::uint64_t expected = 0;
+  for (const Round& round : mine.rounds) expected += round.from.size();
+  result.arrived = test_case.iterations * expected - tally.lost;
+  pass_barrier();
+  const std::uint64_t all = (test_case.warmup + test_case.iterations) * expected;
+  if (loss_ns_ == 0 && node.relay().arrived != all)
+    throw MeasurementError(
+        fmt::format("{} messages arrived, and {} were sent here", node.relay().arrived, all));
+}
+
+void RankRun::measure_stream(RankResult& result) {
+  RankWork& work = node.work();
+  const Relay& relay = node.relay();
+  // What is written or read is counted by the rank that wrote or read it.
+  const bool arrives = test_case.rank_opcode == RankOpcode::send;
+  const auto expected = [this, arrives](std::uint64_t messages) {
+    return arrives ? expected_messages(plan, test_case, rank, messages) : 0;
+  };
+  pass_barrier();
+  work.expected = expected(test_case.warmup);
+  loops.stream(work, test_case.warmup, loss_ns_, clock, stop, tally);
+  check();
+  // What has been lost by now is not waited for again.
+  const std::uint64_t lost_before =
+      relay.arrived < work.expected ? work.expected - relay.arrived : 0;
+  pass_barrier();
+  work.expected = expected(test_case.warmup) + expected(test_case.iterations) - lost_before;
+  loops.stream(work, test_case.iterations, loss_ns_, clock, stop, tally);
+  check();
+  result.elapsed_ns = tally.elapsed_ns;
+  result.sending_ns = tally.sending_ns;
+  result.sent = tally.operations;
+  const std::uint64_t missing = relay.arrived < work.expected ? work.expected - relay.arrived : 0;
+  result.arrived =
+      expected(test_case.iterations) - std::min(expected(test_case.iterations), missing);
+  if (!arrives) result.arrived = tally.operations;
+  pass_barrier();
+  if (!arrives && test_case.verify) node.check_places(senders_of(plan, test_case, rank));
+  if (loss_ns_ == 0 && relay.arrived != work.expected)
+    throw MeasurementError(
+        fmt::format("{} messages arrived, and {} were sent here", relay.arrived, work.expected));
+}
+
+}  // namespace rdmameter

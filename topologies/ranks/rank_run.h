@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank's part in one repetition, once its QPs are connected: which loops it runs, and when it
+// arrives at the barrier.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/base/stop.h"
+#include "core/instrument/clock.h"
+#include "topologies/ranks/barrier_qps.h"
+#include "topologies/ranks/loop/loop_table.h"
+#include "topologies/ranks/node.h"
+#include "topologies/ranks/rank_plan.h"
+#include "topologies/ranks/rank_result.h"
+
+namespace rdmameter {
+
+/// Why a loop of a rank ended that others have kept waiting.
+inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
+
+/// What a repetition works on. Borrowed.
+struct RankRunParts {
+  Node& node;
+  BarrierQps& barrier;
+  const TestCase& test_case;
+  const TopologyPlan& plan;
+  const RankPlan& mine;
+  const Rank rank;
+  const RankLoops& loops;
+  const ClockChoice& clock;
+  const StopFlag& stop;
+  RankTally& tally;
+};
+
+class RankRun : RankRunParts {
+ public:
+  explicit RankRun(const RankRunParts& parts)
+      : RankRunParts(parts), loss_ns_(test_case.reliable() ? 0 : test_case.loss_timeout_ns) {
+    node.work().barrier = &barrier.barrier();
+    tally.latency = scratch_.get();
+  }
+
+  /// The first barrier: when it returns, every rank is there.
+  /// @throws MeasurementError, Interrupted  also run()
+  void begin() { pass_barrier(); }
+  void run(RankResult& result);
+
+ private:
+  void check();
+  void pass_barrier() {
+    loops.serve(node.work(), stop, tally);
+    check();
+  }
+  void measure_barrier(RankResult& result);
+  void measure_round_trips(RankResult& result);
+  void measure_round_trip(const std::vector<Rank>& stops, RankResult& result);
+  void measure_exchanges(RankResult& result);
+  void measure_stream(RankResult& result);
+  std::uint64_t messages_of_exchange() const;
+
+  const std::uint64_t loss_ns_;
+  std::unique_ptr<Histogram> scratch_ = std::make_unique<Histogram>();
+};
+
+}  // namespace rdmameter

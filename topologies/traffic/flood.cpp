@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rank to all its neighbours in turn: each of its QPs carries messages, as many as it can.
+#include "topologies/traffic/traffic.h"
+
+namespace rdmameter {
+
+extern const TrafficKind kNeighbours;
+
+extern constexpr TrafficKind kFlood{
+    .name = "flood",
+    .traffic_mode = TrafficMode::stream,
+    .description = "every rank to all its neighbours in turn, all the time",
+    .make = [](const Graph& graph, const TrafficArguments& none) {
+      return kNeighbours.make(graph, none);
+    }};
+
+}  // namespace rdmameter

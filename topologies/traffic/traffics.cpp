@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of traffics, and how one is chosen from it.
+#include <array>
+
+#include "topologies/traffic/traffic.h"
+
+namespace rdmameter {
+
+// Each in its own file.
+extern const TrafficKind kPairs, kToken, kNeighbours, kAlltoall, kAllgather, kIncast, kBisection,
+    kFlood, kRandomTraffic;
+
+namespace {
+
+constexpr std::array kTraffics{&kPairs,  &kToken,     &kNeighbours, &kAlltoall,     &kAllgather,
+                               &kIncast, &kBisection, &kFlood,      &kRandomTraffic};
+
+}  // namespace
+
+std::span<const TrafficKind* const> traffic_kinds() {
+  return kTraffics;
+}
+
+std::optional<ChosenTraffic> find_traffic(std::string_view text) {
+  return find_row(traffic_kinds(), text);
+}
+
+Reach reach_of(std::string_view traffic) {
+  const auto chosen = find_traffic(traffic);
+  return chosen ? chosen->row->reach : Reach::other;
+}
+
+ChosenTraffic read_traffic(std::string_view text) {
+  return read_row(traffic_kinds(), "traffic", text);
+}
+
+std::vector<Flow> all_pairs(Rank ranks) {
+  std::vector<Flow> flows;
+  for (Rank from = 0; from < ranks; ++from)
+    for (Rank to = 0; to < ranks; ++to)
+      if (from != to) flows.push_back({from, to});
+  return flows;
+}
+
+std::vector<Flow> flows_of(const TrafficPlan& plan) {
+  std::vector<Flow> flows = plan.flows;
+  for (const auto& round_trip : plan.round_trips)
+    for (std::size_t i = 1; i < round_trip.size(); ++i)
+      flows.push_back({round_trip[i - 1], round_trip[i]});
+  return flows;
+}
+
+}  // namespace rdmameter
