@@ -38,7 +38,8 @@ std::string segment_path() {
   return "/dev/shm/rdmameter-device-" + std::to_string(getuid()) + "-" + settings().session;
 }
 
-/// Holds the file's lock: who comes, who goes and who cleans up do it one after the other.
+/// Holds the file's lock, which may already be this process's: who comes, who goes and who cleans
+/// up do it one after the other.
 class FileLock {
  public:
   FileLock() { flock(segment_fd, LOCK_EX); }
@@ -78,9 +79,21 @@ std::uint32_t purge_the_ended() {
   return live;
 }
 
-int open_file() {
-  segment_fd = open(segment_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (segment_fd < 0) return errno;
+/// Opens the session's file and takes its lock. The last process of the session may have removed
+/// the file in between: then the name leads to another one.
+int open_and_lock() {
+  while (true) {
+    segment_fd = open(segment_path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (segment_fd < 0) return errno;
+    if (flock(segment_fd, LOCK_EX) != 0) return errno;
+    struct stat status {};
+    if (fstat(segment_fd, &status) != 0) return errno;
+    if (status.st_nlink != 0) return 0;
+    close(segment_fd);
+  }
+}
+
+int map_file() {
   void* const mapped = mmap(nullptr, kSegmentBytes, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_NORESERVE, segment_fd, 0);
   if (mapped == MAP_FAILED) return errno;
@@ -134,8 +147,9 @@ int attach_first_time() {
   static_cast<void>(once);
   // Peers reach this process's memory by process_vm_readv() also where Yama restricts that.
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  if (const int error = open_file(); error != 0) return error;
+  if (const int error = open_and_lock(); error != 0) return error;
   const FileLock locked;
+  if (const int error = map_file(); error != 0) return error;
   const bool in_use = holds_tables() && purge_the_ended() != 0;
   if (!in_use)
     if (const int error = begin_anew(); error != 0) return error;
