@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded, it strikes a rank at a moment of its run that no clock could meet: STRIKE is
 // "RANK CALL NUMBER SIGNAL", and that rank raises the signal as it makes the call for the NUMBERth
-// time: PMIx_Commit (1: before it has said anything; 2: before it has heard of the others'
-// options), ibv_create_qp (2: in set-up), PMIx_Finalize (1: all is measured and told, nobody has
-// left).
+// time, or, where SIGNAL is 0, says so and never comes back from the call: PMIx_Commit (1: before
+// it has said anything; 2: before it has heard of the others' options), ibv_create_qp (2: in
+// set-up), PMIx_Finalize (1: all is measured and told, nobody has left).
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <iostream>
 #include <sstream>
 #include <string>
 
@@ -30,8 +32,15 @@ void strike_at(const std::string& call, int number) {
   std::istringstream words(strike);
   std::string whom, where;
   int when = 0, signal = 0;
-  if (words >> whom >> where >> when >> signal && whom == rank && where == call && when == number)
+  if (!(words >> whom >> where >> when >> signal) || whom != rank || where != call ||
+      when != number)
+    return;
+  if (signal != 0) {
     std::raise(signal);
+    return;
+  }
+  std::cerr << "struck at " << call << std::endl;
+  while (true) pause();
 }
 
 template <class Call>

@@ -9,6 +9,7 @@ import rdmameter
 from topo_test import SHORT, Topo
 
 KILLED = r"process rank 2 .* on node \S+ exited on signal 9"  # mpirun's words
+NEVER_BACK = 0  # in place of a signal
 
 
 @rdmameter.on(rdmameter.SOFTWARE)  # it looks for no adapter, and rxe would take minutes
@@ -100,11 +101,23 @@ class Trouble(Topo):
         self.assertRegex(done.rows[1]["error_message"], r"no answer for 6 s from rank 1 on \S+; the run ends")
         self.assert_ended(started)
 
-    def test_a_launcher_that_is_killed_leaves_no_rank_behind(self):
-        started, _ = self.in_the_middle()
+    @staticmethod
+    def kill_launcher(started):
         with open(f"/proc/{started.process.pid}/task/{started.process.pid}/children", encoding="ascii") as file:
             [mpirun] = map(int, file.read().split())
         os.kill(mpirun, signal.SIGKILL)
+
+    def test_a_launcher_that_is_killed_before_it_has_answered_a_rank_leaves_none_behind(self):
+        """libpmix waits for such an answer for ever."""
+        started = self.struck("PMIx_Commit 2", NEVER_BACK)
+        started.await_text("stderr", "struck at PMIx_Commit")
+        self.kill_launcher(started)
+        self.assertEqual(started.end(60).status, rdmameter.FAILED)
+        self.assert_ended(started)
+
+    def test_a_launcher_that_is_killed_leaves_no_rank_behind(self):
+        started, _ = self.in_the_middle()
+        self.kill_launcher(started)
         done = started.end(60)
         self.assertEqual(done.status, rdmameter.FAILED, done)
         self.assertRegex(done.stderr, r"signal 9 \(Killed\) has ended .* or mpirun itself")

@@ -6,12 +6,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <thread>
 
 #include "core/base/error.h"
+#include "core/base/thread.h"
 #include "topologies/ranks/ranks.h"
 
 namespace rdmameter {
@@ -21,7 +24,7 @@ using std::chrono::milliseconds;
 
 /// A rank that has not said it is late by now is not late, but gone.
 constexpr milliseconds kLateAnswer{3000};
-/// So many are named; each takes that long to find out.
+/// So many are named; each may take a second to find out, after that time.
 constexpr int kMaxNamed = 5;
 /// The library's thread gives an answer; how often the waiting one looks for an interrupt.
 constexpr milliseconds kGlance{20};
@@ -149,13 +152,27 @@ class PmixRanks final : public Ranks {
     return value->data.uint32;
   }
 
-  void put(const std::string& key, const std::string& said) const {
+  void put(const std::string& key, const std::string& said) {
     pmix_value_t value;
     value.type = PMIX_BYTE_OBJECT;  // PMIx_Put() copies
     value.data.bo.bytes = const_cast<char*>(said.data());
     value.data.bo.size = said.size();
     require(PMIx_Put(PMIX_GLOBAL, key.c_str(), &value), "PMIx_Put");
-    require(PMIx_Commit(), "PMIx_Commit");
+    commit();
+  }
+
+  /// PMIx_Commit() has no limit of its own: a launcher that is killed meanwhile leaves it waiting
+  /// for ever (libpmix 4.2), and PMIx_Finalize() after it.
+  /// @throws MeasurementError, Interrupted
+  void commit() {
+    const auto answer = std::make_shared<Answer>();
+    start_thread([answer] { answer->give(PMIx_Commit(), {}); }).detach();
+    joined_ = false;
+    if (!given_within(*answer, kLateAnswer) && !await(*answer, patience_))
+      throw MeasurementError(
+          fmt::format("no answer for {} s from the launcher; the run ends", seconds(patience_)));
+    joined_ = true;
+    require(answer->status, "PMIx_Commit");
   }
 
   /// A limit of our own, since a server may wait for ever for what a dead rank was to put.
@@ -194,6 +211,12 @@ class PmixRanks final : public Ranks {
                                          who_is_missing(), PMIx_Error_string(answer->status)));
   }
 
+  /// Whatever is interrupted meanwhile.
+  static bool given_within(Answer& answer, milliseconds limit) {
+    std::unique_lock lock(answer.mutex);
+    return answer.changed.wait_for(lock, limit, [&] { return answer.ended; });
+  }
+
   /// @return  false: the time is up
   bool await(Answer& answer, milliseconds limit) const {
     const Deadline deadline = Deadline::in(limit);
@@ -223,20 +246,32 @@ class PmixRanks final : public Ranks {
     return value && value->type == PMIX_STRING ? value->data.string : "a host not known yet";
   }
 
+  /// Some servers wait for what a rank has not yet put, others say at once that they do not know
+  /// it: asked again.
+  bool has_put(std::uint32_t rank, const std::string& key, const Deadline& deadline) const {
+    constexpr milliseconds kShortest{1000};  // the library counts seconds
+    while (true) {
+      try {
+        get(rank, key, std::max(kShortest, std::chrono::ceil<milliseconds>(deadline.remaining())));
+        return true;
+      } catch (const MeasurementError&) {
+        if (deadline.passed()) return false;
+      }
+      std::this_thread::sleep_for(kGlance);
+    }
+  }
+
   /// Each rank that waits in vain says so; who does not is the one that is waited for.
-  std::string who_is_missing() const {
+  std::string who_is_missing() {
     const std::string key = fmt::format("rdmameter.late.{}", phase_);
     put(key, host_);
+    const Deadline deadline = Deadline::in(kLateAnswer);
     std::string missing;
     int count = 0;
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
-      if (rank == me_.rank) continue;
-      try {
-        get(rank, key, kLateAnswer);
-      } catch (const MeasurementError&) {
-        if (count++ == kMaxNamed) return missing + " and perhaps more";
-        missing += (missing.empty() ? "" : ", ") + named(rank);
-      }
+      if (rank == me_.rank || has_put(rank, key, deadline)) continue;
+      if (count++ == kMaxNamed) return missing + " and perhaps more";
+      missing += (missing.empty() ? "" : ", ") + named(rank);
     }
     return missing.empty() ? "the launcher" : missing;
   }
@@ -244,7 +279,7 @@ class PmixRanks final : public Ranks {
   const milliseconds patience_;
   const InterruptSource& interrupt_;
   pmix_proc_t me_{};
-  bool joined_ = false;
+  bool joined_ = false;  ///< and the library answers: it can be left in order
   std::uint32_t size_ = 1, local_rank_ = 0, local_size_ = 1, phase_ = 0;
   std::string host_;
   std::vector<std::string> hosts_;
