@@ -240,6 +240,20 @@ TEST(Comparison, OfRunsWithoutAContextRefusesThemForWhatIsUnknown) {
   EXPECT_THAT(refusal([&] { compare_files(base, other, {}); }), HasSubstr("unknown in NEW"));
 }
 
+TEST(Comparison, RefusesAnotherOneOfEachFactThatNumbersHangOn) {
+  Comparable base = file_of({steady("a", 5000)});
+  for (const char* fact : {"kernel", "libibverbs", "providers", "cpu_model", "cpu_governor",
+                           "allowed_cpus", "build", "numa_nodes", "thread_numa_node", "hypervisor",
+                           "version", "device/driver", "device/driver_version", "device/firmware",
+                           "device/rate_gbps", "device/active_mtu_bytes"}) {
+    Comparable other = base;
+    const std::string at = std::string("/rdmameter/responder/") + fact;
+    other.context[nlohmann::ordered_json::json_pointer(at)] = "another";
+    EXPECT_THAT(refusal([&] { compare_files(base, other, {}); }), HasSubstr("another in NEW"))
+        << fact;
+  }
+}
+
 TEST(Comparison, TakesAClockMeasuredAnewForTheSame) {
   Comparable base = file_of({steady("a", 5000)});
   base.context["rdmameter"]["initiator"]["clock"]["ticks_per_ns"] = 2.500001;
@@ -311,6 +325,46 @@ TEST(Comparison, OfHalfRoundTripsAndWholeOnesIsNoImprovement) {
   const Comparison comparison = compare_files(file_of({steady("a", 5000)}), half, {});
   EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::inconclusive);
   EXPECT_THAT(comparison.cases[0].note, HasSubstr("NEW measures half of"));
+}
+
+TEST(Comparison, OfSamplesOfAnotherDefinitionOrUnitIsInconclusive) {
+  for (const char* definition : {"completion [us]", "round_trip [ns]"}) {
+    Comparable base = file_of({steady("a", 5000)}), other = base;
+    base.sides[0][0].definition = "completion [ns]";
+    other.sides[0][0].definition = definition;
+    const Comparison comparison = compare_files(base, other, {});
+    EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::inconclusive);
+    EXPECT_THAT(comparison.cases[0].note, HasSubstr(definition));
+  }
+}
+
+TEST(Comparison, OfNearlyHalfOfTheMessagesLostInEachRunFailsAlthoughTimesAreAsBefore) {
+  Comparable base = file_of({steady("a", 5000), steady("b", 5000)});
+  for (ComparableCase& one : base.sides[0])
+    for (Replicate& repetition : one.replicates) {
+      repetition.sent = 2000;
+      repetition.troubled[0] = 0;
+    }
+  Comparable other = base;
+  for (Replicate& one : other.sides[0][0].replicates) one.troubled[0] = 900 + 5 * one.run;
+  const Comparison comparison = compare_files(base, other, {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::fail);
+  EXPECT_EQ(comparison.cases[0].name, "a");
+  EXPECT_THAT(comparison.cases[0].note, HasSubstr("lost"));
+}
+
+TEST(Comparison, OfTwoInThreeRepetitionsFailingInEachRunFailsAlthoughTimesAreAsBefore) {
+  const Comparable base = file_of({steady("a", 5000), steady("b", 5000)});
+  Comparable other = base;
+  std::vector<Replicate>& good = other.sides[0][0].replicates;
+  for (const Replicate& one : good)
+    if (one.repetition % 3 != 0)
+      other.sides[0][0].failures.push_back({one.run, one.repetition, "the peer died"});
+  std::erase_if(good, [](const Replicate& one) { return one.repetition % 3 != 0; });
+  const Comparison comparison = compare_files(base, other, {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::fail);
+  EXPECT_EQ(comparison.cases[0].name, "a");
+  EXPECT_THAT(comparison.cases[0].note, HasSubstr("the peer died"));
 }
 
 TEST(Comparison, ToldOfAnAbsurdChangeIsShort) {
