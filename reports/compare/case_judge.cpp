@@ -67,6 +67,18 @@ double severity(const MetricEffect& one) {
   return one.effect.margin > 1 ? slower / std::log(one.effect.margin) : slower;
 }
 
+/// Of an open case: is it a member that is open, or a finding that more runs settle?
+bool more_would_tell(const CaseComparison& one) {
+  const auto open = [](CaseVerdict verdict) {
+    return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
+  };
+  return open(one.verdict) &&
+         (open(one.effects.front().verdict) ||
+          std::ranges::any_of(one.findings, [&](const CaseFinding& finding) {
+            return finding.runs_settle && open(finding.verdict);
+          }));
+}
+
 struct Significance {
   bool worse = false, better = false;
   bool worse_runs = false;  ///< as if all batches were alike, and replicates enough
@@ -240,7 +252,7 @@ class Judge {
     const Effect& worst = one.effects.front().effect;
     if (!worst.problem.empty())
       add_note(one, worst.problem);
-    else if (one.verdict == CaseVerdict::suspect || one.verdict == CaseVerdict::inconclusive)
+    else if (more_would_tell(one))
       add_note(one, what_settles(one));
   }
 

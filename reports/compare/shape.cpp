@@ -158,7 +158,7 @@ class Shapes {
     for (std::size_t i = 0; i < base_.size(); ++i)
       for (std::size_t k = 0; k < levels_.size() && findings[i].empty(); ++k)
         if (families[i].significant[k] && is_worse(levels_[k], i))
-          findings[i].push_back({CaseVerdict::suspect, text_of(k, i)});
+          findings[i].push_back({CaseVerdict::suspect, text_of(k, i), false});
     return findings;
   }
 
@@ -190,7 +190,7 @@ class Shapes {
     };
     return fmt::format(
         "{:.2g} % of the samples lie {:.2g} % above BASE's {} or more, {:.2g} % in BASE, as "
-        "multiples of p50",
+        "multiples of p50: look at both with 'rdmameter show --histogram'",
         percent(levels_[k].sides[i].other), floor_ * 100, kLevels[k].name,
         percent(levels_[k].sides[i].base));
   }

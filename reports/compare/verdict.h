@@ -18,7 +18,8 @@ enum class CaseVerdict {
 /// What a case did beside its metrics.
 struct CaseFinding {
   CaseVerdict verdict = CaseVerdict::pass;
-  std::string text;  ///< "10 of 15 repetitions failed, 0 of 15 in BASE"
+  std::string text;         ///< "10 of 15 repetitions failed, 0 of 15 in BASE"
+  bool runs_settle = true;  ///< more of them make a failure of a suspicion, or disprove it
 };
 
 enum class Conclusion {

@@ -109,6 +109,7 @@ TEST(Shape, ThatIsSuspectMakesTheComparisonNotProvenAndIsNamed) {
       compare_files(file_of({shaped(1, 10, 1.1, 1.4)}), file_of({shaped(2, 10, 1.3, 1.4)}), {});
   EXPECT_EQ(comparison.conclusion, Conclusion::not_proven);
   EXPECT_THAT(comparison.cases[0].note, HasSubstr("above BASE's p75"));
+  EXPECT_THAT(comparison.cases[0].note, HasSubstr("'rdmameter show --histogram'"));
 }
 
 }  // namespace
