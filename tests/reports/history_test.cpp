@@ -172,6 +172,16 @@ TEST(Series, AChangeWithinTheNoiseOfThePointsIsNone) {
   EXPECT_THAT(changes_in(series_of(history, {})[0]), IsEmpty());
 }
 
+TEST(Series, AChangeIsSeenHoweverWideTheRepetitionsOfTheResultsSpread) {
+  const ScratchDirectory directory;
+  History history = read_history(history_with_a_step(directory, 8));
+  for (HistoryEntry& entry : history.entries) {
+    entry.cases[0].repetitions = 100;  // more of them span more
+    entry.cases[0].numbers.at("gbps").half_range = 0.2;
+  }
+  EXPECT_THAT(changes_in(series_of(history, {})[0]), SizeIs(1));
+}
+
 TEST(Series, OfAnotherMachineIsAnotherOneAndIsNamed) {
   const ScratchDirectory directory;
   History history = read_history(history_with_a_step(directory, 8));
