@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/result/json_parts.h"
+#include "core/result/plain_json.h"
 #include "core/result/strip_values.h"
 
 namespace rdmameter {
@@ -15,6 +16,7 @@ bool is_nested(std::string_view value) {
 }
 
 nlohmann::ordered_json parse_text(std::string_view text) {
+  if (auto plain = parse_plain_json(text)) return *std::move(plain);
   return nlohmann::ordered_json::parse(text.data(), text.data() + text.size());
 }
 

@@ -6,21 +6,21 @@
 #include <algorithm>
 #include <map>
 
+#include "reports/stats/sample.h"
 #include "reports/summary/date.h"
 
 namespace rdmameter {
 namespace {
 
 std::optional<CaseNumber> over_repetitions(const MetricInfo& metric, const CaseSummary& summary) {
-  const auto median = spread(summary, metric.value);
-  if (!median) return std::nullopt;
-  CaseNumber case_number{&metric, median->median, median->median, median->median};
+  std::vector<double> values;
   for (const Row* row : summary.repetitions) {
-    const double value = *metric.value(*row);
-    case_number.min = std::min(case_number.min, value);
-    case_number.max = std::max(case_number.max, value);
+    const auto value = metric.value(*row);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
   }
-  return case_number;
+  const auto [min, max] = std::ranges::minmax(values);
+  return CaseNumber{&metric, median(std::move(values)), min, max};
 }
 
 }  // namespace

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/result/plain_json.h"
+
+#include <charconv>
+#include <string>
+#include <system_error>
+
+#include "core/result/json_parts.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// Every function goes past what it reads and returns false where the text is not plain.
+class PlainParser {
+ public:
+  explicit PlainParser(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
+
+  bool whole(Json& into) {
+    if (!value(into, 0)) return false;
+    skip_space();
+    return at_ == end_;
+  }
+
+ private:
+  void skip_space() {
+    while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\t' || *at_ == '\r')) ++at_;
+  }
+
+  bool take(char c) {
+    skip_space();
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+
+  bool value(Json& into, std::size_t depth) {
+    skip_space();
+    if (at_ == end_ || depth > kMaxJsonDepth) return false;
+    if (is_digit(*at_)) return number(into);
+    switch (*at_) {
+      case '{':
+        return object(into, depth);
+      case '[':
+        return array(into, depth);
+      case '"':
+        into = std::string();
+        return string(into.get_ref<std::string&>());
+      case 't':
+        return literal("true", true, into);
+      case 'f':
+        return literal("false", false, into);
+      case 'n':
+        return literal("null", nullptr, into);
+      default:
+        return false;
+    }
+  }
+
+  /// Of several members of one key the last one counts, as the library has it.
+  bool object(Json& into, std::size_t depth) {
+    into = Json::object();
+    if (!take('{')) return false;
+    if (take('}')) return true;
+    std::string key;
+    do {
+      skip_space();
+      if (at_ == end_ || *at_ != '"' || !string(key) || !take(':') || !value(into[key], depth + 1))
+        return false;
+    } while (take(','));
+    return take('}');
+  }
+
+  bool array(Json& into, std::size_t depth) {
+    into = Json::array();
+    auto& elements = into.get_ref<Json::array_t&>();
+    if (!take('[')) return false;
+    if (take(']')) return true;
+    do {
+      if (!value(elements.emplace_back(), depth + 1)) return false;
+    } while (take(','));
+    return take(']');
+  }
+
+  /// At its opening quote.
+  bool string(std::string& into) {
+    const char* const begin = ++at_;
+    for (; at_ < end_ && *at_ != '"'; ++at_)
+      if (const auto c = static_cast<unsigned char>(*at_); c < 0x20 || c > 0x7e || c == '\\')
+        return false;
+    if (at_ == end_) return false;
+    into.assign(begin, at_++);
+    return true;
+  }
+
+  bool number(Json& into) {
+    constexpr std::ptrdiff_t kMaxDigits = 18;  // below 2^63
+    const char* const begin = at_;
+    std::uint64_t whole = 0;
+    for (; at_ < end_ && is_digit(*at_) && at_ - begin < kMaxDigits; ++at_)
+      whole = 10 * whole + static_cast<std::uint64_t>(*at_ - '0');
+    if (at_ < end_ && is_digit(*at_)) return false;
+    if (*begin == '0' && at_ - begin > 1) return false;
+    if (at_ < end_ && (*at_ == '.' || *at_ == 'e' || *at_ == 'E')) return fraction(begin, into);
+    into = whole;
+    return true;
+  }
+
+  bool fraction(const char* begin, Json& into) {
+    const bool bare_point = *at_ == '.' && (at_ + 1 == end_ || !is_digit(at_[1]));
+    double number = 0;
+    const auto [rest, error] = std::from_chars(begin, end_, number);
+    if (bare_point || error != std::errc()) return false;
+    at_ = rest;
+    into = number;
+    return true;
+  }
+
+  bool literal(std::string_view text, const Json& value, Json& into) {
+    if (!std::string_view(at_, end_).starts_with(text)) return false;
+    at_ += text.size();
+    into = value;
+    return true;
+  }
+
+  const char* at_;
+  const char* const end_;
+};
+
+}  // namespace
+
+std::optional<Json> parse_plain_json(std::string_view text) {
+  Json json;
+  if (!PlainParser(text).whole(json)) return std::nullopt;
+  return json;
+}
+
+}  // namespace rdmameter

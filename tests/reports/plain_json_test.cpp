@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/result/plain_json.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "core/result/row_json.h"
+#include "tests/reports/samples.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// As the library has it, or not at all. @return  whether it was plain
+bool read_alike(const std::string& text) {
+  const auto plain = parse_plain_json(text);
+  if (!plain) return false;
+  const Json library = Json::parse(text, nullptr, false);
+  EXPECT_FALSE(library.is_discarded()) << text;
+  EXPECT_EQ(*plain, library) << text;
+  EXPECT_EQ(plain->dump(), library.dump()) << text;  // types and order, too
+  return true;
+}
+
+TEST(PlainJson, IsWhatTheLibraryReads) {
+  for (const char* text :
+       {"{}", "[]", "0", "17", "999999999999999999", "0.25", "1e3", "1E-3", "5.5e+2", "0e0", "null",
+        "true", "false", "\"\"", R"("a b")", " [ 1 , 2.0,\t3\r\n] ", R"({"a": {"b": [null, []]}})",
+        R"({"a": 1, "b": 2, "a": 3})", R"({"p50": 123.456789012345678})"})
+    EXPECT_TRUE(read_alike(text)) << text;
+}
+
+TEST(PlainJson, LeavesToTheLibraryWhatIsNoJsonOrNotPlain) {
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "}",
+                           "[1",
+                           "[1,]",
+                           "[,1]",
+                           "[1 2]",
+                           "{\"a\"}",
+                           "{\"a\":}",
+                           "{\"a\":1,}",
+                           "{a:1}",
+                           "01",
+                           "1.",
+                           ".5",
+                           "1.e5",
+                           "1e",
+                           "1e+",
+                           "+1",
+                           "-1",
+                           "0x10",
+                           "1e999",
+                           "1 2",
+                           "tru",
+                           "nulls",
+                           "nan",
+                           "inf",
+                           "\"a",
+                           "\"\\n\"",
+                           "\"\t\"",
+                           "\"\xc3\xa9\"",
+                           "\"\xff\"",
+                           "1234567890123456789",
+                           "'a'",
+                           "[1]]",
+                           "{\"a\":1}}",
+                           "\"\x7f\""})
+    EXPECT_FALSE(parse_plain_json(text)) << text;
+  const std::string deep(100, '[');
+  EXPECT_FALSE(parse_plain_json(deep + std::string(100, ']')));
+  EXPECT_FALSE(parse_plain_json(std::string(100'000, '[')));
+}
+
+TEST(PlainJson, OfDamagedRowsIsWhatTheLibraryReads) {
+  constexpr std::string_view kBytes = "{}[]:,\"\\ 019.eE+-tfnul\n\x80";
+  constexpr int kRounds = 3000;
+  std::mt19937 engine(1);
+  for (const std::string& row : {row_to_json(latency_row("rc", 64, 0, 1)).dump(),
+                                 row_to_json(bandwidth_row(64, 0, 1)).dump(1)}) {
+    int plain = 0;
+    for (int i = 0; i < kRounds; ++i) {
+      std::string damaged = row;
+      for (std::uint32_t changes = engine() % 3; changes > 0; --changes)
+        damaged[engine() % damaged.size()] = kBytes[engine() % kBytes.size()];
+      plain += read_alike(damaged) ? 1 : 0;
+    }
+    EXPECT_GT(plain, kRounds / 4) << "a third is not damaged";
+  }
+}
+
+TEST(PlainJson, OfARowThatIsCutOffIsNone) {
+  const std::string row = row_to_json(bandwidth_row(64, 0, 1)).dump();
+  for (std::size_t bytes = 0; bytes < row.size(); ++bytes)
+    EXPECT_FALSE(parse_plain_json(std::string_view(row).substr(0, bytes))) << bytes;
+}
+
+}  // namespace
+}  // namespace rdmameter
