@@ -16,7 +16,7 @@
 
 #include "bench/running/child.h"
 #include "bench/running/exit_status.h"
-#include "bench/running/run_output.h"
+#include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/log/tell.h"
 #include "core/result/result_file.h"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/running/status_line.h"
 #include "core/log/tell.h"
 
 namespace rdmameter {
@@ -19,6 +20,9 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
 }
 
 void print_interval(const TestCase& test_case, const ProgressInterval& interval) {
+  const bool at_terminal = stderr_is_interactive();
+  if (!test_case.until_interrupted() && !at_terminal) return;
+  if (at_terminal) tell("\r\033[K");  // the status line
   tell("{}\n", interval_line(test_case, interval));
 }
 

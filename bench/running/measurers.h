@@ -32,7 +32,7 @@ struct RunTarget {
   std::string token = {};                  ///< to prove to a host; empty: none
   FileMemory files = FileMemory::devices;  ///< that this end, the initiator, may map
   IntervalListener on_interval =
-      print_interval;  ///< called at each interval of a run until interrupted
+      print_interval;  ///< called at each interval of a long case
 };
 
 /// What the cases need and no more: a run of control path tests alone has no responder. At least

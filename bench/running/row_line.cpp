@@ -13,6 +13,13 @@
 #include "reports/text/text.h"
 
 namespace rdmameter {
+
+std::string latency_name(const LatencyData& latency) {
+  if (latency.half_round_trip) return "half RTT";
+  if (latency.definition == LatencyData::Definition::round_trip) return "RTT";
+  return definition_name(latency.definition);
+}
+
 namespace {
 
 /// Three significant digits, in the unit that suits.
@@ -25,12 +32,6 @@ std::string time(double ns) {
 std::string rate(double value) {
   const std::array values{value};
   return fixed(value, decimals_for(values));
-}
-
-std::string latency_name(const LatencyData& latency) {
-  if (latency.half_round_trip) return "half RTT";
-  if (latency.definition == LatencyData::Definition::round_trip) return "RTT";
-  return definition_name(latency.definition);
 }
 
 std::string latency_text(const LatencyData& latency) {

@@ -14,6 +14,9 @@ namespace rdmameter {
 /// @param name_width  columns for the name, so that lines align
 std::string row_line(const Row& row, std::size_t name_width);
 
+/// "half RTT", "RTT", "completion"...: what the latency is of.
+std::string latency_name(const LatencyData& latency);
+
 /// The first sentence of an error, which is in its line: what to do about it follows, and has its
 /// place in the summary.
 std::string_view headline(std::string_view message);

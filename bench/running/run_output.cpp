@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "bench/running/row_line.h"
@@ -22,6 +21,8 @@
 namespace rdmameter {
 namespace {
 
+constexpr double kQuiet_s = 60;  // a log has a line a minute
+constexpr std::size_t kWidestLogLine = 160;
 constexpr std::size_t kWidestName = 48;  // longer names push their line, not those of all others
 
 /// The lines were all that the run was to leave, and nobody has them.
@@ -43,12 +44,6 @@ bool streams_are_one() {
 
 }  // namespace
 
-bool stderr_is_interactive() {
-  const char* terminal = std::getenv("TERM");
-  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
-  return isatty(STDERR_FILENO) == 1 && !dumb && std::getenv("CI") == nullptr;
-}
-
 void check_writable(const std::string& output, const char* option) {
   if (output.empty()) return;
   try {
@@ -69,11 +64,17 @@ RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& co
   if (framed_) tell_text(run_header(context, stderr_width()));
   for (const PlannedCase& planned : cases)
     name_width_ = std::max(name_width_, std::min(planned.name.size(), kWidestName));
+  if (framed_) table_.emplace(name_width_, terminal_style().width, line_rate_gbps(context));
 }
 
 void RunOutput::begin(const std::string& name, std::uint64_t done, std::uint64_t all) {
-  if (!progress_) return;
-  tell("\r\033[K{}", status_line(done, all, elapsed_s(), name, stderr_width()));
+  const double now_s = elapsed_s();
+  if (progress_) {
+    tell("\r\033[K{}", status_line(done, all, now_s, name, stderr_width()));
+  } else if (now_s - last_told_s_ >= kQuiet_s) {
+    last_told_s_ = now_s;
+    tell("{}\n", status_line(done, all, now_s, name, kWidestLogLine));
+  }
 }
 
 double RunOutput::elapsed_s() const {
@@ -90,15 +91,26 @@ void RunOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
   clear_progress();
   if (row.status == Row::Status::error && first_error_.empty()) first_error_ = row.message;
-  if (!lines_) return;
-  Row shown = row;
+  if (lines_) print_lines(shown(row));
+}
+
+/// Of a row, which at a terminal may be nothing, as its case goes on.
+std::string RunOutput::shown(const Row& row) {
+  const bool measured = row.status == Row::Status::ok && (row.latency || row.bandwidth);
+  if (table_ && measured && !row.interrupted) return table_->add(row);
+  Row told = row;
   // "not measured: WHY" behind "WHY", too.
   if (!last_message_.empty() && row.message.ends_with(last_message_))
-    shown.message = "as before";
+    told.message = "as before";
   else
     last_message_ = row.message;
-  const std::string line = row_line(shown, name_width_);
-  print("{}\n", utf8_ ? line : to_ascii(line));
+  const std::string line = row_line(told, name_width_) + "\n";
+  return table_ && row.status == Row::Status::error ? line + table_->add_failed(row) : line;
+}
+
+void RunOutput::print_lines(const std::string& text) {
+  if (text.empty()) return;
+  print_text(utf8_ ? text : to_ascii(text));
   // A line appears when its repetition ends, through a pipe too.
   if (!flush_print() && !writer_) end_unseen();
 }
@@ -114,6 +126,7 @@ std::string RunOutput::untold_error() const {
 void RunOutput::finish(const RunTally& tally) {
   clear_progress();
   if (writer_) writer_->finish();
+  if (table_ && lines_) print_lines(table_->rest());
   if (framed_) tell_text(run_summary(tally, elapsed_s(), output_));
   if (tally.interrupted && !writer_ && print_error() != 0) return;  // as its reader wished
   if (tally.interrupted)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the rows of a run go: the result file, a line each on stdout, progress on stderr.
+// Where the rows of a run go: the result file, stdout (a line each, or at a terminal a line for
+// each case), progress on stderr.
 #pragma once
 
 #include <chrono>
@@ -8,13 +9,11 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
+#include "bench/running/case_table.h"
 #include "bench/running/runner.h"
 #include "core/result/result_file.h"
 
 namespace rdmameter {
-
-/// Is stderr a terminal that somebody looks at? Progress is shown nowhere else.
-bool stderr_is_interactive();
 
 /// @param output  what the option was given; empty: it was not
 /// @throws UsageError where nothing could be written there; creates nothing
@@ -35,6 +34,8 @@ class RunOutput : public RunListener {
  private:
   double elapsed_s() const;
   void clear_progress();
+  std::string shown(const Row& row);
+  void print_lines(const std::string& text);
   std::string untold_error() const;
 
   std::optional<ResultWriter> writer_;
@@ -44,6 +45,8 @@ class RunOutput : public RunListener {
   bool progress_;  ///< stderr is a terminal that somebody looks at
   bool framed_;    ///< stdout is, too: what is measured and what came of it stands around the rows
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  double last_told_s_ = 0;          ///< off a terminal: when a line last said how far the run is
+  std::optional<CaseTable> table_;  ///< where it is framed
   std::size_t name_width_ = 0;
   std::string first_error_, last_message_;
 };

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 
 #include "core/base/printable.h"
 
@@ -30,6 +32,12 @@ std::string status_line(std::uint64_t done, std::uint64_t all, double elapsed_s,
 std::size_t stderr_width() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool stderr_is_interactive() {
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
+  return isatty(STDERR_FILENO) == 1 && !dumb && std::getenv("CI") == nullptr;
 }
 
 }  // namespace rdmameter

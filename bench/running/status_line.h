@@ -19,6 +19,9 @@ std::string status_line(std::uint64_t done, std::uint64_t all, double elapsed_s,
 /// "0:12", "1:02:03"
 std::string clock_text(double seconds);
 
+/// Is stderr a terminal that somebody looks at? Progress is shown nowhere else.
+bool stderr_is_interactive();
+
 /// Of the terminal on stderr [columns]; 80 where it does not say.
 std::size_t stderr_width();
 

@@ -16,7 +16,7 @@ namespace rdmameter {
 /// @param first      its device, port and GID are the ones that the environment describes
 /// @param interrupt    borrowed; ends a running case
 /// @param files        that this end may map, for its own user
-/// @param on_interval  called at each interval of a run until interrupted
+/// @param on_interval  called at each interval of a long case
 /// @throws NoDevice, UsageError, VerbsError
 std::unique_ptr<Measurer> make_control_measurer(const TestCase& first, const ClockChoice& clock,
                                                 const StopFlag& interrupt, FileMemory files,

@@ -8,10 +8,24 @@
 
 namespace rdmameter {
 
+namespace {
+
+constexpr std::uint64_t kShortestToldInterval_ns = 100'000'000;  // shorter ones are for a series
+
+/// Does the case have intervals that a person can follow?
+bool is_long(const TestCase& test_case) {
+  if (test_case.until_interrupted()) return true;
+  return test_case.pattern == Pattern::bandwidth &&
+         test_case.interval_ns >= kShortestToldInterval_ns &&
+         test_case.duration_ns >= 2 * test_case.interval_ns;
+}
+
+}  // namespace
+
 IntervalThread::IntervalThread(const TestCase& test_case, std::function<std::uint64_t()> progress,
                                const IntervalListener& listener)
     : case_(test_case), progress_(std::move(progress)), listener_(listener) {
-  if (test_case.until_interrupted() && listener) thread_ = start_thread([this] { report(); });
+  if (is_long(test_case) && listener) thread_ = start_thread([this] { report(); });
 }
 
 IntervalThread::~IntervalThread() {

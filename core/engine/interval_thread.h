@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells how a measurement gets on that goes on until it is interrupted.
+// Tells how a long measurement gets on.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,9 @@ using IntervalListener = std::function<void(const TestCase&, const ProgressInter
 
 class IntervalThread {
  public:
-  /// @param test_case  the listener is called only if this runs until interrupted
+  /// @param test_case  the listener is called only if this runs until interrupted, or is a
+  /// bandwidth
+  ///                   whose duration has two intervals or more, of 100 ms at least
   /// @param progress  operations so far; may begin anew after a warm-up
   /// @param listener  may be empty; borrowed, as the case
   IntervalThread(const TestCase& test_case, std::function<std::uint64_t()> progress,

@@ -18,7 +18,7 @@ struct SessionOptions {
   Address server;
   std::string token;                    ///< empty: what a server of this user has left, if any
   std::chrono::seconds connect_for{5};  ///< a server that is not up yet is waited for this long
-  IntervalListener on_interval = {};    ///< called at each interval of a run until interrupted
+  IntervalListener on_interval = {};    ///< called at each interval of a long case
   FileMemory files = FileMemory::none;  ///< that this end may map, for its own user
 };
 

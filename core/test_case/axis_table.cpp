@@ -247,8 +247,8 @@ const std::array kAxes{
          has_payload},
     Axis{"interval", "interval_ns", number_field<&TestCase::interval_ns>, seconds, 10'000'000,
          3600 * kSecond_ns, kNone, "1s", "1s",
-         "count messages in intervals of this length, for a series over time; with --duration 0 "
-         "also print a line at each [s]",
+         "count messages in intervals of this length, for a series over time; with --duration 0, "
+         "and of a long bandwidth at a terminal, also print a line at each [s]",
          has_intervals},
 
     Axis{"sl", "service_level", path<&Path::service_level>, count, 0, 15, kNone, "0", "0",

@@ -492,12 +492,13 @@ class Interrupt(unittest.TestCase):
 class Progress(unittest.TestCase):
     """What a terminal on stderr sees."""
 
-    def seen(self, *more, columns=80, stdout_too=False, **environment):
+    def seen(self, *more, columns=80, stdout_too=False, latency_test=True, **environment):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with os.fdopen(ours, "rb", buffering=0) as terminal:
             environment = {**os.environ, "TERM": "xterm", **environment}
-            subprocess.run([PROGRAM, "run", "--device", "null", "write_lat", "--iterations", "100", *more],
+            test = ("write_lat", "--iterations", "100") if latency_test else ()
+            subprocess.run([PROGRAM, "run", "--device", "null", *test, *more],
                            stdout=theirs if stdout_too else subprocess.DEVNULL, stderr=theirs, timeout=60, check=True,
                            env={key: value for key, value in environment.items() if value is not None})
             os.close(theirs)
@@ -518,6 +519,16 @@ class Progress(unittest.TestCase):
             path = folder + "/r.json"
             self.assertRegex(self.seen("-o", path, stdout_too=True, CI=None),
                              rf"1 measured in 0:\d\d; 'rdmameter show {path}' prints tables")
+
+    def test_is_a_line_for_each_case_not_for_each_repetition(self):
+        text = self.seen("--repetitions", "3", stdout_too=True, CI=None)
+        self.assertEqual(len(re.findall("^.*write_lat/rc.*(?:ns|µs|us|ms)\r?$", text, re.M)), 1, text)
+        self.assertRegex(text, r"half RTT +p50 +(±|\+-)")
+
+    def test_has_a_line_for_each_interval_of_a_long_bandwidth(self):
+        long = ("write_bw", "--duration", "1", "--interval", "100ms")
+        self.assertRegex(self.seen(*long, latency_test=False, CI=None), r"0\.\d s  [\d.]+ Mmsg/s  [\d.]+ Gb/s")
+        self.assertEqual(self.seen(*long, latency_test=False, CI="true"), "")
 
     def test_is_one_line_of_a_narrow_terminal(self):
         for line in re.split("\r\033\\[K", self.seen(columns=24, CI=None)):

@@ -10,7 +10,7 @@
 namespace rdmameter {
 
 /// @param interrupt    borrowed; ends a running case
-/// @param on_interval  called at each interval of a run until interrupted
+/// @param on_interval  called at each interval of a long case
 std::unique_ptr<Measurer> make_null_measurer(const ClockChoice& clock,
                                              const InterruptSource& interrupt,
                                              const IntervalListener& on_interval = {});

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/running/case_table.h"
+
+#include <gtest/gtest.h>
+
+namespace rdmameter {
+namespace {
+
+Row bandwidth_row_of(std::uint64_t family, std::uint64_t repetition, std::uint64_t repetitions,
+                     std::uint64_t bytes) {
+  Row row;
+  row.name = "write_bw/rc/size:4096";
+  row.family_index = family;
+  row.repetition = repetition;
+  row.repetitions = repetitions;
+  row.case_object = {{"bidirectional", false}};
+  row.bandwidth =
+      BandwidthData{.messages = bytes / 4096, .bytes = bytes, .window_ns = 1'000'000'000};
+  return row;
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    std::size_t columns = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      columns += (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80 ? 1 : 0;
+    widest = std::max(widest, columns);
+    begin = end + 1;
+  }
+  return widest;
+}
+
+nlohmann::ordered_json ends(nlohmann::ordered_json a, nlohmann::ordered_json b) {
+  return {{"rdmameter",
+           {{"initiator", {{"hostname", "a"}, {"device", std::move(a)}}},
+            {"responder", {{"hostname", "b"}, {"device", std::move(b)}}}}}};
+}
+
+TEST(CaseTable, HasOneLineForACaseWithMedianRangeAndShareOfTheLine) {
+  CaseTable table(22, 100, 100.0);
+  EXPECT_EQ(table.add(bandwidth_row_of(0, 0, 3, 5'000'000'000)), "");
+  EXPECT_EQ(table.add(bandwidth_row_of(0, 1, 3, 6'000'000'000)), "");
+  EXPECT_EQ(table.add(bandwidth_row_of(0, 2, 3, 5'500'000'000)),
+            "                         bandwidth           ±  of the line    messages\n"
+            "write_bw/rc/size:4096    44.0 Gb/s  ±4.00 Gb/s      44.0 %  1.34 Mmsg/s\n");
+  EXPECT_EQ(table.rest(), "");
+}
+
+TEST(CaseTable, SaysOfAnUnfinishedCaseHowMuchOfItWasMeasured) {
+  CaseTable table(22, 100, std::nullopt);
+  table.add(bandwidth_row_of(0, 0, 3, 5'000'000'000));
+  EXPECT_NE(table.rest().find("(1 of 3 repetitions)"), std::string::npos);
+}
+
+TEST(CaseTable, EndsACaseWhoseLastRepetitionFailed) {
+  CaseTable table(22, 100, std::nullopt);
+  table.add(bandwidth_row_of(0, 0, 2, 5'000'000'000));
+  EXPECT_NE(table.add_failed(bandwidth_row_of(0, 1, 2, 1)).find("(1 of 2 repetitions)"),
+            std::string::npos);
+  EXPECT_EQ(table.rest(), "");
+}
+
+TEST(CaseTable, FitsNarrowTerminals) {
+  for (const std::size_t width : {60, 80, 200}) {
+    CaseTable table(30, width, 100.0);
+    EXPECT_LE(widest_line(table.add(bandwidth_row_of(0, 0, 1, 5'000'000'000))), width) << width;
+  }
+}
+
+TEST(LineRate, IsThatOfTheSlowerLinkWhereMessagesPassOne) {
+  using nlohmann::ordered_json;
+  const ordered_json quick{{"name", "mlx5_0"}, {"rate_gbps", 200.0}, {"driver", "mlx5_core"}};
+  const ordered_json slow{{"name", "mlx5_0"}, {"rate_gbps", 100.0}, {"driver", "mlx5_core"}};
+  const ordered_json rxe{{"name", "rxe0"}, {"rate_gbps", 10.0}, {"driver", "rxe"}};
+  EXPECT_EQ(line_rate_gbps(ends(quick, slow)), 100.0);
+  EXPECT_EQ(line_rate_gbps(ends(quick, rxe)), std::nullopt);
+  EXPECT_EQ(line_rate_gbps(ends(quick, nullptr)), std::nullopt);
+  ordered_json loopback = ends(quick, quick);
+  loopback["rdmameter"]["responder"]["hostname"] = "a";
+  EXPECT_EQ(line_rate_gbps(loopback), std::nullopt);
+}
+
+}  // namespace
+}  // namespace rdmameter
