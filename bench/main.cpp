@@ -48,6 +48,8 @@ constexpr std::array kSubcommands{
                "Say whether NEW is worse than BASE.", declare_compare},
     Subcommand{"ab", "ab [--a SIDE] [--b SIDE | --aa] [-o FILE] -- RUN...",
                "Measure two sides in turns, and compare them.", declare_ab},
+    Subcommand{"ci", "ci --plan FILE [--base FILE | --base-binary PATH] --out DIR",
+               "Measure a plan, judge it, and write all files.", declare_ci},
     Subcommand{"merge", "merge FILE... -o FILE", "Put several runs into one result.",
                declare_merge},
     Subcommand{"report", "report FILE... -o report.html",

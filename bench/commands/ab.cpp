@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "bench/commands/ab_run.h"
+#include "bench/commands/judging.h"
 #include "bench/options/command.h"
 #include "bench/options/comparison_options.h"
 #include "bench/options/help_text.h"
@@ -27,13 +28,6 @@ constexpr std::uint64_t kMaxBlocks = 1000;
 /// Each look is an opportunity to be wrong, so that they share the error rate: few of them.
 const std::vector<std::uint64_t> kLooks = {12, 18, 27, 40};
 constexpr std::uint64_t kMaxBudgetNs = 7ULL * 24 * 3600 * 1'000'000'000;
-
-struct AbArguments {
-  std::string a, b, blocks, budget, output;
-  bool against_itself = false, confirm = false;
-  std::vector<std::string> common;
-  VerdictOptions verdict;
-};
 
 /// Where no file is asked for, the result lives as long as the comparison.
 class OutputFile {
@@ -174,7 +168,9 @@ ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
   return ExitStatus::failed;
 }
 
-ExitStatus ab(const AbArguments& options, const Invocation& invocation) {
+}  // namespace
+
+ExitStatus measure_and_compare(const AbArguments& options, const Invocation& invocation) {
   const ComparisonOptions how = read_verdict_options(options.verdict);
   check_writable(options.output);
   if (options.output == "-") throw UsageError("ab: -o takes the name of a file");
@@ -194,8 +190,6 @@ ExitStatus ab(const AbArguments& options, const Invocation& invocation) {
       options.confirm ? confirm(plan, options, first, measured, how, invocation.interrupt) : first;
   return with_failures(write_verdict(last, options.verdict), measured);
 }
-
-}  // namespace
 
 Action declare_ab(CLI::App& app) {
   const auto options = std::make_shared<AbArguments>();
@@ -228,7 +222,8 @@ Action declare_ab(CLI::App& app) {
       "  rdmameter ab --a ./old/rdmameter --b ./new/rdmameter -- 192.0.2.1 '*_bw'\n"
       "  rdmameter ab --b LD_LIBRARY_PATH=/opt/rdma-core/lib -- --loopback send_lat\n"
       "  rdmameter ab --aa -o noise.json -- --loopback write_lat --size 2..4K");
-  return [options](const Invocation& invocation) { return ab(*options, invocation); };
+  return
+      [options](const Invocation& invocation) { return measure_and_compare(*options, invocation); };
 }
 
 }  // namespace rdmameter

@@ -45,24 +45,8 @@ class ScratchDirectory {
   std::filesystem::path path_;
 };
 
-/// What the process said of itself stands on stderr already.
 [[noreturn]] void fail(const Variant& side, int status) {
-  const std::string text =
-      fmt::format("side {} ended with status {}", side.letter == "a" ? "A" : "B", status);
-  switch (static_cast<ExitStatus>(status)) {
-    case ExitStatus::usage:
-      throw UsageError(text);
-    case ExitStatus::no_device:
-      throw NoDevice(text);
-    case ExitStatus::interrupted:
-      throw Interrupted(text);
-    case ExitStatus::pass:
-    case ExitStatus::regression:
-    case ExitStatus::inconclusive:
-    case ExitStatus::failed:
-      break;
-  }
-  throw MeasurementError(text);
+  throw_ended(fmt::format("side {}", side.letter == "a" ? "A" : "B"), status);
 }
 
 /// --benchmark_filter for some names and no others. Its characters are those of a POSIX extended

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "bench/commands/judging.h"
 #include "bench/options/command.h"
 #include "bench/options/comparison_options.h"
 #include "bench/options/help_text.h"
@@ -13,13 +14,6 @@
 
 namespace rdmameter {
 namespace {
-
-struct CompareArguments {
-  std::vector<std::string> files;
-  std::string history;
-  bool allow_environment_change = false;
-  VerdictOptions verdict;
-};
 
 /// What the command line asks for overrides what the plan that NEW was measured by asked for.
 void take_gates_of(const Comparable& file, ComparisonOptions& how) {
@@ -38,7 +32,9 @@ std::map<Metric, LearntBatches> learnt_batches(const std::string& path) {
   return learnt;
 }
 
-ExitStatus compare(const CompareArguments& options) {
+}  // namespace
+
+ExitStatus compare_results(const CompareArguments& options) {
   ComparisonOptions how = read_verdict_options(options.verdict);
   how.allow_environment_change = options.allow_environment_change;
   if (options.files.empty() || options.files.size() > 2)
@@ -56,8 +52,6 @@ ExitStatus compare(const CompareArguments& options) {
   how.learnt_batches = learnt_batches(options.history);
   return write_verdict(compare_files(base, other, how), options.verdict);
 }
-
-}  // namespace
 
 Action declare_compare(CLI::App& app) {
   const auto options = std::make_shared<CompareArguments>();
@@ -78,7 +72,7 @@ Action declare_compare(CLI::App& app) {
       "  rdmameter compare base.json new.json --gate work\n"
       "  rdmameter compare base.json new.json \\\n"
       "    --gate 'write_lat/rc/size:64 half_round_trip.p99 <= 3us' --gate times");
-  return [options](const Invocation&) { return compare(*options); };
+  return [options](const Invocation&) { return compare_results(*options); };
 }
 
 }  // namespace rdmameter

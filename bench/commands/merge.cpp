@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "bench/commands/judging.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/running/run_output.h"
@@ -14,15 +15,7 @@
 #include "core/result/result_file.h"
 
 namespace rdmameter {
-namespace {
-
-struct MergeArguments {
-  std::vector<std::string> files;
-  std::string output;
-  bool allow_environment_change = false;
-};
-
-ExitStatus merge(const MergeArguments& options, const Invocation& invocation) {
+ExitStatus write_merged(const MergeArguments& options, const Invocation& invocation) {
   if (options.files.empty()) throw UsageError("merge: name the result files to merge");
   if (options.output.empty()) throw UsageError("merge: -o takes the name of the file to write");
   check_writable(options.output);
@@ -37,8 +30,6 @@ ExitStatus merge(const MergeArguments& options, const Invocation& invocation) {
   return ExitStatus::pass;
 }
 
-}  // namespace
-
 Action declare_merge(CLI::App& app) {
   const auto options = std::make_shared<MergeArguments>();
   add_option(app, "FILE", options->files, "", "results of the same cases, one for each run");
@@ -50,7 +41,7 @@ Action declare_merge(CLI::App& app) {
       "not rows, and need five runs on each side.\n\n"
       "Examples:\n"
       "  rdmameter merge run1.json run2.json run3.json run4.json run5.json -o base.json");
-  return [options](const Invocation& invocation) { return merge(*options, invocation); };
+  return [options](const Invocation& invocation) { return write_merged(*options, invocation); };
 }
 
 }  // namespace rdmameter

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "bench/commands/judging.h"
 #include "bench/options/case_option.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -18,11 +19,6 @@
 
 namespace rdmameter {
 namespace {
-
-struct ReportArguments {
-  std::vector<std::string> files, cases;
-  std::string output;
-};
 
 Comparable chosen_cases(const std::string& path, const std::vector<std::string>& patterns) {
   Comparable file = read_comparable(path);
@@ -55,7 +51,9 @@ std::optional<Comparison> comparison_of(const ReportArguments& options,
   return compare_files(base, other, how);
 }
 
-ExitStatus report(const ReportArguments& options) {
+}  // namespace
+
+ExitStatus write_report(const ReportArguments& options) {
   if (options.files.empty()) throw UsageError("report: name at least one result file");
   if (options.output.empty())
     throw UsageError(
@@ -65,8 +63,6 @@ ExitStatus report(const ReportArguments& options) {
   write_text_file(options.output, html_report(files, comparison ? &*comparison : nullptr));
   return ExitStatus::pass;
 }
-
-}  // namespace
 
 Action declare_report(CLI::App& app) {
   const auto options = std::make_shared<ReportArguments>();
@@ -80,7 +76,7 @@ Action declare_report(CLI::App& app) {
       "Examples:\n"
       "  rdmameter report result.json -o report.html\n"
       "  rdmameter report old.json new.json --case 'write_lat/*' -o both.html");
-  return [options](const Invocation&) { return report(*options); };
+  return [options](const Invocation&) { return write_report(*options); };
 }
 
 }  // namespace rdmameter

@@ -32,6 +32,7 @@ Action declare_devices(CLI::App& app);
 Action declare_topo(CLI::App& app);
 Action declare_show(CLI::App& app);
 Action declare_ab(CLI::App& app);
+Action declare_ci(CLI::App& app);
 Action declare_compare(CLI::App& app);
 Action declare_merge(CLI::App& app);
 Action declare_export(CLI::App& app);

@@ -112,6 +112,8 @@ ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& opt
   print_text(comparison_text(comparison, options.all, terminal_style()));
   if (!options.junit.empty()) write_text_file(options.junit, comparison_junit(comparison));
   if (!options.markdown.empty()) append_to_file(options.markdown, comparison_markdown(comparison));
+  if (!options.annotations.empty())
+    write_text_file(options.annotations, comparison_github(comparison));
   if (options.github) print_text(comparison_github(comparison));
   return status_of_conclusion(comparison.conclusion);
 }

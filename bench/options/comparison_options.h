@@ -16,6 +16,7 @@ struct VerdictOptions {
   std::vector<std::string> gates;
   std::string floor = "3", floor_ns = "0", margin = "10", batch_noise = "3", work_floor = "1";
   std::string noise, junit, markdown;
+  std::string annotations;  ///< a file for what --github prints; set by `ci` alone
   bool github = false, strict = false, inconclusive_ok = false, all = false;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/running/exit_status.h"
 
+#include <fmt/format.h>
+
 #include "core/base/error.h"
 
 namespace rdmameter {
@@ -19,6 +21,24 @@ ExitStatus status_of(const std::exception_ptr& thrown) {
   } catch (...) {  // VerbsError, MeasurementError, a result that cannot be written, no memory
     return ExitStatus::failed;
   }
+}
+
+void throw_ended(const std::string& who, int status) {
+  const std::string text = fmt::format("{} ended with status {}", who, status);
+  switch (static_cast<ExitStatus>(status)) {
+    case ExitStatus::usage:
+      throw UsageError(text);
+    case ExitStatus::no_device:
+      throw NoDevice(text);
+    case ExitStatus::interrupted:
+      throw Interrupted(text);
+    case ExitStatus::pass:
+    case ExitStatus::regression:
+    case ExitStatus::inconclusive:
+    case ExitStatus::failed:
+      break;
+  }
+  throw MeasurementError(text);
 }
 
 }  // namespace rdmameter

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 namespace rdmameter {
 
@@ -18,5 +19,10 @@ enum class ExitStatus : int {
 
 /// The status that an exception stands for. Must be called with a non-null one.
 ExitStatus status_of(const std::exception_ptr& thrown);
+
+/// Throws what a process of ours stands for that ended with a status and has said why on stderr.
+/// @param who  "side A"
+/// @throws UsageError, NoDevice, Interrupted, MeasurementError
+[[noreturn]] void throw_ended(const std::string& who, int status);
 
 }  // namespace rdmameter

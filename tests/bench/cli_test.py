@@ -47,9 +47,20 @@ def has_device():
     return os.path.isdir("/sys/class/infiniband") and bool(os.listdir("/sys/class/infiniband"))
 
 
+class Readme(unittest.TestCase):
+    def test_shows_what_the_program_prints(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+        with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+            [sample] = re.findall(r"```\n(write_lat over RC.*?)```", file.read(), re.S)
+        printed = subprocess.run([PROGRAM, "show", os.path.join(root, "tests/data/base.json")], capture_output=True,
+                                 text=True, timeout=60, check=True,
+                                 env={**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80"}).stdout
+        self.assertIn(sample, printed)
+
+
 class Help(unittest.TestCase):
     def test_goes_to_stdout_with_status_0_for_every_subcommand(self):
-        for words in ([], ["run"], ["serve"], ["devices"], ["show"], ["compare"], ["ab"], ["merge"], ["topo"],
+        for words in ([], ["run"], ["serve"], ["devices"], ["show"], ["compare"], ["ab"], ["ci"], ["merge"], ["topo"],
                       ["report"], ["export"], ["perftest"], ["generate"]):
             for flag in ("--help", "-h"):
                 result = run(*words, flag)
@@ -521,12 +532,12 @@ class Progress(unittest.TestCase):
                              rf"1 measured in 0:\d\d; 'rdmameter show {path}' prints tables")
 
     def test_is_a_line_for_each_case_not_for_each_repetition(self):
-        text = self.seen("--repetitions", "3", stdout_too=True, CI=None)
+        text = self.seen("--repetitions", "3", columns=120, stdout_too=True, CI=None, COLUMNS=None)
         self.assertEqual(len(re.findall("^.*write_lat/rc.*(?:ns|µs|us|ms)\r?$", text, re.M)), 1, text)
-        self.assertRegex(text, r"half RTT +p50 +(±|\+-)")
+        self.assertRegex(text, r"half RTT +p50 +(±|~)")
 
     def test_has_a_line_for_each_interval_of_a_long_bandwidth(self):
-        long = ("write_bw", "--duration", "1", "--interval", "100ms")
+        long = ("write_bw", "--size", "2", "--duration", "1", "--interval", "100ms")
         self.assertRegex(self.seen(*long, latency_test=False, CI=None), r"0\.\d s  [\d.]+ Mmsg/s  [\d.]+ Gb/s")
         self.assertEqual(self.seen(*long, latency_test=False, CI="true"), "")
 

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 PROGRAM = None
-COMMANDS = ("devices", "serve", "run", "topo", "show", "compare", "ab", "merge", "report", "history", "export", "perftest",
+COMMANDS = ("devices", "serve", "run", "topo", "show", "compare", "ab", "ci", "merge", "report", "history", "export", "perftest",
             "generate")
 
 

@@ -43,8 +43,8 @@ TEST(CaseTable, HasOneLineForACaseWithMedianRangeAndShareOfTheLine) {
   EXPECT_EQ(table.add(bandwidth_row_of(0, 0, 3, 5'000'000'000)), "");
   EXPECT_EQ(table.add(bandwidth_row_of(0, 1, 3, 6'000'000'000)), "");
   EXPECT_EQ(table.add(bandwidth_row_of(0, 2, 3, 5'500'000'000)),
-            "                         bandwidth           ±  of the line    messages\n"
-            "write_bw/rc/size:4096    44.0 Gb/s  ±4.00 Gb/s      44.0 %  1.34 Mmsg/s\n");
+            "                         bandwidth           ± of the line    messages\n"
+            "write_bw/rc/size:4096    44.0 Gb/s  ±4.00 Gb/s      44.0 % 1.34 Mmsg/s\n");
   EXPECT_EQ(table.rest(), "");
 }
 

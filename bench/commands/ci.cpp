@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter ci: measures a plan as often as its verdict needs, judges, and leaves every artefact.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "bench/commands/ab_variant.h"
+#include "bench/commands/judging.h"
+#include "bench/options/arguments.h"
+#include "bench/options/command.h"
+#include "bench/options/help_text.h"
+#include "bench/options/plan.h"
+#include "bench/running/child.h"
+#include "core/base/error.h"
+#include "core/log/print.h"
+#include "core/log/tell.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kRunsOfALook = 5;  // what a comparison of times needs on each side
+constexpr std::uint64_t kLooksAtRuns = 2;
+constexpr std::uint64_t kMaxRuns = 100;
+
+struct CiArguments {
+  std::string plan, base, base_binary, directory, runs;
+  bool allow_environment_change = false;
+  std::vector<std::string> common;
+  VerdictOptions verdict;
+};
+
+/// Where the artefacts are.
+std::string artefact(const CiArguments& options, std::string_view name) {
+  return std::filesystem::path(options.directory) / name;
+}
+
+/// What is there of an earlier job would be taken for one of this.
+void prepare_directory(const CiArguments& options) {
+  std::error_code error;
+  std::filesystem::create_directories(options.directory, error);
+  if (error) throw UsageError(fmt::format("--out {}: {}", options.directory, error.message()));
+  for (const char* name : {"new.json", "report.html", "junit.xml", "summary.md", "annotations.txt"})
+    std::filesystem::remove(artefact(options, name), error);
+}
+
+/// Does the verdict rest on times? What repeats on every machine shows in a single run.
+bool judges_times(const std::vector<std::string>& gates) {
+  return std::ranges::find(gates, "work") == gates.end() ||
+         std::ranges::find(gates, "times") != gates.end();
+}
+
+std::vector<std::string> run_words(const CiArguments& options) {
+  std::vector<std::string> words = options.common;
+  words.insert(words.end(), {"--plan", options.plan});
+  return words;
+}
+
+/// What the commands write besides what they print. Their annotations are in a file, which is
+/// printed once, when the last verdict has been reached.
+VerdictOptions verdict_of(const CiArguments& options) {
+  VerdictOptions verdict = options.verdict;
+  if (verdict.gates.empty()) verdict.gates = read_plan(options.plan).gates;
+  if (verdict.junit.empty()) verdict.junit = artefact(options, "junit.xml");
+  if (verdict.markdown.empty()) verdict.markdown = artefact(options, "summary.md");
+  verdict.annotations = artefact(options, "annotations.txt");
+  verdict.github = false;
+  return verdict;
+}
+
+/// One run of the plan in a process of its own, which has its own memory and QPs.
+std::string measure_run(const CiArguments& options, std::uint64_t number, std::uint64_t all,
+                        const Invocation& invocation) {
+  const std::string output = artefact(options, fmt::format("run{}.json", number));
+  std::error_code ignored;
+  std::filesystem::remove(output, ignored);
+  tell("rdmameter: run {} of {}\n", number, all);
+  std::vector<std::string> words = run_words(options);
+  words.insert(words.end(), {"-o", output});
+  const ExitResult end = run_child(read_side("a", "").command(words, {}), {}, invocation.interrupt);
+  const bool measured = end.status == 0 || end.status == static_cast<int>(ExitStatus::failed);
+  if (!measured || !std::filesystem::exists(output))
+    throw_ended(fmt::format("run {}", number), end.status);
+  return output;
+}
+
+/// A side of `ab`: one word, in which a '/' says that it is a program.
+std::string side_of_program(const std::string& path) {
+  return shell_text({path.find('/') == path.npos ? "./" + path : path});
+}
+
+/// Against the base's program, block by block.
+ExitStatus judge_programs(const CiArguments& options, const Invocation& invocation) {
+  const std::string result = artefact(options, "new.json");
+  const ExitStatus status = measure_and_compare({.a = side_of_program(options.base_binary),
+                                                 .b = {},
+                                                 .blocks = options.runs,
+                                                 .budget = {},
+                                                 .output = result,
+                                                 .common = run_words(options),
+                                                 .verdict = verdict_of(options)},
+                                                invocation);
+  write_report({.files = {result}, .cases = {}, .output = artefact(options, "report.html")});
+  return status;
+}
+
+ExitStatus judge_files(const CiArguments& options, const std::vector<std::string>& runs,
+                       const Invocation& invocation) {
+  const std::string result = artefact(options, "new.json");
+  write_merged({.files = runs,
+                .output = result,
+                .allow_environment_change = options.allow_environment_change},
+               invocation);
+  const std::string page = artefact(options, "report.html");
+  if (options.base.empty()) {
+    write_report({.files = {result}, .cases = {}, .output = page});
+    print("Nothing is judged without --base or --base-binary. {} can be a --base from now on.\n",
+          result);
+    return options.verdict.inconclusive_ok ? ExitStatus::pass : ExitStatus::inconclusive;
+  }
+  const VerdictOptions verdict = verdict_of(options);
+  std::error_code ignored;  // of the look before
+  std::filesystem::remove(artefact(options, "summary.md"), ignored);
+  const ExitStatus status =
+      compare_results({.files = {options.base, result},
+                       .history = {},
+                       .allow_environment_change = options.allow_environment_change,
+                       .verdict = verdict});
+  write_report({.files = {options.base, result}, .cases = {}, .output = page});
+  return status;
+}
+
+/// Five runs; five more where these prove nothing. A run is enough where no time is judged.
+ExitStatus judge_runs(const CiArguments& options, const Invocation& invocation) {
+  const bool times = judges_times(verdict_of(options).gates);
+  const std::uint64_t look = !options.runs.empty()
+                                 ? read_option("--runs", options.runs, 1, kMaxRuns)
+                                 : (times ? kRunsOfALook : 1);
+  const bool again = options.runs.empty() && times && !options.base.empty();
+  std::vector<std::string> runs;
+  ExitStatus status = ExitStatus::inconclusive;
+  for (std::uint64_t looks = 1; looks <= (again ? kLooksAtRuns : 1); ++looks) {
+    while (runs.size() < looks * look)
+      runs.push_back(measure_run(options, runs.size() + 1, looks * look, invocation));
+    status = judge_files(options, runs, invocation);
+    if (status != ExitStatus::inconclusive) break;
+  }
+  return status;
+}
+
+void print_annotations(const CiArguments& options) {
+  std::ifstream file(artefact(options, "annotations.txt"));
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  print_text(text.str());
+}
+
+void check(const CiArguments& options) {
+  if (options.plan.empty()) throw UsageError("ci: --plan takes the plan to measure");
+  if (options.directory.empty())
+    throw UsageError("ci: --out takes the directory to write results and verdicts to");
+  if (!options.base.empty() && !options.base_binary.empty())
+    throw UsageError("ci: --base and --base-binary are two ways to know the base: give one");
+  if (!options.base.empty()) read_comparable(options.base);  // before minutes of measuring
+  read_verdict_options(options.verdict);
+}
+
+ExitStatus ci(const CiArguments& options, const Invocation& invocation) {
+  check(options);
+  verdict_of(options);  // the plan can be read
+  prepare_directory(options);
+  check_verdict_files(verdict_of(options));
+  const ExitStatus status = options.base_binary.empty() ? judge_runs(options, invocation)
+                                                        : judge_programs(options, invocation);
+  if (options.verdict.github) print_annotations(options);
+  return status;
+}
+
+}  // namespace
+
+Action declare_ci(CLI::App& app) {
+  const auto options = std::make_shared<CiArguments>();
+  add_option(app, "--plan", options->plan, "FILE", "what to measure, and the gates");
+  add_option(app, "--base", options->base, "FILE", "a result to compare with");
+  add_option(app, "--base-binary", options->base_binary, "PATH",
+             "the base's program: measured in turns with this one, as `ab` "
+             "does");
+  add_option(app, "--out", options->directory, "DIR",
+             "where all files go: new.json, report.html, junit.xml, summary.md, annotations.txt");
+  add_option(
+      app, "--runs", options->runs, "N",
+      "runs to measure, or with --base-binary blocks. Default: as many as the verdict needs");
+  app.add_flag("--allow-environment-change", options->allow_environment_change,
+               help_text("compare what was measured on different devices, kernels, links..."));
+  app.add_option("RUN", options->common, "after --: what 'run' takes besides the plan, as a HOST")
+      ->type_name("");
+  declare_verdict_options(app, options->verdict);
+  app.footer(
+      "With --base one run where the gates judge no times, else five, and five more\n"
+      "where these prove nothing. With --base-binary the blocks that 'ab' takes.\n\n"
+      "Exit status: 0 pass, 1 regression, 3 not proven (also without a base).\n\n"
+      "Examples:\n"
+      "  rdmameter ci --plan ci.toml --base base.json --out results -- 192.0.2.1\n"
+      "  rdmameter ci --plan ci.toml --base-binary old/rdmameter --out results \\\n"
+      "    --github -- --loopback");
+  return [options](const Invocation& invocation) { return ci(*options, invocation); };
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`rdmameter ci` on the null device: from a plan to a verdict and its files.
+
+Usage: ci_test.py PATH_OF_RDMAMETER [unittest's arguments]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+PROGRAM = None
+PASS, REGRESSION, USAGE, NOT_PROVEN = 0, 1, 2, 3
+ARTEFACTS = {"new.json", "report.html", "junit.xml", "summary.md", "annotations.txt"}
+PLAN = """
+gates = {gates}
+[[suite]]
+tests = ["write_lat"]
+axes = {{ device = "null", size = 64, iterations = 1000 }}
+"""
+
+
+class Ci(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def text(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def plan(self, gates):
+        with open(self.path("plan.toml"), "w", encoding="utf-8") as file:
+            file.write(PLAN.format(gates=json.dumps(gates)))
+        return self.path("plan.toml")
+
+    def ci(self, gates, *more, out="out"):
+        return subprocess.run([PROGRAM, "ci", "--plan", self.plan(gates), "--out", self.path(out), *more],
+                              capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+
+    def base(self):
+        result = self.ci(["work"], out="base")
+        self.assertEqual(result.returncode, NOT_PROVEN, result.stderr)
+        return self.path("base/new.json")
+
+    def runs(self, out="out"):
+        return sum(name.startswith("run") for name in os.listdir(self.path(out)))
+
+    def test_without_a_base_measures_and_proves_nothing(self):
+        result = self.ci(["work"])
+        self.assertEqual(result.returncode, NOT_PROVEN, result.stderr)
+        self.assertIn("Nothing is judged without --base", result.stdout)
+        self.assertLessEqual({"new.json", "report.html"}, set(os.listdir(self.path("out"))))
+
+    def test_takes_one_run_where_no_time_is_judged_and_writes_every_artefact(self):
+        result = self.ci(["work"], "--base", self.base())
+        self.assertEqual(result.returncode, PASS, result.stdout + result.stderr)
+        self.assertEqual(self.runs(), 1)
+        self.assertLessEqual(ARTEFACTS, set(os.listdir(self.path("out"))))
+        xml.etree.ElementTree.parse(self.path("out/junit.xml"))
+
+    def test_ends_with_1_where_a_gate_is_not_kept_and_annotates_it(self):
+        result = self.ci(["work", "* latency.p50 <= 1ns"], "--base", self.base(), "--github")
+        self.assertEqual(result.returncode, REGRESSION, result.stdout + result.stderr)
+        self.assertIn("::error", result.stdout)
+        self.assertEqual(result.stdout.count("::error"), self.text("out/annotations.txt").count("::error"))
+
+    def test_measures_five_runs_at_least_where_times_are_judged(self):
+        result = self.ci(["times"], "--base", self.base())
+        self.assertIn(result.returncode, (PASS, REGRESSION, NOT_PROVEN), result.stderr)
+        self.assertIn(self.runs(), (5, 10))
+        self.assertEqual(self.text("out/summary.md").count("## "), 1)
+
+    def test_measures_two_programs_in_turns(self):
+        result = self.ci(["work"], "--base-binary", PROGRAM, "--runs", "2")
+        self.assertEqual(result.returncode, PASS, result.stdout + result.stderr)
+        self.assertLessEqual(ARTEFACTS, set(os.listdir(self.path("out"))))
+
+    def test_leaves_no_verdict_of_an_earlier_job(self):
+        os.mkdir(self.path("out"))
+        with open(self.path("out/junit.xml"), "w", encoding="utf-8") as file:
+            file.write("old")
+        self.ci(["work"])
+        self.assertFalse(os.path.exists(self.path("out/junit.xml")))
+
+    def test_refuses_what_cannot_be_judged_before_it_measures(self):
+        for more in (("--base", "nowhere.json"), ("--base", "a", "--base-binary", "b"), ("--runs", "0"),
+                     ("--gate", "nonsense")):
+            result = self.ci(["work"], *more)
+            self.assertEqual(result.returncode, USAGE, more)
+            self.assertNotIn("run 1", result.stderr)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv[1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
