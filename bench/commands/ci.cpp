@@ -195,7 +195,7 @@ Action declare_ci(CLI::App& app) {
       "runs to measure, or with --base-binary blocks. Default: as many as the verdict needs");
   app.add_flag("--allow-environment-change", options->allow_environment_change,
                help_text("compare what was measured on different devices, kernels, links..."));
-  app.add_option("RUN", options->common, "after --: what 'run' takes besides the plan, as a HOST")
+  app.add_option("RUN", options->common, "after --: what 'run' takes besides the plan")
       ->type_name("");
   declare_verdict_options(app, options->verdict);
   app.footer(
