@@ -141,6 +141,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
   for (const Group& group : group_rows(file.rows))
     if (!of_topologies(group)) text += show_group(group, options);
   text += topology_text(file, {.predict = options.predict,
+                               .memory_budget_bytes = options.memory_budget_bytes,
                                .all_matrices = options.histogram == true,
                                .judge_shared = options.judge_shared,
                                .style = style});

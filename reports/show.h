@@ -18,8 +18,9 @@ struct ShowOptions {
   bool percentiles = false;            ///< a table of them for every latency case
   std::optional<bool> histogram;       ///< nothing: where a test has few latency cases
   std::vector<std::uint64_t> predict;  ///< topologies: numbers of ranks to predict for
-  bool judge_shared = false;           ///< topologies: as TopologyTextOptions has it
-  TextStyle style = {};                ///< the program gives terminal_style()
+  std::optional<std::uint64_t> memory_budget_bytes = {};  ///< topologies: of a rank
+  bool judge_shared = false;  ///< topologies: as TopologyTextOptions has it
+  TextStyle style = {};       ///< the program gives terminal_style()
 };
 
 /// One result: its environment; for each test and transport a table; histograms; what was not

@@ -19,7 +19,7 @@ namespace {
 
 struct ShowArguments {
   std::vector<std::string> files;
-  std::string predict;
+  std::string predict, memory_budget;
   bool csv = false, tidy = false, percentiles = false, histogram = false, no_histogram = false,
        compare = false, judge_shared = false;
 };
@@ -28,10 +28,10 @@ struct ShowArguments {
 ExitStatus show_side_by_side(const ShowArguments& options) {
   if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
   if (options.csv || options.percentiles || options.histogram || options.no_histogram ||
-      options.judge_shared || !options.predict.empty())
+      options.judge_shared || !options.predict.empty() || !options.memory_budget.empty())
     throw UsageError(
         "show --compare does not go with --csv, --percentiles, --histogram, --no-histogram, "
-        "--judge-shared or --predict");
+        "--judge-shared, --predict or --memory-budget");
   const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
   const Comparison comparison = compare_files(read_comparable(options.files.front()),
                                               read_comparable(options.files.back()), how);
@@ -53,6 +53,7 @@ ExitStatus show(const ShowArguments& options) {
                   .tidy = options.tidy,
                   .percentiles = options.percentiles,
                   .predict = predicted_ranks(options.predict),
+                  .memory_budget_bytes = memory_budget_bytes(options.memory_budget),
                   .judge_shared = options.judge_shared,
                   .style = terminal_style()};
   if (options.histogram || options.no_histogram) how.histogram = options.histogram;
@@ -81,6 +82,7 @@ Action declare_show(CLI::App& app) {
       help_text("two results side by side, every metric of every case; 'rdmameter compare' "
                 "is for verdicts"));
   add_predict_option(app, options->predict);
+  add_memory_budget_option(app, options->memory_budget);
   app.add_flag("--judge-shared", options->judge_shared,
                help_text("name slow ranks of a topology even where ranks shared cores"));
   app.footer(

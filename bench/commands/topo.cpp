@@ -52,7 +52,7 @@ constexpr const char* kTopoFooter =
 
 struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
   std::optional<std::string> ranks, scale, order_seed;
-  std::string patience = "60", predict;
+  std::string patience = "60", predict, memory_budget;
 };
 
 const Axis& topology_axis(std::string_view option) {
@@ -101,6 +101,7 @@ void declare_options(CLI::App& app, TopoOptions& options) {
              "end the run when a rank keeps the others waiting for this long without any progress "
              "[s]. Default: 60");
   add_predict_option(app, options.predict);
+  add_memory_budget_option(app, options.memory_budget);
   for (const Axis& axis : topology_axes())
     if (for_topologies(axis)) options.axes.axes.push_back(&axis);
   declare_axes(app, options.axes, rank_default_text);
@@ -123,6 +124,7 @@ struct TopoRequest {
   std::uint64_t repetitions = 1;
   milliseconds patience{};
   std::vector<std::uint64_t> predict;
+  std::optional<std::uint64_t> memory_budget_bytes;
 };
 
 TopoRequest interpret(const TopoOptions& options) {
@@ -143,6 +145,7 @@ TopoRequest interpret(const TopoOptions& options) {
     request.given.push_back(
         {&topology_axis("ranks"), read_axis_list(topology_axis("ranks"), *options.scale)});
   request.predict = predicted_ranks(options.predict);
+  request.memory_budget_bytes = memory_budget_bytes(options.memory_budget);
   request.repetitions = options.repetition_count(1);
   const auto patience = parse_seconds_ns(options.patience);
   if (!patience || *patience < 1'000'000'000 || *patience > 86400ULL * 1'000'000'000)
@@ -282,9 +285,11 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
   const RunTally tally = run_interleaved(cases, flags.repetitions, order_seed, *measurer,
                                          invocation.interrupt.word(), rows);
   output.finish(tally);
-  if (!request.predict.empty() && request.output != "-")
+  if ((!request.predict.empty() || request.memory_budget_bytes) && request.output != "-")
     print("\n{}", topology_text({.path = request.output, .context = context, .rows = rows.take()},
-                                {.predict = request.predict, .style = terminal_style()}));
+                                {.predict = request.predict,
+                                 .memory_budget_bytes = request.memory_budget_bytes,
+                                 .style = terminal_style()}));
   if (!measurer->usable()) {
     flush_print();
     ranks.abort(static_cast<int>(ExitStatus::failed));

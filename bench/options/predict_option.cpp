@@ -40,4 +40,18 @@ std::vector<std::uint64_t> predicted_ranks(const std::string& list) {
   return {ranks.begin(), ranks.end()};
 }
 
+void add_memory_budget_option(CLI::App& app, std::string& text) {
+  add_option(app, "--memory-budget", text, "BYTES",
+             "topologies: tell from how many ranks on the connections of a rank take more memory "
+             "than this, e.g. 64M");
+}
+
+std::optional<std::uint64_t> memory_budget_bytes(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto bytes = parse_bytes(text);
+  if (!bytes || *bytes == 0)
+    throw invalid_value("--memory-budget", text, "bytes from 1 on, such as 64M");
+  return bytes;
+}
+
 }  // namespace rdmameter

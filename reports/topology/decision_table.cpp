@@ -123,14 +123,22 @@ Table decision_table(std::span<const ShapeChoice> choices) {
   return table;
 }
 
-std::string decision_text(std::span<const TopologyCase> cases,
-                          std::span<const TopologyModel> models, const TextStyle& style) {
+std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases) {
   std::set<std::uint64_t> sizes;
   for (const TopologyCase& one : cases) sizes.insert(one.size_bytes);
+  return {sizes.begin(), sizes.end()};
+}
+
+std::string decision_text(std::span<const TopologyCase> cases,
+                          std::span<const TopologyModel> models, const GivenLimits& limits,
+                          const TextStyle& style) {
   std::string text;
-  for (const std::uint64_t size : sizes)
+  for (const std::uint64_t size : decision_sizes(cases)) {
     text += "\n" + bold(fmt::format("how to connect ranks, {} B", size), style) + "\n" +
             render(decision_table(shape_choices(cases, models, size)), style);
+    for (const std::string& sentence : limit_sentences(cases, models, size, limits))
+      text += wrap("  ", sentence, style.width);
+  }
   return text;
 }
 

@@ -11,6 +11,7 @@
 
 #include "reports/text/table.h"
 #include "reports/topology/cases.h"
+#include "reports/topology/shape_limits.h"
 
 namespace rdmameter {
 
@@ -34,8 +35,12 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
 
 Table decision_table(std::span<const ShapeChoice> choices);
 
-/// A table for each size, with its title. @return empty: no case
+/// Of the cases, ascending: each has a table.
+std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases);
+
+/// A table for each size, with its title, and what limits rule out. @return empty: no case
 std::string decision_text(std::span<const TopologyCase> cases,
-                          std::span<const TopologyModel> models, const TextStyle& style);
+                          std::span<const TopologyModel> models, const GivenLimits& limits,
+                          const TextStyle& style);
 
 }  // namespace rdmameter

@@ -178,7 +178,8 @@ std::string heading(const TopologyModel& model, const TextStyle& style) {
 std::string topology_text(const ResultFile& file, const TopologyTextOptions& options) {
   const std::vector<TopologyModel> models = topology_models(file.rows);
   const std::vector<TopologyCase> all = topology_cases(file.rows, models);
-  std::string text = decision_text(all, models, options.style);
+  std::string text = decision_text(
+      all, models, {least_max_qp(file.context), options.memory_budget_bytes}, options.style);
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::vector<TopologyCase> cases = cases_of_model(all, i);
     text += heading(models[i], options.style) +

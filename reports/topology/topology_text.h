@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,10 @@
 namespace rdmameter {
 
 struct TopologyTextOptions {
-  std::vector<std::uint64_t> predict;  ///< numbers of ranks
-  bool all_matrices = false;           ///< else one for each shape
-  bool judge_shared = false;           ///< name slow ranks where ranks shared cores, too
+  std::vector<std::uint64_t> predict;                     ///< numbers of ranks
+  std::optional<std::uint64_t> memory_budget_bytes = {};  ///< of a rank
+  bool all_matrices = false;                              ///< else one for each shape
+  bool judge_shared = false;  ///< name slow ranks where ranks shared cores, too
   TextStyle style = {};
 };
 

@@ -80,6 +80,11 @@ class Reports(unittest.TestCase):
         for wrong in ("1", "x", "64,", ",", "64,,128", "1048577", "-4", "6.5"):
             self.refused("show", topologies, f"--predict={wrong}", says="takes numbers of ranks from 2 to 1048576")
         self.refused("show", topologies, "--predict=" + ",".join(map(str, range(2, 40))), says="at most 32")
+        self.assertIn("rule out mesh from 4098 ranks", " ".join(text.split()))
+        text = self.passes("show", topologies, "--memory-budget", "1M")
+        self.assertIn("The memory budget of 1M a rank rules out mesh from 52 ranks", " ".join(text.split()))
+        for wrong in ("0", "1Q", "-1"):
+            self.refused("show", topologies, f"--memory-budget={wrong}", says="bytes from 1 on")
         self.refused("show", "--csv", topologies, "--predict=4", says="give one")
         self.refused("show", "--compare", topologies, topologies, "--predict=4", says="does not go with")
 

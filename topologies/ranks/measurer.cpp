@@ -332,6 +332,7 @@ nlohmann::ordered_json RankMeasurer::ranks_environment(const TestCase& first) {
   nlohmann::ordered_json said{{"rank", ranks_.rank()}, {"host", ranks_.hosts()[ranks_.rank()]}};
   try {
     const OpenDevice& device = device_of(first);
+    said["max_qp"] = device.limits.max_qp;
     said.update(environment_with(clock_, &device));
   } catch (const std::exception&) {  // each case will say why
     said.update(environment_with(clock_, nullptr));

@@ -30,7 +30,8 @@ ResultFile topology_file(std::vector<Row> rows) {
 }
 
 TEST(TopologyText, Whole) {
-  const ShowOptions options{.predict = {64, 16384}, .style = kPlain};
+  const ShowOptions options{
+      .predict = {64, 16384}, .memory_budget_bytes = 1 << 20, .style = kPlain};
   const std::string text = show_result(topology_file(topology_rows()), options);
   expect_golden("topologies.txt", text);
   std::istringstream lines(text);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology/shape_limits.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "core/base/parse_value.h"
+#include "core/result/row_json.h"
+#include "reports/text/case_text.h"
+
+namespace rdmameter {
+namespace {
+
+using Exceeds = std::function<bool(const Prediction&)>;
+
+/// The least number of ranks at which the shape exists and exceeds the limit.
+/// @pre what is limited does not fall with the ranks
+std::optional<std::uint64_t> ranks_beyond(const TopologyModel& model, const std::string& graph,
+                                          const Exceeds& exceeds) {
+  const auto is_beyond = [&](std::uint64_t ranks) {
+    const auto prediction = predict(model, graph, ranks);
+    return prediction && exceeds(*prediction);
+  };
+  if (const auto shape = find_shape(graph); shape && shape->shape->drawn) {  // QPs do not grow
+    const auto measured = std::ranges::find_if(model.ranks, is_beyond);
+    return measured == model.ranks.end() ? std::nullopt : std::optional(*measured);
+  }
+  std::uint64_t beyond = 2;
+  while (!is_beyond(beyond)) {
+    beyond *= 2;
+    if (beyond > kMaxPredictedRanks) return std::nullopt;
+  }
+  // Powers of two are sizes of every shape that has only some; other sizes lie between them.
+  std::uint64_t within = beyond / 2;
+  while (beyond - within > 1) {
+    const std::uint64_t middle = within + (beyond - within) / 2;
+    (is_beyond(middle) ? beyond : within) = middle;
+  }
+  return beyond;
+}
+
+/// "mesh from 257 ranks, star from 300 ranks; no other shape up to 1048576 ranks"
+std::string ruled_out(std::span<const TopologyModel> models, std::uint64_t size_bytes,
+                      const Exceeds& exceeds) {
+  std::string out;
+  std::vector<std::string> told;
+  for (const TopologyModel& model : models) {
+    if (!std::ranges::binary_search(model.sizes_bytes, size_bytes)) continue;
+    for (const std::string& graph : model.graphs) {
+      const auto ranks = ranks_beyond(model, graph, exceeds);
+      if (!ranks) continue;
+      std::string text = fmt::format("{} from {} ranks", printable(graph), *ranks);
+      if (std::ranges::find(told, text) != told.end()) continue;
+      out += (out.empty() ? "" : ", ") + text;
+      told.push_back(std::move(text));
+    }
+  }
+  const std::string most = fmt::format("shape up to {} ranks", kMaxPredictedRanks);
+  return out.empty() ? "no " + most : out + "; no other " + most;
+}
+
+Exceeds more_qps_than(std::uint64_t limit) {
+  return [limit](const Prediction& prediction) { return prediction.qps_per_rank > limit; };
+}
+
+Exceeds more_memory_than(std::uint64_t size_bytes, double limit_bytes) {
+  return [size_bytes, limit_bytes](const Prediction& prediction) {
+    const auto at =
+        std::ranges::find(prediction.sizes, size_bytes, &Prediction::AtSize::size_bytes);
+    return at != prediction.sizes.end() && at->memory_bytes.value_or(0) > limit_bytes;
+  };
+}
+
+/// Do the rows tell how memory grows with QPs?
+bool memory_grows(const TopologyModel& model) {
+  return model.memory && model.memory->knows(1);
+}
+
+std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t size_bytes,
+                            std::uint64_t budget_bytes) {
+  const std::string budget =
+      fmt::format("The memory budget of {} a rank", bytes_text(budget_bytes));
+  std::vector<TopologyModel> known;
+  std::string unknown;
+  for (const TopologyModel& model : models)
+    if (memory_grows(model)) {
+      known.push_back(model);
+    } else {
+      for (const std::string& graph : model.graphs)
+        unknown += (unknown.empty() ? "" : ", ") + std::string(printable(graph));
+    }
+  if (!unknown.empty())
+    unknown = fmt::format(" Not known of {}: measure more numbers of ranks (--scale).", unknown);
+  if (known.empty()) return fmt::format("{}:{}", budget, unknown);
+  return fmt::format(
+      "{} rules out {}, by the fitted memory of connections.{}", budget,
+      ruled_out(known, size_bytes, more_memory_than(size_bytes, static_cast<double>(budget_bytes))),
+      unknown);
+}
+
+/// Rates of one number of QPs, over its repetitions.
+struct Rates {
+  double min = 0, max = 0;
+};
+
+bool uses_all_qps(const TopologyCase& one) {
+  const auto& axes = one.summary.repetitions.front()->case_object;
+  return !axes.contains("active") || axes["active"] == "max" || axes["active"] == one.qps_max;
+}
+
+/// Messages per second, up to a factor that the rows of one size share.
+std::map<std::uint64_t, Rates> flood_rates(std::span<const TopologyCase> cases, std::size_t model,
+                                           std::uint64_t size_bytes, std::uint64_t ranks) {
+  std::map<std::uint64_t, Rates> by_qps;
+  for (const TopologyCase& one : cases) {
+    const TopologyData& topology = *one.topology;
+    if (one.model != model || one.size_bytes != size_bytes || topology.ranks != ranks ||
+        topology.traffic != "flood" || topology.yielding || one.qps_max == 0 || !uses_all_qps(one))
+      continue;
+    for (const Row* row : one.summary.repetitions) {
+      if (!row->bandwidth || row->bandwidth->window_ns == 0) continue;
+      const double rate = bandwidth_gbps(*row->bandwidth);
+      Rates& rates = by_qps.try_emplace(one.qps_max, rate, rate).first->second;
+      rates = {std::min(rates.min, rate), std::max(rates.max, rate)};
+    }
+  }
+  return by_qps;
+}
+
+Knee knee_of(const std::map<std::uint64_t, Rates>& by_qps) {
+  constexpr double kSlower = 0.9;
+  Knee knee;
+  if (by_qps.size() < 2) return knee;
+  double best = 0;
+  for (const auto& [qps, rates] : by_qps) {
+    if (rates.max >= kSlower * best) {
+      knee = {.fast_qps = qps};
+    } else if (knee.slow_qps == 0) {
+      knee.slow_qps = qps;
+    }
+    best = std::max(best, rates.min);
+  }
+  return knee;
+}
+
+bool has_flood(std::span<const TopologyCase> cases, std::size_t model, std::uint64_t size_bytes) {
+  return std::ranges::any_of(cases, [&](const TopologyCase& one) {
+    return one.model == model && one.size_bytes == size_bytes && one.topology->traffic == "flood";
+  });
+}
+
+std::string knee_sentence(std::span<const TopologyCase> cases,
+                          std::span<const TopologyModel> models, std::size_t model,
+                          std::uint64_t size_bytes) {
+  const Knee knee = measured_knee(cases, model, size_bytes);
+  const auto& setting = models[model].setting;
+  const std::string over =
+      setting.contains("transport") ? " over " + value_text(setting["transport"]) : "";
+  if (knee.fast_qps == 0)
+    return has_flood(cases, model, size_bytes)
+               ? fmt::format(
+                     "Whether there is a knee{} is not known: it needs flood at two numbers "
+                     "of QPs of as many ranks, and a core for each rank.",
+                     over)
+               : "";
+  if (knee.slow_qps == 0)
+    return fmt::format("No knee up to {} QPs of a rank{}.", knee.fast_qps, over);
+  return fmt::format(
+      "Knee{}: a rank is slower with {} QPs than with {}, which rules out {}.", over, knee.slow_qps,
+      knee.fast_qps,
+      ruled_out(models.subspan(model, 1), size_bytes, more_qps_than(knee.slow_qps - 1)));
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context) {
+  const nlohmann::ordered_json::json_pointer ranks("/rdmameter/ranks");
+  std::optional<std::uint64_t> least;
+  if (!context.contains(ranks) || !context.at(ranks).is_array()) return least;
+  for (const auto& one : context.at(ranks)) {
+    const auto found = one.is_object() ? one.find("max_qp") : one.end();
+    if (found == one.end() || !found->is_number_unsigned()) continue;
+    const auto max_qp = found->get<std::uint64_t>();
+    least = std::min(least.value_or(max_qp), max_qp);
+  }
+  return least;
+}
+
+Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,
+                   std::uint64_t size_bytes) {
+  Knee first, none;
+  std::vector<std::uint64_t> seen;
+  for (const TopologyCase& one : cases) {
+    const std::uint64_t ranks = one.topology->ranks;
+    if (std::ranges::find(seen, ranks) != seen.end()) continue;
+    seen.push_back(ranks);
+    const Knee knee = knee_of(flood_rates(cases, model, size_bytes, ranks));
+    if (knee.slow_qps == 0)
+      none.fast_qps = std::max(none.fast_qps, knee.fast_qps);
+    else if (first.slow_qps == 0 || knee.slow_qps < first.slow_qps)
+      first = knee;
+  }
+  return first.slow_qps != 0 ? first : none;
+}
+
+std::vector<std::string> limit_sentences(std::span<const TopologyCase> cases,
+                                         std::span<const TopologyModel> models,
+                                         std::uint64_t size_bytes, const GivenLimits& limits) {
+  std::vector<std::string> sentences;
+  if (limits.max_qp)
+    sentences.push_back(fmt::format("The device's {} QPs, of one rank on each device, rule out {}.",
+                                    *limits.max_qp,
+                                    ruled_out(models, size_bytes, more_qps_than(*limits.max_qp))));
+  if (limits.memory_budget_bytes)
+    sentences.push_back(memory_sentence(models, size_bytes, *limits.memory_budget_bytes));
+  for (std::size_t model = 0; model < models.size(); ++model)
+    if (std::string knee = knee_sentence(cases, models, model, size_bytes); !knee.empty())
+      sentences.push_back(std::move(knee));
+  return sentences;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology/shape_limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/reports/topology_samples.h"
+
+namespace rdmameter {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::vector<std::string> sentences_of(const std::vector<Row>& rows, const GivenLimits& limits) {
+  const auto models = topology_models(rows);
+  return limit_sentences(topology_cases(rows, models), models, 64, limits);
+}
+
+Knee knee_of_rows(const std::vector<Row>& rows) {
+  const auto models = topology_models(rows);
+  return measured_knee(topology_cases(rows, models), 0, 64);
+}
+
+/// An inflated mesh of two ranks with so many QPs at each, of which all send.
+Row flood_row(std::uint64_t qps, double relative_rate, std::uint64_t repetition = 0) {
+  Row row = alltoall_row("mesh", 2, 64, repetition, 2);
+  row.topology->traffic = "flood";
+  row.case_object["traffic"] = "flood";
+  row.case_object["inflate"] = qps + 1;
+  row.case_object["active"] = "max";
+  row.name += "/inflate:" + std::to_string(qps + 1);
+  row.topology->qps_per_rank.assign(2, qps);
+  row.bandwidth->bytes = 64'000'000;
+  row.bandwidth->window_ns = static_cast<std::uint64_t>(1e9 / relative_rate);
+  return row;
+}
+
+TEST(ShapeLimits, TheDevicesQPsRuleOutTheFirstSizeThatHasMore) {
+  EXPECT_THAT(sentences_of({pairs_row("mesh", 4, 64, 0, 1), pairs_row("ring", 4, 64, 0, 1),
+                            pairs_row("hypercube", 4, 64, 0, 1)},
+                           {.max_qp = 10, .memory_budget_bytes = {}}),
+              ElementsAre("The device's 10 QPs, of one rank on each device, rule out mesh from 12 "
+                          "ranks, hypercube from 2048 ranks; no other shape up to 1048576 ranks."));
+}
+
+TEST(ShapeLimits, QPsPerEdgeCount) {
+  Row row = pairs_row("ring", 4, 64, 0, 1);
+  row.case_object["qps_per_edge"] = 4;
+  EXPECT_THAT(sentences_of({row}, {.max_qp = 7, .memory_budget_bytes = {}}),
+              ElementsAre(HasSubstr("rule out ring from 3 ranks;")));
+  EXPECT_THAT(sentences_of({row}, {.max_qp = 8, .memory_budget_bytes = {}}),
+              ElementsAre(HasSubstr("rule out no shape up to")));
+}
+
+TEST(ShapeLimits, ABudgetOfMemoryIsHeldAgainstTheFit) {
+  // Of the samples: 4608 B, and 20480 B for each QP with messages of 64 B.
+  const std::vector<Row> rows{pairs_row("mesh", 2, 64, 0, 1), pairs_row("mesh", 4, 64, 0, 1),
+                              pairs_row("ring", 4, 64, 0, 1)};
+  EXPECT_THAT(sentences_of(rows, {.max_qp = {}, .memory_budget_bytes = 1 << 20}),
+              ElementsAre("The memory budget of 1M a rank rules out mesh from 52 ranks; no other "
+                          "shape up to 1048576 ranks, by the fitted memory of connections."));
+}
+
+TEST(ShapeLimits, MemoryOfOneNumberOfQPsTellsNothingOfOthers) {
+  EXPECT_THAT(sentences_of({pairs_row("mesh", 4, 64, 0, 1)},
+                           {.max_qp = {}, .memory_budget_bytes = 1 << 20}),
+              ElementsAre(AllOf(HasSubstr("Not known of mesh"), Not(HasSubstr("rules out")))));
+}
+
+TEST(ShapeLimits, WithoutALimitThereIsNothingToSay) {
+  EXPECT_THAT(sentences_of({pairs_row("mesh", 4, 64, 0, 1)}, {}), IsEmpty());
+}
+
+TEST(Knee, IsNoneWhereRatesDoNotFall) {
+  const std::vector<Row> rows{flood_row(15, 1), flood_row(63, 0.95), flood_row(255, 1.02)};
+  EXPECT_EQ(knee_of_rows(rows).slow_qps, 0U);
+  EXPECT_THAT(sentences_of(rows, {}), ElementsAre("No knee up to 255 QPs of a rank over rc."));
+}
+
+TEST(Knee, LiesBeforeTheFirstOfAllSlowerOnesAndRulesShapesOut) {
+  const std::vector<Row> rows{flood_row(15, 1), flood_row(63, 0.7), flood_row(127, 0.98),
+                              flood_row(255, 0.6), flood_row(1023, 0.3)};
+  const Knee knee = knee_of_rows(rows);
+  EXPECT_EQ(knee.fast_qps, 127U);
+  EXPECT_EQ(knee.slow_qps, 255U);
+  EXPECT_THAT(sentences_of(rows, {}),
+              ElementsAre("Knee over rc: a rank is slower with 255 QPs than with 127, which rules "
+                          "out mesh from 256 ranks; no other shape up to 1048576 ranks."));
+}
+
+TEST(Knee, IsNotMadeOfOneSlowRepetition) {
+  EXPECT_EQ(knee_of_rows({flood_row(15, 1, 0), flood_row(15, 1, 1), flood_row(63, 0.5, 0),
+                          flood_row(63, 1, 1)})
+                .slow_qps,
+            0U);
+  EXPECT_EQ(knee_of_rows({flood_row(15, 1, 0), flood_row(15, 0.5, 1), flood_row(63, 0.5, 0),
+                          flood_row(63, 0.5, 1)})
+                .slow_qps,
+            0U);
+}
+
+TEST(Knee, IsNotKnownOfOneNumberOfQPsNorOfSharedCores) {
+  EXPECT_THAT(sentences_of({flood_row(15, 1)}, {}),
+              ElementsAre(StartsWith("Whether there is a knee over rc is not known")));
+  std::vector<Row> rows{flood_row(15, 1), flood_row(63, 0.5)};
+  for (Row& row : rows) row.topology->yielding = true;
+  EXPECT_EQ(knee_of_rows(rows).slow_qps, 0U);
+  EXPECT_THAT(sentences_of(rows, {}), ElementsAre(HasSubstr("is not known")));
+}
+
+TEST(LeastMaxQp, IsThatOfTheDeviceWithLeast) {
+  nlohmann::ordered_json context = topology_context(4);
+  context["rdmameter"]["ranks"][2]["max_qp"] = 100;
+  EXPECT_EQ(least_max_qp(context), 100U);
+  EXPECT_EQ(least_max_qp({}), std::nullopt);
+  EXPECT_EQ(
+      least_max_qp(nlohmann::ordered_json::parse(R"({"rdmameter":{"ranks":[1,{"max_qp":"x"}]}})")),
+      std::nullopt);
+}
+
+}  // namespace
+}  // namespace rdmameter
