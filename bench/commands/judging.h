@@ -36,7 +36,7 @@ ExitStatus write_merged(const MergeArguments& options, const Invocation& invocat
 
 struct ReportArguments {
   std::vector<std::string> files, cases;
-  std::string output;
+  std::string output, memory_budget;
 };
 ExitStatus write_report(const ReportArguments& options);
 

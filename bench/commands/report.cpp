@@ -12,6 +12,7 @@
 #include "bench/options/case_option.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
+#include "bench/options/predict_option.h"
 #include "core/base/error.h"
 #include "core/result/text_file.h"
 #include "reports/compare/comparison.h"
@@ -60,7 +61,8 @@ ExitStatus write_report(const ReportArguments& options) {
         "report: -o takes the name of the page to write, such as report.html (-: stdout)");
   const auto files = read_results(options.files, options.cases);
   const auto comparison = comparison_of(options, files);
-  write_text_file(options.output, html_report(files, comparison ? &*comparison : nullptr));
+  write_text_file(options.output, html_report(files, comparison ? &*comparison : nullptr,
+                                              memory_budget_bytes(options.memory_budget)));
   return ExitStatus::pass;
 }
 
@@ -70,6 +72,7 @@ Action declare_report(CLI::App& app) {
              "results written by 'rdmameter run -o FILE'; charts show several results together; "
              "with two, BASE and NEW, the page begins with their comparison");
   add_option(app, "-o", options->output, "FILE", "the page to write; - is stdout");
+  add_memory_budget_option(app, options->memory_budget);
   add_case_option(app, options->cases);
   app.footer(
       "The page needs no network. Its tables need no JavaScript.\n\n"

@@ -56,8 +56,10 @@ std::string title_of(const PageCases& page) {
 
 }  // namespace
 
-std::string html_report(std::span<const ResultFile> files, const Comparison* comparison) {
-  const PageCases page = page_cases(files, kMaxCasesOnPage);
+std::string html_report(std::span<const ResultFile> files, const Comparison* comparison,
+                        std::optional<std::uint64_t> memory_budget_bytes) {
+  PageCases page = page_cases(files, kMaxCasesOnPage);
+  page.memory_budget_bytes = memory_budget_bytes;
   std::string contents, body;
   for (const Section& section : sections_of(page, comparison)) {
     contents += fmt::format("<a href=\"#{}\">{}</a>\n", section.id, markup_text(section.title));

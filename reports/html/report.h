@@ -3,6 +3,8 @@
 // no JavaScript either.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,6 +16,8 @@ namespace rdmameter {
 /// The page, in HTML.
 /// @param files       one or more
 /// @param comparison  of these files, to be told first; null: none
-std::string html_report(std::span<const ResultFile> files, const Comparison* comparison = nullptr);
+/// @param memory_budget_bytes  of a rank of a topology: what it rules out is told
+std::string html_report(std::span<const ResultFile> files, const Comparison* comparison = nullptr,
+                        std::optional<std::uint64_t> memory_budget_bytes = {});
 
 }  // namespace rdmameter

@@ -11,6 +11,7 @@
 #include "reports/html/topology_title.h"
 #include "reports/text/text.h"
 #include "reports/topology/cases.h"
+#include "reports/topology/decision_table.h"
 #include "reports/topology/model_text.h"
 #include "reports/topology/shapes_table.h"
 
@@ -32,6 +33,19 @@ std::string shapes_table(Cases cases) {
   add_measurements(table, cases);
   add_resources(table, cases, true);
   return html_table(table, "Shapes over ranks; memory and the kernel's objects are of a rank");
+}
+
+/// For each size a line for each shape and transport, and what limits rule out.
+std::string decision_html(Cases cases, std::span<const TopologyModel> models,
+                          const GivenLimits& limits) {
+  std::string html;
+  for (const std::uint64_t size : decision_sizes(cases)) {
+    html += html_table(decision_table(shape_choices(cases, models, size)),
+                       fmt::format("How to connect ranks, {} B", size));
+    for (const std::string& sentence : limit_sentences(cases, models, size, limits))
+      html += "<p class=note>" + markup_text(sentence) + "</p>\n";
+  }
+  return html;
 }
 
 /// A figure of each case worth it: the graph, and the matrix beside it.
@@ -85,6 +99,8 @@ Section topology_section(const PageCases& page) {
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const auto models = topology_models(page.files[i].rows);
     const auto cases = topology_cases(page.files[i].rows, models);
+    html += decision_html(cases, models,
+                          {least_max_qp(page.files[i].context), page.memory_budget_bytes});
     for (std::size_t m = 0; m < models.size(); ++m) {
       const std::vector<TopologyCase> own = cases_of_model(cases, m);
       html += fmt::format("<h3>{}</h3>\n", markup_text(topology_title(page, i, models, m))) +

@@ -342,6 +342,20 @@ TEST(TopologySection, HasTablesModelAndPicturesWithoutJavaScript) {
   EXPECT_EQ(topology_section(page_cases(std::span(&plain, 1), 1000)).html, "");
 }
 
+TEST(TopologySection, BeginsWithTheDecisionTableOfEachSizeAndWhatLimitsRuleOut) {
+  const ResultFile file = topology_file(topology_rows());
+  PageCases page = page_cases(std::span(&file, 1), 1000);
+  const std::string html = topology_section(page).html;
+  const std::size_t small = html.find("<caption>How to connect ranks, 64 B</caption>");
+  const std::size_t large = html.find("<caption>How to connect ranks, 4096 B</caption>");
+  EXPECT_LT(small, large);
+  EXPECT_LT(large, html.find("<h3>"));
+  EXPECT_TRUE(has(html, "rule out mesh from 4098 ranks"));
+  EXPECT_FALSE(has(html, "memory budget"));
+  page.memory_budget_bytes = 1 << 20;
+  EXPECT_TRUE(has(topology_section(page).html, "The memory budget of 1M a rank rules out mesh"));
+}
+
 TEST(TopologySection, ShowsAFilesTextAsText) {
   std::vector<Row> rows = topology_rows();
   for (Row& row : rows) {
