@@ -216,7 +216,7 @@ Json topology_context(std::uint64_t ranks) {
   const Json sample = sample_context();
   Json all = Json::array();
   for (std::uint64_t rank = 0; rank < ranks; ++rank) {
-    Json one = {{"rank", rank}, {"host", rank % 2 == 0 ? "alpha" : "beta"}, {"max_qp", 4096}};
+    Json one = {{"rank", rank}, {"host", rank % 2 == 0 ? "alpha" : "beta"}, {"max_qp", 4096U}};
     one.update(sample["rdmameter"][rank % 2 == 0 ? "initiator" : "responder"]);
     all.push_back(std::move(one));
   }

@@ -50,7 +50,7 @@ TEST(ShapeLimits, TheDevicesQPsRuleOutTheFirstSizeThatHasMore) {
 
 TEST(ShapeLimits, QPsPerEdgeCount) {
   Row row = pairs_row("ring", 4, 64, 0, 1);
-  row.case_object["qps_per_edge"] = 4;
+  row.case_object["qps_per_edge"] = 4U;
   EXPECT_THAT(sentences_of({row}, {.max_qp = 7, .memory_budget_bytes = {}}),
               ElementsAre(HasSubstr("rule out ring from 3 ranks;")));
   EXPECT_THAT(sentences_of({row}, {.max_qp = 8, .memory_budget_bytes = {}}),
@@ -115,7 +115,7 @@ TEST(Knee, IsNotKnownOfOneNumberOfQPsNorOfSharedCores) {
 
 TEST(LeastMaxQp, IsThatOfTheDeviceWithLeast) {
   nlohmann::ordered_json context = topology_context(4);
-  context["rdmameter"]["ranks"][2]["max_qp"] = 100;
+  context["rdmameter"]["ranks"][2]["max_qp"] = 100U;
   EXPECT_EQ(least_max_qp(context), 100U);
   EXPECT_EQ(least_max_qp({}), std::nullopt);
   EXPECT_EQ(
