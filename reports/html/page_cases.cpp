@@ -43,7 +43,7 @@ const CaseNumbers& PageCase::first() const {
 }
 
 PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
-  PageCases page{files, labels_of(files), {}, 0};
+  PageCases page{files, labels_of(files), {}, 0, {}};
   std::map<std::string, std::size_t> at;
   std::map<std::pair<std::string, std::string>, std::size_t> group_order;
   for (std::size_t i = 0; i < files.size(); ++i)

@@ -25,8 +25,8 @@ struct PageCases {
   std::span<const ResultFile> files;
   std::vector<std::string> labels;  ///< a short name for each file, no two alike
   std::vector<PageCase> cases;      ///< those of one test and transport together
+  std::size_t left_out = 0;         ///< cases beyond what a page can hold
   std::optional<std::uint64_t> memory_budget_bytes = {};  ///< of a rank of a topology
-  std::size_t left_out = 0;                               ///< cases beyond what a page can hold
 };
 
 /// Cases of one name are one case: names tell the axes that were given.
