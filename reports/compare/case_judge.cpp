@@ -72,11 +72,10 @@ bool more_would_tell(const CaseComparison& one) {
   const auto open = [](CaseVerdict verdict) {
     return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
   };
-  return open(one.verdict) &&
-         (open(one.effects.front().verdict) ||
-          std::ranges::any_of(one.findings, [&](const CaseFinding& finding) {
-            return finding.runs_settle && open(finding.verdict);
-          }));
+  return open(one.verdict) && (open(one.effects.front().verdict) ||
+                               std::ranges::any_of(one.findings, [&](const CaseFinding& finding) {
+                                 return finding.runs_settle && open(finding.verdict);
+                               }));
 }
 
 struct Significance {
