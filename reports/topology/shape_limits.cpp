@@ -123,7 +123,7 @@ std::map<std::uint64_t, Rates> flood_rates(std::span<const TopologyCase> cases, 
     for (const Row* row : one.summary.repetitions) {
       if (!row->bandwidth || row->bandwidth->window_ns == 0) continue;
       const double rate = bandwidth_gbps(*row->bandwidth);
-      Rates& rates = by_qps.try_emplace(one.qps_max, rate, rate).first->second;
+      Rates& rates = by_qps.try_emplace(one.qps_max, Rates{rate, rate}).first->second;
       rates = {std::min(rates.min, rate), std::max(rates.max, rate)};
     }
   }
