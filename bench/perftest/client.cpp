@@ -137,12 +137,11 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
                    .token = read_token("")};
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
-    target.on_interval = [&plan, &interrupt](const TestCase& test_case,
-                                             const ProgressInterval& interval) {
-      if (!test_case.until_interrupted()) return;  // perftest has one row then
-      // What goes on until interrupted ends with its reader.
-      if (!print_interval_row(plan.report, test_case, interval)) interrupt.raise();
-    };
+    target.on_interval = {
+        .hear = [&plan, &interrupt](const TestCase& test_case, const ProgressInterval& interval) {
+          // What goes on until interrupted ends with its reader.
+          if (!print_interval_row(plan.report, test_case, interval)) interrupt.raise();
+        }};
   return target;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "bench/running/status_line.h"
 #include "core/log/tell.h"
 
@@ -19,11 +21,14 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
   return text + fmt::format("{} operations, one in {:.4g} us", interval.operations, 1e6 / per_s);
 }
 
-void print_interval(const TestCase& test_case, const ProgressInterval& interval) {
+IntervalListener interval_printer() {
   const bool at_terminal = stderr_is_interactive();
-  if (!test_case.until_interrupted() && !at_terminal) return;
-  if (at_terminal) tell("\r\033[K");  // the status line
-  tell("{}\n", interval_line(test_case, interval));
+  const std::string_view before = at_terminal ? "\r\033[K" : "";  // clears the status line
+  return {.hear =
+              [before](const TestCase& test_case, const ProgressInterval& interval) {
+                tell("{}{}\n", before, interval_line(test_case, interval));
+              },
+          .bounded_too = at_terminal};
 }
 
 }  // namespace rdmameter

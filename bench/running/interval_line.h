@@ -11,7 +11,7 @@ namespace rdmameter {
 /// "12.0 s  1.23 Mmsg/s  0.63 Gb/s", or of a latency "12.0 s  43210 operations, one in 23.1 us".
 std::string interval_line(const TestCase& test_case, const ProgressInterval& interval);
 
-/// Prints it on stderr; of a case with an end only at a terminal.
-void print_interval(const TestCase& test_case, const ProgressInterval& interval);
+/// Prints each on stderr; of cases with an end only at a terminal.
+IntervalListener interval_printer();
 
 }  // namespace rdmameter

@@ -24,7 +24,7 @@ class LoopbackMeasurer final : public Measurer {
       : server_(clock, interrupt),
         initiator_(make_initiator({.server = server_.address(),
                                    .token = server_.token(),
-                                   .on_interval = print_interval,
+                                   .on_interval = interval_printer(),
                                    .files = files},
                                   first, clock, interrupt)) {}
 
@@ -100,7 +100,7 @@ std::unique_ptr<Measurer> try_control_measurer(const TestCase& first, FileMemory
                                                const ClockChoice& clock,
                                                InterruptSource& interrupt) {
   try {
-    return make_control_measurer(first, clock, interrupt.word(), files, print_interval);
+    return make_control_measurer(first, clock, interrupt.word(), files, interval_printer());
   } catch (const NoDevice&) {
     return std::make_unique<FailedMeasurer>(std::current_exception());
   }
@@ -117,7 +117,8 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
   const TestCase* const traffic =
       first_of(cases, [](const TestCase& c) { return c.needs_responder(); });
   if (traffic == nullptr)
-    return make_control_measurer(*control, clock, interrupt.word(), target.files, print_interval);
+    return make_control_measurer(*control, clock, interrupt.word(), target.files,
+                                 interval_printer());
   auto result = make_traffic_measurer(target, cases, *traffic, clock, interrupt);
   if (control == nullptr) return result;
   return std::make_unique<MeasurerByPattern>(

@@ -28,10 +28,10 @@ struct RunTarget {
     null_device,  ///< there is none: the built-in device that completes at once
   };
   Kind kind = Kind::loopback;
-  Address server = {};                            ///< of a host
-  std::string token = {};                         ///< to prove to a host; empty: none
-  FileMemory files = FileMemory::devices;         ///< that this end, the initiator, may map
-  IntervalListener on_interval = print_interval;  ///< called at each interval of a long case
+  Address server = {};                                ///< of a host
+  std::string token = {};                             ///< to prove to a host; empty: none
+  FileMemory files = FileMemory::devices;             ///< that this end, the initiator, may map
+  IntervalListener on_interval = interval_printer();  ///< hears of each interval of a long case
 };
 
 /// What the cases need and no more: a run of control path tests alone has no responder. At least

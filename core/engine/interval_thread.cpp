@@ -12,10 +12,11 @@ namespace {
 
 constexpr std::uint64_t kShortestToldInterval_ns = 100'000'000;  // shorter ones are for a series
 
-/// Does the case have intervals that a person can follow?
-bool is_long(const TestCase& test_case) {
+/// Does it hear of the case, which then has intervals that a person can follow?
+bool hears_of(const IntervalListener& listener, const TestCase& test_case) {
+  if (!listener.hear) return false;
   if (test_case.until_interrupted()) return true;
-  return test_case.pattern == Pattern::bandwidth &&
+  return listener.bounded_too && test_case.pattern == Pattern::bandwidth &&
          test_case.interval_ns >= kShortestToldInterval_ns &&
          test_case.duration_ns >= 2 * test_case.interval_ns;
 }
@@ -25,7 +26,7 @@ bool is_long(const TestCase& test_case) {
 IntervalThread::IntervalThread(const TestCase& test_case, std::function<std::uint64_t()> progress,
                                const IntervalListener& listener)
     : case_(test_case), progress_(std::move(progress)), listener_(listener) {
-  if (is_long(test_case) && listener) thread_ = start_thread([this] { report(); });
+  if (hears_of(listener, test_case)) thread_ = start_thread([this] { report(); });
 }
 
 IntervalThread::~IntervalThread() {
@@ -51,9 +52,9 @@ void IntervalThread::report() {
     const auto seconds = [](Clock::duration time) {
       return std::chrono::duration<double>(time).count();
     };
-    listener_(case_, {.end_s = seconds(now - begin),
-                      .length_s = seconds(now - last),
-                      .operations = done >= counted ? done - counted : done});
+    listener_.hear(case_, {.end_s = seconds(now - begin),
+                           .length_s = seconds(now - last),
+                           .operations = done >= counted ? done - counted : done});
     counted = done;
     last = now;
     while (next <= now) next += every;

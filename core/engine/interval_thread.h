@@ -18,16 +18,21 @@ struct ProgressInterval {
   std::uint64_t operations = 0;    ///< done in it
 };
 
-/// Called from a thread of its own, between measured operations. Throws nothing.
-using IntervalListener = std::function<void(const TestCase&, const ProgressInterval&)>;
+/// Who hears of the intervals of a case.
+struct IntervalListener {
+  /// Called from a thread of its own, beside the measured loop. Throws nothing. Empty: nobody
+  /// hears.
+  std::function<void(const TestCase&, const ProgressInterval&)> hear = {};
+  bool bounded_too = false;  ///< also of bandwidths that end by themselves
+};
 
 class IntervalThread {
  public:
-  /// @param test_case  the listener is called only if this runs until interrupted, or is a
-  /// bandwidth
-  ///                   whose duration has two intervals or more, of 100 ms at least
+  /// Without anyone to hear there is no thread.
+  /// @param test_case  one that runs until interrupted, or, where the listener takes those, a
+  ///                   bandwidth whose duration has two intervals or more, of 100 ms at least
   /// @param progress  operations so far; may begin anew after a warm-up
-  /// @param listener  may be empty; borrowed, as the case
+  /// @param listener  borrowed, as the case
   IntervalThread(const TestCase& test_case, std::function<std::uint64_t()> progress,
                  const IntervalListener& listener);
   IntervalThread(IntervalThread&&) = delete;  // its thread holds its address

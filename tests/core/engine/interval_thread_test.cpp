@@ -20,10 +20,10 @@ struct IntervalThreadTest : ::testing::Test {
   TestCase test_case;
   std::atomic<std::uint64_t> progress{0};
   std::vector<ProgressInterval> heard;
-  IntervalListener listener = [this](const TestCase&, const ProgressInterval& interval) {
+  IntervalListener listener{.hear = [this](const TestCase&, const ProgressInterval& interval) {
     heard.push_back(interval);
     progress = progress == 100 ? 40 : 100;  // a warm-up is over: the count begins anew
-  };
+  }};
 };
 
 TEST_F(IntervalThreadTest, TellsWhatEachIntervalSawUntilItEnds) {
@@ -48,6 +48,20 @@ TEST_F(IntervalThreadTest, SaysNothingOfWhatEndsByItselfOrToNobody) {
     std::this_thread::sleep_for(milliseconds(50));
   }
   EXPECT_TRUE(heard.empty());
+}
+
+TEST_F(IntervalThreadTest, TellsOfALongBandwidthOnlyToThoseThatTakeItToo) {
+  test_case.pattern = Pattern::bandwidth;
+  test_case.interval_ns = 100'000'000;
+  test_case.duration_ns = 200'000'000;
+  const auto intervals = [this] {
+    const IntervalThread thread{test_case, [this] { return progress.load(); }, listener};
+    std::this_thread::sleep_for(milliseconds(250));
+    return heard.size();
+  };
+  EXPECT_EQ(intervals(), 0U);
+  listener.bounded_too = true;
+  EXPECT_GE(intervals(), 1U);
 }
 
 }  // namespace
