@@ -22,64 +22,104 @@ namespace {
 
 constexpr std::size_t kFewHistograms = 4;  ///< whose histograms fill a screen, not a book
 
+/// A case and the group that it is of.
+struct Drawn {
+  const Group* group;
+  const CaseSummary* summary;
+};
+
 /// Bandwidth tests have a latency, too; their histograms are drawn where they are asked for.
-std::vector<const CaseSummary*> drawable(const Group& group, bool asked_for) {
-  std::vector<const CaseSummary*> cases;
-  for (const CaseSummary& summary : group.cases) {
-    const Row& row = *summary.repetitions.front();
-    if (row.latency && (asked_for || !row.bandwidth)) cases.push_back(&summary);
-  }
+std::vector<Drawn> drawable(const std::vector<const Group*>& groups, bool asked_for) {
+  std::vector<Drawn> cases;
+  for (const Group* group : groups)
+    for (const CaseSummary& summary : group->cases) {
+      const Row& row = *summary.repetitions.front();
+      if (row.latency && (asked_for || !row.bandwidth)) cases.push_back({group, &summary});
+    }
   return cases;
 }
 
-/// "size 64 B, half round trip, 3 repetitions merged"
-std::string case_title(const Group& group, const CaseSummary& summary) {
-  std::string title = case_text(summary.case_object, group.varying);
-  if (title.empty()) title = printable(group.test);
-  title += ", " + latency_title(group);
-  if (summary.repetitions.size() > 1)
-    title += fmt::format(", {} repetitions merged", summary.repetitions.size());
+/// "send_lat over RC"
+std::string group_name(const Group& group) {
+  if (group.transport.empty()) return printable(group.test);
+  return printable(group.test) + " over " + upper_case(printable(group.transport));
+}
+
+/// "send_lat over RC, size 64 B: half round trip, 3 repetitions merged"
+std::string case_title(const Drawn& drawn) {
+  std::string title = group_name(*drawn.group);
+  if (const std::string axes = case_text(drawn.summary->case_object, drawn.group->varying);
+      !axes.empty())
+    title += ", " + axes;
+  title += ": " + latency_title(*drawn.group);
+  if (drawn.summary->repetitions.size() > 1)
+    title += fmt::format(", {} repetitions merged", drawn.summary->repetitions.size());
   return title;
 }
 
-std::string histograms(const Group& group, const ShowOptions& options) {
+std::string histograms(const std::vector<const Group*>& groups, const ShowOptions& options) {
   if (options.histogram == false) return "";
-  const auto cases = drawable(group, options.histogram == true);
+  const std::vector<Drawn> cases = drawable(groups, options.histogram == true);
   if (!options.histogram && cases.size() > kFewHistograms)
-    return dim(fmt::format("  {} histograms left out; --histogram draws them.\n", cases.size()),
+    return dim(fmt::format("\n{} histograms left out; --histogram draws them.\n", cases.size()),
                options.style);
   std::string text;
-  for (const CaseSummary* summary : cases) {
-    text += "\n" + bold("  " + case_title(group, *summary), options.style) + "\n" +
-            draw_histogram(merged_latency(*summary), latency_divisor(*summary->repetitions.front()),
+  for (const Drawn& drawn : cases) {
+    const CaseSummary& summary = *drawn.summary;
+    text += "\n" + bold(case_title(drawn), options.style) + "\n" +
+            draw_histogram(merged_latency(summary), latency_divisor(*summary.repetitions.front()),
                            options.style);
   }
   return text;
 }
 
-std::string percentiles(const Group& group, const TextStyle& style) {
+std::string percentiles(const std::vector<const Group*>& groups, const TextStyle& style) {
   std::string text;
-  for (const CaseSummary& summary : group.cases)
-    if (merged_latency(summary).count > 0)
-      text += "\n" + bold("  " + case_title(group, summary), style) + "\n" +
-              percentile_table(summary, style);
+  for (const Group* group : groups)
+    for (const CaseSummary& summary : group->cases)
+      if (merged_latency(summary).count > 0)
+        text += "\n" + bold(case_title({group, &summary}), style) + "\n" +
+                percentile_table(summary, style);
   return text;
 }
 
-std::string show_group(const Group& group, const ShowOptions& options) {
-  std::string text = "\n" + group_heading(group, options.style);
-  const std::string bandwidth = bandwidth_table(group, options.style);
-  const std::string latency = latency_table(group, options.style);
+/// Of cases with one kind of numbers.
+std::string show_kind(const std::vector<const Group*>& groups, const Common& known,
+                      const ShowOptions& options) {
+  const Group joined = join(groups);
+  std::string text = "\n" + group_heading(joined, known, options.all, options.style);
+  const std::string bandwidth = bandwidth_table(joined, options.style);
   text += bandwidth;
-  if (!bandwidth.empty() && !latency.empty())
-    text += "\n" + bold("  " + latency_title(group), options.style) + "\n";
-  const std::string parts = parts_table(group, options.style);
-  if (!parts.empty())
-    text += latency + "\n" + bold("  threads and directions", options.style) + "\n" + parts;
-  else
+  if (bandwidth.empty() || options.all) {
+    const std::string latency = latency_table(joined, options.style);
+    if (!bandwidth.empty() && !latency.empty())
+      text += "\n" + bold("  " + latency_title(joined), options.style) + "\n";
     text += latency;
-  return text + (options.percentiles ? percentiles(group, options.style) : "") +
-         histograms(group, options);
+  }
+  for (const Group* group : groups)
+    if (const std::string parts = parts_table(*group, options.style); !parts.empty())
+      text += "\n" + bold(group_name(*group) + ": threads and directions", options.style) + "\n" +
+              parts;
+  return text;
+}
+
+/// Kinds of numbers in the order of their first rows, a table for each.
+std::string show_groups(const std::vector<const Group*>& groups, const ShowOptions& options) {
+  if (groups.empty()) return "";
+  const Common common = common_of(join(groups), options.all);
+  std::string settings = common.text();
+  if (!options.all) settings += settings.empty() ? "defaults" : "; others are defaults";
+  std::string text = labelled("settings", settings, options.style);
+  std::vector<std::pair<std::string, std::vector<const Group*>>> kinds;
+  for (const Group* group : groups) {
+    const std::string kind = kind_of(*group);
+    auto found = std::ranges::find(kinds, kind, [](const auto& known) { return known.first; });
+    if (found == kinds.end()) found = kinds.insert(kinds.end(), {kind, {}});
+    found->second.push_back(group);
+  }
+  for (const auto& [kind, members] : kinds) text += show_kind(members, common, options);
+  if (options.percentiles) text += percentiles(groups, options.style);
+  return text + histograms(groups, options);
 }
 
 /// Such a group has tables of its own.
@@ -105,31 +145,41 @@ std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) 
          wrap("      ", list, style.width);
 }
 
-/// Rows without a measurement, those with the same reason together: "name ×3, name".
-std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title,
-                     const TextStyle& style) {
-  std::vector<std::pair<std::string, std::vector<std::pair<std::string, int>>>> reasons;
-  for (const Row& row : rows) {
-    if (row.status != status) continue;
-    auto reason = std::find_if(reasons.begin(), reasons.end(),
-                               [&row](const auto& known) { return known.first == row.message; });
-    if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {row.message, {}});
-    auto& names = reason->second;
-    const auto name = std::find_if(names.begin(), names.end(),
-                                   [&row](const auto& known) { return known.first == row.name; });
-    if (name == names.end())
-      names.emplace_back(row.name, 1);
-    else
-      ++name->second;
-  }
-  std::string text;
-  for (const auto& [message, names] : reasons) {
-    std::string list;
-    for (const auto& [name, times] : names)
+/// Of rows: test and transport, then the name, and how many rows have it.
+using Names = std::map<std::pair<std::string, std::string>, std::map<std::string, int>>;
+
+/// "send_lat/ud/size:8192 ×3, write_lat/ud (5 cases)"
+/// @param all  the name of each case
+std::string names_text(const Names& names, bool all) {
+  constexpr std::size_t kFewNames = 2;
+  std::string list;
+  for (const auto& [test, cases] : names) {
+    if (!all && cases.size() > kFewNames) {
+      list += fmt::format("{}{}{}{} ({} cases)", list.empty() ? "" : ", ", printable(test.first),
+                          test.second.empty() ? "" : "/", printable(test.second), cases.size());
+      continue;
+    }
+    for (const auto& [name, times] : cases)
       list += (list.empty() ? "" : ", ") + printable(name) +
               (times > 1 ? fmt::format(" ×{}", times) : "");
-    text += wrap("  ", printable(message), style.width) + wrap("      ", list, style.width);
   }
+  return list;
+}
+
+/// Rows without a measurement, those with the same reason together: "name ×3, name".
+std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title, bool all,
+                     const TextStyle& style) {
+  std::vector<std::pair<std::string, Names>> reasons;
+  for (const Row& row : rows) {
+    if (row.status != status) continue;
+    auto reason = std::ranges::find(reasons, row.message, &std::pair<std::string, Names>::first);
+    if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {row.message, {}});
+    ++reason->second[{test_of(row), transport_of(row)}][row.name];
+  }
+  std::string text;
+  for (const auto& [message, names] : reasons)
+    text += wrap("  ", printable(message), style.width) +
+            wrap("      ", names_text(names, all), style.width);
   return text.empty() ? "" : "\n" + bold(title, style) + "\n" + text;
 }
 
@@ -137,17 +187,20 @@ std::string failures(const std::vector<Row>& rows, Row::Status status, const cha
 
 std::string show_result(const ResultFile& file, const ShowOptions& options) {
   const TextStyle& style = options.style;
-  std::string text = describe_context(file, style);
-  for (const Group& group : group_rows(file.rows))
-    if (!of_topologies(group)) text += show_group(group, options);
+  std::string text = describe_context(file, options.all, style);
+  const std::vector<Group> all = group_rows(file.rows);
+  std::vector<const Group*> groups;
+  for (const Group& group : all)
+    if (!of_topologies(group)) groups.push_back(&group);
+  text += show_groups(groups, options);
   text += topology_text(file, {.predict = options.predict,
                                .memory_budget_bytes = options.memory_budget_bytes,
                                .all_matrices = options.histogram == true,
                                .judge_shared = options.judge_shared,
                                .style = style});
   text += interruptions(file.rows, style);
-  text += failures(file.rows, Row::Status::skipped, "skipped", style);
-  text += failures(file.rows, Row::Status::error, "failed", style);
+  text += failures(file.rows, Row::Status::skipped, "skipped", options.all, style);
+  text += failures(file.rows, Row::Status::error, "failed", options.all, style);
   if (file.rows.empty()) text += "\nThere are no rows.\n";
   return style.utf8 ? text : to_ascii(text);
 }

@@ -20,18 +20,19 @@ namespace {
 struct ShowArguments {
   std::vector<std::string> files;
   std::string predict, memory_budget;
-  bool csv = false, tidy = false, percentiles = false, histogram = false, no_histogram = false,
-       compare = false, judge_shared = false;
+  bool csv = false, tidy = false, all = false, percentiles = false, histogram = false,
+       no_histogram = false, compare = false, judge_shared = false;
 };
 
 /// Side by side, for a person: no gate, so nothing that could fail, and no environment is refused.
 ExitStatus show_side_by_side(const ShowArguments& options) {
   if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
-  if (options.csv || options.percentiles || options.histogram || options.no_histogram ||
-      options.judge_shared || !options.predict.empty() || !options.memory_budget.empty())
+  if (options.csv || options.all || options.percentiles || options.histogram ||
+      options.no_histogram || options.judge_shared || !options.predict.empty() ||
+      !options.memory_budget.empty())
     throw UsageError(
-        "show --compare does not go with --csv, --percentiles, --histogram, --no-histogram, "
-        "--judge-shared, --predict or --memory-budget");
+        "show --compare does not go with --csv, --all, --percentiles, --histogram, "
+        "--no-histogram, --judge-shared, --predict or --memory-budget");
   const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
   const Comparison comparison = compare_files(read_comparable(options.files.front()),
                                               read_comparable(options.files.back()), how);
@@ -44,6 +45,8 @@ ExitStatus show(const ShowArguments& options) {
   if (options.tidy && !options.csv) throw UsageError("--tidy: give --csv, too, whose form it sets");
   if (options.csv && !options.predict.empty())
     throw UsageError("--csv and --predict: give one, since a prediction is not a row");
+  if (options.csv && options.all)
+    throw UsageError("--csv and --all: give one ('--csv --tidy' has a column for each setting)");
   if (options.csv && options.percentiles)
     throw UsageError("--csv and --percentiles: give one ('rdmameter export' has more formats)");
   if (options.histogram && options.no_histogram)
@@ -51,6 +54,7 @@ ExitStatus show(const ShowArguments& options) {
   if (options.compare) return show_side_by_side(options);
   ShowOptions how{.csv = options.csv,
                   .tidy = options.tidy,
+                  .all = options.all,
                   .percentiles = options.percentiles,
                   .predict = predicted_ranks(options.predict),
                   .memory_budget_bytes = memory_budget_bytes(options.memory_budget),
@@ -69,6 +73,8 @@ Action declare_show(CLI::App& app) {
   app.add_flag("--csv", options->csv, "one line per row, for spreadsheets and scripts");
   app.add_flag("--tidy", options->tidy,
                help_text("with --csv: a column for each axis, for pandas and the like"));
+  app.add_flag("--all", options->all,
+               help_text("settings at their defaults and all facts of both ends, too"));
   app.add_flag(
       "--percentiles", options->percentiles,
       help_text(

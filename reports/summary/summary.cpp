@@ -95,7 +95,66 @@ Defaults defaults_of(std::span<const Axis> axes, const TestCase& one, const Test
   return defaults;
 }
 
+/// Queues of calls and exchanges are those of bandwidths.
+bool has_defaults_of_bandwidth(const Row& row) {
+  if (row.bandwidth) return true;
+  return row.latency && (row.latency->definition == LatencyData::Definition::call ||
+                         row.latency->definition == LatencyData::Definition::exchange);
+}
+
+/// Nothing: cases differ in it. null: it has a meaning for none.
+std::optional<Json> value_in_all(const Group& group, const std::string& key) {
+  Json common;
+  for (const CaseSummary& summary : group.cases) {
+    Json value = value_of(summary, key);
+    if (value.is_null()) continue;
+    if (!common.is_null() && common != value) return std::nullopt;
+    common = std::move(value);
+  }
+  return common;
+}
+
 }  // namespace
+
+Group join(std::span<const Group* const> groups) {
+  Group joined;
+  joined.test = groups.front()->test;
+  joined.transport = groups.front()->transport;
+  for (const Group* group : groups) {
+    if (group->test != joined.test) joined.test.clear();
+    if (group->transport != joined.transport) joined.transport.clear();
+    for (const CaseSummary& summary : group->cases) {
+      Json object{{"test", group->test}, {"transport", group->transport}};
+      object.update(summary.case_object);
+      joined.cases.push_back({std::move(object), summary.repetitions});
+    }
+  }
+  std::vector<std::string> keys = all_keys(joined);
+  std::ranges::stable_partition(
+      keys, [](const auto& key) { return key == "test" || key == "transport"; });
+  for (const std::string& key : keys) {
+    const auto common = value_in_all(joined, key);
+    if (!common)
+      joined.varying.push_back(key);
+    else if (key != "test" && key != "transport" && !common->is_null())
+      joined.constant[key] = *common;
+  }
+  return joined;
+}
+
+bool is_default(const Row& row, const std::string& key, const Json& value) {
+  static const auto kOne = [](std::span<const Axis> axes, const TestCase& test_case) {
+    return defaults_of(axes, test_case, test_case);
+  };
+  static const Defaults kLatency = kOne(axes(), default_case(Opcode::send, Pattern::ping_pong));
+  static const Defaults kBandwidth = kOne(axes(), default_case(Opcode::send, Pattern::bandwidth));
+  const Defaults& defaults = has_defaults_of_bandwidth(row) ? kBandwidth : kLatency;
+  static const std::map<std::string, Json, std::less<>> kUsual{{"pkey", "0xffff"},
+                                                               {"recv_post_list", 16}};
+  if (const auto usual = kUsual.find(key); usual != kUsual.end()) return usual->second == value;
+  const auto found = defaults.find(key);
+  return found != defaults.end() && found->second == value;
+}
 
 std::string case_identity(const std::string& test, const Json& case_object) {
   static const Defaults kTwoEnds =

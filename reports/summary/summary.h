@@ -33,6 +33,16 @@ struct Group {
 /// that were interrupted where the case has whole repetitions as well.
 std::vector<Group> group_rows(std::span<const Row> rows);
 
+/// All cases of some groups as one, in their order, which is not empty. `test` and `transport` are
+/// keys of its cases as the axes are, and both names are empty where the groups differ. A key that
+/// has no meaning for some cases is constant if all others have one value.
+Group join(std::span<const Group* const> groups);
+
+/// Is the value what the axis has if nobody chooses one? Where that is "auto", which a row does not
+/// tell, only what it comes to nearly everywhere is.
+/// @param row  any row that has the axis: some defaults are of a kind of test
+bool is_default(const Row& row, const std::string& key, const nlohmann::ordered_json& value);
+
 /// What was measured: equal for two rows of one case. It names the test and each axis that is not
 /// at its default, so that a file which is older than an axis has the cases that have it at its
 /// default. An axis whose default depends on the kind of test (--depth) is always named: a row does

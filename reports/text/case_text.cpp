@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/text/case_text.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -19,18 +19,42 @@ std::string fact_text(const std::string& key, const Json& value) {
   return unit.empty() || !value.is_number() ? text : text + " " + unit;
 }
 
-/// Scalars of `more` that all rows share; of flags that some rows have, how many do.
-std::string shared_facts(const Group& group) {
+/// Does a column of the axis tell it of each case?
+bool has_column(const Group& group, std::string_view fact) {
+  return fact == "inlined" &&
+         std::ranges::find(group.varying, "inline_bytes") != group.varying.end();
+}
+
+std::vector<const Row*> rows_of(const Group& group) {
   std::vector<const Row*> rows;
   for (const CaseSummary& summary : group.cases)
     rows.insert(rows.end(), summary.repetitions.begin(), summary.repetitions.end());
-  std::string text;
-  const auto with = [&rows](const std::string& key, const Json& value) {
-    return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [&](const Row* row) {
-      const auto found = row->extra.find(key);
-      return found != row->extra.end() && *found == value;
-    }));
+  return rows;
+}
+
+/// "write_lat" if its rows all have the flag, and no others; else "3 of 7 rows".
+std::string whose(const std::vector<const Row*>& rows, const std::string& flag) {
+  const auto has = [&flag](const Row* row) {
+    const auto found = row->extra.find(flag);
+    return found != row->extra.end() && *found == true;
   };
+  std::vector<std::string> tests;
+  for (const Row* row : rows)
+    if (has(row) && std::ranges::find(tests, test_of(*row)) == tests.end())
+      tests.push_back(test_of(*row));
+  const auto among_tests = [&tests](const Row* row) {
+    return std::ranges::find(tests, test_of(*row)) != tests.end();
+  };
+  const auto count = std::ranges::count_if(rows, has);
+  if (std::ranges::count_if(rows, among_tests) == count)
+    return printable(fmt::format("{}", fmt::join(tests, ", ")));
+  return fmt::format("{} of {} rows", count, rows.size());
+}
+
+/// Scalars beside the measurement that all rows share; of flags that some rows have, whose.
+std::vector<std::string> shared_facts(const Group& group) {
+  const std::vector<const Row*> rows = rows_of(group);
+  std::vector<std::string> facts;
   Json seen = Json::object();
   for (const Row* row : rows) {
     if (!row->extra.is_object()) continue;
@@ -38,20 +62,38 @@ std::string shared_facts(const Group& group) {
       if (!value.is_primitive() || value.is_null() || seen.contains(key)) continue;
       if (value.is_boolean() && !value.get<bool>()) continue;
       seen[key] = true;
-      const std::size_t count = with(key, value);
-      if (count == rows.size())
-        text += ", " + (value.is_boolean() ? printable(key) : fact_text(key, value));
-      else if (value.is_boolean())
-        text += fmt::format(", {} in {} of {} rows", printable(key), count, rows.size());
+      const bool of_all = std::ranges::all_of(rows, [&](const Row* one) {
+        const auto found = one->extra.find(key);
+        return found != one->extra.end() && *found == value;
+      });
+      if (of_all)
+        facts.push_back(value.is_boolean() ? printable(key) : fact_text(key, value));
+      else if (value.is_boolean() && !has_column(group, key))
+        facts.push_back(fmt::format("{} in {}", printable(key), whose(rows, key)));
     }
   }
-  return text;
+  return facts;
 }
 
 bool any_bandwidth(const Group& group) {
   return std::any_of(group.cases.begin(), group.cases.end(), [](const CaseSummary& summary) {
     return std::any_of(summary.repetitions.begin(), summary.repetitions.end(),
                        [](const Row* row) { return row->bandwidth.has_value(); });
+  });
+}
+
+/// The lines of both ends say what these came to.
+bool told_with_ends(std::string_view key) {
+  constexpr std::string_view kPeer = "peer_";
+  if (key.starts_with(kPeer)) key.remove_prefix(kPeer.size());
+  return key == "device" || key == "port_num" || key == "gid_index";
+}
+
+/// Has a row the value that would not have it if nobody had chosen?
+bool chosen(const Group& group, const std::string& key, const Json& value) {
+  return std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
+    return summary.case_object.contains(key) &&
+           !is_default(*summary.repetitions.front(), key, value);
   });
 }
 
@@ -80,16 +122,43 @@ std::string case_text(const Json& case_object, const std::vector<std::string>& k
   return text;
 }
 
-std::string group_heading(const Group& group, const TextStyle& style) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : group.constant.items())
-    if (value != "auto") keys.push_back(key);  // what nobody chose, and nothing is known of
+std::string kind_of(const Group& group) {
+  return any_bandwidth(group) ? "bandwidth" : latency_title(group);
+}
+
+std::string Common::text(const Common& known) const {
+  std::string text;
+  const auto add = [&text](const std::vector<std::string>& all,
+                           const std::vector<std::string>& told) {
+    for (const std::string& one : all)
+      if (std::ranges::find(told, one) == told.end()) text += (text.empty() ? "" : ", ") + one;
+  };
+  add(settings, known.settings);
+  add(facts, known.facts);
+  return text;
+}
+
+Common common_of(const Group& group, bool all) {
+  Common common{.settings = {}, .facts = shared_facts(group)};
+  for (const auto& [key, value] : group.constant.items()) {
+    if (value.is_null() || value == "auto") continue;  // nobody chose, and nothing is known
+    if (all || (!told_with_ends(key) && chosen(group, key, value)))
+      common.settings.push_back(fact_text(key, value));
+  }
+  return common;
+}
+
+std::string group_heading(const Group& group, const Common& known, bool all,
+                          const TextStyle& style) {
   std::string title = printable(group.test);
-  if (!group.transport.empty()) title += " over " + upper_case(printable(group.transport));
-  if (const std::string latency = latency_title(group); !latency.empty() && !any_bandwidth(group))
-    title += ": " + latency;
-  std::string facts = case_text(group.constant, keys) + shared_facts(group);
-  if (facts.starts_with(", ")) facts.erase(0, 2);
+  if (!group.transport.empty())
+    title += (title.empty() ? "over " : " over ") + upper_case(printable(group.transport));
+  const std::string kind = kind_of(group);
+  if (title.empty())
+    title = kind;
+  else if (kind != "bandwidth" && !kind.empty())
+    title += ": " + kind;
+  const std::string facts = common_of(group, all).text(known);
   return bold(title, style) + "\n" + (facts.empty() ? "" : wrap("  ", facts, style.width));
 }
 

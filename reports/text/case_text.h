@@ -28,7 +28,25 @@ std::string case_text(const nlohmann::ordered_json& case_object,
 /// "half round trip", "round trip" or "completion latency"; empty: no case has a latency.
 std::string latency_title(const Group& group);
 
-/// What all cases of the group have in common: test, transport, constant axes, facts of the rows.
-std::string group_heading(const Group& group, const TextStyle& style);
+/// "bandwidth", or what the group's latencies are: those of one kind share a table.
+std::string kind_of(const Group& group);
+
+/// What all cases of a group, which may be joined, have in common, in words.
+struct Common {
+  std::vector<std::string> settings;  ///< "depth 64": constant axes
+  std::vector<std::string> facts;     ///< "path same_device": of the rows beside the measurement
+
+  /// "depth 64, path same_device": without what `known` has
+  std::string text(const Common& known = {}) const;
+};
+
+/// @param all  axes at their defaults, device, port and GID, too
+Common common_of(const Group& group, bool all);
+
+/// Test and transport where there is one, kind of numbers; beneath it what the cases have in
+/// common.
+/// @param known  was told before: not again
+std::string group_heading(const Group& group, const Common& known, bool all,
+                          const TextStyle& style);
 
 }  // namespace rdmameter

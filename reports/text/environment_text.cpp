@@ -57,9 +57,49 @@ std::string joined(const Facts& facts) {
   return text;
 }
 
-void add(std::string& text, std::string_view label, const std::string& value,
-         const TextStyle& style) {
-  if (!value.empty()) text += wrap(pad_right(fmt::format("  {} ", label), 14), value, style.width);
+std::string value_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return "";
+  return printable(found->is_string() ? found->get<std::string>() : found->dump());
+}
+
+/// ", MTU 4096 B"; empty where it is not known.
+std::string fact(const Json& object, const char* key, std::string_view before,
+                 std::string_view after = "") {
+  const std::string value = value_of(object, key);
+  return value.empty() ? "" : fmt::format(", {}{}{}", before, value, after);
+}
+
+/// Who an end is, and what of it makes a figure what it is. The names are not told.
+Facts short_facts_of(const Json& end) {
+  const Json device = end.value("device", Json::object());
+  Facts facts{{"host", value_of(end, "hostname")}};
+  if (device.is_object()) {
+    facts.emplace_back("device", device_line(device));
+    const std::string pcie = fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x");
+    facts.emplace_back("pcie", pcie.empty() ? "" : pcie.substr(2));
+    const std::string driver =
+        fact(device, "driver", "driver ") + fact(device, "firmware", "firmware ");
+    facts.emplace_back("driver", driver.empty() ? "" : driver.substr(2));
+  }
+  facts.emplace_back("cpu", value_of(end, "cpu_model") + fact(end, "cpu_count", "", " CPUs") +
+                                fact(end, "cpu_governor", "governor "));
+  facts.emplace_back("kernel", value_of(end, "kernel"));
+  if (end.value("virtualized", Json()) == true)
+    facts.emplace_back("virtualized", "virtual machine");
+  const std::string verbs = value_of(end, "libibverbs");
+  facts.emplace_back("libibverbs", verbs.empty() ? "" : "libibverbs " + verbs);
+  const std::string build = value_of(end, "build");
+  facts.emplace_back("build", build.empty() || build == "optimised" ? "" : "build: " + build);
+  std::erase_if(facts, [](const auto& known) { return known.second.empty(); });
+  return facts;
+}
+
+/// "alpha; rxe0/1: Ethernet, MTU 4096 B"
+std::string joined_short(const Facts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) text += (text.empty() ? "" : "; ") + value;
+  return text;
 }
 
 /// Takes out of all what all say alike.
@@ -78,17 +118,20 @@ Facts take_common(std::vector<Facts>& all) {
 }
 
 /// What the ends have in common, then each. One end alone has nothing in common with others.
-std::string describe_ends(const std::vector<EnvironmentEnd>& ends, const TextStyle& style) {
+std::string describe_ends(const std::vector<EnvironmentEnd>& ends, bool all,
+                          const TextStyle& style) {
   constexpr std::size_t kMaxEnds = 16;
   std::string text;
   std::vector<Facts> facts;
-  for (const auto& [name, environment] : ends) facts.push_back(facts_of(environment));
+  for (const auto& [name, environment] : ends)
+    facts.push_back(all ? facts_of(environment) : short_facts_of(environment));
+  const auto told = all ? joined : joined_short;
   if (ends.size() > 1) {
     const bool two = ends.size() == 2 && ends.front().name == "initiator";
-    add(text, two ? "both ends" : "all ranks", joined(take_common(facts)), style);
+    text += labelled(two ? "both ends" : "all ranks", told(take_common(facts)), style);
   }
   for (std::size_t i = 0; i < std::min(ends.size(), kMaxEnds); ++i)
-    add(text, ends[i].name, joined(facts[i]), style);
+    text += labelled(ends[i].name, told(facts[i]), style);
   if (ends.size() > kMaxEnds)
     text += fmt::format("  and {} more environments, which the file has\n", ends.size() - kMaxEnds);
   return text;
@@ -109,15 +152,31 @@ Facts flatten(const Json& object) {
   return facts;
 }
 
-std::string describe_context(const ResultFile& file, const TextStyle& style) {
+std::string labelled(std::string_view label, const std::string& value, const TextStyle& style) {
+  if (value.empty()) return "";
+  return wrap(pad_right(fmt::format("  {} ", label), 14), value, style.width);
+}
+
+std::string device_line(const Json& device) {
+  std::string text = value_of(device, "name");
+  if (const std::string port = value_of(device, "port_num"); !port.empty()) text += "/" + port;
+  std::string facts = fact(device, "link_layer", "") + fact(device, "rate_gbps", "", " Gb/s") +
+                      fact(device, "active_mtu_bytes", "MTU ", " B") +
+                      fact(device, "gid_index", "GID ");
+  for (const char* key : {"gid_type", "gid"})
+    if (const std::string value = value_of(device, key); !value.empty()) facts += " " + value;
+  facts += fact(device, "numa_node", "NUMA node ");
+  return facts.empty() ? text : text + ": " + facts.substr(2);
+}
+
+std::string describe_context(const ResultFile& file, bool all, const TextStyle& style) {
   const Json& ours = file.context.at("rdmameter");
   std::string text = bold(printable(file.path), style) + "\n";
   const std::string date = text_at(file.context, "date");
-  add(text, "version", text_at(ours, "version") + (date.empty() ? "" : ", " + date), style);
-  add(text, "command", text_at(ours, "command"), style);
-  text += describe_ends(environment_ends(ours), style);
-  add(text, "floor", joined(flatten(ours.at("floor"))), style);
-  return text;
+  text += labelled("version", text_at(ours, "version") + (date.empty() ? "" : ", " + date), style);
+  text += labelled("command", text_at(ours, "command"), style);
+  text += describe_ends(environment_ends(ours), all, style);
+  return text + labelled("floor", joined(flatten(ours.at("floor"))), style);
 }
 
 }  // namespace rdmameter

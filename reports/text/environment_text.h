@@ -11,7 +11,16 @@ namespace rdmameter {
 
 /// File, version, date, command; what both ends have alike, and what differs; the instrument's
 /// floor.
-std::string describe_context(const ResultFile& file, const TextStyle& style);
+/// @param all  every fact of an end, not only who it is, its device, link and machine
+std::string describe_context(const ResultFile& file, bool all, const TextStyle& style);
+
+/// "mlx5_0/1: Ethernet, 100.0 Gb/s, MTU 4096 B, GID 3 roce_v2 ::ffff:192.0.2.1, NUMA node 0"
+/// @param device  of an end's environment; what it does not say is left out
+std::string device_line(const nlohmann::ordered_json& device);
+
+/// A line of the head of a result: two columns of indentation, the label, the value behind it.
+/// Empty if the value is.
+std::string labelled(std::string_view label, const std::string& value, const TextStyle& style);
 
 /// "name 7" of every scalar in an object, the way to it before it: {"a": {"b_ns": 7}} is "a b_ns
 /// 7". Null, empty text and arrays stay out.

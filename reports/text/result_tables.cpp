@@ -33,6 +33,7 @@ Table key_table(const Group& group) {
   for (const std::string& key : keys) {
     const auto [name, unit] = split_key(key);
     Table::Column column{name, unit};
+    column.is_text = key == "test" || key == "transport";
     for (const CaseSummary& summary : group.cases)
       column.cells.emplace_back(value_text(summary.case_object.value(key, Json())));
     table.columns.push_back(std::move(column));
@@ -47,10 +48,11 @@ std::vector<const CaseSummary*> cases_of(const Group& group) {
   return cases;
 }
 
-/// A column of whole numbers: the median over the repetitions.
+/// A column of whole numbers: the median over the repetitions. Optional.
 void add_count(Table& table, const Group& group, const char* head,
                std::uint64_t (*number)(const Row&)) {
   Table::Column column{head};
+  column.optional = true;
   for (const CaseSummary& summary : group.cases) {
     const auto median = spread(
         summary, [number](const Row& row) -> Number { return static_cast<double>(number(row)); });
@@ -59,17 +61,19 @@ void add_count(Table& table, const Group& group, const char* head,
   table.columns.push_back(std::move(column));
 }
 
+enum class Sum { always, optional, unless_zero };
+
 /// A column of whole numbers of all repetitions together; not where none is known.
-void add_sums(Table& table, const Group& group, const char* head, bool even_if_zero,
+void add_sums(Table& table, const Group& group, const char* head, Sum sums,
               const std::function<std::optional<std::uint64_t>(const Row&)>& number) {
-  Table::Column column{head};
+  Table::Column column{.head = head, .optional = sums == Sum::optional};
   bool known = false;
   for (const CaseSummary& summary : group.cases) {
     std::optional<std::uint64_t> sum;
     for (const Row* row : summary.repetitions)
       if (const auto value = number(*row)) sum = sum.value_or(0) + *value;
-    known = known || (sum && (even_if_zero || *sum > 0));
-    column.cells.emplace_back(sum ? std::to_string(*sum) : kUnknown);
+    known = known || (sum && (sums != Sum::unless_zero || *sum > 0));
+    column.cells.emplace_back(sum ? std::to_string(*sum) : "");  // nobody counts them
   }
   if (known) table.columns.push_back(std::move(column));
 }
@@ -121,6 +125,52 @@ Unit latency_unit(CasesOfTable cases) {
   return time_unit(std::isinf(typical) ? 1000 : typical);
 }
 
+/// What nobody does without.
+bool is_tail_or_center(Metric metric) {
+  return metric != Metric::min && metric != Metric::p90 && metric != Metric::mean;
+}
+
+/// "Counted by the receiver: send_bw over UC and UD."
+std::string told_of(const char* what, const Group& group, bool (*holds)(const BandwidthData&)) {
+  std::string list;
+  std::size_t held = 0;
+  for (const CaseSummary& summary : group.cases) {
+    const Row& row = *summary.repetitions.front();
+    if (!holds(*row.bandwidth)) continue;
+    ++held;
+    const std::string name =
+        printable(test_of(row)) + " over " + upper_case(printable(transport_of(row)));
+    if (list.find(name) == list.npos) list += (list.empty() ? "" : ", ") + name;
+  }
+  if (held == 0) return "";
+  return held == group.cases.size() ? fmt::format("{}. ", what)
+                                    : fmt::format("{}: {}. ", what, list);
+}
+
+std::string counting_note(const Group& group) {
+  return told_of(
+             "Injected (a plain UC write leaves no trace at the receiver; what arrived is unknown)",
+             group, [](const BandwidthData& data) { return data.injected; }) +
+         told_of("Counted by the receiver", group, [](const BandwidthData& data) {
+           return !data.injected && data.counted_by == BandwidthData::CountedBy::receiver;
+         });
+}
+
+/// Of completions, as the last columns of rates.
+/// @return  a note that says so
+std::string add_completions(Table& table, const Group& group) {
+  const auto cases = cases_of(group);
+  if (only_with(group, kLatency).cases.size() != cases.size()) return "";
+  const Unit unit = latency_unit(cases);
+  for (const Metric metric : {Metric::p50, Metric::p99})
+    add_medians(table, cases,
+                {.head = std::string(info_of(metric).name),
+                 .unit = std::string(unit.name),
+                 .optional = true},
+                unit, max_decimals(unit), info_of(metric).value);
+  return "p50, p99: of completions. ";
+}
+
 }  // namespace
 
 void add_medians(Table& table, CasesOfTable cases, Table::Column column, const Unit& unit,
@@ -147,8 +197,11 @@ void add_latencies(Table& table, CasesOfTable cases) {
   const Unit unit = latency_unit(cases);
   for (const MetricInfo& metric : metrics())
     if (is_time(metric.metric) && metric.metric != Metric::stddev)
-      add_medians(table, cases, {std::string(metric.name), std::string(unit.name)}, unit,
-                  max_decimals(unit), metric.value);
+      add_medians(table, cases,
+                  {.head = std::string(metric.name),
+                   .unit = std::string(unit.name),
+                   .optional = !is_tail_or_center(metric.metric)},
+                  unit, max_decimals(unit), metric.value);
 }
 
 std::string latency_table(const Group& whole, const TextStyle& style) {
@@ -157,7 +210,7 @@ std::string latency_table(const Group& whole, const TextStyle& style) {
   Table table = key_table(group);
   add_count(table, group, "count", [](const Row& row) { return row.latency->histogram.count; });
   add_latencies(table, cases_of(group));
-  add_sums(table, group, "lost", false, [](const Row& row) { return row.lost; });
+  add_sums(table, group, "lost", Sum::unless_zero, [](const Row& row) { return row.lost; });
   return render(table, style) + legend(group, table, style);
 }
 
@@ -182,22 +235,27 @@ std::string bandwidth_table(const Group& whole, const TextStyle& style) {
     for (const CaseSummary& summary : group.cases)
       largest = std::max(largest, spread(summary, value)->median);
     const Unit unit = rate_unit(rate.units, largest);
-    add_medians(table, cases_of(group), {std::string(unit.name)}, unit, 4, value);
+    add_medians(table, cases_of(group),
+                {.head = std::string(unit.name), .optional = rate.metric == Metric::mib_per_s},
+                unit, 4, value);
   }
-  add_sums(table, group, "sent", true, [](const Row& row) { return row.bandwidth->sent; });
-  add_sums(table, group, "received", true, [](const Row& row) { return row.bandwidth->received; });
-  add_sums(table, group, "lost", true,
-           [](const Row& row) { return bandwidth_lost(*row.bandwidth); });
-  add_sums(table, group, "duplicated", false,
+  const auto lost = [](const Row& row) { return bandwidth_lost(*row.bandwidth); };
+  const bool any_lost = std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
+    return std::ranges::any_of(summary.repetitions,
+                               [&](const Row* row) { return lost(*row).value_or(0) > 0; });
+  });
+  if (any_lost) {
+    add_sums(table, group, "sent", Sum::optional,
+             [](const Row& row) { return row.bandwidth->sent; });
+    add_sums(table, group, "received", Sum::optional,
+             [](const Row& row) { return row.bandwidth->received; });
+  }
+  add_sums(table, group, "lost", Sum::always, lost);
+  add_sums(table, group, "duplicated", Sum::unless_zero,
            [](const Row& row) { return row.bandwidth->duplicated; });
-  add_sums(table, group, "reordered", false,
+  add_sums(table, group, "reordered", Sum::unless_zero,
            [](const Row& row) { return row.bandwidth->reordered; });
-  const Row& first = *group.cases.front().repetitions.front();
-  std::string note;
-  if (first.bandwidth->injected)
-    note = "Injected: a plain UC write leaves no trace at the receiver; what arrived is unknown.";
-  else if (first.bandwidth->counted_by == BandwidthData::CountedBy::receiver)
-    note = "Counted by the receiver.";
+  const std::string note = add_completions(table, group) + counting_note(group);
   return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
          legend(group, table, style);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of one test over one transport, and the columns that a page has of it, too.
+// The tables of cases of a kind, and the columns that a page has of them, too.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ void add_medians(Table& table, CasesOfTable cases, Table::Column column, const U
 void add_latencies(Table& table, CasesOfTable cases);
 
 /// A line for each case, and beneath it how its repetitions differ. Empty: no case has such
-/// numbers.
+/// numbers. Groups may be joined.
 std::string latency_table(const Group& group, const TextStyle& style);
 std::string bandwidth_table(const Group& group, const TextStyle& style);
 

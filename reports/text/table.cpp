@@ -9,6 +9,7 @@ namespace rdmameter {
 namespace {
 
 constexpr std::size_t kGap = 2;
+constexpr std::size_t kLong = 8;  ///< lines; fewer are seen at a glance even if they go on below
 
 /// "mean [µs]"
 std::string beneath_head(const Table::Column& column) {
@@ -55,11 +56,13 @@ std::string render_columns(const Table& table, const std::vector<std::size_t>& c
   std::vector<std::string> lines(table.lines()), notes(table.lines());
   for (const std::size_t index : chosen) {
     const Table::Column& column = table.columns[index];
-    const bool left = index == 0 && !table.titles.empty();
-    const auto add = [left, width = column_width(table, index)](std::string& line,
-                                                                const std::string& text) {
+    const bool beneath_title = index == 0 && !table.titles.empty();
+    const bool left = beneath_title || (column.is_text && index < table.key_columns);
+    const auto add = [left, indent = beneath_title ? 2 * kGap : kGap,
+                      width = column_width(table, index)](std::string& line,
+                                                          const std::string& text) {
       if (left)
-        line += std::string(2 * kGap, ' ') + pad_right(text, width);
+        line += std::string(indent, ' ') + pad_right(text, width);
       else
         line += pad_left(text, width + kGap);
     };
@@ -87,16 +90,7 @@ std::string render_columns(const Table& table, const std::vector<std::size_t>& c
   return text;
 }
 
-}  // namespace
-
-std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> heads) {
-  std::vector<Table::Column> columns;
-  for (const std::string_view head : heads)
-    columns.push_back({.head = std::string(head), .is_text = true});
-  return columns;
-}
-
-std::string render(const Table& table, const TextStyle& style) {
+std::string render_whole(const Table& table, const TextStyle& style) {
   std::vector<std::size_t> keys;
   std::size_t key_width = 0;
   for (std::size_t i = 0; i < table.key_columns; ++i) {
@@ -117,6 +111,40 @@ std::string render(const Table& table, const TextStyle& style) {
     width += own;
   }
   return text + render_columns(table, chosen, style);
+}
+
+/// Without as many of the optional columns, from the first, as it takes to fit.
+/// @param left_out  heads of those columns
+Table narrowed(Table table, std::size_t width, std::string& left_out) {
+  std::size_t own = 0;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) own += column_width(table, i) + kGap;
+  while (own > width) {
+    const auto at = std::ranges::find(table.columns, true, &Table::Column::optional);
+    if (at == table.columns.end()) break;
+    own -= column_width(table, static_cast<std::size_t>(at - table.columns.begin())) + kGap;
+    left_out += (left_out.empty() ? "" : ", ") + at->head;
+    table.columns.erase(at);
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> heads) {
+  std::vector<Table::Column> columns;
+  for (const std::string_view head : heads)
+    columns.push_back({.head = std::string(head), .is_text = true});
+  return columns;
+}
+
+std::string render(const Table& table, const TextStyle& style) {
+  std::string left_out;
+  const std::string text = table.lines() < kLong
+                               ? render_whole(table, style)
+                               : render_whole(narrowed(table, style.width, left_out), style);
+  if (left_out.empty()) return text;
+  return text +
+         dim(wrap("  ", "Too wide here, so left out: " + left_out + ".", style.width), style);
 }
 
 std::vector<std::string> markdown_lines(const Table& table) {

@@ -45,7 +45,8 @@ struct Table {
     std::string head;
     std::string unit = {};       ///< "µs"
     std::string qualifier = {};  ///< "of a rank", "mean"
-    bool is_text = false;        ///< on a page sorted as text, else by number and to the right
+    bool is_text = false;        ///< sorted as text and to the left, on a page and among keys
+    bool optional = false;       ///< at a terminal left out of a long table that is too wide
     std::vector<Cell> cells = {};
   };
   struct Title {
@@ -70,7 +71,9 @@ struct Table {
 std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> heads);
 
 /// Lines that end in '\n', every column aligned to the right; beneath titles the first one to the
-/// left. Where the columns do not fit, they go on below, the key columns repeated.
+/// left, as texts among the keys. Where the columns do not fit, optional ones of a long table are
+/// left out, which a last line says; those that do not fit even so go on below, the key columns
+/// repeated.
 std::string render(const Table& table, const TextStyle& style);
 
 /// The head, then a text for each line, all ending in '\n'.

@@ -51,11 +51,11 @@ class Readme(unittest.TestCase):
     def test_shows_what_the_program_prints(self):
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
         with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
-            [sample] = re.findall(r"```\n(write_lat over RC.*?)```", file.read(), re.S)
-        printed = subprocess.run([PROGRAM, "show", os.path.join(root, "tests/data/base.json")], capture_output=True,
+            [sample] = re.findall(r"```\n(tests/data/base.json\n.*?)```", file.read(), re.S)
+        printed = subprocess.run([os.path.abspath(PROGRAM), "show", "tests/data/base.json"], cwd=root, capture_output=True,
                                  text=True, timeout=60, check=True,
                                  env={**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80"}).stdout
-        self.assertIn(sample, printed)
+        self.assertEqual(sample, printed)
 
 
 class Help(unittest.TestCase):

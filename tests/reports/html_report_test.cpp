@@ -74,8 +74,8 @@ TEST(Table, IsOneForATerminalAPageAndMarkdown) {
   EXPECT_EQ(render(table, {}),
             "  graph    latency\n"
             "         mean [µs]\n"
-            "   ring      2.0 *\n"
-            "    a|b          –\n");
+            "  ring       2.0 *\n"
+            "  a|b            –\n");
   EXPECT_THAT(markdown_lines(table), ElementsAre("| graph | latency |\n| --- | --: |\n",
                                                  "| ring | 2.0 |\n", "| a\\|b | – |\n"));
   EXPECT_THAT(html_table(table, ""),

@@ -202,7 +202,7 @@ class Reports(unittest.TestCase):
         self.assertIn("send_lat over RC", shown)
         shell = subprocess.run(["bash", "-c", f"'{PROGRAM}' show <(cat '{self.base}'); cat '{self.base}' | '{PROGRAM}' "
                                 "show /dev/stdin"], capture_output=True, text=True, timeout=60, check=True)
-        self.assertEqual(shell.stdout.count("send_lat over RC"), 2)
+        self.assertEqual(shell.stdout.count("\nsend_lat: half round trip"), 2)
 
     def test_waiting_for_a_fifo_ends_with_an_interrupt(self):
         os.mkfifo(self.path("fifo"))
@@ -219,7 +219,7 @@ class Reports(unittest.TestCase):
 
     def test_percentiles_go_as_far_as_the_samples(self):
         text = self.passes("show", self.base, "--percentiles", "--no-histogram")
-        section = text[text.index("  size 1024 B, half round trip, 3 repetitions merged"):]
+        section = text[text.index("send_lat over RC, size 1024 B: half round trip, 3 repetitions merged"):]
         rows = [line.split() for line in section.split("\n\n")[0].splitlines()[3:-1]]
         self.assertEqual(rows[1][:3], ["p50", "2", "4.49"])
         self.assertEqual([row[0] for row in rows if row[0].startswith("p99.")], ["p99.5", "p99.9", "p99.95"])

@@ -3,6 +3,7 @@
 // read the difference.
 #include "reports/show.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@
 
 namespace rdmameter {
 namespace {
+
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);
@@ -219,16 +222,74 @@ TEST(Show, ControlPathTestsHaveNoTransport) {
 TEST(Show, AxesThatNobodyChoseAreNotListed) {
   Row row = bandwidth_row(64, 0, 1);
   row.case_object["gid_index"] = "auto";
-  row.case_object["signal_every"] = 32;
-  const std::string text = show_result(sample_file({row}), {.style = kPlain});
+  row.case_object["signal_every"] = 32;  // the default of bandwidths
+  row.case_object["post_list"] = 4;
+  TextStyle wide = kPlain;
+  wide.width = 200;
+  const std::string text = show_result(sample_file({row}), {.style = wide});
   EXPECT_EQ(text.find("auto"), text.npos) << text;
-  EXPECT_NE(text.find("signal every 32"), text.npos) << text;
+  EXPECT_EQ(text.find("signal every 32"), text.npos) << text;
+  EXPECT_NE(text.find("post list 4"), text.npos) << text;
+  const std::string all = show_result(sample_file({row}), {.all = true, .style = wide});
+  EXPECT_EQ(all.find("auto"), all.npos) << all;
+  EXPECT_NE(all.find("signal every 32"), all.npos) << all;
+}
+
+TEST(Show, ADefaultOfAnotherKindOfTestIsASetting) {
+  Row row = latency_row("rc", 64, 0, 1);
+  row.case_object["signal_every"] = 32;
+  EXPECT_NE(show_result(sample_file({row}), {.style = kPlain}).find("signal every 32"),
+            std::string::npos);
+}
+
+TEST(Show, WhatAllCasesHaveInCommonIsToldOnce) {
+  const auto with_wait = [](Row row) {
+    row.case_object["wait"] = "event";
+    return row;
+  };
+  const std::string text = show_result(
+      sample_file({with_wait(latency_row("rc", 64, 0, 1)), with_wait(latency_row("uc", 64, 0, 1)),
+                   with_wait(bandwidth_row(64, 0, 1)), with_wait(bandwidth_row(128, 0, 1))}),
+      {.style = kPlain});
+  const std::size_t first = text.find("wait event");
+  ASSERT_NE(first, text.npos) << text;
+  EXPECT_EQ(text.find("wait event", first + 1), text.npos) << text;
+  EXPECT_NE(text.find("\nsend_lat: half round trip\n"), text.npos) << text;
+}
+
+TEST(Show, ManySkippedCasesOfATestAreCounted) {
+  std::vector<Row> rows;
+  for (const std::uint64_t size : {8192, 16384, 32768}) {
+    rows.push_back(latency_row("ud", size, 0, 1));
+    rows.back().status = Row::Status::skipped;
+    rows.back().message = "too large";
+  }
+  const std::string text = show_result(sample_file(rows), {.style = kPlain});
+  EXPECT_NE(text.find("      send_lat/ud (3 cases)\n"), text.npos) << text;
+  EXPECT_NE(show_result(sample_file(rows), {.all = true, .style = kPlain}).find("size:32768"),
+            text.npos);
+}
+
+TEST(Table, ALongOneLeavesOutWhatItCanWhereItIsTooWide) {
+  Table table{.columns = {{.head = "test", .is_text = true},
+                          {.head = "count", .optional = true},
+                          {.head = "p50"},
+                          {.head = "mean", .optional = true}},
+              .key_columns = 1};
+  for (int line = 0; line < 8; ++line) table.add_line({"send_lat", "1000", "1.25", "1.30"});
+  TextStyle style = kPlain;
+  style.width = 22;
+  EXPECT_THAT(render(table, style), HasSubstr("  test       p50  mean\n"));
+  EXPECT_THAT(render(table, style), HasSubstr("left out:"));
+  EXPECT_THAT(render(table, style), HasSubstr("count."));
+  table.columns[1].optional = table.columns[3].optional = false;
+  EXPECT_THAT(render(table, style), AllOf(HasSubstr("count"), Not(HasSubstr("left out"))));
 }
 
 TEST(Show, InjectedIsSaid) {
   Row row = bandwidth_row(64, 0, 1);
   row.bandwidth->injected = true;
-  EXPECT_NE(show_result(sample_file({row}), {.style = kPlain}).find("Injected:"),
+  EXPECT_NE(show_result(sample_file({row}), {.style = kPlain}).find("Injected ("),
             std::string::npos);
 }
 
