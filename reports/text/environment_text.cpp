@@ -154,7 +154,7 @@ Facts flatten(const Json& object) {
 
 std::string labelled(std::string_view label, const std::string& value, const TextStyle& style) {
   if (value.empty()) return "";
-  return wrap(pad_right(fmt::format("  {} ", label), 14), value, style.width);
+  return wrap(pad_right(fmt::format("  {}  ", label), 14), value, style.width);
 }
 
 std::string device_line(const Json& device) {

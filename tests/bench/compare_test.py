@@ -274,7 +274,7 @@ class StoredResults(unittest.TestCase):
             with open(both, encoding="utf-8") as file:
                 merged = json.load(file)
             self.assertEqual({row["family_index"] for row in merged["benchmarks"]}, {0, 1})
-            self.assertEqual(run("show", both).stdout.count("write_lat over RC"), 1)
+            self.assertEqual(run("show", both).stdout.count("\nwrite_lat over RC: half round trip\n"), 1)
 
     def test_they_hold_five_runs_of_ten_repetitions(self):
         for path in (self.BASE, self.SLOWER):
