@@ -47,13 +47,58 @@ Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
   return matrix;
 }
 
+/// As few digits as tell a hundredth apart.
+std::string cell_text(double ns, const Unit& unit) {
+  const double value = ns / unit.size;
+  return value < 100 ? fmt::format("{:#.3g}", value) : fixed(value, 0);
+}
+
+std::string from_and_shades(const Matrix& cells, const Shading& scale, std::size_t ranks,
+                            std::size_t together, std::size_t cell_width) {
+  std::string text = fmt::format("{}to rank 0{}\n", pad_left("from", kMargin - 1) + " ",
+                                 ranks > 1 ? fmt::format(" ... {}", ranks - 1) : "");
+  for (std::size_t row = 0; row < cells.size(); ++row) {
+    std::string line = pad_left(fmt::format("{} ", row * together), kMargin);
+    for (const auto& cell : cells[row])
+      for (std::size_t i = 0; i < cell_width; ++i) line += cell ? kShades[scale.step(*cell)] : " ";
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+/// With the time in each cell, behind its shade. Empty: it does not fit.
+std::string from_and_numbers(const Matrix& cells, const Shading& scale, std::size_t room) {
+  const Unit unit = time_unit(scale.min_ns);
+  std::size_t widest = fmt::formatted_size("{}", cells.size() - 1);
+  for (const auto& row : cells)
+    for (const auto& cell : row)
+      if (cell) widest = std::max(widest, cell_text(*cell, unit).size());
+  constexpr std::size_t kShadeAndGaps = 3;  // in ASCII a shade beside a digit would be a point
+  const std::size_t width = widest + kShadeAndGaps;
+  if (cells.size() * width > room) return "";
+  std::string text = pad_left("from to", kMargin);
+  for (std::size_t column = 0; column < cells.size(); ++column)
+    text += pad_left(fmt::format("{}", column), width);
+  text += "\n";
+  for (std::size_t row = 0; row < cells.size(); ++row) {
+    std::string line = pad_left(fmt::format("{} ", row), kMargin);
+    for (const auto& cell : cells[row])
+      line += cell ? fmt::format(" {} {}", kShades[scale.step(*cell)],
+                                 pad_left(cell_text(*cell, unit), widest))
+                   : std::string(width, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
 std::string legend(const Shading& scale) {
   const Unit unit = time_unit(scale.min_ns);
   std::string text(kMargin, ' ');
   for (std::size_t step = 0; step < scale.steps; ++step) {
-    const double from = scale.min_ns * std::pow(scale.ratio, step) / unit.size;
     text += fmt::format("{0}{0} from {1}   ", kShades[step],
-                        from < 100 ? fmt::format("{:.3g}", from) : fixed(from, 0));
+                        cell_text(scale.min_ns * std::pow(scale.ratio, step), unit));
   }
   return fmt::format("{}{}\n", text, unit.name);
 }
@@ -77,15 +122,8 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style) {
   if (max_ns == 0) return "";
   constexpr double kMaxRatio = 1e6;  // times of one network do not differ more
   const Shading scale = shading_of(std::max(min_ns, max_ns / kMaxRatio), max_ns);
-  std::string text = fmt::format("{}to rank 0{}\n", pad_left("from", kMargin - 1) + " ",
-                                 ranks > 1 ? fmt::format(" ... {}", ranks - 1) : "");
-  for (std::size_t row = 0; row < cells.size(); ++row) {
-    std::string line = pad_left(fmt::format("{} ", row * together), kMargin);
-    for (const auto& cell : cells[row])
-      for (std::size_t i = 0; i < cell_width; ++i) line += cell ? kShades[scale.step(*cell)] : " ";
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
+  std::string text = together > 1 ? "" : from_and_numbers(cells, scale, room);
+  if (text.empty()) text = from_and_shades(cells, scale, ranks, together, cell_width);
   if (together > 1) text += fmt::format("{}{} ranks a cell\n", std::string(kMargin, ' '), together);
   return text + legend(scale);
 }

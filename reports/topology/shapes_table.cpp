@@ -3,6 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <set>
+
 #include "reports/topology/number_column.h"
 
 namespace rdmameter {
@@ -23,6 +26,13 @@ void add_times(Table& table, Cases cases, const char* head, const Unit& unit, in
                Number TopologyCase::*member) {
   add_number_column<TopologyCase>(table, cases, {head, std::string(unit.name)}, unit.size,
                                   max_decimals, part(member));
+}
+
+/// Of a repetition over so many hops [ns].
+Number p50_at(const Row& row, std::uint64_t hops) {
+  const auto at = std::ranges::find(row.topology->by_hops, hops, &TopologyData::AtDistance::hops);
+  if (at == row.topology->by_hops.end()) return std::nullopt;
+  return summarize(at->latency.histogram, at->latency.half_round_trip ? 2 : 1).p50;
 }
 
 Number known_count(std::uint64_t value) {
@@ -54,6 +64,23 @@ void add_measurements(Table& table, Cases cases) {
   add_number_column<TopologyCase>(table, cases, {"Jain"}, 1, 3, part(&TopologyCase::jain));
   add_number_column<TopologyCase>(table, cases, {"of model", "%"}, 0.01, 0,
                                   part(&TopologyCase::share));
+}
+
+void add_times_by_hops(Table& table, Cases cases) {
+  std::set<std::uint64_t> distances;
+  for (const TopologyCase& one : cases)
+    for (const TopologyData::AtDistance& at : one.topology->by_hops) distances.insert(at.hops);
+  if (distances.size() < 2) return;
+  const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
+  for (const std::uint64_t hops : distances)
+    add_number_column<TopologyCase>(
+        table, cases,
+        {fmt::format("{} {}", hops, hops == 1 ? "hop" : "hops"), std::string(unit.name)}, unit.size,
+        max_decimals(unit), [hops](const TopologyCase& one) {
+          const auto median_of = [hops](const Row& row) { return p50_at(row, hops); };
+          const auto result = spread(one.summary, median_of);
+          return result ? Number(result->median) : std::nullopt;
+        });
 }
 
 void add_resources(Table& table, Cases cases, bool all) {

@@ -41,6 +41,16 @@ std::string measurements_table(Cases cases, const TextStyle& style) {
   return render(table, style);
 }
 
+/// Of those cases whose pairs are at different distances. Empty: there is none.
+std::string by_hops_table(Cases cases, const TextStyle& style) {
+  std::vector<TopologyCase> chosen;
+  for (const TopologyCase& one : cases)
+    if (one.topology->by_hops.size() > 1) chosen.push_back(one);
+  Table table = shapes_keys(chosen);
+  add_times_by_hops(table, chosen);
+  return table.columns.size() > table.key_columns ? render(table, style) : "";
+}
+
 /// "pairs, 64 B, half round trip"
 std::string table_title(const TopologyCase& one) {
   const Row& row = *one.summary.repetitions.front();
@@ -86,6 +96,8 @@ std::string tables(Cases cases, const TextStyle& style) {
     const Cases together = cases.first(static_cast<std::size_t>(end - cases.begin()));
     text += "\n" + bold("  " + table_title(together.front()), style) + "\n" +
             measurements_table(together, style);
+    if (const std::string table = by_hops_table(together, style); !table.empty())
+      text += "\n" + bold("  p50 by hops: " + table_title(together.front()), style) + "\n" + table;
     cases = cases.subspan(together.size());
   }
   return text;

@@ -42,7 +42,7 @@ TEST(TopologyText, IsAsciiWhereTheTerminalIs) {
   const ShowOptions options{.predict = {64}, .style = {.width = 80, .utf8 = false}};
   const std::string text = show_result(topology_file(topology_rows()), options);
   for (const char c : text) ASSERT_TRUE(static_cast<unsigned char>(c) < 0x80);
-  EXPECT_THAT(text, HasSubstr("      0   ..oo"));
+  EXPECT_THAT(text, HasSubstr("      0         . 2.03 o 5.07 # 8.07"));
   EXPECT_EQ(text.find('?'), text.npos);
 }
 
@@ -109,6 +109,21 @@ TEST(DrawMatrix, TellsNoNoiseApart) {
   const std::string text = draw_matrix(row.topology->matrix_ns, kPlain);
   EXPECT_THAT(text, HasSubstr("░░"));
   EXPECT_THAT(text, Not(HasSubstr("█")));
+}
+
+TEST(DrawMatrix, HasTheTimesWhereTheyFit) {
+  Matrix matrix(3, std::vector<std::optional<double>>(3, 2'000));
+  matrix[1][1].reset();
+  matrix[2][0] = 12'340;
+  EXPECT_EQ(draw_matrix(matrix, kPlain),
+            " from to      0      1      2\n"
+            "      0  ░ 2.00 ░ 2.00 ░ 2.00\n"
+            "      1  ░ 2.00        ░ 2.00\n"
+            "      2  █ 12.3 ░ 2.00 ░ 2.00\n"
+            "        ░░ from 2.00   ▒▒ from 3.15   ▓▓ from 4.97   ██ from 7.83   µs\n");
+  const Matrix many(20, std::vector<std::optional<double>>(20, 2'000));
+  EXPECT_THAT(draw_matrix(many, kPlain),
+              AllOf(HasSubstr("to rank 0 ... 19"), Not(HasSubstr("2.00 ░"))));
 }
 
 TEST(DrawMatrix, ManyRanksShareCells) {
