@@ -36,6 +36,8 @@ struct Subcommand {
 constexpr std::array kSubcommands{
     Subcommand{"devices", "devices [--json]", "Print the devices, ports and GIDs that are here.",
                declare_devices},
+    Subcommand{"doctor", "doctor [HOST] [--strict] [--json]",
+               "Say what spoils measurements here, and at a peer.", declare_doctor},
     Subcommand{"serve", "serve [--bind ADDRESS] [--port N]",
                "Run a server that clients measure against.", declare_serve},
     Subcommand{"run", "run [HOST | --loopback] TEST... [axes] [-o FILE]",

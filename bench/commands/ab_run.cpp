@@ -14,6 +14,7 @@
 #include <random>
 #include <sstream>
 
+#include "bench/doctor/examination_text.h"
 #include "bench/running/child.h"
 #include "bench/running/exit_status.h"
 #include "bench/running/status_line.h"
@@ -68,9 +69,11 @@ std::vector<Row> measure_once(const AbPlan& plan, const Variant& side, const std
                               nlohmann::ordered_json& context, const InterruptSource& interrupt) {
   const ScratchDirectory scratch;
   const std::string output = scratch.file("block.json");
+  auto variables = side.variables;
+  variables.emplace_back(kDoctorVariable, "off");  // not before each of many measurements
   const ExitResult end =
-      run_child(side.command(plan.common, {"--repetitions", "1", "-o", output, filter}),
-                side.variables, interrupt);
+      run_child(side.command(plan.common, {"--repetitions", "1", "-o", output, filter}), variables,
+                interrupt);
   const bool measured = end.status == 0 || end.status == static_cast<int>(ExitStatus::failed);
   if (!measured || !std::filesystem::exists(output)) fail(side, end.status);
   ResultFile result = read_result(output);

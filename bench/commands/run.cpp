@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "bench/cases/dry_run.h"
+#include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/run_options.h"
 #include "bench/running/benchmark_flags.h"
@@ -66,6 +67,7 @@ ExitStatus measure(const RunRequest& request, const std::vector<PlannedCase>& ca
   check_writable(request.output);
   const ClockChoice clock = choose_clock();
   const auto measurer = open_measurer(*request.target, clock, invocation.interrupt, cases);
+  if (request.target->kind != RunTarget::Kind::null_device) tell_worst_findings();
   RunOutput output(request.output,
                    result_context(invocation.command_line, request.gates, flags, clock, *measurer),
                    cases);

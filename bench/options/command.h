@@ -29,6 +29,7 @@ using Action = std::function<ExitStatus(const Invocation&)>;
 Action declare_run(CLI::App& app);
 Action declare_serve(CLI::App& app);
 Action declare_devices(CLI::App& app);
+Action declare_doctor(CLI::App& app);
 Action declare_topo(CLI::App& app);
 Action declare_show(CLI::App& app);
 Action declare_ab(CLI::App& app);

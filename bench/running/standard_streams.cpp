@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 namespace rdmameter {
 
 void occupy_standard_streams() noexcept {

@@ -16,7 +16,7 @@ namespace rdmameter {
 /// @param ask_token  called once the responder has answered. Empty: none is known; else the
 /// responder
 ///                   must prove that it knows the token
-/// @param wanted  {"device", "port_num", "gid_index"} of the responder
+/// @param wanted  {"device", "port_num", "gid_index"} of the responder; {}: none
 /// @return the responder's environment
 /// @throws TokenError        a missing or wrong token, or a responder that does not prove itself or
 ///                           says that it need not
@@ -39,7 +39,8 @@ struct Greeting {
 Greeting greet_initiator(Channel& channel, const std::string& token, Deadline deadline);
 
 /// Answers the proof, and seals the session if there is a token.
-/// @return {"device", "port_num", "gid_index"} of the responder, which send_environment() describes
+/// @return {"device", "port_num", "gid_index"} of the responder, which send_environment()
+///         describes, or none of these
 /// @throws MeasurementError
 nlohmann::json welcome_initiator(Channel& channel, const Greeting& greeting);
 void send_environment(Channel& channel, const nlohmann::ordered_json& environment);

@@ -10,6 +10,7 @@
 #include "core/engine/duplex.h"
 #include "core/engine/open_devices.h"
 #include "core/session/connect_test.h"
+#include "core/session/examine_peer.h"
 #include "core/session/failure.h"
 #include "core/session/handshake.h"
 #include "core/session/loop_thread.h"
@@ -89,6 +90,7 @@ class ClientSession {
     channel_.send(message, Deadline::in(kSetupTimeout));
   }
   void welcome(const Greeting& greeting);
+  const OpenDevice* described(const nlohmann::json& message);
   bool serve_next();
   void serve_case(const nlohmann::json& prepare);
   OpenDevice& device_of(const TestCase& test_case) {
@@ -115,14 +117,19 @@ class ClientSession {
 
 void ClientSession::welcome(const Greeting& greeting) {
   const nlohmann::json message = welcome_initiator(channel_, greeting);
+  const OpenDevice* const device = message.contains("device") ? described(message) : nullptr;
+  send_environment(channel_, environment_with(clock_, device));
+  host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
+                        device != nullptr ? device->port.where() : "no verbs device"));
+}
+
+/// The device that a client wants to know of; null: there is none.
+const OpenDevice* ClientSession::described(const nlohmann::json& message) {
   EndSettings wanted{.device = require_string(message, "device", 64),
                      .port_num = require_uint_as<std::uint64_t>(message, "port_num"),
                      .gid_index = require_uint_as<std::uint64_t>(message, "gid_index")};
   choose_own(wanted, own_);
-  const OpenDevice* const device = devices_.find(wanted.device, wanted.port_num, wanted.gid_index);
-  send_environment(channel_, environment_with(clock_, device));
-  host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
-                        device != nullptr ? device->port.where() : "no verbs device"));
+  return devices_.find(wanted.device, wanted.port_num, wanted.gid_index);
 }
 
 /// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
@@ -158,6 +165,9 @@ bool ClientSession::serve_next() {
     send({}, "abandoned");
   } else if (type == "prepare") {
     serve_case(message);
+  } else if (type == "examine") {
+    host_.log("examines this machine");
+    answer_examine(channel_);
   } else if (type == "row") {
     host_.show_row(require_object(message, "row"));
   } else if (type != "alive" && type != "gate" && type != "finish") {

@@ -60,8 +60,8 @@ class Readme(unittest.TestCase):
 
 class Help(unittest.TestCase):
     def test_goes_to_stdout_with_status_0_for_every_subcommand(self):
-        for words in ([], ["run"], ["serve"], ["devices"], ["show"], ["compare"], ["ab"], ["ci"], ["merge"], ["topo"],
-                      ["report"], ["export"], ["perftest"], ["generate"]):
+        for words in ([], ["run"], ["serve"], ["devices"], ["doctor"], ["show"], ["compare"], ["ab"], ["ci"], ["merge"],
+                      ["topo"], ["report"], ["export"], ["perftest"], ["generate"]):
             for flag in ("--help", "-h"):
                 result = run(*words, flag)
                 self.assertEqual((result.returncode, result.stderr), (0, ""), words)

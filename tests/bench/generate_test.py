@@ -13,8 +13,8 @@ import tempfile
 import unittest
 
 PROGRAM = None
-COMMANDS = ("devices", "serve", "run", "topo", "show", "compare", "ab", "ci", "merge", "report", "history", "export", "perftest",
-            "generate")
+COMMANDS = ("devices", "doctor", "serve", "run", "topo", "show", "compare", "ab", "ci", "merge", "report", "history", "export",
+            "perftest", "generate")
 
 
 def generated(what):

@@ -10,11 +10,11 @@ import sys
 FOLDERS = ("core", "topologies", "reports", "bench", "tests")
 # Each folder may include what stands above it in its list, and of other lists what MAY_INCLUDE names.
 ORDER = {
-    "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "engine/layout", "engine/loop",
+    "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "doctor", "engine/layout", "engine/loop",
              "engine", "engine/null", "control", "session", "server"),
     "topologies": ("graphs", "traffic", "schedule", "axes", "ranks/loop", "ranks"),
     "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),
-    "bench": ("cases", "running", "options", "perftest", "generate", "commands", "", "micro"),
+    "bench": ("cases", "doctor", "running", "options", "perftest", "generate", "commands", "", "micro"),
 }
 PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result", "test_case"))
 PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "traffic", "schedule", "axes"))

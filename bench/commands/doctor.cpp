@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// rdmameter doctor: what on this machine, and on a peer, spoils a measurement.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "bench/doctor/examination_text.h"
+#include "bench/doctor/two_ends.h"
+#include "bench/options/command.h"
+#include "bench/options/help_text.h"
+#include "bench/options/token.h"
+#include "bench/running/measurers.h"
+#include "core/base/error.h"
+#include "core/log/print.h"
+#include "core/session/examine_peer.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+struct DoctorOptions {
+  std::string host, port = std::to_string(kDefaultPort), token_file;
+  bool json = false, strict = false;
+};
+
+/// What was found at this end, at the other one, and between them.
+struct Diagnosis {
+  nlohmann::ordered_json here;
+  nlohmann::ordered_json peer, between;  ///< null: no peer was named, or it cannot be asked
+  std::string why_no_peer;               ///< it cannot be asked
+};
+
+SessionOptions server_of(const DoctorOptions& options) {
+  const auto port = static_cast<std::uint16_t>(read_option("--port", options.port, 1, 65535));
+  return {.server = parse_address(options.host, port), .token = read_token(options.token_file)};
+}
+
+/// @param server  null: examine this machine alone
+Diagnosis diagnose(const SessionOptions* server, const InterruptSource& interrupt) {
+  Diagnosis diagnosis{
+      .here = examination_json(examine()), .peer = {}, .between = {}, .why_no_peer = {}};
+  if (server == nullptr) return diagnosis;
+  try {
+    diagnosis.peer = examine_peer(*server, interrupt);
+    diagnosis.between = findings_json(compare_ends(diagnosis.here, diagnosis.peer));
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    diagnosis.why_no_peer = error.what();
+  }
+  return diagnosis;
+}
+
+void print_json(const Diagnosis& diagnosis) {
+  nlohmann::ordered_json all = diagnosis.here;
+  if (!diagnosis.peer.is_null()) {
+    all["peer"] = diagnosis.peer;
+    all["between"] = diagnosis.between;
+  } else if (!diagnosis.why_no_peer.empty()) {
+    all["peer"] = {{"error", printable(diagnosis.why_no_peer)}};
+  }
+  print("{}\n", all.dump(2));
+}
+
+void print_for_people(const Diagnosis& diagnosis, const std::string& host) {
+  const std::size_t width = terminal_style().width;
+  const bool both = !diagnosis.peer.is_null();
+  if (both) print("Here:\n");
+  print_text(examination_text(diagnosis.here, width));
+  if (!both) return;
+  print("\n{}:\n{}", printable(host), examination_text(diagnosis.peer, width));
+  if (!diagnosis.between.empty())
+    print("\nBetween the two:\n{}", findings_text(diagnosis.between, width));
+}
+
+/// A warning is no failure, unless it is asked to be one.
+ExitStatus status_of_findings(const Diagnosis& diagnosis, bool strict) {
+  const auto is_bad = [strict](const nlohmann::ordered_json& finding) {
+    return strict || finding["weight"] == weight_name(Weight::problem);
+  };
+  bool bad = std::ranges::any_of(diagnosis.here["findings"], is_bad);
+  if (!diagnosis.peer.is_null())
+    bad = bad || std::ranges::any_of(diagnosis.peer["findings"], is_bad) ||
+          std::ranges::any_of(diagnosis.between, is_bad);
+  return bad ? ExitStatus::regression : ExitStatus::pass;
+}
+
+ExitStatus run_doctor(const DoctorOptions& options, const InterruptSource& interrupt) {
+  std::optional<SessionOptions> server;
+  if (!options.host.empty()) server = server_of(options);
+  const Diagnosis diagnosis = diagnose(server ? &*server : nullptr, interrupt);
+  if (options.json)
+    print_json(diagnosis);
+  else
+    print_for_people(diagnosis, options.host);
+  if (!diagnosis.why_no_peer.empty())
+    throw MeasurementError(fmt::format(
+        "the peer cannot be asked, so only this machine was examined: {}", diagnosis.why_no_peer));
+  return status_of_findings(diagnosis, options.strict);
+}
+
+}  // namespace
+
+Action declare_doctor(CLI::App& app) {
+  const auto options = std::make_shared<DoctorOptions>();
+  add_option(app, "HOST", options->host, "",
+             "HOST or HOST:PORT, where `rdmameter serve` runs: that machine is examined, too");
+  app.add_flag("--json", options->json, "print JSON");
+  app.add_flag("--strict", options->strict, "warnings fail, too");
+  add_option(app, "--port", options->port, "N",
+             fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
+  add_option(app, "--token-file", options->token_file, "FILE", kTokenFileHelp);
+  app.footer(
+      "Exit status: 0 nothing or warnings, 1 a problem (--strict: or a warning),\n"
+      "99 the peer cannot be asked.\n\n"
+      "Examples:\n"
+      "  rdmameter doctor\n"
+      "  rdmameter doctor 192.0.2.1\n"
+      "  rdmameter doctor --strict --json");
+  return [options](const Invocation& invocation) {
+    return run_doctor(*options, invocation.interrupt);
+  };
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a device, its slot and its ports spoils a measurement.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "core/base/parse_value.h"
+#include "core/base/sysfs.h"
+#include "core/doctor/examination.h"
+#include "core/doctor/thresholds.h"
+
+namespace rdmameter {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The number at the beginning of "16.0 GT/s PCIe" or "100 Gb/sec (4X EDR)"; 0: there is none.
+double leading_number(const fs::path& file) {
+  const auto line = read_line(file);
+  return line ? std::strtod(line->c_str(), nullptr) : 0.0;
+}
+
+bool is_ethernet(const fs::path& port) {
+  return read_line(port / "link_layer") == "Ethernet";
+}
+
+/// The ports that measurements can use, with their device.
+template <class Use>
+void for_each_active_port(const Examination& examination, Use use) {
+  for (const ExaminedDevice& device : examination.devices)
+    for (const fs::path& port : device.ports)
+      if (is_active(port))
+        use(fmt::format("{}/{}", device.name, port.filename().string()), device, port);
+}
+
+bool check_device(Examination& examination) {
+  if (examination.devices.empty()) {
+    examination.fail("device", "the kernel has no RDMA device",
+                     "load the driver of the adapter (`lspci -k`, `dmesg`); without an adapter: "
+                     "rdma link add rxe0 type rxe netdev NETDEV");
+    return true;
+  }
+  bool active = false;
+  for_each_active_port(examination, [&active](auto&&...) { active = true; });
+  if (!active)
+    examination.fail("device", "no port of any RDMA device is ACTIVE",
+                     "check cable and netdev (`rdma link`, `ip link`); InfiniBand needs a subnet "
+                     "manager (opensm)");
+  return true;
+}
+
+bool check_pcie(Examination& examination) {
+  bool known = false;
+  for (const ExaminedDevice& device : examination.devices) {
+    const fs::path slot = device.path / "device";
+    const double width = leading_number(slot / "current_link_width");
+    const double speed = leading_number(slot / "current_link_speed");
+    const double max_width = leading_number(slot / "max_link_width");
+    const double max_speed = leading_number(slot / "max_link_speed");
+    if (width <= 0 || speed <= 0) continue;  // no PCIe: rxe
+    known = true;
+    if (width >= max_width && speed >= max_speed) continue;
+    examination.warn("pcie",
+                     fmt::format("{} runs at x{:.0f}, {:.1f} GT/s, and can do x{:.0f}, {:.1f} GT/s",
+                                 device.name, width, speed, max_width, max_speed),
+                     "use a slot with all lanes of that generation, seat the adapter anew, look "
+                     "at the slot's settings in the firmware of the machine");
+  }
+  return known;
+}
+
+/// What a slot carries: below 8 GT/s ten bits make a byte, above 130 bits make 16 bytes. [Gb/s]
+double slot_gbps(const fs::path& slot) {
+  const double speed = leading_number(slot / "current_link_speed");
+  constexpr double kThirdGeneration = 8.0;
+  const double share = speed < kThirdGeneration ? 8.0 / 10 : 128.0 / 130;
+  return speed * share * leading_number(slot / "current_link_width");
+}
+
+bool check_slot_rate(Examination& examination) {
+  bool known = false;
+  for_each_active_port(examination, [&](const std::string& name, const ExaminedDevice& device,
+                                        const fs::path& port) {
+    const double slot = slot_gbps(device.path / "device");
+    const double link = leading_number(port / "rate");
+    if (slot <= 0 || link <= 0) return;
+    known = true;
+    if (slot >= threshold("slot_share_of_link") * link) return;
+    examination.warn("slot_rate",
+                     fmt::format("the PCIe slot carries {:.0f} Gb/s, and the link of {} is {:.0f} "
+                                 "Gb/s: the slot limits the bandwidth",
+                                 slot, name, link),
+                     "use a wider or newer slot");
+  });
+  return known;
+}
+
+/// The lanes in "100 Gb/sec (4X EDR)".
+std::optional<std::uint64_t> lanes_of(const fs::path& port) {
+  const std::string rate = read_line(port / "rate").value_or("");
+  const auto begin = rate.find('('), end = rate.find('X');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
+  return parse_count(std::string_view(rate).substr(begin + 1, end - begin - 1));
+}
+
+bool check_link(Examination& examination) {
+  bool known = false;
+  for_each_active_port(
+      examination, [&](const std::string& name, const ExaminedDevice&, const fs::path& port) {
+        const auto lanes = lanes_of(port);
+        if (!lanes || is_ethernet(port)) return;  // Ethernet's width says nothing of its cable
+        known = true;
+        if (static_cast<double>(*lanes) >= threshold("infiniband_lanes")) return;
+        examination.warn(
+            "link",
+            fmt::format("the link of {} has {} of {:.0f} lanes ({})", name, *lanes,
+                        threshold("infiniband_lanes"), read_line(port / "rate").value_or("")),
+            "clean, seat or replace the cable; `ibportstate` and the counter "
+            "link_downed show a link that was trained anew");
+      });
+  return known;
+}
+
+bool check_mtu(Examination& examination) {
+  bool known = false;
+  for_each_active_port(
+      examination, [&](const std::string& name, const ExaminedDevice&, const fs::path& port) {
+        if (!is_ethernet(port)) return;
+        for (const std::string& netdev : netdevs_of(port)) {
+          const auto mtu = read_number(examination.trees.sysfs / "class/net" / netdev / "mtu");
+          if (!mtu) continue;
+          known = true;
+          if (static_cast<double>(*mtu) >= threshold("netdev_mtu_bytes")) continue;
+          examination.warn("mtu",
+                           fmt::format("netdev {} of {} has an MTU of {}: packets carry less than "
+                                       "4096 B of payload",
+                                       netdev, name, *mtu),
+                           fmt::format("ip link set {} mtu {:.0f}, at both ends and at each switch",
+                                       netdev, threshold("netdev_mtu_bytes")));
+        }
+      });
+  return known;
+}
+
+bool check_gid_type(Examination& examination) {
+  bool known = false;
+  for_each_active_port(
+      examination, [&](const std::string& name, const ExaminedDevice&, const fs::path& port) {
+        if (!is_ethernet(port)) return;
+        const std::vector<std::string> types = gid_types_of(port);
+        const bool first = std::ranges::count(types, "IB/RoCE v1") > 0;
+        const bool second = std::ranges::count(types, "RoCE v2") > 0;
+        known = known || first || second;
+        if (second || !first) return;
+        examination.warn("gid_type",
+                         fmt::format("{} has GIDs of RoCE v1 alone: no router passes them, and a "
+                                     "peer with RoCE v2 is not reached",
+                                     name),
+                         "give the netdev an IP address, and the driver RoCE v2 (cma_roce_mode)");
+      });
+  return known;
+}
+
+bool check_iommu(Examination& examination) {
+  bool known = false;
+  for (const ExaminedDevice& device : examination.devices) {
+    const auto type = read_line(device.path / "device/iommu_group/type");
+    if (!type) continue;
+    known = true;
+    if (!type->starts_with("DMA")) continue;  // "identity": not translated
+    examination.warn("iommu",
+                     fmt::format("the IOMMU translates each access of {} to memory ({}): a miss "
+                                 "in its cache costs time",
+                                 device.name, *type),
+                     "boot with iommu=pt, where other devices need no isolation");
+  }
+  return known;
+}
+
+bool check_irq_affinity(Examination& examination) {
+  bool known = false;
+  for (const ExaminedDevice& device : examination.devices) {
+    const auto local = cpu_list(read_line(device.path / "device/local_cpulist").value_or(""));
+    unsigned interrupts = 0, remote = 0;
+    for (const fs::path& irq : entries_of(device.path / "device/msi_irqs")) {
+      const fs::path folder = examination.trees.proc / "irq" / irq.filename();
+      const auto cpus = cpu_list(read_line(folder / "smp_affinity_list").value_or(""));
+      const auto is_local = [&](unsigned cpu) { return std::ranges::binary_search(local, cpu); };
+      interrupts += cpus.empty() ? 0 : 1;
+      remote += cpus.empty() || std::ranges::any_of(cpus, is_local) ? 0 : 1;
+    }
+    if (interrupts == 0 || local.empty()) continue;
+    known = true;
+    if (remote == 0) continue;
+    examination.warn("irq_affinity",
+                     fmt::format("{} of {} interrupts of {} go to CPUs of another NUMA node alone",
+                                 remote, interrupts, device.name),
+                     "write CPUs of the device's local_cpulist to /proc/irq/N/smp_affinity_list, "
+                     "and see that irqbalance leaves them there");
+  }
+  return known;
+}
+
+/// How far the farthest of the CPUs is from a node: row `node` of the SLIT. 0: not known.
+double farthest(const fs::path& nodes, std::int64_t node, const std::vector<unsigned>& cpus) {
+  const std::string row = read_line(nodes / fmt::format("node{}", node) / "distance").value_or("");
+  double most = 0;
+  const char* at = row.c_str();
+  for (unsigned other = 0;; ++other) {
+    char* end = nullptr;
+    const double distance = std::strtod(at, &end);
+    if (end == at) return most;
+    at = end;
+    const auto members =
+        cpu_list(read_line(nodes / fmt::format("node{}", other) / "cpulist").value_or(""));
+    const auto is_member = [&](unsigned cpu) { return std::ranges::binary_search(members, cpu); };
+    if (std::ranges::any_of(cpus, is_member)) most = std::max(most, distance);
+  }
+}
+
+bool check_numa(Examination& examination) {
+  bool known = false;
+  const std::vector<unsigned> usable = usable_cpus(examination);
+  for (const ExaminedDevice& device : examination.devices) {
+    const auto node = read_number(device.path / "device/numa_node");
+    const std::string local = read_line(device.path / "device/local_cpulist").value_or("");
+    if (!node || *node < 0) continue;  // -1: the firmware does not tell
+    known = true;
+    const double distance =
+        farthest(examination.trees.sysfs / "devices/system/node", *node, usable);
+    if (distance <= threshold("numa_distance")) continue;
+    examination.warn("numa",
+                     fmt::format("{} is at NUMA node {}, and this process may run on CPUs at "
+                                 "distance {:.0f} of it ({:.0f} is local)",
+                                 device.name, *node, distance, threshold("numa_distance")),
+                     fmt::format("taskset -c {} rdmameter ..., or --core with one of these CPUs",
+                                 local.empty() ? "CPUS-OF-THAT-NODE" : local));
+  }
+  return known;
+}
+
+}  // namespace
+
+std::vector<Check> device_checks() {
+  return {{"device", check_device},
+          {"pcie", check_pcie},
+          {"slot_rate", check_slot_rate},
+          {"link", check_link},
+          {"mtu", check_mtu},
+          {"gid_type", check_gid_type},
+          {"iommu", check_iommu},
+          {"irq_affinity", check_irq_affinity},
+          {"numa", check_numa}};
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `rdmameter doctor` finds on this machine: what spoils a measurement, and what to do about
+// it. It reads the kernel's files alone: no verb is called and nothing is changed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/verbs/environment.h"
+
+namespace rdmameter {
+
+enum class Weight : std::uint8_t { warning, problem };
+std::string_view weight_name(Weight weight);
+
+struct Finding {
+  std::string check;  ///< which check made it: "governor"
+  Weight weight;
+  std::string cause;   ///< what was found, and why it matters
+  std::string remedy;  ///< what to do
+};
+
+/// A device as the kernel's files show it.
+struct ExaminedDevice {
+  std::string name;
+  std::filesystem::path path;                ///< /sys/class/infiniband/NAME
+  std::vector<std::filesystem::path> ports;  ///< of it: .../ports/1
+};
+
+struct Examination {
+  KernelTrees trees;
+  std::vector<ExaminedDevice> devices;  ///< sorted by name
+  std::vector<Finding> findings;        ///< problems first
+  std::vector<std::string> unknown;     ///< checks for which the kernel shows nothing
+
+  void warn(std::string_view check, std::string cause, std::string remedy);
+  void fail(std::string_view check, std::string cause, std::string remedy);
+};
+
+/// A check adds what it finds. @return  false: the kernel shows nothing to look at
+using CheckFunction = bool (*)(Examination&);
+struct Check {
+  std::string_view name;
+  CheckFunction run;
+};
+/// Checks of the machine (host_checks.cpp) and of each device (device_checks.cpp).
+std::vector<Check> host_checks();
+std::vector<Check> device_checks();
+
+/// Runs all checks. Never throws because of what it finds; a file that is not there is not known.
+Examination examine(const KernelTrees& trees = {});
+
+/// [{"check", "weight", "cause", "remedy"}]
+nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
+
+/// "findings", "unknown", "versions", "ports" (the active ones), "thresholds"; docs/doctor.md.
+nlohmann::ordered_json examination_json(const Examination& examination);
+
+/// What examination_json() of another machine has made, with its shape and its texts checked.
+/// @return  printable
+/// @throws MeasurementError  it is something else
+nlohmann::ordered_json checked_examination(const nlohmann::json& received);
+
+/// Names in a folder, as paths, sorted; none where it cannot be read. Throws nothing.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+
+/// Of a port: the names of its netdevs, and the types of its GIDs ("RoCE v2"); each sorted, once.
+std::vector<std::string> netdevs_of(const std::filesystem::path& port);
+std::vector<std::string> gid_types_of(const std::filesystem::path& port);
+/// Is the state of a port (".../ports/1") ACTIVE?
+bool is_active(const std::filesystem::path& port);
+
+/// CPU numbers of "0-3,8", ascending; of anything else, none.
+std::vector<unsigned> cpu_list(std::string_view text);
+
+/// The CPUs that this process may use, ascending; none where the kernel does not tell.
+std::vector<unsigned> usable_cpus(const Examination& examination);
+
+}  // namespace rdmameter

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each fault in a made-up machine is one finding, of its check; the machine without a fault has
+// none.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/doctor/examination.h"
+#include "core/doctor/thresholds.h"
+#include "tests/core/base/fake_tree.h"
+
+namespace rdmameter {
+namespace {
+
+/// Two CPUs on two nodes; an Ethernet adapter at node 0, an InfiniBand one at node 0.
+class SoundMachine : public FakeTree {
+ public:
+  SoundMachine() {
+    write_host();
+    write_device("mlx5_0", "Ethernet");
+    write_device("mlx5_1", "InfiniBand");
+    for (const char* index : {"0", "1"})
+      write("sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/" + std::string(index), "eth0\n");
+    write(kGidTypes + "0", "IB/RoCE v1\n");
+    write(kGidTypes + "1", "RoCE v2\n");
+    write("sys/class/net/eth0/mtu", "9000\n");
+  }
+
+  Examination examined() const { return examine({root() / "proc", root() / "sys"}); }
+
+  static inline const std::string kGidTypes =
+      "sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/";
+
+ private:
+  void write_host() const {
+    write("proc/self/status", "CapEff:\t0000000000000000\nCpus_allowed_list:\t0\n");
+    write("proc/self/limits", "Max locked memory         unlimited            unlimited  bytes\n");
+    write("proc/loadavg", "0.10 0.20 0.30 1/100 1\n");
+    const std::string cpu = "sys/devices/system/cpu/cpu0/";
+    write(cpu + "cpufreq/scaling_governor", "performance\n");
+    write(cpu + "cpuidle/state1/latency", "2\n");
+    write(cpu + "cpuidle/state2/latency", "133\n");
+    write(cpu + "cpuidle/state2/disable", "1\n");
+    write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+    write("sys/devices/system/node/node0/cpulist", "0\n");
+    write("sys/devices/system/node/node0/distance", "10 21\n");
+    write("sys/devices/system/node/node1/cpulist", "1\n");
+    write("sys/devices/system/node/node1/distance", "21 10\n");
+  }
+
+  void write_device(const std::string& name, const std::string& link_layer) const {
+    const std::string device = "sys/class/infiniband/" + name + "/";
+    write(device + "fw_ver", "22.36.1010\n");
+    write(device + "ports/1/state", "4: ACTIVE\n");
+    write(device + "ports/1/rate", "100 Gb/sec (4X EDR)\n");
+    write(device + "ports/1/link_layer", link_layer + "\n");
+    for (const char* which : {"current", "max"}) {
+      write(device + "device/" + which + "_link_width", "16\n");
+      write(device + "device/" + which + "_link_speed", "8.0 GT/s PCIe\n");
+    }
+    write(device + "device/iommu_group/type", "identity\n");
+    write(device + "device/numa_node", "0\n");
+    write(device + "device/local_cpulist", "0\n");
+    write(device + "device/msi_irqs/40", "msix\n");
+    write("proc/irq/40/smp_affinity_list", "0\n");
+  }
+};
+
+TEST(Doctor, FindsNothingOnASoundMachineAndKnowsAll) {
+  const Examination examination = SoundMachine().examined();
+  for (const Finding& finding : examination.findings)
+    ADD_FAILURE() << finding.check << ": " << finding.cause;
+  EXPECT_TRUE(examination.unknown.empty());
+}
+
+const std::string kRoce = "sys/class/infiniband/mlx5_0/";
+const std::string kInfiniBand = "sys/class/infiniband/mlx5_1/";
+
+/// Name of the check, its weight, and the file of the sound machine that is different.
+const std::vector<std::tuple<std::string, Weight, std::string, std::string>> kFaults{
+    {"governor", Weight::warning, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+     "powersave\n"},
+    {"idle_states", Weight::warning, "sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "0\n"},
+    {"memlock", Weight::problem, "proc/self/limits",
+     "Max locked memory         8388608              8388608    bytes\n"},
+    {"huge_pages", Weight::warning, "sys/kernel/mm/transparent_hugepage/enabled",
+     "always madvise [never]\n"},
+    {"clock", Weight::warning, "sys/devices/system/clocksource/clocksource0/current_clocksource",
+     "hpet\n"},
+    {"load", Weight::warning, "proc/loadavg", "3.50 1.00 1.00 4/100 1\n"},
+    {"pcie", Weight::warning, kRoce + "device/max_link_width", "32\n"},
+    {"pcie", Weight::warning, kRoce + "device/max_link_speed", "16.0 GT/s PCIe\n"},
+    {"slot_rate", Weight::warning, kRoce + "ports/1/rate", "200 Gb/sec (4X HDR)\n"},
+    {"link", Weight::warning, kInfiniBand + "ports/1/rate", "25 Gb/sec (1X EDR)\n"},
+    {"mtu", Weight::warning, "sys/class/net/eth0/mtu", "1500\n"},
+    {"gid_type", Weight::warning, kRoce + "ports/1/gid_attrs/types/1", "IB/RoCE v1\n"},
+    {"iommu", Weight::warning, kRoce + "device/iommu_group/type", "DMA-FQ\n"},
+    {"irq_affinity", Weight::warning, kRoce + "device/local_cpulist", "1\n"},
+    {"numa", Weight::warning, kRoce + "device/numa_node", "1\n"},
+};
+
+TEST(Doctor, MakesOneFindingOfEachFault) {
+  for (const auto& [check, weight, file, content] : kFaults) {
+    SCOPED_TRACE(check + " by " + file);
+    const SoundMachine machine;
+    machine.write(file, content);
+    const std::vector<Finding> findings = machine.examined().findings;
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].check, check);
+    EXPECT_EQ(findings[0].weight, weight);
+    EXPECT_FALSE(findings[0].cause.empty() || findings[0].remedy.empty());
+  }
+}
+
+TEST(Doctor, LetsAProcessThatMayLockAnyMemoryHaveALimit) {
+  const SoundMachine machine;
+  machine.write("proc/self/limits", "Max locked memory         65536    65536    bytes\n");
+  machine.write("proc/self/status", "CapEff:\t0000000000004000\nCpus_allowed_list:\t0\n");
+  EXPECT_TRUE(machine.examined().findings.empty());
+}
+
+TEST(Doctor, CallsAMachineWithoutAnActivePortAProblem) {
+  const SoundMachine machine;
+  for (const std::string& device : {kRoce, kInfiniBand})
+    machine.write(device + "ports/1/state", "1: DOWN\n");
+  const std::vector<Finding> findings = machine.examined().findings;
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].check, "device");
+  EXPECT_EQ(findings[0].weight, Weight::problem);
+}
+
+TEST(Doctor, SaysWhatTheKernelDoesNotShow) {
+  const FakeTree empty;
+  const Examination examination = examine({empty.root(), empty.root()});
+  ASSERT_EQ(examination.findings.size(), 1U);  // no device
+  EXPECT_EQ(examination.unknown.size(), host_checks().size() + device_checks().size() - 1);
+}
+
+TEST(Doctor, PutsProblemsFirst) {
+  const SoundMachine machine;
+  machine.write("proc/loadavg", "3.50 1.00 1.00 4/100 1\n");
+  for (const std::string& device : {kRoce, kInfiniBand})
+    machine.write(device + "ports/1/state", "1: DOWN\n");
+  const nlohmann::ordered_json json = examination_json(machine.examined());
+  ASSERT_EQ(json["findings"].size(), 2U);
+  EXPECT_EQ(json["findings"][0]["weight"], "problem");
+  EXPECT_EQ(json["findings"][1]["check"], "load");
+  EXPECT_EQ(json["versions"]["devices"][0]["firmware"], "22.36.1010");
+  EXPECT_EQ(json["thresholds"].size(), kThresholds.size());
+}
+
+TEST(Doctor, ListsTheActivePortsForTheOtherEnd) {
+  const SoundMachine machine;
+  machine.write(kInfiniBand + "ports/1/state", "1: DOWN\n");
+  const nlohmann::ordered_json port{{"name", "mlx5_0/1"},
+                                    {"link_layer", "Ethernet"},
+                                    {"rate", "100 Gb/sec (4X EDR)"},
+                                    {"netdev_mtu", 9000},
+                                    {"gid_types", {"IB/RoCE v1", "RoCE v2"}}};
+  EXPECT_EQ(examination_json(machine.examined())["ports"], nlohmann::ordered_json::array({port}));
+}
+
+TEST(CheckedExamination, IsThatOfAnyMachine) {
+  const SoundMachine machine;
+  machine.write("proc/loadavg", "3.50 1.00 1.00 4/100 1\n");
+  const FakeTree empty;
+  for (const Examination& examination :
+       {machine.examined(), examine({empty.root(), empty.root()})}) {
+    const nlohmann::ordered_json sent = examination_json(examination);
+    EXPECT_EQ(checked_examination(nlohmann::json::parse(sent.dump())), nlohmann::json(sent));
+  }
+}
+
+TEST(CheckedExamination, IsOfNoOtherShape) {
+  const SoundMachine machine;
+  machine.write("proc/loadavg", "3.50 1.00 1.00 4/100 1\n");
+  const nlohmann::json good = nlohmann::json::parse(examination_json(machine.examined()).dump());
+  for (const auto& [pointer, value] : std::vector<std::pair<std::string, nlohmann::json>>{
+           {"/findings", nullptr},
+           {"/findings/0", 1},
+           {"/findings/0/check", "two\nlines"},
+           {"/findings/0/weight", "grave"},
+           {"/findings/0/cause", std::string(3000, 'x')},
+           {"/findings/0/remedy", nullptr},
+           {"/unknown", 1},
+           {"/unknown/0", 1},
+           {"/ports/0/name", nullptr},
+           {"/ports/0/rate", 1},
+           {"/ports/0/netdev_mtu", -1},
+           {"/ports/0/gid_types/0", nullptr},
+           {"/versions", 1},
+           {"/versions/kernel", 1},
+           {"/versions/devices/0", "mlx5_0"},
+           {"/versions/devices/0/firmware", 1}}) {
+    SCOPED_TRACE(pointer);
+    nlohmann::json bad = good;
+    bad[nlohmann::json::json_pointer(pointer)] = value;
+    EXPECT_THROW(checked_examination(bad), MeasurementError);
+  }
+}
+
+TEST(CpuList, IsReadAsTheKernelWritesIt) {
+  EXPECT_EQ(cpu_list("0-2,8"), (std::vector<unsigned>{0, 1, 2, 8}));
+  EXPECT_EQ(cpu_list("5"), std::vector<unsigned>{5});
+  for (const char* wrong : {"", "-", "3-1", "a", "1,,2", "0-4000000000"})
+    EXPECT_TRUE(cpu_list(wrong).empty()) << wrong;
+}
+
+}  // namespace
+}  // namespace rdmameter
