@@ -41,13 +41,14 @@ ExitStatus compare_results(const CompareArguments& options) {
     throw UsageError(
         "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
   check_verdict_files(options.verdict);
-  Comparable base = read_comparable(options.files.front());
-  add_noise(options.verdict, base);
   if (options.files.size() == 1) {
-    take_gates_of(base, how);
-    return write_verdict(compare_sides(base, how), options.verdict);
+    Comparable both = read_comparable(options.files.front());
+    add_noise(options.verdict, both);
+    take_gates_of(both, how);
+    return write_verdict(compare_sides(both, how), options.verdict);
   }
-  const Comparable other = read_comparable(options.files.back());
+  auto [base, other] = read_comparables(options.files.front(), options.files.back());
+  add_noise(options.verdict, base);
   take_gates_of(other, how);
   how.learnt_batches = learnt_batches(options.history);
   return write_verdict(compare_files(base, other, how), options.verdict);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
 
 namespace rdmameter {
 namespace {
@@ -19,6 +22,43 @@ constexpr std::array<Mark, 256> marks() {
   return marks;
 }
 constexpr std::array<Mark, 256> kMarks = marks();
+
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+constexpr std::uint64_t kEach = 0x0101010101010101;  ///< times a byte: a word of them
+
+/// The first byte is the lowest.
+std::uint64_t word_at(const char* at) {
+  std::uint64_t word;
+  std::memcpy(&word, at, kWord);
+  return std::endian::native == std::endian::big ? __builtin_bswap64(word) : word;
+}
+
+/// Sets a bit of each byte with this value, and perhaps of bytes above the lowest of these.
+std::uint64_t bytes_like(std::uint64_t word, char c) {
+  const std::uint64_t differing = word ^ (kEach * static_cast<unsigned char>(c));
+  return (differing - kEach) & ~differing & (kEach * 128);
+}
+
+/// Where quotes and brackets may be: most of a row is digits and commas, which lie below 64, as
+/// of the marks only the quote does.
+std::uint64_t may_be_marks(const char* at) {
+  const std::uint64_t word = word_at(at);
+  return (word & (kEach * 64)) | bytes_like(word, '"');
+}
+
+std::uint64_t may_end_string(const char* at) {
+  const std::uint64_t word = word_at(at);
+  return bytes_like(word, '"') | bytes_like(word, '\\');
+}
+
+/// Goes on to the first byte that `search` finds, or near the end of the text.
+template <std::uint64_t (*search)(const char*)>
+std::size_t skip(std::string_view json, std::size_t at) {
+  for (; json.size() - at > kWord; at += kWord)
+    if (const std::uint64_t found = search(json.data() + at); found != 0)
+      return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
+  return at;
+}
 
 /// npos: it may go on behind the text.
 std::size_t end_of_value(std::string_view json) {
@@ -39,6 +79,7 @@ std::size_t end_of_value(std::string_view json) {
 
 std::size_t end_of_string(std::string_view json, std::size_t at) {
   for (++at; at < json.size(); ++at) {
+    at = skip<may_end_string>(json, at);
     if (json[at] == '"') return at + 1;
     if (json[at] == '\\') ++at;  // and what it escapes
   }
@@ -48,6 +89,7 @@ std::size_t end_of_string(std::string_view json, std::size_t at) {
 std::size_t end_of_nested(std::string_view json, std::size_t at) {
   std::size_t depth = 0;
   for (; at < json.size(); ++at) {
+    at = skip<may_be_marks>(json, at);
     const Mark mark = kMarks[static_cast<unsigned char>(json[at])];
     if (mark == Mark::none) continue;  // nearly always
     if (mark == Mark::quote) {

@@ -16,7 +16,9 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Every function goes past what it reads and returns false where the text is not plain.
+/// Every function goes past what it reads and returns false where the text is not plain. What a
+/// value held before is overwritten, not freed: to free a number in an array takes the library
+/// longer than to parse it takes this.
 class PlainParser {
  public:
   explicit PlainParser(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
@@ -49,7 +51,7 @@ class PlainParser {
       case '[':
         return array(into, depth);
       case '"':
-        into = std::string();
+        if (!into.is_string()) into = std::string();
         return string(into.get_ref<std::string&>());
       case 't':
         return literal("true", true, into);
@@ -64,27 +66,48 @@ class PlainParser {
 
   /// Of several members of one key the last one counts, as the library has it.
   bool object(Json& into, std::size_t depth) {
-    into = Json::object();
+    if (!into.is_object()) into = Json::object();
+    auto& members = into.get_ref<Json::object_t&>();
+    const auto end_with = [&members](std::size_t count) {
+      while (members.size() > count) members.pop_back();
+    };
     if (!take('{')) return false;
-    if (take('}')) return true;
-    std::string key;
+    if (take('}')) {
+      end_with(0);
+      return true;
+    }
+    std::size_t alike = 0;  // members whose keys were there before, in this order
+    bool all_are = true;
     do {
       skip_space();
-      if (at_ == end_ || *at_ != '"' || !string(key) || !take(':') || !value(into[key], depth + 1))
-        return false;
+      if (at_ == end_ || *at_ != '"' || !string(key_) || !take(':')) return false;
+      const bool is = all_are && alike < members.size() && at(members, alike).first == key_;
+      if (all_are && !is) end_with(alike);
+      all_are = is;
+      if (!value(is ? at(members, alike++).second : into[key_], depth + 1)) return false;
     } while (take(','));
+    if (all_are) end_with(alike);
     return take('}');
   }
 
+  static Json::object_t::value_type& at(Json::object_t& members, std::size_t i) {
+    return members.begin()[static_cast<std::ptrdiff_t>(i)];
+  }
+
   bool array(Json& into, std::size_t depth) {
-    into = Json::array();
+    if (!into.is_array()) into = Json::array();
     auto& elements = into.get_ref<Json::array_t&>();
     if (!take('[')) return false;
-    if (take(']')) return true;
-    do {
-      if (!value(elements.emplace_back(), depth + 1)) return false;
-    } while (take(','));
-    return take(']');
+    std::size_t count = 0;
+    if (!take(']')) {
+      do {
+        if (count == elements.size()) elements.emplace_back();
+        if (!value(elements[count++], depth + 1)) return false;
+      } while (take(','));
+      if (!take(']')) return false;
+    }
+    elements.resize(count);
+    return true;
   }
 
   /// At its opening quote.
@@ -107,7 +130,10 @@ class PlainParser {
     if (at_ < end_ && is_digit(*at_)) return false;
     if (*begin == '0' && at_ - begin > 1) return false;
     if (at_ < end_ && (*at_ == '.' || *at_ == 'e' || *at_ == 'E')) return fraction(begin, into);
-    into = whole;
+    if (into.is_number_unsigned())
+      into.get_ref<std::uint64_t&>() = whole;
+    else
+      into = whole;
     return true;
   }
 
@@ -130,14 +156,13 @@ class PlainParser {
 
   const char* at_;
   const char* const end_;
+  std::string key_;  ///< the latest
 };
 
 }  // namespace
 
-std::optional<Json> parse_plain_json(std::string_view text) {
-  Json json;
-  if (!PlainParser(text).whole(json)) return std::nullopt;
-  return json;
+bool parse_plain_json(std::string_view text, Json& into) {
+  return PlainParser(text).whole(into);
 }
 
 }  // namespace rdmameter

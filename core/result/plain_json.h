@@ -4,14 +4,16 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string_view>
 
 namespace rdmameter {
 
-/// @return  what the library's parser gives; nothing: the text is no JSON, or not plain (escapes,
-///          bytes beyond ASCII, numbers below 0 or of 19 digits, deeper than kMaxJsonDepth), and
-///          the library's parser must be asked
-std::optional<nlohmann::ordered_json> parse_plain_json(std::string_view text);
+/// @param into  becomes what the library's parser gives; what it held before costs least if it was
+///              alike, such as the row before
+/// @return      false: the text is no JSON, or not plain (escapes, bytes beyond ASCII, numbers
+/// below
+///              0 or of 19 digits, deeper than kMaxJsonDepth). The library's parser must be asked;
+///              `into` holds anything
+bool parse_plain_json(std::string_view text, nlohmann::ordered_json& into);
 
 }  // namespace rdmameter

@@ -15,9 +15,9 @@ bool is_nested(std::string_view value) {
   return value.starts_with('{') || value.starts_with('[');
 }
 
-nlohmann::ordered_json parse_text(std::string_view text) {
-  if (auto plain = parse_plain_json(text)) return *std::move(plain);
-  return nlohmann::ordered_json::parse(text.data(), text.data() + text.size());
+void parse_text(std::string_view text, nlohmann::ordered_json& into) {
+  if (!parse_plain_json(text, into))
+    into = nlohmann::ordered_json::parse(text.data(), text.data() + text.size());
 }
 
 }  // namespace
@@ -26,15 +26,16 @@ const nlohmann::ordered_json& RowParser::parse(std::string_view row) {
   latest_ = 1 - latest_;
   texts_[latest_] = row;
   std::vector<Member> members = members_of(texts_[latest_]);
+  const std::vector<Member> before = std::exchange(members_, {});  // none, if this throws
   const bool alike =
-      !members.empty() && std::ranges::equal(members, members_, {}, &Member::key, &Member::key);
+      !members.empty() && std::ranges::equal(members, before, {}, &Member::key, &Member::key);
   if (alike)
-    update(members);
+    update(members, before);
   else if (!members.empty())
     build(members);
   else
-    row_ = parse_text(strip_values(row, left_out_));
-  members_ = row_.size() == members.size() ? std::move(members) : std::vector<Member>();
+    parse_text(strip_values(row, left_out_), row_);
+  if (row_.size() == members.size()) members_ = std::move(members);
   return row_;
 }
 
@@ -53,24 +54,29 @@ std::vector<RowParser::Member> RowParser::members_of(std::string_view row) const
   return whole && parts.at_end() ? members : std::vector<Member>();
 }
 
-void RowParser::update(const std::vector<Member>& members) {
+void RowParser::update(const std::vector<Member>& members, const std::vector<Member>& before) {
   const auto values = row_.get_ref<Json::object_t&>().begin();
   for (std::size_t i = 0; i < members.size(); ++i)
-    if (members[i].value != members_[i].value)
-      values[static_cast<std::ptrdiff_t>(i)].second = parsed(members[i]);
+    if (members[i].value != before[i].value)
+      parse_member(members[i], values[static_cast<std::ptrdiff_t>(i)].second);
 }
 
 void RowParser::build(const std::vector<Member>& members) {
   row_ = Json::object();
-  for (const Member& member : members)
-    row_[parse_text(member.key).get<std::string>()] = parsed(member);
+  Json key;
+  for (const Member& member : members) {
+    parse_text(member.key, key);
+    parse_member(member, row_[key.get<std::string>()]);
+  }
 }
 
-nlohmann::ordered_json RowParser::parsed(const Member& member) const {
-  if (left_out_.empty() || !is_nested(member.value)) return parse_text(member.value);
+void RowParser::parse_member(const Member& member, Json& into) const {
+  if (left_out_.empty() || !is_nested(member.value)) return parse_text(member.value, into);
   const std::string_view key = member.key.substr(1, member.key.size() - 2);
-  if (std::ranges::find(left_out_, key) != left_out_.end()) return nullptr;
-  return parse_text(strip_values(member.value, left_out_));
+  if (std::ranges::find(left_out_, key) != left_out_.end())
+    into = nullptr;
+  else
+    parse_text(strip_values(member.value, left_out_), into);
 }
 
 }  // namespace rdmameter

@@ -29,9 +29,9 @@ class RowParser {
   };
 
   std::vector<Member> members_of(std::string_view row) const;
-  void update(const std::vector<Member>& members);
+  void update(const std::vector<Member>& members, const std::vector<Member>& before);
   void build(const std::vector<Member>& members);
-  Json parsed(const Member& member) const;
+  void parse_member(const Member& member, Json& into) const;
 
   const std::span<const std::string_view> left_out_;
   std::array<std::string, 2> texts_;  ///< of this row and of the one before it

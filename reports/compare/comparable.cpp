@@ -4,6 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <future>
+#include <system_error>
 #include <unordered_map>
 
 #include "core/result/checked_json.h"
@@ -199,6 +202,19 @@ Comparable read_comparable(const std::string& path) {
                     kBulk);
   for (auto& side : file.sides) join_failures(side);
   return file;
+}
+
+/// Files alone, since a signal that ends the wait for a FIFO's writer ends it in one thread.
+std::pair<Comparable, Comparable> read_comparables(const std::string& base,
+                                                   const std::string& other) {
+  std::error_code ignored;
+  const bool files = std::filesystem::is_regular_file(base, ignored) &&
+                     std::filesystem::is_regular_file(other, ignored);
+  // Of both policies the library takes the second where there can be no more threads.
+  const auto policy = files ? std::launch::async | std::launch::deferred : std::launch::deferred;
+  auto second = std::async(policy, [&other] { return read_comparable(other); });
+  Comparable first = read_comparable(base);
+  return {std::move(first), second.get()};
 }
 
 }  // namespace rdmameter

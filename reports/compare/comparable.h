@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/summary/metric.h"
@@ -72,5 +73,10 @@ struct Comparable {
 
 /// @throws UsageError  as read_result() does
 Comparable read_comparable(const std::string& path);
+
+/// Both at once, where a second thread can be had.
+/// @throws UsageError  as read_result() does; of two files that cannot be read it names `base`
+std::pair<Comparable, Comparable> read_comparables(const std::string& base,
+                                                   const std::string& other);
 
 }  // namespace rdmameter

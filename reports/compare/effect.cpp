@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "reports/stats/batch_change.h"
 #include "reports/stats/mann_whitney.h"
@@ -76,16 +77,31 @@ Widened widened(double estimate, const Bounds& bounds, double batch) {
           estimate + std::hypot(bounds.high - estimate, batch)};
 }
 
-Bounds student_bounds(double estimate, const CaseChange& change, double tail) {
-  const double half = student_t_quantile(tail, change.replicate_degrees) * change.replicate_error;
+/// The quantiles of a sweep, each computed once: most cases have as many degrees of freedom.
+class StudentQuantiles {
+ public:
+  double at(double tail, double degrees) {
+    const auto [found, is_new] = known_.try_emplace({tail, degrees}, 0);
+    if (is_new) found->second = student_t_quantile(tail, degrees);
+    return found->second;
+  }
+
+ private:
+  std::map<std::pair<double, double>, double> known_;
+};
+
+Bounds student_bounds(double estimate, const CaseChange& change, double tail,
+                      StudentQuantiles& quantiles) {
+  const double half = quantiles.at(tail, change.replicate_degrees) * change.replicate_error;
   return {estimate - half, estimate + half};
 }
 
 /// Ranks where there are enough replicates for them, else Student's t.
 Bounds bounds_of(const std::vector<double>& x, const std::vector<double>& y,
-                 const CaseChange& change, double estimate, double tail) {
+                 const CaseChange& change, double estimate, double tail,
+                 StudentQuantiles& quantiles) {
   const Bounds bounds = rank_interval(x, y, 1 - 2 * tail);
-  return std::isfinite(bounds.low) ? bounds : student_bounds(estimate, change, tail);
+  return std::isfinite(bounds.low) ? bounds : student_bounds(estimate, change, tail, quantiles);
 }
 
 void set_interval(Effect& effect, Metric metric, double low, double high) {
@@ -94,16 +110,16 @@ void set_interval(Effect& effect, Metric metric, double low, double high) {
 }
 
 void fill_in(Effect& effect, Metric metric, const CaseSides& sides, const CaseChange& change,
-             bool as_batches) {
+             bool as_batches, StudentQuantiles& quantiles) {
   const std::vector<double> x = replicates_of(sides.base, as_batches);
   const std::vector<double> y = replicates_of(sides.other, as_batches);
   const double estimate = hodges_lehmann_shift(x, y);
   effect.ratio = std::exp(turned(metric, estimate));
   effect.replicates_base = x.size();
   effect.replicates_other = y.size();
-  const Widened at_95 = widened(estimate, bounds_of(x, y, change, estimate, 0.025),
+  const Widened at_95 = widened(estimate, bounds_of(x, y, change, estimate, 0.025, quantiles),
                                 kNormalBound * change.batch_error);
-  const Widened at_90 = widened(estimate, bounds_of(x, y, change, estimate, 0.05),
+  const Widened at_90 = widened(estimate, bounds_of(x, y, change, estimate, 0.05, quantiles),
                                 kNormalOneSided * change.batch_error);
   set_interval(effect, metric, at_95.low, at_95.high);
   effect.worst = std::exp(at_90.high);
@@ -164,9 +180,10 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
   if (const auto learnt = batches.learnt.find(metric); learnt != batches.learnt.end())
     prior.learnt = learnt->second;
   const BatchChanges changes = batch_changes(sides, prior);
+  StudentQuantiles quantiles;
   for (std::size_t k = 0; k < at.size(); ++k) {
     Effect& effect = sweep.effects[at[k]];
-    fill_in(effect, metric, sides[k], changes.cases[k], changes.batches_are_replicates);
+    fill_in(effect, metric, sides[k], changes.cases[k], changes.batches_are_replicates, quantiles);
     set_limits(effect, metric, changes.cases[k].between_runs, noise_beyond(noise, pairs[at[k]]),
                floors);
   }
@@ -202,6 +219,7 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
     own.push_back({deviation * deviation, std::max(0.0, count - 1)});
   }
   const VarianceEstimate shared = shared_variance(own);
+  StudentQuantiles quantiles;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     Effect& effect = sweep.effects[i];
     effect.base = median_run(run_values(*pairs[i].base, metric));
@@ -224,9 +242,9 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
     effect.ratio = std::exp(turned(metric, estimate));
     change = {.replicate_error = std::sqrt(own[i].variance / count),
               .replicate_degrees = own[i].degrees};
-    const Bounds at_95 = student_bounds(estimate, change, 0.025);
+    const Bounds at_95 = student_bounds(estimate, change, 0.025, quantiles);
     set_interval(effect, metric, at_95.low, at_95.high);
-    effect.worst = std::exp(student_bounds(estimate, change, 0.05).high);
+    effect.worst = std::exp(student_bounds(estimate, change, 0.05, quantiles).high);
     set_limits(effect, metric, std::sqrt(own[i].variance / 2), 0, floors);
   }
   return sweep;

@@ -36,5 +36,20 @@ TEST(Skim, OfTextThatIsCutOffStaysCutOff) {
   EXPECT_EQ(strip_values("{\"histogram\": {\"a\\", kKeys), "{\"histogram\": ");
 }
 
+/// Texts are searched word by word.
+TEST(Skim, FindsWhatEndsAValueWhereverItStandsInAWord) {
+  for (std::size_t length = 0; length < 20; ++length) {
+    const std::string digits(length, '1'), letters(length, 'x');
+    for (const std::string& left_out :
+         {"[" + digits + "]", "{\"" + letters + "\": " + digits + "}",
+          "[\"" + letters + "]\", " + digits + "]", "[\"" + letters + "\\\"]\"" + digits + "]",
+          "[[" + digits + "], {\"" + letters + "\\\\\": [" + digits + "]}" + digits + "]"}) {
+      const std::string before = "{\"" + letters + "\": " + digits + ", \"histogram\": ";
+      EXPECT_EQ(strip_values(before + left_out + ", \"b\": [2]}", kKeys),
+                before + "null, \"b\": [2]}");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rdmameter
