@@ -127,14 +127,16 @@ std::vector<std::size_t> doubtful_cases(const Comparison& comparison, const Comp
   return indexes;
 }
 
-/// Indexes of the cases that are suspect or inconclusive so far.
-std::vector<std::size_t> open_cases(const std::string& output, const ComparisonOptions& how) {
+/// Indexes of the cases that are suspect or inconclusive so far, where the gates ask for their
+/// times.
+std::vector<std::size_t> open_cases(const std::string& output, ComparisonOptions how) {
   const Comparable measured = read_comparable(output);
+  take_gates_of(measured, how);
   const Comparison comparison = compare_sides(measured, how);
   std::vector<std::size_t> indexes;
   for (std::size_t i = 0; i < measured.sides[1].size(); ++i)
     for (const CaseComparison& one : comparison.cases)
-      if (one.name == measured.sides[1][i].name &&
+      if (one.name == measured.sides[1][i].name && comparison.gated(one) &&
           (one.verdict == CaseVerdict::suspect || one.verdict == CaseVerdict::inconclusive))
         indexes.push_back(i);
   return indexes;
@@ -171,19 +173,18 @@ ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
 }  // namespace
 
 ExitStatus measure_and_compare(const AbArguments& options, const Invocation& invocation) {
-  const ComparisonOptions how = read_verdict_options(options.verdict);
+  ComparisonOptions how = read_verdict_options(options.verdict);
   check_writable(options.output);
   if (options.output == "-") throw UsageError("ab: -o takes the name of a file");
   check_verdict_files(options.verdict);
   const AbPlan plan = plan_of(options, invocation);
   check_cases(plan, invocation.interrupt);
   const OutputFile output(options.output);
-  ComparisonOptions looking = how;
-  looking.gates.clear();
   measure_sides(plan, {}, output.path(), invocation.interrupt,
-                [&](std::uint64_t) { return open_cases(output.path(), looking); });
+                [&](std::uint64_t) { return open_cases(output.path(), how); });
   Comparable measured = read_comparable(output.path());
   add_noise(options.verdict, measured);
+  take_gates_of(measured, how);
   if (plan.against_itself) record_noise(output.path(), measured);
   const Comparison first = compare_sides(measured, how);
   const Comparison last =

@@ -15,11 +15,6 @@
 namespace rdmameter {
 namespace {
 
-/// What the command line asks for overrides what the plan that NEW was measured by asked for.
-void take_gates_of(const Comparable& file, ComparisonOptions& how) {
-  if (how.gates.empty()) how.gates = file.gates;
-}
-
 /// @throws UsageError  the history cannot be read, or is too short to teach anything
 std::map<Metric, LearntBatches> learnt_batches(const std::string& path) {
   if (path.empty()) return {};

@@ -92,6 +92,10 @@ ComparisonOptions read_verdict_options(const VerdictOptions& options) {
   return comparison_options;
 }
 
+void take_gates_of(const Comparable& file, ComparisonOptions& options) {
+  if (options.gates.empty()) options.gates = file.gates;
+}
+
 void add_noise(const VerdictOptions& options, Comparable& file) {
   if (options.noise.empty()) return;
   const Comparable recorded = read_comparable(options.noise);

@@ -25,6 +25,9 @@ void declare_verdict_options(CLI::App& app, VerdictOptions& options);
 /// @throws UsageError  naming the option and what it takes
 ComparisonOptions read_verdict_options(const VerdictOptions& options);
 
+/// The gates of the plan that a file was measured by, unless the command line asks for others.
+void take_gates_of(const Comparable& file, ComparisonOptions& options);
+
 /// Adds what --noise names to what the file records itself.
 void add_noise(const VerdictOptions& options, Comparable& file);
 

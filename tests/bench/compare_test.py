@@ -541,6 +541,22 @@ class AB(Files):
         self.assertEqual([(row["case"]["size_bytes"], row["repetition_index"]) for row in rows],
                          [(size, block) for block in (0, 1) for size in (8, 8, 64, 64)])
 
+    def test_the_gates_of_the_plan_hold_unless_others_are_given(self):
+        """Of one block no times are proven, and with `work` alone none are asked for: nor at any look of the twelve."""
+        sides = ("ab", "--a", "--wait spin", "--b", "--wait yield")
+        rest = ("--", "--device", "null", "--iterations", "200", "--plan")
+        work = self.write_text("work.toml", 'tests = "write_lat"\ngates = ["work"]\n')
+        self.assertEqual(run(*sides, "--blocks", "1", *rest, work).returncode, PASS)
+        self.assertEqual(run(*sides, "--blocks", "1", "--gate", "times", *rest, work).returncode, INCONCLUSIVE)
+        result = run(*sides, "-o", self.path("ab.json"), *rest, work)
+        self.assertEqual(result.returncode, PASS, result)
+        with open(self.path("ab.json"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["benchmarks"]), 24)
+        limit = self.write_text("limit.toml", 'tests = "write_lat"\ngates = ["work", "* latency.p50 <= 1ns"]\n')
+        result = run(*sides, "--blocks", "6", *rest, limit)
+        self.assertEqual(result.returncode, REGRESSION, result)
+        self.assertIn("* latency.p50 <= 1ns", result.stdout)
+
     def test_two_environments(self):
         result = run("ab", "--b", "LD_LIBRARY_PATH=/nowhere", "--blocks", "1", "--", *self.COMMON)
         self.assertEqual(result.returncode, INCONCLUSIVE, result)
