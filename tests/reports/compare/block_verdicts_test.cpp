@@ -3,13 +3,18 @@
 // disturbed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
 #include "reports/compare/comparison.h"
 #include "tests/reports/compare/simulated_files.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr int kCases = 100;
+constexpr std::size_t kCases = 100;
 
 /// Both sides of a measuring run. Times are counted in measurements.
 struct Turns {
@@ -20,6 +25,7 @@ struct Turns {
   std::uint64_t period = 4, duration = 1;  ///< ...so long in each period
   int changed = 0;                         ///< cases that are slower on side B...
   double slower = 1;                       ///< ...so many times
+  double noise = 1;                        ///< times 2 % (p50, mean) and 10 % (p99)
 };
 
 /// How slow the machine is from measurement to measurement.
@@ -28,7 +34,7 @@ class Weather {
   Weather(const Turns& how, std::mt19937& engine) : how_(how), engine_(engine) {}
 
   double next() {
-    const double all = 2.0 * static_cast<double>(how_.blocks) * kCases;
+    const auto all = 2 * static_cast<double>(how_.blocks * kCases);
     const double drift = how_.drift * static_cast<double>(at_) / all;
     const double disturbed = at_ % how_.period < how_.duration ? how_.disturbance : 0;
     walked_ += how_.walk == 0 ? 0 : how_.walk * normal(engine_);
@@ -43,26 +49,52 @@ class Weather {
   double walked_ = 0;
 };
 
-Comparable turns(std::mt19937& engine, const Turns& how) {
-  Comparable made = file_of({});
-  for (int i = 0; i < kCases; ++i)
-    for (auto& side : made.sides)
-      side.push_back(
-          latency_case("case" + std::to_string(i), 1, how.blocks, [](auto, auto) { return 1.0; }));
-  Weather weather(how, engine);
-  for (std::uint64_t block = 0; block < how.blocks; ++block)
+/// Both sides of a measuring run, block by block.
+class TurnsRun {
+ public:
+  TurnsRun(std::mt19937& engine, const Turns& how)
+      : how_(how), engine_(engine), weather_(how, engine) {
+    for (std::size_t i = 0; i < kCases; ++i)
+      for (auto& side : file_.sides)
+        side.push_back(latency_case("case" + std::to_string(i), 1, 0, {}));
+  }
+
+  /// @param open  the cases that are measured
+  void add_block(const std::vector<bool>& open) {
     for (std::size_t i = 0; i < kCases; ++i) {
-      const bool b_first = engine() % 2 == 0;
-      for (const bool b_side : {b_first, !b_first}) {
-        const bool changed = b_side && i < static_cast<std::size_t>(how.changed);
-        const double level = 5000 * weather.next() * (changed ? how.slower : 1);
-        Replicate& one = made.sides[b_side ? 1 : 0][i].replicates[block];
-        for (const Metric metric : kSimulated)
-          one.value[static_cast<std::size_t>(metric)] =
-              level * std::exp((metric == Metric::p99 ? 0.1 : 0.02) * normal(engine));
-      }
+      if (!open[i]) continue;
+      const bool b_first = engine_() % 2 == 0;
+      for (const bool b_side : {b_first, !b_first}) measure(i, b_side);
     }
-  return made;
+    ++block_;
+  }
+
+  Comparable& file() { return file_; }
+  std::uint64_t blocks() const { return block_; }
+
+ private:
+  void measure(std::size_t i, bool b_side) {
+    const bool changed = b_side && i < static_cast<std::size_t>(how_.changed);
+    const double level = 5000 * weather_.next() * (changed ? how_.slower : 1);
+    Replicate one{.repetition = block_};
+    for (const Metric metric : kSimulated) {
+      const double deviation = how_.noise * (metric == Metric::p99 ? 0.1 : 0.02);
+      one.value[static_cast<std::size_t>(metric)] = level * std::exp(deviation * normal(engine_));
+    }
+    file_.sides[b_side ? 1 : 0][i].replicates.push_back(one);
+  }
+
+  const Turns how_;
+  std::mt19937& engine_;
+  Weather weather_;
+  Comparable file_ = file_of({});
+  std::uint64_t block_ = 0;
+};
+
+Comparable turns(std::mt19937& engine, const Turns& how) {
+  TurnsRun run(engine, how);
+  while (run.blocks() < how.blocks) run.add_block(std::vector<bool>(kCases, true));
+  return std::move(run.file());
 }
 
 void expect_few_false_alarms_of(const Turns& how) {
@@ -122,6 +154,93 @@ TEST(Blocks, HaveIntervalsThatHoldTheTruthNineteenTimesInTwenty) {
     EXPECT_GE(at_most(held, all), 0.93) << held << " of " << all;
     EXPECT_LE(at_least(held, all), 0.97) << held << " of " << all;
   }
+}
+
+/// As `ab` measures by default: it looks after so many blocks, and goes on with what is open.
+struct Looked {
+  Comparison comparison;
+  std::vector<std::uint64_t> blocks;  ///< of each case
+  std::size_t looks = 0;              ///< that it took
+};
+
+Looked look_by_look(std::mt19937& engine, Turns how) {
+  constexpr std::array<std::uint64_t, 4> kLooks = {12, 18, 27, 40};
+  how.blocks = kLooks.back();
+  TurnsRun run(engine, how);
+  run.file().looks = kLooks.size();
+  std::vector<bool> open(kCases, true);
+  Looked looked;
+  for (const std::uint64_t look : kLooks) {
+    while (run.blocks() < look) run.add_block(open);
+    looked.comparison = compare_sides(run.file(), {});
+    ++looked.looks;
+    for (const CaseComparison& one : looked.comparison.cases)
+      open[std::stoul(one.name.substr(4))] =
+          one.verdict == CaseVerdict::suspect || one.verdict == CaseVerdict::inconclusive;
+    if (std::ranges::count(open, true) == 0) break;
+  }
+  for (const ComparableCase& one : run.file().sides[0])
+    looked.blocks.push_back(one.replicates.size());
+  return looked;
+}
+
+/// With noise enough that few cases are decided at the first look.
+TEST(Looks, OfIdenticalCodeFailHardlyEverHoweverManyAreTaken) {
+  std::mt19937 engine(20);
+  int failed = 0;
+  std::size_t looks = 0;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    const Looked looked =
+        look_by_look(engine, {.disturbance = 0.3, .period = 6, .duration = 3, .noise = 3});
+    failed += looked.comparison.conclusion == Conclusion::fail ? 1 : 0;
+    looks += looked.looks;
+  }
+  EXPECT_LE(at_least(failed, kSweeps), 0.05) << failed;
+  EXPECT_GE(looks, 3U * kSweeps) << "nearly all must be taken, or nothing is shown";
+}
+
+TEST(Looks, FindTenPercentInTenCasesAtTheFirst) {
+  std::mt19937 engine(21);
+  constexpr int kFew = 20, kChanged = 10;
+  std::size_t found = 0, early = 0;
+  for (int sweep = 0; sweep < kFew; ++sweep) {
+    const Looked looked = look_by_look(engine, {.changed = kChanged, .slower = 1.1});
+    for (const CaseComparison& one : looked.comparison.cases) {
+      const std::size_t i = std::stoul(one.name.substr(4));
+      if (i >= kChanged || one.verdict != CaseVerdict::fail) continue;
+      ++found;
+      early += looked.blocks[i] == 12 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(found, kFew * kChanged * 95U / 100);
+  EXPECT_GE(early, kFew * kChanged * 90U / 100);
+}
+
+/// Twelve signs that are all alike are too few among 100 cases and four looks: 14 would do.
+TEST(Looks, FindTenPercentInOneCaseAtTheSecond) {
+  std::mt19937 engine(22);
+  constexpr int kFew = 20;
+  int early = 0;
+  for (int sweep = 0; sweep < kFew; ++sweep) {
+    const Looked looked = look_by_look(engine, {.changed = 1, .slower = 1.1});
+    const CaseComparison& worst = looked.comparison.cases.front();
+    early += worst.name == "case0" && worst.verdict == CaseVerdict::fail && looked.blocks[0] == 18
+                 ? 1
+                 : 0;
+  }
+  EXPECT_GE(early, kFew * 90 / 100);
+}
+
+TEST(Looks, ShareTheErrorRate) {
+  ComparableCase slow = latency_case(
+      "case0", 1, 6, [](auto, auto block) { return 7000.0 + static_cast<double>(block); });
+  ComparableCase fast = latency_case(
+      "case0", 1, 6, [](auto, auto block) { return 5000.0 + static_cast<double>(block); });
+  Comparable file = file_of({fast});
+  file.sides[1] = {slow};
+  EXPECT_EQ(compare_sides(file, {}).cases[0].verdict, CaseVerdict::fail) << "1 in 64 is enough";
+  file.looks = 4;
+  EXPECT_EQ(compare_sides(file, {}).cases[0].verdict, CaseVerdict::suspect);
 }
 
 }  // namespace
