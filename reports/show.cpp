@@ -96,6 +96,8 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
       text += "\n" + bold("  " + latency_title(joined), options.style) + "\n";
     text += latency;
   }
+  if (const std::string load = load_table(joined, options.style); !load.empty())
+    text += "\n" + bold("  load", options.style) + "\n" + load;
   for (const Group* group : groups)
     if (const std::string parts = parts_table(*group, options.style); !parts.empty())
       text += "\n" + bold(group_name(*group) + ": threads and directions", options.style) + "\n" +

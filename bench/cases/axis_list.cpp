@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 
 namespace rdmameter {
 namespace {
@@ -35,7 +36,7 @@ class Values {
 
   bool has_ranges() const {
     return axis_.kind != AxisKind::choice && axis_.kind != AxisKind::hex &&
-           std::holds_alternative<NumberField>(axis_.field);
+           axis_.kind != AxisKind::arrivals && std::holds_alternative<NumberField>(axis_.field);
   }
 
   std::uint64_t end_of_range(std::string_view text) const;
@@ -64,6 +65,8 @@ std::uint64_t Values::end_of_range(std::string_view text) const {
   TestCase scratch;
   set_axis(scratch, axis_, text);
   const std::uint64_t value = std::get<NumberField>(axis_.field).get(scratch);
+  if (axis_.kind == AxisKind::rate && (value & kBitRate) != 0)
+    refuse("a range is of messages per second");
   if (value < axis_.min || value > axis_.max) refuse("a range has numbers at its ends");
   return value;
 }

@@ -40,8 +40,12 @@ void Totals::add(const TestCase& test_case) {
   const double message_ns =
       kOperationNs + static_cast<double>(test_case.size_bytes) * 8 / kAssumedGbps;
   const auto counted = static_cast<double>(test_case.iterations + test_case.warmup);
-  operations += counted;
-  operations_ns += counted * message_ns;
+  if (test_case.open_loop()) {  // its rate says how long it takes
+    duration_ns += counted * 1e9 / messages_per_s(test_case);
+  } else {
+    operations += counted;
+    operations_ns += counted * message_ns;
+  }
   endless |= test_case.until_interrupted();
   if (!test_case.until_interrupted()) duration_ns += static_cast<double>(test_case.duration_ns);
   initiator_bytes = std::max(initiator_bytes, initiator);

@@ -33,6 +33,12 @@ std::string type_text(const Axis& axis) {
     case AxisKind::seconds:
       types.push_back("SECONDS");
       break;
+    case AxisKind::rate:
+      types.push_back("RATE");
+      break;
+    case AxisKind::arrivals:
+      types.push_back("burst:N");
+      break;
     case AxisKind::name:
       types.push_back("NAME");
       break;
@@ -68,6 +74,9 @@ std::string range_text(const Axis& axis) {
       return fmt::format("; {} to {}", bytes_text(axis.min), bytes_text(axis.max));
     case AxisKind::seconds:
       return fmt::format("; {} to {}", seconds_text(axis.min), seconds_text(axis.max));
+    case AxisKind::arrivals:
+      return fmt::format("; N {} to {}", axis.min, axis.max);
+    case AxisKind::rate:
     case AxisKind::choice:
     case AxisKind::name:
     case AxisKind::source:

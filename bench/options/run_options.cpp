@@ -43,6 +43,9 @@ bool for_pattern(const Axis& axis, Pattern pattern) {
 std::string default_text(const Axis& axis) {
   const bool for_latency =
       for_pattern(axis, Pattern::ping_pong) || for_pattern(axis, Pattern::completion_latency);
+  if (!for_latency && for_pattern(axis, Pattern::open_loop) &&
+      !for_pattern(axis, Pattern::bandwidth))
+    return fmt::format("Default: {} (open loop only)", axis.latency_default);
   if (!for_latency)
     return fmt::format(
         "Default: {} ({})", axis.bandwidth_default,

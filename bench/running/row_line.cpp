@@ -63,6 +63,13 @@ std::string bandwidth_text(const BandwidthData& bandwidth) {
   return text;
 }
 
+std::string load_text(const LoadData& load) {
+  std::string text = fmt::format("  offered {:.0f}/s reached {:.0f}/s", load_offered_per_s(load),
+                                 load_reached_per_s(load));
+  if (load_saturated(load)) text += " (saturated)";
+  return text;
+}
+
 std::string body(const Row& row) {
   switch (row.status) {
     case Row::Status::error:
@@ -75,6 +82,7 @@ std::string body(const Row& row) {
   std::string text;
   if (row.bandwidth) text += bandwidth_text(*row.bandwidth);
   if (row.latency) text += (text.empty() ? "" : "  ") + latency_text(*row.latency);
+  if (row.load) text += load_text(*row.load);
   if (row.lost) text += fmt::format("  lost {}", *row.lost);
   if (row.interrupted) text += fmt::format("  (interrupted after {} iterations)", row.iterations);
   return text;

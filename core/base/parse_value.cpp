@@ -23,6 +23,9 @@ struct Unit {
 constexpr std::array kByteUnits{Unit{"kib", 1ULL << 10}, Unit{"mib", 1ULL << 20},
                                 Unit{"gib", 1ULL << 30}, Unit{"k", 1ULL << 10},
                                 Unit{"m", 1ULL << 20},   Unit{"g", 1ULL << 30}};
+constexpr std::array kRateUnits{Unit{"k", 1'000}, Unit{"m", 1'000'000}};
+constexpr std::array kBitRateUnits{Unit{"kb/s", 1'000}, Unit{"mb/s", 1'000'000},
+                                   Unit{"gb/s", 1'000'000'000}};
 constexpr std::array kTimeUnits{Unit{"ns", 1}, Unit{"us", 1'000}, Unit{"ms", 1'000'000},
                                 Unit{"s", 1'000'000'000}};
 
@@ -49,6 +52,25 @@ std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t result = 0;
   if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
   return result;
+}
+
+/// A decimal number of a unit. @return [the unit's parts]; empty too where that is no whole number
+std::optional<std::uint64_t> decimal(std::string_view text, std::uint64_t unit) {
+  const auto point = text.find('.');
+  const auto whole = parse_count(text.substr(0, point));
+  if (!whole) return std::nullopt;
+  auto sum = product(*whole, unit);
+  if (point == std::string_view::npos || !sum) return sum;
+
+  const std::string_view digits = text.substr(point + 1);
+  const auto fraction = parse_count(digits);
+  if (!fraction) return std::nullopt;
+  std::uint64_t scale = 1;
+  for (std::size_t i = 0; i < digits.size() && scale <= unit; ++i) scale *= 10;
+  const auto scaled = product(*fraction, unit);
+  if (!scaled || *scaled % scale != 0) return std::nullopt;
+  if (__builtin_add_overflow(*sum, *scaled / scale, &*sum)) return std::nullopt;
+  return sum;
 }
 
 }  // namespace
@@ -84,21 +106,28 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
 
 std::optional<std::uint64_t> parse_seconds_ns(std::string_view text) {
   const std::uint64_t unit_ns = take_unit(text, kTimeUnits, 1'000'000'000);
-  const auto point = text.find('.');
-  const auto whole = parse_count(text.substr(0, point));
-  if (!whole) return std::nullopt;
-  auto sum = product(*whole, unit_ns);
-  if (point == std::string_view::npos || !sum) return sum;
+  return decimal(text, unit_ns);
+}
 
-  const std::string_view digits = text.substr(point + 1);
-  const auto fraction = parse_count(digits);
-  if (!fraction) return std::nullopt;
-  std::uint64_t scale = 1;
-  for (std::size_t i = 0; i < digits.size() && scale <= unit_ns; ++i) scale *= 10;
-  const auto scaled = product(*fraction, unit_ns);
-  if (!scaled || *scaled % scale != 0) return std::nullopt;
-  if (__builtin_add_overflow(*sum, *scaled / scale, &*sum)) return std::nullopt;
-  return sum;
+std::optional<std::uint64_t> parse_rate(std::string_view text) {
+  constexpr std::uint64_t kMostMessages = 1'000'000'000, kMostBits = 10'000'000'000'000;
+  const std::uint64_t bit_unit = take_unit(text, kBitRateUnits, 0);
+  const std::uint64_t unit = bit_unit != 0 ? bit_unit : take_unit(text, kRateUnits, 1);
+  const auto rate = decimal(text, unit);
+  if (!rate || *rate == 0 || *rate > (bit_unit != 0 ? kMostBits : kMostMessages))
+    return std::nullopt;
+  return bit_unit != 0 ? kBitRate | *rate : *rate;
+}
+
+std::string rate_text(std::uint64_t rate) {
+  const bool bits = (rate & kBitRate) != 0;
+  const std::uint64_t value = rate & ~kBitRate;
+  constexpr std::array kBits{Unit{"Gb/s", 1'000'000'000}, Unit{"Mb/s", 1'000'000},
+                             Unit{"kb/s", 1'000}};
+  constexpr std::array kMessages{Unit{"M", 1'000'000}, Unit{"k", 1'000}, Unit{"", 1}};
+  for (const auto& [name, factor] : bits ? kBits : kMessages)
+    if (value % factor == 0) return fmt::format("{}{}", value / factor, name);
+  return fmt::format("{:.3f}kb/s", static_cast<double>(value) / 1e3);
 }
 
 std::string bytes_text(std::uint64_t bytes) {

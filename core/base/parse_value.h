@@ -28,6 +28,18 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text);
 /// @return [ns]; empty too where the number is finer than a nanosecond
 std::optional<std::uint64_t> parse_seconds_ns(std::string_view text);
 
+/// Marks a rate that is one of bits: what parse_rate() returns for "10Gb/s".
+inline constexpr std::uint64_t kBitRate = 1ULL << 63;
+
+/// A decimal number of messages per second, k and M meaning 10^3 and 10^6; or of bits per second
+/// with kb/s, Mb/s or Gb/s, which are 1000-based, too (any letter case).
+/// @return [1/s], or kBitRate | [bit/s]; empty too beyond 10^9 messages or 10^13 bits, for 0, and
+///         where the number is no whole one
+std::optional<std::uint64_t> parse_rate(std::string_view text);
+
+/// As parse_rate() reads it, in the largest unit that holds it exactly: "20k", "1500", "10Gb/s".
+std::string rate_text(std::uint64_t rate);
+
 /// The value in the largest unit that holds it exactly: "8K", "1000", "2G".
 std::string bytes_text(std::uint64_t bytes);
 

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/layout/layout.h"
+#include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/engine/work.h"
 #include "core/verbs/memory.h"
@@ -91,6 +92,7 @@ std::uint64_t thread_bytes(const TestCase& asked, Role role) {
              (test_case.cq_per_qp() ? test_case.qps : 1);
   if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
     each += sizeof(std::uint64_t) * skipped_numbers_per_qp(test_case);
+  if (role == Role::initiator && test_case.open_loop()) bytes += load_bytes(test_case);
   return bytes + each * test_case.qps;
 }
 

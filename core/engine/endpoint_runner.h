@@ -16,6 +16,7 @@
 #include "core/engine/layout/verify.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/instrument/clock.h"
+#include "core/result/row.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -90,6 +91,8 @@ class EndpointRunner {
   virtual std::uint64_t progress() const { return tally_.progress.load(std::memory_order_relaxed); }
   bool has_loop() const { return has_loop_; }
   std::uint64_t cpu_ns() const { return cpu_ns_; }  ///< of the whole loop, warm-up included
+  /// What an open loop measured beside its responses; nothing: it is none, or not its initiator.
+  virtual std::optional<LoadData> load() const { return std::nullopt; }
   /// Null where the loop takes no samples.
   std::unique_ptr<Histogram> take_latency() { return std::move(latency_); }
 

@@ -11,6 +11,8 @@ LatencyData::Definition definition_of(const TestCase& test_case) {
     case Pattern::completion_latency:
     case Pattern::bandwidth:
       return LatencyData::Definition::completion;
+    case Pattern::open_loop:
+      return LatencyData::Definition::response;
     case Pattern::control:
       return completes(test_case.verb) ? LatencyData::Definition::completion
                                        : LatencyData::Definition::call;

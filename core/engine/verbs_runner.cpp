@@ -94,7 +94,7 @@ void VerbsRunner::join_group() {
 }
 
 void VerbsRunner::build_work() {
-  work_ = std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view());
+  work_ = std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view(), seed_);
   work_->post_receives();
 }
 
@@ -156,7 +156,9 @@ std::optional<Verdict> VerbsRunner::verify(const std::vector<std::uint64_t>& pee
       ping_pong || case_.pattern == Pattern::completion_latency
           ? peer_total / case_.qps
           : case_.queues.depth / case_.queues.post_list * case_.queues.post_list;
-  const bool known = case_.reliable() && !(case_.shared_receives() && case_.takes_receive());
+  // An open loop's requests take whatever QP has room.
+  const bool known = case_.reliable() && !(case_.shared_receives() && case_.takes_receive()) &&
+                     !(case_.open_loop() && area.qps > 1);
   const std::uint64_t min = !known ? 0 : area.qps == 1 ? peer_total : filled;
   const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
   // A number in the immediate leaves the payload alone.

@@ -120,7 +120,8 @@ std::uint32_t send_chain_length(const TestCase& test_case, Role role) {
                            static_cast<std::uint32_t>(peers_per_qp(test_case, role)));
 }
 
-Work::Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view) {
+Work::Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view,
+           std::uint64_t seed) {
   traffic_.lane_count = static_cast<std::uint32_t>(view.qps.size());
   traffic_.send_cq = ring_of(test_case, role, view.send_cqs);
   traffic_.recv_cq = ring_of(test_case, role, view.recv_cqs);
@@ -138,6 +139,10 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
   if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
     expect_numbers(test_case);
   if (test_case.queues.timestamps && role == Role::initiator) keep_timestamps();
+  if (test_case.open_loop() && role == Role::initiator) {
+    offered_ = std::make_unique<Offered>(test_case, seed);
+    traffic_.open_loop = &offered_->loop();
+  }
   if (test_case.pattern != Pattern::ping_pong) return;
   for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
     Lane& lane = lanes_[qp];
@@ -184,6 +189,10 @@ std::vector<Timestamps> Work::timestamps() const {
   std::vector<Timestamps> kept = timestamps_;
   kept.resize(std::min<std::uint64_t>(traffic_.timestamps.taken, kept.size()));
   return kept;
+}
+
+std::optional<LoadData> Work::load() const {
+  return offered_ ? std::optional(offered_->result()) : std::nullopt;
 }
 
 void Work::build_sends(const TestCase& test_case, Role role, const Layout& layout,
@@ -236,10 +245,10 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
     closing_wrs_[qp].wr_id = kClosing;
     if (test_case.opcode == Opcode::cmp_swap)  // finds no such value: it may come at any place
       closing_wrs_[qp].wr.atomic.compare_add = std::numeric_limits<std::uint64_t>::max();
-    lanes_[qp].send = ring;
+    lanes_[qp].send = lanes_[qp].oldest = ring;
     lanes_[qp].closing = &closing_wrs_[qp];
   }
-  if (!bandwidth) thread_rings(lists);
+  if (!bandwidth && !test_case.open_loop()) thread_rings(lists);
 }
 
 /// Makes one ring of those of all QPs: a latency's messages go over them in turn.
@@ -301,6 +310,7 @@ void Work::build_receives(const TestCase& test_case, const Layout& layout,
     rings_[r].list_length = per_list;
     rings_[r].qp = view.qps[r];
     rings_[r].srq = view.srq;
+    rings_[r].lane = &lanes_[r];
   }
 }
 

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
+#include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/test_case/test_case.h"
 
@@ -17,7 +19,9 @@ namespace rdmameter {
 class Work {
  public:
   /// Builds everything that the measured loop will post. Does not post anything.
-  Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view);
+  /// @param seed  of the times when an open loop's requests are due
+  Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view,
+       std::uint64_t seed = 0);
   Work(Work&&) = delete;  // WRs point to each other
 
   /// Posts `rx_depth` receives on every QP, or on the SRQ: to be done before the peer may send.
@@ -34,6 +38,9 @@ class Work {
 
   /// Those that the loop kept last, in no order; of a case with timestamps.
   std::vector<Timestamps> timestamps() const;
+
+  /// What the loop measured of its load; nothing: it is not an open loop's initiator.
+  std::optional<LoadData> load() const;
 
  private:
   void build_sends(const TestCase& test_case, Role role, const Layout& layout,
@@ -59,6 +66,7 @@ class Work {
   std::unique_ptr<std::uint32_t[]> next_numbers_;
   std::vector<std::uint64_t> skipped_numbers_;
   std::vector<Timestamps> timestamps_;
+  std::unique_ptr<Offered> offered_;
 };
 
 /// Samples whose moments are kept: a power of two.

@@ -90,6 +90,12 @@ const char* definition_name(LatencyData::Definition definition) {
       return "call";
     case LatencyData::Definition::exchange:
       return "exchange";
+    case LatencyData::Definition::response:
+      return "response";
+    case LatencyData::Definition::service:
+      return "service";
+    case LatencyData::Definition::lateness:
+      return "lateness";
   }
   return "";
 }

@@ -15,7 +15,7 @@
 namespace rdmameter {
 
 struct LatencyData {
-  enum class Definition { round_trip, completion, call, exchange };
+  enum class Definition { round_trip, completion, call, exchange, response, service, lateness };
   Definition definition = Definition::round_trip;
   HistogramData histogram;
   bool half_round_trip = false;  ///< derive and print it (ping-pong tests)
@@ -31,6 +31,20 @@ struct BandwidthData {
   std::uint64_t traffic_messages = 0, traffic_ns = 0;  ///< all of it, first post to last completion
   std::optional<std::uint64_t> sent, received;         ///< whole traffic, where the receiver counts
   std::optional<std::uint64_t> duplicated, reordered;  ///< of those received, where numbers tell
+};
+
+/// What an open loop was offered, and how far it kept up. The responses are the row's latency.
+struct LoadData {
+  std::uint64_t due = 0;        ///< requests that fell due
+  std::uint64_t window_ns = 0;  ///< from when the one before them was due to when the last was
+  std::uint64_t completed = 0;
+  std::uint64_t completing_ns = 0;  ///< from when the one before was completed to the last
+  std::uint64_t unsent = 0;         ///< still waiting when the duration was over: not posted
+  std::uint64_t backlog_max = 0;    ///< most that were due and not posted
+  std::uint64_t interval_ns = 0;
+  std::vector<std::uint64_t> backlog;  ///< the most in each interval of the measured part
+  LatencyData service{.definition = LatencyData::Definition::service};
+  LatencyData lateness{.definition = LatencyData::Definition::lateness};
 };
 
 using NamedCounts = std::vector<std::pair<std::string, std::uint64_t>>;  ///< {"connect": 50}
@@ -93,6 +107,7 @@ struct TopologyData {
 struct Measurement {
   std::optional<LatencyData> latency;
   std::optional<BandwidthData> bandwidth;
+  std::optional<LoadData> load;
   std::optional<TopologyData> topology;
   std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
   nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none

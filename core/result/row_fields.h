@@ -63,6 +63,24 @@ void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields.derived("lost", [&] { return bandwidth_lost(data); });
 }
 
+inline constexpr std::size_t kMaxBacklogIntervals = 1024;
+
+void list_fields(auto& fields, Is<LoadData> auto& data) {
+  fields("due", data.due, {.max = kMaxExactCount});
+  fields("window_ns", data.window_ns, {.max = kMaxExactCount});
+  fields.derived("offered_per_s", [&] { return load_offered_per_s(data); });
+  fields("completed", data.completed, {.max = data.due});
+  fields("completing_ns", data.completing_ns, {.max = kMaxExactCount});
+  fields.derived("reached_per_s", [&] { return load_reached_per_s(data); });
+  fields.derived("saturated", [&] { return load_saturated(data); });
+  fields("unsent", data.unsent, {.max = data.due});
+  fields("backlog_max", data.backlog_max, {.max = kMaxExactCount});
+  fields("interval_ns", data.interval_ns, {.max = kMaxExactCount});
+  fields("backlog", data.backlog, {.max = kMaxExactCount, .max_size = kMaxBacklogIntervals});
+  fields("service", data.service);
+  fields("lateness", data.lateness);
+}
+
 void list_fields(auto& fields, Is<Hops> auto& hops) {
   fields("max", hops.max, {.max = kMaxRanks});
   fields("mean", hops.mean, {.max = hops.max});
@@ -130,6 +148,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("interrupted", row.interrupted);
   fields("latency", row.latency);
   fields("bandwidth", row.bandwidth);
+  fields("load", row.load);
   fields("topology", row.topology);
   fields("lost", row.lost);
   fields("device_counters", row.device_counters);

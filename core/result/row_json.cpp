@@ -90,4 +90,18 @@ std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {
   return *data.sent > arrived ? *data.sent - arrived : 0;
 }
 
+double load_offered_per_s(const LoadData& data) {
+  return rate(data.due, data.window_ns) * 1e9;
+}
+
+double load_reached_per_s(const LoadData& data) {
+  return rate(data.completed, data.completing_ns) * 1e9;
+}
+
+bool load_saturated(const LoadData& data) {
+  constexpr double kKeptUp = 0.99;
+  return data.unsent * 100 > data.due ||
+         load_reached_per_s(data) < kKeptUp * load_offered_per_s(data);
+}
+
 }  // namespace rdmameter

@@ -36,6 +36,12 @@ double bandwidth_gbps(const BandwidthData& data);        ///< [1e9 bits/s]
 double bandwidth_mib_per_s(const BandwidthData& data);   ///< [2^20 bytes/s]
 double bandwidth_mmsg_per_s(const BandwidthData& data);  ///< [1e6 messages/s]
 
+double load_offered_per_s(const LoadData& data);  ///< requests that fell due [1/s]
+double load_reached_per_s(const LoadData& data);  ///< requests that were completed [1/s]
+/// Is what was reached less than 99 % of what was offered? Then the backlog grows as long as the
+/// run lasts, and percentiles of responses are no steady state's.
+bool load_saturated(const LoadData& data);
+
 /// Messages sent and not received, where the receiver counts; duplicates may hide some.
 std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data);
 

@@ -13,7 +13,7 @@ namespace {
 double seconds_in_flight(const TestCase& test_case, double bytes_per_s) {
   constexpr double kMax_s = 600;
   const std::uint64_t messages =  // at most 2^44
-      test_case.pattern == Pattern::bandwidth
+      test_case.pattern == Pattern::bandwidth || test_case.open_loop()
           ? test_case.threads * test_case.qps * test_case.queues.depth
           : 1;
   return std::min(

@@ -41,6 +41,9 @@ void require_any(const TestCase& test_case, const Outcome& outcome) {
         "none of the {} pings was answered within --loss-timeout: is it shorter than the "
         "round trip? Else {}",
         outcome.operations, advice));
+  if (test_case.open_loop() && outcome.operations == 0)
+    throw MeasurementError(
+        "no request fell due in the measured time: use a longer --duration or a higher --rate");
   if (receiver_counts(test_case) && outcome.bandwidth->messages == 0)
     throw MeasurementError(fmt::format(
         "of {} messages {} arrived, and none after the warm-up of {}: {}", *outcome.bandwidth->sent,
@@ -245,6 +248,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   if (!forward_.arrivals.empty()) outcome.extra["arrivals"] = forward_.arrivals;
   if (case_.verify) outcome.extra["verified_bytes"] = judge(duplex);
   if (require_bool(done, "shared_responder")) outcome.extra["shared_responder"] = true;
+  outcome.load = runner.load();
   if (const auto samples = runner.take_latency()) outcome.latency = latency_of(case_, *samples);
   return outcome;
 }

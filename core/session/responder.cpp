@@ -45,7 +45,9 @@ CaseNeeds needs_of(const TestCase& test_case) {
 std::string case_text(const TestCase& test_case) {
   if (test_case.control()) return fmt::format("connecting over {}", transport_text(test_case));
   return fmt::format("{} {} of {} bytes over {}", traits(test_case.opcode).name,
-                     test_case.pattern == Pattern::bandwidth ? "bandwidth" : "latency",
+                     test_case.pattern == Pattern::bandwidth ? "bandwidth"
+                     : test_case.open_loop()                 ? "load"
+                                                             : "latency",
                      test_case.size_bytes, transport_text(test_case));
 }
 

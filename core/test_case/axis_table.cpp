@@ -3,6 +3,7 @@
 // topologies/axes/rank_axes.cpp.
 #include <array>
 
+#include "core/base/parse_value.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -19,6 +20,7 @@ constexpr std::array kConnects{Word{"tcp", 0}, Word{"cm", 1}};
 constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
 constexpr std::array kPayloads{Word{"random", 0}, Word{kZeroPayload, 0}};
 constexpr std::array kCqSharings{Word{"shared", 0}, Word{"per-qp", 1}};
+constexpr std::array kArrivals{Word{"fixed", 0}, Word{"poisson", 1}};
 constexpr std::array kDurations{Word{"off", 0}, Word{"0", kUntilInterrupted}};
 constexpr std::array kMaxWord{Word{"max", kDeviceMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
@@ -31,6 +33,7 @@ constexpr std::array kMtus{Word{"auto", kAuto}, Word{"256", 256},   Word{"512", 
 static_assert(kTransports[2].value == static_cast<std::uint64_t>(Transport::ud));
 static_assert(kWaits[3].value == static_cast<std::uint64_t>(Wait::event));
 static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::extended));
+static_assert(kArrivals[1].value == static_cast<std::uint64_t>(ArrivalPattern::poisson));
 static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
 static_assert(kConnects[1].value == static_cast<std::uint64_t>(Connect::cm));
 static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
@@ -76,8 +79,10 @@ constexpr auto has_connect = [](const TestCase& c) {
 constexpr auto any_bandwidth = [](const TestCase& c) { return c.pattern == Pattern::bandwidth; };
 constexpr auto bandwidth = [](const TestCase& c) { return on_verbs(c) && any_bandwidth(c); };
 constexpr auto unicast_bandwidth = [](const TestCase& c) { return bandwidth(c) && !c.multicast(); };
+constexpr auto open_loop = [](const TestCase& c) { return c.open_loop(); };
 constexpr auto has_depth = [](const TestCase& c) {
-  return bandwidth(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c) || topology(c);
+  return bandwidth(c) || open_loop(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c) ||
+         topology(c);
 };
 constexpr auto receives = [](const TestCase& c) { return traffic(c) && c.takes_receive(); };
 constexpr auto has_receive_queues = [](const TestCase& c) {
@@ -105,9 +110,9 @@ constexpr auto reliable = [](const TestCase& c) { return has_path(c) && c.reliab
 constexpr auto can_be_not_ready = [](const TestCase& c) {
   return reliable(c) && c.takes_receive();
 };
-/// A completion latency signals every WR by definition.
+/// A completion latency and an open loop signal every WR by definition.
 constexpr auto may_leave_unsignaled = [](const TestCase& c) {
-  return on_verbs(c) && c.pattern != Pattern::completion_latency;
+  return on_verbs(c) && c.pattern != Pattern::completion_latency && !open_loop(c);
 };
 constexpr auto may_lose_a_pong = [](const TestCase& c) {
   return (c.pattern == Pattern::ping_pong || topology(c)) && !c.reliable();
@@ -125,7 +130,7 @@ constexpr auto has_breakdown = [](const TestCase& c) {
 };
 constexpr auto sleeps = [](const TestCase& c) { return on_verbs(c) && c.wait == Wait::event; };
 constexpr auto has_intervals = [](const TestCase& c) {
-  return any_bandwidth(c) || c.until_interrupted();
+  return any_bandwidth(c) || open_loop(c) || c.until_interrupted();
 };
 
 using enum AxisKind;
@@ -166,6 +171,16 @@ const std::array kAxes{
          sends_datagrams},
     Axis{"group", "group", text_field<&TestCase::group>, group, 0, 0, kNone, "auto", "auto",
          "address of the multicast group; auto: one that is not in use", multicast},
+    Axis{"rate", "rate", number_field<&TestCase::rate>, rate, 1, kBitRate | 10'000'000'000'000,
+         kNone, "10k", "10k",
+         "requests that fall due, whatever becomes of those before them: messages per second (k, "
+         "M), or bits per second of payload (Gb/s)",
+         open_loop},
+    Axis{"arrivals", "arrivals", number_field<&TestCase::arrivals>, arrivals, 2, 65536, kArrivals,
+         "poisson", "poisson",
+         "when they fall due: at fixed gaps, at random as if of many clients (poisson), or N at a "
+         "time at fixed gaps (burst:N)",
+         open_loop},
     Axis{"depth", "depth", queues<&Queues::depth>, count, 1, 1ULL << 20, kNone, "1", "128",
          "send queue depth: requests in flight per QP [WRs]; if not given, it grows as "
          "--signal-every and --post-list need; CQEs of create_cq",

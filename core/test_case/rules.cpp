@@ -115,6 +115,43 @@ std::string why_not_in_queue(const TestCase& c) {
   return {};
 }
 
+/// Receives that wait for their list to be posted again are not there for what arrives.
+std::string why_not_answered(const TestCase& c) {
+  constexpr std::uint64_t kLongestList = 16;
+  if (!c.answered()) return {};
+  if (c.shared_receives())
+    return "an open loop's answer goes to the QP that its request came over, which an SRQ does not "
+           "tell: use --recv rq";
+  const std::uint64_t list = c.queues.recv_post_list == kAuto
+                                 ? std::min(kLongestList, c.queues.rx_depth)
+                                 : c.queues.recv_post_list;
+  if (c.queues.depth + list - 1 <= c.queues.rx_depth) return {};
+  return fmt::format(
+      "{} requests in flight may find no receive among {} that are posted in lists of up to {}: "
+      "use "
+      "--rx-depth {} or more, or a smaller --depth",
+      c.queues.depth, c.queues.rx_depth, list, c.queues.depth + list - 1);
+}
+
+std::string why_not_open_loop(const TestCase& c) {
+  constexpr double kLongestPause_s = 5;  // a session takes a longer one for a peer that is gone
+  if (!c.open_loop()) return {};
+  if (!c.reliable())
+    return "an open loop tells requests apart by the order of their answers or completions, and "
+           "counts on each: use --transport rc";
+  if (c.threads > 1) return "an open loop has one thread: use --threads 1, and more --qps";
+  if (c.wait == Wait::event)
+    return "a loop that sleeps until an event misses the time when its next request is due: use "
+           "--wait spin or yield";
+  const auto burst = std::max<std::uint64_t>(static_cast<std::uint64_t>(c.arrivals), 1);
+  if (static_cast<double>(burst) > kLongestPause_s * messages_per_s(c))
+    return fmt::format(
+        "requests would be due only every {:.1f} s: use a higher --rate, so that it "
+        "is at most every {} s",
+        static_cast<double>(burst) / messages_per_s(c), kLongestPause_s);
+  return why_not_answered(c);
+}
+
 /// What topologies have rules for beyond these, their own folder knows.
 std::string why_not_among_ranks(const TestCase& c) {
   if (c.wait == Wait::event)
@@ -139,6 +176,7 @@ std::string why_impossible(const TestCase& test_case) {
   if (why.empty()) why = why_not_split(test_case);
   if (why.empty()) why = why_not_in_memory(test_case);
   if (why.empty()) why = why_not_received(test_case);
+  if (why.empty()) why = why_not_open_loop(test_case);
   if (why.empty() && test_case.pattern == Pattern::bandwidth) why = why_not_in_queue(test_case);
   return why;
 }

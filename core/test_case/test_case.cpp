@@ -61,11 +61,15 @@ bool good_text(AxisKind kind, std::string_view text) {
     case AxisKind::hex:
     case AxisKind::bytes:
     case AxisKind::seconds:
+    case AxisKind::rate:
+    case AxisKind::arrivals:
     case AxisKind::choice:
       return false;
   }
   return false;
 }
+
+constexpr std::string_view kBurst = "burst:";
 
 std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view text) {
   switch (axis.kind) {
@@ -77,6 +81,10 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
       return parse_bytes(text);
     case AxisKind::seconds:
       return parse_seconds_ns(text);
+    case AxisKind::rate:
+      return parse_rate(text);
+    case AxisKind::arrivals:
+      return text.starts_with(kBurst) ? parse_count(text.substr(kBurst.size())) : std::nullopt;
     case AxisKind::choice:
     case AxisKind::name:
     case AxisKind::source:
@@ -89,6 +97,8 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
 
 std::string number_text(const Axis& axis, std::uint64_t value) {
   if (axis.kind == AxisKind::hex) return hex_text(value);
+  if (axis.kind == AxisKind::rate) return rate_text(value);
+  if (axis.kind == AxisKind::arrivals) return fmt::format("{}{}", kBurst, value);
   return axis.kind == AxisKind::seconds ? seconds_text(value) : std::to_string(value);
 }
 
@@ -122,6 +132,11 @@ std::string accepts_text(const Axis& axis) {
     case AxisKind::seconds:
       return fmt::format("{}{}seconds (or a number with ns, us, ms, s) from {} to {}", text, also,
                          seconds_text(axis.min), seconds_text(axis.max));
+    case AxisKind::rate:
+      return "messages per second (k and M are 1000-based) up to 1000M, or bits per second with "
+             "kb/s, Mb/s, Gb/s";
+    case AxisKind::arrivals:
+      return fmt::format("{}{}{}N, N from {} to {}", text, also, kBurst, axis.min, axis.max);
     case AxisKind::choice:
       return text;
     case AxisKind::name:
@@ -182,6 +197,12 @@ std::string transport_text(const TestCase& test_case) {
   return has_one ? axis_text(test_case, transport) : std::string();
 }
 
+double messages_per_s(const TestCase& test_case) {
+  const auto amount = static_cast<double>(test_case.rate & ~kBitRate);
+  const bool bits = (test_case.rate & kBitRate) != 0;
+  return bits ? amount / (8.0 * static_cast<double>(test_case.size_bytes)) : amount;
+}
+
 TestCase default_case(Opcode opcode, Pattern pattern) {
   // Made once, for the command line asks for each test and axis.
   static const TestCase kLatency = axis_defaults(&Axis::latency_default);
@@ -190,6 +211,7 @@ TestCase default_case(Opcode opcode, Pattern pattern) {
   test_case.opcode = opcode;
   test_case.pattern = pattern;
   if (test_case.atomic()) test_case.size_bytes = kAtomicBytes;
+  if (test_case.open_loop()) test_case.queues.depth = kBandwidth.queues.depth;
   if (test_case.multicast()) {
     test_case.transport = Transport::ud;
     test_case.size_bytes = std::min(test_case.size_bytes, kMulticastBytes);

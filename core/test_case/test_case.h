@@ -26,8 +26,11 @@ enum class Pattern : std::uint64_t {
   bandwidth,           ///< depth kept full
   control,             ///< one sample is a call of a verb; no traffic, no responder
   topology,            ///< several ranks; what a sample is, its traffic says
+  open_loop,           ///< requests fall due at a rate; one sample is due to answer or CQE
 };
 enum class Transport : std::uint64_t { rc, uc, ud };
+/// When an open loop's requests fall due; from 2 on: that many at once.
+enum class ArrivalPattern : std::uint64_t { fixed, poisson };
 enum class Wait : std::uint64_t { automatic, spin, yield, event };
 /// Which of two interfaces of verbs: ibv_post_send or ibv_wr_*; ibv_poll_cq or ibv_start_poll.
 enum class Interface : std::uint64_t { classic, extended };
@@ -133,7 +136,9 @@ struct TestCase {
   Transport transport = Transport::rc;
   std::uint64_t size_bytes = 0;
   std::uint64_t qps = 0;
-  std::uint64_t threads = 1;   ///< at each end, each with QPs, CQs and memory of its own
+  std::uint64_t threads = 1;  ///< at each end, each with QPs, CQs and memory of its own
+  std::uint64_t rate = 0;     ///< of an open loop [1/s]; with kBitRate: [bit/s]
+  ArrivalPattern arrivals = ArrivalPattern::poisson;
   bool bidirectional = false;  ///< the responder initiates as well, on QPs of its own
   Connect connect = Connect::tcp;
   std::uint64_t peers = 1;  ///< UD: QPs of the responder's that each of the initiator's sends to
@@ -157,6 +162,11 @@ struct TestCase {
     return role == Role::initiator ? initiator : responder;
   }
   bool control() const noexcept { return pattern == Pattern::control; }
+  bool open_loop() const noexcept { return pattern == Pattern::open_loop; }
+  /// Does each send have an answer?
+  bool answered() const noexcept {
+    return pattern == Pattern::ping_pong || (open_loop() && takes_receive());
+  }
   bool topology() const noexcept { return pattern == Pattern::topology; }
   /// By QPs that lead to one peer each.
   bool connects_ranks() const noexcept { return topology() && transport != Transport::ud; }
@@ -185,7 +195,8 @@ struct TestCase {
   std::uint64_t wanted_inline() const noexcept {
     constexpr std::uint64_t kMostByDefault = 220;
     if (queues.inline_bytes != kAuto) return queues.inline_bytes;
-    const bool latency = pattern == Pattern::ping_pong || pattern == Pattern::completion_latency;
+    const bool latency =
+        pattern == Pattern::ping_pong || pattern == Pattern::completion_latency || open_loop();
     return latency && !returns_data() && size_bytes <= kMostByDefault ? size_bytes : 0;
   }
 };
@@ -198,15 +209,17 @@ struct Word {
 
 /// What an axis's text means.
 enum class AxisKind {
-  count,    ///< a whole number
-  hex,      ///< a hexadecimal number behind 0x, at most 0xffff
-  bytes,    ///< a whole number, K, M or G (KiB, MiB, GiB) meaning 1024-based
-  seconds,  ///< a decimal number of s, or with a suffix ns, us, ms, s; stored in ns
-  choice,   ///< one of `words` and nothing else
-  name,     ///< of a device
-  source,   ///< of memory or of bytes: one of `words`, or file:PATH
-  group,    ///< the address of a multicast group
-  shape,    ///< a word with arguments behind colons, "torus2d:2x4", which topologies/ knows
+  count,     ///< a whole number
+  hex,       ///< a hexadecimal number behind 0x, at most 0xffff
+  bytes,     ///< a whole number, K, M or G (KiB, MiB, GiB) meaning 1024-based
+  seconds,   ///< a decimal number of s, or with a suffix ns, us, ms, s; stored in ns
+  rate,      ///< messages or bits per second; see parse_rate()
+  arrivals,  ///< one of `words`, or burst:N
+  choice,    ///< one of `words` and nothing else
+  name,      ///< of a device
+  source,    ///< of memory or of bytes: one of `words`, or file:PATH
+  group,     ///< the address of a multicast group
+  shape,     ///< a word with arguments behind colons, "torus2d:2x4", which topologies/ knows
 };
 
 /// A member of a case that is a number, an enum or a bool, as the table of axes reaches it.
@@ -266,6 +279,9 @@ std::string accepts_text(const Axis& axis);
 /// "rc", "uc", "ud"; "tcp" for a test that goes over it, where the transport is no axis; empty for
 /// a call that concerns no QP.
 std::string transport_text(const TestCase& test_case);
+
+/// Requests that an open loop offers [1/s].
+double messages_per_s(const TestCase& test_case);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is
 /// valid. Atomics have the one size there is, multicasts the transport and a size that fits its

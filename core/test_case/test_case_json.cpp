@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "core/base/printable.h"
 #include "core/test_case/test_case.h"
 
@@ -32,7 +33,9 @@ nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
   if (is_switch(axis)) return axis_text(test_case, axis) == "on";
   const std::uint64_t value = std::get<NumberField>(axis.field).get(test_case);
   if (value == kUntilInterrupted) return 0;
-  const bool a_word = value == kAuto || value == kDeviceMax || axis.kind == AxisKind::hex ||
+  const bool bits = axis.kind == AxisKind::rate && (value & kBitRate) != 0;
+  const bool a_word = value == kAuto || value == kDeviceMax || axis.kind == AxisKind::hex || bits ||
+                      axis.kind == AxisKind::arrivals ||
                       (axis.kind == AxisKind::choice && axis.option != "mtu");
   if (a_word) return axis_text(test_case, axis);
   return value;
@@ -123,6 +126,9 @@ bool known_test(const TestCase& test_case) {
       return !test_case.returns_data();
     case Pattern::completion_latency:
       return test_case.returns_data() || test_case.opcode == Opcode::rdma_write;
+    case Pattern::open_loop:
+      return test_case.returns_data() || test_case.opcode == Opcode::rdma_write ||
+             test_case.opcode == Opcode::send;
     case Pattern::control:
       return has_responder(test_case.verb);
     case Pattern::topology:
@@ -166,7 +172,7 @@ TestCase case_from_wire(const nlohmann::json& wire) {
   test_case.pattern = static_cast<Pattern>(number_at(wire, kPattern));
   test_case.verb = static_cast<Verb>(number_at(wire, kVerb));
   if (!is_known(test_case.opcode)) refuse(kOpcode, "is unknown");
-  if (test_case.pattern > Pattern::control) refuse(kPattern, "is unknown");
+  if (test_case.pattern > Pattern::open_loop) refuse(kPattern, "is unknown");
   if (!known_test(test_case)) refuse(kPattern, "does not go with the opcode");
   for (const Axis& axis : axes()) read_axis(test_case, axis, wire);
   if ((test_case.iterations == 0) == (test_case.duration_ns == 0))

@@ -148,7 +148,10 @@ bool is_default(const Row& row, const std::string& key, const Json& value) {
   };
   static const Defaults kLatency = kOne(axes(), default_case(Opcode::send, Pattern::ping_pong));
   static const Defaults kBandwidth = kOne(axes(), default_case(Opcode::send, Pattern::bandwidth));
-  const Defaults& defaults = has_defaults_of_bandwidth(row) ? kBandwidth : kLatency;
+  static const Defaults kLoad = kOne(axes(), default_case(Opcode::send, Pattern::open_loop));
+  const Defaults& defaults = row.load                         ? kLoad
+                             : has_defaults_of_bandwidth(row) ? kBandwidth
+                                                              : kLatency;
   static const std::map<std::string, Json, std::less<>> kUsual{{"pkey", "0xffff"},
                                                                {"recv_post_list", 16}};
   if (const auto usual = kUsual.find(key); usual != kUsual.end()) return usual->second == value;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/result/row_json.h"
 #include "reports/summary/unit.h"
 
 namespace rdmameter {
@@ -176,6 +177,11 @@ std::string latency_title(const Group& group) {
             return "time of a call";
           case LatencyData::Definition::exchange:
             return "time of an exchange";
+          case LatencyData::Definition::response:
+            return "response, from due time";
+          case LatencyData::Definition::service:
+          case LatencyData::Definition::lateness:
+            return definition_name(row->latency->definition);
         }
       }
   return "";

@@ -25,7 +25,8 @@ std::string value_text(const nlohmann::ordered_json& value);
 std::string case_text(const nlohmann::ordered_json& case_object,
                       const std::vector<std::string>& keys);
 
-/// "half round trip", "round trip" or "completion latency"; empty: no case has a latency.
+/// "half round trip", "completion latency", "response, from due time"...; empty: no case has a
+/// latency.
 std::string latency_title(const Group& group);
 
 /// "bandwidth", or what the group's latencies are: those of one kind share a table.

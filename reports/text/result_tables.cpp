@@ -260,4 +260,44 @@ std::string bandwidth_table(const Group& whole, const TextStyle& style) {
          legend(group, table, style);
 }
 
+std::string load_table(const Group& whole, const TextStyle& style) {
+  const Group group = only_with(whole, &Row::load);
+  if (group.cases.empty()) return "";
+  Table table = key_table(group);
+  const auto cases = cases_of(group);
+  const auto add_rate = [&](const char* head, double (*rate)(const LoadData&)) {
+    add_medians(table, cases, {head, "msg/s"}, {"msg/s", 1}, 1,
+                [rate](const Row& row) -> Number { return rate(*row.load); });
+  };
+  add_rate("offered", load_offered_per_s);
+  add_rate("reached", load_reached_per_s);
+  add_count(table, group, "backlog", [](const Row& row) { return row.load->backlog_max; });
+  add_sums(table, group, "unsent", Sum::unless_zero,
+           [](const Row& row) { return std::optional(row.load->unsent); });
+  const auto add_times = [&](const char* head, LatencyData LoadData::*part) {
+    for (const auto& [name, percent] : {std::pair{"p50", 50.0}, std::pair{"p99", 99.0}})
+      add_medians(table, cases, {std::string(head) + " " + name, "µs"}, {"µs", 1e3}, 3,
+                  [part, share = percent](const Row& row) -> Number {
+                    const auto value = reported_percentile(((*row.load).*part).histogram, share);
+                    return value ? Number(static_cast<double>(*value)) : std::nullopt;
+                  });
+  };
+  add_times("service", &LoadData::service);
+  add_times("late", &LoadData::lateness);
+  std::size_t saturated = 0, rows = 0;
+  for (const CaseSummary* summary : cases)
+    for (const Row* row : summary->repetitions) {
+      ++rows;
+      if (load_saturated(*row->load)) ++saturated;
+    }
+  std::string note;
+  if (saturated != 0)
+    note = fmt::format(
+        "Saturated in {} of {} rows: less than 99 % of the offered rate was reached, "
+        "and the responses are those of a queue that grows.",
+        saturated, rows);
+  return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
+         legend(group, table, style);
+}
+
 }  // namespace rdmameter

@@ -30,4 +30,7 @@ void add_latencies(Table& table, CasesOfTable cases);
 std::string latency_table(const Group& group, const TextStyle& style);
 std::string bandwidth_table(const Group& group, const TextStyle& style);
 
+/// Of an open loop what was offered and reached, how many requests waited, service and lateness.
+std::string load_table(const Group& group, const TextStyle& style);
+
 }  // namespace rdmameter

@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
       {"write_bw", null_case(Opcode::rdma_write, Pattern::bandwidth)},
       {"send_bw_ud", null_case(Opcode::send, Pattern::bandwidth, Transport::ud)},
       {"send_imm_bw_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},
+      {"send_load", null_case(Opcode::send, Pattern::open_loop)},
+      {"write_load", null_case(Opcode::rdma_write, Pattern::open_loop)},
       {"receive", null_case(Opcode::send, Pattern::bandwidth)},
       {"receive_ud", null_case(Opcode::send, Pattern::bandwidth, Transport::ud)},
       {"receive_imm_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},
@@ -28,6 +30,9 @@ int main(int argc, char** argv) {
   if (argc < 3 || !cases.contains(argv[1])) return 2;
   TestCase test_case = cases.at(argv[1]);
   test_case.iterations = std::strtoull(argv[2], nullptr, 10);
+  // All requests of an open loop are due at once: else a machine's speed would be counted, too.
+  test_case.rate = 1'000'000'000;
+  test_case.arrivals = ArrivalPattern::fixed;
   const std::string_view last = argv[argc - 1];
   if (last == "wr" || last == "extended") {
     test_case.queues.api = Interface::extended;

@@ -95,11 +95,11 @@ std::string name_of(const ::testing::TestParamInfo<TestCase>& info) {
                                       "FetchAdd", "CmpSwap", "Tcp",  "Multicast"};
   constexpr const char* kTransports[] = {"Rc", "Uc", "Ud"};
   const bool completion = info.param.pattern == Pattern::completion_latency;
+  const char* const kind = completion ? "Cqe" : info.param.open_loop() ? "Load" : "";
   return fmt::format("{}{}{}{}Qps{}{}{}", kOpcodes[static_cast<std::size_t>(info.param.opcode)],
-                     completion ? "Cqe" : "",
-                     kTransports[static_cast<std::size_t>(info.param.transport)], info.param.qps,
-                     info.param.cq_per_qp() ? "CqEach" : "", info.param.extended_api() ? "Wr" : "",
-                     info.param.extended_cq() ? "CqEx" : "");
+                     kind, kTransports[static_cast<std::size_t>(info.param.transport)],
+                     info.param.qps, info.param.cq_per_qp() ? "CqEach" : "",
+                     info.param.extended_api() ? "Wr" : "", info.param.extended_cq() ? "CqEx" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -113,7 +113,11 @@ INSTANTIATE_TEST_SUITE_P(
          null_case(Opcode::rdma_read, Pattern::completion_latency),
          null_case(Opcode::rdma_write, Pattern::completion_latency),
          null_case(Opcode::fetch_add, Pattern::completion_latency),
-         null_case(Opcode::cmp_swap, Pattern::completion_latency)})),
+         null_case(Opcode::cmp_swap, Pattern::completion_latency),
+         null_case(Opcode::send, Pattern::open_loop),
+         null_case(Opcode::rdma_write, Pattern::open_loop),
+         null_case(Opcode::rdma_read, Pattern::open_loop),
+         null_case(Opcode::cmp_swap, Pattern::open_loop)})),
     name_of);
 
 class LossyPingPong : public ::testing::TestWithParam<TestCase> {};

@@ -65,6 +65,8 @@ std::vector<TestCase> all_cases() {
     list.push_back(null_case(opcode, Pattern::bandwidth, Transport::ud));
   list.back().qps = 3;
   list.back().queues.cq_sharing = CqSharing::per_qp;
+  for (const Opcode opcode : {Opcode::send, Opcode::rdma_write})
+    list.push_back(null_case(opcode, Pattern::open_loop));
   const std::size_t classic = list.size();
   for (std::size_t i = 0; i < classic; ++i) {
     list.push_back(list[i]);

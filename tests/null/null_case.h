@@ -32,6 +32,7 @@ inline TestCase null_case(Opcode opcode, Pattern pattern, Transport transport = 
   test_case.warmup = 100;
   test_case.wait = Wait::spin;
   test_case.loss_timeout_ns = 200'000;
+  test_case.rate = 1'000'000;
   return test_case;
 }
 

@@ -115,6 +115,49 @@ TEST(RowJson, CallIsNotHalvedAndReadBack) {
   EXPECT_EQ(row_from_json(json, "here").latency->definition, LatencyData::Definition::call);
 }
 
+/// An open loop's, of 500 requests over a second of which 400 were completed in 0.9 s.
+Row load_row() {
+  Row row = latency_row("rc", 2, 0, 1, 400);
+  row.latency->definition = LatencyData::Definition::response;
+  row.latency->half_round_trip = false;
+  row.load = LoadData{.due = 500,
+                      .window_ns = 1'000'000'000,
+                      .completed = 400,
+                      .completing_ns = 900'000'000,
+                      .unsent = 100,
+                      .backlog_max = 101,
+                      .interval_ns = 500'000'000,
+                      .backlog = {40, 101}};
+  row.load->service.histogram = sample_histogram(400, 8'000, 3);
+  row.load->lateness.histogram = sample_histogram(400, 200, 4);
+  return row;
+}
+
+TEST(RowJson, LoadIsReadBackWithBothItsHistogramsAndItsRatesAreDerived) {
+  const Json json = row_to_json(load_row());
+  EXPECT_DOUBLE_EQ(json["load"]["offered_per_s"].get<double>(), 500);
+  EXPECT_NEAR(json["load"]["reached_per_s"].get<double>(), 444.4, 0.1);
+  EXPECT_EQ(json["load"]["saturated"], true);
+  EXPECT_EQ(json["load"]["service"]["definition"], "service");
+  EXPECT_EQ(json["load"]["lateness"]["definition"], "lateness");
+  const Row row = row_from_json(json, "here");
+  EXPECT_EQ(row.latency->definition, LatencyData::Definition::response);
+  EXPECT_EQ(row.load->backlog, (std::vector<std::uint64_t>{40, 101}));
+  EXPECT_EQ(row.load->service.histogram, load_row().load->service.histogram);
+  EXPECT_EQ(row_to_json(row), json);
+}
+
+TEST(RowJson, LoadThatKeepsUpIsNotSaturatedAndMoreCompletedThanDueIsRefused) {
+  Row row = load_row();
+  row.load->completed = 500;
+  row.load->completing_ns = 1'001'000'000;
+  row.load->unsent = 0;
+  Json json = row_to_json(row);
+  EXPECT_FALSE(json["load"].contains("saturated"));
+  json["load"]["completed"] = 501;
+  EXPECT_THROW(row_from_json(json, "here"), UsageError);
+}
+
 TEST(RowJson, NoSamplesGiveNullsNotZeros) {
   Row row = latency_row("ud", 2, 0, 1);
   row.latency->histogram = {};

@@ -174,21 +174,21 @@ std::uint64_t copies_of(const TestCase& test_case) {
 }
 
 std::uint64_t in_flight(const TestCase& test_case) {
-  return test_case.pattern == Pattern::bandwidth ? test_case.queues.depth : 1;
+  const bool several = test_case.pattern == Pattern::bandwidth || test_case.open_loop();
+  return several ? test_case.queues.depth : 1;
 }
 
 bool posts_sends(const TestCase& test_case, Role role) {
-  return role == Role::initiator || test_case.pattern == Pattern::ping_pong;
+  return role == Role::initiator || test_case.answered();
 }
 
 bool posts_receives(const TestCase& test_case, Role role) {
-  return test_case.takes_receive() &&
-         (role == Role::responder || test_case.pattern == Pattern::ping_pong);
+  return test_case.takes_receive() && (role == Role::responder || test_case.answered());
 }
 
 std::uint32_t signal_period(const TestCase& test_case) {
-  return static_cast<std::uint32_t>(
-      test_case.pattern == Pattern::completion_latency ? 1 : test_case.queues.signal_every);
+  const bool each = test_case.pattern == Pattern::completion_latency || test_case.open_loop();
+  return static_cast<std::uint32_t>(each ? 1 : test_case.queues.signal_every);
 }
 
 QueueDepths queue_depths_of(const TestCase& test_case, Role role) {
@@ -206,8 +206,8 @@ QueueDepths queue_depths_of(const TestCase& test_case, Role role) {
 
 Layout layout_of(const TestCase& test_case, Role role) {
   Layout layout;
-  const bool ping_pong = test_case.pattern == Pattern::ping_pong;
-  const bool requests = posts_sends(test_case, role), serves = role == Role::responder || ping_pong;
+  const bool requests = posts_sends(test_case, role);
+  const bool serves = role == Role::responder || test_case.answered();
   if (test_case.returns_data()) {
     if (requests) layout.target = request_area(test_case);
     if (serves) layout.source = one_sided_area(test_case);

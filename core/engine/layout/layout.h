@@ -111,7 +111,7 @@ bool posts_receives(const TestCase& test_case, Role role);
 /// The case with its `max` SGEs as this device has them: what layouts are made for.
 TestCase with_known_sges(const TestCase& test_case, const DeviceLimits& limits);
 
-/// Every n-th WR is signaled; a completion latency's are all.
+/// Every n-th WR is signaled; a completion latency's and an open loop's are all.
 std::uint32_t signal_period(const TestCase& test_case);
 
 }  // namespace rdmameter

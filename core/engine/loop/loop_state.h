@@ -27,6 +27,8 @@ struct SendList {
   Lane* lane;
   std::uint64_t stamp;     ///< when it was posted [ticks]; kept where a WR of it is signaled
   std::uint32_t signaled;  ///< how many WRs of the list are signaled
+  std::uint32_t measured;  ///< open loop: 1 behind the warm-up
+  std::uint64_t due;       ///< open loop: when it was to be posted [ticks]
 };
 
 /// wr_id of a lane's closing WR, which no list holds.
@@ -52,6 +54,7 @@ struct alignas(64) RecvRing {
   std::uint64_t lists = 0;         ///< posted since the first fill
   ibv_qp* qp = nullptr;
   ibv_srq* srq = nullptr;  ///< not null: receives are posted here
+  Lane* lane = nullptr;    ///< of the same QP, where it is one QP's
 };
 
 /// One QP and its sends.
@@ -68,6 +71,9 @@ struct alignas(64) Lane {
   std::uint8_t answered = 0;      ///< the number that the responder saw last
   std::uint32_t number_base = 0;  ///< the high bits of every message's number: which QP
   std::uint32_t numbered = 0;     ///< messages so far: the low bits
+  // Open loop of sends:
+  SendList* oldest = nullptr;    ///< of those posted: whose answer comes next
+  std::uint32_t unanswered = 0;  ///< sends whose answer has not come
 };
 
 struct CqRing;
@@ -114,6 +120,8 @@ struct TimestampRing {
 /// Posts linked WRs by ibv_wr_*. @return 0 or the errno value
 using PostFunction = int (*)(ibv_qp_ex*, const ibv_send_wr*);
 
+struct OpenLoop;
+
 struct LoopState {
   Lane* lanes = nullptr;
   std::uint32_t lane_count = 0;
@@ -128,6 +136,7 @@ struct LoopState {
   bool closing_in_turn = false;    ///< a closing WR takes the next one's place
   Arrivals arrivals;
   TimestampRing timestamps;
+  OpenLoop* open_loop = nullptr;  ///< not null: the initiator of one
 };
 
 class LoadGate;

@@ -16,6 +16,9 @@ const Instances* instances_for(const TestCase& test_case, Role role) {
     case Pattern::bandwidth:
       if (initiator) return &bandwidth_instances(numbers_sent(test_case));
       return test_case.takes_receive() ? &receive_instances(numbers_read(test_case)) : nullptr;
+    case Pattern::open_loop:
+      if (initiator) return &open_loop_instances(test_case);
+      return test_case.answered() ? &answer_instances() : nullptr;
     case Pattern::control:
     case Pattern::topology:
       return nullptr;

@@ -65,5 +65,7 @@ const Instances& pong_instances(const TestCase& test_case);
 const Instances& completion_instances();
 const Instances& bandwidth_instances(NumberPlace numbers);
 const Instances& receive_instances(NumberPlace numbers);
+const Instances& open_loop_instances(const TestCase& test_case);
+const Instances& answer_instances();
 
 }  // namespace rdmameter

@@ -22,6 +22,7 @@ struct NullRun {
   LoopResult end;
   LoopTally tally;
   std::unique_ptr<Histogram> latency = std::make_unique<Histogram>();
+  std::optional<LoadData> load;
   std::uint64_t buffer_bytes = 0;
   bool interrupted = false;
 };
@@ -41,6 +42,7 @@ void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clo
   const IntervalThread lines{test_case, [&] { return run.tally.progress.load(); }, on_interval};
   run.end = choose_loop(test_case, Role::initiator, wait, clock.kind)(work.loop_state(), plan,
                                                                       clock, stop, run.tally);
+  run.load = work.load();
 }
 
 /// What the null device cannot do.
@@ -110,6 +112,7 @@ class NullMeasurer final : public Measurer {
     outcome.interrupted = run.interrupted;
     outcome.elapsed_ns = run.tally.elapsed_ns;
     if (run.latency) outcome.latency = latency_of(test_case, *run.latency);
+    outcome.load = run.load;
     if (test_case.pattern == Pattern::bandwidth)
       outcome.bandwidth = BandwidthData{.messages = run.tally.operations,
                                         .bytes = run.tally.operations * test_case.size_bytes,

@@ -176,6 +176,57 @@ TEST(CaseJson, LeavesOutAxesWithoutMeaningForTheTest) {
   EXPECT_EQ(ud["rx_depth"], 512U);
 }
 
+TEST(ParseRate, TakesMessagesAndBitsPerSecondAnd1000BasedSuffixes) {
+  EXPECT_EQ(parse_rate("20k"), 20'000U);
+  EXPECT_EQ(parse_rate("1.5M"), 1'500'000U);
+  EXPECT_EQ(parse_rate("7"), 7U);
+  EXPECT_EQ(parse_rate("2.5Gb/s"), kBitRate | 2'500'000'000U);
+  EXPECT_EQ(parse_rate("100mb/s"), kBitRate | 100'000'000U);
+  for (const char* text : {"", "k", "0", "0Gb/s", "1.5", "20kk", "-1", "2G", "1001M", "11000Gb/s",
+                           "1Gb", "1e3", "10 k"})
+    EXPECT_EQ(parse_rate(text), std::nullopt) << text;
+  for (const char* text : {"20k", "1500", "3M", "10Gb/s", "2500Mb/s", "1.001kb/s"})
+    EXPECT_EQ(rate_text(*parse_rate(text)), text);
+}
+
+TEST(OpenLoop, HasARateArrivalsAndADepthOfItsOwn) {
+  const TestCase load = default_case(Opcode::send, Pattern::open_loop);
+  const auto json = case_json(load);
+  EXPECT_EQ(json["rate"], 10'000U);
+  EXPECT_EQ(json["arrivals"], "poisson");
+  EXPECT_EQ(json["depth"], 128U);
+  EXPECT_FALSE(json.contains("signal_every"));
+  EXPECT_FALSE(case_json(latency()).contains("rate"));
+  EXPECT_EQ(case_json(with(load, "rate", "2.5Gb/s"))["rate"], "2500Mb/s");
+  EXPECT_EQ(case_json(with(load, "arrivals", "burst:9"))["arrivals"], "burst:9");
+  EXPECT_EQ(case_to_wire(case_from_wire(case_to_wire(with(load, "rate", "1Gb/s")))),
+            case_to_wire(with(load, "rate", "1Gb/s")));
+  for (const char* text : {"burst", "burst:", "burst:1", "burst:65537", "burst:x", "often"})
+    EXPECT_THAT(refusal("arrivals", text), HasSubstr("burst:N")) << text;
+  EXPECT_THAT(refusal("rate", "0"), HasSubstr("messages per second"));
+}
+
+TEST(OpenLoop, IsOfRcOnOneThreadThatDoesNotSleep) {
+  const TestCase load = default_case(Opcode::send, Pattern::open_loop);
+  EXPECT_EQ(why_impossible(load), "");
+  EXPECT_THAT(why_impossible(with(load, "transport", "ud")), HasSubstr("--transport rc"));
+  EXPECT_THAT(why_impossible(with(load, "threads", "2")), HasSubstr("--threads 1"));
+  EXPECT_THAT(why_impossible(with(load, "wait", "event")), HasSubstr("--wait spin"));
+  EXPECT_THAT(why_impossible(with(load, "recv", "srq")), HasSubstr("--recv rq"));
+  EXPECT_EQ(why_impossible(with(load, "depth", "497")), "");
+  EXPECT_THAT(why_impossible(with(load, "depth", "498")), HasSubstr("--rx-depth 513 or more"));
+  const TestCase rare = with(with(load, "rate", "10"), "arrivals", "burst:51");
+  EXPECT_THAT(why_impossible(rare), HasSubstr("only every 5.1 s"));
+  const TestCase write = default_case(Opcode::rdma_write, Pattern::open_loop);
+  EXPECT_EQ(why_impossible(with(write, "depth", "4096")), "");
+}
+
+TEST(OpenLoop, OfWhatHasNoAnswerAndNoCompletionIsRefused) {
+  for (const Opcode opcode : {Opcode::write_imm, Opcode::send_imm, Opcode::tcp_send})
+    EXPECT_THROW(case_from_wire(case_to_wire(default_case(opcode, Pattern::open_loop))),
+                 UsageError);
+}
+
 TEST(CaseJson, OfATestOverTcpHasNoneOfVerbs) {
   const auto lat = case_json(default_case(Opcode::tcp_send, Pattern::ping_pong));
   const auto bw = case_json(default_case(Opcode::tcp_send, Pattern::bandwidth));

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The load of an open loop: when its requests are due, and what came of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/engine/loop/open_loop_state.h"
+#include "core/result/row.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+/// The most gaps that are drawn. A longer run begins with the first one again: its requests are as
+/// independent of the answers as before.
+inline constexpr std::uint64_t kMaxGaps = 1 << 20;
+
+/// The gap before each request [ns], in whole ns whose sums are at most 1 ns off. As many as the
+/// case has requests, or kMaxGaps, or fewer where a burst does not divide that. Their mean is that
+/// of the rate, but for what chance makes of random ones.
+/// @param seed  the same gives the same
+std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t seed);
+
+/// What draw_gaps_ns() and the loop's own records take.
+std::uint64_t load_bytes(const TestCase& test_case);
+
+/// Owns what one run of an open loop reads and writes.
+class Offered {
+ public:
+  Offered(const TestCase& test_case, std::uint64_t seed);
+  Offered(Offered&&) = delete;  // the loop's state points into it
+
+  OpenLoop& loop() { return *loop_; }
+  /// Once the loop has ended.
+  LoadData result() const;
+
+ private:
+  std::vector<std::uint64_t> gaps_ns_;
+  std::unique_ptr<OpenLoop> loop_;
+};
+
+}  // namespace rdmameter

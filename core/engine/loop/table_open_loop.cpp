@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/loop/open_loop.h"
+#include "core/engine/loop/table_instances.h"
+
+namespace rdmameter {
+namespace {
+
+template <class By>
+struct Offering {
+  static constexpr bool kStamps = false;
+  template <class P>
+  static constexpr auto kRun = open_loop_initiator<By, P>;
+};
+
+struct Answering {
+  static constexpr bool kStamps = false;
+  template <class P>
+  static constexpr auto kRun = open_loop_responder<P>;
+};
+
+}  // namespace
+
+const Instances& open_loop_instances(const TestCase& test_case) {
+  return test_case.answered() ? kInstances<Offering<ByAnswer>> : kInstances<Offering<ByCompletion>>;
+}
+
+const Instances& answer_instances() {
+  return kInstances<Answering>;
+}
+
+}  // namespace rdmameter

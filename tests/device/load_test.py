@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Open loop: requests fall due at a rate, whatever becomes of those before them."""
+import os
+import subprocess
+import unittest.mock
+
+import rdmameter
+
+TESTS = ("send_load", "write_load", "read_load", "fetch_add_load", "cmp_swap_load")
+SLOW_RATE = ("--rate", "2k", "--warmup", "50")
+
+
+class Load(rdmameter.Test):
+    def test_every_request_that_falls_due_is_answered_or_completed_and_verified(self):
+        rows = self.measure(*TESTS, "--qps", "1,3", "--iterations", "600", *SLOW_RATE, "--verify")
+        self.assertEqual([row["name"].split("/")[0] for row in rows], [test for test in TESTS for _ in range(2)])
+        for row in rows:
+            with self.subTest(row["name"]):
+                load = row["load"]
+                self.assertEqual((load["due"], load["completed"], load["unsent"]), (600, 600, 0))
+                self.assertEqual(row["iterations"], 600)
+                self.assertEqual(row["latency"]["definition"], "response")
+                self.assertGreater(row["verified_bytes"], 0)
+                self.assertEqual((row["case"]["rate"], row["case"]["arrivals"]), (2000, "poisson"))
+
+    def test_a_response_is_its_lateness_and_its_service(self):
+        for row in self.measure("send_load", "write_load", "--iterations", "600", *SLOW_RATE):
+            parts = [row["load"][part]["histogram"] for part in ("service", "lateness")]
+            whole = row["latency"]["histogram"]
+            self.assertEqual([part["count"] for part in parts], [whole["count"]] * 2)
+            # Each is rounded to whole ns by itself.
+            self.assertAlmostEqual(sum(part["sum"] for part in parts), whole["sum"], delta=2 * whole["count"])
+
+    def test_a_list_of_rates_gives_a_case_for_each(self):
+        rows = self.measure("write_load", "--rate", "1k,2k", "--arrivals", "fixed,burst:10", "--iterations", "400",
+                            "--warmup", "20")
+        self.assertEqual([(row["case"]["rate"], row["case"]["arrivals"]) for row in rows],
+                         [(rate, arrivals) for rate in (1000, 2000) for arrivals in ("fixed", "burst:10")])
+        for row in rows:
+            self.assertAlmostEqual(row["load"]["offered_per_s"], row["case"]["rate"], delta=0.001 * row["case"]["rate"])
+
+    def test_a_rate_of_bits_is_that_of_its_size(self):
+        (row,) = self.measure("write_load", "--rate", "8Mb/s", "--size", "1000", "--arrivals", "fixed", "--iterations",
+                              "200", "--warmup", "10")
+        self.assertEqual(row["case"]["rate"], "8Mb/s")
+        self.assertAlmostEqual(row["load"]["offered_per_s"], 1000, delta=1)
+
+    def test_a_duration_ends_it(self):
+        (row,) = self.measure("send_load", "--rate", "1k", "--duration", "500ms", "--arrivals", "fixed",
+                              "--interval", "100ms")
+        self.assertAlmostEqual(row["load"]["due"], 500, delta=2)
+        self.assertEqual(row["load"]["completed"] + row["load"]["unsent"], row["load"]["due"])
+
+    def test_what_it_cannot_do_is_skipped_with_the_reason(self):
+        for options, reason in ((("--transport", "ud"), "--transport rc"), (("--threads", "2"), "--threads 1"),
+                                (("--wait", "event"), "--wait spin"), (("--recv", "srq"), "--recv rq")):
+            with self.subTest(options):
+                self.assertIn(reason, self.skipped("send_load", *options))
+
+    def test_is_shown_and_merged(self):
+        done = self.run_program("--loopback", "write_load", "--iterations", "400", *SLOW_RATE)
+        merged = self.output()
+        for command in (["merge", done.path, "-o", merged], ["show", merged]):
+            shown = subprocess.run([rdmameter.program, *command], capture_output=True, text=True, check=True)
+        self.assert_valid(merged)
+        for word in ("response, from due time", "offered", "reached", "service p50", "late p50"):
+            self.assertIn(word, shown.stdout)
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Overload(rdmameter.Test):
+    """A port that takes a message each millisecond takes no more, however slow the machine."""
+
+    def setUp(self):
+        super().setUp()
+        wire = unittest.mock.patch.dict(os.environ, {"RDMAMETER_DEVICE_WIRE": "message=1ms"})
+        wire.start()
+        self.addCleanup(wire.stop)
+
+    def test_more_than_the_port_takes_is_saturated_and_waits(self):
+        (row,) = self.measure("write_load", "--rate", "4k", "--depth", "4", "--iterations", "1000", "--warmup", "20")
+        load = row["load"]
+        self.assertTrue(load["saturated"])
+        self.assertLessEqual(load["reached_per_s"], 1010)
+        self.assertGreater(load["backlog_max"], 500)
+        self.assertGreater(row["latency"]["p50"], 10 * load["service"]["p50"])
+
+    def test_beyond_its_duration_nothing_that_waits_is_posted(self):
+        (row,) = self.measure("write_load", "--rate", "4k", "--depth", "4", "--duration", "500ms", "--warmup", "20")
+        self.assertGreater(row["load"]["unsent"], 0)
+        self.assertTrue(row["load"]["saturated"])
+
+
+if __name__ == "__main__":
+    rdmameter.main()

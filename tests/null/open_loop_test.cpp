@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// The open loop on a virtual clock, in front of a server that takes one request at a time for a
+// fixed time: what queueing theory says of it, and what the loop's records say.
+#include "core/engine/loop/open_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/engine/load.h"
+#include "core/instrument/histogram_data.h"
+#include "core/result/row_json.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kService_ns = 1'000'000;
+constexpr double kCapacity_per_s = 1e9 / kService_ns;
+
+/// Time passes only where a poll finds nothing and nothing was posted before it: until the next
+/// thing happens.
+struct VirtualServer {
+  std::uint64_t now_ns = 0, free_at_ns = 0;
+  struct Request {
+    std::uint64_t done_at_ns, wr_id;
+  };
+  std::deque<Request> requests;
+  std::vector<std::uint64_t> due_ns;
+  std::size_t next_due = 0;
+  std::uint64_t stall_at_ns = std::numeric_limits<std::uint64_t>::max(), stall_ns = 0;
+  std::uint64_t posts = 0, posts_before = 0;
+
+  void pass_time() {
+    if (std::exchange(posts_before, posts) != posts) return;
+    while (next_due < due_ns.size() && due_ns[next_due] <= now_ns) ++next_due;
+    std::uint64_t next_ns = std::numeric_limits<std::uint64_t>::max();
+    if (next_due < due_ns.size()) next_ns = due_ns[next_due];
+    if (!requests.empty()) next_ns = std::min(next_ns, requests.front().done_at_ns);
+    if (next_ns == std::numeric_limits<std::uint64_t>::max()) next_ns = now_ns + 1000;
+    now_ns = std::max(now_ns, next_ns);
+    if (now_ns < stall_at_ns) return;
+    now_ns += stall_ns;
+    stall_at_ns = std::numeric_limits<std::uint64_t>::max();
+  }
+};
+
+VirtualServer* virtual_server = nullptr;  // a policy has no state
+
+struct VirtualClock {
+  std::uint64_t now() const noexcept { return virtual_server->now_ns; }
+  std::uint64_t to_ns(std::uint64_t ticks) const noexcept { return ticks; }
+  std::uint64_t to_ticks(std::uint64_t ns) const noexcept { return ns; }
+};
+
+struct ServerPost {
+  static int post(const LoopState&, const Lane&, ibv_send_wr* head) noexcept {
+    VirtualServer& server = *virtual_server;
+    server.free_at_ns = std::max(server.now_ns, server.free_at_ns) + kService_ns;
+    server.requests.push_back({server.free_at_ns, head->wr_id});
+    ++server.posts;
+    return 0;
+  }
+};
+
+struct ServerCq {
+  static constexpr bool kStamps = false;
+  using Handle = ibv_cq*;
+  static Handle of(const CqRing& cqs) noexcept { return cqs.cq; }
+  template <bool kImmediate = false>
+  static int poll(ibv_cq*, int max, ibv_wc* wcs) noexcept {
+    VirtualServer& server = *virtual_server;
+    int taken = 0;
+    for (; taken < max && !server.requests.empty(); ++taken) {
+      if (server.requests.front().done_at_ns > server.now_ns) break;
+      wcs[taken].wr_id = server.requests.front().wr_id;
+      wcs[taken].status = IBV_WC_SUCCESS;
+      server.requests.pop_front();
+    }
+    if (taken == 0) server.pass_time();
+    return taken;
+  }
+};
+
+using VirtualPolicy = Policy<VirtualClock, SpinWait, ServerPost, ServerCq>;
+
+/// One run of the loop, and what it left.
+struct VirtualRun {
+  explicit VirtualRun(const TestCase& new_case, std::uint64_t seed = 1)
+      : test_case(new_case),
+        gaps_ns(draw_gaps_ns(new_case, seed)),
+        offered(new_case, seed),
+        lists(new_case.qps * new_case.queues.depth),
+        wrs(lists.size()),
+        lanes(std::make_unique<Lane[]>(new_case.qps)) {
+    const std::size_t depth = test_case.queues.depth;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      wrs[i].wr_id = reinterpret_cast<std::uint64_t>(&lists[i]);
+      lists[i] = {.head = &wrs[i],
+                  .next = &lists[(i + 1) % depth == 0 ? i + 1 - depth : i + 1],
+                  .lane = &lanes[i / depth],
+                  .signaled = 1};
+      if (i % depth == 0) lanes[i / depth].send = &lists[i];
+    }
+    loop_state.lanes = lanes.get();
+    loop_state.lane_count = static_cast<std::uint32_t>(test_case.qps);
+    loop_state.depth = static_cast<std::uint32_t>(depth);
+    loop_state.open_loop = &offered.loop();
+    std::uint64_t due_ns = 0;
+    for (const std::uint64_t gap : gaps_ns) server.due_ns.push_back(due_ns += gap);
+    plan.operations = test_case.iterations == 0 ? plan.operations : test_case.iterations;
+    plan.duration_ns = test_case.duration_ns;
+    plan.warmup = test_case.warmup;
+    tally.latency = response.get();
+    tally.scratch = scratch.get();
+  }
+
+  LoopResult run() {
+    virtual_server = &server;
+    return open_loop_initiator<ByCompletion, VirtualPolicy>(loop_state, plan, VirtualClock{}, stop,
+                                                            tally);
+  }
+
+  double mean_ns() const {
+    return static_cast<double>(response->sum_ns()) / static_cast<double>(tally.operations);
+  }
+
+  TestCase test_case;
+  std::vector<std::uint64_t> gaps_ns;
+  Offered offered;
+  std::vector<SendList> lists;
+  std::vector<ibv_send_wr> wrs;
+  std::unique_ptr<Lane[]> lanes;
+  VirtualServer server;
+  LoopState loop_state;
+  LoopPlan plan;
+  StopFlag stop;
+  LoopTally tally;
+  std::unique_ptr<Histogram> response = std::make_unique<Histogram>();
+  std::unique_ptr<Histogram> scratch = std::make_unique<Histogram>();
+};
+
+TestCase load_case(double utilisation, std::uint64_t requests, std::uint64_t depth) {
+  TestCase test_case = default_case(Opcode::rdma_write, Pattern::open_loop);
+  test_case.rate = static_cast<std::uint64_t>(std::llround(utilisation * kCapacity_per_s));
+  test_case.iterations = requests;
+  test_case.warmup = 0;
+  test_case.queues.depth = depth;
+  return test_case;
+}
+
+/// Lindley's recursion: what waits is what waited, and one service more, less the time until the
+/// next one came. @return the sum of all responses [ns]
+std::uint64_t lindley_sum_ns(const std::vector<std::uint64_t>& gaps_ns) {
+  std::uint64_t wait_ns = 0, sum_ns = kService_ns;
+  for (std::size_t i = 1; i < gaps_ns.size(); ++i) {
+    const std::uint64_t ahead_ns = wait_ns + kService_ns;
+    wait_ns = ahead_ns > gaps_ns[i] ? ahead_ns - gaps_ns[i] : 0;
+    sum_ns += wait_ns + kService_ns;
+  }
+  return sum_ns;
+}
+
+class Utilisation : public ::testing::TestWithParam<double> {};
+
+TEST_P(Utilisation, GivesTheResponsesOfLindleysRecursionWhereverRequestsWait) {
+  for (const std::uint64_t depth : {1, 8, 4096})  // in the loop, in both places, at the server
+    for (const std::uint64_t qps : {1, 3}) {
+      TestCase test_case = load_case(GetParam(), 100'000, depth);
+      test_case.qps = qps;
+      VirtualRun load{test_case};
+      ASSERT_EQ(load.run().why, LoopResult::Why::done);
+      ASSERT_EQ(load.tally.operations, 100'000U);
+      const auto expected =
+          static_cast<double>(lindley_sum_ns(load.gaps_ns)) / static_cast<double>(100'000);
+      EXPECT_NEAR(load.mean_ns(), expected, 0.001 * expected) << depth << " x " << qps;
+      EXPECT_FALSE(load_saturated(load.offered.result()));
+    }
+}
+
+TEST_P(Utilisation, GivesTheMeanResponseOfMD1OverAMillionRequests) {
+  const double rho = GetParam();
+  VirtualRun load{load_case(rho, 1'000'000, 1)};
+  ASSERT_EQ(load.run().why, LoopResult::Why::done);
+  const double expected_ns = kService_ns * (1 + rho / (2 * (1 - rho)));
+  EXPECT_NEAR(load.mean_ns(), expected_ns, 0.04 * expected_ns);
+  EXPECT_EQ(load.server.posts, 1'000'000U);
+}
+
+INSTANTIATE_TEST_SUITE_P(OpenLoop, Utilisation, ::testing::Values(0.5, 0.8, 0.9));
+
+TEST(OpenLoop, ServiceLeavesOutWhatResponseAndLatenessHold) {
+  VirtualRun load{load_case(0.8, 10'000, 1)};
+  ASSERT_EQ(load.run().why, LoopResult::Why::done);
+  const LoadData data = load.offered.result();
+  EXPECT_EQ(data.service.histogram.min_ns, kService_ns);
+  EXPECT_EQ(data.service.histogram.max_ns, kService_ns);
+  EXPECT_EQ(data.service.histogram.count, 10'000U);
+  EXPECT_EQ(data.lateness.histogram.count, 10'000U);
+  EXPECT_EQ(data.lateness.histogram.sum_ns + data.service.histogram.sum_ns,
+            load.response->sum_ns());
+  EXPECT_GT(data.backlog_max, 0U);
+}
+
+TEST(OpenLoop, OfABurstEachRequestWaitsForThoseBeforeIt) {
+  TestCase test_case = load_case(0.5, 400, 64);
+  test_case.arrivals = ArrivalPattern{4};
+  VirtualRun load{test_case};
+  ASSERT_EQ(load.run().why, LoopResult::Why::done);
+  EXPECT_EQ(load.response->sum_ns(), 100 * (1 + 2 + 3 + 4) * kService_ns);
+  EXPECT_EQ(load.response->max_ns(), 4 * kService_ns);
+}
+
+TEST(OpenLoop, AnOverloadIsSaturatedAndReachesWhatTheServerCan) {
+  TestCase test_case = load_case(2, 1000, 16);
+  test_case.arrivals = ArrivalPattern::fixed;
+  test_case.warmup = 100;
+  VirtualRun load{test_case};
+  ASSERT_EQ(load.run().why, LoopResult::Why::done);
+  const LoadData data = load.offered.result();
+  EXPECT_EQ(data.due, 1000U);
+  EXPECT_EQ(data.completed, 1000U);
+  EXPECT_EQ(data.unsent, 0U);
+  EXPECT_NEAR(load_offered_per_s(data), 2 * kCapacity_per_s, 1);
+  EXPECT_NEAR(load_reached_per_s(data), kCapacity_per_s, 1);
+  EXPECT_TRUE(load_saturated(data));
+  EXPECT_NEAR(static_cast<double>(data.backlog_max), 550 - 16, 2);
+  EXPECT_EQ(snapshot(*load.scratch).count, 100U);
+}
+
+TEST(OpenLoop, ADurationEndsAnOverloadAndCountsWhatWasLeft) {
+  TestCase test_case = load_case(2, 0, 4);
+  test_case.arrivals = ArrivalPattern::fixed;
+  test_case.duration_ns = 1'000 * kService_ns;
+  VirtualRun load{test_case};
+  ASSERT_EQ(load.run().why, LoopResult::Why::done);
+  const LoadData data = load.offered.result();
+  EXPECT_NEAR(static_cast<double>(data.due), 2000, 2);
+  EXPECT_EQ(data.completed + data.unsent, data.due);
+  EXPECT_NEAR(static_cast<double>(data.completed), 1004, 3);
+  EXPECT_TRUE(load_saturated(data));
+  EXPECT_GE(load.tally.elapsed_ns, test_case.duration_ns);
+}
+
+TEST(OpenLoop, AfterAStallWhatFellDueIsPostedAndNothingMore) {
+  constexpr std::uint64_t kStall_ns = 100 * kService_ns;
+  TestCase test_case = load_case(0.1, 1000, 256);
+  test_case.arrivals = ArrivalPattern::fixed;
+  VirtualRun load{test_case};
+  load.server.stall_at_ns = 5'000 * kService_ns;
+  load.server.stall_ns = kStall_ns;
+  ASSERT_EQ(load.run().why, LoopResult::Why::done);
+  const LoadData data = load.offered.result();
+  EXPECT_EQ(load.server.posts, 1000U);
+  EXPECT_EQ(data.completed, 1000U);
+  // Ten fell due in the meantime, the first of them when it began.
+  EXPECT_NEAR(static_cast<double>(data.lateness.histogram.max_ns), kStall_ns, kService_ns);
+  EXPECT_NEAR(static_cast<double>(data.lateness.histogram.sum_ns),
+              (100 + 90 + 80 + 70 + 60 + 50 + 40 + 30 + 20 + 10) * 1.0 * kService_ns,
+              20.0 * kService_ns);
+  EXPECT_NEAR(static_cast<double>(data.backlog_max), 10, 1);
+  EXPECT_LE(data.service.histogram.max_ns, 12 * kService_ns);
+}
+
+TEST(OpenLoop, AnIntervalOfTheBacklogHasTheMostThatWaitedInIt) {
+  TestCase test_case = load_case(2, 1000, 1);
+  test_case.arrivals = ArrivalPattern::fixed;
+  test_case.interval_ns = 100 * kService_ns;
+  VirtualRun load{test_case};
+  ASSERT_EQ(load.run().why, LoopResult::Why::done);
+  const LoadData data = load.offered.result();
+  EXPECT_EQ(data.interval_ns, test_case.interval_ns);
+  ASSERT_GE(data.backlog.size(), 9U);
+  for (std::size_t i = 0; i < 4; ++i)  // grows by one in each service
+    EXPECT_NEAR(static_cast<double>(data.backlog[i]), 100.0 * static_cast<double>(i + 1), 2) << i;
+  EXPECT_LT(data.backlog.back(), data.backlog[4]);
+}
+
+TEST(BacklogSeries, JoinsPairsOfIntervalsWhenItIsFull) {
+  auto series = std::make_unique<BacklogSeries>();
+  series->interval_ticks = 10;
+  for (std::uint64_t i = 0; i <= BacklogSeries::kMostIntervals; ++i) series->add(i);
+  EXPECT_EQ(series->count, BacklogSeries::kMostIntervals / 2 + 1);
+  EXPECT_EQ(series->interval_ticks, 20U);
+  EXPECT_EQ(series->most[0], 1U);
+  EXPECT_EQ(series->most[1], 3U);
+  EXPECT_EQ(series->most[series->count - 1], BacklogSeries::kMostIntervals);
+}
+
+TEST(Gaps, HaveTheMeanOfTheRateAndAreThoseOfTheirSeed) {
+  TestCase test_case = load_case(0.5, 100'000, 1);
+  const auto mean_ns = [&](std::uint64_t seed) {
+    const auto gaps = draw_gaps_ns(test_case, seed);
+    double sum = 0;
+    for (const std::uint64_t gap : gaps) sum += static_cast<double>(gap);
+    return sum / static_cast<double>(gaps.size());
+  };
+  EXPECT_NEAR(mean_ns(1), 2.0 * kService_ns, 0.02 * kService_ns * 2);
+  EXPECT_NE(draw_gaps_ns(test_case, 1), draw_gaps_ns(test_case, 2));
+  EXPECT_EQ(draw_gaps_ns(test_case, 1), draw_gaps_ns(test_case, 1));
+  test_case.arrivals = ArrivalPattern::fixed;
+  test_case.rate = 3;  // a third of a second is no whole number of ns
+  test_case.iterations = 300;
+  EXPECT_NEAR(mean_ns(1) * 300, 100e9, 1);
+  test_case.arrivals = ArrivalPattern{7};
+  const auto bursts = draw_gaps_ns(test_case, 1);
+  EXPECT_EQ(bursts.size() % 7, 0U);
+  for (std::size_t i = 0; i < bursts.size(); ++i) EXPECT_EQ(bursts[i] == 0, i % 7 != 0) << i;
+}
+
+TEST(Gaps, OfARateInBitsDependOnTheSize) {
+  TestCase test_case = load_case(1, 10, 1);
+  test_case.arrivals = ArrivalPattern::fixed;
+  test_case.size_bytes = 1250;
+  set_axis(test_case, *find_axis("rate"), "10Gb/s");
+  EXPECT_DOUBLE_EQ(messages_per_s(test_case), 1e6);
+  EXPECT_EQ(draw_gaps_ns(test_case, 1).front(), 1000U);
+}
+
+}  // namespace
+}  // namespace rdmameter
