@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/printable.h"
 #include "reports/export/writers.h"
 #include "reports/summary/case_numbers.h"
 #include "reports/summary/date.h"
@@ -13,17 +14,20 @@
 namespace rdmameter {
 namespace {
 
+/// Lines, backslashes and quotes escaped as the format has it; what else a terminal could obey gives
+/// way.
 std::string label(std::string_view name, std::string_view value) {
-  std::string text = fmt::format("{}=\"", name);
-  for (const char c : value) {
-    if (c == '\n') {
-      text += "\\n";
-      continue;
+  std::string text;
+  for (std::size_t begin = 0; begin <= value.size();) {
+    const std::size_t end = std::min(value.find('\n', begin), value.size());
+    for (const char c : printable(std::string(value.substr(begin, end - begin)))) {
+      if (c == '\\' || c == '"') text += '\\';
+      text += c;
     }
-    if (c == '\\' || c == '"') text += '\\';
-    text += c;
+    if (end < value.size()) text += "\\n";
+    begin = end + 1;
   }
-  return text + "\"";
+  return fmt::format("{}=\"{}\"", name, text);
 }
 
 /// [a-zA-Z_][a-zA-Z0-9_]*

@@ -146,6 +146,16 @@ TEST(OpenMetrics, EscapesLabels) {
       std::string::npos);
 }
 
+TEST(OpenMetrics, HasNothingThatATerminalObeys) {
+  Row row = bandwidth_row(64, 0, 1);
+  row.case_object["test"] = "z\x1b[2J\u009b\u202e\a";
+  ResultFile file = sample_file({row});
+  file.context["host_name"] = "\x1b[2J\u202e";
+  const std::string text = exported("openmetrics", file);
+  for (const char* bad : {"\x1b", "\u009b", "\u202e", "\a"})
+    EXPECT_EQ(text.find(bad), std::string::npos) << text;
+}
+
 TEST(Otava, HasALineForEachResultInOrderOfTime) {
   std::vector<ResultFile> files = {sample_file({bandwidth_row(64, 0, 1)}),
                                    sample_file({bandwidth_row(128, 0, 1)})};
