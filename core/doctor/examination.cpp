@@ -72,7 +72,7 @@ std::vector<std::string> lines_of(const std::filesystem::path& folder) {
   for (const std::filesystem::path& file : entries_of(folder))
     if (auto line = read_line(file)) lines.push_back(std::move(*line));  // of no GID: unreadable
   std::ranges::sort(lines);
-  lines.erase(std::ranges::unique(lines).begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;
 }
 

@@ -117,7 +117,8 @@ nlohmann::json parse_message(std::string_view text, const std::string& peer) {
   try {
     message = nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::parse_error& error) {
-    throw refuse(fmt::format("bad JSON or bad UTF-8 at byte {} of {}", std::min(error.byte, text.size()), text.size()));
+    throw refuse(fmt::format("bad JSON or bad UTF-8 at byte {} of {}",
+                             std::min(error.byte, text.size()), text.size()));
   } catch (const nlohmann::json::exception&) {
     throw refuse("a number is out of range");
   }

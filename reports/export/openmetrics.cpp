@@ -14,8 +14,8 @@
 namespace rdmameter {
 namespace {
 
-/// Lines, backslashes and quotes escaped as the format has it; what else a terminal could obey gives
-/// way.
+/// Lines, backslashes and quotes escaped as the format has it; what else a terminal could obey
+/// gives way.
 std::string label(std::string_view name, std::string_view value) {
   std::string text;
   for (std::size_t begin = 0; begin <= value.size();) {

@@ -130,8 +130,8 @@ Group join(std::span<const Group* const> groups) {
     }
   }
   std::vector<std::string> keys = all_keys(joined);
-  std::ranges::stable_partition(
-      keys, [](const auto& key) { return key == "test" || key == "transport"; });
+  std::stable_partition(keys.begin(), keys.end(),
+                        [](const auto& key) { return key == "test" || key == "transport"; });
   for (const std::string& key : keys) {
     const auto common = value_in_all(joined, key);
     if (!common)

@@ -59,7 +59,9 @@ std::vector<std::string> shared_facts(const Group& group) {
   Json seen = Json::object();
   for (const Row* row : rows) {
     if (!row->extra.is_object()) continue;
-    for (const auto& [key, value] : row->extra.items()) {
+    for (const auto& item : row->extra.items()) {
+      const std::string& key = item.key();
+      const Json& value = item.value();
       if (!value.is_primitive() || value.is_null() || seen.contains(key)) continue;
       if (value.is_boolean() && !value.get<bool>()) continue;
       seen[key] = true;

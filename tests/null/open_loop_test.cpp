@@ -68,7 +68,6 @@ struct ServerPost {
 };
 
 struct ServerCq {
-  static constexpr bool kStamps = false;
   using Handle = ibv_cq*;
   static Handle of(const CqRing& cqs) noexcept { return cqs.cq; }
   template <bool kImmediate = false>

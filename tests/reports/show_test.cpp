@@ -17,6 +17,7 @@
 #include "reports/summary/summary.h"
 #include "reports/text/csv.h"
 #include "reports/text/histogram_text.h"
+#include "reports/text/table.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/samples.h"
 

@@ -172,7 +172,8 @@ TEST(CheckedExamination, IsThatOfAnyMachine) {
   for (const Examination& examination :
        {machine.examined(), examine({empty.root(), empty.root()})}) {
     const nlohmann::ordered_json sent = examination_json(examination);
-    EXPECT_EQ(checked_examination(nlohmann::json::parse(sent.dump())), nlohmann::json(sent));
+    EXPECT_EQ(nlohmann::json(checked_examination(nlohmann::json::parse(sent.dump()))),
+              nlohmann::json(sent));
   }
 }
 
