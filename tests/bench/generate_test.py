@@ -66,7 +66,7 @@ class Bash(unittest.TestCase):
 
     def test_offers_options_tests_and_words_of_an_axis(self):
         self.assertEqual(self.completed("run", "--bidi"), ["--bidirectional"])
-        self.assertEqual(self.completed("run", "write_l"), ["write_lat"])
+        self.assertEqual(self.completed("run", "write_l"), ["write_lat", "write_load"])
         self.assertEqual(self.completed("run", "write_lat", "--transport", ""), ["rc", "uc", "ud"])
         self.assertEqual(self.completed("run", "write_lat", "--port", ""), [])
         self.assertEqual(self.completed("topo", "hyper"), ["hypercube"])
