@@ -147,8 +147,7 @@ void ThreadGroup::add_up() {
     }
     if (latency_ != nullptr) latency_->add(*samples);
     const HistogramData data = snapshot(*samples);
-    if (data.count != 0)
-      told_.back()["mean_ns"] = static_cast<double>(data.sum_ns) / static_cast<double>(data.count);
+    if (data.count != 0) told_.back()["mean_ns"] = mean(data);
   }
   if (rate_per_ns > 0)
     tally_.elapsed_ns = static_cast<std::uint64_t>(

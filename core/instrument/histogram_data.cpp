@@ -24,27 +24,38 @@ std::uint64_t nearest_rank(std::uint64_t count, double percent) {
   return static_cast<std::uint64_t>(std::clamp(rank, 1.0, samples));
 }
 
-/// Samples without a bucket are known only to be at least 2^41 and at most max: they count as max.
-double standard_deviation(const HistogramData& data) {
-  const auto count = static_cast<double>(data.count);
-  const double mean = static_cast<double>(data.sum_ns) / count;
-  double squares = 0;
-  for (const auto& [index, n] : data.buckets) {
-    const double distance = static_cast<double>(midpoint(data, index)) - mean;
-    squares += static_cast<double>(n) * distance * distance;
-  }
-  const double beyond = static_cast<double>(data.max_ns) - mean;
-  squares += static_cast<double>(data.overflow) * beyond * beyond;
-  return std::sqrt(squares / count);
+void put(std::vector<std::uint8_t>& bytes, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<std::uint8_t>(value | 0x80));
+  bytes.push_back(static_cast<std::uint8_t>(value));
+}
+
+bool enough_beyond(const HistogramData& data, double percent) {
+  // Ten samples beyond it; the tolerance as in nearest_rank().
+  return (100 - percent) / 100 * static_cast<double>(data.count) >= 10 * (1 - 1e-9);
 }
 
 }  // namespace
+
+void Buckets::push_back(value_type bucket) {
+  put(bytes_, bucket.first - back_.first);
+  put(bytes_, bucket.second);
+  back_ = bucket;
+}
+
+std::uint64_t Buckets::Iterator::take_further(std::uint64_t value) {
+  value &= 0x7F;
+  for (unsigned shift = 7;; shift += 7) {
+    const std::uint64_t byte = *at_++;
+    value |= (byte & 0x7F) << shift;
+    if (byte < 0x80) return value;
+  }
+}
 
 HistogramData snapshot(const Histogram& histogram) {
   HistogramData data;
   for (std::uint32_t index = 0; index < kHistogramBuckets; ++index)
     if (const std::uint64_t n = histogram.bucket(index); n != 0) {
-      data.buckets.emplace_back(index, n);
+      data.buckets.push_back({index, n});
       data.count += n;
     }
   data.overflow = histogram.overflow();
@@ -63,16 +74,17 @@ void merge(HistogramData& into, const HistogramData& other) {
   into.sum_ns += other.sum_ns;
   into.overflow += other.overflow;
 
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> merged;
-  merged.reserve(into.buckets.size() + other.buckets.size());
-  auto mine = into.buckets.begin();
-  for (const auto& theirs : other.buckets) {
-    while (mine != into.buckets.end() && mine->first < theirs.first) merged.push_back(*mine++);
-    merged.push_back(theirs);
-    if (mine != into.buckets.end() && mine->first == theirs.first)
-      merged.back().second += mine++->second;
+  Buckets merged;
+  Buckets::Iterator mine = into.buckets.begin();
+  for (auto [index, n] : other.buckets) {
+    for (; mine != into.buckets.end() && mine->first < index; ++mine) merged.push_back(*mine);
+    if (mine != into.buckets.end() && mine->first == index) {
+      n += mine->second;
+      ++mine;
+    }
+    merged.push_back({index, n});
   }
-  merged.insert(merged.end(), mine, into.buckets.end());
+  for (; mine != into.buckets.end(); ++mine) merged.push_back(*mine);
   into.buckets = std::move(merged);
 }
 
@@ -88,10 +100,25 @@ std::uint64_t percentile(const HistogramData& data, double percent) {
 }
 
 std::optional<std::uint64_t> reported_percentile(const HistogramData& data, double percent) {
-  // Ten samples beyond it; the tolerance as in nearest_rank().
-  const double beyond = (100 - percent) / 100 * static_cast<double>(data.count);
-  if (beyond < 10 * (1 - 1e-9)) return std::nullopt;
+  if (!enough_beyond(data, percent)) return std::nullopt;
   return percentile(data, percent);
+}
+
+double mean(const HistogramData& data) {
+  return static_cast<double>(data.sum_ns) / static_cast<double>(data.count);
+}
+
+double standard_deviation(const HistogramData& data) {
+  const double middle = mean(data);
+  double squares = 0;
+  for (const auto& [index, n] : data.buckets) {
+    const double distance = static_cast<double>(midpoint(data, index)) - middle;
+    squares += static_cast<double>(n) * distance * distance;
+  }
+  // Samples without a bucket are known only to be at least 2^41 and at most max: they count as max.
+  const double beyond = static_cast<double>(data.max_ns) - middle;
+  squares += static_cast<double>(data.overflow) * beyond * beyond;
+  return std::sqrt(squares / static_cast<double>(data.count));
 }
 
 LatencySummary summarize(const HistogramData& data, double divisor) {
@@ -105,7 +132,7 @@ LatencySummary summarize(const HistogramData& data, double divisor) {
   summary.count = data.count;
   summary.min = static_cast<double>(data.min_ns) / divisor;
   summary.max = static_cast<double>(data.max_ns) / divisor;
-  summary.mean = static_cast<double>(data.sum_ns) / static_cast<double>(data.count) / divisor;
+  summary.mean = mean(data) / divisor;
   summary.stddev = standard_deviation(data) / divisor;
   summary.p50 = reported(50);
   summary.p90 = reported(90);

@@ -26,7 +26,7 @@ void read_buckets(const CheckedJson& json, HistogramData& data) {
     if (bucket < min) index.at(i).fail("is not greater than the one before it");
     min = bucket + 1;
     const std::uint64_t samples = n.count_at(i, 1, kMaxExactCount);
-    data.buckets.emplace_back(static_cast<std::uint32_t>(bucket), samples);
+    data.buckets.push_back({static_cast<std::uint32_t>(bucket), samples});
     total += samples;
     if (total > data.count) break;  // never wraps: count and samples are below 2^54
   }
@@ -52,10 +52,9 @@ void check_extremes(const CheckedJson& json, const HistogramData& data) {
   if (data.overflow > 0 ? data.max_ns < kNoBucket
                         : !in_bucket(data.max_ns, data.buckets.back().first))
     json.at("max").fail("is not in the last bucket");
-  const double mean = static_cast<double>(data.sum_ns) / static_cast<double>(data.count);
   constexpr double kRounding = 1e-9;
-  if (mean < static_cast<double>(data.min_ns) * (1 - kRounding) ||
-      mean > static_cast<double>(data.max_ns) * (1 + kRounding))
+  if (mean(data) < static_cast<double>(data.min_ns) * (1 - kRounding) ||
+      mean(data) > static_cast<double>(data.max_ns) * (1 + kRounding))
     json.at("sum").fail("gives a mean outside min to max");
 }
 

@@ -20,10 +20,10 @@ constexpr std::uint32_t kCompressedCookie = 0x1c849304 | 0x10;  ///< V2, deflate
 constexpr std::uint32_t kSignificantDigits = 3;                 ///< 2048 sub-buckets, as ours
 
 /// Every sample in a bucket: those of `overflow` in that of the largest.
-std::vector<std::pair<std::uint32_t, std::uint64_t>> all_buckets(const HistogramData& data) {
-  auto buckets = data.buckets;
+Buckets all_buckets(const HistogramData& data) {
+  Buckets buckets = data.buckets;
   if (data.overflow > 0)
-    buckets.emplace_back(static_cast<std::uint32_t>(histogram_index(data.max_ns)), data.overflow);
+    buckets.push_back({static_cast<std::uint32_t>(histogram_index(data.max_ns)), data.overflow});
   return buckets;
 }
 

@@ -16,10 +16,17 @@ namespace {
 
 using Number = std::optional<double>;
 
-template <double LatencySummary::*Part>
+double min_of(const HistogramData& data) {
+  return static_cast<double>(data.min_ns);
+}
+double max_of(const HistogramData& data) {
+  return static_cast<double>(data.max_ns);
+}
+
+template <double (*Of)(const HistogramData&)>
 Number latency(const Row& row) {
   if (!row.latency || row.latency->histogram.count == 0) return std::nullopt;
-  return summarize(row.latency->histogram, latency_divisor(row)).*Part;
+  return Of(row.latency->histogram) / latency_divisor(row);
 }
 
 /// @return nothing where too few samples stand behind it
@@ -45,12 +52,11 @@ Number lost_pings(const Row& row) {
 
 const std::array<MetricInfo, kMetrics>& metrics() {
   using enum Metric;
-  using S = LatencySummary;
   constexpr const char *kLatency = "latency", *kRate = "bandwidth";
   constexpr MetricJudging kMiddle{true, 1, 1}, kTail{true, 10.0 / 3, 3},
       kFarTail{true, 20.0 / 3, 5}, kRateIfAsked{false, 1, 1}, kIfAsked{false, 10.0 / 3, 3};
   static constexpr std::array<MetricInfo, kMetrics> kAll{{
-      {min, kLatency, "min", "min_ns", "min", "ns", false, kIfAsked, false, latency<&S::min>},
+      {min, kLatency, "min", "min_ns", "min", "ns", false, kIfAsked, false, latency<min_of>},
       {p50, kLatency, "p50", "p50_ns", "p50", "ns", false, kMiddle, true, latency_percentile<5000>},
       {p90, kLatency, "p90", "p90_ns", "p90", "ns", false, kIfAsked, true,
        latency_percentile<9000>},
@@ -59,10 +65,11 @@ const std::array<MetricInfo, kMetrics>& metrics() {
        latency_percentile<9990>},
       {p99_99, kLatency, "p99.99", "p99.99_ns", "p99.99", "ns", false, kIfAsked, true,
        latency_percentile<9999>},
-      {max, kLatency, "max", "max_ns", "max", "ns", false, kIfAsked, false, latency<&S::max>},
-      {mean, kLatency, "mean", "mean_ns", "mean", "ns", false, kMiddle, true, latency<&S::mean>},
+      {max, kLatency, "max", "max_ns", "max", "ns", false, kIfAsked, false, latency<max_of>},
+      {mean, kLatency, "mean", "mean_ns", "mean", "ns", false, kMiddle, true,
+       latency<rdmameter::mean>},
       {stddev, kLatency, "stddev", "stddev_ns", "stddev", "ns", false, kIfAsked, false,
-       latency<&S::stddev>},
+       latency<standard_deviation>},
       {gbps, kRate, "gbps", "gbps", "bandwidth", "Gb/s", true, kMiddle, true, rate<bandwidth_gbps>},
       {mib_per_s, kRate, "mib_per_s", "mib_per_s", "mib_per_s", "MiB/s", true, kRateIfAsked, false,
        rate<bandwidth_mib_per_s>},

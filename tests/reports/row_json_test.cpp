@@ -205,7 +205,7 @@ TEST(RowJson, CountsFromTwoToThe53rdAreDigits) {
   HistogramData& data = row.latency->histogram;
   data.sum_ns = data.max_ns = data.min_ns = ~0ULL;
   data.overflow = data.count;
-  data.buckets.clear();
+  data.buckets = {};
   const Json json = Json::parse(row_to_json(row).dump());
   EXPECT_EQ(json["latency"]["histogram"]["sum"], "18446744073709551615");
   EXPECT_EQ(row_from_json(json, "test").latency->histogram.sum_ns, ~0ULL);

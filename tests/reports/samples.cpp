@@ -45,7 +45,7 @@ HistogramData sample_histogram(std::uint64_t count, std::uint64_t typical_ns, st
     data.min_ns = std::min(data.min_ns, value);
     data.max_ns = std::max(data.max_ns, value);
   }
-  data.buckets.assign(buckets.begin(), buckets.end());
+  data.buckets = {buckets.begin(), buckets.end()};
   if (count == 0) data.min_ns = 0;
   return data;
 }

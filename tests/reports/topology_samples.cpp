@@ -37,7 +37,7 @@ HistogramData round_trips(double one_way_ns, std::uint64_t count, double spread,
     data.min_ns = std::min(data.min_ns, value);
     data.max_ns = std::max(data.max_ns, value);
   }
-  data.buckets.assign(buckets.begin(), buckets.end());
+  data.buckets = {buckets.begin(), buckets.end()};
   return data;
 }
 

@@ -85,8 +85,20 @@ TEST(Histogram, CountsWhatHasNoBucketAsOverflow) {
   EXPECT_EQ(data.min_ns, 100U);
   EXPECT_EQ(data.max_ns, limit + 5);
   EXPECT_EQ(data.sum_ns, 100 + 3 * limit + 4);
-  ASSERT_EQ(data.buckets.size(), 2U);
-  EXPECT_EQ(data.buckets[1].first, kHistogramBuckets - 1);
+  EXPECT_EQ(data.buckets, (Buckets{{histogram_index(100), 1}, {kHistogramBuckets - 1, 1}}));
+}
+
+TEST(Buckets, AreReadAsTheyWereAdded) {
+  const std::vector<Buckets::value_type> added = {
+      {0, 1}, {1, 127}, {128, 128}, {256, 1ULL << 53}, {kHistogramBuckets - 1, ~0ULL}};
+  const Buckets buckets(added.begin(), added.end());
+  std::vector<Buckets::value_type> read;
+  for (const auto& bucket : buckets) read.push_back(bucket);
+  EXPECT_EQ(read, added);
+  EXPECT_EQ(buckets.front(), added.front());
+  EXPECT_EQ(buckets.back(), added.back());
+  EXPECT_FALSE(buckets.empty());
+  EXPECT_TRUE(Buckets().empty());
 }
 
 TEST(HistogramData, OfNothingIsAllZero) {
@@ -169,7 +181,8 @@ TEST(ReportedPercentile, NeedsTenSamplesBeyondIt) {
   for (const auto& [percent, needed] : kNeeded) {
     HistogramData data{.count = needed, .min_ns = 8, .max_ns = 8, .buckets = {{8, needed}}};
     EXPECT_EQ(reported_percentile(data, percent), 8U) << percent;
-    data.count = data.buckets[0].second = needed - 1;
+    data.count = needed - 1;
+    data.buckets = {{8, needed - 1}};
     EXPECT_FALSE(reported_percentile(data, percent).has_value()) << percent;
   }
 }

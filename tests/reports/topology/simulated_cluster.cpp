@@ -146,7 +146,7 @@ LatencyData latency_of(const std::vector<double>& half_round_trips_ns) {
     data.min_ns = std::min(data.min_ns, value);
     data.max_ns = std::max(data.max_ns, value);
   }
-  data.buckets.assign(buckets.begin(), buckets.end());
+  data.buckets = {buckets.begin(), buckets.end()};
   return latency;
 }
 
