@@ -447,6 +447,18 @@ TEST(Comparison, OfSidesDividesTheErrorRateAmongItsLooks) {
   EXPECT_EQ(compare_sides(file, {}).cases[0].verdict, CaseVerdict::suspect);
 }
 
+TEST(Comparison, OfSidesTakesNoMemberForWorseBecauseAnotherIs) {
+  Comparable file = slower_blocks(8);
+  for (const std::size_t side : {0U, 1U})
+    for (Replicate& one : file.sides[side][0].replicates) {
+      const double wild = one.repetition % 2 == 0 ? 22 : 0.5;
+      one.value[static_cast<std::size_t>(Metric::p99)] = 9000 * (side == 1 ? wild : 1);
+    }
+  const Comparison comparison = compare_sides(file, {});
+  for (const MetricEffect& each : comparison.cases[0].effects)
+    EXPECT_EQ(each.verdict == CaseVerdict::fail, each.metric == Metric::p50);
+}
+
 TEST(Comparison, ASecondMeasurementReplacesTheVerdictsOfTheFirst) {
   const Comparable base = file_of({steady("a", 5000), steady("b", 5000)});
   const Comparison first = compare_files(base, file_of({steady("a", 6000), steady("b", 5000)}), {});
