@@ -319,6 +319,22 @@ TEST(Comparison, OfFourRepetitionsInTenTwiceAsSlowFailsByItsMean) {
   EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::mean);
 }
 
+TEST(Comparison, OfBandwidthWhoseCompletionsGotLateFailsAlthoughTheRateIsAsBefore) {
+  const auto bandwidth = [](double p99_ns) {
+    ComparableCase made = steady("a", 5000);
+    made.bandwidth = true;
+    for (Replicate& one : made.replicates) {
+      one.value[static_cast<std::size_t>(Metric::gbps)] = 90 + 0.1 * static_cast<double>(one.run);
+      one.value[static_cast<std::size_t>(Metric::p99)] = p99_ns + 3 * static_cast<double>(one.run);
+    }
+    return made;
+  };
+  const Comparison comparison =
+      compare_files(file_of({bandwidth(9000)}), file_of({bandwidth(27000)}), {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::fail);
+  EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::p99);
+}
+
 TEST(Comparison, OfHalfRoundTripsAndWholeOnesIsNoImprovement) {
   Comparable half = file_of({steady("a", 2500)});
   half.sides[0][0].half = true;
@@ -406,6 +422,41 @@ TEST(Comparison, OfSidesTakesBlocksForReplicatesInWhichDriftCancels) {
   EXPECT_EQ(comparison.cases[0].effects[0].effect.replicates_base, 10U);
   EXPECT_THAT(refusal([&] { compare_files(file, file, {}); }), HasSubstr("both sides"));
   EXPECT_GT(noise_of(file).at("a").beyond, 0.19);
+}
+
+/// Sides of which B is slower in each block, by nearly as much.
+Comparable slower_blocks(std::uint64_t blocks) {
+  const auto side = [=](double ns) {
+    return latency_case("a", 1, blocks, [=](auto, std::uint64_t block) {
+      return ns + 5 * static_cast<double>(block % 2);
+    });
+  };
+  Comparable file = file_of({});
+  file.sides = {std::vector{side(5000)}, std::vector{side(6000)}};
+  return file;
+}
+
+TEST(Comparison, OfSidesFailsOnlyWhereTheSignsOfItsBlocksAreUnlikelyByChance) {
+  EXPECT_EQ(compare_sides(slower_blocks(5), {}).cases[0].verdict, CaseVerdict::suspect);  // 1 in 32
+  EXPECT_EQ(compare_sides(slower_blocks(6), {}).cases[0].verdict, CaseVerdict::fail);     // 1 in 64
+}
+
+TEST(Comparison, OfSidesDividesTheErrorRateAmongItsLooks) {
+  Comparable file = slower_blocks(6);
+  file.looks = 4;
+  EXPECT_EQ(compare_sides(file, {}).cases[0].verdict, CaseVerdict::suspect);
+}
+
+TEST(Comparison, OfSidesTakesNoMemberForWorseBecauseAnotherIs) {
+  Comparable file = slower_blocks(8);
+  for (const std::size_t side : {0U, 1U})
+    for (Replicate& one : file.sides[side][0].replicates) {
+      const double wild = one.repetition % 2 == 0 ? 22 : 0.5;
+      one.value[static_cast<std::size_t>(Metric::p99)] = 9000 * (side == 1 ? wild : 1);
+    }
+  const Comparison comparison = compare_sides(file, {});
+  for (const MetricEffect& each : comparison.cases[0].effects)
+    EXPECT_EQ(each.verdict == CaseVerdict::fail, each.metric == Metric::p50);
 }
 
 TEST(Comparison, ASecondMeasurementReplacesTheVerdictsOfTheFirst) {

@@ -48,6 +48,11 @@ TEST(FailedRepetitions, OfOneRunAreSuspectHoweverMany) {
             CaseVerdict::suspect);
 }
 
+TEST(FailedRepetitions, OfTheOnlyRunAreSuspectWhereBaseFailedToo) {
+  EXPECT_EQ(verdict_among_hundred(with_failures({1}, 20), with_failures({19}, 20)),
+            CaseVerdict::suspect);
+}
+
 TEST(FailedRepetitions, OfWholeRunsCountForOneEach) {
   EXPECT_EQ(verdict_among_hundred(with_failures({0, 0, 0, 0, 0}, 20),
                                   with_failures({20, 20, 0, 0, 0}, 20)),
@@ -103,6 +108,11 @@ TEST(LostMessages, OfNearlyHalfInEveryRunFail) {
 TEST(LostMessages, OfManyInASingleRunDoNotFail) {
   EXPECT_NE(verdict_of_losses(with_losses({0, 0, 0, 0, 0}), with_losses({900, 0, 0, 0, 0})),
             CaseVerdict::fail);
+}
+
+TEST(LostMessages, OfTooFewRunsForRanksAreSuspectHoweverMany) {
+  EXPECT_EQ(verdict_of_losses(with_losses({0, 0, 0}), with_losses({450, 440, 460})),
+            CaseVerdict::suspect);
 }
 
 TEST(LostMessages, ThatVaryAsMuchAsBeforePass) {
