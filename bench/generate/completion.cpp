@@ -100,12 +100,17 @@ std::string zsh_action(const OptionEntry& option) {
   return fmt::format(":{}:{}", zsh_escaped(option.value), action);
 }
 
+/// A long option's value may follow in the same word.
+std::string_view zsh_equals(std::string_view name, const OptionEntry& option) {
+  return name.starts_with("--") && !option.value.empty() ? "=" : "";
+}
+
 std::string zsh_command(const std::vector<CommandEntry>& commands, const CommandEntry& command) {
   std::string text = fmt::format("    '{}') _arguments", command.name());
   for (const OptionEntry& option : command.options)
     for (const std::string& name : option.names)
-      text += fmt::format(" \\\n        '{}[{}]{}'", name, zsh_escaped(brief(option.text)),
-                          zsh_action(option));
+      text += fmt::format(" \\\n        '{}{}[{}]{}'", name, zsh_equals(name, option),
+                          zsh_escaped(brief(option.text)), zsh_action(option));
   const std::vector<std::string> words = positional_words(commands, command);
   if (!words.empty())
     text += fmt::format(" \\\n        '*: :({})'", joined(words));
@@ -116,12 +121,11 @@ std::string zsh_command(const std::vector<CommandEntry>& commands, const Command
 
 // ---- fish
 
-std::string fish_condition(const CommandEntry& command) {
-  if (command.path.empty()) return "__fish_use_subcommand";
-  std::string text;
-  for (const std::string& name : command.path)
-    text += fmt::format("{}__fish_seen_subcommand_from {}", text.empty() ? "" : "; and ", name);
-  return text;
+/// The words after the program's name begin with those of the command. A command that has
+/// subcommands is at its end there.
+std::string fish_condition(const std::vector<CommandEntry>& commands, const CommandEntry& command) {
+  const bool at_end = !subcommands_of(commands, command).empty();
+  return fmt::format("__rdmameter_{} {}", at_end ? "is_at" : "is_in", joined(command.path));
 }
 
 std::string fish_option(const std::string& condition, const OptionEntry& option) {
@@ -197,7 +201,7 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
       "_rdmameter() {{\n"
       "    local -a commands=(\n{}    )\n"
       "    if (( CURRENT == 2 )); then\n"
-      "        _describe command commands\n"
+      "        if [[ $words[2] == -* ]]; then compadd -- {}; else _describe command commands; fi\n"
       "        return\n"
       "    fi\n"
       "    local command=$words[2]\n"
@@ -211,15 +215,24 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
       "    case $command in\n{}    esac\n"
       "}}\n"
       "_rdmameter \"$@\"\n",
-      names, fmt::join(parents, "|"), cases);
+      names, joined(option_names(commands.front())), fmt::join(parents, "|"), cases);
 }
 
 std::string fish_completion(const std::vector<CommandEntry>& commands) {
   std::string text =
       "# fish completion of rdmameter, made by 'rdmameter generate fish'\n"
+      "function __rdmameter_is_at\n"
+      "    set -l words (commandline -opc)\n"
+      "    test \"$words[2..]\" = \"$argv\"\n"
+      "end\n"
+      "function __rdmameter_is_in\n"
+      "    set -l words (commandline -opc)\n"
+      "    set -l last (math (count $argv) + 1)\n"
+      "    test (count $words) -ge $last; and test \"$words[2..$last]\" = \"$argv\"\n"
+      "end\n"
       "complete -c rdmameter -f\n";
   for (const CommandEntry& command : commands) {
-    const std::string condition = fish_condition(command);
+    const std::string condition = fish_condition(commands, command);
     for (const OptionEntry& option : command.options) text += fish_option(condition, option);
     const std::vector<std::string> words = positional_words(commands, command);
     if (!words.empty())

@@ -15,6 +15,24 @@ import unittest
 PROGRAM = None
 COMMANDS = ("devices", "doctor", "serve", "run", "topo", "show", "compare", "ab", "ci", "merge", "report", "history", "export",
             "perftest", "generate")
+# What each shell offers for the last of the words.
+OFFERED = {
+    ("me",): ["merge"],
+    ("history", ""): ["ack", "add", "check", "show"],
+    ("history", "add", "--in"): ["--into"],
+    ("history", "add", "res"): ["result.json"],
+    ("history", "show", "--qu"): ["--quantity"],
+    ("history", "show", "--percent"): [],  # 'show' takes it
+    ("run", "--bidi"): ["--bidirectional"],
+    ("run", "write_l"): ["write_lat", "write_load"],
+    ("run", "write_lat", "--transport", ""): ["rc", "uc", "ud"],
+    ("run", "write_lat", "--port", ""): [],
+    ("run", "-o", "res"): ["result.json"],
+    ("topo", "hyper"): ["hypercube"],
+    ("perftest", "ib_write_l"): ["ib_write_lat"],
+    ("show", "report", "res"): ["result.json"],
+    ("merge", "a.json", "res"): ["result.json"],
+}
 
 
 def generated(what):
@@ -61,39 +79,88 @@ class Bash(unittest.TestCase):
 
     def test_offers_subcommands_first(self):
         self.assertEqual(set(COMMANDS) - set(self.completed("")), set())
-        self.assertEqual(self.completed("me"), ["merge"])
-        self.assertEqual(set(self.completed("history", "")) - {"show", "add", "check", "ack"}, set())
 
-    def test_offers_options_tests_and_words_of_an_axis(self):
-        self.assertEqual(self.completed("run", "--bidi"), ["--bidirectional"])
-        self.assertEqual(self.completed("run", "write_l"), ["write_lat", "write_load"])
-        self.assertEqual(self.completed("run", "write_lat", "--transport", ""), ["rc", "uc", "ud"])
-        self.assertEqual(self.completed("run", "write_lat", "--port", ""), [])
-        self.assertEqual(self.completed("topo", "hyper"), ["hypercube"])
-        self.assertEqual(self.completed("history", "add", "--in"), ["--into"])
-        self.assertEqual(self.completed("perftest", "ib_write_l"), ["ib_write_lat"])
-
-    def test_offers_files_where_a_file_is_taken(self):
+    def test_offers_options_words_and_files(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "result.json"), "w", encoding="utf-8"):
                 pass
-            for words in (("show", "res"), ("run", "-o", "res"), ("merge", "a.json", "res"), ("history", "add", "res")):
-                self.assertEqual(self.completed(*words, folder=folder), ["result.json"], words)
+            for words, offered in OFFERED.items():
+                self.assertEqual(sorted(self.completed(*words, folder=folder)), offered, words)
 
 
 class OtherShells(unittest.TestCase):
-    def test_read_theirs(self):
+    def test_are_told_every_subcommand_and_the_words_of_an_axis(self):
         for shell in ("zsh", "fish"):
             text = generated(shell)
-            for command in COMMANDS:
-                self.assertIn(command, text)
-            self.assertIn("rc uc ud", text)
-            if shutil.which(shell):
-                with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+            for word in (*COMMANDS, "rc uc ud"):
+                self.assertIn(word, text, shell)
+
+
+class Zsh(unittest.TestCase):
+    # An interactive shell in a terminal of its own, whose compadd tells what it is to offer.
+    INSIDE = """PS1= PS2= RPS1= LISTMAX=9999
+unset zle_bracketed_paste
+autoload -Uz compinit; compinit -u -D
+autoload -Uz _rdmameter; compdef _rdmameter rdmameter
+comppostfuncs=(ended)
+ended() { comppostfuncs=(ended); print -r -- "ENDED"; }
+compadd() {
+    if (( ! ${@[(I)-[OAD]]} )); then
+        local -a offered
+        builtin compadd -A offered "$@"
+        print -rl -- "OFFERED "$^offered
+    fi
+    builtin compadd "$@"
+}
+print READY
+"""
+    OUTSIDE = """zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "fpath=($1 \\$fpath); source $1/inside"
+zpty -r -m shell said "*READY*"
+for line in "${@[2,-1]}"; do
+    zpty -w -n shell $'\\C-u'"$line"$'\\t'
+    zpty -r -m shell said "*ENDED*"
+    print -r -- "$said"
+done
+"""
+
+    def completed(self, lines):
+        """What is offered for the last word of each line."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("_rdmameter", generated("zsh")), ("inside", self.INSIDE), ("outside", self.OUTSIDE), ("result.json", "")):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     file.write(text)
-                    file.flush()
-                    result = subprocess.run([shell, "-n", file.name], capture_output=True, text=True, timeout=60, check=False)
-                self.assertEqual((result.returncode, result.stderr), (0, ""))
+            words = [" ".join(("rdmameter", *line)) for line in lines]
+            result = subprocess.run(["zsh", "-f", "outside", folder, *words], capture_output=True, text=True, timeout=100, check=True,
+                                    cwd=folder, env={**os.environ, "TERM": "dumb"})
+        return [sorted(re.findall(r"OFFERED (.+)\n", said)) for said in result.stdout.split("ENDED\n")[:-1]]
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_offers_what_bash_offers(self):
+        wanted = {**OFFERED, ("run", "--transport="): ["rc", "uc", "ud"], ("--v",): ["--version"]}
+        self.assertEqual(dict(zip(wanted, self.completed(wanted))), wanted)
+
+
+class Fish(unittest.TestCase):
+    def completed(self, *words):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("rdmameter.fish", generated("fish")), ("result.json", "")):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            line = " ".join(("rdmameter",) + words)
+            result = subprocess.run(["fish", "-c", f"source rdmameter.fish; complete -C '{line}'"], capture_output=True, text=True,
+                                    timeout=60, check=True, cwd=folder, env={**os.environ, "HOME": folder})
+        self.assertEqual(result.stderr, "")
+        return [each.partition("\t")[0] for each in result.stdout.splitlines()]
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish here")
+    def test_offers_what_bash_offers(self):
+        for words, offered in OFFERED.items():
+            self.assertEqual(sorted(self.completed(*words)), offered, words)
+        self.assertEqual(sorted(self.completed("run", "--transport=")), ["--transport=rc", "--transport=uc", "--transport=ud"])
+        self.assertEqual(self.completed("--v"), ["--version"])
+        self.assertEqual(set(self.completed("")), set(COMMANDS))
 
 
 if __name__ == "__main__":
