@@ -2,12 +2,33 @@
 # Sourced by tools/quickstart and tools/test: what both need.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
+# attended COMMAND...: runs it so that a signal to the script is heard at once, not when the command has ended.
+attended() {
+    env --default-signal=INT,QUIT "$@" </dev/null & # which a shell without jobs ignores in what it puts aside
+    wait $!
+}
+
+# end_descendants: ends what this script began, and what that began. For its trap on EXIT.
+end_descendants() {
+    local ours
+    ours=$(descendants_of $$)
+    # shellcheck disable=SC2086 # words
+    [ -z "$ours" ] || kill $ours 2>/dev/null || true
+}
+descendants_of() {
+    local child
+    for child in $(pgrep -P "$1"); do
+        descendants_of "$child"
+        echo "$child"
+    done
+}
+
 # quietly WHAT COMMAND...: shows the command's output only if it fails.
 quietly() {
     local what=$1 log status=0
     shift
     log=$(mktemp)
-    "$@" >"$log" 2>&1 </dev/null || status=$?
+    attended "$@" >"$log" 2>&1 || status=$?
     if [ $status -ne 0 ]; then
         tail -n 200 "$log" >&2
         echo "$what failed with status $status: $*" >&2

@@ -1,0 +1,50 @@
+#!/bin/bash
+# Checks that a script of tools/ that is told to end does so at once, and leaves nothing behind that it began.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+source tests/tap.sh
+source tools/common.sh
+
+# until_true COMMAND...: for at most 30 s
+until_true() {
+    local tries=300
+    until "$@"; do
+        sleep 0.1
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || { echo "not within 30 s: $*"; return 1; }
+    done
+}
+has_begun() { [ "$(descendants_of "$1" | wc -l)" -ge 4 ]; } # env (that becomes timeout), a shell, two that sleep
+ended() { ! ps -o pid=,args= -p "$1"; }
+
+# shellcheck disable=SC2016 # what another shell reads
+script='set -euo pipefail
+source tools/common.sh
+trap end_descendants EXIT
+trap "exit 143" TERM
+quietly "What takes long" timeout 600 bash -c "sleep 601 & sleep 602; wait"'
+
+ends_at_once() {
+    local begun process status=0
+    bash -c "$script" &
+    process=$!
+    until_true has_begun $process || return 1
+    begun=$(descendants_of $process | paste -sd,)
+    kill -TERM $process
+    wait $process || status=$?
+    [ $status -eq 143 ] || { echo "status $status"; return 1; }
+    until_true ended "$begun"
+}
+
+keeps_status() {
+    local status=0
+    attended bash -c 'exit 7' || status=$?
+    [ $status -eq 7 ]
+}
+
+interruptible() { attended bash -c 'kill -INT $$; sleep 9' || [ $? -eq 130 ]; }
+
+check "a script that is told to end does so at once, with all that it began" ends_at_once
+check "the status of a command is the command's" keeps_status
+check "a command can be interrupted" interruptible
+echo "1..$number"
