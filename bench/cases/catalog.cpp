@@ -117,11 +117,12 @@ bool Test::can_have(const Axis& axis) const {
   test_case.queues.cq = Interface::extended;
   test_case.qps = 2;
   test_case.wait = Wait::event;
-  for (const Transport transport : {Transport::rc, Transport::uc, Transport::ud}) {
+  if (axis.applies(test_case)) return true;
+  if (!find_axis("transport")->applies(test_case)) return false;
+  return std::ranges::any_of(std::array{Transport::uc, Transport::ud}, [&](Transport transport) {
     test_case.transport = transport;
-    if (axis.applies(test_case)) return true;
-  }
-  return false;
+    return axis.applies(test_case);
+  });
 }
 
 std::span<const Test> catalog() {

@@ -174,6 +174,7 @@ class BadInput(unittest.TestCase):
         for arguments, says in (
                 (("write_lat", "--depth", "64"), "--depth has no meaning for what is to be measured: it has for send_bw, "),
                 (("write_lat", "write_bw", "--rate", "1000"), "write_load"),
+                (("send_bw", "--loss-timeout", "1s"), "it has for send_lat, send_imm_lat, write_lat, write_imm_lat, mcast_lat\n"),
                 (("send_lat", "--loss-timeout", "1s"), "as the other options are: see `rdmameter run --help loss-timeout`"),
                 (("tcp_lat", "--transport", "ud"), "--transport has no meaning")):
             self.refused("run", "--loopback", "--dry-run", *arguments, says=says)

@@ -3,7 +3,8 @@
 """QPs connected by rdma_cm: data moves over them as over others, and whatever goes wrong says so."""
 import rdmameter
 
-SHORT = ("--iterations", "200", "--warmup", "10", "--verify", "--loss-timeout", "20s")
+SHORT = ("--iterations", "200", "--warmup", "10", "--verify")
+PATIENT = (*SHORT, "--loss-timeout", "20s")
 CM = ("--connect", "cm")
 
 
@@ -19,14 +20,14 @@ def gid_indexes():
 
 class Connecting(rdmameter.Test):
     def test_every_operation_moves_its_data_over_rc(self):
-        rows = self.measure("all", *CM, "--transport", "rc", "--size", "64", *SHORT)
+        rows = self.measure("all", *CM, "--transport", "rc", "--size", "64", *PATIENT)
         for row in rows:
             if row["case"].get("transport") == "rc" and row["latency"]["definition"] != "call":
                 self.assertEqual(row["case"]["connect"], "cm", row["name"])
 
     def test_datagrams_and_unreliable_connections_go_as_well(self):
         rows = self.measure("send_lat", "send_imm_lat", "send_bw", *CM, "--transport", "uc,ud", "--qps", "1,3", "--size",
-                            "64", *SHORT)
+                            "64", *PATIENT)
         self.assertEqual(len(rows), 12)
         for row in rows:
             self.assertEqual(row.get("lost", 0), 0, row["name"])
