@@ -532,14 +532,22 @@ class AB(Files):
         self.assertEqual(run("run", *self.COMMON, "--repetitions", "3", "-o", base).returncode, PASS)
         self.assertIn(run("compare", base, base, "--noise", noise).returncode, (PASS, INCONCLUSIVE))
 
-    def test_cases_of_several_sizes_are_each_measured_on_both_sides_in_turn(self):
-        result = run("ab", "--a", "--wait spin", "--b", "--wait yield", "--blocks", "2", "-o", self.path("ab.json"), "--",
+    def test_cases_of_several_sizes_are_each_measured_on_both_sides_in_an_order_that_is_drawn(self):
+        result = run("ab", "--a", "--wait spin", "--b", "--wait yield", "--blocks", "20", "-o", self.path("ab.json"), "--",
                      "--device", "null", "write_lat", "--iterations", "200", "--size", "8,64")
         self.assertNotEqual(result.returncode, USAGE, result.stderr)
         with open(self.path("ab.json"), encoding="utf-8") as file:
             rows = json.load(file)["benchmarks"]
-        self.assertEqual([(row["case"]["size_bytes"], row["repetition_index"]) for row in rows],
-                         [(size, block) for block in (0, 1) for size in (8, 8, 64, 64)])
+        rows = [(row["repetition_index"], row["case"]["size_bytes"], row["side"]) for row in rows]
+        first = {(block, size): side for block, size, side in reversed(rows)}
+        blocks = range(20)  # in which a fair draw is one-sided, or the same for both cases, with a chance of 5 in a million
+        for size in (8, 64):
+            self.assertEqual({first[block, size] for block in blocks}, {"a", "b"}, size)
+        self.assertTrue(any(first[block, 8] != first[block, 64] for block in blocks))
+        for block in blocks:
+            measured = [(size, side) for at, size, side in rows if at == block]
+            self.assertEqual(sorted(measured), [(8, "a"), (8, "b"), (64, "a"), (64, "b")])
+            self.assertEqual([size for size, _ in measured], [8, 8, 64, 64])
 
     def test_the_gates_of_the_plan_hold_unless_others_are_given(self):
         """Of one block no times are proven, and with `work` alone none are asked for: nor at any look of the twelve."""

@@ -103,6 +103,25 @@ TEST(BatchChange, OfAllCasesAlikeIsHeldAgainstWhatBatchesDo) {
   EXPECT_LT(batch_changes(sweep, {}).cases[0].p_worse, 1e-4);
 }
 
+TEST(BatchChange, OfAllCasesAlikeIsNoneWhereBatchesShareAsMuch) {
+  std::vector<CaseSides> sweep = Simulator(10).sweep(100, {});
+  for (CaseSides& one : sweep) slow_down(one, 1.1);
+  BatchPrior prior;
+  prior.learnt = {.common = {0.1 * 0.1, 100}, .by_case = {0.005 * 0.005, 100}};
+  EXPECT_GT(batch_changes(sweep, prior).cases[0].p_worse, 0.05);
+  prior.learnt.common = {0.005 * 0.005, 100};
+  EXPECT_LT(batch_changes(sweep, prior).cases[0].p_worse, 1e-4);
+}
+
+TEST(BatchChange, OfBatchesThatHappenToAgreeIsStillHeldAgainstThePrior) {
+  const Noise quiet{.batches = 5, .runs = 1, .run = 1e-4};
+  std::vector<CaseSides> sweep = Simulator(11).sweep(1, quiet);
+  slow_down(sweep[0], 1.02);
+  const BatchChanges changes = batch_changes(sweep, {});
+  EXPECT_TRUE(changes.batches_are_replicates);
+  EXPECT_GT(changes.cases[0].p_worse, 0.01);
+}
+
 TEST(BatchChange, LearnsHowBatchesDiffer) {
   const Noise noise{.batches = 4, .runs = 5, .common = 0.01, .by_case = 0.06};
   const BatchChanges changes = batch_changes(Simulator(5).sweep(100, noise), {});
