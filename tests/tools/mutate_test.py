@@ -57,7 +57,7 @@ class Judged(mutate.Tree):
         self.path, self.outcomes, self.builds, self.seen = path, outcomes, builds, []
 
     def make(self, programs):
-        return self.builds
+        return "" if self.builds else "error: expected ';'"
 
     def test(self, program, limit):
         with open(os.path.join(self.path, "a.cpp"), encoding="utf-8") as file:
