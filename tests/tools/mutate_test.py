@@ -34,6 +34,10 @@ class Mutants(unittest.TestCase):
                      "  static_assert(kBits == 11);", "  return;"):
             self.assertEqual(changes(line), [], line)
 
+    def test_leave_the_first_values_of_fields_alone(self):
+        self.assertEqual(list(mutate.mutants_of("a.h", "  double low = 0, high = 1;\n  std::size_t n = 0;  ///< n")), [])
+        self.assertEqual(len(list(mutate.mutants_of("a.h", "  double floor = 0.03;"))), 1)
+
     def test_are_drawn_by_the_seed_as_many_of_each_file(self):
         all_of = [mutate.Mutant(file, line, "", "", "") for file, lines in (("a", 50), ("b", 2)) for line in range(lines)]
         chosen = mutate.choose(all_of, 10, 3)
