@@ -40,8 +40,10 @@ class Expansion {
       TestCase next = so_far;
       set_axis(next, axis, value);
       const bool is_transport = axis.option == "transport";  // has a place of its own in the name
+      used_.push_back(axis.option);
       walk(next, is_transport ? keys : fmt::format("{}/{}:{}", keys, axis.option, value),
            index + 1);
+      used_.pop_back();
     }
   }
 
@@ -72,14 +74,29 @@ class Expansion {
     const std::string transport = transport_text(test_case);
     const std::string over = transport.empty() ? transport : "/" + transport;
     cases_.push_back(
-        {test_case, fmt::format("{}{}{}", test_, over, keys), why_impossible(test_case)});
+        {test_case, fmt::format("{}{}{}", test_, over, keys), why_impossible(test_case), used_});
   }
 
   std::span<const Axis> axes_;
   std::span<const GivenAxis> given_;
   std::string_view test_;
+  std::vector<std::string_view> used_;  ///< on the way to this case
   std::vector<PlannedCase> cases_;
 };
+
+/// The remedy of an axis that none of the cases has.
+std::string where_it_has(const Axis& axis, std::span<const PlannedCase> cases) {
+  if (cases.front().test_case.topology()) return ": leave it out";
+  std::vector<std::string_view> tests;
+  for (const Test& test : catalog()) {
+    if (!test.can_have(axis)) continue;
+    if (std::ranges::any_of(
+            cases, [&](const PlannedCase& planned) { return planned.test_case.test == test.name; }))
+      return fmt::format(", as the other options are: see `rdmameter run --help {}`", axis.option);
+    tests.push_back(test.name);
+  }
+  return fmt::format(": it has for {}", fmt::join(tests, ", "));
+}
 
 }  // namespace
 
@@ -101,7 +118,18 @@ std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
     set_axis(test_case, *find_axis("graph", topology_axes()), graph);
     expansion.add(graph, test_case);
   }
-  return expansion.take();
+  std::vector<PlannedCase> cases = expansion.take();
+  refuse_unused(given, cases);
+  return cases;
+}
+
+void refuse_unused(std::span<const GivenAxis> given, std::span<const PlannedCase> cases) {
+  for (const GivenAxis& one : given)
+    if (!cases.empty() && std::ranges::none_of(cases, [&](const PlannedCase& planned) {
+          return std::ranges::find(planned.used, one.option()) != planned.used.end();
+        }))
+      throw UsageError(fmt::format("--{} has no meaning for what is to be measured{}", one.option(),
+                                   where_it_has(*one.axis, cases)));
 }
 
 }  // namespace rdmameter

@@ -22,8 +22,9 @@ struct GivenAxis {
 
 struct PlannedCase {
   TestCase test_case;
-  std::string name;         ///< test/transport/option:value... for the axes given
-  std::string why_skipped;  ///< empty: it can be tried
+  std::string name;                         ///< test/transport/option:value... for the axes given
+  std::string why_skipped;                  ///< empty: it can be tried
+  std::vector<std::string_view> used = {};  ///< options of the given axes that it has
 };
 
 /// The cross product, first axis slowest. An axis without meaning for a test (its depth, for a
@@ -35,7 +36,12 @@ std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
 
 /// The same for topologies, whose names begin with the graph's. What their own rules say
 /// (why_no_topology) is not looked at.
+/// @throws UsageError  too many, or an axis is given that none of them has
 std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
                                          std::span<const GivenAxis> given);
+
+/// An axis that no case has would change nothing, and whoever gave it would not know.
+/// @throws UsageError  naming it and what has it
+void refuse_unused(std::span<const GivenAxis> given, std::span<const PlannedCase> cases);
 
 }  // namespace rdmameter

@@ -92,11 +92,14 @@ bool matches(const std::string& pattern, const Test& test) {
 }
 
 [[noreturn]] void refuse(const std::string& text) {
+  if (text.find(',') != std::string::npos)
+    throw UsageError(
+        fmt::format("there is no test '{}': tests are separated by blanks, not by commas", text));
   std::vector<std::string_view> names;
   for (const Test& test : kCatalog) names.push_back(test.name);
-  throw UsageError(
-      fmt::format("there is no test '{}'{} (tests: {}, all, or a glob such as '*_lat')", text,
-                  did_you_mean(text, names), fmt::join(names, ", ")));
+  throw UsageError(fmt::format(
+      "there is no test '{}'{} (`rdmameter run --list` prints them; also all, or a glob: '*_lat')",
+      text, did_you_mean(text, names)));
 }
 
 }  // namespace
@@ -106,6 +109,19 @@ TestCase Test::default_case() const {
                                                    : rdmameter::default_case(opcode, pattern);
   test_case.test = name;
   return test_case;
+}
+
+bool Test::can_have(const Axis& axis) const {
+  TestCase test_case = default_case();
+  test_case.queues.sge = 2;
+  test_case.queues.cq = Interface::extended;
+  test_case.qps = 2;
+  test_case.wait = Wait::event;
+  for (const Transport transport : {Transport::rc, Transport::uc, Transport::ud}) {
+    test_case.transport = transport;
+    if (axis.applies(test_case)) return true;
+  }
+  return false;
 }
 
 std::span<const Test> catalog() {

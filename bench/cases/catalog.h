@@ -19,6 +19,10 @@ struct Test {
   Verb verb = {};  ///< of Pattern::control, which has no opcode
 
   TestCase default_case() const;
+
+  /// Has the axis a meaning for this test, over some transport, where the other axes are set so
+  /// that it can have one?
+  bool can_have(const Axis& axis) const;
 };
 
 /// Every test, in the order of `run --list` and of `all`.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -136,7 +137,7 @@ class BlockMeasurement {
       nlohmann::ordered_json context;
       std::vector<Row> rows =
           measure_once(plan_, side, b_side ? one.filter_b : one.filter_a, context, interrupt_);
-      if (!writer_)
+      if (!writer_ && b_side)
         writer_ = std::make_unique<ResultWriter>(output_, context_of(plan_, std::move(context)));
       for (Row& row : rows) {
         measured_[b_side ? 1 : 0] |= row.status != Row::Status::error;
@@ -144,8 +145,8 @@ class BlockMeasurement {
         row.family_index = one.index;
         row.repetition = block;
         row.repetitions = plan_.looks.back();
-        writer_->append(row);
       }
+      write(std::move(rows));
     }
   }
 
@@ -161,9 +162,19 @@ class BlockMeasurement {
   }
 
  private:
+  /// The file's context, with the plan's gates, is B's whichever side is first: NEW's, as in
+  /// `compare`.
+  void write(std::vector<Row> rows) {
+    std::ranges::move(rows, std::back_inserter(unwritten_));
+    if (!writer_) return;
+    for (const Row& row : unwritten_) writer_->append(row);
+    unwritten_.clear();
+  }
+
   const AbPlan& plan_;
   const std::string output_;
   const InterruptSource& interrupt_;
+  std::vector<Row> unwritten_;  ///< of A, before B's first
   std::mt19937 engine_{std::random_device{}()};
   std::unique_ptr<ResultWriter> writer_;
   std::array<bool, 2> measured_{};

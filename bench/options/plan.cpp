@@ -202,6 +202,7 @@ std::vector<PlannedCase> plan_cases(const std::vector<Suite>& suites) {
       cases.push_back(std::move(planned));
     }
   }
+  for (const Suite& suite : suites) refuse_unused(suite.given, cases);
   return cases;
 }
 

@@ -35,7 +35,7 @@ Plan read_plan(const std::string& path);
 std::vector<GivenAxis> overlaid(std::vector<GivenAxis> under, const std::vector<GivenAxis>& over);
 
 /// The cases of all suites, in order.
-/// @throws UsageError  too many, or one is there twice
+/// @throws UsageError  too many, one is there twice, or an axis is given that none has
 std::vector<PlannedCase> plan_cases(const std::vector<Suite>& suites);
 
 }  // namespace rdmameter

@@ -171,6 +171,15 @@ class BadInput(unittest.TestCase):
         self.refused("run", "--loopback", "write_lat", "--size", "1", "--size", "2",
                      says="--size is given more than once: give it once, with its values in a list: --size A,B")
         self.refused("topo", "ring", "--ranks", "2", "--traffic", "pairs", "--traffic", "alltoall", says="--traffic A,B")
+        for arguments, says in (
+                (("write_lat", "--depth", "64"), "--depth has no meaning for what is to be measured: it has for send_bw, "),
+                (("write_lat", "write_bw", "--rate", "1000"), "write_load"),
+                (("send_lat", "--loss-timeout", "1s"), "as the other options are: see `rdmameter run --help loss-timeout`"),
+                (("tcp_lat", "--transport", "ud"), "--transport has no meaning")):
+            self.refused("run", "--loopback", "--dry-run", *arguments, says=says)
+        self.refused("topo", "ring", "--ranks", "2", "--traffic", "alltoall", "--opcode", "write",
+                     says="--opcode has no meaning")
+        self.assertEqual(run("run", "--loopback", "--dry-run", "write_lat", "write_bw", "--depth", "64").returncode, 0)
         self.refused("run", "--loopback", "write_lat", "--port", "1", "--port", "2",
                      says="--port is given more than once: give it once\n")
         self.refused("run", "--loopback", "write_lat", "--iterations", "5", "--duration", "1",

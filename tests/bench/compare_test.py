@@ -565,6 +565,14 @@ class AB(Files):
         self.assertEqual(result.returncode, REGRESSION, result)
         self.assertIn("(* latency.p50 <= 1ns)", " ".join(result.stdout.split()))  # where a line ends depends on the times
 
+    def test_of_two_plans_the_gates_are_those_of_b_whichever_side_is_first(self):
+        plans = [self.write_text(f"{gate}.toml", f'tests = "write_lat"\ngates = ["{gate}"]\n') for gate in ("times", "work")]
+        for _ in range(6):  # the order is drawn
+            self.assertEqual(run("ab", "--a", f"--plan {plans[0]}", "--b", f"--plan {plans[1]}", "--blocks", "1", "-o",
+                                 self.path("ab.json"), "--", "--device", "null", "--iterations", "200").returncode, PASS)
+            with open(self.path("ab.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["context"]["rdmameter"]["gates"], ["work"])
+
     def test_two_environments(self):
         result = run("ab", "--b", "LD_LIBRARY_PATH=/nowhere", "--blocks", "1", "--", *self.COMMON)
         self.assertEqual(result.returncode, INCONCLUSIVE, result)

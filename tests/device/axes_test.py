@@ -217,8 +217,8 @@ class Atomics(rdmameter.Test):
 
     @rdmameter.spared_in_vm
     def test_of_another_size_there_are_none_so_that_all_are_aligned(self):
-        rows = self.measure("fetch_add_lat", "--size", "4,12,64", *SHORT)
-        self.assertEqual([row["case"]["size_bytes"] for row in rows], [8])
+        rows = self.measure("fetch_add_lat", "read_lat", "--size", "4,12,64", *SHORT)
+        self.assertEqual([row["case"]["size_bytes"] for row in rows], [8, 4, 12, 64])
 
 
 if __name__ == "__main__":

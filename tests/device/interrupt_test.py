@@ -102,18 +102,15 @@ class Interrupt(rdmameter.Test):
         self.assert_valid(done.path)
 
     def test_it_is_the_end_of_what_goes_on_until_then_and_all_is_counted(self):
-        for number, test, transport, axes in (
-                (signal.SIGINT, "send_lat", "rc", ("--verify",)), (signal.SIGTERM, "write_bw", "rc", ("--size", "4K", "--verify")),
-                (signal.SIGINT, "send_bw", "ud", ("--size", "64", "--verify")), (signal.SIGINT, "read_lat", "rc", ()),
-                (signal.SIGINT, "mcast_lat", "ud", ()), (signal.SIGINT, "write_bw", "rc", ("--size", "4K", "--bidirectional")),
-                (signal.SIGTERM, "tcp_bw", "rc", ()),
-                (signal.SIGINT, "tcp_lat", "rc", ()),
-                (signal.SIGINT, "create_ah", "rc", ())):
+        for number, test, *axes in (
+                (signal.SIGINT, "send_lat", "--verify"), (signal.SIGTERM, "write_bw", "--size", "4K", "--verify"),
+                (signal.SIGINT, "send_bw", "--transport", "ud", "--size", "64", "--verify"), (signal.SIGINT, "read_lat"),
+                (signal.SIGINT, "mcast_lat"), (signal.SIGINT, "write_bw", "--size", "4K", "--bidirectional"),
+                (signal.SIGTERM, "tcp_bw"), (signal.SIGINT, "tcp_lat"), (signal.SIGINT, "create_ah")):
             if not on_this_device(test):
                 continue
             with self.subTest(test):
-                run = self.start("--loopback", test, "--transport", transport, "--duration", "0", "--interval", "0.3",
-                                 "--warmup", "2", *axes)
+                run = self.start("--loopback", test, "--duration", "0", "--interval", "0.3", "--warmup", "2", *axes)
                 run.await_text("stderr", r"(?s)\d\.\d s  [^\n]*(Mmsg/s|one in).*\n.*\d s  ")
                 asked = rdmameter.fair_time()
                 run.process.send_signal(number)

@@ -57,8 +57,8 @@ class Queues(rdmameter.Test):
 
     @rdmameter.spared_in_vm
     def test_an_axis_without_meaning_for_a_test_makes_one_row_without_it(self):
-        rows = self.measure("read_lat", "--post-list", "1,4", "--rx-depth", "16,32", "--iterations", "20")
-        self.assertEqual(len(rows), 1)
+        rows = self.measure("read_lat", "send_bw", "--post-list", "1,4", "--rx-depth", "16,32", "--iterations", "20")
+        self.assertEqual(len(rows), 1 + 4)
         self.assertFalse({"post_list", "rx_depth"} & set(rows[0]["case"]))
 
     @rdmameter.spared_in_vm

@@ -58,6 +58,7 @@ TEST(Catalog, RefusesUnknownTestsWithTheNearest) {
               HasSubstr("there is no test 'send_latt'; did you mean 'send_lat'?"));
   EXPECT_THAT(refusal("wirte_bw"), HasSubstr("did you mean 'write_bw'?"));
   EXPECT_THAT(refusal("zz*"), HasSubstr("there is no test 'zz*'"));
+  EXPECT_THAT(refusal("send_lat,send_bw"), HasSubstr("separated by blanks"));
   EXPECT_FALSE(names_test("node7"));
   EXPECT_TRUE(names_test("*"));
 }

@@ -101,6 +101,12 @@ TEST(Buckets, AreReadAsTheyWereAdded) {
   EXPECT_TRUE(Buckets().empty());
 }
 
+TEST(HistogramData, VariesByWhatHasNoBucketAsByItsMaximum) {
+  const std::uint64_t far = 1ULL << (kHistogramMaxBits + 1);
+  EXPECT_NEAR(standard_deviation(record_all({100, 100, far, far})),
+              static_cast<double>(far - 100) / 2, 1);
+}
+
 TEST(HistogramData, OfNothingIsAllZero) {
   const HistogramData data = record_all({});
   EXPECT_EQ(data, HistogramData{});

@@ -14,7 +14,9 @@
 namespace rdmameter {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -44,6 +46,13 @@ TEST(Comparison, FailsWhereACaseIsSlowerAndPutsItFirst) {
   EXPECT_EQ(comparison.cases[0].name, "slow");
   EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::fail);
   EXPECT_EQ(comparison.cases[1].verdict, CaseVerdict::pass);
+}
+
+TEST(Comparison, PutsTheWorstOfThoseThatFailFirst) {
+  const Comparable base = file_of({steady("slow", 5000), steady("slower", 5000)});
+  const Comparison comparison =
+      compare_files(base, file_of({steady("slow", 6000), steady("slower", 9000)}), {});
+  EXPECT_EQ(comparison.cases[0].name, "slower");
 }
 
 TEST(Comparison, OfAFileWithItselfPasses) {
@@ -317,6 +326,9 @@ TEST(Comparison, OfFourRepetitionsInTenTwiceAsSlowFailsByItsMean) {
   const Comparison comparison = compare_files(file_of({mixed(0)}), file_of({mixed(4)}), {});
   EXPECT_EQ(comparison.conclusion, Conclusion::fail);
   EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::mean);
+  EXPECT_THAT(comparison_text(comparison, false, {}),
+              AllOf(HasSubstr("mean"), Not(HasSubstr("p50"))));
+  EXPECT_THAT(comparison_text(comparison, true, {}), AllOf(HasSubstr("mean"), HasSubstr("p50")));
 }
 
 TEST(Comparison, OfBandwidthWhoseCompletionsGotLateFailsAlthoughTheRateIsAsBefore) {
@@ -437,8 +449,10 @@ Comparable slower_blocks(std::uint64_t blocks) {
 }
 
 TEST(Comparison, OfSidesFailsOnlyWhereTheSignsOfItsBlocksAreUnlikelyByChance) {
-  EXPECT_EQ(compare_sides(slower_blocks(5), {}).cases[0].verdict, CaseVerdict::suspect);  // 1 in 32
-  EXPECT_EQ(compare_sides(slower_blocks(6), {}).cases[0].verdict, CaseVerdict::fail);     // 1 in 64
+  const Comparison five = compare_sides(slower_blocks(5), {});
+  EXPECT_EQ(five.cases[0].verdict, CaseVerdict::suspect);  // 1 in 32
+  EXPECT_THAT(five.cases[0].note, HasSubstr("7 blocks would settle it"));
+  EXPECT_EQ(compare_sides(slower_blocks(6), {}).cases[0].verdict, CaseVerdict::fail);  // 1 in 64
 }
 
 TEST(Comparison, OfSidesDividesTheErrorRateAmongItsLooks) {
@@ -532,7 +546,7 @@ TEST(Outputs, KeepAMarkdownPageBelowOneMebibyte) {
                                  [](auto, std::uint64_t j) { return 5000.0 + j; }));
   const std::string text = comparison_markdown(compare_files(file_of(cases), file_of(cases), {}));
   EXPECT_LT(text.size(), 1U << 20);
-  EXPECT_THAT(text, HasSubstr("lines left out"));
+  EXPECT_THAT(text, ContainsRegex("\n[0-9]{1,4} more lines left out"));
 }
 
 void write_run(const std::string& path, const std::string& date, std::uint64_t repetitions) {
@@ -656,6 +670,19 @@ TEST(Comparable, TellsCasesApartOfWhichOneHasTheDefaultOfAnotherKindOfTest) {
   shallow.case_object["iterations"] = 10'000;
   endless.case_object["duration_ns"] = 0;  // until interrupted
   EXPECT_NE(identity_of(shallow), identity_of(endless));
+}
+
+TEST(Comparable, CountsTheRequestsOfALatencysWarmUpToo) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  {
+    Row row = latency_row("rc", 64, 0, 1);
+    row.case_object["warmup"] = row.iterations;
+    ResultWriter(path, sample_context()).append(row);
+  }
+  const auto work = read_comparable(path).sides[0].at(0).replicates.at(0).work;
+  EXPECT_EQ(work.at("wrs"), 0.5);
+  EXPECT_EQ(work.at("doorbells"), 1);
 }
 
 TEST(Comparable, HasWhatTheRowsSay) {

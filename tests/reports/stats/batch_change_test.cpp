@@ -132,6 +132,21 @@ TEST(BatchChange, LearnsHowBatchesDiffer) {
   EXPECT_LT(changes.common, 0.03);
 }
 
+TEST(BatchChange, FindsTheVarianceOfACaseBesideWhatAllShare) {
+  constexpr double kByCase = 0.06;
+  double squares = 0;
+  int count = 0;
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    const Noise noise{.batches = 5, .runs = 1, .run = 0, .common = 0.05, .by_case = kByCase};
+    for (const CaseChange& one : batch_changes(Simulator(seed).sweep(10, noise), {}).cases) {
+      squares += one.between_runs * one.between_runs;
+      ++count;
+    }
+  }
+  // What all share is taken for the median of the cases, which leaves 4 % too much of ten.
+  EXPECT_NEAR(squares / count / (kByCase * kByCase), 1.04, 0.04);
+}
+
 TEST(BatchChange, IsNeverSurerThanTheCasesSpread) {
   const BatchChanges changes = batch_changes(Simulator(6).sweep(100, {.by_case = 0.06}), {});
   EXPECT_GT(changes.by_case, 0.045);

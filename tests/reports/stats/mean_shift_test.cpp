@@ -147,6 +147,17 @@ TEST(MeanShift, SaysWhereAndByHowMuch) {
   EXPECT_NEAR(shifts[1].shift, -0.1, 0.02);
 }
 
+TEST(MeanShift, IsSeenAfterItsFifthValue) {
+  Generator generator(7);
+  std::vector<double> series = generator.series(60);
+  series.insert(series.end(), 4, 1);
+  for (const MeanShift& shift : mean_shifts(series)) EXPECT_LT(shift.at, 60U);
+  series.push_back(1);
+  const std::vector<MeanShift> shifts = mean_shifts(series);
+  ASSERT_EQ(shifts.size(), 1U);
+  EXPECT_EQ(shifts[0].at, 60U);
+}
+
 TEST(MeanShift, OfLessThanTheFloorIsNoneHoweverCertain) {
   std::vector<double> series(60);
   for (std::size_t i = 0; i < series.size(); ++i)
