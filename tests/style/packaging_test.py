@@ -11,7 +11,6 @@ import sys
 NOT_IN_CONTROL = {
     "g++": "build-essential has it",
     "ninja-build": "meson depends on it",
-    "libbenchmark-dev": "the micro-benchmarks are not packaged",
     "ibverbs-providers": "needed to run, not to build: the package recommends it",
     "openmpi-bin": "needed to run ranks, not to build: the package suggests an MPI",
 }
