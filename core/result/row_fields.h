@@ -72,6 +72,7 @@ void list_fields(auto& fields, Is<LoadData> auto& data) {
   fields("completed", data.completed, {.max = data.due});
   fields("completing_ns", data.completing_ns, {.max = kMaxExactCount});
   fields.derived("reached_per_s", [&] { return load_reached_per_s(data); });
+  fields.derived("reached_share", [&] { return load_reached_share(data); });
   fields.derived("saturated", [&] { return load_saturated(data); });
   fields("unsent", data.unsent, {.max = data.due});
   fields("backlog_max", data.backlog_max, {.max = kMaxExactCount});

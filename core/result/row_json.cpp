@@ -98,6 +98,11 @@ double load_reached_per_s(const LoadData& data) {
   return rate(data.completed, data.completing_ns) * 1e9;
 }
 
+std::optional<double> load_reached_share(const LoadData& data) {
+  const double offered = load_offered_per_s(data);
+  return offered > 0 ? std::optional(load_reached_per_s(data) / offered) : std::nullopt;
+}
+
 bool load_saturated(const LoadData& data) {
   constexpr double kKeptUp = 0.99;
   return data.unsent * 100 > data.due ||

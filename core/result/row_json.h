@@ -38,6 +38,8 @@ double bandwidth_mmsg_per_s(const BandwidthData& data);  ///< [1e6 messages/s]
 
 double load_offered_per_s(const LoadData& data);  ///< requests that fell due [1/s]
 double load_reached_per_s(const LoadData& data);  ///< requests that were completed [1/s]
+/// Reached over offered; nothing where nothing was offered.
+std::optional<double> load_reached_share(const LoadData& data);
 /// Is what was reached less than 99 % of what was offered? Then the backlog grows as long as the
 /// run lasts, and percentiles of responses are no steady state's.
 bool load_saturated(const LoadData& data);

@@ -106,6 +106,7 @@ class Judge {
       CaseComparison& one = judgement_.cases[i];
       one.name = pairs_[i].other->name;
       one.half = pairs_[i].other->half;
+      one.load = pairs_[i].other->load;
       if (!not_measured(pairs_[i], one) && !not_comparable(pairs_[i], one)) measured_.push_back(i);
     }
     judgement_.family = measured_.size();
@@ -223,9 +224,10 @@ class Judge {
   void add_findings() {
     const auto failed = failed_repetitions(pairs_, batches_);
     const auto troubled = troubled_messages(pairs_, batches_);
+    const auto saturated = saturated_loads(pairs_);
     const auto shapes = changed_shapes(pairs_, batches_, options_.floors.relative);
     for (std::size_t i = 0; i < pairs_.size(); ++i)
-      for (const auto* findings : {&failed[i], &troubled[i], &shapes[i]})
+      for (const auto* findings : {&failed[i], &troubled[i], &saturated[i], &shapes[i]})
         std::ranges::copy(*findings, std::back_inserter(judgement_.cases[i].findings));
   }
 

@@ -18,6 +18,7 @@ inline constexpr double kMetricRate = 0.025;
 struct CaseComparison {
   std::string name;
   bool half = false;  ///< what is told are half round trips
+  bool load = false;  ///< latencies are an open loop's responses
   CaseVerdict verdict = CaseVerdict::pass;
   std::vector<MetricEffect> effects;  ///< members, the worst first; empty: not measured on both
                                       ///< sides

@@ -54,7 +54,24 @@ void read_losses(const CheckedJson& row, Replicate& replicate) {
   replicate.troubled = {lost ? lost : count(bandwidth, "lost"), count(bandwidth, "duplicated"),
                         count(bandwidth, "reordered")};
   replicate.sent = count(bandwidth, "sent");
+  if (const auto load = row.find("load")) {
+    replicate.troubled[3] = count(load, "unsent");
+    replicate.sent = count(load, "due");
+    const auto saturated = load->find("saturated");
+    replicate.saturated = saturated && saturated->flag();
+  }
   if (lost) replicate.sent = row.at("iterations").count();
+}
+
+/// "load.service" is an object within another.
+std::optional<CheckedJson> group_in(const CheckedJson& row, std::string_view path) {
+  std::optional<CheckedJson> group = row;
+  while (group && !path.empty()) {
+    const std::size_t end = std::min(path.find('.'), path.size());
+    group = group->find(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return group;
 }
 
 Replicate read_replicate(const CheckedJson& row) {
@@ -66,7 +83,7 @@ Replicate read_replicate(const CheckedJson& row) {
   std::string_view read;  // the group
   std::optional<CheckedJson> group = row;
   for (const MetricInfo& info : metrics()) {
-    if (info.group != read) group = info.group.empty() ? std::optional(row) : row.find(info.group);
+    if (info.group != read) group = group_in(row, info.group);
     read = info.group;
     const auto number = group ? group->find(info.field) : std::nullopt;
     if (number && !number->null())
@@ -97,6 +114,7 @@ class Collector {
         row.at("run").fail(
             fmt::format("is {}, and the file has {} runs", replicate.run, file_.runs));
       test_case.bandwidth = row.find("bandwidth").has_value();
+      test_case.load = row.find("load").has_value();
       test_case.replicates.push_back(std::move(replicate));
     }
   }

@@ -23,8 +23,9 @@ struct Replicate {
   std::array<std::optional<double>, kMetrics> value{};   ///< [ns], as bandwidth's names say
   std::map<std::string, double, std::less<>> work = {};  ///< per message; wrs, doorbells...
   std::optional<std::uint64_t> sent = {};                ///< messages of which losses are a share
-  std::array<std::optional<std::uint64_t>, 3> troubled =
-      {};  ///< of these: lost, duplicated, reordered
+  std::array<std::optional<std::uint64_t>, 4> troubled =
+      {};                  ///< of these: lost, duplicated, reordered; of an open loop unsent
+  bool saturated = false;  ///< of an open loop: it did not keep up with its rate
 };
 
 /// One row whose measurement failed.
@@ -40,6 +41,7 @@ struct ComparableCase {
   nlohmann::json axes = {};  ///< the `case` object without the test, in the order of its keys
   bool half = false;         ///< what is told are half round trips
   bool bandwidth = false;
+  bool load = false;       ///< an open loop: its latencies are responses
   std::string definition;  ///< of its latencies: what a sample is, and its unit
   std::vector<Replicate> replicates;
   std::vector<FailedRepetition> failures;

@@ -70,8 +70,9 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
 /// either side's value are left out.
 std::vector<double> block_differences(const Pair& pair, Metric metric);
 
-/// Latencies are judged by p50, mean, p99 and p99.9; bandwidths by their rate, and by p99 of the
-/// completions where these were timed.
+/// Latencies are judged by p50, mean, p99 and p99.9; open loops also by the share of the offered
+/// rate that they reached; bandwidths by their rate, and by p99 of the completions where these were
+/// timed.
 bool judges(Metric metric, const ComparableCase& test_case);
 
 /// The ratio turned so that above 1 is worse.

@@ -29,8 +29,8 @@ std::string metric_names() {
   for (const MetricInfo& info : metrics())
     if (info.group == "latency")
       names += fmt::format(", latency.{0}, half_round_trip.{0}", info.field);
-    else if (info.group == "bandwidth")
-      names += fmt::format(", bandwidth.{}", info.field);
+    else if (!info.group.empty())
+      names += fmt::format(", {}.{}", info.group, info.field);
   return names;
 }
 

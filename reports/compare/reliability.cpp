@@ -158,7 +158,7 @@ CaseVerdict verdict_of_losses(const LossTest& test, const CaseSides& sides, bool
   return p_runs <= kSuspicion ? CaseVerdict::suspect : CaseVerdict::pass;
 }
 
-constexpr std::array<const char*, 3> kKinds = {"lost", "duplicated", "reordered"};
+constexpr std::array<const char*, 4> kKinds = {"lost", "duplicated", "reordered", "unsent"};
 
 void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batches& batches,
                 std::size_t cases, std::vector<std::vector<CaseFinding>>& findings) {
@@ -221,6 +221,24 @@ std::vector<std::vector<CaseFinding>> troubled_messages(const std::vector<Pair>&
       tests.push_back(std::move(test));
     }
     judge_kind(kind, tests, batches, pairs.size(), findings);
+  }
+  return findings;
+}
+
+std::vector<std::vector<CaseFinding>> saturated_loads(const std::vector<Pair>& pairs) {
+  std::vector<std::vector<CaseFinding>> findings(pairs.size());
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto saturated = [](const ComparableCase& test_case) {
+      return static_cast<std::size_t>(
+          std::ranges::count(test_case.replicates, true, &Replicate::saturated));
+    };
+    const std::size_t other = saturated(*pairs[i].other);
+    const std::size_t all = pairs[i].other->replicates.size();
+    if (pairs[i].base->replicates.empty() || saturated(*pairs[i].base) > 0) continue;
+    if (other == 0 || 2 * other < all) continue;
+    findings[i].push_back(
+        {.verdict = CaseVerdict::suspect,
+         .text = fmt::format("saturated in {} of {} repetitions, in none of BASE", other, all)});
   }
   return findings;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do repetitions fail, and messages get lost, more often than before?
+// Do repetitions fail, do messages get lost, does a load saturate, more often than before?
 #pragma once
 
 #include <vector>
@@ -22,9 +22,17 @@ inline constexpr double kFailureRate = 0.0125, kLossRate = 0.0025;
 std::vector<std::vector<CaseFinding>> failed_repetitions(const std::vector<Pair>& pairs,
                                                          const Batches& batches);
 
-/// Messages lost, duplicated and reordered: shares by run, by the variance that runs show, since
-/// messages of a run are not lost independently of each other.
+/// Messages lost, duplicated and reordered, and requests of an open loop that were not sent: shares
+/// by run, by the variance that runs show, since messages of a run are not lost independently of
+/// each other.
 std::vector<std::vector<CaseFinding>> troubled_messages(const std::vector<Pair>& pairs,
                                                         const Batches& batches);
+
+/// Open loops that kept up with their rate in every repetition of BASE, and did not in half of
+/// NEW's or more, are suspect, however little is missing: responses then say how long the run
+/// lasted. Whether the case fails, the share of the rate that was reached says, and the unsent
+/// requests.
+/// @return  of each pair those that have anything to say
+std::vector<std::vector<CaseFinding>> saturated_loads(const std::vector<Pair>& pairs);
 
 }  // namespace rdmameter

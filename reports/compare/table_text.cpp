@@ -57,7 +57,9 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
     table.titles.push_back(
         {table.lines(), bold(pad_right(verdict_text(test_case.verdict), kVerdictWidth), style) +
                             printable(test_case.name) +
-                            (test_case.half ? " (half round trip)" : "")});
+                            (test_case.half   ? " (half round trip)"
+                             : test_case.load ? " (response)"
+                                              : "")});
     for (std::size_t i = 0; i < test_case.effects.size(); ++i)
       if (i == 0 || all || !pass)
         add_effect(table, test_case.effects[i], i == 0 ? p_text(test_case.q_worse) : "");

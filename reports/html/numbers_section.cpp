@@ -20,15 +20,15 @@ struct NumberLines {
   std::vector<const CaseSummary*> cases;
 };
 
-/// @param metric  that all repetitions have
-NumberLines lines_with(const PageCases& page, PageCaseSpan cases, std::string_view metric) {
+/// @param has  are there such numbers of the case?
+NumberLines lines_with(const PageCases& page, PageCaseSpan cases, bool (*has)(const CaseNumbers&)) {
   NumberLines lines;
   lines.table.columns = text_columns({"case", "result"});
   lines.table.note_sign = "±";
   for (const PageCase& one : cases)
     for (std::size_t i = 0; i < one.of_file.size(); ++i) {
       const auto& numbers = one.of_file[i];
-      if (!numbers || numbers->find(metric) == nullptr) continue;
+      if (!numbers || !has(*numbers)) continue;
       lines.table.add_line({Table::Cell::markup(case_link(one)), page.labels[i]});
       lines.cases.push_back(&numbers->summary);
     }
@@ -46,7 +46,8 @@ std::string html_of(NumberLines lines, const std::string& caption) {
 
 std::string latency_numbers(const PageCases& page, PageCaseSpan cases) {
   // The mean is there however few samples: it tells which cases have a latency at all.
-  NumberLines lines = lines_with(page, cases, "mean_ns");
+  NumberLines lines = lines_with(
+      page, cases, [](const CaseNumbers& numbers) { return numbers.find("mean_ns") != nullptr; });
   add_latencies(lines.table, lines.cases);
   std::string kind;
   for (const PageCase& one : cases)
@@ -56,12 +57,19 @@ std::string latency_numbers(const PageCases& page, PageCaseSpan cases) {
 }
 
 std::string rate_numbers(const PageCases& page, PageCaseSpan cases) {
-  NumberLines lines = lines_with(page, cases, "gbps");
+  NumberLines lines = lines_with(
+      page, cases, [](const CaseNumbers& numbers) { return numbers.find("gbps") != nullptr; });
   for (const MetricInfo& metric : told_metrics())
-    if (!is_time(metric.metric))
+    if (metric.group == "bandwidth")
       add_medians(lines.table, lines.cases, {std::string(metric.name), std::string(metric.unit)},
                   Unit{metric.unit, 1}, 4, metric.value);
   return html_of(std::move(lines), "Bandwidth");
+}
+
+std::string load_numbers(const PageCases& page, PageCaseSpan cases) {
+  NumberLines lines = lines_with(page, cases, has_load);
+  add_load(lines.table, lines.cases);
+  return html_of(std::move(lines), "Load");
 }
 
 }  // namespace
@@ -75,7 +83,8 @@ Section numbers_section(const PageCases& page) {
     const PageCaseSpan cases(begin, end);
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
-    html += rate_numbers(page, cases) + latency_numbers(page, cases) + "</section>\n";
+    html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
+            "</section>\n";
     begin = end;
   }
   if (!html.empty())

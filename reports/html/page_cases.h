@@ -33,8 +33,11 @@ struct PageCases {
 /// @param most  cases that the page holds
 PageCases page_cases(std::span<const ResultFile> files, std::size_t max);
 
-/// "half round trip", "round trip", "completion", "call", "exchange"; empty: the case has no
-/// latency.
+/// Are all repetitions of an open loop?
+bool has_load(const CaseNumbers& numbers);
+
+/// "half round trip", "round trip", "completion", "call", "exchange", "response"; empty: the case
+/// has no latency.
 std::string latency_kind(const CaseNumbers& numbers);
 
 }  // namespace rdmameter

@@ -48,13 +48,38 @@ Number lost_pings(const Row& row) {
   return row.lost ? Number(static_cast<double>(*row.lost)) : std::nullopt;
 }
 
+template <double (*Of)(const LoadData&)>
+Number load(const Row& row) {
+  return row.load ? Number(Of(*row.load)) : std::nullopt;
+}
+
+template <std::uint64_t LoadData::*Count>
+Number load_count(const Row& row) {
+  return row.load ? Number(static_cast<double>((*row.load).*Count)) : std::nullopt;
+}
+
+/// @return nothing where nothing was offered
+Number reached_of_offered(const Row& row) {
+  return row.load ? load_reached_share(*row.load) : std::nullopt;
+}
+
+/// @return nothing where too few samples stand behind it
+template <LatencyData LoadData::*Part, int Percent>
+Number load_percentile(const Row& row) {
+  if (!row.load) return std::nullopt;
+  const auto value = reported_percentile(((*row.load).*Part).histogram, Percent);
+  return value ? Number(static_cast<double>(*value)) : std::nullopt;
+}
+
 }  // namespace
 
 const std::array<MetricInfo, kMetrics>& metrics() {
   using enum Metric;
-  constexpr const char *kLatency = "latency", *kRate = "bandwidth";
+  constexpr const char *kLatency = "latency", *kRate = "bandwidth", *kLoad = "load",
+                       *kService = "load.service", *kLateness = "load.lateness";
   constexpr MetricJudging kMiddle{true, 1, 1}, kTail{true, 10.0 / 3, 3},
-      kFarTail{true, 20.0 / 3, 5}, kRateIfAsked{false, 1, 1}, kIfAsked{false, 10.0 / 3, 3};
+      kFarTail{true, 20.0 / 3, 5}, kRateIfAsked{false, 1, 1}, kIfAsked{false, 10.0 / 3, 3},
+      kShare{true, 1.0 / 3, 0.5};
   static constexpr std::array<MetricInfo, kMetrics> kAll{{
       {min, kLatency, "min", "min_ns", "min", "ns", false, kIfAsked, false, latency<min_of>},
       {p50, kLatency, "p50", "p50_ns", "p50", "ns", false, kMiddle, true, latency_percentile<5000>},
@@ -76,6 +101,24 @@ const std::array<MetricInfo, kMetrics>& metrics() {
       {mmsg_per_s, kRate, "mmsg_per_s", "mmsg_per_s", "message rate", "Mmsg/s", true, kRateIfAsked,
        true, rate<bandwidth_mmsg_per_s>},
       {lost, "", "lost", "lost", "lost", "", false, kIfAsked, false, lost_pings},
+      {offered, kLoad, "offered_per_s", "offered_per_s", "offered", "msg/s", true, kRateIfAsked,
+       false, load<load_offered_per_s>},
+      {reached, kLoad, "reached_per_s", "reached_per_s", "reached", "msg/s", true, kRateIfAsked,
+       false, load<load_reached_per_s>},
+      {reached_share, kLoad, "reached_share", "reached_share", "reached share", "", true, kShare,
+       false, reached_of_offered},
+      {backlog, kLoad, "backlog_max", "backlog_max", "backlog", "", false, kIfAsked, false,
+       load_count<&LoadData::backlog_max>},
+      {unsent, kLoad, "unsent", "unsent", "unsent", "", false, kIfAsked, false,
+       load_count<&LoadData::unsent>},
+      {service_p50, kService, "p50", "service_p50_ns", "service p50", "ns", false, kIfAsked, false,
+       load_percentile<&LoadData::service, 50>},
+      {service_p99, kService, "p99", "service_p99_ns", "service p99", "ns", false, kIfAsked, false,
+       load_percentile<&LoadData::service, 99>},
+      {lateness_p50, kLateness, "p50", "lateness_p50_ns", "late p50", "ns", false, kIfAsked, false,
+       load_percentile<&LoadData::lateness, 50>},
+      {lateness_p99, kLateness, "p99", "lateness_p99_ns", "late p99", "ns", false, kIfAsked, false,
+       load_percentile<&LoadData::lateness, 99>},
   }};
   static_assert(std::ranges::is_sorted(kAll, {}, &MetricInfo::metric));  // info_of() counts on it
   return kAll;
@@ -94,8 +137,14 @@ const MetricInfo& info_of(Metric metric) {
   return metrics()[static_cast<std::size_t>(metric)];
 }
 
+std::span<const MetricInfo> load_metrics() {
+  return std::span(metrics()).subspan(static_cast<std::size_t>(Metric::offered));
+}
+
 std::string metric_text(Metric metric, double value) {
-  if (metric == Metric::lost) return fmt::format("{:.0f}", value);
+  if (metric == Metric::lost || metric == Metric::backlog || metric == Metric::unsent)
+    return fmt::format("{:.0f}", value);
+  if (metric == Metric::reached_share) return fmt::format("{:.1f} %", value * 100);
   if (is_time(metric)) {
     const Unit unit = time_unit(value);
     const std::array scaled{value / unit.size};

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,17 @@ enum class Metric : std::size_t {
   mib_per_s,
   mmsg_per_s,
   lost,
+  offered,
+  reached,
+  reached_share,
+  backlog,
+  unsent,
+  service_p50,
+  service_p99,
+  lateness_p50,
+  lateness_p99,
 };
-inline constexpr std::size_t kMetrics = 13;
+inline constexpr std::size_t kMetrics = 22;
 
 /// How cases are judged by a metric. Both factors are multiples of what p50 has: tails differ more
 /// from batch to batch, and a change of them matters less.
@@ -43,7 +53,7 @@ struct MetricJudging {
 /// Where a metric stands in a row, what it is called, which way is better.
 struct MetricInfo {
   Metric metric;
-  std::string_view group;  ///< "latency", "bandwidth", or "" for the row itself
+  std::string_view group;  ///< "latency", "bandwidth", "load.service", or "" for the row itself
   std::string_view field;  ///< within it
   std::string_view key;    ///< "p50_ns", "gbps": the unit ends it
   std::string_view name;   ///< "p50", "bandwidth"
@@ -62,8 +72,11 @@ const std::vector<MetricInfo>& told_metrics();
 
 const MetricInfo& info_of(Metric metric);
 
+/// Of how an open loop kept up: offered to lateness_p99.
+std::span<const MetricInfo> load_metrics();
+
 constexpr bool is_time(Metric metric) {
-  return metric <= Metric::stddev;
+  return metric <= Metric::stddev || metric >= Metric::service_p50;
 }
 
 /// "3.12 µs", "92.4 Gb/s": with three significant digits.

@@ -3,14 +3,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <iterator>
 #include <set>
 #include <span>
 #include <string_view>
 
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
+#include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
 
 namespace rdmameter {
@@ -61,6 +64,23 @@ void add_columns(std::vector<Column>& list, std::string_view prefix, std::string
                     Json::json_pointer(fmt::format("{}/{}", object, key))});
 }
 
+/// How an open loop kept up: the same columns in both forms of CSV.
+std::vector<Column> load_columns() {
+  std::vector<Column> list;
+  for (const MetricInfo& info : load_metrics()) {
+    std::string object(info.group);
+    std::ranges::replace(object, '.', '/');
+    list.push_back({fmt::format("load_{}", info.key),
+                    Json::json_pointer(fmt::format("/{}/{}", object, info.field))});
+  }
+  list.push_back({"load_saturated", Json::json_pointer("/load/saturated")});
+  return list;
+}
+
+std::string cell_at(const Json& row, const Column& column) {
+  return row.contains(column.pointer) ? cell(row.at(column.pointer)) : "";
+}
+
 /// Read from the JSON of the row, so that a column cannot say other than the file.
 std::vector<Column> all_columns() {
   std::vector<Column> list = {{"repetition", Json::json_pointer("/repetition_index")}};
@@ -83,6 +103,7 @@ std::vector<Column> all_columns() {
   add("", "", {"case"});
   add("bandwidth_", "/bandwidth", {"duplicated", "reordered"});
   add("", "", {"interrupted"});
+  std::ranges::move(load_columns(), std::back_inserter(list));
   return list;
 }
 
@@ -92,8 +113,7 @@ std::string line_of(const ResultFile& file, const Row& row, const std::vector<Co
                                    std::string(status_text(row.status)), row.message})
     line += (line.empty() ? "" : ",") + csv_quoted(printable(first));
   const Json json = row_to_json(row);
-  for (const Column& column : columns)
-    line += "," + (json.contains(column.pointer) ? cell(json.at(column.pointer)) : "");
+  for (const Column& column : columns) line += "," + cell_at(json, column);
   return line + "\n";
 }
 
@@ -121,6 +141,7 @@ std::string tidy_head(const std::vector<std::string>& axes) {
   for (const std::string_view statistic : kStatistics) text += fmt::format(",{}_ns", statistic);
   text += ",latency_lost";
   for (const std::string_view key : kTraffic) text += fmt::format(",bandwidth_{}", key);
+  for (const Column& column : load_columns()) text += "," + column.head;
   return text + ",interrupted,name,message\n";
 }
 
@@ -150,6 +171,7 @@ std::string tidy_line(const ResultFile& file, const Row& row,
   const Json bandwidth = json.value("bandwidth", Json());
   for (const std::string_view key : kTraffic)
     line += "," + (bandwidth.is_object() ? cell(bandwidth.value(std::string(key), Json())) : "");
+  for (const Column& column : load_columns()) line += "," + cell_at(json, column);
   return line + fmt::format(",{},", row.interrupted) + text_cell(row.name) + "," +
          text_cell(row.message) + "\n";
 }

@@ -171,6 +171,13 @@ std::string add_completions(Table& table, const Group& group) {
   return "p50, p99: of completions. ";
 }
 
+bool any_above_zero(CasesOfTable cases, const MetricInfo& metric) {
+  return std::ranges::any_of(cases, [&](const CaseSummary* summary) {
+    return std::ranges::any_of(summary->repetitions,
+                               [&](const Row* row) { return metric.value(*row).value_or(0) > 0; });
+  });
+}
+
 }  // namespace
 
 void add_medians(Table& table, CasesOfTable cases, Table::Column column, const Unit& unit,
@@ -182,7 +189,7 @@ void add_medians(Table& table, CasesOfTable cases, Table::Column column, const U
     if (spreads.back()) known.push_back(spreads.back()->median / unit.size);
   }
   if (known.empty()) return;
-  const int decimals = decimals_for(known, max_decimals);
+  const int decimals = max_decimals == 0 ? 0 : decimals_for(known, max_decimals);
   for (std::size_t i = 0; i < spreads.size(); ++i) {
     const auto text = [&](double Spread::*part) {
       return spreads[i] ? fixed((*spreads[i]).*part / unit.size, decimals) : std::string(kUnknown);
@@ -196,12 +203,30 @@ void add_medians(Table& table, CasesOfTable cases, Table::Column column, const U
 void add_latencies(Table& table, CasesOfTable cases) {
   const Unit unit = latency_unit(cases);
   for (const MetricInfo& metric : metrics())
-    if (is_time(metric.metric) && metric.metric != Metric::stddev)
+    if (metric.group == "latency" && metric.metric != Metric::stddev)
       add_medians(table, cases,
                   {.head = std::string(metric.name),
                    .unit = std::string(unit.name),
                    .optional = !is_tail_or_center(metric.metric)},
                   unit, max_decimals(unit), metric.value);
+}
+
+void add_load(Table& table, CasesOfTable cases) {
+  for (const MetricInfo& metric : load_metrics()) {
+    if (metric.metric == Metric::reached_share) continue;  // two columns say it
+    if (metric.metric == Metric::unsent && !any_above_zero(cases, metric)) continue;
+    const bool is_count = metric.unit.empty();
+    const Unit unit = is_time(metric.metric) ? Unit{"µs", 1e3} : Unit{metric.unit, 1};
+    add_medians(table, cases,
+                {.head = std::string(metric.name),
+                 .unit = std::string(unit.name),
+                 .optional = metric.metric == Metric::backlog},
+                unit,
+                is_count                 ? 0
+                : is_time(metric.metric) ? 3
+                                         : 1,
+                metric.value);
+  }
 }
 
 std::string latency_table(const Group& whole, const TextStyle& style) {
@@ -265,25 +290,7 @@ std::string load_table(const Group& whole, const TextStyle& style) {
   if (group.cases.empty()) return "";
   Table table = key_table(group);
   const auto cases = cases_of(group);
-  const auto add_rate = [&](const char* head, double (*rate)(const LoadData&)) {
-    add_medians(table, cases, {head, "msg/s"}, {"msg/s", 1}, 1,
-                [rate](const Row& row) -> Number { return rate(*row.load); });
-  };
-  add_rate("offered", load_offered_per_s);
-  add_rate("reached", load_reached_per_s);
-  add_count(table, group, "backlog", [](const Row& row) { return row.load->backlog_max; });
-  add_sums(table, group, "unsent", Sum::unless_zero,
-           [](const Row& row) { return std::optional(row.load->unsent); });
-  const auto add_times = [&](const char* head, LatencyData LoadData::*part) {
-    for (const auto& [name, percent] : {std::pair{"p50", 50.0}, std::pair{"p99", 99.0}})
-      add_medians(table, cases, {std::string(head) + " " + name, "µs"}, {"µs", 1e3}, 3,
-                  [part, share = percent](const Row& row) -> Number {
-                    const auto value = reported_percentile(((*row.load).*part).histogram, share);
-                    return value ? Number(static_cast<double>(*value)) : std::nullopt;
-                  });
-  };
-  add_times("service", &LoadData::service);
-  add_times("late", &LoadData::lateness);
+  add_load(table, cases);
   std::size_t saturated = 0, rows = 0;
   for (const CaseSummary* summary : cases)
     for (const Row* row : summary->repetitions) {

@@ -17,13 +17,18 @@ using CasesOfTable = std::span<const CaseSummary* const>;
 
 /// Adds medians over the repetitions, half their range as notes of repeated cases; no column where
 /// no case has such a number.
-/// @param column  its head and unit
+/// @param column        its head and unit
+/// @param max_decimals  0: whole numbers
 void add_medians(Table& table, CasesOfTable cases, Table::Column column, const Unit& unit,
                  int max_decimals, const std::function<std::optional<double>(const Row&)>& number);
 
 /// Adds the medians of min, percentiles, max and mean, in one unit.
 /// @param cases  all repetitions of which have latencies
 void add_latencies(Table& table, CasesOfTable cases);
+
+/// Adds the medians of load_metrics(); no column for unsent requests where there were none.
+/// @param cases  all repetitions of which are of open loops
+void add_load(Table& table, CasesOfTable cases);
 
 /// A line for each case, and beneath it how its repetitions differ. Empty: no case has such
 /// numbers. Groups may be joined.

@@ -416,6 +416,22 @@ TEST(EnvironmentSection, HasRanksOfOneEnvironmentTogether) {
   EXPECT_THAT(html, HasSubstr("<td class=differs>beta"));
 }
 
+TEST(HtmlReport, HasATableOfTheLoadOfOpenLoopsAlone) {
+  const std::vector<ResultFile> files = {
+      sample_file({open_loop_row(10'000, 8'000), open_loop_row(20'000, 8'000)})};
+  const std::string page = own_page(files);
+  EXPECT_TRUE(has(page, "<caption>Load</caption>"));
+  for (const char* head : {"offered", "reached", "backlog", "unsent", "service p50", "service p99",
+                           "late p50", "late p99"})
+    EXPECT_TRUE(has(page, "scope=col>" + std::string(head) + " <small>") ||
+                has(page, "scope=col>" + std::string(head) + "<"))
+        << head;
+  EXPECT_TRUE(has(page, "<td class=number>8000.0"));
+  EXPECT_TRUE(has(page, "<td class=number>12000\n") || has(page, "<td class=number>12000<"));
+  const std::vector<ResultFile> others = {sample_file(sample_rows())};
+  EXPECT_FALSE(has(own_page(others), "<caption>Load</caption>"));
+}
+
 TEST(HtmlReport, FoldsAwayWhatIsBeyondAHundredCases) {
   Comparison comparison = sample_comparison();
   comparison.cases.assign(150, comparison.cases.front());

@@ -108,6 +108,35 @@ Row receiver_counted_row(std::uint64_t size_bytes) {
   return row;
 }
 
+Row open_loop_row(std::uint64_t rate, std::uint64_t reached_per_s, std::uint64_t repetition,
+                  std::uint64_t repetitions) {
+  Row row = row_of("send_load", "rc", 64);
+  row.name += fmt::format("/rate:{}", rate);
+  row.case_object["test"] = "send_load";
+  row.case_object["depth"] = 128;
+  row.case_object["rate"] = rate;
+  row.repetition = repetition;
+  row.repetitions = repetitions;
+  row.iterations = rate;
+  const std::uint64_t missed = reached_per_s < rate ? rate - reached_per_s : 0;
+  const auto seed = static_cast<std::uint32_t>(rate + repetition);
+  row.latency = LatencyData{
+      .definition = LatencyData::Definition::response,
+      .histogram = sample_histogram(reached_per_s, 9'000 + 1'000 * missed + rate / 10, seed)};
+  row.load = LoadData{.due = rate,
+                      .window_ns = 1'000'000'000,
+                      .completed = reached_per_s,
+                      .completing_ns = 1'000'000'000,
+                      .unsent = missed,
+                      .backlog_max = 1 + missed,
+                      .interval_ns = 500'000'000,
+                      .backlog = {1, 1 + missed}};
+  row.load->service.histogram = sample_histogram(reached_per_s, 8'000, seed + 1);
+  row.load->lateness.histogram = sample_histogram(reached_per_s, 200, seed + 2);
+  row.real_time_ns = 1e9 / static_cast<double>(rate);
+  return row;
+}
+
 Row skipped_row(std::uint64_t size_bytes) {
   Row row = row_of("send_lat", "ud", size_bytes);
   row.status = Row::Status::skipped;

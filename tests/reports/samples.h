@@ -26,6 +26,10 @@ Row bandwidth_row(std::uint64_t size_bytes, std::uint64_t repetition, std::uint6
 /// A send_bw repetition over UD: the receiver counts, and some are lost.
 Row receiver_counted_row(std::uint64_t size_bytes);
 
+/// A send_load repetition over RC, of a second: saturated where `reached_per_s` is the lower rate.
+Row open_loop_row(std::uint64_t rate, std::uint64_t reached_per_s, std::uint64_t repetition = 0,
+                  std::uint64_t repetitions = 1);
+
 Row skipped_row(std::uint64_t size_bytes);
 Row error_row(std::uint64_t size_bytes);
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/result/row_json.h"
 #include "reports/summary/summary.h"
 #include "reports/text/csv.h"
 #include "reports/text/histogram_text.h"
@@ -351,6 +352,42 @@ TEST(TidyCsv, HasTheFiguresOfTheTestAndSaysWhatTheyAre) {
   const auto cells = cells_of(lines[0], lines[1]);
   EXPECT_EQ(cells.at("latency"), "half_round_trip");
   EXPECT_DOUBLE_EQ(std::stod(cells.at("mean_ns")), summarize(row.latency->histogram, 2).mean);
+}
+
+TEST(Csv, BothFormsHaveTheLoadOfAnOpenLoopAsItsRowHasIt) {
+  const Row row = open_loop_row(10'000, 8'000);
+  const auto load = row_to_json(row).at("load");
+  Row plain = row;  // `case` is quoted, and has commas
+  plain.case_object = {{"rate", 10'000}};
+  for (const std::string& text :
+       {to_csv({sample_file({plain, latency_row("rc", 2, 0, 1)})}),
+        to_tidy_csv({sample_file({plain, latency_row("rc", 2, 0, 1)})})}) {
+    const auto lines = lines_of(text);
+    const auto cells = cells_of(lines[0], lines[1]);
+    EXPECT_EQ(cells.at("load_offered_per_s"), "10000.0");
+    EXPECT_EQ(cells.at("load_reached_per_s"), "8000.0");
+    EXPECT_EQ(cells.at("load_reached_share"), "0.8");
+    EXPECT_EQ(cells.at("load_backlog_max"), "2001");
+    EXPECT_EQ(cells.at("load_unsent"), "2000");
+    EXPECT_EQ(cells.at("load_saturated"), "true");
+    EXPECT_EQ(cells.at("load_service_p50_ns"), load["service"]["p50"].dump());
+    EXPECT_EQ(cells.at("load_service_p99_ns"), load["service"]["p99"].dump());
+    EXPECT_EQ(cells.at("load_lateness_p50_ns"), load["lateness"]["p50"].dump());
+    EXPECT_EQ(cells.at("load_lateness_p99_ns"), load["lateness"]["p99"].dump());
+  }
+}
+
+TEST(Show, ALoadHasATableOfItsOwnWithUnsentRequestsOnlyWhereThereWereSome) {
+  const auto shown = [](std::uint64_t reached) {
+    return show_result(sample_file({open_loop_row(1000, reached), open_loop_row(2000, 2000)}),
+                       {.histogram = false, .style = kPlain});
+  };
+  const std::string saturated = shown(800), kept_up = shown(1000);
+  for (const char* head : {"offered", "reached", "backlog", "service", "late", "msg/s"})
+    EXPECT_THAT(kept_up, HasSubstr(head));
+  EXPECT_THAT(kept_up, Not(HasSubstr("unsent")));
+  EXPECT_THAT(saturated, HasSubstr("unsent"));
+  EXPECT_THAT(saturated, HasSubstr("Saturated in 1 of 2 rows"));
 }
 
 /// The bars' characters of a drawing: what stands right of the vertical axis.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes sample results for the tests in other languages: DIRECTORY/base.json and new.json (the
-// same, measured once more), every kind of row in each, topology.json, and empty.json without a
-// row.
+// same, measured once more), every kind of row in each, topology.json, load.json of open loops, and
+// empty.json without a row.
+#include <algorithm>
 #include <cstdio>
 
 #include "core/result/result_file.h"
@@ -26,5 +27,9 @@ int main(int argc, char** argv) {
   ResultWriter topologies(directory + "/topology.json", topology_context(8));
   for (const Row& row : topology_rows()) topologies.append(row);
   topologies.finish();
+  ResultWriter load(directory + "/load.json", sample_context());
+  for (const std::uint64_t rate : {1000, 2000, 4000})
+    load.append(open_loop_row(rate, std::min<std::uint64_t>(rate, 2500)));
+  load.finish();
   ResultWriter(directory + "/empty.json", sample_context()).finish();
 }

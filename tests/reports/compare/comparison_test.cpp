@@ -344,6 +344,38 @@ TEST(Comparison, OfBandwidthWhoseCompletionsGotLateFailsAlthoughTheRateIsAsBefor
   EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::p99);
 }
 
+/// An open loop of five runs whose responses are alike, whatever share of its rate it reaches.
+Comparable load_file(double reached_share, bool saturated) {
+  ComparableCase made = steady("a", 5000);
+  made.load = true;
+  for (Replicate& one : made.replicates) {
+    one.value[static_cast<std::size_t>(Metric::reached_share)] =
+        reached_share * (1 + 0.0005 * static_cast<double>(one.run % 3));
+    one.saturated = saturated;
+  }
+  return file_of({made});
+}
+
+TEST(Comparison, OfALoadThatReachesATenthLessFailsByThatAlthoughItsResponsesAreAsBefore) {
+  const Comparison comparison = compare_files(load_file(0.999, false), load_file(0.9, true), {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::fail);
+  EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::reached_share);
+  EXPECT_THAT(comparison.cases[0].note, HasSubstr("saturated in"));
+  const std::string text = comparison_text(comparison, false, {});
+  EXPECT_THAT(text, HasSubstr("a (response)"));
+  EXPECT_THAT(text, HasSubstr("reached share"));
+  EXPECT_EQ(compare_files(load_file(0.9, true), load_file(0.999, false), {}).cases[0].verdict,
+            CaseVerdict::better);
+}
+
+TEST(Comparison, OfALoadThatSaturatesByLittleIsSuspectUnlessItDidBefore) {
+  const auto verdict = [](bool before) {
+    return compare_files(load_file(0.999, before), load_file(0.985, true), {}).cases[0].verdict;
+  };
+  EXPECT_EQ(verdict(false), CaseVerdict::suspect);
+  EXPECT_EQ(verdict(true), CaseVerdict::pass);
+}
+
 TEST(Comparison, OfHalfRoundTripsAndWholeOnesIsNoImprovement) {
   Comparable half = file_of({steady("a", 2500)});
   half.sides[0][0].half = true;
@@ -710,6 +742,29 @@ TEST(Comparable, HasWhatTheRowsSay) {
   EXPECT_EQ(comparable.sides[0][2].skips.size(), 1U);
   EXPECT_EQ(comparable.sides[0][1].replicates.size(), 1U);
   EXPECT_EQ(comparable.sides[0][1].interrupted, 1U);
+}
+
+TEST(Comparable, HasTheLoadOfAnOpenLoop) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  const Row row = open_loop_row(10'000, 8'000);
+  {
+    ResultWriter writer(path, sample_context());
+    writer.append(row);
+    writer.append(open_loop_row(20'000, 20'000));
+  }
+  const Comparable comparable = read_comparable(path);
+  ASSERT_EQ(comparable.sides[0].size(), 2U);
+  const ComparableCase& one = comparable.sides[0][0];
+  EXPECT_TRUE(one.load);
+  EXPECT_EQ(one.definition, "response [ns]");
+  EXPECT_DOUBLE_EQ(one.values(Metric::reached_share)->front(), 0.8);
+  EXPECT_EQ(one.values(Metric::service_p99)->front(),
+            *summarize(row.load->service.histogram, 1).p99);
+  EXPECT_EQ(one.replicates[0].sent, 10'000U);
+  EXPECT_EQ(one.replicates[0].troubled[3], 2000U);
+  EXPECT_TRUE(one.replicates[0].saturated);
+  EXPECT_FALSE(comparable.sides[0][1].replicates[0].saturated);
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ TEST(Gate, IsReadWithItsUnit) {
   EXPECT_EQ(gate.limit, 3000);
   EXPECT_EQ(read_gate("* latency.p99.9 < 1.5 ms").limit, 1.5e6);
   EXPECT_EQ(read_gate("*_bw/* bandwidth.gbps >= 90").limit, 90);
+  EXPECT_EQ(read_gate("*_load/* load.service.p99 <= 5us").metric, Metric::service_p99);
+  EXPECT_EQ(read_gate("*_load/* load.reached_share >= 0.99").metric, Metric::reached_share);
 }
 
 TEST(Gate, ThatIsNoneSaysWhatItTakes) {

@@ -83,11 +83,11 @@ TEST(FailedRepetitions, OfABlockAreOfTheirOwn) {
 }
 
 /// `lost[run]` of a thousand messages, in each of two repetitions.
-ComparableCase with_losses(const std::vector<std::uint64_t>& lost) {
+ComparableCase with_losses(const std::vector<std::uint64_t>& lost, std::size_t kind = 0) {
   ComparableCase test_case = latency_case("a", lost.size(), 2, [](auto, auto) { return 1.0; });
   for (Replicate& one : test_case.replicates) {
     one.sent = 1000;
-    one.troubled[0] = lost[one.run];
+    one.troubled[kind] = lost[one.run];
   }
   return test_case;
 }
@@ -103,6 +103,15 @@ CaseVerdict verdict_of_losses(const ComparableCase& base, const ComparableCase& 
 TEST(LostMessages, OfNearlyHalfInEveryRunFail) {
   EXPECT_EQ(verdict_of_losses(with_losses({0, 0, 0, 0, 0}), with_losses({450, 440, 460, 450, 455})),
             CaseVerdict::fail);
+}
+
+TEST(UnsentRequests, OfNearlyHalfInEveryRunFail) {
+  const ComparableCase none = with_losses({0, 0, 0, 0, 0}, 3);
+  const ComparableCase many = with_losses({450, 440, 460, 450, 455}, 3);
+  const auto findings = troubled_messages({{&none, &many}}, {});
+  ASSERT_EQ(findings[0].size(), 1U);
+  EXPECT_EQ(findings[0].front().verdict, CaseVerdict::fail);
+  EXPECT_THAT(findings[0].front().text, HasSubstr("45 % of the messages unsent, 0 % in BASE"));
 }
 
 TEST(LostMessages, OfManyInASingleRunDoNotFail) {
