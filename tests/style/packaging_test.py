@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Holds what packages say to what the build says: one version, one list of packages. One TAP line for each rule.
 
 Usage: packaging_test.py SOURCE_ROOT
