@@ -51,13 +51,13 @@ class Generator {
 };
 
 /// Of 100 series that are checked whenever a value is added: how many ever show a change?
-int alarms(const std::function<std::vector<double>()>& draw) {
+int alarms(const std::function<std::vector<double>()>& draw, const MeanShiftOptions& options = {}) {
   int alarms = 0;
   for (int i = 0; i < 100; ++i) {
     const std::vector<double> series = draw();
     bool alarm = false;
     for (std::size_t length = 1; length <= series.size() && !alarm; ++length)
-      alarm = !mean_shifts(std::span(series).first(length)).empty();
+      alarm = !mean_shifts(std::span(series).first(length), options).empty();
     alarms += alarm ? 1 : 0;
   }
   return alarms;
@@ -87,6 +87,24 @@ TEST(MeanShiftAlarms, OfCorrelatedValuesAreFew) {
     Generator generator(seed);
     EXPECT_LE(alarms([&] { return generator.series(kLength, 0.5); }), 5) << seed;
   }
+}
+
+TEST(MeanShiftAlarms, OfCorrelatedValuesAreFewByTheCorrelationAlone) {
+  for (const std::uint32_t seed : {2U, 22U}) {
+    Generator generator(seed);
+    EXPECT_LE(alarms([&] { return generator.series(kLength, 0.5); }, {.floor = 0, .season = 0}), 15)
+        << seed << ": were they taken for independent, nearly all would alarm";
+  }
+}
+
+TEST(MeanShiftAlarms, OfOneDisturbedValueAreFew) {
+  Generator generator(8);
+  const auto disturbed = [&] {
+    std::vector<double> series = generator.series(kLength);
+    series[150] += 3;
+    return series;
+  };
+  EXPECT_LE(alarms(disturbed), 2);
 }
 
 TEST(MeanShiftAlarms, OfAWeekOrADayOfHoursAreFew) {
