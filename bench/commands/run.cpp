@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "bench/cases/dry_run.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/run_options.h"
+#include "bench/remote/remote_server.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/failed_measurer.h"
 #include "bench/running/result_context.h"
@@ -33,6 +35,7 @@ constexpr const char* kRunFooter =
     "  rdmameter run --loopback write_lat\n"
     "  rdmameter run --loopback all --size 2..4K --transport rc,uc,ud -o result.json\n"
     "  rdmameter run 192.0.2.1 send_bw --qps 1..8 --duration 2 --repetitions 10\n"
+    "  rdmameter run ssh://192.0.2.1 write_lat   starts the server there, by ssh\n"
     "  rdmameter run --device null write_lat     the tool's own cost, no device\n"
     "  rdmameter run --plan bench/plans/ci.toml 192.0.2.1 -o result.json\n"
     "  rdmameter run --dry-run '*_bw' --depth 1..128 --signal-every 1,16";
@@ -45,15 +48,31 @@ std::vector<PlannedCase> select_cases(const RunRequest& request, const Benchmark
   return cases;
 }
 
+/// The server of a run that is to start one; of a run that needs no responder, none.
+void start_server(std::optional<RemoteServer>& server, RunTarget& target, const RemoteStart& start,
+                  const std::vector<PlannedCase>& cases, const InterruptSource& interrupt) {
+  if (std::ranges::none_of(cases, [](const PlannedCase& planned) {
+        return planned.why_skipped.empty() && planned.test_case.needs_responder();
+      }))
+    return;
+  server.emplace(start, interrupt);
+  target.server = server->address();
+  target.token = server->token();
+}
+
 /// A run that cannot begin still has its result, with the reason in each row, except where the
 /// caller asked wrongly. Cases that are skipped anyway need no device, and those over TCP neither:
 /// they are measured without one.
-std::unique_ptr<Measurer> open_measurer(const RunTarget& target, const ClockChoice& clock,
-                                        InterruptSource& interrupt,
+/// @param server  out: that of ssh://, which must live as long as the measurer
+std::unique_ptr<Measurer> open_measurer(const RunRequest& request,
+                                        std::optional<RemoteServer>& server,
+                                        const ClockChoice& clock, InterruptSource& interrupt,
                                         const std::vector<PlannedCase>& cases) {
   const auto tried = [](const PlannedCase& planned) { return planned.why_skipped.empty(); };
   if (std::ranges::none_of(cases, tried)) return std::make_unique<FailedMeasurer>(nullptr);
   try {
+    RunTarget target = *request.target;
+    if (request.remote) start_server(server, target, *request.remote, cases, interrupt);
     return make_measurer(target, cases, clock, interrupt);
   } catch (const UsageError&) {
     throw;
@@ -66,7 +85,8 @@ ExitStatus measure(const RunRequest& request, const std::vector<PlannedCase>& ca
                    const BenchmarkFlags& flags, const Invocation& invocation) {
   check_writable(request.output);
   const ClockChoice clock = choose_clock();
-  const auto measurer = open_measurer(*request.target, clock, invocation.interrupt, cases);
+  std::optional<RemoteServer> server;  // ends after the measurer has said bye
+  const auto measurer = open_measurer(request, server, clock, invocation.interrupt, cases);
   if (request.target->kind != RunTarget::Kind::null_device) tell_worst_findings();
   RunOutput output(request.output,
                    result_context(invocation.command_line, request.gates, flags, clock, *measurer),

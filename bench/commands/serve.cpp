@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bench/options/arguments.h"
@@ -13,10 +14,13 @@
 #include "bench/options/help_text.h"
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
+#include "bench/remote/ready_line.h"
+#include "bench/remote/stdin_owner.h"
 #include "bench/running/measurers.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/instrument/clock.h"
+#include "core/log/print.h"
 #include "core/log/server_log.h"
 #include "core/log/tell.h"
 #include "core/server/open_files.h"
@@ -29,10 +33,11 @@ namespace rdmameter {
 namespace {
 
 struct ServeArguments {
-  std::string bind = "localhost", port, token_file, max_clients, max_memory, max_threads;
+  std::optional<std::string> bind;
+  std::string port, token_file, max_clients, max_memory, max_threads;
   std::string sandbox = "on";
   std::vector<std::string> sandbox_allow;
-  bool no_auth = false, exclusive = false;
+  bool no_auth = false, exclusive = false, token_stdin = false;
 };
 
 constexpr std::uint32_t kDefaultClients = 64;
@@ -68,7 +73,10 @@ std::string client_address(const Address& bind) {
 }
 
 /// What the caller has said; empty: nothing.
-std::string given_token(const ServeArguments& options) {
+std::string given_token(const ServeArguments& options, const InterruptSource& interrupt) {
+  if (options.token_stdin && (options.no_auth || !options.token_file.empty()))
+    throw UsageError("--token-stdin, --token-file and --no-auth: give one");
+  if (options.token_stdin) return token_from_stdin(interrupt);
   if (options.no_auth && !options.token_file.empty())
     throw UsageError("--no-auth and --token-file: give one");
   return options.no_auth ? "" : read_token(options.token_file);
@@ -126,8 +134,25 @@ class LeftToken {
   std::string path_;
 };
 
-void announce(const Server& server, const ServeArguments& options, const std::string& given) {
-  const Address bound{options.bind, server.port()};
+/// Where to listen. One that ssh has started is of no use but to those who came by ssh.
+Address bind_address(const ServeArguments& options) {
+  const std::uint16_t unless_given = options.token_stdin ? 0 : kDefaultPort;
+  const std::uint64_t port =
+      options.port.empty() ? unless_given : read_option("--port", options.port, 0, 65535);
+  const std::string host = options.bind          ? *options.bind
+                           : options.token_stdin ? ssh_server_address()
+                                                 : "localhost";
+  return {host, static_cast<std::uint16_t>(port)};
+}
+
+/// To the program that has started us by ssh.
+void announce_to_owner(const Address& bound) {
+  print("{}\n", ReadyLine{RDMAMETER_VERSION, kProtocolVersion, bound}.text());
+  flush_print();
+}
+
+void announce(const Server& server, const Address& bound, const ServeArguments& options,
+              const std::string& given) {
   const std::string& token = server.token();
   const bool left = leaves_token(server, given);
   tell("rdmameter: listening on {}; measure from {}{} {}\n", bound.text(),
@@ -176,8 +201,7 @@ SandboxOptions sandbox(const ServeArguments& options) {
 }
 
 ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
-  const std::uint64_t port =
-      options.port.empty() ? kDefaultPort : read_option("--port", options.port, 0, 65535);
+  const Address bind = bind_address(options);
   const std::uint32_t clients = max_clients(options);
   allow_open_files(clients);
   ServerLog log{STDERR_FILENO};
@@ -185,11 +209,11 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
     log.line(peer, text, speaker);
   };
   const ClockChoice clock = choose_clock();
-  const std::string given = given_token(options);
+  const std::string given = given_token(options, invocation.interrupt);
   forget_token_variable();
   // Another user of this machine is a stranger, too.
   const std::string token = given.empty() && !options.no_auth ? make_token() : given;
-  Server server({.bind = {options.bind, static_cast<std::uint16_t>(port)},
+  Server server({.bind = bind,
                  .token = token,
                  .max_clients = clients,
                  .limits = {max_memory_bytes(options), max_threads(options)},
@@ -198,7 +222,13 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
                  .log = line},
                 clock, invocation.interrupt);
   LeftToken left{server, given};
-  announce(server, options, given);
+  const Address bound{bind.host, server.port()};
+  if (!options.token_stdin) announce(server, bound, options, given);
+  std::optional<StdinOwner> owner;
+  if (options.token_stdin) {
+    announce_to_owner(bound);
+    owner.emplace(server, invocation.interrupt);
+  }
   server.serve([&left] { left.keep(); });
   return ExitStatus::pass;  // being ended is how a server ends well
 }
@@ -214,6 +244,10 @@ Action declare_serve(CLI::App& app) {
                                        kDefaultPort)))
       ->type_name("N");
   app.add_option("--token-file", options->token_file, help_text(kTokenFileHelp))->type_name("FILE");
+  app.add_flag("--token-stdin", options->token_stdin,
+               help_text("as `run ssh://HOST` starts it: the first line of stdin is the token, the "
+                         "server listens on the address of SSH_CONNECTION and any free port, "
+                         "prints both on stdout, and ends when stdin does"));
   app.add_flag("--no-auth", options->no_auth,
                help_text("accept every client that reaches the port, without a token"));
   app.add_flag("--exclusive", options->exclusive,

@@ -8,6 +8,7 @@
 
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
+#include "bench/options/ssh_url.h"
 #include "bench/options/token.h"
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
@@ -63,7 +64,41 @@ bool null_device(const std::vector<Suite>& suites) {
 /// the tests.
 bool begins_with_host(const RunOptions& options) {
   return !options.positionals.empty() && !names_test(options.positionals.front()) &&
-         (options.positionals.size() > 1 || !options.plan.empty());
+         (options.positionals.size() > 1 || !options.plan.empty() ||
+          options.positionals.front().starts_with(kSshScheme));
+}
+
+/// Of a server elsewhere, and of one that is started.
+void check_host_options(const RunOptions& options, bool by_ssh) {
+  if (!by_ssh && options.ssh_command)
+    throw UsageError("--ssh-command is for a HOST that begins with ssh://");
+  if (!by_ssh && options.remote_program)
+    throw UsageError("--remote-program is for a HOST that begins with ssh://");
+  if (by_ssh && options.port)
+    throw UsageError(
+        "--port: a server that ssh starts chooses its port; that of ssh is in ssh://HOST:PORT");
+  if (by_ssh && !options.token_file.empty())
+    throw UsageError("--token-file: a server that ssh starts has a token of its own");
+}
+
+/// The host that the command line begins with.
+void set_host(RunRequest& request, const RunOptions& options) {
+  const std::string& host = options.positionals.front();
+  if (host.starts_with(fmt::format("{}=", kTokenVariable)))
+    throw UsageError(
+        fmt::format("{0} must not be an argument, which other users could read: put it into the "
+                    "environment, as in `{0}=... rdmameter run HOST TEST`",
+                    kTokenVariable));
+  request.target = {.kind = RunTarget::Kind::host};
+  if (host.starts_with(kSshScheme)) {
+    request.remote = remote_start(host, options.ssh_command.value_or("ssh"),
+                                  options.remote_program.value_or("rdmameter"));
+    return;
+  }
+  const std::string port = options.port.value_or(std::to_string(kDefaultPort));
+  request.target->server =
+      parse_address(host, static_cast<std::uint16_t>(read_option("--port", port, 1, 65535)));
+  request.target->token = read_token(options.token_file);
 }
 
 /// The command line overrides the plan: its tests, and each of its axes.
@@ -96,9 +131,11 @@ void declare_output_options(CLI::App& app, MeasuringOptions& options) {
 }
 
 void declare_run_options(CLI::App& app, RunOptions& options) {
-  add_option(app, "TEST", options.positionals, "",
-             "first, unless --loopback is given, HOST or HOST:PORT, where `rdmameter serve` runs; "
-             "then tests: names, globs, or all");
+  add_option(
+      app, "TEST", options.positionals, "",
+      "first, unless --loopback is given, HOST or HOST:PORT, where `rdmameter serve` runs, or "
+      "ssh://[USER@]HOST[:PORT], where it is started by ssh for this run; "
+      "then tests: names, globs, or all");
   app.add_flag("--loopback", options.loopback, help_text("start the responder here, for this run"));
   app.add_flag("--list", options.list, help_text("print the tests, and exit"));
   app.add_flag(
@@ -114,6 +151,10 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "overrides it");
   add_option(app, "--port", options.port, "N",
              fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
+  add_option(app, "--ssh-command", options.ssh_command, "WORDS",
+             "for ssh://: ssh's name and options, as in 'ssh -i KEY'. Default: ssh");
+  add_option(app, "--remote-program", options.remote_program, "PATH",
+             "for ssh://: rdmameter's name or path on HOST. Default: rdmameter");
   add_option(app, "--token-file", options.token_file, "FILE", kTokenFileHelp);
   app.set_help_all_flag("--help-all", help_text("print this help with every axis, and exit"));
   for (const Axis& axis : axes()) options.axes.axes.push_back(&axis);
@@ -130,22 +171,15 @@ RunRequest interpret(const RunOptions& options) {
   request.repetitions = options.repetition_count(plan.repetitions.value_or(1));
 
   std::span<const std::string> tests = options.positionals;
-  const auto port = static_cast<std::uint16_t>(read_option("--port", options.port, 1, 65535));
   if (null_device(suites_of(plan, {}, given))) {
     request.target = {.kind = RunTarget::Kind::null_device};
   } else if (options.loopback) {
     request.target = {.kind = RunTarget::Kind::loopback};
   } else if (begins_with_host(options)) {
-    if (tests.front().starts_with(fmt::format("{}=", kTokenVariable)))
-      throw UsageError(
-          fmt::format("{0} must not be an argument, which other users could read: put it into the "
-                      "environment, as in `{0}=... rdmameter run HOST TEST`",
-                      kTokenVariable));
-    request.target = {.kind = RunTarget::Kind::host,
-                      .server = parse_address(tests.front(), port),
-                      .token = read_token(options.token_file)};
+    set_host(request, options);
     tests = tests.subspan(1);
   }
+  check_host_options(options, request.remote.has_value());
   if (request.target && options.overwrite_file) request.target->files = FileMemory::overwrite;
   request.suites = suites_of(plan, select_tests(tests), given);
   if (request.suites.front().tests.empty())

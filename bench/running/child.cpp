@@ -39,14 +39,6 @@ void require(bool done, const char* call) {
   if (!done) throw MeasurementError(fmt::format("{}: {}", call, std::strerror(errno)));
 }
 
-/// Waits for it. @return  as ExitResult::status
-int end_of(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
   for (std::string& text : texts) list.push_back(text.data());
@@ -54,11 +46,21 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return list;
 }
 
-/// Starts a command that ends with us, even where we are killed. It is alone in its process group,
-/// so that a terminal's Ctrl-C reaches it once, by us.
-/// @param output  what becomes its stdout
-pid_t start(const std::vector<std::string>& words,
-            const std::vector<std::pair<std::string, std::string>>& variables, int output) {
+/// What the new process does with itself before it becomes the command.
+/// @return  could it?
+bool settle(const ChildStreams& streams) {
+  if ((streams.no_terminal ? setsid() : setpgid(0, 0)) < 0) return false;
+  // Numbers below 3 are standard streams of ours, and each stands where it is to be.
+  return (streams.in == STDIN_FILENO || dup2(streams.in, STDIN_FILENO) >= 0) &&
+         (streams.out == STDOUT_FILENO || dup2(streams.out, STDOUT_FILENO) >= 0) &&
+         (streams.err == STDERR_FILENO || dup2(streams.err, STDERR_FILENO) >= 0);
+}
+
+}  // namespace
+
+pid_t start_child(const std::vector<std::string>& words,
+                  const std::vector<std::pair<std::string, std::string>>& variables,
+                  const ChildStreams& streams) {
   std::vector<std::string> arguments = words, environment = environment_with(variables);
   const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
   std::array<int, 2> ends{};
@@ -68,11 +70,9 @@ pid_t start(const std::vector<std::string>& words,
   const pid_t we = getpid(), child = fork();
   require(child >= 0, "fork");
   if (child == 0) {
-    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGINT);           // once the thread that calls us has ended, strictly
     if (getppid() != we) _exit(EXIT_FAILURE);  // we ended before it could know
-    if (output == STDOUT_FILENO || dup2(output, STDOUT_FILENO) >= 0)
-      execvpe(argv.front(), argv.data(), envp.data());
+    if (settle(streams)) execvpe(argv.front(), argv.data(), envp.data());
     const int why = errno;
     _exit(write(tell.get(), &why, sizeof why) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
   }
@@ -82,12 +82,17 @@ pid_t start(const std::vector<std::string>& words,
   do got = read(told.get(), &why, sizeof why);  // nothing, once the command has taken over
   while (got < 0 && errno == EINTR);
   if (got != sizeof why) return child;
-  end_of(child);
+  end_of_child(child);
   throw MeasurementError(
       fmt::format("{} cannot be started: {}", words.front(), std::strerror(why)));
 }
 
-}  // namespace
+int end_of_child(pid_t child) noexcept {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 ExitResult run_child(const std::vector<std::string>& words,
                      const std::vector<std::pair<std::string, std::string>>& variables,
@@ -96,7 +101,7 @@ ExitResult run_child(const std::vector<std::string>& words,
   require(pipe2(ends.data(), O_CLOEXEC) == 0, "pipe");
   const Descriptor output(ends[0]);
   Descriptor its(ends[1]);
-  const pid_t child = start(words, variables, its.get());
+  const pid_t child = start_child(words, variables, {.out = its.get()});
   its.reset();
   ExitResult end;
   bool told = false;
@@ -117,14 +122,14 @@ ExitResult run_child(const std::vector<std::string>& words,
     if (got == 0 || (got < 0 && errno != EINTR)) break;
     if (got > 0) end.output.append(part.data(), static_cast<std::size_t>(got));
   }
-  end.status = end_of(child);
+  end.status = end_of_child(child);
   if (interrupt.requested()) throw Interrupted("interrupted");
   return end;
 }
 
 int run_in_our_place(const std::vector<std::string>& words, const InterruptSource& interrupt,
                      std::chrono::milliseconds last_words) {
-  const pid_t child = start(words, {}, STDOUT_FILENO);
+  const pid_t child = start_child(words, {}, {});
   const Descriptor ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   require(static_cast<bool>(ended), "pidfd_open");
   if (wait_for(ended.get(), POLLIN, Deadline::never(), interrupt) == Waited::interrupted) {
@@ -133,7 +138,7 @@ int run_in_our_place(const std::vector<std::string>& words, const InterruptSourc
     if (wait_for(ended.get(), POLLIN, Deadline::in(last_words), no_other) == Waited::deadline)
       kill(-child, SIGKILL);  // it does not listen
   }
-  return end_of(child);
+  return end_of_child(child);
 }
 
 }  // namespace rdmameter

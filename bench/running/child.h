@@ -2,6 +2,9 @@
 // Another process of ours: started, waited for, ended with us, however we end.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <string>
 #include <utility>
@@ -15,6 +18,25 @@ struct ExitResult {
   int status = 0;      ///< of its exit; 128 and the signal's number where one ended it
   std::string output;  ///< its stdout
 };
+
+/// What becomes the standard streams of a command; they stay the caller's.
+struct ChildStreams {
+  int in = STDIN_FILENO, out = STDOUT_FILENO, err = STDERR_FILENO;
+  bool no_terminal = false;  ///< it finds no terminal on which it could ask
+};
+
+/// Starts a command that ends with us, even where we are killed. It is alone in its process group,
+/// so that a terminal's Ctrl-C reaches it once, by us.
+/// @param words      path or name, and arguments
+/// @param variables  in addition to our own environment
+/// @return           its process, which the caller waits for (end_of_child())
+/// @throws MeasurementError  it cannot be started
+pid_t start_child(const std::vector<std::string>& words,
+                  const std::vector<std::pair<std::string, std::string>>& variables,
+                  const ChildStreams& streams);
+
+/// Waits for its end. @return  as ExitResult::status
+int end_of_child(pid_t child) noexcept;
 
 /// Runs a command to its end; its stderr is ours.
 /// @param words      path and arguments

@@ -38,6 +38,7 @@ class Server::State {
   State(ServerOptions given, const ClockChoice& clock, const InterruptSource& outer);
   void serve(const std::function<void()>& at_connection);
   void end_all();
+  std::uint32_t clients() const;
 
   std::atomic<bool> stopping{false};
   std::atomic<std::uint64_t> let_in{0};  ///< clients, ever
@@ -248,6 +249,11 @@ void Server::State::serve(const std::function<void()>& at_connection) {
   end_all();
 }
 
+std::uint32_t Server::State::clients() const {
+  const std::lock_guard lock{mutex_};
+  return served_;
+}
+
 void Server::State::end_all() {
   interrupt_all_.raise();
   for (Client& client : clients_) client.thread.join();  // nobody else adds or takes any
@@ -263,6 +269,9 @@ Server::~Server() {
 
 std::uint64_t Server::served() const {
   return state_->let_in;
+}
+std::uint32_t Server::clients() const {
+  return state_->clients();
 }
 std::uint16_t Server::port() const {
   return state_->listener.port();

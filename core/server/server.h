@@ -51,7 +51,8 @@ class Server {
   std::uint16_t port() const;
   bool loopback_only() const;
   const std::string& token() const;
-  std::uint64_t served() const;  ///< clients that were let in
+  std::uint64_t served() const;   ///< clients that were let in
+  std::uint32_t clients() const;  ///< clients that are being served
 
   /// Serves until stop() or an interrupt; returns when all clients' threads have ended.
   /// @param at_connection  called for each connection before anything is said on it, by one thread

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/remote/ready_line.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/session/protocol.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::string_view kMark = "rdmameter serve: ";
+constexpr std::size_t kMaxAddressBytes = 64;  ///< a numeric address with its scope
+
+}  // namespace
+
+std::string ReadyLine::text() const {
+  const nlohmann::ordered_json fields{{"version", version},
+                                      {"protocol", protocol},
+                                      {"address", address.host},
+                                      {"port", address.port}};
+  return std::string(kMark) + fields.dump();
+}
+
+std::optional<ReadyLine> ReadyLine::parse(std::string_view line) {
+  if (!line.starts_with(kMark)) return std::nullopt;
+  const auto fields = nlohmann::json::parse(line.substr(kMark.size()), nullptr, false);
+  return ReadyLine{.version = require_string(fields, "version", kMaxVersionBytes, 1),
+                   .protocol = require_uint_as<std::uint32_t>(fields, "protocol"),
+                   .address = {require_string(fields, "address", kMaxAddressBytes, 1),
+                               require_uint_as<std::uint16_t>(fields, "port", std::uint16_t{1})}};
+}
+
+void require_our_protocol(const ReadyLine& line, std::string_view host) {
+  if (line.protocol == kProtocolVersion) return;
+  throw MeasurementError(fmt::format(
+      "{} has rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: use the "
+      "same release at both ends",
+      host, line.version, line.protocol, RDMAMETER_VERSION, kProtocolVersion));
+}
+
+}  // namespace rdmameter
