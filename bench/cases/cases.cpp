@@ -17,6 +17,12 @@ const GivenAxis* find_given(std::span<const GivenAxis> given, std::string_view o
   return found == given.end() ? nullptr : &*found;
 }
 
+UsageError too_many() {
+  return UsageError(fmt::format(
+      "these tests and axes make more than {} cases: give shorter lists, or run them in parts",
+      kMaxCases));
+}
+
 /// Walks the axes in the table's order, so that whether one applies is known from those before it.
 class Expansion {
  public:
@@ -67,10 +73,7 @@ class Expansion {
   void keep(TestCase test_case, const std::string& keys) {
     fit_defaults(test_case);
     test_case.queues.signal_by_default = !is_given("signal-every");
-    if (cases_.size() == kMaxCases)
-      throw UsageError(fmt::format(
-          "these tests and axes make more than {} cases: give shorter lists, or run them in parts",
-          kMaxCases));
+    if (cases_.size() == kMaxCases) throw too_many();
     const std::string transport = transport_text(test_case);
     const std::string over = transport.empty() ? transport : "/" + transport;
     cases_.push_back(
@@ -121,6 +124,19 @@ std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
   std::vector<PlannedCase> cases = expansion.take();
   refuse_unused(given, cases);
   return cases;
+}
+
+std::vector<PlannedCase> at_each_host(std::span<const PlannedCase> cases,
+                                      std::span<const std::string> hosts) {
+  if (cases.size() * hosts.size() > kMaxCases) throw too_many();
+  std::vector<PlannedCase> all;
+  for (const std::string& host : hosts)
+    for (PlannedCase planned : cases) {
+      planned.name += "/host:" + host;
+      planned.host = host;
+      all.push_back(std::move(planned));
+    }
+  return all;
 }
 
 void refuse_unused(std::span<const GivenAxis> given, std::span<const PlannedCase> cases) {

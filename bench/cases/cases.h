@@ -25,6 +25,7 @@ struct PlannedCase {
   std::string name;                         ///< test/transport/option:value... for the axes given
   std::string why_skipped;                  ///< empty: it can be tried
   std::vector<std::string_view> used = {};  ///< options of the given axes that it has
+  std::string host = {};                    ///< of --hosts: where; empty: there is only one place
 };
 
 /// The cross product, first axis slowest. An axis without meaning for a test (its depth, for a
@@ -39,6 +40,11 @@ std::vector<PlannedCase> plan_cases(std::span<const Test* const> tests,
 /// @throws UsageError  too many, or an axis is given that none of them has
 std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
                                          std::span<const GivenAxis> given);
+
+/// All cases at the first host, then all at the second...; their names end with `host:NAME`.
+/// @throws UsageError  too many
+std::vector<PlannedCase> at_each_host(std::span<const PlannedCase> cases,
+                                      std::span<const std::string> hosts);
 
 /// An axis that no case has would change nothing, and whoever gave it would not know.
 /// @throws UsageError  naming it and what has it

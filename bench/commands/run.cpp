@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
+#include <span>
+#include <utility>
 
 #include "bench/cases/dry_run.h"
 #include "bench/doctor/examination_text.h"
@@ -36,62 +37,144 @@ constexpr const char* kRunFooter =
     "  rdmameter run --loopback all --size 2..4K --transport rc,uc,ud -o result.json\n"
     "  rdmameter run 192.0.2.1 send_bw --qps 1..8 --duration 2 --repetitions 10\n"
     "  rdmameter run ssh://192.0.2.1 write_lat   starts the server there, by ssh\n"
+    "  rdmameter run --hosts nodes.txt write_lat -o result.json   each host, one result\n"
     "  rdmameter run --device null write_lat     the tool's own cost, no device\n"
     "  rdmameter run --plan bench/plans/ci.toml 192.0.2.1 -o result.json\n"
     "  rdmameter run --dry-run '*_bw' --depth 1..128 --signal-every 1,16";
 
 std::vector<PlannedCase> select_cases(const RunRequest& request, const BenchmarkFlags& flags) {
   std::vector<PlannedCase> cases = plan_cases(request.suites);
+  std::vector<std::string> names;
+  for (const RunHost& host : request.hosts)
+    if (!host.name.empty()) names.push_back(host.name);
+  if (!names.empty()) cases = at_each_host(cases, names);
   std::erase_if(cases, [&](const PlannedCase& planned) { return !flags.selects(planned.name); });
   if (cases.empty())
     throw UsageError(fmt::format("--benchmark_filter={} matches no case", flags.filter));
   return cases;
 }
 
-/// The server of a run that is to start one; of a run that needs no responder, none.
-void start_server(std::optional<RemoteServer>& server, RunTarget& target, const RemoteStart& start,
-                  const std::vector<PlannedCase>& cases, const InterruptSource& interrupt) {
-  if (std::ranges::none_of(cases, [](const PlannedCase& planned) {
-        return planned.why_skipped.empty() && planned.test_case.needs_responder();
-      }))
-    return;
-  server.emplace(start, interrupt);
-  target.server = server->address();
-  target.token = server->token();
+/// A host, its cases, and what measures them while it is open.
+struct Place {
+  const RunHost& host;
+  CaseRange range;
+  std::unique_ptr<RemoteServer> server = nullptr;  ///< that of ssh://; ends after the measurer
+  std::unique_ptr<Measurer> measurer = nullptr;    ///< has said bye
+};
+
+/// Hosts whose cases the filter left out have none.
+std::vector<Place> places_of(const std::vector<RunHost>& hosts,
+                             const std::vector<PlannedCase>& cases) {
+  std::vector<Place> places;
+  std::size_t first = 0;
+  for (const RunHost& host : hosts) {
+    const auto count = std::ranges::count(cases, host.name, &PlannedCase::host);
+    if (count > 0) places.push_back({host, {first, static_cast<std::size_t>(count)}});
+    first += static_cast<std::size_t>(count);
+  }
+  return places;
 }
+
+class HostsRun {
+ public:
+  HostsRun(const RunRequest& request, const std::vector<PlannedCase>& cases,
+           const BenchmarkFlags& flags, const Invocation& invocation)
+      : cases_(cases),
+        flags_(flags),
+        invocation_(invocation),
+        places_(places_of(request.hosts, cases)) {}
+
+  ExitStatus measure(const RunRequest& request);
+
+ private:
+  nlohmann::ordered_json context(const RunRequest& request);
+  nlohmann::ordered_json responders();
+  RunTally measure_all(RunOutput& output);
+  void open(Place& place);
+  std::unique_ptr<Measurer> make(Place& place);
+
+  const std::vector<PlannedCase>& cases_;
+  const BenchmarkFlags& flags_;
+  const Invocation& invocation_;
+  const ClockChoice clock_ = choose_clock();
+  std::vector<Place> places_;
+};
 
 /// A run that cannot begin still has its result, with the reason in each row, except where the
 /// caller asked wrongly. Cases that are skipped anyway need no device, and those over TCP neither:
 /// they are measured without one.
-/// @param server  out: that of ssh://, which must live as long as the measurer
-std::unique_ptr<Measurer> open_measurer(const RunRequest& request,
-                                        std::optional<RemoteServer>& server,
-                                        const ClockChoice& clock, InterruptSource& interrupt,
-                                        const std::vector<PlannedCase>& cases) {
-  const auto tried = [](const PlannedCase& planned) { return planned.why_skipped.empty(); };
-  if (std::ranges::none_of(cases, tried)) return std::make_unique<FailedMeasurer>(nullptr);
+void HostsRun::open(Place& place) {
+  if (place.measurer) return;
   try {
-    RunTarget target = *request.target;
-    if (request.remote) start_server(server, target, *request.remote, cases, interrupt);
-    return make_measurer(target, cases, clock, interrupt);
+    place.measurer = make(place);
   } catch (const UsageError&) {
     throw;
   } catch (...) {
-    return std::make_unique<FailedMeasurer>(std::current_exception());
+    place.measurer = std::make_unique<FailedMeasurer>(std::current_exception());
   }
 }
 
-ExitStatus measure(const RunRequest& request, const std::vector<PlannedCase>& cases,
-                   const BenchmarkFlags& flags, const Invocation& invocation) {
+std::unique_ptr<Measurer> HostsRun::make(Place& place) {
+  const auto cases = std::span(cases_).subspan(place.range.first, place.range.count);
+  const auto tried = [](const PlannedCase& planned) { return planned.why_skipped.empty(); };
+  if (std::ranges::none_of(cases, tried)) return std::make_unique<FailedMeasurer>(nullptr);
+  RunTarget target = place.host.target;
+  if (place.host.remote && std::ranges::any_of(cases, [&](const PlannedCase& planned) {
+        return tried(planned) && planned.test_case.needs_responder();
+      })) {
+    place.server = std::make_unique<RemoteServer>(*place.host.remote, invocation_.interrupt);
+    target.server = place.server->address();
+    target.token = place.server->token();
+  }
+  return make_measurer(target, cases, clock_, invocation_.interrupt);
+}
+
+/// The environments of several hosts. A server does not wait for as long as the hosts before it may
+/// take, so each but the first is left, and found again at its turn.
+nlohmann::ordered_json HostsRun::responders() {
+  auto all = nlohmann::ordered_json::array();
+  for (Place& place : places_) {
+    open(place);
+    nlohmann::ordered_json one{{"host", place.host.name}};
+    if (const auto environment = place.measurer->responder_environment(); environment.is_object())
+      one.update(environment);
+    all.push_back(std::move(one));
+    if (&place == &places_.front()) continue;
+    place.measurer.reset();
+    place.server.reset();
+  }
+  return all;
+}
+
+nlohmann::ordered_json HostsRun::context(const RunRequest& request) {
+  nlohmann::ordered_json hosts;
+  if (places_.front().host.name.empty())
+    open(places_.front());
+  else
+    hosts = responders();
+  return result_context(invocation_.command_line, request.gates, flags_, clock_,
+                        *places_.front().measurer, std::move(hosts));
+}
+
+RunTally HostsRun::measure_all(RunOutput& output) {
+  RunTally all;
+  for (Place& place : places_) {
+    open(place);
+    all += run_range(cases_, place.range, flags_, *place.measurer, invocation_.interrupt.word(),
+                     output);
+    place.measurer.reset();
+    place.server.reset();
+    if (all.interrupted) break;
+  }
+  return all;
+}
+
+ExitStatus HostsRun::measure(const RunRequest& request) {
   check_writable(request.output);
-  const ClockChoice clock = choose_clock();
-  std::optional<RemoteServer> server;  // ends after the measurer has said bye
-  const auto measurer = open_measurer(request, server, clock, invocation.interrupt, cases);
-  if (request.target->kind != RunTarget::Kind::null_device) tell_worst_findings();
-  RunOutput output(request.output,
-                   result_context(invocation.command_line, request.gates, flags, clock, *measurer),
-                   cases);
-  const RunTally tally = run_cases(cases, flags, *measurer, invocation.interrupt.word(), output);
+  const nlohmann::ordered_json about = context(request);
+  if (request.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
+  RunOutput output(request.output, about, cases_);
+  const RunTally tally = measure_all(output);
   output.finish(tally);
   return tally.status();
 }
@@ -114,12 +197,12 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
     print_text(would.text);
     return would.measures ? ExitStatus::pass : ExitStatus::usage;  // as the run would end
   }
-  if (!request.target)
+  if (request.hosts.empty())
     throw UsageError(fmt::format(
         "say where the responder is: 'rdmameter run HOST {0}' where 'rdmameter serve' runs, or "
         "'rdmameter run --loopback {0}' to start it here",
         request.suites.front().tests.front()->name));
-  return measure(request, cases, flags, invocation);
+  return HostsRun(request, cases, flags, invocation).measure(request);
 }
 
 }  // namespace

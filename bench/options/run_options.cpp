@@ -8,6 +8,7 @@
 
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
+#include "bench/options/run_hosts.h"
 #include "bench/options/ssh_url.h"
 #include "bench/options/token.h"
 #include "bench/running/benchmark_flags.h"
@@ -68,39 +69,6 @@ bool begins_with_host(const RunOptions& options) {
           options.positionals.front().starts_with(kSshScheme));
 }
 
-/// Of a server elsewhere, and of one that is started.
-void check_host_options(const RunOptions& options, bool by_ssh) {
-  if (!by_ssh && options.ssh_command)
-    throw UsageError("--ssh-command is for a HOST that begins with ssh://");
-  if (!by_ssh && options.remote_program)
-    throw UsageError("--remote-program is for a HOST that begins with ssh://");
-  if (by_ssh && options.port)
-    throw UsageError(
-        "--port: a server that ssh starts chooses its port; that of ssh is in ssh://HOST:PORT");
-  if (by_ssh && !options.token_file.empty())
-    throw UsageError("--token-file: a server that ssh starts has a token of its own");
-}
-
-/// The host that the command line begins with.
-void set_host(RunRequest& request, const RunOptions& options) {
-  const std::string& host = options.positionals.front();
-  if (host.starts_with(fmt::format("{}=", kTokenVariable)))
-    throw UsageError(
-        fmt::format("{0} must not be an argument, which other users could read: put it into the "
-                    "environment, as in `{0}=... rdmameter run HOST TEST`",
-                    kTokenVariable));
-  request.target = {.kind = RunTarget::Kind::host};
-  if (host.starts_with(kSshScheme)) {
-    request.remote = remote_start(host, options.ssh_command.value_or("ssh"),
-                                  options.remote_program.value_or("rdmameter"));
-    return;
-  }
-  const std::string port = options.port.value_or(std::to_string(kDefaultPort));
-  request.target->server =
-      parse_address(host, static_cast<std::uint16_t>(read_option("--port", port, 1, 65535)));
-  request.target->token = read_token(options.token_file);
-}
-
 /// The command line overrides the plan: its tests, and each of its axes.
 std::vector<Suite> suites_of(const Plan& plan, const std::vector<const Test*>& tests,
                              const std::vector<GivenAxis>& given) {
@@ -108,6 +76,19 @@ std::vector<Suite> suites_of(const Plan& plan, const std::vector<const Test*>& t
   std::vector<Suite> suites = plan.suites;
   for (Suite& suite : suites) suite.given = overlaid(std::move(suite.given), given);
   return suites;
+}
+
+/// Without another host. @throws UsageError  hosts are named all the same
+std::optional<RunTarget::Kind> local_target(const RunOptions& options, const Plan& plan,
+                                            const std::vector<GivenAxis>& given) {
+  std::optional<RunTarget::Kind> kind;
+  if (options.loopback) kind = RunTarget::Kind::loopback;
+  if (null_device(suites_of(plan, {}, given))) kind = RunTarget::Kind::null_device;
+  if (!kind) return kind;
+  if (!options.hosts.hosts.empty())
+    throw UsageError("--hosts: with --loopback or --device null there is no other host");
+  run_hosts({}, options.hosts);  // refuses what is for hosts alone
+  return kind;
 }
 
 }  // namespace
@@ -149,13 +130,16 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
   add_option(app, "--plan", options.plan, "FILE",
              "a TOML file with tests, axes, repetitions and gates; the command line "
              "overrides it");
-  add_option(app, "--port", options.port, "N",
+  add_option(app, "--hosts", options.hosts.hosts, "FILE",
+             "measure with each HOST of this file, one after the other, in one result; a HOST on "
+             "each line, # begins a comment");
+  add_option(app, "--port", options.hosts.port, "N",
              fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
-  add_option(app, "--ssh-command", options.ssh_command, "WORDS",
+  add_option(app, "--ssh-command", options.hosts.ssh_command, "WORDS",
              "for ssh://: ssh's name and options, as in 'ssh -i KEY'. Default: ssh");
-  add_option(app, "--remote-program", options.remote_program, "PATH",
+  add_option(app, "--remote-program", options.hosts.remote_program, "PATH",
              "for ssh://: rdmameter's name or path on HOST. Default: rdmameter");
-  add_option(app, "--token-file", options.token_file, "FILE", kTokenFileHelp);
+  add_option(app, "--token-file", options.hosts.token_file, "FILE", kTokenFileHelp);
   app.set_help_all_flag("--help-all", help_text("print this help with every axis, and exit"));
   for (const Axis& axis : axes()) options.axes.axes.push_back(&axis);
   options.axes.common = kCommonAxes;
@@ -171,16 +155,18 @@ RunRequest interpret(const RunOptions& options) {
   request.repetitions = options.repetition_count(plan.repetitions.value_or(1));
 
   std::span<const std::string> tests = options.positionals;
-  if (null_device(suites_of(plan, {}, given))) {
-    request.target = {.kind = RunTarget::Kind::null_device};
-  } else if (options.loopback) {
-    request.target = {.kind = RunTarget::Kind::loopback};
-  } else if (begins_with_host(options)) {
-    set_host(request, options);
-    tests = tests.subspan(1);
+  const std::optional<RunTarget::Kind> local = local_target(options, plan, given);
+  if (local) {
+    request.hosts = {{.target = {.kind = *local}}};
+  } else if (!options.hosts.hosts.empty()) {
+    request.hosts = run_hosts(read_host_list(options.hosts.hosts), options.hosts);
+  } else {
+    const std::size_t is_host = begins_with_host(options) ? 1 : 0;
+    request.hosts = run_hosts(tests.first(is_host), options.hosts);
+    tests = tests.subspan(is_host);
   }
-  check_host_options(options, request.remote.has_value());
-  if (request.target && options.overwrite_file) request.target->files = FileMemory::overwrite;
+  for (RunHost& host : request.hosts)
+    if (options.overwrite_file) host.target.files = FileMemory::overwrite;
   request.suites = suites_of(plan, select_tests(tests), given);
   if (request.suites.front().tests.empty())
     throw UsageError(

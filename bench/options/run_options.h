@@ -11,8 +11,7 @@
 #include "bench/cases/cases.h"
 #include "bench/options/axis_options.h"
 #include "bench/options/plan.h"
-#include "bench/remote/remote_server.h"
-#include "bench/running/measurers.h"
+#include "bench/options/run_hosts.h"
 
 namespace rdmameter {
 
@@ -34,18 +33,17 @@ void declare_output_options(CLI::App& app, MeasuringOptions& options);
 
 struct RunOptions : MeasuringOptions {
   bool loopback = false, overwrite_file = false;
-  std::string token_file, plan;
-  std::optional<std::string> port, ssh_command, remote_program;
+  std::string plan;
+  HostOptions hosts;
 };
 
 void declare_run_options(CLI::App& app, RunOptions& options);
 
 /// What RunOptions say, checked.
 struct RunRequest {
-  std::optional<RunTarget> target;    ///< nothing: not said, which a dry run does not mind
-  std::optional<RemoteStart> remote;  ///< the target is a server that is to be started so
-  std::vector<Suite> suites;          ///< not empty
-  std::vector<std::string> gates;     ///< that the plan asks for
+  std::vector<RunHost> hosts;      ///< nothing: not said, which a dry run does not mind
+  std::vector<Suite> suites;       ///< not empty
+  std::vector<std::string> gates;  ///< that the plan asks for
   std::uint64_t repetitions = 1;
   std::string output;  ///< as MeasuringOptions::output_file()
 };

@@ -7,6 +7,7 @@
 
 #include <ctime>
 #include <random>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/engine/null/null_measurer.h"
@@ -59,7 +60,7 @@ std::string run_id() {
 nlohmann::ordered_json result_context(const std::string& command_line,
                                       const std::vector<std::string>& gates,
                                       const BenchmarkFlags& flags, const ClockChoice& clock,
-                                      const Measurer& measurer) {
+                                      const Measurer& measurer, nlohmann::ordered_json responders) {
   ContextParts parts;
   parts.google_benchmark = google_benchmark_context(command_line);
   for (const auto& [key, value] : flags.context) {
@@ -70,7 +71,10 @@ nlohmann::ordered_json result_context(const std::string& command_line,
   parts.command = command_line;
   parts.floor = instrument_floor(clock);
   parts.initiator = measurer.initiator_environment();
-  parts.responder = measurer.responder_environment();
+  if (responders.is_null())
+    parts.responder = measurer.responder_environment();
+  else
+    parts.extra["responders"] = std::move(responders);
   parts.extra["run_id"] = run_id();
   if (!gates.empty()) parts.extra["gates"] = gates;
   return make_context(parts);

@@ -14,10 +14,13 @@ namespace rdmameter {
 
 /// Google Benchmark's keys as its own reporter writes them, with --benchmark_context, and ours.
 /// @throws UsageError where --benchmark_context names a key that is taken
-/// @param gates  what comparisons are to hold the result to
+/// @param gates       what comparisons are to hold the result to
+/// @param responders  environments of several hosts, each with its name as `host`, in place of the
+///                    measurer's responder; null: there is one
 nlohmann::ordered_json result_context(const std::string& command_line,
                                       const std::vector<std::string>& gates,
                                       const BenchmarkFlags& flags, const ClockChoice& clock,
-                                      const Measurer& measurer);
+                                      const Measurer& measurer,
+                                      nlohmann::ordered_json responders = {});
 
 }  // namespace rdmameter

@@ -5,21 +5,21 @@
 
 #include "bench/running/status_line.h"
 #include "core/base/printable.h"
+#include "reports/text/environment_ends.h"
 #include "reports/text/environment_text.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
+
 std::string run_header(const nlohmann::ordered_json& context, std::size_t width) {
   using Json = nlohmann::ordered_json;
   std::string text;
-  for (const char* end : {"initiator", "responder"}) {
-    const Json environment = context.at("rdmameter").value(end, Json());
-    if (!environment.is_object()) continue;
+  for (const auto& [end, environment] : two_ends(context.at("rdmameter"))) {
     const Json device = environment.value("device", Json());
     if (!device.is_object()) continue;
     const Json host = environment.value("hostname", Json());
     text += wrap(
-        fmt::format("{}  ", end),
+        fmt::format("{}  ", printable(end)),
         (host.is_string() ? printable(host.get<std::string>()) + " " : "") + device_line(device),
         width);
   }

@@ -24,11 +24,13 @@ class SilentReporter : public benchmark::BenchmarkReporter {
 
 class Run {
  public:
+  /// @param begun  cases that were run before
   Run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions, Measurer& measurer,
-      const StopFlag& stop, RunListener& listener)
+      const StopFlag& stop, RunListener& listener, std::size_t begun = 0)
       : cases_(cases),
         progress_(cases.size()),
         repetitions_(repetitions),
+        begun_(begun * repetitions),
         measurer_(measurer),
         stop_(stop),
         listener_(listener) {}
@@ -56,7 +58,7 @@ class Run {
 
   const std::vector<PlannedCase>& cases_;
   std::vector<Progress> progress_;
-  std::uint64_t repetitions_, begun_ = 0;
+  std::uint64_t repetitions_, begun_;
   Measurer& measurer_;
   const StopFlag& stop_;
   RunListener& listener_;
@@ -137,11 +139,29 @@ ExitStatus RunTally::status() const {
   return measured > 0 ? ExitStatus::pass : ExitStatus::usage;
 }
 
+RunTally& RunTally::operator+=(const RunTally& more) {
+  if (failed == 0)
+    failure = more.failure;
+  else if (more.failed > 0 && failure != more.failure)
+    failure = ExitStatus::failed;
+  measured += more.measured;
+  skipped += more.skipped;
+  failed += more.failed;
+  interrupted = interrupted || more.interrupted;
+  return *this;
+}
+
 RunTally run_cases(const std::vector<PlannedCase>& cases, const BenchmarkFlags& flags,
                    Measurer& measurer, const StopFlag& stop, RunListener& listener) {
-  Run run(cases, flags.repetitions, measurer, stop, listener);
+  return run_range(cases, {0, cases.size()}, flags, measurer, stop, listener);
+}
+
+RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
+                   const BenchmarkFlags& flags, Measurer& measurer, const StopFlag& stop,
+                   RunListener& listener) {
+  Run run(cases, flags.repetitions, measurer, stop, listener, range.first);
   benchmark::ClearRegisteredBenchmarks();
-  for (std::size_t index = 0; index < cases.size(); ++index) {
+  for (std::size_t index = range.first; index < range.first + range.count; ++index) {
     // Every repetition finishes its one iteration, whatever became of it: Google Benchmark 1.7.1
     // aborts the process where one of several repetitions calls SkipWithError before its loop.
     const auto body = [&run, index](benchmark::State& state) {

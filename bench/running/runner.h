@@ -4,6 +4,7 @@
 // is ours.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,8 +35,14 @@ struct RunTally {
   bool interrupted = false;
   std::optional<ExitStatus> failure;  ///< that of all failed rows, where they agree
 
+  RunTally& operator+=(const RunTally& more);
   /// Pass where something was measured and nothing failed; usage where nothing was left to measure.
   ExitStatus status() const;
+};
+
+/// Neighbours among the cases.
+struct CaseRange {
+  std::size_t first, count;
 };
 
 /// Fates: an Unsupported case has one skipped row, and is not tried again. What fails has an error
@@ -46,6 +53,13 @@ struct RunTally {
 /// @param cases  those that the filter selected
 RunTally run_cases(const std::vector<PlannedCase>& cases, const BenchmarkFlags& flags,
                    Measurer& measurer, const StopFlag& stop, RunListener& listener);
+
+/// As run_cases(), but only some of them, which this measurer measures. The listener hears of them
+/// in their places among all.
+/// @pre  the cases before them have been run
+RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
+                   const BenchmarkFlags& flags, Measurer& measurer, const StopFlag& stop,
+                   RunListener& listener);
 
 /// As run_cases(), but repetition by repetition, each of all cases in an order of its own: what
 /// changes in the course of a run (clocks, temperatures, what a launcher has piled up) is no

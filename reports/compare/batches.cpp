@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct RunTime {
-  std::string boots;  ///< of both ends
+  std::string boots;  ///< of all ends
   std::int64_t seconds = 0;
 };
 
@@ -26,6 +26,9 @@ RunTime time_of(const Json& context) {
     if (context.contains(at) && context.at(at).is_string()) time.boots += context.at(at);
     time.boots += ' ';
   }
+  if (const Json::json_pointer all("/rdmameter/responders"); context.contains(all))
+    for (const Json& one : context.at(all))
+      if (one.is_object()) time.boots += one.value("boot_id", Json()).dump();
   const auto date = context.find("date");
   if (date != context.end() && date->is_string())
     time.seconds = epoch_seconds(date->get<std::string>()).value_or(0);

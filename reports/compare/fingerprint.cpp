@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "reports/text/text.h"
 
@@ -91,6 +92,17 @@ Json ranks_of(const Json& context) {
   return ranks.is_array() ? ranks : Json::array();
 }
 
+/// The responders of a run with several hosts, by their names there.
+std::map<std::string, Json> responders_of(const Json& context) {
+  std::map<std::string, Json> responders;
+  const Json all = fact_at(context, "/rdmameter/responders");
+  if (!all.is_array()) return responders;
+  for (const Json& one : all)
+    if (const Json host = fact_at(one, "/host"); host.is_string())
+      responders[host.get<std::string>()] = one;
+  return responders;
+}
+
 }  // namespace
 
 std::vector<std::string> environment_changes(const Json& base, const Json& other) {
@@ -98,6 +110,11 @@ std::vector<std::string> environment_changes(const Json& base, const Json& other
   for (const char* end : {"initiator", "responder"}) {
     const std::string at = fmt::format("/rdmameter/{}", end);
     add_changes(changes, end, fact_at(base, at.c_str()), fact_at(other, at.c_str()));
+  }
+  for (const auto& [host, after] : responders_of(other)) {
+    const auto before = responders_of(base);
+    if (const auto found = before.find(host); found != before.end())
+      add_changes(changes, "responder " + printable(host), found->second, after);
   }
   const Json left = ranks_of(base), right = ranks_of(other);
   if (left.size() != right.size() && !left.empty() && !right.empty())

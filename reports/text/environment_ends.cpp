@@ -21,13 +21,32 @@ std::string ranks_text(const std::vector<std::string>& ranks) {
                      ranks.size());
 }
 
+/// Those of a run with several hosts.
+void add_responders(std::vector<EnvironmentEnd>& ends, const Json& ours) {
+  const auto all = ours.find("responders");
+  if (all == ours.end() || !all->is_array()) return;
+  for (Json one : *all) {
+    if (!one.is_object()) continue;
+    const Json host = one.value("host", Json());
+    one.erase("host");
+    ends.push_back(
+        {"responder " + (host.is_string() ? host.get<std::string>() : "?"), std::move(one)});
+  }
+}
+
 }  // namespace
 
-std::vector<EnvironmentEnd> environment_ends(const Json& ours) {
+std::vector<EnvironmentEnd> two_ends(const Json& ours) {
   std::vector<EnvironmentEnd> ends;
   for (const char* role : {"initiator", "responder"})
     if (const auto found = ours.find(role); found != ours.end() && found->is_object())
       ends.push_back({role, *found});
+  add_responders(ends, ours);
+  return ends;
+}
+
+std::vector<EnvironmentEnd> environment_ends(const Json& ours) {
+  std::vector<EnvironmentEnd> ends = two_ends(ours);
   const auto all = ours.find("ranks");
   if (all == ours.end() || !all->is_array()) return ends;
   std::vector<std::pair<Json, std::vector<std::string>>> groups;

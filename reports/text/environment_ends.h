@@ -9,12 +9,16 @@
 namespace rdmameter {
 
 struct EnvironmentEnd {
-  std::string name;  ///< "initiator", "responder", "rank 3", "ranks 0, 2, 4"
+  std::string name;  ///< "initiator", "responder", "responder node7", "rank 3", "ranks 0, 2, 4"
   nlohmann::ordered_json environment;
 };
 
-/// The initiator and the responder where they are known; of topologies the ranks, those of one
-/// environment together, as ranks of one host mostly are.
+/// The initiator and the responder, of several hosts each by its name, where they are known.
+/// @param ours  `context.rdmameter` of a result
+std::vector<EnvironmentEnd> two_ends(const nlohmann::ordered_json& ours);
+
+/// The same, and of topologies the ranks, those of one environment together, as ranks of one host
+/// mostly are.
 /// @param ours  `context.rdmameter` of a result
 std::vector<EnvironmentEnd> environment_ends(const nlohmann::ordered_json& ours);
 

@@ -44,6 +44,17 @@ TEST(PlanCases, MakesTheCrossProduct) {
                           "write_lat/uc/size:1", "write_lat/uc/size:2"));
 }
 
+TEST(PlanCases, AreRepeatedAtEachHost) {
+  const std::vector<std::string> hosts{"a", "ssh://b"};
+  const auto cases = at_each_host(plan({"send_lat"}, {{"size", "1,2"}}), hosts);
+  EXPECT_THAT(names(cases),
+              ElementsAre("send_lat/rc/size:1/host:a", "send_lat/rc/size:2/host:a",
+                          "send_lat/rc/size:1/host:ssh://b", "send_lat/rc/size:2/host:ssh://b"));
+  EXPECT_EQ(cases[1].host, "a");
+  EXPECT_EQ(cases[2].host, "ssh://b");
+  EXPECT_THROW(at_each_host(cases, std::vector<std::string>(30'000, "a")), UsageError);
+}
+
 TEST(PlanCases, CollapsesAnAxisWithoutMeaningForTheTest) {
   EXPECT_THAT(names(plan({"send_lat", "send_bw"}, {{"depth", "64,128"}})),
               ElementsAre("send_lat/rc", "send_bw/rc/depth:64", "send_bw/rc/depth:128"));

@@ -31,6 +31,13 @@ TEST(RunHeader, NamesDeviceLinkMtuAndGidOfBothEnds) {
             "           roce_v2 ::ffff:192.0.2.1\n");
 }
 
+TEST(RunHeader, NamesEachOfSeveralHosts) {
+  ordered_json context = context_with(nullptr, nullptr);
+  context["rdmameter"]["responders"] = {{{"host", "b:1"}, {"hostname", "b"}, {"device", kDevice}},
+                                        {{"host", "c"}}};
+  EXPECT_EQ(run_header(context, 200).substr(0, 27), "responder b:1  b mlx5_0/1: ");
+}
+
 TEST(RunHeader, IsEmptyWithoutADevice) {
   EXPECT_EQ(run_header(context_with({{"hostname", "a"}, {"device", nullptr}}, nullptr), 80), "");
 }

@@ -24,6 +24,7 @@ class Rows : public RunListener {
  public:
   void begin(const std::string&, std::uint64_t done, std::uint64_t all) override {
     EXPECT_LT(done, all);
+    begun.push_back(done);
   }
   void row(const Row& row) override {
     if (rows.size() == break_after) throw std::runtime_error("disk full");
@@ -42,6 +43,7 @@ class Rows : public RunListener {
   }
 
   std::vector<Row> rows;
+  std::vector<std::uint64_t> begun;
   std::size_t break_after = 1'000'000;
 };
 
@@ -73,6 +75,35 @@ TEST_F(Runner, MakesARowOfEachRepetition) {
   EXPECT_EQ(rows.rows[5].repetitions, 3U);
   EXPECT_EQ(tally.measured, 6U);
   EXPECT_EQ(tally.status(), ExitStatus::pass);
+}
+
+TEST_F(Runner, RunsARangeInItsPlaceAmongAll) {
+  const std::vector<PlannedCase> cases = sizes("1,2,4");
+  const BenchmarkFlags flags =
+      initialize_benchmark({"--benchmark_enable_random_interleaving=false"}, 2);
+  EXPECT_EQ(run_range(cases, {1, 2}, flags, measurer, stop, rows).measured, 4U);
+  EXPECT_THAT(rows.texts(), ElementsAre("send_lat/rc/size:2 0", "send_lat/rc/size:2 1",
+                                        "send_lat/rc/size:4 0", "send_lat/rc/size:4 1"));
+  EXPECT_EQ(rows.rows.front().family_index, 1U);
+  EXPECT_THAT(rows.begun, ElementsAre(2, 3, 4, 5));
+}
+
+TEST(Tally, AddsUpAndKeepsAStatusThatAllFailuresShare) {
+  RunTally all;
+  all += {.measured = 2};
+  all += {.failed = 1, .failure = ExitStatus::no_device};
+  EXPECT_EQ(all.failure, ExitStatus::no_device);
+  EXPECT_EQ(all.status(), ExitStatus::failed) << "since something was measured";
+  all += {.skipped = 1, .failed = 1, .failure = ExitStatus::no_device};
+  EXPECT_EQ(all.failure, ExitStatus::no_device);
+  all += {.measured = 1};
+  EXPECT_EQ(all.failure, ExitStatus::no_device);
+  all += {.failed = 1, .interrupted = true, .failure = ExitStatus::failed};
+  EXPECT_EQ(all.failure, ExitStatus::failed);
+  EXPECT_EQ(all.measured, 3U);
+  EXPECT_EQ(all.skipped, 1U);
+  EXPECT_EQ(all.failed, 3U);
+  EXPECT_EQ(all.status(), ExitStatus::interrupted);
 }
 
 TEST_F(Runner, TakesGoogleBenchmarksRepetitionsBeforeOurs) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where `run` measures: HOST on the command line, or one after the other those of a file.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/remote/remote_server.h"
+#include "bench/running/measurers.h"
+
+namespace rdmameter {
+
+/// What the command line says of hosts, as CLI11 leaves it.
+struct HostOptions {
+  std::string hosts, token_file;
+  std::optional<std::string> port, ssh_command, remote_program;
+};
+
+/// One place to measure with.
+struct RunHost {
+  std::string name = {};  ///< that its cases have; empty: they need none
+  RunTarget target = {};
+  std::optional<RemoteStart> remote = {};  ///< the target is a server that is to be started so
+};
+
+/// The lines of a file, without comments (#) and blank lines.
+/// @throws UsageError  it cannot be read, names no host, or one twice
+std::vector<std::string> read_host_list(const std::string& path);
+
+/// @param texts  HOST, HOST:PORT or ssh://[USER@]HOST[:PORT] each
+/// @throws UsageError  one is malformed, or an option has no meaning for any of them
+std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOptions& options);
+
+}  // namespace rdmameter
