@@ -128,7 +128,10 @@ std::string describe_ends(const std::vector<EnvironmentEnd>& ends, bool all,
   const auto told = all ? joined : joined_short;
   if (ends.size() > 1) {
     const bool two = ends.size() == 2 && ends.front().name == "initiator";
-    text += labelled(two ? "both ends" : "all ranks", told(take_common(facts)), style);
+    text += labelled(two                                     ? "both ends"
+                     : ends.front().name.starts_with("rank") ? "all ranks"
+                                                             : "all ends",
+                     told(take_common(facts)), style);
   }
   for (std::size_t i = 0; i < std::min(ends.size(), kMaxEnds); ++i)
     text += labelled(ends[i].name, told(facts[i]), style);
