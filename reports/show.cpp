@@ -98,6 +98,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   }
   if (const std::string load = load_table(joined, options.style); !load.empty())
     text += "\n" + bold("  load", options.style) + "\n" + load;
+  text += sweep_table(joined, options.style);
   for (const Group* group : groups)
     if (const std::string parts = parts_table(*group, options.style); !parts.empty())
       text += "\n" + bold(group_name(*group) + ": threads and directions", options.style) + "\n" +

@@ -40,7 +40,9 @@ void Totals::add(const TestCase& test_case) {
   const double message_ns =
       kOperationNs + static_cast<double>(test_case.size_bytes) * 8 / kAssumedGbps;
   const auto counted = static_cast<double>(test_case.iterations + test_case.warmup);
-  if (test_case.open_loop()) {  // its rate says how long it takes
+  if (test_case.sweeps()) {
+    endless = true;
+  } else if (test_case.open_loop()) {  // its rate says how long it takes
     duration_ns += counted * 1e9 / messages_per_s(test_case);
   } else {
     operations += counted;

@@ -21,6 +21,19 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
   return text + fmt::format("{} operations, one in {:.4g} us", interval.operations, 1e6 / per_s);
 }
 
+std::string sweep_line(const SweepPoint& point) {
+  std::string text = fmt::format("{}/s: reached {:.0f}/s", point.rate_per_s, point.reached_per_s);
+  if (point.saturated) return text + " (saturated)";
+  if (point.p50_ns) text += fmt::format(", p50 {:.4g} us", *point.p50_ns * 1e-3);
+  if (point.p99_ns) text += fmt::format(", p99 {:.4g} us", *point.p99_ns * 1e-3);
+  return text;
+}
+
+SweepListener sweep_printer() {
+  if (!stderr_is_interactive()) return {};
+  return [](const SweepPoint& point) { tell("\r\033[K{}\n", sweep_line(point)); };
+}
+
 IntervalListener interval_printer() {
   const bool at_terminal = stderr_is_interactive();
   const std::string_view before = at_terminal ? "\r\033[K" : "";  // clears the status line

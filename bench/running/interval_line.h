@@ -5,11 +5,18 @@
 #include <string>
 
 #include "core/engine/interval_thread.h"
+#include "core/engine/search/sweep_measurer.h"
 
 namespace rdmameter {
 
 /// "12.0 s  1.23 Mmsg/s  0.63 Gb/s", or of a latency "12.0 s  43210 operations, one in 23.1 us".
 std::string interval_line(const TestCase& test_case, const ProgressInterval& interval);
+
+/// "20000/s: reached 19987/s, p50 12.3 us, p99 45.6 us"
+std::string sweep_line(const SweepPoint& point);
+
+/// Prints each measurement of a sweep on stderr, if that is a terminal.
+SweepListener sweep_printer();
 
 /// Prints each on stderr; of cases with an end only at a terminal.
 IntervalListener interval_printer();

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/control/control_measurer.h"
 #include "core/engine/null/null_measurer.h"
+#include "core/engine/search/sweep_measurer.h"
 #include "core/instrument/clock.h"
 #include "core/server/server.h"
 #include "core/session/initiator.h"
@@ -106,10 +107,11 @@ std::unique_ptr<Measurer> try_control_measurer(const TestCase& first, FileMemory
   }
 }
 
-}  // namespace
-
-std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
-                                        const ClockChoice& clock, InterruptSource& interrupt) {
+/// For one rate at a time.
+std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
+                                              std::span<const PlannedCase> cases,
+                                              const ClockChoice& clock,
+                                              InterruptSource& interrupt) {
   if (target.kind == RunTarget::Kind::null_device)
     return make_null_measurer(clock, interrupt, target.on_interval);
   const TestCase* const control =
@@ -123,6 +125,15 @@ std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const
   if (control == nullptr) return result;
   return std::make_unique<MeasurerByPattern>(
       std::move(result), try_control_measurer(*control, target.files, clock, interrupt));
+}
+
+}  // namespace
+
+std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
+                                        const ClockChoice& clock, InterruptSource& interrupt) {
+  auto measurer = make_plain_measurer(target, cases, clock, interrupt);
+  if (first_of(cases, [](const TestCase& c) { return c.sweeps(); }) == nullptr) return measurer;
+  return make_sweep_measurer(std::move(measurer), sweep_printer());
 }
 
 }  // namespace rdmameter

@@ -70,6 +70,17 @@ std::string load_text(const LoadData& load) {
   return text;
 }
 
+std::string per_second(const std::optional<double>& value) {
+  return value ? fmt::format("{:.0f}/s", *value) : "not found";
+}
+
+std::string sweep_text(const SweepData& sweep) {
+  std::string text = fmt::format("saturation {}", per_second(sweep.saturation_per_s));
+  if (!sweep.slo_ns) return text;
+  return text + fmt::format("  p99 within {} up to {}", time(*sweep.slo_ns),
+                            per_second(sweep.slo_rate_per_s));
+}
+
 std::string body(const Row& row) {
   switch (row.status) {
     case Row::Status::error:
@@ -83,6 +94,7 @@ std::string body(const Row& row) {
   if (row.bandwidth) text += bandwidth_text(*row.bandwidth);
   if (row.latency) text += (text.empty() ? "" : "  ") + latency_text(*row.latency);
   if (row.load) text += load_text(*row.load);
+  if (row.sweep) text += sweep_text(*row.sweep);
   if (row.lost) text += fmt::format("  lost {}", *row.lost);
   if (row.interrupted) text += fmt::format("  (interrupted after {} iterations)", row.iterations);
   return text;

@@ -47,6 +47,26 @@ struct LoadData {
   LatencyData lateness{.definition = LatencyData::Definition::lateness};
 };
 
+/// One measurement of a sweep.
+struct SweepPoint {
+  std::uint64_t rate_per_s = 0;  ///< asked for
+  double offered_per_s = 0, reached_per_s = 0;
+  std::optional<double> p50_ns, p99_ns;  ///< of the responses; nothing: too few
+  bool saturated = false;
+};
+
+/// Where latency over load bends. Nothing: not found.
+struct SweepData {
+  std::optional<double> saturation_per_s;  ///< the most that is reached, whatever is offered
+  std::optional<double> unloaded_p99_ns;   ///< of the responses, at a twentieth of that
+  std::optional<double> slo_ns;            ///< the p99 that is allowed
+  /// The highest rate found to be within it, and the lowest one above that is not. Both 0: not even
+  /// without load.
+  std::optional<double> slo_rate_per_s, slo_missed_per_s;
+  bool slo_missed_below = false;   ///< a lower rate is not within it, either
+  std::vector<SweepPoint> points;  ///< in the order of measurement
+};
+
 using NamedCounts = std::vector<std::pair<std::string, std::uint64_t>>;  ///< {"connect": 50}
 
 /// Rows leave out the edges of a larger graph, and the matrix of more ranks: a file of many such
@@ -108,6 +128,7 @@ struct Measurement {
   std::optional<LatencyData> latency;
   std::optional<BandwidthData> bandwidth;
   std::optional<LoadData> load;
+  std::optional<SweepData> sweep;
   std::optional<TopologyData> topology;
   std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
   nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none

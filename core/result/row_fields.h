@@ -82,6 +82,27 @@ void list_fields(auto& fields, Is<LoadData> auto& data) {
   fields("lateness", data.lateness);
 }
 
+inline constexpr std::size_t kMaxSweepPoints = 4096;
+
+void list_fields(auto& fields, Is<SweepPoint> auto& point) {
+  fields("rate_per_s", point.rate_per_s, {.max = kMaxExactCount});
+  fields("offered_per_s", point.offered_per_s);
+  fields("reached_per_s", point.reached_per_s);
+  fields("p50_ns", point.p50_ns);
+  fields("p99_ns", point.p99_ns);
+  fields("saturated", point.saturated);
+}
+
+void list_fields(auto& fields, Is<SweepData> auto& data) {
+  fields("saturation_per_s", data.saturation_per_s);
+  fields("unloaded_p99_ns", data.unloaded_p99_ns);
+  fields("slo_ns", data.slo_ns);
+  fields("slo_rate_per_s", data.slo_rate_per_s);
+  fields("slo_missed_per_s", data.slo_missed_per_s);
+  fields("slo_missed_below", data.slo_missed_below);
+  fields("points", data.points, {.max_size = kMaxSweepPoints});
+}
+
 void list_fields(auto& fields, Is<Hops> auto& hops) {
   fields("max", hops.max, {.max = kMaxRanks});
   fields("mean", hops.mean, {.max = hops.max});
@@ -150,6 +171,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("latency", row.latency);
   fields("bandwidth", row.bandwidth);
   fields("load", row.load);
+  fields("sweep", row.sweep);
   fields("topology", row.topology);
   fields("lost", row.lost);
   fields("device_counters", row.device_counters);

@@ -28,6 +28,10 @@ constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugeP
 constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"auto", kAuto}, Word{"off", 0}, Word{"max", kDeviceMax}};
 constexpr std::array kFound{Word{"auto", kAuto}};
+constexpr std::array kRates{Word{"sweep", kSweep}};
+constexpr std::array kTimes{Word{"2x", kTimesUnloaded | 2}, Word{"3x", kTimesUnloaded | 3},
+                            Word{"5x", kTimesUnloaded | 5}, Word{"10x", kTimesUnloaded | 10},
+                            Word{"20x", kTimesUnloaded | 20}};
 constexpr std::array kMtus{Word{"auto", kAuto}, Word{"256", 256},   Word{"512", 512},
                            Word{"1024", 1024},  Word{"2048", 2048}, Word{"4096", 4096}};
 static_assert(kTransports[2].value == static_cast<std::uint64_t>(Transport::ud));
@@ -129,6 +133,7 @@ constexpr auto has_breakdown = [](const TestCase& c) {
           (c.pattern == Pattern::ping_pong && c.takes_receive()));
 };
 constexpr auto sleeps = [](const TestCase& c) { return on_verbs(c) && c.wait == Wait::event; };
+constexpr auto sweeps = [](const TestCase& c) { return c.sweeps(); };
 constexpr auto has_intervals = [](const TestCase& c) {
   return any_bandwidth(c) || open_loop(c) || c.until_interrupted();
 };
@@ -172,10 +177,16 @@ const std::array kAxes{
     Axis{"group", "group", text_field<&TestCase::group>, group, 0, 0, kNone, "auto", "auto",
          "address of the multicast group; auto: one that is not in use", multicast},
     Axis{"rate", "rate", number_field<&TestCase::rate>, rate, 1, kBitRate | 10'000'000'000'000,
-         kNone, "10k", "10k",
+         kRates, "10k", "10k",
          "requests that fall due, whatever becomes of those before them: messages per second (k, "
-         "M), or bits per second of payload (Gb/s)",
+         "M), or bits per second of payload (Gb/s); sweep: find saturation, and the highest rate "
+         "whose p99 response is within --slo",
          open_loop},
+    Axis{"slo", "slo_ns", number_field<&TestCase::slo>, seconds, 1, 10 * kSecond_ns, kTimes, "5x",
+         "5x",
+         "of --rate sweep: the p99 response that is allowed, or how many times the one without "
+         "load it may be",
+         sweeps},
     Axis{"arrivals", "arrivals", number_field<&TestCase::arrivals>, arrivals, 2, 65536, kArrivals,
          "poisson", "poisson",
          "when they fall due: at fixed gaps, at random as if of many clients (poisson), or N at a "

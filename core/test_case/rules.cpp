@@ -143,8 +143,12 @@ std::string why_not_open_loop(const TestCase& c) {
   if (c.wait == Wait::event)
     return "a loop that sleeps until an event misses the time when its next request is due: use "
            "--wait spin or yield";
+  constexpr std::uint64_t kFewestForP99 = 1000;
+  if (c.sweeps() && c.iterations < kFewestForP99)
+    return fmt::format("a sweep judges p99, which takes {} requests: use --iterations {} or more",
+                       kFewestForP99, kFewestForP99);
   const auto burst = std::max<std::uint64_t>(static_cast<std::uint64_t>(c.arrivals), 1);
-  if (static_cast<double>(burst) > kLongestPause_s * messages_per_s(c))
+  if (!c.sweeps() && static_cast<double>(burst) > kLongestPause_s * messages_per_s(c))
     return fmt::format(
         "requests would be due only every {:.1f} s: use a higher --rate, so that it "
         "is at most every {} s",

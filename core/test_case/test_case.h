@@ -50,6 +50,10 @@ inline constexpr std::uint64_t kAuto = std::numeric_limits<std::uint64_t>::max()
 inline constexpr std::uint64_t kDeviceMax = kAuto - 1;
 /// "Until interrupted": what a duration of `0` is stored as.
 inline constexpr std::uint64_t kUntilInterrupted = kDeviceMax - 1;
+/// "The rates that show where it bends": what a rate of `sweep` is stored as.
+inline constexpr std::uint64_t kSweep = kAuto;
+/// Marks an --slo that is a multiple of the p99 without load, which the rest of the bits say.
+inline constexpr std::uint64_t kTimesUnloaded = 1ULL << 62;
 
 /// What begins a `memory` or a `payload` that is a file: "file:PATH".
 inline constexpr std::string_view kFileMemory = "file:";
@@ -137,7 +141,8 @@ struct TestCase {
   std::uint64_t size_bytes = 0;
   std::uint64_t qps = 0;
   std::uint64_t threads = 1;  ///< at each end, each with QPs, CQs and memory of its own
-  std::uint64_t rate = 0;     ///< of an open loop [1/s]; with kBitRate: [bit/s]
+  std::uint64_t rate = 0;     ///< of an open loop [1/s]; with kBitRate: [bit/s]; kSweep
+  std::uint64_t slo = 0;      ///< of a sweep: the p99 response allowed [ns]; see kTimesUnloaded
   ArrivalPattern arrivals = ArrivalPattern::poisson;
   bool bidirectional = false;  ///< the responder initiates as well, on QPs of its own
   Connect connect = Connect::tcp;
@@ -162,6 +167,7 @@ struct TestCase {
     return role == Role::initiator ? initiator : responder;
   }
   bool control() const noexcept { return pattern == Pattern::control; }
+  bool sweeps() const { return pattern == Pattern::open_loop && rate == kSweep; }
   bool open_loop() const noexcept { return pattern == Pattern::open_loop; }
   /// Does each send have an answer?
   bool answered() const noexcept {

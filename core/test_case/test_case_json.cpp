@@ -19,6 +19,13 @@ constexpr std::string_view kPattern = "pattern";
 constexpr std::string_view kPayloadBytes = "payload_bytes";  ///< in hexadecimal, of a file alone
 constexpr std::string_view kVerb = "verb";
 
+constexpr std::string_view kSloOption = "slo";
+
+/// A sweep is the initiator's: its responder sees one measurement after the other.
+bool on_wire(const Axis& axis) {
+  return axis.option != kSloOption;
+}
+
 /// Of iterations and duration only the one that rules is said.
 bool silent(const TestCase& test_case, const Axis& axis) {
   return (axis.option == kIterationsOption && test_case.iterations == 0) ||
@@ -34,8 +41,9 @@ nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
   const std::uint64_t value = std::get<NumberField>(axis.field).get(test_case);
   if (value == kUntilInterrupted) return 0;
   const bool bits = axis.kind == AxisKind::rate && (value & kBitRate) != 0;
-  const bool a_word = value == kAuto || value == kDeviceMax || axis.kind == AxisKind::hex || bits ||
-                      axis.kind == AxisKind::arrivals ||
+  const bool times = axis.option == kSloOption && (value & kTimesUnloaded) != 0;
+  const bool a_word = times || value == kAuto || value == kDeviceMax ||
+                      axis.kind == AxisKind::hex || bits || axis.kind == AxisKind::arrivals ||
                       (axis.kind == AxisKind::choice && axis.option != "mtu");
   if (a_word) return axis_text(test_case, axis);
   return value;
@@ -160,7 +168,9 @@ nlohmann::json case_to_wire(const TestCase& test_case) {
                       {kPattern, static_cast<std::uint64_t>(test_case.pattern)},
                       {kVerb, static_cast<std::uint64_t>(test_case.verb)}};
   for (const Axis& axis : axes())
-    std::visit([&](auto field) { wire[std::string(axis.key)] = field.get(test_case); }, axis.field);
+    if (on_wire(axis))
+      std::visit([&](auto field) { wire[std::string(axis.key)] = field.get(test_case); },
+                 axis.field);
   if (!test_case.payload_bytes.empty()) wire[kPayloadBytes] = hex_of(test_case.payload_bytes);
   return wire;
 }
@@ -174,7 +184,9 @@ TestCase case_from_wire(const nlohmann::json& wire) {
   if (!is_known(test_case.opcode)) refuse(kOpcode, "is unknown");
   if (test_case.pattern > Pattern::open_loop) refuse(kPattern, "is unknown");
   if (!known_test(test_case)) refuse(kPattern, "does not go with the opcode");
-  for (const Axis& axis : axes()) read_axis(test_case, axis, wire);
+  for (const Axis& axis : axes())
+    if (on_wire(axis)) read_axis(test_case, axis, wire);
+  if (test_case.rate == kSweep) refuse("rate", "of one measurement is a number");
   if ((test_case.iterations == 0) == (test_case.duration_ns == 0))
     refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
   if (test_case.atomic() && test_case.size_bytes != kAtomicBytes)
@@ -186,7 +198,7 @@ TestCase case_from_wire(const nlohmann::json& wire) {
   for (const auto& item : wire.items()) {
     const auto axis = std::ranges::find(axes(), item.key(), &Axis::key);
     const bool known = item.key() == kOpcode || item.key() == kPattern || item.key() == kVerb ||
-                       item.key() == kPayloadBytes || axis != axes().end();
+                       item.key() == kPayloadBytes || (axis != axes().end() && on_wire(*axis));
     if (!known) refuse(item.key(), "is unknown");
   }
   return test_case;

@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBulk[] = {"histogram", "half_round_trip", "device_counters",
-                                      "resources"};
+                                      "resources", "points"};
 
 /// Divides a row's totals by its messages: what a program does for each repeats where times do not.
 /// Of a latency test only `wrs` counts the warm-up, too; a bandwidth test counts all of its
@@ -59,6 +59,10 @@ void read_losses(const CheckedJson& row, Replicate& replicate) {
     replicate.sent = count(load, "due");
     const auto saturated = load->find("saturated");
     replicate.saturated = saturated && saturated->flag();
+  }
+  if (const auto sweep = row.find("sweep")) {
+    const auto rate = sweep->find("slo_rate_per_s");
+    replicate.saturated = !rate || rate->not_negative() == 0;
   }
   if (lost) replicate.sent = row.at("iterations").count();
 }
@@ -115,6 +119,7 @@ class Collector {
             fmt::format("is {}, and the file has {} runs", replicate.run, file_.runs));
       test_case.bandwidth = row.find("bandwidth").has_value();
       test_case.load = row.find("load").has_value();
+      test_case.sweep = row.find("sweep").has_value();
       test_case.replicates.push_back(std::move(replicate));
     }
   }

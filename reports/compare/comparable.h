@@ -25,7 +25,8 @@ struct Replicate {
   std::optional<std::uint64_t> sent = {};                ///< messages of which losses are a share
   std::array<std::optional<std::uint64_t>, 4> troubled =
       {};                  ///< of these: lost, duplicated, reordered; of an open loop unsent
-  bool saturated = false;  ///< of an open loop: it did not keep up with its rate
+  bool saturated = false;  ///< of an open loop: it did not keep up with its rate; of a sweep: no
+                           ///< rate keeps its SLO
 };
 
 /// One row whose measurement failed.
@@ -42,6 +43,7 @@ struct ComparableCase {
   bool half = false;         ///< what is told are half round trips
   bool bandwidth = false;
   bool load = false;       ///< an open loop: its latencies are responses
+  bool sweep = false;      ///< of many rates: where latency over load bends
   std::string definition;  ///< of its latencies: what a sample is, and its unit
   std::vector<Replicate> replicates;
   std::vector<FailedRepetition> failures;

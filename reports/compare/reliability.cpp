@@ -238,7 +238,9 @@ std::vector<std::vector<CaseFinding>> saturated_loads(const std::vector<Pair>& p
     if (other == 0 || 2 * other < all) continue;
     findings[i].push_back(
         {.verdict = CaseVerdict::suspect,
-         .text = fmt::format("saturated in {} of {} repetitions, in none of BASE", other, all)});
+         .text = fmt::format("{} in {} of {} repetitions, in none of BASE",
+                             pairs[i].other->sweep ? "no rate within the SLO" : "saturated", other,
+                             all)});
   }
   return findings;
 }

@@ -71,12 +71,22 @@ Number load_percentile(const Row& row) {
   return value ? Number(static_cast<double>(*value)) : std::nullopt;
 }
 
+std::span<const MetricInfo> between(Metric first, Metric last) {
+  const auto at = static_cast<std::size_t>(first);
+  return std::span(metrics()).subspan(at, static_cast<std::size_t>(last) - at + 1);
+}
+
+template <std::optional<double> SweepData::*Found>
+Number sweep(const Row& row) {
+  return row.sweep ? (*row.sweep).*Found : std::nullopt;
+}
+
 }  // namespace
 
 const std::array<MetricInfo, kMetrics>& metrics() {
   using enum Metric;
   constexpr const char *kLatency = "latency", *kRate = "bandwidth", *kLoad = "load",
-                       *kService = "load.service", *kLateness = "load.lateness";
+                       *kService = "load.service", *kLateness = "load.lateness", *kSweep = "sweep";
   constexpr MetricJudging kMiddle{true, 1, 1}, kTail{true, 10.0 / 3, 3},
       kFarTail{true, 20.0 / 3, 5}, kRateIfAsked{false, 1, 1}, kIfAsked{false, 10.0 / 3, 3},
       kShare{true, 1.0 / 3, 0.5};
@@ -119,6 +129,12 @@ const std::array<MetricInfo, kMetrics>& metrics() {
        load_percentile<&LoadData::lateness, 50>},
       {lateness_p99, kLateness, "p99", "lateness_p99_ns", "late p99", "ns", false, kIfAsked, false,
        load_percentile<&LoadData::lateness, 99>},
+      {saturation, kSweep, "saturation_per_s", "saturation_per_s", "saturation", "msg/s", true,
+       kMiddle, true, sweep<&SweepData::saturation_per_s>},
+      {slo_rate, kSweep, "slo_rate_per_s", "slo_rate_per_s", "rate within SLO", "msg/s", true,
+       kTail, true, sweep<&SweepData::slo_rate_per_s>},
+      {unloaded_p99, kSweep, "unloaded_p99_ns", "unloaded_p99_ns", "p99 without load", "ns", false,
+       kTail, true, sweep<&SweepData::unloaded_p99_ns>},
   }};
   static_assert(std::ranges::is_sorted(kAll, {}, &MetricInfo::metric));  // info_of() counts on it
   return kAll;
@@ -138,7 +154,11 @@ const MetricInfo& info_of(Metric metric) {
 }
 
 std::span<const MetricInfo> load_metrics() {
-  return std::span(metrics()).subspan(static_cast<std::size_t>(Metric::offered));
+  return between(Metric::offered, Metric::lateness_p99);
+}
+
+std::span<const MetricInfo> sweep_metrics() {
+  return between(Metric::saturation, Metric::unloaded_p99);
 }
 
 std::string metric_text(Metric metric, double value) {

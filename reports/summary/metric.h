@@ -39,8 +39,11 @@ enum class Metric : std::size_t {
   service_p99,
   lateness_p50,
   lateness_p99,
+  saturation,
+  slo_rate,
+  unloaded_p99,
 };
-inline constexpr std::size_t kMetrics = 22;
+inline constexpr std::size_t kMetrics = 25;
 
 /// How cases are judged by a metric. Both factors are multiples of what p50 has: tails differ more
 /// from batch to batch, and a change of them matters less.
@@ -75,8 +78,13 @@ const MetricInfo& info_of(Metric metric);
 /// Of how an open loop kept up: offered to lateness_p99.
 std::span<const MetricInfo> load_metrics();
 
+/// Of where latency over load bends: saturation to unloaded_p99.
+std::span<const MetricInfo> sweep_metrics();
+
 constexpr bool is_time(Metric metric) {
-  return metric <= Metric::stddev || metric >= Metric::service_p50;
+  return metric <= Metric::stddev ||
+         (metric >= Metric::service_p50 && metric <= Metric::lateness_p99) ||
+         metric == Metric::unloaded_p99;
 }
 
 /// "3.12 µs", "92.4 Gb/s": with three significant digits.

@@ -64,16 +64,22 @@ void add_columns(std::vector<Column>& list, std::string_view prefix, std::string
                     Json::json_pointer(fmt::format("{}/{}", object, key))});
 }
 
-/// How an open loop kept up: the same columns in both forms of CSV.
-std::vector<Column> load_columns() {
-  std::vector<Column> list;
-  for (const MetricInfo& info : load_metrics()) {
+void add_metrics(std::vector<Column>& list, std::string_view prefix,
+                 std::span<const MetricInfo> infos) {
+  for (const MetricInfo& info : infos) {
     std::string object(info.group);
     std::ranges::replace(object, '.', '/');
-    list.push_back({fmt::format("load_{}", info.key),
+    list.push_back({fmt::format("{}{}", prefix, info.key),
                     Json::json_pointer(fmt::format("/{}/{}", object, info.field))});
   }
+}
+
+/// How an open loop kept up, and what a sweep found: the same columns in both forms of CSV.
+std::vector<Column> load_columns() {
+  std::vector<Column> list;
+  add_metrics(list, "load_", load_metrics());
   list.push_back({"load_saturated", Json::json_pointer("/load/saturated")});
+  add_metrics(list, "sweep_", sweep_metrics());
   return list;
 }
 

@@ -10,6 +10,7 @@
 #include "core/result/row_json.h"
 #include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
+#include "reports/text/sweep_curve.h"
 
 namespace rdmameter {
 namespace {
@@ -229,6 +230,15 @@ void add_load(Table& table, CasesOfTable cases) {
   }
 }
 
+void add_sweep(Table& table, CasesOfTable cases) {
+  for (const MetricInfo& metric : sweep_metrics()) {
+    const bool time = is_time(metric.metric);
+    const Unit unit = time ? Unit{"µs", 1e3} : Unit{metric.unit, 1};
+    add_medians(table, cases, {.head = std::string(metric.name), .unit = std::string(unit.name)},
+                unit, time ? 3 : 1, metric.value);
+  }
+}
+
 std::string latency_table(const Group& whole, const TextStyle& style) {
   const Group group = only_with(whole, kLatency);
   if (group.cases.empty()) return "";
@@ -305,6 +315,41 @@ std::string load_table(const Group& whole, const TextStyle& style) {
         saturated, rows);
   return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
          legend(group, table, style);
+}
+
+/// Of each case, beneath its axes.
+std::string sweep_curves(const Group& group, const TextStyle& style) {
+  std::string text;
+  for (const CaseSummary& summary : group.cases) {
+    const std::string axes = case_text(summary.case_object, group.varying);
+    const std::string title = axes.empty() ? "latency over load" : "latency over load, " + axes;
+    if (const std::string curve = sweep_curve(summary, style); !curve.empty())
+      text += "\n" + bold("  " + title, style) + "\n" + curve;
+  }
+  return text;
+}
+
+std::string sweep_table(const Group& whole, const TextStyle& style) {
+  const Group group = only_with(whole, &Row::sweep);
+  if (group.cases.empty()) return "";
+  Table table = key_table(group);
+  const auto cases = cases_of(group);
+  add_sweep(table, cases);
+  std::string notes;
+  const auto any = [&](auto has) {
+    return std::ranges::any_of(cases, [&](const CaseSummary* summary) {
+      return std::ranges::any_of(summary->repetitions,
+                                 [&](const Row* row) { return has(*row->sweep); });
+    });
+  };
+  if (any([](const SweepData& data) { return data.slo_rate_per_s == 0.0; }))
+    notes += "Rate 0: p99 is beyond the SLO without load, too. ";
+  if (any([](const SweepData& data) { return data.slo_missed_below; }))
+    notes += "A lower rate than the one found is beyond the SLO, too: there is no single bend. ";
+  if (any([](const SweepData& data) { return !data.saturation_per_s; }))
+    notes += "No saturation: more was kept up with than can be offered, or the sweep was ended. ";
+  return render(table, style) + (notes.empty() ? "" : dim(wrap("  ", notes, style.width), style)) +
+         legend(group, table, style) + sweep_curves(group, style);
 }
 
 }  // namespace rdmameter

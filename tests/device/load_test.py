@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open loop: requests fall due at a rate, whatever becomes of those before them."""
 import os
+import signal
 import subprocess
 import unittest.mock
 
@@ -90,6 +91,41 @@ class Overload(rdmameter.Test):
         (row,) = self.measure("write_load", "--rate", "4k", "--depth", "4", "--duration", "500ms", "--warmup", "20")
         self.assertGreater(row["load"]["unsent"], 0)
         self.assertTrue(row["load"]["saturated"])
+
+    def test_a_sweep_finds_what_the_port_takes_and_a_rate_within_the_slo(self):
+        os.environ["RDMAMETER_DEVICE_WIRE"] = "message=200us"
+        done = self.run_program("--loopback", "write_load", "--rate", "sweep", "--slo", "5x", "--iterations", "1000", "--warmup",
+                                "20", timeout=300)
+        [row] = done.rows
+        self.assertEqual((row["case"]["rate"], row["case"]["slo_ns"]), ("sweep", "5x"))
+        self.assertNotIn("latency", row)
+        sweep = row["sweep"]
+        self.assertLessEqual(sweep["saturation_per_s"], 5050)
+        self.assertLessEqual(sweep["slo_rate_per_s"], sweep["saturation_per_s"] + 1)
+        self.assertGreaterEqual(sweep["unloaded_p99_ns"], 200_000)
+        self.assertAlmostEqual(sweep["slo_ns"], 5 * sweep["unloaded_p99_ns"])
+        self.assertEqual(row["iterations"], 1000 * sum("p50_ns" in point for point in sweep["points"]) +
+                         sum(min(1000, max(50, point["rate_per_s"] // 5)) for point in sweep["points"] if "p50_ns" not in point))
+        self.assert_valid(done.path)
+        shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True).stdout
+        for word in ("saturation", "rate within SLO", "latency over load", "saturated"):
+            self.assertIn(word, shown)
+
+    def test_a_sweep_that_is_interrupted_keeps_what_it_found(self):
+        run = self.start("--loopback", "write_load", "--rate", "sweep", "--iterations", "20000")
+        run.work(3)
+        run.process.send_signal(signal.SIGINT)
+        done = run.end(60)
+        self.assertEqual(done.status, rdmameter.INTERRUPTED, done)
+        [row] = done.rows
+        self.assertTrue(row["interrupted"])
+        self.assertTrue(row["sweep"]["points"])
+        self.assertNotIn("slo_rate_per_s", row["sweep"])
+        self.assert_valid(done.path)
+
+    def test_a_sweep_needs_requests_for_its_p99(self):
+        self.assertIn("--iterations 1000", self.skipped("write_load", "--rate", "sweep", "--iterations", "999"))
+        self.assertIn("--iterations 1000", self.skipped("write_load", "--rate", "sweep", "--duration", "1"))
 
 
 if __name__ == "__main__":

@@ -376,6 +376,44 @@ TEST(Comparison, OfALoadThatSaturatesByLittleIsSuspectUnlessItDidBefore) {
   EXPECT_EQ(verdict(true), CaseVerdict::pass);
 }
 
+/// A sweep of five runs of three repetitions.
+/// @param missed  so many repetitions of each run have no rate within the SLO
+Comparable sweep_file(double saturation, double slo_rate, std::uint64_t missed = 0) {
+  ComparableCase made = latency_case("a", 5, 3, [](auto, auto) { return 0.0; });
+  made.sweep = true;
+  for (Replicate& one : made.replicates) {
+    const double stray = 1 + 0.0005 * static_cast<double>(one.run % 3);
+    one.value = {};
+    one.value[static_cast<std::size_t>(Metric::saturation)] = saturation * stray;
+    one.saturated = one.repetition < missed;
+    one.value[static_cast<std::size_t>(Metric::slo_rate)] = one.saturated ? 0 : slo_rate * stray;
+  }
+  return file_of({made});
+}
+
+TEST(Comparison, OfSweepsIsOfSaturationAndOfTheRateWithinTheSlo) {
+  const Comparable base = sweep_file(100'000, 80'000);
+  EXPECT_EQ(compare_files(base, base, {}).conclusion, Conclusion::pass);
+  const Comparison bend = compare_files(base, sweep_file(100'000, 50'000), {});
+  EXPECT_EQ(bend.conclusion, Conclusion::fail);
+  EXPECT_EQ(bend.cases[0].effects[0].metric, Metric::slo_rate);
+  EXPECT_EQ(compare_files(base, sweep_file(80'000, 80'000), {}).cases[0].effects[0].metric,
+            Metric::saturation);
+  EXPECT_EQ(compare_files(sweep_file(80'000, 50'000), base, {}).cases[0].verdict,
+            CaseVerdict::better);
+}
+
+TEST(Comparison, OfASweepThatNoLongerFindsARateWithinTheSloIsSuspect) {
+  const Comparable base = sweep_file(100'000, 80'000);
+  const Comparison comparison = compare_files(base, sweep_file(100'000, 80'000, 2), {});
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::suspect);
+  EXPECT_THAT(comparison.cases[0].note,
+              HasSubstr("no rate within the SLO in 10 of 15 repetitions, in none of BASE"));
+  EXPECT_EQ(compare_files(base, sweep_file(100'000, 80'000, 1), {}).conclusion, Conclusion::pass);
+  EXPECT_EQ(compare_files(base, sweep_file(100'000, 80'000, 3), {}).conclusion,
+            Conclusion::not_proven);
+}
+
 TEST(Comparison, OfHalfRoundTripsAndWholeOnesIsNoImprovement) {
   Comparable half = file_of({steady("a", 2500)});
   half.sides[0][0].half = true;
