@@ -117,6 +117,7 @@ bool Test::can_have(const Axis& axis) const {
   test_case.queues.cq = Interface::extended;
   test_case.qps = 2;
   test_case.wait = Wait::event;
+  test_case.rate = kSweep;
   if (axis.applies(test_case)) return true;
   if (!find_axis("transport")->applies(test_case)) return false;
   return std::ranges::any_of(std::array{Transport::uc, Transport::ud}, [&](Transport transport) {

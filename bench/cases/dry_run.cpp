@@ -23,6 +23,7 @@ struct Totals {
   // The rest is of those that are not too large.
   double operations = 0, operations_ns = 0, duration_ns = 0;  ///< of one repetition of each
   bool endless = false;  ///< one of them goes on until interrupted
+  bool sweeps = false;   ///< one of them finds out how long it takes
   std::uint64_t initiator_bytes = 0,
                 responder_bytes = 0;  ///< of the largest case: they run in turn
 
@@ -41,7 +42,7 @@ void Totals::add(const TestCase& test_case) {
       kOperationNs + static_cast<double>(test_case.size_bytes) * 8 / kAssumedGbps;
   const auto counted = static_cast<double>(test_case.iterations + test_case.warmup);
   if (test_case.sweeps()) {
-    endless = true;
+    sweeps = true;
   } else if (test_case.open_loop()) {  // its rate says how long it takes
     duration_ns += counted * 1e9 / messages_per_s(test_case);
   } else {
@@ -77,6 +78,7 @@ std::string span_text(double ns) {
 /// to be assumed.
 std::string totals_time_text(const Totals& totals, std::uint64_t repetitions) {
   if (totals.endless) return "time: until interrupted\n";
+  if (totals.sweeps) return "time: not known, as a sweep finds the rates of its measurements\n";
   const auto times = static_cast<double>(repetitions);
   const std::string assumed = span_text(totals.operations_ns * times);
   const std::string text = fmt::format("{:.0f} operations, {} if each takes 10 us and 100 Gb/s",
