@@ -11,6 +11,7 @@
 
 #include "core/instrument/histogram.h"
 #include "core/result/json_numbers.h"
+#include "reports/html/load_data.h"
 #include "reports/html/topology_data.h"
 #include "reports/text/case_text.h"
 
@@ -82,22 +83,6 @@ Json file_data(const CaseNumbers& numbers) {
   return data;
 }
 
-/// The axes with more than one value among all cases.
-std::vector<std::string> varying_axes(const PageCases& page) {
-  Json first = Json::object();
-  std::vector<std::string> varying;
-  for (const PageCase& one : page.cases)
-    for (const auto& [key, value] : one.first().summary.case_object.items()) {
-      if (key == "transport" || !value.is_primitive() || value.is_null()) continue;
-      if (!first.contains(key)) first[key] = value;
-      if (first[key] != value && std::find(varying.begin(), varying.end(), key) == varying.end())
-        varying.push_back(key);
-    }
-  std::stable_partition(varying.begin(), varying.end(),
-                        [](const std::string& key) { return key == "size_bytes"; });
-  return varying;
-}
-
 Json case_data(const PageCase& one, const std::vector<std::string>& axes) {
   Json chosen = Json::object();
   const Json& all = one.first().summary.case_object;
@@ -143,6 +128,21 @@ Json rates_of(const Row& row) {
 }
 
 }  // namespace
+
+std::vector<std::string> varying_axes(const PageCases& page) {
+  Json first = Json::object();
+  std::vector<std::string> varying;
+  for (const PageCase& one : page.cases)
+    for (const auto& [key, value] : one.first().summary.case_object.items()) {
+      if (key == "transport" || !value.is_primitive() || value.is_null()) continue;
+      if (!first.contains(key)) first[key] = value;
+      if (first[key] != value && std::find(varying.begin(), varying.end(), key) == varying.end())
+        varying.push_back(key);
+    }
+  std::stable_partition(varying.begin(), varying.end(),
+                        [](const std::string& key) { return key == "size_bytes"; });
+  return varying;
+}
 
 Json rates_over_time(const CaseNumbers& numbers) {
   Json all = Json::array();
@@ -211,6 +211,7 @@ Json chart_data(const PageCases& page) {
                {"axes", std::move(axes)},
                {"quantities", std::move(known)},
                {"cases", std::move(cases)}};
+  if (Json loads = load_data(page); !loads.empty()) data["loads"] = std::move(loads);
   if (Json topologies = topology_data(page); !topologies.empty())
     data["topologies"] = std::move(topologies);
   return data;

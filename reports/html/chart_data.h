@@ -3,6 +3,8 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "core/instrument/histogram_data.h"
 #include "reports/html/page_cases.h"
@@ -12,12 +14,15 @@ namespace rdmameter {
 /// Five digits say all that a chart can show, and take less room.
 nlohmann::ordered_json short_number(double value);
 
+/// The axes with more than one value among all cases.
+std::vector<std::string> varying_axes(const PageCases& page);
+
 /// {"files": [label], "axes": [{"key", "name", "unit"}], "quantities": [{"key", "name", "unit"}],
 ///  "cases": [{"name", "test", "transport", "axes": {key: value}, "files": [null or
 ///    {"repetitions", "values": {quantity: [least, median, greatest]}, "latency": packed_curves(),
 ///     "over_time": rates_over_time()}]}]}
 /// `axes` are those that vary from case to case; `topologies`: topology_data(), where there are
-/// any.
+/// any; `loads`: load_data(), the same.
 nlohmann::ordered_json chart_data(const PageCases& page);
 
 /// [[[end of an interval [s], Mmsg/s]...]...]: the series of each repetition that has one of two

@@ -4,6 +4,7 @@
 
 #include "reports/html/assets.h"
 #include "reports/html/chart_data.h"
+#include "reports/html/load_data.h"
 #include "reports/html/sections.h"
 
 namespace rdmameter {
@@ -34,6 +35,11 @@ bool has_charts() {
 }
 
 }  // namespace
+
+Section load_charts_section(const PageCases& page) {
+  const bool there = has_charts() && !load_data(page).empty();
+  return {"load", "Latency over load", there ? std::string(asset("load.html")) : ""};
+}
 
 Section latency_charts_section(const PageCases& page) {
   const bool there = has_charts() && any_number(page, has_latency);

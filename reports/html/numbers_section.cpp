@@ -72,6 +72,12 @@ std::string load_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_of(std::move(lines), "Load");
 }
 
+std::string sweep_numbers(const PageCases& page, PageCaseSpan cases) {
+  NumberLines lines = lines_with(page, cases, has_sweep);
+  add_sweep(lines.table, lines.cases);
+  return html_of(std::move(lines), "Where latency over load bends");
+}
+
 }  // namespace
 
 Section numbers_section(const PageCases& page) {
@@ -84,7 +90,7 @@ Section numbers_section(const PageCases& page) {
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
-            "</section>\n";
+            sweep_numbers(page, cases) + "</section>\n";
     begin = end;
   }
   if (!html.empty())

@@ -22,9 +22,9 @@ Section comparison_section(const PageCases& page, const Comparison& comparison);
 /// How many cases and results, the best of them, and what was not measured.
 Section summary_section(const PageCases& page);
 
-/// Charts of what the cases have: percentiles and distribution, numbers over an axis, rates over
-/// time. Empty where
-/// there is nothing to draw, or the build has no charts.
+/// Charts of what the cases have: latency over load, percentiles and distribution, numbers over an
+/// axis, rates over time. Empty where there is nothing to draw, or the build has no charts.
+Section load_charts_section(const PageCases& page);
 Section latency_charts_section(const PageCases& page);
 Section axis_charts_section(const PageCases& page);
 Section time_charts_section(const PageCases& page);

@@ -30,6 +30,10 @@ void add_latencies(Table& table, CasesOfTable cases);
 /// @param cases  all repetitions of which are of open loops
 void add_load(Table& table, CasesOfTable cases);
 
+/// Adds the medians of sweep_metrics().
+/// @param cases  all repetitions of which are sweeps
+void add_sweep(Table& table, CasesOfTable cases);
+
 /// A line for each case, and beneath it how its repetitions differ. Empty: no case has such
 /// numbers. Groups may be joined.
 std::string latency_table(const Group& group, const TextStyle& style);

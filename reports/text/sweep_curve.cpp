@@ -7,17 +7,15 @@
 #include <array>
 #include <map>
 
+#include "reports/stats/sample.h"
 #include "reports/summary/unit.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
-std::optional<double> median(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+std::optional<double> middle_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
 struct Measured {
@@ -36,9 +34,9 @@ struct Measured {
 
   CurvePoint point(std::uint64_t rate_per_s) const {
     return {.rate_per_s = rate_per_s,
-            .reached_per_s = median(reached).value_or(0),
-            .p50_ns = median(p50),
-            .p99_ns = median(p99),
+            .reached_per_s = middle_of(reached).value_or(0),
+            .p50_ns = middle_of(p50),
+            .p99_ns = middle_of(p99),
             .saturated = 2 * saturated >= reached.size()};
   }
 };

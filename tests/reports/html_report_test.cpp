@@ -11,6 +11,7 @@
 #include "reports/html/chart_data.h"
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
+#include "reports/html/load_data.h"
 #include "reports/html/page_cases.h"
 #include "reports/html/report.h"
 #include "reports/html/sections.h"
@@ -239,6 +240,55 @@ TEST(RatesOverTime, AreNoneWhereTheSeriesIsNoSeries) {
     rows[0].extra["series"] = Json::parse(wrong);
     EXPECT_TRUE(rates_over_time(case_numbers(rows)[0]).empty()) << wrong;
   }
+}
+
+Row sweep_row(std::uint64_t size_bytes, std::uint64_t repetition, double saturation_per_s) {
+  Row row = bandwidth_row(size_bytes, repetition, 2);
+  row.bandwidth.reset();
+  row.case_object["rate"] = "sweep";
+  row.sweep = SweepData{.saturation_per_s = saturation_per_s,
+                        .unloaded_p99_ns = 2000,
+                        .slo_ns = 10'000,
+                        .slo_rate_per_s = 700,
+                        .points = {{.rate_per_s = 4000, .reached_per_s = 900, .saturated = true},
+                                   {.rate_per_s = 500,
+                                    .reached_per_s = 499,
+                                    .p50_ns = 1000.0,
+                                    .p99_ns = 3000.0 + 1000 * static_cast<double>(repetition)},
+                                   {.rate_per_s = 1250,
+                                    .reached_per_s = 1000,
+                                    .p50_ns = 5000.0,
+                                    .p99_ns = 9000.0,
+                                    .saturated = true}}};
+  return row;
+}
+
+TEST(LoadData, OfASweepIsItsCurveAndWhatItFound) {
+  const ResultFile file = sample_file({sweep_row(64, 0, 900), sweep_row(64, 1, 1100)});
+  const Json loads = load_data(page_cases(std::span(&file, 1), 100));
+  ASSERT_EQ(loads.size(), 1U);
+  EXPECT_EQ(loads[0]["name"], "write_bw rc");
+  EXPECT_EQ(loads[0]["points"], Json::parse("[[500, 499.0, 1000.0, 3500.0, false], "
+                                            "[1250, 1000.0, null, null, true]]"))
+      << "short measurements have no percentiles, and those of a growing queue say nothing";
+  EXPECT_EQ(loads[0]["saturation"], 1000.0);
+  EXPECT_EQ(loads[0]["slo_ns"], 10'000.0);
+  EXPECT_EQ(loads[0]["slo_rate"], 700.0);
+}
+
+TEST(LoadData, OfAListJoinsTheCasesThatDifferInTheirRate) {
+  std::vector<Row> rows = {open_loop_row(2000, 1000), open_loop_row(500, 500),
+                           open_loop_row(500, 500)};
+  rows[2].case_object["size_bytes"] = 8;
+  rows[2].name += "/size:8";
+  const ResultFile file = sample_file(rows);
+  const Json loads = load_data(page_cases(std::span(&file, 1), 100));
+  ASSERT_EQ(loads.size(), 1U) << "one rate is no curve";
+  ASSERT_EQ(loads[0]["points"].size(), 2U);
+  EXPECT_EQ(loads[0]["points"][0][0], 500.0);
+  EXPECT_EQ(loads[0]["points"][0][4], false);
+  EXPECT_EQ(loads[0]["points"][1][1], 1000.0);
+  EXPECT_EQ(loads[0]["points"][1][4], true);
 }
 
 TEST(ChartData, HasTheVaryingAxesAlone) {

@@ -77,6 +77,16 @@ const tests = {
     await shown(page, "latencies");
   },
 
+  async "draws latency over load, and says where it bends"(page) {
+    await page.goto(urlOf("sweep.html"));
+    await shown(page, "load-curve");
+    const legend = await page.$$eval("#load-curve .legend button", (buttons) => buttons.map((button) => button.textContent));
+    assert.deepEqual(legend, ["p50", "p99", "saturation", "rate within SLO", "SLO"]);
+    assert.equal(new Set(await strokes(page, "load-curve")).size, 5); // two lines, three marks
+    assert.equal(await page.textContent("#load-found"), "Saturation: 1 k/s. p99 is within 10 µs up to 800 /s.");
+    assert.ok((await page.textContent("#numbers")).includes("rate within SLO"));
+  },
+
   async "keeps the chosen case in the fragment"(page) {
     await page.goto(urlOf("report.html", "#case=send_lat/rc/size:1024"));
     assert.deepEqual(await chosen(page), ["send_lat/rc/size:1024"]);
@@ -286,6 +296,17 @@ try {
   report("many.html", pathOf("many.json"));
   report("hostile.html", pathOf("hostile.json"));
   report("topology.html", pathOf("topology.json"));
+  const [sweep] = base.benchmarks.filter((row) => row.name.startsWith("send_lat/rc")).slice(0, 1).map((row) => structuredClone(row));
+  delete sweep.latency;
+  Object.assign(sweep, { repetitions: 1, repetition_index: 0 });
+  sweep.case.rate = "sweep";
+  sweep.sweep = {
+    saturation_per_s: 1000, unloaded_p99_ns: 2000, slo_ns: 10000, slo_rate_per_s: 800, slo_missed_per_s: 815,
+    points: [[100, 1000, 2000], [500, 1200, 3000], [800, 2000, 9000], [900, 4000, 20000]].map(([rate, p50, p99]) => (
+      { rate_per_s: rate, offered_per_s: rate, reached_per_s: rate, p50_ns: p50, p99_ns: p99 })),
+  };
+  save("sweep.json", { ...base, benchmarks: [sweep] });
+  report("sweep.html", pathOf("sweep.json"));
 
   browser = await chromium.launch({
     executablePath: chromiumPath,
