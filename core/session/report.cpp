@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/wire/fields.h"
 
 namespace rdmameter {
@@ -97,6 +98,36 @@ nlohmann::ordered_json counters_from_wire(const nlohmann::json& wire) {
       throw MeasurementError("the peer's message: `counters` must be counts, by name");
     result[name] = value;
   }
+  return result;
+}
+
+nlohmann::ordered_json placement_from_wire(const nlohmann::json& wire) {
+  constexpr std::size_t kMaxLoops = 2048, kMaxTextBytes = 1024;
+  constexpr std::uint64_t kMaxCpu = 1U << 16;
+  const nlohmann::json& placement = require_object(wire, "placement");
+  nlohmann::ordered_json result{{"pinned", require_bool(placement, "pinned")}};
+  const auto text = [&](const char* key) {
+    const auto found = placement.find(key);
+    const bool none = found != placement.end() && found->is_null();
+    result[key] =
+        none ? nlohmann::ordered_json()
+             : nlohmann::ordered_json(printable(require_string(placement, key, kMaxTextBytes)));
+  };
+  text("reason");
+  for (const char* key : {"cpus", "numa_nodes"}) {
+    result[key] = nlohmann::ordered_json::array();
+    for (const nlohmann::json& each : require_array(placement, key, kMaxLoops)) {
+      if (!each.is_number_unsigned() || each.get<std::uint64_t>() > kMaxCpu)
+        throw MeasurementError("the peer's message: a CPU or a node of `placement` is no number");
+      result[key].push_back(each.get<std::uint64_t>());
+    }
+  }
+  const auto node = placement.find("device_numa_node");
+  const bool none = node != placement.end() && node->is_null();
+  result["device_numa_node"] =
+      none ? nlohmann::ordered_json()
+           : nlohmann::ordered_json(require_uint(placement, "device_numa_node", 0, kMaxCpu));
+  text("device_cpus");
   return result;
 }
 

@@ -154,7 +154,7 @@ TEST(PerftestTranslation, GivesEachEndItsOwnDevice) {
   EXPECT_EQ(server.own.device, "mlx5_1");
   EXPECT_EQ(server.own.port_num, 2);
   EXPECT_EQ(server.own.gid_index, 3);
-  EXPECT_EQ(server.own.core, kAuto);
+  EXPECT_EQ(server.own.core, "");
   EXPECT_EQ(server.port, 4711);
   EXPECT_THAT(server.host, IsEmpty());
   const auto client = axes_of("ib_write_bw", {"-d", "mlx5_1", "-x", "3"});
