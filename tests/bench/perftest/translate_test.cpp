@@ -163,6 +163,13 @@ TEST(PerftestTranslation, GivesEachEndItsOwnDevice) {
   EXPECT_FALSE(client.contains("peer-device"));
 }
 
+TEST(PerftestTranslation, LeavesThePlaceToUsUnlessToldOtherwise) {
+  EXPECT_FALSE(axes_of("ib_write_bw", {}).contains("core"));
+  EXPECT_EQ(axes_of("ib_write_bw", {"--disable_numa"}).at("core"), "off");
+  EXPECT_EQ(axes_of("ib_write_bw", {"--disable_numa", "--pin_cores", "3"}).at("core"), "3");
+  EXPECT_EQ(plan_of("ib_write_bw", {"--disable_numa"}).own.core, "off");
+}
+
 TEST(PerftestTranslation, NamesPerftestsOptionWhereAValueIsWrong) {
   for (const auto& [option, value] :
        std::vector<std::pair<std::string, std::string>>{{"-i", "257"},
