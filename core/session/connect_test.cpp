@@ -118,7 +118,8 @@ Outcome measure(MessageExchange& messages, const CmWatch& watch, const ConnectPl
   messages.send({{"case", case_to_wire(test_case)},
                  {"seed", 0},
                  {"gids", gids_to_wire(device.gids)},
-                 {"same_host", same_host}},
+                 {"same_host", same_host},
+                 {"cpus", placement.cpus}},
                 "prepare");
   ConnectEndpoint end{device, test_case, Role::initiator, watch};
   const nlohmann::json ready = messages.expect("ready");

@@ -12,7 +12,7 @@
 //   describe {device, port_num, gid_index}    -> (the responder's; without them it opens none)
 //                                             <-  environment {environment}
 //   then for each repetition of a case:
-//   prepare {case, seed, gids, same_host}                ->
+//   prepare {case, seed, gids, same_host, cpus}                ->
 //                                             <-  ready {endpoint, only_cpu}
 //   connect {endpoint, wait}                  ->
 //                                             <-  running {}

@@ -261,7 +261,8 @@ Duplex Repetition::prepare(bool same_host) {
   send({{"case", case_to_wire(case_)},
         {"seed", seed},
         {"gids", gids_to_wire(gids_)},
-        {"same_host", same_host}},
+        {"same_host", same_host},
+        {"cpus", placement_.cpus}},
        "prepare");
   Duplex duplex;
   std::exception_ptr mine;

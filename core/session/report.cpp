@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -14,6 +16,7 @@ namespace rdmameter {
 namespace {
 
 constexpr std::uint64_t kMax = 1ULL << 53;
+constexpr std::uint64_t kMaxCpuNumber = 1U << 16;
 constexpr std::size_t kMaxPeers = 1024;  // the axis's range
 
 nlohmann::json verdict_to_wire(const Verdict& verdict) {
@@ -101,32 +104,35 @@ nlohmann::ordered_json counters_from_wire(const nlohmann::json& wire) {
   return result;
 }
 
+std::vector<unsigned> cpus_from_wire(const nlohmann::json& message, std::string_view key) {
+  constexpr std::size_t kMaxLoops = 2048;
+  std::vector<unsigned> numbers;
+  for (const nlohmann::json& each : require_array(message, key, kMaxLoops)) {
+    if (!each.is_number_unsigned() || each.get<std::uint64_t>() > kMaxCpuNumber)
+      throw MeasurementError(
+          fmt::format("the peer's message: of `{}` one is no number of a CPU or node", key));
+    numbers.push_back(each.get<unsigned>());
+  }
+  return numbers;
+}
+
 nlohmann::ordered_json placement_from_wire(const nlohmann::json& wire) {
-  constexpr std::size_t kMaxLoops = 2048, kMaxTextBytes = 1024;
-  constexpr std::uint64_t kMaxCpu = 1U << 16;
+  constexpr std::size_t kMaxTextBytes = 1024;
   const nlohmann::json& placement = require_object(wire, "placement");
   nlohmann::ordered_json result{{"pinned", require_bool(placement, "pinned")}};
-  const auto text = [&](const char* key) {
+  const auto is_null = [&](const char* key) {
     const auto found = placement.find(key);
-    const bool none = found != placement.end() && found->is_null();
-    result[key] =
-        none ? nlohmann::ordered_json()
-             : nlohmann::ordered_json(printable(require_string(placement, key, kMaxTextBytes)));
+    return found != placement.end() && found->is_null();
+  };
+  const auto text = [&](const char* key) {
+    result[key] = nullptr;
+    if (!is_null(key)) result[key] = printable(require_string(placement, key, kMaxTextBytes));
   };
   text("reason");
-  for (const char* key : {"cpus", "numa_nodes"}) {
-    result[key] = nlohmann::ordered_json::array();
-    for (const nlohmann::json& each : require_array(placement, key, kMaxLoops)) {
-      if (!each.is_number_unsigned() || each.get<std::uint64_t>() > kMaxCpu)
-        throw MeasurementError("the peer's message: a CPU or a node of `placement` is no number");
-      result[key].push_back(each.get<std::uint64_t>());
-    }
-  }
-  const auto node = placement.find("device_numa_node");
-  const bool none = node != placement.end() && node->is_null();
-  result["device_numa_node"] =
-      none ? nlohmann::ordered_json()
-           : nlohmann::ordered_json(require_uint(placement, "device_numa_node", 0, kMaxCpu));
+  for (const char* key : {"cpus", "numa_nodes"}) result[key] = cpus_from_wire(placement, key);
+  result["device_numa_node"] = nullptr;
+  if (!is_null("device_numa_node"))
+    result["device_numa_node"] = require_uint(placement, "device_numa_node", 0, kMaxCpuNumber);
   text("device_cpus");
   return result;
 }

@@ -193,8 +193,11 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     if (!test_case.over_tcp()) use_gids_of(device_of(test_case), gids);
     const std::string used =
         test_case.over_tcp() ? std::string() : device_of(test_case).port.device;
-    const Placement placement = choose_placement(
-        wish_of(test_case, Role::responder, used, require_bool(prepare, "same_host")), claims_);
+    const std::vector<unsigned> theirs = cpus_from_wire(prepare, "cpus");
+    const bool same_host = require_bool(prepare, "same_host");
+    const auto avoid = same_host ? std::span<const unsigned>(theirs) : std::span<const unsigned>();
+    const Placement placement =
+        choose_placement(wish_of(test_case, Role::responder, used, same_host, avoid), claims_);
     if (test_case.control()) {
       if (!serve_connects(channel_, device_of(test_case), test_case, placement, interrupt_))
         send({}, "abandoned");

@@ -65,6 +65,7 @@ void go_near(Placement& placement, const PlacementWish& wish, CpuClaims& claims,
   }
   near = cores_first(near, host.sysfs);
   std::ranges::rotate(near, near.begin() + static_cast<std::ptrdiff_t>(wish.first % near.size()));
+  std::erase_if(near, [&](unsigned cpu) { return holds(wish.avoid, cpu); });
   placement.claims = claims.take(near, wish.loops);
   for (const CpuClaim& each : placement.claims) placement.cpus.push_back(each.cpu);
   if (placement.cpus.empty())
@@ -117,14 +118,15 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
   return placement;
 }
 
-PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device,
-                      bool same_host) {
+PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device, bool same_host,
+                      std::span<const unsigned> avoid) {
   const std::uint64_t loops = test_case.threads * (test_case.bidirectional ? 2 : 1);
   return {.option = role == Role::initiator ? "--core" : "--peer-core",
           .core = test_case.end(role).core,
           .device = device,
           .loops = loops,
-          .needed = loops * (same_host ? 2 : 1)};
+          .needed = loops * (same_host ? 2 : 1),
+          .avoid = avoid};
 }
 
 nlohmann::ordered_json placement_json(const Placement& placement,

@@ -31,11 +31,12 @@ std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
 
 /// What an end wants.
 struct PlacementWish {
-  std::string_view option = "--core";  ///< for errors
-  std::string_view core;               ///< as EndSettings has it
-  std::string_view device = {};        ///< its name; empty: the case uses none
-  std::uint64_t loops = 1;             ///< threads that measure at this end
-  std::uint64_t needed = 1;            ///< those of other ends on this machine included
+  std::string_view option = "--core";    ///< for errors
+  std::string_view core;                 ///< as EndSettings has it
+  std::string_view device = {};          ///< its name; empty: the case uses none
+  std::uint64_t loops = 1;               ///< threads that measure at this end
+  std::uint64_t needed = 1;              ///< those of other ends on this machine included
+  std::span<const unsigned> avoid = {};  ///< CPUs of the other end, if it is on this machine
   std::uint64_t first = 0;  ///< of the CPUs near the device, where to begin: the local rank
 };
 
@@ -75,8 +76,9 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
 
 /// The wish of an end of a case between two ends.
 /// @param same_host  is the other end on this machine as well?
-PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device,
-                      bool same_host);
+/// @param avoid      CPUs that it has: claims of another network namespace are not seen
+PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device, bool same_host,
+                      std::span<const unsigned> avoid = {});
 
 /// {"pinned", "reason", "cpus", "numa_nodes", "device_numa_node", "device_cpus"}: for a row.
 /// @param loops  where they were; may be fewer than the placement has, for some ends have none

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -125,6 +126,14 @@ TEST_F(PlacementTest, SharesNoCpuWithOthersOfThisMachine) {
   EXPECT_THAT(none.cpus, IsEmpty());
   EXPECT_THAT(none.reason, HasSubstr("fewer than 5 are free"));
   EXPECT_THAT(choose({.device = "mlx5_0", .loops = 4}, others).cpus, ElementsAre(8, 9, 10, 11));
+}
+
+TEST_F(PlacementTest, AvoidsTheCpusOfTheOtherEnd) {
+  const std::array theirs{0U, 2U};
+  EXPECT_THAT(choose({.device = "mlx5_0", .loops = 2, .needed = 4, .avoid = theirs}).cpus,
+              ElementsAre(1, 3));
+  EXPECT_THAT(choose({.device = "mlx5_1", .loops = 2, .needed = 4, .avoid = theirs}).cpus,
+              ElementsAre(4, 5));
 }
 
 TEST_F(PlacementTest, IsTheSameAgainWhenCpusBeforeItHaveBecomeFree) {
