@@ -9,9 +9,9 @@
 namespace rdmameter {
 namespace {
 
-const nlohmann::json kPlacement = {{"pinned", true},        {"reason", nullptr},
-                                   {"cpus", {4, 5}},        {"numa_nodes", {1, 1}},
-                                   {"device_numa_node", 1}, {"device_cpus", "4-7"}};
+const nlohmann::json kPlacement = nlohmann::json::parse(R"({
+    "pinned": true, "reason": null, "cpus": [4, 5], "numa_nodes": [1, 1],
+    "device_numa_node": 1, "device_cpus": "4-7"})");
 
 TEST(PlacementOnTheWire, ComesAsItWas) {
   EXPECT_EQ(nlohmann::json(placement_from_wire({{"placement", kPlacement}})), kPlacement);
