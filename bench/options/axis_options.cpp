@@ -48,6 +48,9 @@ std::string type_text(const Axis& axis) {
     case AxisKind::group:
       types.push_back("ADDRESS");
       break;
+    case AxisKind::cpus:
+      types.push_back("CPUS");
+      break;
     case AxisKind::shape:
       types.push_back("NAME[:ARGUMENTS]");
       break;
@@ -81,6 +84,7 @@ std::string range_text(const Axis& axis) {
     case AxisKind::name:
     case AxisKind::source:
     case AxisKind::group:
+    case AxisKind::cpus:
     case AxisKind::shape:
       return "";
   }

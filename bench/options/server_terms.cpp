@@ -9,7 +9,7 @@
 
 #include "bench/options/token.h"
 #include "core/base/parse_value.h"
-#include "core/engine/affinity.h"
+#include "core/engine/placement/affinity.h"
 #include "core/log/tell.h"
 #include "core/server/server.h"
 

@@ -339,6 +339,7 @@ void Translation::choose_ends() {
   end_axis("ib-port", "port-num");
   end_axis("gid-index", "gid-index");
   end_axis("pin_cores", "core");
+  if (!has("pin_cores")) put_flag("disable_numa", "core", "off");
   TestCase scratch = plan_.tests.front()->default_case();
   for (const GivenAxis& given : plan_.axes)
     if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());

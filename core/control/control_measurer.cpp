@@ -3,7 +3,6 @@
 
 #include "core/base/error.h"
 #include "core/control/timed_calls.h"
-#include "core/engine/affinity.h"
 #include "core/engine/case_memory.h"
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/open_devices.h"
@@ -33,8 +32,10 @@ class ControlMeasurer final : public Measurer {
     require_memory(test_case, Role::initiator);
     OpenDevice& device = devices_.get(test_case.initiator.device, test_case.initiator.port_num,
                                       test_case.initiator.gid_index);
-    const std::unique_ptr<ControlCall> verb = make_control_call(device, test_case);
-    Outcome outcome = time_control(*verb, test_case, clock_, interrupt_, on_interval_);
+    const Placement placement =
+        choose_placement(wish_of(test_case, Role::initiator, device.port.device, false), claims_);
+    const std::unique_ptr<ControlCall> verb = make_near(device, test_case, placement);
+    Outcome outcome = time_control(*verb, test_case, placement, clock_, interrupt_, on_interval_);
     outcome.effective.initiator.device = device.port.device;
     outcome.effective.initiator.port_num = device.port.number;
     outcome.effective.initiator.gid_index = device.gid.index;
@@ -46,21 +47,31 @@ class ControlMeasurer final : public Measurer {
   nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
+  static std::unique_ptr<ControlCall> make_near(OpenDevice& device, const TestCase& test_case,
+                                                const Placement& placement) {
+    const Pinned pinned{placement.first(), "--core"};
+    return make_control_call(device, test_case);
+  }
+
   const ClockChoice clock_;
   const StopFlag& interrupt_;
   const IntervalListener on_interval_;
   OpenDevices devices_;
+  CpuClaims claims_;
   nlohmann::ordered_json environment_;
 };
 
 }  // namespace
 
-Outcome time_control(ControlCall& verb, const TestCase& test_case, const ClockChoice& clock,
-                     const StopFlag& interrupt, const IntervalListener& on_interval) {
-  const Pinned pinned{test_case.initiator.core, "--core"};
-  for (std::uint64_t i = 0; i < test_case.objects; ++i) {
-    if (interrupt.requested()) throw Interrupted("interrupted");
-    verb.hold();
+Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placement& placement,
+                     const ClockChoice& clock, const StopFlag& interrupt,
+                     const IntervalListener& on_interval) {
+  {
+    const Pinned pinned{placement.first(), "--core"};
+    for (std::uint64_t i = 0; i < test_case.objects; ++i) {
+      if (interrupt.requested()) throw Interrupted("interrupted");
+      verb.hold();
+    }
   }
   LoopPlan plan;
   fill_plan(plan, test_case);
@@ -68,6 +79,7 @@ Outcome time_control(ControlCall& verb, const TestCase& test_case, const ClockCh
   const auto samples = std::make_unique<Histogram>();
   std::atomic<std::uint64_t> progress{0};
   const IntervalThread lines{test_case, [&] { return progress.load(); }, on_interval};
+  const Pinned pinned{placement.first(), "--core"};  // and not the thread of `lines`
   const CallTally tally = time_calls(verb, plan, clock, interrupt, *samples, progress);
   outcome.latency = latency_of(test_case, *samples);
   outcome.operations = tally.calls;
@@ -75,6 +87,8 @@ Outcome time_control(ControlCall& verb, const TestCase& test_case, const ClockCh
   outcome.cpu_ns = tally.cpu_ns;
   outcome.effective = test_case;
   outcome.interrupted = interrupt.requested();
+  outcome.extra["placement"] = {{"initiator", placement_json(placement, place_now())},
+                                {"responder", nullptr}};
   return outcome;
 }
 

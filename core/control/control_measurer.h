@@ -8,6 +8,7 @@
 #include "core/control/control_call.h"
 #include "core/engine/interval_thread.h"
 #include "core/engine/measurer.h"
+#include "core/engine/placement/placement.h"
 #include "core/instrument/clock.h"
 #include "core/verbs/memory_file.h"
 
@@ -22,9 +23,11 @@ std::unique_ptr<Measurer> make_control_measurer(const TestCase& first, const Clo
                                                 const StopFlag& interrupt, FileMemory files,
                                                 const IntervalListener& on_interval = {});
 
-/// Holds the case's objects, then times its calls. The outcome's devices are the caller's to name.
+/// Holds the case's objects, then times its calls, on the CPU that the placement names. The
+/// outcome's devices are the caller's to name.
 /// @throws VerbsError, Unsupported, MeasurementError, Interrupted
-Outcome time_control(ControlCall& verb, const TestCase& test_case, const ClockChoice& clock,
-                     const StopFlag& interrupt, const IntervalListener& on_interval = {});
+Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placement& placement,
+                     const ClockChoice& clock, const StopFlag& interrupt,
+                     const IntervalListener& on_interval = {});
 
 }  // namespace rdmameter

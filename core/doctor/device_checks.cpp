@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/base/cpu_list.h"
 #include "core/base/parse_value.h"
 #include "core/base/sysfs.h"
 #include "core/doctor/examination.h"

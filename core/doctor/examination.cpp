@@ -10,15 +10,12 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/parse_value.h"
 #include "core/base/sysfs.h"
 #include "core/doctor/thresholds.h"
 #include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
-
-constexpr unsigned kMaxCpus = 1U << 16;  // a wrong file must not fill the memory
 
 std::vector<ExaminedDevice> devices_of(const KernelTrees& trees) {
   std::vector<ExaminedDevice> devices;
@@ -193,20 +190,6 @@ nlohmann::ordered_json checked_examination(const nlohmann::json& received) {
   check_ports(require_array(received, "ports", kMaxRows));
   check_versions(require_object(received, "versions"));
   return printable_json(received);
-}
-
-std::vector<unsigned> cpu_list(std::string_view text) {
-  std::vector<unsigned> cpus;
-  while (!text.empty()) {
-    const std::string_view range = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), range.size() + 1));
-    const auto dash = range.find('-');
-    const auto first = parse_count(range.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : parse_count(range.substr(dash + 1));
-    if (!first || !last || *last < *first || *last >= kMaxCpus) return {};
-    for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<unsigned>(cpu));
-  }
-  return cpus;
 }
 
 }  // namespace rdmameter

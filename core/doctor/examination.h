@@ -74,9 +74,6 @@ std::vector<std::string> gid_types_of(const std::filesystem::path& port);
 /// Is the state of a port (".../ports/1") ACTIVE?
 bool is_active(const std::filesystem::path& port);
 
-/// CPU numbers of "0-3,8", ascending; of anything else, none.
-std::vector<unsigned> cpu_list(std::string_view text);
-
 /// The CPUs that this process may use, ascending; none where the kernel does not tell.
 std::vector<unsigned> usable_cpus(const Examination& examination);
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "core/base/cpu_list.h"
 #include "core/base/parse_value.h"
 #include "core/base/sysfs.h"
 #include "core/doctor/examination.h"

@@ -35,6 +35,13 @@ void Duplex::establish() {
   if (backward) backward->establish();
 }
 
+std::vector<LoopPlace> Duplex::places() const {
+  std::vector<LoopPlace> places = forward->places();
+  if (backward)
+    for (const LoopPlace& place : backward->places()) places.push_back(place);
+  return places;
+}
+
 Duplex make_verbs_duplex(OpenDevice& device, const TestCase& test_case, Role role,
                          std::uint64_t seed, CmWatch watch) {
   Duplex duplex{make_verbs_runner(device, test_case, role, seed, watch), nullptr};
@@ -44,10 +51,6 @@ Duplex make_verbs_duplex(OpenDevice& device, const TestCase& test_case, Role rol
     duplex.backward =
         make_verbs_runner(device, test_case, other, seed + 2 * test_case.threads, watch);
   return duplex;
-}
-
-std::uint64_t core_after(std::uint64_t core, std::uint64_t count) {
-  return core == kAuto ? kAuto : core + count;
 }
 
 }  // namespace rdmameter

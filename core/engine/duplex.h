@@ -22,6 +22,8 @@ struct Duplex {
   void connect(const nlohmann::json& peer);
   /// See EndpointRunner::establish(): in the same order at both ends.
   void establish();
+  /// Where the loops of both directions were when they ended.
+  std::vector<LoopPlace> places() const;
 };
 
 /// An end of a case on a verbs device, on one thread or several.
@@ -29,8 +31,5 @@ struct Duplex {
 /// @param watch  what ends a wait for rdma_cm
 Duplex make_verbs_duplex(OpenDevice& device, const TestCase& test_case, Role role,
                          std::uint64_t seed, CmWatch watch);
-
-/// The CPU `count` after `core` [kAuto stays kAuto]: where the backward side's threads run.
-std::uint64_t core_after(std::uint64_t core, std::uint64_t count);
 
 }  // namespace rdmameter

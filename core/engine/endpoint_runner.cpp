@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "core/base/cpu_time.h"
-#include "core/engine/affinity.h"
 #include "core/verbs/wc_status.h"
 
 namespace rdmameter {
@@ -30,15 +29,17 @@ EndpointRunner::EndpointRunner(const TestCase& test_case, Role role, std::uint64
   fill_plan(plan_, case_);
 }
 
-LoopResult EndpointRunner::run(Wait wait, std::uint64_t core, const ClockChoice& clock,
+LoopResult EndpointRunner::run(Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,
                                StopFlag& stop) {
   const Loop measured = loop(wait, clock.kind);
   if (measured == nullptr) return {};
   has_loop_ = true;
-  const Pinned pinned{core, role_ == Role::initiator ? "--core" : "--peer-core"};
+  const Pinned pinned{cpus.empty() ? std::nullopt : std::optional(cpus.front()),
+                      role_ == Role::initiator ? "--core" : "--peer-core"};
   const std::uint64_t before = thread_cpu_ns();
   const LoopResult end = measured(plan_, clock, stop, tally_);
   cpu_ns_ = thread_cpu_ns() - before;
+  place_ = place_now();
   return end;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "core/base/stop.h"
 #include "core/engine/layout/verify.h"
 #include "core/engine/loop/loop_state.h"
+#include "core/engine/placement/affinity.h"
 #include "core/instrument/clock.h"
 #include "core/result/row.h"
 #include "core/test_case/test_case.h"
@@ -43,11 +45,12 @@ class EndpointRunner {
   /// @param peer  its introduction
   virtual void record_effective(TestCase& test_case, const nlohmann::json& peer) const = 0;
 
-  /// Runs this end's measured loop on the calling thread, pinned to `core` [kAuto: left where it
-  /// is]. Returns at once where this end takes no part.
+  /// Runs this end's measured loop on the calling thread, pinned to the first of `cpus` [empty:
+  /// left where it is]. Returns at once where this end takes no part.
   /// @param wait  not Wait::automatic
   /// @param stop  read; and written where of several threads one fails, to end the others
-  virtual LoopResult run(Wait wait, std::uint64_t core, const ClockChoice& clock, StopFlag& stop);
+  virtual LoopResult run(Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,
+                         StopFlag& stop);
 
   /// What the peer has sent, to be told before StopReason::finish: then a receiver ends once all of
   /// it is there. For a thread other than the measuring one. @param sent  by each thread
@@ -91,6 +94,8 @@ class EndpointRunner {
   virtual std::uint64_t progress() const { return tally_.progress.load(std::memory_order_relaxed); }
   bool has_loop() const { return has_loop_; }
   std::uint64_t cpu_ns() const { return cpu_ns_; }  ///< of the whole loop, warm-up included
+  /// Where each measuring thread was when its loop ended; none where this end has no loop.
+  virtual std::vector<LoopPlace> places() const { return place_; }
   /// What an open loop measured beside its responses; nothing: it is none, or not its initiator.
   virtual std::optional<LoadData> load() const { return std::nullopt; }
   /// Null where the loop takes no samples.
@@ -114,6 +119,7 @@ class EndpointRunner {
   LoopTally tally_;
   bool has_loop_ = false;
   std::uint64_t cpu_ns_ = 0;
+  std::vector<LoopPlace> place_;
 };
 
 /// How long a case goes on, as its loops want it.

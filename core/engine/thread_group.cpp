@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <barrier>
+#include <cassert>
 #include <cmath>
 #include <exception>
 #include <system_error>
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/engine/affinity.h"
+#include "core/engine/placement/affinity.h"
 #include "core/instrument/histogram_data.h"
 #include "core/wire/fields.h"
 
@@ -66,16 +67,18 @@ void ThreadGroup::record_effective(TestCase& test_case, const nlohmann::json& pe
   members_.front()->record_effective(test_case, peer);
 }
 
-LoopResult ThreadGroup::run(Wait wait, std::uint64_t core, const ClockChoice& clock,
+LoopResult ThreadGroup::run(Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,
                             StopFlag& stop) {
   const std::size_t count = members_.size();
+  assert(cpus.empty() || cpus.size() >= count);
+  cpus_.assign(cpus.begin(), cpus.end());
   std::vector<LoopResult> ends(count);
   std::vector<std::exception_ptr> errors(count);
   std::barrier start{static_cast<std::ptrdiff_t>(count)};
   const auto run_member = [&](std::size_t i) {
     std::optional<Pinned> pinned;
     try {
-      pinned.emplace(core == kAuto ? kAuto : core + i,
+      pinned.emplace(cpus.empty() ? std::nullopt : std::optional(cpus[i]),
                      role_ == Role::initiator ? "--core" : "--peer-core");
     } catch (const std::exception&) {
       errors[i] = std::current_exception();
@@ -83,8 +86,7 @@ LoopResult ThreadGroup::run(Wait wait, std::uint64_t core, const ClockChoice& cl
     }
     start.arrive_and_wait();
     try {
-      if (stop.reason() != StopReason::sibling)
-        ends[i] = members_[i]->run(wait, kAuto, clock, stop);
+      if (stop.reason() != StopReason::sibling) ends[i] = members_[i]->run(wait, {}, clock, stop);
     } catch (const std::exception&) {
       errors[i] = std::current_exception();
     }
@@ -110,7 +112,6 @@ LoopResult ThreadGroup::run(Wait wait, std::uint64_t core, const ClockChoice& cl
   }
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);
-  for (std::size_t i = 0; i < count; ++i) cores_.push_back(core == kAuto ? kAuto : core + i);
   add_up();
   return *std::ranges::max_element(ends, {}, tells);
 }
@@ -139,7 +140,7 @@ void ThreadGroup::add_up() {
     has_loop_ = has_loop_ || member.has_loop();
     told_.push_back(
         {{"core", nullptr}, {"operations", tally.operations}, {"elapsed_ns", tally.elapsed_ns}});
-    if (cores_[i] != kAuto) told_.back()["core"] = cores_[i];
+    if (!cpus_.empty()) told_.back()["core"] = cpus_[i];
     const std::unique_ptr<Histogram> samples = member.take_latency();
     if (samples == nullptr) {
       latency_.reset();
@@ -200,6 +201,13 @@ nlohmann::ordered_json ThreadGroup::facts() const {
   nlohmann::ordered_json facts = members_.front()->facts();
   facts["per_thread"] = told_;
   return facts;
+}
+
+std::vector<LoopPlace> ThreadGroup::places() const {
+  std::vector<LoopPlace> places;
+  for (const auto& member : members_)
+    for (const LoopPlace& place : member->places()) places.push_back(place);
+  return places;
 }
 
 std::vector<std::uint64_t> ThreadGroup::totals() const {

@@ -22,9 +22,10 @@ class ThreadGroup final : public EndpointRunner {
   void connect(const nlohmann::json& peer) override;
   void establish() override;
   void record_effective(TestCase& test_case, const nlohmann::json& peer) const override;
-  /// On as many threads, the first on `core` and the others on the CPUs after it [kAuto: left where
-  /// they are]. Where one fails, the others are told to stop.
-  LoopResult run(Wait wait, std::uint64_t core, const ClockChoice& clock, StopFlag& stop) override;
+  /// On as many threads, each on its own of `cpus` [empty: left where they are]. Where one fails,
+  /// the others are told to stop.
+  LoopResult run(Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,
+                 StopFlag& stop) override;
   void expect(const std::vector<std::uint64_t>& sent) override;
   void pass(LoadGate& gate) override;
   bool end_now() noexcept override;
@@ -40,6 +41,7 @@ class ThreadGroup final : public EndpointRunner {
   std::string where() const override { return members_.front()->where(); }
   std::vector<std::uint64_t> totals() const override;
   std::uint64_t progress() const override;
+  std::vector<LoopPlace> places() const override;
 
  private:
   /// Never asked for: the members have theirs.
@@ -48,7 +50,7 @@ class ThreadGroup final : public EndpointRunner {
 
   std::vector<std::unique_ptr<EndpointRunner>> members_;
   std::vector<nlohmann::ordered_json> told_;  ///< of each thread, once it has run
-  std::vector<std::uint64_t> cores_;
+  std::vector<unsigned> cpus_;                ///< of each thread; empty: not pinned
 };
 
 }  // namespace rdmameter

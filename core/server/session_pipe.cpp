@@ -57,7 +57,7 @@ std::optional<EndSettings> own_from_pipe(const nlohmann::json& message) {
   return EndSettings{.device = message.at("device").get<std::string>(),
                      .port_num = require_uint_as<std::uint64_t>(message, "port_num"),
                      .gid_index = require_uint_as<std::uint64_t>(message, "gid_index"),
-                     .core = require_uint_as<std::uint64_t>(message, "core"),
+                     .core = message.at("core").get<std::string>(),
                      .memory = {}};
 }
 

@@ -8,6 +8,7 @@
 #include "core/control/control_measurer.h"
 #include "core/session/message_exchange.h"
 #include "core/session/protocol.h"
+#include "core/session/report.h"
 #include "core/wire/fields.h"
 #include "core/wire/orderly_end.h"
 
@@ -103,12 +104,23 @@ class ConnectCall final : public ControlCall {
   std::exception_ptr failure_;
 };
 
-Outcome measure(MessageExchange& messages, const CmWatch& watch, OpenDevice& device,
-                const TestCase& test_case, const ClockChoice& clock,
-                const InterruptSource& interrupt) {
-  messages.send(
-      {{"case", case_to_wire(test_case)}, {"seed", 0}, {"gids", gids_to_wire(device.gids)}},
-      "prepare");
+struct ConnectPlan {
+  OpenDevice& device;
+  const TestCase& test_case;
+  const Placement& placement;
+  bool same_host;
+};
+
+Outcome measure(MessageExchange& messages, const CmWatch& watch, const ConnectPlan& plan,
+                const ClockChoice& clock, const InterruptSource& interrupt) {
+  const auto& [device, test_case, placement, same_host] = plan;
+  const Pinned pinned{placement.first(), "--core"};
+  messages.send({{"case", case_to_wire(test_case)},
+                 {"seed", 0},
+                 {"gids", gids_to_wire(device.gids)},
+                 {"same_host", same_host},
+                 {"cpus", placement.cpus}},
+                "prepare");
   ConnectEndpoint end{device, test_case, Role::initiator, watch};
   const nlohmann::json ready = messages.expect("ready");
   end.negotiate(ready);
@@ -116,9 +128,9 @@ Outcome measure(MessageExchange& messages, const CmWatch& watch, OpenDevice& dev
   messages.expect("running");
   ConnectCall call{messages, end, test_case};
   const OrderlyEnd orderly{interrupt, kOrderlyEnd, [] { return true; }};
-  Outcome outcome = time_control(call, test_case, clock, interrupt.word());
+  Outcome outcome = time_control(call, test_case, placement, clock, interrupt.word());
   messages.send({}, "finish");
-  messages.expect("done");
+  outcome.extra["placement"]["responder"] = placement_from_wire(messages.expect("done"));
   outcome.effective.initiator.device = device.port.device;
   outcome.effective.initiator.port_num = device.port.number;
   outcome.effective.initiator.gid_index = device.gid.index;
@@ -131,16 +143,19 @@ Outcome measure(MessageExchange& messages, const CmWatch& watch, OpenDevice& dev
 }  // namespace
 
 Outcome measure_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
-                         const ClockChoice& clock, const InterruptSource& interrupt) {
+                         const Placement& placement, bool same_host, const ClockChoice& clock,
+                         const InterruptSource& interrupt) {
   MessageExchange messages{channel};
   return messages.conduct([&] {
     // The responder speaks only when asked: what it says during a step of rdma_cm ends that.
-    return measure(messages, {&interrupt, channel.fd()}, device, test_case, clock, interrupt);
+    return measure(messages, {&interrupt, channel.fd()}, {device, test_case, placement, same_host},
+                   clock, interrupt);
   });
 }
 
 bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
-                    const InterruptSource& interrupt) {
+                    const Placement& placement, const InterruptSource& interrupt) {
+  const Pinned pinned{placement.first(), "--peer-core"};
   MessageExchange messages{channel};
   ConnectEndpoint end{device, test_case, Role::responder, {&interrupt, channel.fd()}};
   nlohmann::json ready = end.connection_info();
@@ -167,7 +182,7 @@ bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_c
       end.negotiate(message);
       messages.send({}, "running");
     } else if (type == "finish") {
-      messages.send({}, "done");
+      messages.send({{"placement", placement_json(placement, place_now())}}, "done");
       return true;
     } else if (type == "abandon") {
       return false;

@@ -53,8 +53,12 @@ class Initiator final : public Measurer {
         asked = with_known_signals(std::move(asked), device->limits, device->port.where());
       }
     }
+    const std::string used = device == nullptr ? std::string() : device->port.device;
+    Placement placement =
+        choose_placement(wish_of(asked, Role::initiator, used, same_host()), claims_);
     if (test_case.control())
-      return measure_connects(channel_, *device, test_case, clock_, interrupt_);
+      return measure_connects(channel_, *device, test_case, placement, same_host(), clock_,
+                              interrupt_);
     const auto make_duplex = [&](const TestCase& new_case, std::uint64_t seed) -> Duplex {
       if (device != nullptr)
         return make_verbs_duplex(*device, new_case, Role::initiator, seed,
@@ -65,7 +69,8 @@ class Initiator final : public Measurer {
     };
     const auto gids =
         device != nullptr ? std::span<const Gid>(device->gids) : std::span<const Gid>();
-    Repetition repetition{channel_, make_duplex, asked, gids, clock_, interrupt_, on_interval_};
+    Repetition repetition{channel_, make_duplex, asked,      std::move(placement),
+                          gids,     clock_,      interrupt_, on_interval_};
     return repetition.conduct([&] {
       Outcome outcome = repetition.run(same_host());
       outcome.extra["path"] = path(outcome.effective);
@@ -103,6 +108,7 @@ class Initiator final : public Measurer {
   const InterruptSource& interrupt_;
   const IntervalListener on_interval_;
   OpenDevices devices_;
+  CpuClaims claims_;
   const OpenDevice* const first_;  ///< null: this machine has none
   nlohmann::ordered_json initiator_environment_, responder_environment_;
   Channel channel_;

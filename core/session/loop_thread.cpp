@@ -7,12 +7,12 @@
 
 namespace rdmameter {
 
-LoopThread::LoopThread(EndpointRunner& runner, Wait wait, std::uint64_t core,
+LoopThread::LoopThread(EndpointRunner& runner, Wait wait, std::span<const unsigned> cpus,
                        const ClockChoice& clock, const EventFd& attention)
     : runner_(runner) {
-  thread_ = start_thread([this, wait, core, clock, &attention] {
+  thread_ = start_thread([this, wait, cpus, clock, &attention] {
     try {
-      end_ = runner_.run(wait, core, clock, stop_);
+      end_ = runner_.run(wait, cpus, clock, stop_);
     } catch (const std::exception&) {
       error_ = std::current_exception();
     }

@@ -15,9 +15,10 @@ namespace rdmameter {
 class LoopThread {
  public:
   /// @param runner     borrowed
+  /// @param cpus       borrowed; see EndpointRunner::run()
   /// @param attention  borrowed; raised when the loop ends before its time: then failed()
-  LoopThread(EndpointRunner& runner, Wait wait, std::uint64_t core, const ClockChoice& clock,
-             const EventFd& attention);
+  LoopThread(EndpointRunner& runner, Wait wait, std::span<const unsigned> cpus,
+             const ClockChoice& clock, const EventFd& attention);
   LoopThread(LoopThread&&) = delete;
   /// A loop that still runs is cut off from its peer.
   ~LoopThread();

@@ -12,14 +12,14 @@
 //   describe {device, port_num, gid_index}    -> (the responder's; without them it opens none)
 //                                             <-  environment {environment}
 //   then for each repetition of a case:
-//   prepare {case, seed, gids}                ->
+//   prepare {case, seed, gids, same_host, cpus}                ->
 //                                             <-  ready {endpoint, only_cpu}
 //   connect {endpoint, wait}                  ->
 //                                             <-  running {}
 //   (the measured traffic; meanwhile: alive {} every few seconds)
 //   (only where both ends send: end_now {}, when the user has interrupted the measurement)
 //   finish {sent by each thread}              ->
-//                                             <-  done {counted, counters, verdict...}
+//                                             <-  done {counted, counters, verdict, placement...}
 //   Where both ends send, "ready", "connect" and "done" hold the same of the other direction, as
 //   "backward", and either end says gate {step} while the traffic runs: all its loops are warm, or
 //   their windows closed.
@@ -37,7 +37,7 @@ namespace rdmameter {
 
 /// Both ends must have the same number, whatever their releases. A change to any message or to its
 /// meaning raises it by one (CONTRIBUTING.md).
-inline constexpr std::uint32_t kProtocolVersion = 13;
+inline constexpr std::uint32_t kProtocolVersion = 14;
 
 /// A step of the set-up: creating thousands of QPs takes seconds on some devices.
 inline constexpr std::chrono::seconds kSetupTimeout{30};

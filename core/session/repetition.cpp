@@ -6,7 +6,6 @@
 #include <random>
 
 #include "core/base/softirq.h"
-#include "core/engine/affinity.h"
 #include "core/session/bandwidth_result.h"
 #include "core/session/heartbeat.h"
 #include "core/session/loop_thread.h"
@@ -56,12 +55,11 @@ void require_any(const TestCase& test_case, const Outcome& outcome) {
 /// there are cores.
 void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
   if (case_.wait != Wait::automatic) return;
-  std::optional<std::uint64_t> mine = only_cpu();
-  if (case_.initiator.core != kAuto) mine = case_.initiator.core;
+  const std::optional<unsigned> mine = placement_.only();
   const nlohmann::json theirs = ready.value("only_cpu", nlohmann::json());
   const bool one_core = same_host && mine && theirs.is_number_unsigned() && theirs == *mine;
   const std::uint64_t threads = case_.threads * (case_.bidirectional ? 2 : 1) * (same_host ? 2 : 1);
-  const bool share = one_core || (threads > 2 && threads > allowed_cpus());
+  const bool share = one_core || (threads > 2 && threads > placement_.allowed.size());
   case_.wait = share ? Wait::yield : Wait::spin;
 }
 
@@ -104,8 +102,8 @@ void Repetition::measure(Duplex& duplex) {
   std::unique_ptr<LoopThread> receiver;
   if (duplex.backward)
     receiver = std::make_unique<LoopThread>(*duplex.backward, case_.wait,
-                                            core_after(case_.initiator.core, case_.threads), clock_,
-                                            attention);
+                                            placement_.of_loops(case_.threads, case_.threads),
+                                            clock_, attention);
   run_traffic(*duplex.forward, receiver.get(), gate, attention);
   interrupted_ = orderly.asked();
   send({{"sent", duplex.forward->totals()}}, "finish");
@@ -139,7 +137,7 @@ void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, Windo
     const IntervalThread lines{case_, [&] { return runner.progress(); }, on_interval_};
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  std::move(tick)};
-    end = runner.run(case_.wait, case_.initiator.core, clock_, stop);
+    end = runner.run(case_.wait, placement_.of_loops(0, case_.threads), clock_, stop);
   }
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.
   if (end.why == LoopResult::Why::done) gate.publish();
@@ -244,6 +242,8 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   outcome.resources = runner.resources();
   outcome.extra["cpu"] = {{"thread_ns", runner.cpu_ns()}, {"softirq_ns", nullptr}};
   if (softirq_ns_) outcome.extra["cpu"]["softirq_ns"] = *softirq_ns_;
+  outcome.extra["placement"] = {{"initiator", placement_json(placement_, duplex.places())},
+                                {"responder", placement_from_wire(done)}};
   if (!series_.is_null()) outcome.extra["series"] = series_;
   if (!forward_.arrivals.empty()) outcome.extra["arrivals"] = forward_.arrivals;
   if (case_.verify) outcome.extra["verified_bytes"] = judge(duplex);
@@ -253,9 +253,17 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   return outcome;
 }
 
-Outcome Repetition::run(bool same_host) {
+/// All that is made before the traffic, on the CPU of the first loop: so memory of this end, and of
+/// the provider, is on that CPU's node. No thread that goes on afterwards begins here.
+Duplex Repetition::prepare(bool same_host) {
+  const Pinned pinned{placement_.first(), "--core"};
   const std::uint64_t seed = random_seed();
-  send({{"case", case_to_wire(case_)}, {"seed", seed}, {"gids", gids_to_wire(gids_)}}, "prepare");
+  send({{"case", case_to_wire(case_)},
+        {"seed", seed},
+        {"gids", gids_to_wire(gids_)},
+        {"same_host", same_host},
+        {"cpus", placement_.cpus}},
+       "prepare");
   Duplex duplex;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
@@ -273,6 +281,11 @@ Outcome Repetition::run(bool same_host) {
   send(std::move(connect), "connect");
   establish(duplex);
   expect("running");
+  return duplex;
+}
+
+Outcome Repetition::run(bool same_host) {
+  Duplex duplex = prepare(same_host);
   measure(duplex);
   return outcome(duplex, done_);
 }

@@ -10,6 +10,7 @@
 #include "core/engine/duplex.h"
 #include "core/engine/interval_thread.h"
 #include "core/engine/measurer.h"
+#include "core/engine/placement/placement.h"
 #include "core/session/message_exchange.h"
 #include "core/session/report.h"
 
@@ -25,13 +26,15 @@ class Repetition : public MessageExchange {
   using MakeDuplex = std::function<Duplex(const TestCase&, std::uint64_t seed)>;
 
   /// @param test_case  with its SGEs known: both ends lay out memory by it
+  /// @param placement  where the loops of this end run
   /// @param gids       that this end may use; none over TCP
   Repetition(Channel& channel, MakeDuplex make_duplex, const TestCase& test_case,
-             std::span<const Gid> gids, const ClockChoice& clock, const InterruptSource& interrupt,
-             const IntervalListener& on_interval)
+             Placement placement, std::span<const Gid> gids, const ClockChoice& clock,
+             const InterruptSource& interrupt, const IntervalListener& on_interval)
       : MessageExchange(channel),
         make_duplex_(std::move(make_duplex)),
         case_(test_case),
+        placement_(std::move(placement)),
         gids_(gids),
         clock_(clock),
         interrupt_(interrupt),
@@ -42,6 +45,7 @@ class Repetition : public MessageExchange {
 
  private:
   void decide_wait(const nlohmann::json& ready, bool same_host);
+  Duplex prepare(bool same_host);
   void establish(Duplex& duplex);
   void measure(Duplex& duplex);
   void publish(WindowSync& gate);
@@ -55,6 +59,7 @@ class Repetition : public MessageExchange {
 
   const MakeDuplex make_duplex_;
   TestCase case_;
+  const Placement placement_;
   const std::span<const Gid> gids_;
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;

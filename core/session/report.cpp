@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
 
 constexpr std::uint64_t kMax = 1ULL << 53;
+constexpr std::uint64_t kMaxCpuNumber = 1U << 16;
 constexpr std::size_t kMaxPeers = 1024;  // the axis's range
 
 nlohmann::json verdict_to_wire(const Verdict& verdict) {
@@ -97,6 +101,39 @@ nlohmann::ordered_json counters_from_wire(const nlohmann::json& wire) {
       throw MeasurementError("the peer's message: `counters` must be counts, by name");
     result[name] = value;
   }
+  return result;
+}
+
+std::vector<unsigned> cpus_from_wire(const nlohmann::json& message, std::string_view key) {
+  constexpr std::size_t kMaxLoops = 2048;
+  std::vector<unsigned> numbers;
+  for (const nlohmann::json& each : require_array(message, key, kMaxLoops)) {
+    if (!each.is_number_unsigned() || each.get<std::uint64_t>() > kMaxCpuNumber)
+      throw MeasurementError(
+          fmt::format("the peer's message: of `{}` one is no number of a CPU or node", key));
+    numbers.push_back(each.get<unsigned>());
+  }
+  return numbers;
+}
+
+nlohmann::ordered_json placement_from_wire(const nlohmann::json& wire) {
+  constexpr std::size_t kMaxTextBytes = 1024;
+  const nlohmann::json& placement = require_object(wire, "placement");
+  nlohmann::ordered_json result{{"pinned", require_bool(placement, "pinned")}};
+  const auto is_null = [&](const char* key) {
+    const auto found = placement.find(key);
+    return found != placement.end() && found->is_null();
+  };
+  const auto text = [&](const char* key) {
+    result[key] = nullptr;
+    if (!is_null(key)) result[key] = printable(require_string(placement, key, kMaxTextBytes));
+  };
+  text("reason");
+  for (const char* key : {"cpus", "numa_nodes"}) result[key] = cpus_from_wire(placement, key);
+  result["device_numa_node"] = nullptr;
+  if (!is_null("device_numa_node"))
+    result["device_numa_node"] = require_uint(placement, "device_numa_node", 0, kMaxCpuNumber);
+  text("device_cpus");
   return result;
 }
 

@@ -42,6 +42,14 @@ Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case);
 /// @throws MeasurementError
 nlohmann::ordered_json counters_from_wire(const nlohmann::json& wire);
 
+/// CPU numbers that a peer has sent, at `key`.
+/// @throws MeasurementError
+std::vector<unsigned> cpus_from_wire(const nlohmann::json& message, std::string_view key);
+
+/// The peer's placement_json(), at `placement`.
+/// @throws MeasurementError
+nlohmann::ordered_json placement_from_wire(const nlohmann::json& wire);
+
 /// @throws MeasurementError  not so many numbers below 2^53
 Totals totals_from_wire(const nlohmann::json& message, std::string_view key, std::uint64_t threads);
 

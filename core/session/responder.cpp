@@ -5,10 +5,10 @@
 
 #include <optional>
 
-#include "core/engine/affinity.h"
 #include "core/engine/case_memory.h"
 #include "core/engine/duplex.h"
 #include "core/engine/open_devices.h"
+#include "core/engine/placement/placement.h"
 #include "core/session/connect_test.h"
 #include "core/session/examine_peer.h"
 #include "core/session/failure.h"
@@ -57,7 +57,7 @@ void choose_own(EndSettings& asked, const std::optional<EndSettings>& own) {
   const auto fill = [](std::uint64_t& open, std::uint64_t ours) {
     if (open == kAuto) open = ours;
   };
-  fill(asked.core, own->core);
+  if (asked.core.empty()) asked.core = own->core;
   if (!asked.device.empty()) return;
   asked.device = own->device;
   fill(asked.port_num, own->port_num);
@@ -101,8 +101,9 @@ class ClientSession {
   }
   void settle_here(TestCase& test_case);
   Duplex make_duplex(const TestCase& test_case, std::uint64_t seed);
+  std::optional<Duplex> meet(TestCase& test_case, std::uint64_t seed, const Placement& placement);
   bool connect(Duplex& duplex, TestCase& test_case);
-  std::optional<Totals> run(Duplex& duplex, const TestCase& test_case);
+  std::optional<Totals> run(Duplex& duplex, const TestCase& test_case, const Placement& placement);
   std::optional<Totals> await_finish(LoopThread& loop, LoopThread* sender, WindowSync& gate,
                                      const EventFd& attention, Duplex& duplex,
                                      std::uint64_t threads);
@@ -112,6 +113,7 @@ class ClientSession {
   SessionHost& host_;
   const InterruptSource& interrupt_;
   Channel channel_;
+  CpuClaims claims_;
   /// Whatever role this end plays, it opens no file for its client.
   OpenDevices devices_{{.files = FileMemory::none,
                         .still_wanted = [this] { require_wanted(channel_.fd(), interrupt_); }}};
@@ -189,20 +191,23 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     const RunningCase running{host_, needs_of(test_case)};
     host_.log(case_text(test_case));
     if (!test_case.over_tcp()) use_gids_of(device_of(test_case), gids);
+    const std::string used =
+        test_case.over_tcp() ? std::string() : device_of(test_case).port.device;
+    const std::vector<unsigned> theirs = cpus_from_wire(prepare, "cpus");
+    const bool same_host = require_bool(prepare, "same_host");
+    const auto avoid = same_host ? std::span<const unsigned>(theirs) : std::span<const unsigned>();
+    const Placement placement =
+        choose_placement(wish_of(test_case, Role::responder, used, same_host, avoid), claims_);
     if (test_case.control()) {
-      if (!serve_connects(channel_, device_of(test_case), test_case, interrupt_))
+      if (!serve_connects(channel_, device_of(test_case), test_case, placement, interrupt_))
         send({}, "abandoned");
       return;
     }
     settle_here(test_case);
-    Duplex duplex = make_duplex(test_case, seed);
-    const auto cpu =
-        test_case.responder.core == kAuto ? only_cpu() : std::optional{test_case.responder.core};
-    nlohmann::json ready = duplex.connection_info();
-    ready["only_cpu"] = cpu ? nlohmann::json(*cpu) : nlohmann::json();
-    send(std::move(ready), "ready");
-    if (!connect(duplex, test_case)) return;
-    const std::optional<Totals> sent = run(duplex, test_case);
+    std::optional<Duplex> made = meet(test_case, seed, placement);
+    if (!made) return;
+    Duplex& duplex = *made;
+    const std::optional<Totals> sent = run(duplex, test_case, placement);
     if (!sent) {
       send({}, "abandoned");
       return;
@@ -212,6 +217,7 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
       // Its messages come to the initiator, but for those that bring data here.
       done["backward"] = report_to_wire(*duplex.backward, test_case, duplex.backward->totals());
     }
+    done["placement"] = placement_json(placement, duplex.places());
     done["shared_responder"] = host_.case_is_shared();
     send(done, "done");
   } catch (const ChannelError&) {
@@ -229,6 +235,20 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
 void ClientSession::settle_here(TestCase& test_case) {
   if (test_case.initiator.memory.starts_with(kFileMemory)) test_case.initiator.memory.clear();
   if (!test_case.over_tcp()) test_case = with_known_sges(test_case, device_of(test_case).limits);
+}
+
+/// Makes this end and connects it, on the CPU of its first loop: see Repetition::prepare().
+/// @return nothing: the initiator has abandoned the case
+std::optional<Duplex> ClientSession::meet(TestCase& test_case, std::uint64_t seed,
+                                          const Placement& placement) {
+  const Pinned pinned{placement.first(), "--peer-core"};
+  std::optional<Duplex> duplex = make_duplex(test_case, seed);
+  const std::optional<unsigned> cpu = placement.only();
+  nlohmann::json ready = duplex->connection_info();
+  ready["only_cpu"] = cpu ? nlohmann::json(*cpu) : nlohmann::json();
+  send(std::move(ready), "ready");
+  if (!connect(*duplex, test_case)) duplex.reset();
+  return duplex;
 }
 
 Duplex ClientSession::make_duplex(const TestCase& test_case, std::uint64_t seed) {
@@ -259,16 +279,17 @@ bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
 
 /// The traffic, from the first message to the last.
 /// @return how many messages each of the initiator's threads sent; nothing: it abandons the case
-std::optional<Totals> ClientSession::run(Duplex& duplex, const TestCase& test_case) {
+std::optional<Totals> ClientSession::run(Duplex& duplex, const TestCase& test_case,
+                                         const Placement& placement) {
   const EventFd attention;
   WindowSync gate{channel_, test_case, duplex.backward.get(), attention};
-  const auto start = [&](EndpointRunner& runner, std::uint64_t core) {
-    return std::make_unique<LoopThread>(runner, test_case.wait, core, clock_, attention);
+  const auto start = [&](EndpointRunner& runner, std::uint64_t first) {
+    return std::make_unique<LoopThread>(
+        runner, test_case.wait, placement.of_loops(first, test_case.threads), clock_, attention);
   };
-  const auto loop = start(*duplex.forward, test_case.responder.core);
+  const auto loop = start(*duplex.forward, 0);
   std::unique_ptr<LoopThread> sender;
-  if (duplex.backward)
-    sender = start(*duplex.backward, core_after(test_case.responder.core, test_case.threads));
+  if (duplex.backward) sender = start(*duplex.backward, test_case.threads);
   send({}, "running");
   std::optional<Totals> sent =
       await_finish(*loop, sender.get(), gate, attention, duplex, test_case.threads);

@@ -27,6 +27,7 @@ constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugeP
                                Word{kDeviceMemory, 0}};
 constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"auto", kAuto}, Word{"off", 0}, Word{"max", kDeviceMax}};
+constexpr std::array kPlacements{Word{kNearDevice, 0}, Word{kNotPinned, 0}};
 constexpr std::array kFound{Word{"auto", kAuto}};
 constexpr std::array kRates{Word{"sweep", kSweep}};
 constexpr std::array kTimes{Word{"2x", kTimesUnloaded | 2}, Word{"3x", kTimesUnloaded | 3},
@@ -325,8 +326,10 @@ const std::array kAxes{
     Axis{"gid-index", "gid_index", number_field<&TestCase::initiator, &EndSettings::gid_index>,
          count, 0, 255, kFound, "auto", "auto",
          "GID table entry; auto: of the peer's type and subnet, RoCE v2 first", has_device},
-    Axis{"core", "core", number_field<&TestCase::initiator, &EndSettings::core>, count, 0, 8191,
-         kFound, "auto", "auto", "CPU to pin the measuring thread to; auto: not pinned",
+    Axis{"core", "core", text_field<&TestCase::initiator, &EndSettings::core>, cpus, 0, 8191,
+         kPlacements, "auto", "auto",
+         "CPUs to pin the measuring threads to: N and those after it; a list (0-3+8); free ones of "
+         "the device's NUMA node (numa); auto: numa where that is possible; off: not pinned",
          not_topology},
     Axis{"peer-device", "peer_device", text_field<&TestCase::responder, &EndSettings::device>, name,
          0, 0, kNone, "auto", "auto", "the responder's --device", has_peer_device},
@@ -336,8 +339,8 @@ const std::array kAxes{
     Axis{"peer-gid-index", "peer_gid_index",
          number_field<&TestCase::responder, &EndSettings::gid_index>, count, 0, 255, kFound, "auto",
          "auto", "the responder's --gid-index", has_peer_device},
-    Axis{"peer-core", "peer_core", number_field<&TestCase::responder, &EndSettings::core>, count, 0,
-         8191, kFound, "auto", "auto", "the responder's --core", traffic},
+    Axis{"peer-core", "peer_core", text_field<&TestCase::responder, &EndSettings::core>, cpus, 0,
+         8191, kPlacements, "auto", "auto", "the responder's --core", traffic},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/cpu_list.h"
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
 #include "core/base/parse_value.h"
@@ -47,8 +48,13 @@ bool file_path(std::string_view text) {
   return text.starts_with(kFileMemory) && text.size() > kFileMemory.size() && text.size() <= 1024;
 }
 
-bool good_text(AxisKind kind, std::string_view text) {
-  switch (kind) {
+bool good_cpus(const Axis& axis, std::string_view text) {
+  const std::vector<unsigned> cpus = cpu_list(text, kCpuSeparator);
+  return !cpus.empty() && text.size() < 256 && *std::ranges::max_element(cpus) <= axis.max;
+}
+
+bool good_text(const Axis& axis, std::string_view text) {
+  switch (axis.kind) {
     case AxisKind::name:
       return device_name(text);
     case AxisKind::source:
@@ -57,6 +63,8 @@ bool good_text(AxisKind kind, std::string_view text) {
       return multicast_address(text);
     case AxisKind::shape:
       return shape_text(text);
+    case AxisKind::cpus:
+      return good_cpus(axis, text);
     case AxisKind::count:
     case AxisKind::hex:
     case AxisKind::bytes:
@@ -89,6 +97,7 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
     case AxisKind::name:
     case AxisKind::source:
     case AxisKind::group:
+    case AxisKind::cpus:
     case AxisKind::shape:
       return std::nullopt;
   }
@@ -145,6 +154,9 @@ std::string accepts_text(const Axis& axis) {
       return text + ", or file:PATH";
     case AxisKind::group:
       return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
+    case AxisKind::cpus:
+      return fmt::format("auto, {}, or CPUs from 0 to {}: N, or a list such as 0-3+8", text,
+                         axis.max);
     case AxisKind::shape:
       return "a name, and its arguments after a colon";
   }
@@ -159,7 +171,7 @@ void set_axis(TestCase& test_case, const Axis& axis, std::string_view text) {
       axis.words, [&](const Word& known) { return same_word(known.text, text); });
   if (const auto* name = std::get_if<TextField>(&axis.field)) {
     if (text.empty() || (word == axis.words.end() && !same_word(text, axis.latency_default) &&
-                         !good_text(axis.kind, text)))
+                         !good_text(axis, text)))
       refuse();
     const bool by_default = axis.kind != AxisKind::shape && same_word(text, axis.latency_default);
     name->set(test_case, by_default                 ? ""

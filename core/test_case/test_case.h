@@ -63,6 +63,11 @@ inline constexpr std::size_t kMaxPayloadFileBytes = 64 << 10;
 inline constexpr std::string_view kDeviceMemory = "device";
 inline constexpr std::string_view kHugePages = "huge";      ///< of 2 MiB
 inline constexpr std::string_view kHugePages1G = "huge1g";  ///< of 1 GiB
+/// What `core` takes beside CPUs: near the device or not at all; not pinned. Ranges of CPUs have a
+/// '+' between them, since a comma makes several cases.
+inline constexpr std::string_view kNearDevice = "numa";
+inline constexpr std::string_view kNotPinned = "off";
+inline constexpr char kCpuSeparator = '+';
 /// An atomic works on 8 bytes, aligned to 8 (IBTA vol. 1, 9.4.5).
 inline constexpr std::uint64_t kAtomicBytes = 8;
 
@@ -71,8 +76,8 @@ struct EndSettings {
   std::string device;  ///< empty: the first with an active port
   std::uint64_t port_num = 0;
   std::uint64_t gid_index = 0;
-  std::uint64_t core = 0;  ///< kAuto: not pinned
-  std::string memory;      ///< empty: host; huge, huge1g, device, file:PATH
+  std::string core;    ///< empty: near the device where possible; numa, off, "3", "0-3+8"
+  std::string memory;  ///< empty: host; huge, huge1g, device, file:PATH
 };
 
 /// The queues of a QP, and how requests are put into them and completions taken out.
@@ -225,6 +230,7 @@ enum class AxisKind {
   name,      ///< of a device
   source,    ///< of memory or of bytes: one of `words`, or file:PATH
   group,     ///< the address of a multicast group
+  cpus,      ///< one of `words`, or CPUs: "3", "0-3+8", each number at most `max`
   shape,     ///< a word with arguments behind colons, "torus2d:2x4", which topologies/ knows
 };
 

@@ -36,7 +36,12 @@ bool silent(const TestCase& test_case, const Axis& axis) {
 
 nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
   if (silent(test_case, axis)) return nullptr;
-  if (std::holds_alternative<TextField>(axis.field)) return axis_text(test_case, axis);
+  if (const auto* field = std::get_if<TextField>(&axis.field)) {
+    // One CPU is a number, as in results that know no lists.
+    if (axis.kind == AxisKind::cpus)
+      if (const auto cpu = parse_count(field->get(test_case))) return *cpu;
+    return axis_text(test_case, axis);
+  }
   if (is_switch(axis)) return axis_text(test_case, axis) == "on";
   const std::uint64_t value = std::get<NumberField>(axis.field).get(test_case);
   if (value == kUntilInterrupted) return 0;

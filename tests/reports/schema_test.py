@@ -199,6 +199,15 @@ MUTATIONS = [
     ("latency", ("resources", "qps"), "many"),
     ("latency", ("device_counters", "initiator", "sent_pkts"), -1),
     ("latency", ("device_counters", "switch"), {}),
+    *[("latency", ("placement", "initiator", key), GONE) for key in (
+        "pinned", "reason", "cpus", "numa_nodes", "device_numa_node", "device_cpus")],
+    ("latency", ("placement", "responder"), GONE),
+    ("latency", ("placement", "responder", "reason"), None),  # neither pinned nor a reason
+    ("latency", ("placement", "initiator", "reason"), "pinned and a reason"),
+    ("latency", ("placement", "initiator", "cpus", 0), -1),
+    ("latency", ("placement", "initiator", "device_numa_node"), -1),
+    ("latency", ("placement", "initiator", "extra"), 1),
+    ("latency", ("placement",), {}),
     *[("latency", ("latency", key), GONE) for key in (
         "definition", "unit", "count", "min", "max", "mean", "stddev", *PERCENTILES, "histogram")],
     ("latency", ("latency", "definition"), "completion"),  # beside half_round_trip
@@ -249,6 +258,9 @@ MUTATIONS = [
     ("received", ("bandwidth", "injected"), True),
     *[("pairs", ("topology", key), GONE) for key in ("graph", "traffic", "schedule", "ranks")],
     ("pairs", ("topology", "extra"), 1),
+    ("pairs", ("placement", "ranks"), GONE),
+    ("pairs", ("placement", "ranks", "pinned"), -1),
+    ("pairs", ("placement", "ranks", "cpus", 0), "0"),
     ("pairs", ("topology", "graph"), 7),
     ("pairs", ("topology", "ranks"), 0),
     ("pairs", ("topology", "ranks"), 3),

@@ -9,6 +9,23 @@
 #include "tests/reports/samples.h"
 #include "tests/reports/topology_samples.h"
 
+namespace {
+
+constexpr const char* kEnds = R"({
+  "initiator": {"pinned": true, "reason": null, "cpus": [4, 5], "numa_nodes": [1, 1],
+                "device_numa_node": 1, "device_cpus": "4-7"},
+  "responder": {"pinned": false, "reason": "the kernel names no NUMA node of rxe0", "cpus": [],
+                "numa_nodes": [], "device_numa_node": null, "device_cpus": null}})";
+constexpr const char* kRanks = R"({"ranks": {"pinned": 2, "reason": null, "cpus": [0, 1],
+  "numa_nodes": [0, null], "device_numa_nodes": [0, null]}})";
+
+void place(rdmameter::Row& row, const char* placement) {
+  if (row.latency || row.bandwidth)
+    row.extra["placement"] = nlohmann::ordered_json::parse(placement);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace rdmameter;
   if (argc != 2) {
@@ -20,12 +37,16 @@ int main(int argc, char** argv) {
     ResultWriter writer(directory + "/" + name, sample_context());
     for (Row row : sample_rows()) {
       if (std::string(name) == "new.json") row.real_time_ns *= 1.25;
+      place(row, kEnds);
       writer.append(row);
     }
     writer.finish();
   }
   ResultWriter topologies(directory + "/topology.json", topology_context(8));
-  for (const Row& row : topology_rows()) topologies.append(row);
+  for (Row row : topology_rows()) {
+    place(row, kRanks);
+    topologies.append(row);
+  }
   topologies.finish();
   ResultWriter load(directory + "/load.json", sample_context());
   for (const std::uint64_t rate : {1000, 2000, 4000})

@@ -45,6 +45,8 @@ TEST(RankResult, ComesBackFromTheWireAsItWas) {
   sent.barrier = samples({9, 9});
   sent.sending_ns = 4;
   sent.yielding = true;
+  sent.cpu = 7;
+  sent.not_pinned = "too few";
   const RankResult got = rank_result_from_wire(rank_result_to_wire(sent));
   EXPECT_EQ(got.by_hops, sent.by_hops);
   EXPECT_EQ(got.exchanges, sent.exchanges);
@@ -55,6 +57,9 @@ TEST(RankResult, ComesBackFromTheWireAsItWas) {
   EXPECT_EQ(got.matrix_row_ns, sent.matrix_row_ns);
   EXPECT_EQ(got.sending_ns, 4u);
   EXPECT_TRUE(got.yielding);
+  EXPECT_EQ(got.cpu, 7u);
+  EXPECT_EQ(got.numa_node, std::nullopt);
+  EXPECT_EQ(got.not_pinned, "too few");
 }
 
 TEST(RankResult, AFailureIsAllThatIsSaid) {
@@ -91,6 +96,18 @@ TEST(RankResult, HistogramsOfRanksAddUpExactly) {
   EXPECT_EQ(outcome.topology->kernel, (NamedCounts{{"qps", 7}}));  // of the rank with most, as well
   EXPECT_EQ(outcome.topology->qps_total, 2u);
   EXPECT_EQ(outcome.operations, 4u);
+}
+
+TEST(RankResult, PlacementsAreToldByRank) {
+  const TestCase test_case = pairs_of_two();
+  std::vector<RankResult> results{result_with(3, samples({10})), result_with(5, samples({20}))};
+  results[0].cpu = 4;
+  results[0].numa_node = results[0].device_numa_node = 1;
+  results[1].not_pinned = "no node";
+  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
+  EXPECT_EQ(outcome.extra.at("placement").dump(),
+            R"({"ranks":{"pinned":1,"reason":"no node","cpus":[4,null],"numa_nodes":[1,null],)"
+            R"("device_numa_nodes":[1,null]}})");
 }
 
 TEST(RankResult, TheBytesOfAnExchangeAreThePayloadOfWhatArrived) {

@@ -10,8 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
-#include "core/engine/affinity.h"
 #include "core/engine/open_devices.h"
+#include "core/engine/placement/placement.h"
 #include "core/session/failure.h"
 #include "core/verbs/counters.h"
 #include "core/verbs/environment.h"
@@ -75,6 +75,7 @@ class RankMeasurer final : public TopologyMeasurer {
  private:
   struct Part;
   void share_cores();
+  PlacementWish wish_of(const Part& part) const;
   json create(Part& part);
   void connect(Part& part, const std::vector<json>& received);
   void run(Part& part);
@@ -92,6 +93,7 @@ class RankMeasurer final : public TopologyMeasurer {
   const std::chrono::milliseconds patience_;
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
+  CpuClaims claims_;
   OpenDevices devices_{{.files = FileMemory::devices, .still_wanted = [this] {
                           if (interrupt_.requested()) throw Interrupted("interrupted");
                         }}};
@@ -190,14 +192,25 @@ struct RankMeasurer::Part {
   std::unique_ptr<Node> node;
   RankResult result;
   Laps laps;
+  Placement placement;
 };
+
+/// A CPU for each rank of this machine, or for none of them: their devices may be near one node.
+PlacementWish RankMeasurer::wish_of(const Part& part) const {
+  return {.core = part.test_case.initiator.core,
+          .device = part.device->port.device,
+          .needed = ranks_.local_size(),
+          .first = ranks_.local_rank()};
+}
 
 /// @return  what the others must know to connect with it
 json RankMeasurer::create(Part& part) {
   const TestCase& test_case = part.test_case;
   part.device = &device_of(test_case);
   part.counters_before = read_counters(part.device->port.device, part.device->port.number);
-  part.laps.lap_ns();  // opening the device is no part of a case
+  part.placement = choose_placement(wish_of(part), claims_);
+  const Pinned pinned{part.placement.first(), "--core"};
+  part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
   part.node = std::make_unique<Node>(*part.device, test_case, part.plan, part.mine, ranks_.rank(),
                                      seed_ + cases_);
   part.lap("memory", sum_of(part.node->connect_ns()) + part.node->trial_ns());
@@ -221,6 +234,7 @@ void RankMeasurer::connect(Part& part, const std::vector<json>& received) {
   for (const Rank peer : part.plan.graph.neighbours[rank]) graph_peers[peer] = read(peer, "graph");
   for (const Rank peer : barrier_partners(rank, ranks)) barrier_peers[peer] = read(peer, "barrier");
   part.lap("bootstrap");
+  const Pinned pinned{part.placement.first(), "--core"};
   part.barrier->connect(barrier_peers);
   part.lap("barrier_qps");
   part.node->connect(graph_peers);
@@ -235,12 +249,20 @@ void RankMeasurer::run(Part& part) {
   const RankLoops& loops = choose_rank_loops(part.node->receive_mode(), yielding, clock_.kind);
   try {
     const Watchdog watchdog(tally.progress, patience_, interrupt_, stop);
+    const Pinned pinned{part.placement.first(), "--core"};  // and not the watchdog
     RankRun run({*part.node, *part.barrier, part.test_case, part.plan, part.mine, ranks_.rank(),
                  loops, clock_, stop, tally});
     run.begin();
     part.lap("first_barrier");
     run.run(part.result);
+    for (const LoopPlace& place : place_now()) {
+      part.result.cpu = place.cpu;
+      part.result.numa_node = place.numa_node;
+    }
     part.result.device = part.device->port.device;
+    part.result.not_pinned = part.placement.reason;
+    if (const auto node = part.placement.device.numa_node)
+      part.result.device_numa_node = static_cast<std::uint64_t>(*node);
     part.result.connect_ns = part.node->connect_ns();
     part.result.qps = part.node->qp_count();
     part.result.barrier_qps = part.barrier->count();

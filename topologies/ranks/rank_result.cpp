@@ -88,6 +88,31 @@ void add_bandwidth(Outcome& outcome, const TestCase& test_case,
   topology.jain = jain_index(shares);
 }
 
+/// By rank; of the reasons the first.
+nlohmann::ordered_json placements(std::span<const RankResult> results) {
+  using json = nlohmann::ordered_json;
+  json all{{"pinned", 0},
+           {"reason", nullptr},
+           {"cpus", json::array()},
+           {"numa_nodes", json::array()},
+           {"device_numa_nodes", json::array()}};
+  std::uint64_t pinned = 0;
+  const auto add = [&all](const char* key, const std::optional<std::uint64_t>& number) {
+    all[key].push_back(number ? json(*number) : json(nullptr));
+  };
+  for (const RankResult& result : results) {
+    add("cpus", result.cpu);
+    add("numa_nodes", result.numa_node);
+    add("device_numa_nodes", result.device_numa_node);
+    if (result.not_pinned.empty())
+      ++pinned;
+    else if (all["reason"].is_null())
+      all["reason"] = result.not_pinned;
+  }
+  all["pinned"] = pinned;
+  return {{"ranks", std::move(all)}};
+}
+
 }  // namespace
 
 void list_fields(auto& fields, Is<RankResult> auto& result) {
@@ -119,6 +144,10 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("checked_bytes", result.checked_bytes);
   fields("mtu_bytes", result.mtu_bytes);
   fields("yielding", result.yielding);
+  fields("cpu", result.cpu);
+  fields("numa_node", result.numa_node);
+  fields("device_numa_node", result.device_numa_node);
+  fields("not_pinned", result.not_pinned);
 }
 
 std::string rank_result_to_wire(const RankResult& result) {
@@ -209,6 +238,7 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
   if (!test_case.reliable() && plan.traffic_mode() == TrafficMode::round_trip) outcome.lost = lost;
   outcome.work = {{"wrs", wrs}, {"doorbells", doorbells}, {"cqes", cqes}, {"polls", polls}};
   outcome.extra["passed_on"] = passed_on;
+  outcome.extra["placement"] = placements(results);
   if (test_case.verify) outcome.extra["verified_bytes"] = checked;
   return outcome;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ struct RankResult {
   std::uint64_t checked_bytes = 0;
   std::uint32_t mtu_bytes = 0;
   bool yielding = false;
+  std::optional<std::uint64_t> cpu, numa_node;    ///< where it was at the end
+  std::optional<std::uint64_t> device_numa_node;  ///< nothing: the kernel names none
+  std::string not_pinned;                         ///< why; empty: it was
 };
 
 std::string rank_result_to_wire(const RankResult& result);

@@ -10,6 +10,7 @@
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/table.h"
 #include "core/engine/null/null_device.h"
+#include "core/engine/placement/placement.h"
 #include "core/engine/work.h"
 #include "core/instrument/histogram_data.h"
 #include "core/verbs/environment.h"
@@ -24,11 +25,14 @@ struct NullRun {
   std::unique_ptr<Histogram> latency = std::make_unique<Histogram>();
   std::optional<LoadData> load;
   std::uint64_t buffer_bytes = 0;
+  std::vector<LoopPlace> place;
   bool interrupted = false;
 };
 
 void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clock,
-                 const StopFlag& stop, const IntervalListener& on_interval = {}) {
+                 const StopFlag& stop, const IntervalListener& on_interval = {},
+                 std::optional<unsigned> cpu = {}) {
+  auto pinned = std::make_unique<Pinned>(cpu, "--core");
   NullEndpoint endpoint{test_case, Role::initiator};
   Work work{test_case, Role::initiator, endpoint.layout(), endpoint.view()};
   work.post_receives();
@@ -39,9 +43,12 @@ void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clo
   LoopPlan plan;
   fill_plan(plan, test_case);
   const Wait wait = test_case.wait == Wait::yield ? Wait::yield : Wait::spin;
+  pinned.reset();  // the thread of `lines` is to run elsewhere
   const IntervalThread lines{test_case, [&] { return run.tally.progress.load(); }, on_interval};
+  pinned = std::make_unique<Pinned>(cpu, "--core");
   run.end = choose_loop(test_case, Role::initiator, wait, clock.kind)(work.loop_state(), plan,
                                                                       clock, stop, run.tally);
+  run.place = place_now();
   run.load = work.load();
 }
 
@@ -78,6 +85,8 @@ class NullMeasurer final : public Measurer {
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
     if (const std::string why = why_not_null(test_case); !why.empty()) throw Unsupported(why);
     if (interrupt_.requested()) throw Interrupted("interrupted");
+    const Placement placement =
+        choose_placement(wish_of(test_case, Role::initiator, "", false), claims_);
     NullRun run;
     StopFlag stop;
     const OrderlyEnd orderly{interrupt_, kOrderlyEnd, [&] {
@@ -85,13 +94,13 @@ class NullMeasurer final : public Measurer {
                                if (!begun) stop.request(StopReason::interrupted);
                                return begun;
                              }};
-    run_on_null(run, test_case, clock_, stop, on_interval_);
+    run_on_null(run, test_case, clock_, stop, on_interval_, placement.first());
     run.interrupted = orderly.asked();
     if (stop.requested() || run.tally.operations == 0)
       throw Interrupted("interrupted before anything was measured");
     if (run.end.why != LoopResult::Why::done)
       throw MeasurementError(loop_result_text(run.end, "the null device"));
-    return outcome(test_case, run);
+    return outcome(test_case, run, placement);
   }
 
   bool usable() const override { return true; }
@@ -103,7 +112,7 @@ class NullMeasurer final : public Measurer {
   nlohmann::ordered_json responder_environment() const override { return nullptr; }
 
  private:
-  static Outcome outcome(const TestCase& test_case, NullRun& run) {
+  static Outcome outcome(const TestCase& test_case, NullRun& run, const Placement& placement) {
     Outcome outcome;
     outcome.effective = test_case;
     outcome.effective.initiator.device = "null";
@@ -121,13 +130,17 @@ class NullMeasurer final : public Measurer {
                                         .traffic_ns = run.tally.traffic_ns};
     outcome.work = {{"polls", run.tally.polls}};
     outcome.resources = {{"buffer_bytes", run.buffer_bytes}};
-    outcome.extra = {{"path", "null"}};
+    outcome.extra = {
+        {"path", "null"},
+        {"placement",
+         {{"initiator", placement_json(placement, run.place)}, {"responder", nullptr}}}};
     return outcome;
   }
 
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
   const IntervalListener on_interval_;
+  CpuClaims claims_;
 };
 
 }  // namespace

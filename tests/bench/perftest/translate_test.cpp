@@ -154,13 +154,20 @@ TEST(PerftestTranslation, GivesEachEndItsOwnDevice) {
   EXPECT_EQ(server.own.device, "mlx5_1");
   EXPECT_EQ(server.own.port_num, 2);
   EXPECT_EQ(server.own.gid_index, 3);
-  EXPECT_EQ(server.own.core, kAuto);
+  EXPECT_EQ(server.own.core, "");
   EXPECT_EQ(server.port, 4711);
   EXPECT_THAT(server.host, IsEmpty());
   const auto client = axes_of("ib_write_bw", {"-d", "mlx5_1", "-x", "3"});
   EXPECT_EQ(client.at("device"), "mlx5_1");
   EXPECT_EQ(client.at("gid-index"), "3");
   EXPECT_FALSE(client.contains("peer-device"));
+}
+
+TEST(PerftestTranslation, LeavesThePlaceToUsUnlessToldOtherwise) {
+  EXPECT_FALSE(axes_of("ib_write_bw", {}).contains("core"));
+  EXPECT_EQ(axes_of("ib_write_bw", {"--disable_numa"}).at("core"), "off");
+  EXPECT_EQ(axes_of("ib_write_bw", {"--disable_numa", "--pin_cores", "3"}).at("core"), "3");
+  EXPECT_EQ(plan_of("ib_write_bw", {"--disable_numa"}).own.core, "off");
 }
 
 TEST(PerftestTranslation, NamesPerftestsOptionWhereAValueIsWrong) {

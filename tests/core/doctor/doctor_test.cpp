@@ -205,12 +205,5 @@ TEST(CheckedExamination, IsOfNoOtherShape) {
   }
 }
 
-TEST(CpuList, IsReadAsTheKernelWritesIt) {
-  EXPECT_EQ(cpu_list("0-2,8"), (std::vector<unsigned>{0, 1, 2, 8}));
-  EXPECT_EQ(cpu_list("5"), std::vector<unsigned>{5});
-  for (const char* wrong : {"", "-", "3-1", "a", "1,,2", "0-4000000000"})
-    EXPECT_TRUE(cpu_list(wrong).empty()) << wrong;
-}
-
 }  // namespace
 }  // namespace rdmameter

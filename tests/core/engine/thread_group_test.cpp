@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <thread>
 
 #include "core/base/error.h"
@@ -77,7 +78,9 @@ struct FakeTeam {
           return result;
         }) {}
 
-  LoopResult run(std::uint64_t core = kAuto) { return group.run(Wait::yield, core, {}, stop); }
+  LoopResult run(std::span<const unsigned> cpus = {}) {
+    return group.run(Wait::yield, cpus, {}, stop);
+  }
 
   std::vector<FakeRunner*> fakes;
   ThreadGroup group;
@@ -105,6 +108,7 @@ TEST(ThreadGroup, AddsUpWhatItsThreadsCounted) {
   ASSERT_EQ(threads.size(), 3U);
   EXPECT_EQ(threads[2].at("operations"), 300);
   EXPECT_TRUE(threads[2].at("core").is_null());
+  EXPECT_EQ(fakes.group.places().size(), 3U);
   EXPECT_EQ(fakes.group.resources().at("qps"), 6);
   EXPECT_EQ(fakes.group.resources().at("send_wrs_per_qp"), 128);
 }
@@ -154,11 +158,30 @@ TEST(ThreadGroup, ACpuThatIsNotThereStopsAllOfThem) {
                    return LoopResult{.why = LoopResult::Why::stopped};
                  }};
   try {
-    fakes.run(8191);
+    fakes.run(std::array{8191U, 8191U});
     FAIL() << "ran on CPU 8191";
   } catch (const UsageError& error) {
     EXPECT_THAT(error.what(), HasSubstr("--core 8191"));
   }
+}
+
+TEST(ThreadGroup, RunsEachThreadOnItsOwnCpu) {
+  const std::vector<unsigned> allowed = allowed_cpu_numbers();
+  if (allowed.size() < 2) GTEST_SKIP() << "it needs two CPUs";
+  FakeTeam fakes{2, [](std::uint64_t, const LoopPlan&, const StopFlag&, LoopTally& tally) {
+                   tally.operations = 1;
+                   return LoopResult{};
+                 }};
+  const std::array cpus{allowed[1], allowed[0]};
+  ASSERT_EQ(fakes.run(cpus).why, LoopResult::Why::done);
+  const std::vector<LoopPlace> places = fakes.group.places();
+  ASSERT_EQ(places.size(), 2U);
+  const nlohmann::ordered_json threads = fakes.group.facts().at("per_thread");
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(places[i].cpu, cpus[i]);
+    EXPECT_EQ(threads[i].at("core"), cpus[i]);
+  }
+  EXPECT_EQ(allowed_cpu_numbers(), allowed);  // the caller's thread is where it was
 }
 
 TEST(ThreadGroup, IntroducesAndConnectsEachThreadToItsOwn) {
@@ -215,7 +238,7 @@ TEST(WindowSync, DoesNotWaitForEverForAPeerThatNeverComes) {
   const EventFd attention;
   WindowSync keeper{here, both_ways, &runner, attention};
   StopFlag stop;
-  runner.run(Wait::yield, kAuto, {}, stop);
+  runner.run(Wait::yield, {}, {}, stop);
   keeper.publish();
   const auto now = WindowSync::Clock::now();
   EXPECT_FALSE(keeper.overdue(now));

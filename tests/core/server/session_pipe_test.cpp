@@ -46,7 +46,7 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
       .clock = {},
       .sandbox = {},
       .own = EndSettings{
-          .device = "mlx5_1", .port_num = 2, .gid_index = kAuto, .core = 7, .memory = {}}};
+          .device = "mlx5_1", .port_num = 2, .gid_index = kAuto, .core = "0-3+8", .memory = {}}};
   start.clock.kind = ClockChoice::Kind::counter;
   start.clock.counter.scale.multiplier = 1234567890123;
   start.clock.ticks_per_ns = 2.3999;
@@ -68,7 +68,7 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
   EXPECT_EQ(got.own->device, "mlx5_1");
   EXPECT_EQ(got.own->port_num, 2U);
   EXPECT_EQ(got.own->gid_index, kAuto);
-  EXPECT_EQ(got.own->core, 7U);
+  EXPECT_EQ(got.own->core, "0-3+8");
   start.own.reset();
   EXPECT_FALSE(start_from_pipe(start_to_pipe(start)).own);
 }

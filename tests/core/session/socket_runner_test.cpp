@@ -41,8 +41,8 @@ struct Ends {
 
   /// @return how the initiator's loop ended; the responder's is told to finish then
   LoopResult run(Wait wait) {
-    std::thread other{[&] { responder_end = responder.run(wait, kAuto, clock, responder_stop); }};
-    const LoopResult end = initiator.run(wait, kAuto, clock, initiator_stop);
+    std::thread other{[&] { responder_end = responder.run(wait, {}, clock, responder_stop); }};
+    const LoopResult end = initiator.run(wait, {}, clock, initiator_stop);
     responder.expect(initiator.totals());
     responder_stop.request(StopReason::finish);
     other.join();
@@ -90,7 +90,7 @@ TEST_P(SocketSideWaits, SeeTheStopWordWhereNothingArrives) {
     std::this_thread::sleep_for(30ms);
     ends.responder_stop.request(StopReason::deadline);
   }};
-  const LoopResult end = ends.responder.run(wait, kAuto, ends.clock, ends.responder_stop);
+  const LoopResult end = ends.responder.run(wait, {}, ends.clock, ends.responder_stop);
   later.join();
   EXPECT_EQ(end.why, LoopResult::Why::stopped);
 }

@@ -94,9 +94,21 @@ TEST(SetAxis, StoresWordsAndNumbers) {
   EXPECT_EQ(with(latency(), "transport", "UD").transport, Transport::ud);
   EXPECT_EQ(with(latency(), "inline", "max").queues.inline_bytes, kDeviceMax);
   EXPECT_EQ(with(latency(), "inline", "OFF").queues.inline_bytes, 0U);
-  EXPECT_EQ(with(latency(), "core", "auto").initiator.core, kAuto);
+  EXPECT_EQ(with(latency(), "core", "auto").initiator.core, "");
   EXPECT_EQ(with(latency(), "mtu", "1024").path.mtu_bytes, 1024U);
   EXPECT_EQ(with(latency(), "peer-device", "auto").responder.device, "");
+}
+
+TEST(SetAxis, TakesCpusAsANumberAListOrAWord) {
+  const auto in_results = [](const char* text) {
+    return axis_json(with(latency(), "core", text), *find_axis("core")).dump();
+  };
+  EXPECT_EQ(in_results("3"), "3");
+  EXPECT_EQ(in_results("0-3+8"), "\"0-3+8\"");
+  EXPECT_EQ(in_results("NUMA"), "\"numa\"");
+  EXPECT_EQ(in_results("off"), "\"off\"");
+  for (const char* wrong : {"8192", "0-8192", "3-1", "0,2", "0+", "node0", "0..3", ""})
+    EXPECT_THAT(refusal("core", wrong), HasSubstr("N, or a list such as 0-3+8")) << wrong;
 }
 
 TEST(SetAxis, RefusesNamingTheOptionAndWhatItTakes) {

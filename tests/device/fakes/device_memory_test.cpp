@@ -91,8 +91,8 @@ Checked measure(OpenDevice& device, const TestCase& test_case) {
   initiator.connect(responder.connection_info());
   const ClockChoice clock = choose_clock();
   StopFlag never, stop;
-  std::thread other{[&] { responder.run(Wait::yield, kAuto, clock, stop); }};
-  const LoopResult end = initiator.run(Wait::yield, kAuto, clock, never);
+  std::thread other{[&] { responder.run(Wait::yield, {}, clock, stop); }};
+  const LoopResult end = initiator.run(Wait::yield, {}, clock, never);
   const std::uint64_t sent = initiator.tally().total;
   responder.expect({sent});
   stop.request(StopReason::finish);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a thread may run.
+// Where a thread may run, and where it is.
 #pragma once
 
 #include <sched.h>
@@ -12,11 +12,13 @@
 namespace rdmameter {
 
 /// Pins the calling thread to one CPU for the life of the object, then puts it back where it was.
+/// Threads that are begun meanwhile inherit it.
 class Pinned {
  public:
-  /// @param core  CPU number; kAuto: stays as it is
+  /// @param cpu     nullopt: stays as it is
+  /// @param option  by which the CPU was chosen, for the error
   /// @throws UsageError  no such CPU, or not allowed here; the text lists those that are
-  Pinned(std::uint64_t core, std::string_view option);
+  Pinned(std::optional<unsigned> cpu, std::string_view option);
   ~Pinned();
   Pinned(Pinned&&) = delete;
 
@@ -27,10 +29,15 @@ class Pinned {
 /// How many CPUs the calling thread may run on; at least 1.
 std::uint64_t allowed_cpus();
 
-/// Which ones; none where the kernel does not tell.
-std::vector<std::uint64_t> allowed_cpu_numbers();
+/// Which ones, ascending; none where the kernel does not tell.
+std::vector<unsigned> allowed_cpu_numbers();
 
-/// The one CPU that the calling thread may run on; nullopt: it has a choice.
-std::optional<std::uint64_t> only_cpu();
+/// Where a measuring thread was.
+struct LoopPlace {
+  unsigned cpu = 0, numa_node = 0;
+};
+
+/// Where the calling thread is now; empty: the kernel does not tell.
+std::vector<LoopPlace> place_now();
 
 }  // namespace rdmameter

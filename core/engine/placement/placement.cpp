@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/placement/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/cpu_list.h"
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "core/base/sysfs.h"
+#include "core/verbs/device.h"
+
+namespace rdmameter {
+namespace {
+
+bool holds(std::span<const unsigned> cpus, unsigned cpu) {
+  return std::ranges::find(cpus, cpu) != cpus.end();
+}
+
+void require_allowed(const PlacementWish& wish, std::span<const unsigned> cpus,
+                     const HostCpus& host) {
+  for (const unsigned cpu : cpus)
+    if (!holds(host.allowed, cpu))
+      throw UsageError(
+          fmt::format("{} {}: there is no such CPU here, or this process may not use it; it "
+                      "may run on {}",
+                      wish.option, cpu, cpu_list_text(host.allowed)));
+}
+
+/// A number N means N and the CPUs behind it; a list means what it says.
+std::vector<unsigned> chosen_cpus(const PlacementWish& wish) {
+  std::vector<unsigned> cpus = cpu_list(wish.core, kCpuSeparator);
+  if (parse_count(wish.core))
+    while (cpus.size() < wish.loops) cpus.push_back(cpus.back() + 1);
+  if (cpus.size() < wish.loops)
+    throw UsageError(fmt::format("{} {}: {} threads measure at this end, and the list has {} CPUs",
+                                 wish.option, wish.core, wish.loops, cpus.size()));
+  cpus.resize(wish.loops);
+  return cpus;
+}
+
+/// Pins to CPUs near the device, or says why not.
+void go_near(Placement& placement, const PlacementWish& wish, CpuClaims& claims,
+             const HostCpus& host) {
+  if (wish.device.empty()) {
+    placement.reason = "the test uses no verbs device";
+    return;
+  }
+  if (!placement.device.numa_node) {
+    placement.reason = fmt::format("the kernel names no NUMA node of {}", wish.device);
+    return;
+  }
+  const std::string node =
+      fmt::format("NUMA node {}, that of {},", *placement.device.numa_node, wish.device);
+  std::vector<unsigned> near;
+  std::ranges::copy_if(placement.device.cpus, std::back_inserter(near),
+                       [&](unsigned cpu) { return holds(host.allowed, cpu); });
+  const std::uint64_t needed = std::max(wish.needed, wish.loops);
+  if (near.size() < needed) {
+    placement.reason =
+        fmt::format("of the CPUs of {} this process may use {}, and {} needed", node, near.size(),
+                    needed == 1 ? "1 is" : fmt::format("{} are", needed));
+    return;
+  }
+  near = cores_first(near, host.sysfs);
+  std::ranges::rotate(near, near.begin() + static_cast<std::ptrdiff_t>(wish.first % near.size()));
+  std::erase_if(near, [&](unsigned cpu) { return holds(wish.avoid, cpu); });
+  placement.claims = claims.take(near, wish.loops);
+  for (const CpuClaim& each : placement.claims) placement.cpus.push_back(each.cpu);
+  if (placement.cpus.empty())
+    placement.reason = fmt::format(
+        "of the CPUs of {} fewer than {} are free: other measurements have them", node, wish.loops);
+}
+
+}  // namespace
+
+DeviceLocality locality_of(std::string_view device, const std::filesystem::path& sysfs) {
+  if (device.empty()) return {};
+  return {
+      .numa_node = device_numa_node(device, sysfs),
+      .cpus = cpu_list(
+          read_line(sysfs / "class/infiniband" / device / "device/local_cpulist").value_or(""))};
+}
+
+std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
+                                  const std::filesystem::path& sysfs) {
+  std::vector<std::pair<std::size_t, unsigned>> ranked;  // how many of its core come before it
+  for (const unsigned cpu : cpus) {
+    const auto siblings = cpu_list(
+        read_line(sysfs /
+                  fmt::format("devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu))
+            .value_or(""));
+    ranked.emplace_back(
+        std::ranges::count_if(siblings,
+                              [&](unsigned other) { return other < cpu && holds(cpus, other); }),
+        cpu);
+  }
+  std::ranges::sort(ranked);
+  std::vector<unsigned> order;
+  for (const auto& each : ranked) order.push_back(each.second);
+  return order;
+}
+
+Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const HostCpus& host) {
+  Placement placement{.device = locality_of(wish.device, host.sysfs), .allowed = host.allowed};
+  if (wish.core.empty() || wish.core == kNearDevice) {
+    go_near(placement, wish, claims, host);
+    if (!placement.reason.empty() && !wish.core.empty())
+      throw Unsupported(fmt::format("{} {}: {}", wish.option, wish.core, placement.reason));
+  } else if (wish.core == kNotPinned) {
+    placement.reason = fmt::format("{} {}", wish.option, wish.core);
+  } else {
+    placement.cpus = chosen_cpus(wish);
+    require_allowed(wish, placement.cpus, host);
+    placement.claims = claims.mark(placement.cpus);
+  }
+  return placement;
+}
+
+PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device, bool same_host,
+                      std::span<const unsigned> avoid) {
+  const std::uint64_t loops = test_case.threads * (test_case.bidirectional ? 2 : 1);
+  return {.option = role == Role::initiator ? "--core" : "--peer-core",
+          .core = test_case.end(role).core,
+          .device = device,
+          .loops = loops,
+          .needed = loops * (same_host ? 2 : 1),
+          .avoid = avoid};
+}
+
+nlohmann::ordered_json placement_json(const Placement& placement,
+                                      std::span<const LoopPlace> loops) {
+  using json = nlohmann::ordered_json;
+  json cpus = json::array(), nodes = json::array();
+  for (const LoopPlace& each : loops) {
+    cpus.push_back(each.cpu);
+    nodes.push_back(each.numa_node);
+  }
+  const DeviceLocality& device = placement.device;
+  return {{"pinned", !placement.cpus.empty()},
+          {"reason", placement.reason.empty() ? json(nullptr) : json(placement.reason)},
+          {"cpus", cpus},
+          {"numa_nodes", nodes},
+          {"device_numa_node", device.numa_node ? json(*device.numa_node) : json(nullptr)},
+          {"device_cpus", device.cpus.empty() ? json(nullptr) : json(cpu_list_text(device.cpus))}};
+}
+
+}  // namespace rdmameter

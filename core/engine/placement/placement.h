@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// On which CPUs the measuring threads of an end run: near its device, if nobody has said where.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/engine/placement/affinity.h"
+#include "core/engine/placement/cpu_claims.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+/// Where a device is attached, as sysfs has it.
+struct DeviceLocality {
+  std::optional<int> numa_node;  ///< nullopt: the kernel does not tell (always so for rxe)
+  std::vector<unsigned> cpus;    ///< local_cpulist; empty: the kernel does not tell
+};
+
+DeviceLocality locality_of(std::string_view device, const std::filesystem::path& sysfs = "/sys");
+
+/// The same CPUs, so that each physical core comes once before the second hardware thread of any.
+std::vector<unsigned> cores_first(std::span<const unsigned> cpus,
+                                  const std::filesystem::path& sysfs = "/sys");
+
+/// What an end wants.
+struct PlacementWish {
+  std::string_view option = "--core";    ///< for errors
+  std::string_view core;                 ///< as EndSettings has it
+  std::string_view device = {};          ///< its name; empty: the case uses none
+  std::uint64_t loops = 1;               ///< threads that measure at this end
+  std::uint64_t needed = 1;              ///< those of other ends on this machine included
+  std::span<const unsigned> avoid = {};  ///< CPUs of the other end, if it is on this machine
+  std::uint64_t first = 0;  ///< of the CPUs near the device, where to begin: the local rank
+};
+
+/// What a machine has.
+struct HostCpus {
+  std::vector<unsigned> allowed = allowed_cpu_numbers();  ///< that this process may use
+  std::filesystem::path sysfs = "/sys";
+};
+
+struct Placement {
+  std::vector<unsigned> cpus = {};  ///< of each loop; empty: not pinned
+  std::string reason = {};          ///< why not; empty: pinned
+  DeviceLocality device = {};
+  std::vector<unsigned> allowed = {};  ///< CPUs that this process may use
+  std::vector<CpuClaim> claims = {};   ///< so that nobody else takes them
+
+  /// Where its objects are to be made.
+  std::optional<unsigned> first() const {
+    return cpus.empty() ? std::nullopt : std::optional(cpus.front());
+  }
+  /// The CPU of its first loop; nullopt: the kernel has a choice.
+  std::optional<unsigned> only() const {
+    return cpus.empty() && allowed.size() == 1 ? std::optional(allowed.front()) : first();
+  }
+  /// The CPUs of `count` loops from the one at `from`; empty: not pinned.
+  std::span<const unsigned> of_loops(std::size_t from, std::size_t count) const {
+    return cpus.empty() ? std::span<const unsigned>() : std::span(cpus).subspan(from, count);
+  }
+};
+
+/// Chooses, and claims what it chooses while the placement lives. Call it before the calling thread
+/// is pinned.
+/// @param claims  of this end
+/// @throws UsageError   a CPU is not there or not allowed; a list is too short
+/// @throws Unsupported  `numa`, and that cannot be
+Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const HostCpus& host = {});
+
+/// The wish of an end of a case between two ends.
+/// @param same_host  is the other end on this machine as well?
+/// @param avoid      CPUs that it has: claims of another network namespace are not seen
+PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device, bool same_host,
+                      std::span<const unsigned> avoid = {});
+
+/// {"pinned", "reason", "cpus", "numa_nodes", "device_numa_node", "device_cpus"}: for a row.
+/// @param loops  where they were; may be fewer than the placement has, for some ends have none
+nlohmann::ordered_json placement_json(const Placement& placement, std::span<const LoopPlace> loops);
+
+}  // namespace rdmameter
