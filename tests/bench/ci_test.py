@@ -78,6 +78,20 @@ class Ci(unittest.TestCase):
         self.assertIn(self.runs(), (5, 10))
         self.assertEqual(self.text("out/summary.md").count("## "), 1)
 
+    def test_names_a_case_that_vanished_in_every_output_and_with_strict_proves_nothing(self):
+        gone = "size:128/"
+        self.ci(["work"], out="base", plan=PLAN.replace("size = 64", "size = [64, 128]"))
+        for strict, status in (((), PASS), (("--strict",), NOT_PROVEN)):
+            result = self.ci(["work"], "--base", self.path("base/new.json"), "--github", *strict)
+            self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+            self.assertIn("1 of BASE is not in NEW", result.stdout)
+            self.assertRegex(result.stdout, rf"(?m)^::warning title=rdmameter%3A only in BASE::.*{gone}")
+            for name in ("summary.md", "annotations.txt"):
+                self.assertIn(gone, self.text("out/" + name))
+            skipped = [case.get("name") for case in xml.etree.ElementTree.parse(self.path("out/junit.xml")).iter("testcase")
+                       if case.find("skipped") is not None]
+            self.assertTrue(any(gone in name for name in skipped), skipped)
+
     def test_tells_what_spoils_measurements_once_and_not_for_each_run(self):
         plan = PLAN.replace("write_lat", "tcp_lat").replace('device = "null", ', "")
         result = self.ci(["times"], "--runs", "3", "--", "--loopback", plan=plan)
