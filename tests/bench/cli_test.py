@@ -377,6 +377,23 @@ class Reader(unittest.TestCase):
                           ["export", path, "--format", "openmetrics"], ["perftest", "--options"]):
                 self.assertEqual(self.unread(*words), (0, ""), words)
 
+    def test_that_has_gone_changes_no_status_of_what_measures_judges_or_examines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plan, base = folder + "/plan.toml", folder + "/base/new.json"
+            with open(plan, "w", encoding="utf-8") as file:
+                file.write('gates = ["work"]\n[[suite]]\ntests = ["write_lat"]\naxes = { device = "null", iterations = 100 }\n')
+            run("ci", "--plan", plan, "--out", folder + "/base")
+            for words in (["devices"], ["devices", "--json"], ["doctor"], ["doctor", "--json"], ["topo", "--list"],
+                          ["ci", "--plan", plan, "--out", folder + "/out"],
+                          ["ci", "--plan", plan, "--out", folder + "/out", "--base", base, "--github"],
+                          ["ab", "--aa", "--blocks", "2", "--inconclusive-ok", "--", "write_lat", "--device", "null"],
+                          ["report", base, "-o", "-"], ["merge", base, base, "-o", "-"], ["history", "show", base],
+                          ["generate", "man"], ["perftest", "ib_write_bw", "--help"]):
+                heard = run(*words)
+                status, said = self.unread(*words)
+                self.assertEqual(status, heard.returncode, (words, said))
+                self.assertNotRegex(said, "(?i)stdout|pipe", words)
+
     def test_that_has_gone_ends_no_run_that_has_a_result_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = folder + "/result.json"
