@@ -10,6 +10,7 @@
 
 #include "bench/commands/ab_variant.h"
 #include "bench/commands/judging.h"
+#include "bench/doctor/examination_text.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -80,7 +81,10 @@ std::string measure_run(const CiArguments& options, std::uint64_t number, std::u
   tell("rdmameter: run {} of {}\n", number, all);
   std::vector<std::string> words = run_words(options);
   words.insert(words.end(), {"-o", output});
-  const ExitResult end = run_child(read_side("a", "").command(words, {}), {}, invocation.interrupt);
+  std::vector<std::pair<std::string, std::string>> variables;
+  if (number > 1) variables.emplace_back(kDoctorVariable, "off");  // the first run has told it
+  const ExitResult end =
+      run_child(read_side("a", "").command(words, {}), variables, invocation.interrupt);
   const bool measured = end.status == 0 || end.status == static_cast<int>(ExitStatus::failed);
   if (!measured || !std::filesystem::exists(output))
     throw_ended(fmt::format("run {}", number), end.status);

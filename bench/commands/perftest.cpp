@@ -18,6 +18,7 @@
 #include "bench/perftest/translate.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -76,7 +77,7 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
                     const Invocation& invocation) {
   const PerftestCommand command = read_perftest_command(tool, arguments);
   if (command.has("help")) {
-    print_text(perftest_help(tool));
+    print_text(perftest_help(tool, terminal_style().width));
     return ExitStatus::pass;
   }
   if (command.has("version")) {

@@ -9,11 +9,13 @@
 
 #include "bench/cases/nearest.h"
 #include "bench/options/command.h"
+#include "bench/options/help_text.h"
 #include "bench/options/secrets.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/test_case/test_case.h"
+#include "reports/text/text.h"
 #include "topologies/axes/rank_axes.h"
 
 namespace rdmameter {
@@ -76,6 +78,10 @@ void check_rest(const CLI::App& app) {
   throw UsageError(fmt::format("{}: unexpected argument '{}'", full_name(*last), rest.front()));
 }
 
+void print_help(std::string_view text) {
+  print_text(fit_help(text, terminal_style().width));
+}
+
 /// `run --help depth`, or `--help --depth`: that option alone.
 /// @return  was it asked for?
 bool print_help_of_option(CLI::App& app, const std::vector<std::string>& arguments) {
@@ -92,7 +98,7 @@ bool print_help_of_option(CLI::App& app, const std::vector<std::string>& argumen
   const CLI::Option* option = subs.front()->get_option_no_throw("--" + name);
   const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
   if (option == nullptr || !formatter) return false;
-  print_text(formatter->make_option(option, false));
+  print_help(formatter->make_option(option, false));
   return true;
 }
 
@@ -124,10 +130,10 @@ bool parse(CLI::App& app, std::vector<std::string> arguments) {
     print("{}\n", version.what());
     return false;
   } catch (const CLI::CallForHelp&) {
-    print_text(app.help());
+    print_help(app.help());
     return false;
   } catch (const CLI::CallForAllHelp&) {
-    print_text(app.help("", CLI::AppFormatMode::All));
+    print_help(app.help("", CLI::AppFormatMode::All));
     return false;
   } catch (const CLI::ArgumentMismatch& error) {
     throw UsageError(mismatch_text(error.what()));

@@ -1,9 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/options/help_text.h"
 
+#include <algorithm>
+
 #include "reports/text/text.h"
 
 namespace rdmameter {
+namespace {
+
+constexpr std::size_t kHelpWidth = 80;
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// Does a description begin or go on in its column?
+bool is_described(std::string_view line) {
+  return line.size() > kHelpColumn && line.starts_with("  ") && line[kHelpColumn] != ' ' &&
+         line.substr(kHelpColumn - 2, 2) == "  ";
+}
+
+bool goes_on(std::string_view line) {
+  return is_described(line) && line.find_first_not_of(' ') == kHelpColumn;
+}
+
+/// "Usage: rdmameter ", "  rdmameter ", or the spaces before the text.
+std::string_view head_of(std::string_view line) {
+  const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  for (const std::string_view head : {"Usage: rdmameter ", "rdmameter "})
+    if (line.substr(indent).starts_with(head)) return line.substr(0, indent + head.size());
+  return line.substr(0, indent);
+}
+
+std::string fit_line(std::string_view line, std::size_t width) {
+  if (text_width(line) <= width) return std::string(line) + "\n";
+  const std::string_view head = head_of(line);
+  const bool command = head.starts_with(' ') && head.ends_with("rdmameter ");
+  std::string text = wrap(head, line.substr(head.size()), command ? width - 2 : width);
+  for (std::size_t at = text.find('\n'); command && at + 1 < text.size();
+       at = text.find('\n', at + 3))
+    text.insert(at, " \\");
+  return text;
+}
+
+}  // namespace
+
+std::string fit_help(std::string_view text, std::size_t width) {
+  if (width >= kHelpWidth) return std::string(text);
+  const std::vector<std::string_view> lines = lines_of(text);
+  std::string result;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!is_described(lines[i])) {
+      result += fit_line(lines[i], width);
+      continue;
+    }
+    const std::string_view head = lines[i].substr(0, kHelpColumn);
+    std::string description(lines[i].substr(kHelpColumn));
+    while (i + 1 < lines.size() && goes_on(lines[i + 1]))
+      description.append(" ").append(lines[++i].substr(kHelpColumn));
+    result += wrap(head, description, width);
+  }
+  return result;
+}
 
 std::string help_text(std::string_view description) {
   std::string lines = wrap("", description, 79 - kHelpColumn);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How --help looks on a terminal 80 columns wide.
+// How --help looks: for 80 columns, and made narrower where the terminal is.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -17,6 +17,11 @@ inline constexpr const char* kMoreAxes = "More axes";
 
 /// The description of an option, its lines broken at spaces; CLI11 indents them.
 std::string help_text(std::string_view description);
+
+/// A whole help, as it is for 80 columns, broken anew for fewer: descriptions stay in their column,
+/// a command that is broken ends its line with a backslash, so that it can still be copied.
+/// @param width  of the terminal [columns]; from 80 on the text stays as it is
+std::string fit_help(std::string_view text, std::size_t width);
 
 /// What --help shows of kMoreAxes: their names.
 std::string more_axes_text(const std::vector<const CLI::Option*>& options);

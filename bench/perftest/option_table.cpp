@@ -7,6 +7,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "reports/text/text.h"
+
 namespace rdmameter {
 namespace {
 
@@ -386,24 +388,31 @@ const PerftestOption& perftest_option(std::string_view name) {
   return *found;
 }
 
-std::string perftest_help(const PerftestTool& tool) {
-  std::string text = fmt::format(
-      "Usage:\n"
-      "  {0}            start a server and wait for connection\n"
-      "  {0} <host>     connect to server at <host>\n\n"
-      "This is rdmameter {1} with the options of perftest. Both ends must be rdmameter.\n\n"
-      "Options:\n",
-      tool.name, RDMAMETER_VERSION);
+std::string perftest_help(const PerftestTool& tool, std::size_t width) {
+  std::string text =
+      "Usage:\n" +
+      wrap(fmt::format("  {}            ", tool.name), "start a server and wait for connection",
+           width) +
+      wrap(fmt::format("  {} <host>     ", tool.name), "connect to server at <host>", width) +
+      fmt::format(
+          "\nThis is rdmameter {} with the options of perftest.\n"
+          "Both ends must be rdmameter.\n\nOptions:\n",
+          RDMAMETER_VERSION);
   for (const PerftestOption& option : perftest_options()) {
     if (option.help.empty() || !option.applies(tool)) continue;
     const bool connection = option.name == "connection";
     const std::string_view value = connection ? perftest_connections(tool) : option.value;
-    text += option.letter == 0 ? "      " : fmt::format("  -{}, ", option.letter);
-    text += fmt::format("--{}{}  {}\n", option.name,
-                        value.empty() ? "" : fmt::format("=<{}>", value), option.help);
+    const std::string letter = option.letter == 0 ? "    " : fmt::format("-{}, ", option.letter);
+    const std::string head = fmt::format("  {}--{}{}  ", letter, option.name,
+                                         value.empty() ? "" : fmt::format("=<{}>", value));
+    constexpr std::size_t kRoom = 20;  // below which a description has lines of its own
+    if (head.size() + kRoom <= width)
+      text += wrap(head, option.help, width);
+    else
+      text += head.substr(0, head.size() - 2) + "\n" + wrap("          ", option.help, width);
   }
-  return text +
-         "\nOther options of perftest are refused, with what to use instead.\n"
+  return text + "\n" +
+         wrap("", "Other options of perftest are refused, with what to use instead.", width) +
          "'rdmameter perftest --options' lists them all.\n";
 }
 

@@ -42,7 +42,8 @@ const PerftestOption& perftest_option(std::string_view name);
 std::string_view perftest_connections(const PerftestTool& tool);
 
 /// `ib_write_bw --help`: laid out as perftest's, since scripts read it.
-std::string perftest_help(const PerftestTool& tool);
+/// @param width  of its lines [columns]; an option and its value stay together
+std::string perftest_help(const PerftestTool& tool, std::size_t width);
 
 /// The whole table for docs/perftest.md.
 std::string perftest_options_markdown();

@@ -46,6 +46,11 @@ std::string comparison_github(const Comparison& comparison) {
   }
   if (comparison.conclusion == Conclusion::not_proven)
     lines.push_back(annotation("warning", "rdmameter: not proven", tally_text(comparison)));
+  if (const std::vector<std::string>& gone = comparison.only_base; !gone.empty())
+    lines.push_back(
+        annotation("warning", "rdmameter: only in BASE",
+                   fmt::format("{} of BASE's cases {} not in NEW, so not judged: {}", gone.size(),
+                               gone.size() == 1 ? "is" : "are", few_names(gone))));
   const std::size_t shown = lines.size() > kMax ? kMax - 1 : lines.size();
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) text += lines[i];

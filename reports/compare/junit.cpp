@@ -55,6 +55,9 @@ std::string comparison_junit(const Comparison& comparison) {
     tests.add("rdmameter.compare", test_case.name, test_case.verdict, comparison.gated(test_case),
               message);
   }
+  for (const std::string& name : comparison.only_base)
+    tests.add("rdmameter.compare", name, CaseVerdict::inconclusive, false,
+              "only in BASE: NEW has no such case, so nothing is judged");
   for (const GateFinding& finding : comparison.gates)
     tests.add("rdmameter.gate", finding.name + " " + finding.gate, finding.verdict, true,
               fmt::format("{}: {}", verdict_text(finding.verdict), finding.text));

@@ -60,6 +60,14 @@ Table markdown_gates(const Comparison& comparison) {
   return table;
 }
 
+/// A case that nothing judges any more must not vanish in silence.
+Table markdown_lonely(const Comparison& comparison) {
+  Table table{text_columns({"only in", "case"})};
+  for (const std::string& name : comparison.only_base) table.add_line({"BASE: not judged", name});
+  for (const std::string& name : comparison.only_other) table.add_line({"NEW: not judged", name});
+  return table;
+}
+
 /// Adds lines while there is room; then says how many are missing.
 class Page {
  public:
@@ -91,10 +99,14 @@ std::string comparison_markdown(const Comparison& comparison) {
                         markdown_text(comparison.base), tally_text(comparison)));
   for (const std::string& remark : comparison.remarks)
     page.add(fmt::format("> {}\n\n", markdown_text(remark)));
-  for (const std::string& line : markdown_lines(markdown_cases(comparison))) page.add(line);
-  if (!comparison.gates.empty()) {
+  const auto add = [&page](const Table& table) {
+    for (const std::string& line : markdown_lines(table)) page.add(line);
+  };
+  add(markdown_cases(comparison));
+  for (const Table& table : {markdown_gates(comparison), markdown_lonely(comparison)}) {
+    if (table.lines() == 0) continue;
     page.add("\n");
-    for (const std::string& line : markdown_lines(markdown_gates(comparison))) page.add(line);
+    add(table);
   }
   return page.take();
 }

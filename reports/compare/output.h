@@ -15,8 +15,11 @@ namespace rdmameter {
 std::string_view verdict_text(CaseVerdict verdict);
 std::string_view conclusion_text(Conclusion conclusion);  ///< "pass", "fail", "not proven"
 
-/// "12 cases: 1 fail, 2 inconclusive, 9 pass".
+/// "12 cases: 1 fail, 2 inconclusive, 9 pass; 1 of BASE is not in NEW".
 std::string tally_text(const Comparison& comparison);
+
+/// The first names, printable, and how many more there are.
+std::string few_names(const std::vector<std::string>& names);
 
 /// Quantity, base, new, change, interval. @param told  null: empty cells
 std::vector<Table::Cell> effect_cells(const MetricEffect* told);
@@ -31,18 +34,18 @@ std::string effect_text(const CaseComparison& test_case);
 std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style,
                             bool conclude = true);
 
-/// GitHub-flavoured, worst first; under 1 MiB, which is what a step summary takes: what does not
-/// fit is counted.
+/// GitHub-flavoured, worst first, then the cases that only one side has; under 1 MiB, which is what
+/// a step summary takes: what does not fit is counted.
 std::string comparison_markdown(const Comparison& comparison);
 
 /// JUnit XML, valid by junit-10.xsd of Jenkins: a test for each case and gate. What is suspect is
-/// an error of type "suspect", what is inconclusive is skipped; a last test has the conclusion, so
-/// that what is not proven is never green.
+/// an error of type "suspect", what is inconclusive or only in BASE is skipped; a last test has the
+/// conclusion, so that what is not proven is never green.
 std::string comparison_junit(const Comparison& comparison);
 
 /// GitHub's workflow commands, which annotate the run: an error for each failure, a warning for
-/// each suspect and for a conclusion that is not proven; at most ten, as many as GitHub shows of a
-/// step.
+/// each suspect, for a conclusion that is not proven and for cases that only BASE has; at most ten,
+/// as many as GitHub shows of a step.
 std::string comparison_github(const Comparison& comparison);
 
 }  // namespace rdmameter

@@ -102,12 +102,7 @@ std::string gate_lines(const Comparison& comparison, bool all, const TextStyle& 
 }
 
 std::string list(const char* title, const std::vector<std::string>& names, const TextStyle& style) {
-  if (names.empty()) return "";
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kFewCases); ++i)
-    text += (i == 0 ? "" : ", ") + printable(names[i]);
-  if (names.size() > kFewCases) text += fmt::format(" and {} more", names.size() - kFewCases);
-  return wrap(fmt::format("  {}: ", title), text, style.width);
+  return names.empty() ? "" : wrap(fmt::format("  {}: ", title), few_names(names), style.width);
 }
 
 }  // namespace
@@ -153,6 +148,16 @@ std::string tally_text(const Comparison& comparison) {
       std::ranges::count(comparison.gates, CaseVerdict::fail, &GateFinding::verdict);
   if (!comparison.gates.empty())
     text += fmt::format("; {} of {} gates failed", broken, comparison.gates.size());
+  if (const std::size_t gone = comparison.only_base.size(); gone > 0)
+    text += fmt::format("; {} of BASE {} not in NEW", gone, gone == 1 ? "is" : "are");
+  return text;
+}
+
+std::string few_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kFewCases); ++i)
+    text += (i == 0 ? "" : ", ") + printable(names[i]);
+  if (names.size() > kFewCases) text += fmt::format(" and {} more", names.size() - kFewCases);
   return text;
 }
 

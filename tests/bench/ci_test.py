@@ -36,13 +36,13 @@ class Ci(unittest.TestCase):
         with open(self.path(name), encoding="utf-8") as file:
             return file.read()
 
-    def plan(self, gates):
+    def plan(self, gates, text=PLAN):
         with open(self.path("plan.toml"), "w", encoding="utf-8") as file:
-            file.write(PLAN.format(gates=json.dumps(gates)))
+            file.write(text.format(gates=json.dumps(gates)))
         return self.path("plan.toml")
 
-    def ci(self, gates, *more, out="out"):
-        return subprocess.run([PROGRAM, "ci", "--plan", self.plan(gates), "--out", self.path(out), *more],
+    def ci(self, gates, *more, out="out", plan=PLAN):
+        return subprocess.run([PROGRAM, "ci", "--plan", self.plan(gates, plan), "--out", self.path(out), *more],
                               capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
 
     def base(self):
@@ -77,6 +77,26 @@ class Ci(unittest.TestCase):
         self.assertIn(result.returncode, (PASS, REGRESSION, NOT_PROVEN), result.stderr)
         self.assertIn(self.runs(), (5, 10))
         self.assertEqual(self.text("out/summary.md").count("## "), 1)
+
+    def test_names_a_case_that_vanished_in_every_output_and_with_strict_proves_nothing(self):
+        gone = "size:128/"
+        self.ci(["work"], out="base", plan=PLAN.replace("size = 64", "size = [64, 128]"))
+        for strict, status in (((), PASS), (("--strict",), NOT_PROVEN)):
+            result = self.ci(["work"], "--base", self.path("base/new.json"), "--github", *strict)
+            self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+            self.assertIn("1 of BASE is not in NEW", result.stdout)
+            self.assertRegex(result.stdout, rf"(?m)^::warning title=rdmameter%3A only in BASE::.*{gone}")
+            for name in ("summary.md", "annotations.txt"):
+                self.assertIn(gone, self.text("out/" + name))
+            skipped = [case.get("name") for case in xml.etree.ElementTree.parse(self.path("out/junit.xml")).iter("testcase")
+                       if case.find("skipped") is not None]
+            self.assertTrue(any(gone in name for name in skipped), skipped)
+
+    def test_tells_what_spoils_measurements_once_and_not_for_each_run(self):
+        plan = PLAN.replace("write_lat", "tcp_lat").replace('device = "null", ', "")
+        result = self.ci(["times"], "--runs", "3", "--", "--loopback", plan=plan)
+        self.assertEqual(self.runs(), 3, result.stderr)
+        self.assertLessEqual(result.stderr.count("remedies: rdmameter doctor"), 1, result.stderr)
 
     def test_measures_two_programs_in_turns(self):
         result = self.ci(["work"], "--base-binary", PROGRAM, "--runs", "2")

@@ -71,6 +71,25 @@ class Help(unittest.TestCase):
                 for line in result.stdout.splitlines():
                     self.assertLessEqual(len(line), 80, line)
 
+    def test_fits_the_terminal_for_every_subcommand(self):
+        names = re.findall(r"(?m)^  (\w+) {3,}\w", run("--help").stdout.partition("Subcommands:")[2])
+        self.assertLessEqual({"run", "ci", "doctor", "serve", "perftest", "generate", "history"}, set(names))
+        perftests = [["perftest", tool] for tool in re.findall(r"\bib_\w+", run("generate", "bash").stdout)]
+        self.assertTrue(perftests)
+        for words in ([], *([name] for name in names), *(["history", each] for each in ("add", "show", "check", "ack")), *perftests):
+            for width in (60, 80, 200):
+                for line in run(*words, "--help", COLUMNS=str(width)).stdout.splitlines():
+                    self.assertLessEqual(len(line), width, (words, line))
+        for width in (60, 80, 200):
+            for words in (["run", "--help-all"], ["run", "--help", "depth"]):
+                for line in run(*words, COLUMNS=str(width)).stdout.splitlines():
+                    self.assertLessEqual(len(line), width, line)
+
+    def test_says_the_same_at_every_width_and_a_broken_command_can_be_copied(self):
+        for words in (["ci"], ["run"], ["compare"], ["doctor"]):
+            narrow, wide = (run(*words, "--help", COLUMNS=width).stdout for width in ("60", "80"))
+            self.assertEqual(narrow.replace("\\\n", " ").split(), wide.replace("\\\n", " ").split(), words)
+
     def test_of_run_describes_a_dozen_axes_and_names_the_others(self):
         few, every = run("run", "--help").stdout, run("run", "--help-all")
         self.assertEqual((every.returncode, every.stderr), (0, ""))
@@ -357,6 +376,23 @@ class Reader(unittest.TestCase):
                           ["show", path], ["show", "--csv", path], ["compare", path, path, "--inconclusive-ok"],
                           ["export", path, "--format", "openmetrics"], ["perftest", "--options"]):
                 self.assertEqual(self.unread(*words), (0, ""), words)
+
+    def test_that_has_gone_changes_no_status_of_what_measures_judges_or_examines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plan, base = folder + "/plan.toml", folder + "/base/new.json"
+            with open(plan, "w", encoding="utf-8") as file:
+                file.write('gates = ["work"]\n[[suite]]\ntests = ["write_lat"]\naxes = { device = "null", iterations = 100 }\n')
+            run("ci", "--plan", plan, "--out", folder + "/base")
+            for words in (["devices"], ["devices", "--json"], ["doctor"], ["doctor", "--json"], ["topo", "--list"],
+                          ["ci", "--plan", plan, "--out", folder + "/out"],
+                          ["ci", "--plan", plan, "--out", folder + "/out", "--base", base, "--github"],
+                          ["ab", "--aa", "--blocks", "2", "--inconclusive-ok", "--", "write_lat", "--device", "null"],
+                          ["report", base, "-o", "-"], ["merge", base, base, "-o", "-"], ["history", "show", base],
+                          ["generate", "man"], ["perftest", "ib_write_bw", "--help"]):
+                heard = run(*words)
+                status, said = self.unread(*words)
+                self.assertEqual(status, heard.returncode, (words, said))
+                self.assertNotRegex(said, "(?i)stdout|pipe", words)
 
     def test_that_has_gone_ends_no_run_that_has_a_result_file(self):
         with tempfile.TemporaryDirectory() as folder:

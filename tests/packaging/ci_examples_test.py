@@ -15,7 +15,7 @@ import unittest
 import xml.etree.ElementTree
 
 import plain_yaml
-from ci_systems import FAILED, PASSED, WARNED, GitHub, GitLab, Jenkins
+from ci_systems import ACTION, FAILED, PASSED, PLACEHOLDER, WARNED, GitHub, GitLab, Jenkins
 
 PROGRAM = ROOT = None
 MEASURED, JUDGED = {"new.json", "report.html"}, {"junit.xml", "summary.md", "annotations.txt"}
@@ -35,6 +35,11 @@ STUBS = {"tools/install-packages": 'echo "installs $*"', "tools/install-npm": "e
 def source(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         return file.read()
+
+
+def github_workflow():
+    """The example as its user has it."""
+    return plain_yaml.load(source("docs/examples/github-workflow.yml").replace(PLACEHOLDER, ACTION))
 
 
 def plan(gates=("work",), sizes=(64,)):
@@ -100,7 +105,7 @@ class OnGitHub(Examples):
         self.github = GitHub(self.path("ci"), self.environment, self.folder, self.action)
 
     def measure(self, files=SAME, overrides=None, **github):
-        steps = [{"uses": "actions/checkout@v4"}, {"id": "ours", "uses": "OWNER/rdmameter@REF",
+        steps = [{"uses": "actions/checkout@v4"}, {"id": "ours", "uses": ACTION,
                                                    "with": {"plan": "rdma.toml", "run": NULL, **(overrides or {})}}]
         return self.github.job(steps, files, **github)
 
@@ -212,7 +217,7 @@ class OnGitHub(Examples):
 
     def test_workflow_measures_and_keeps_a_history(self):
         self.install()
-        workflow = plain_yaml.load(source("docs/examples/github-workflow.yml"))
+        workflow = github_workflow()
         steps = workflow["jobs"]["shared-runner"]["steps"]
         for commit in ("1" * 40, "2" * 40):
             self.assertEqual(self.github.job(steps, SAME, {"run": NULL}, sha=commit), 0, self.github.log)
@@ -220,9 +225,15 @@ class OnGitHub(Examples):
             self.assertEqual([json.loads(line)["commit"] for line in file], ["1" * 40, "2" * 40])
         self.whole(self.artefacts("rdma-shared"))
 
+    def test_whatever_a_user_has_to_replace_is_marked_as_such(self):
+        for path in ("docs/examples/github-workflow.yml", "docs/ci.md"):
+            used = re.findall(rf"uses: {PLACEHOLDER}(.*)", source(path))
+            self.assertEqual(set(used), {" # replace OWNER and REF"}, path)
+        self.assertNotRegex(json.dumps(github_workflow()), r"\bOWNER\b|\bREF\b")
+
     def test_workflow_for_an_adapter_takes_the_inputs_of_the_action(self):
         self.install('[ "$1" = ci ] || exit 0; printf "%s\\n" "$@" >"$HOME/words"; exit 2')
-        workflow = plain_yaml.load(source("docs/examples/github-workflow.yml"))
+        workflow = github_workflow()
         self.assertEqual(self.github.job(workflow["jobs"]["adapter"]["steps"], SAME), 2, self.github.log)
         words = content(self.path("home/words")).decode().splitlines()
         self.assertEqual(words[-3:], ["--", "192.0.2.1", "--device=mlx5_0"])
@@ -350,7 +361,7 @@ class Texts(Examples):
         gitlab = GitLab(self.path("ci"), {}, source("docs/examples/gitlab-ci.yml"), "rdma-performance")
         os.mkdir(self.path("jenkins"))
         jenkins = Jenkins(self.path("jenkins"), {}, source("docs/examples/Jenkinsfile"))
-        workflow = plain_yaml.load(source("docs/examples/github-workflow.yml"))
+        workflow = github_workflow()
         of_workflow = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
         return [*(("GitHub", "bash", script) for script in action.scripts() + of_workflow),
                 *(("GitLab", "sh", script) for script in gitlab.scripts()),

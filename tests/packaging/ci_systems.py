@@ -12,6 +12,8 @@ import subprocess
 import plain_yaml
 
 PASSED, WARNED, FAILED = "passed", "warned", "failed"
+ACTION = "example/rdmameter@0123456789abcdef0123456789abcdef01234567"  # as a user writes it
+PLACEHOLDER = "OWNER/rdmameter@REF"
 LIMIT = 120  # [s], of a step; it takes well below one
 
 
@@ -81,7 +83,7 @@ class GitHub:
             return self._run(step, known, action_path)
         given = {name: self._filled(value, known) for name, value in step.get("with", {}).items()}
         name = step["uses"].partition("@")[0]
-        if name == "OWNER/rdmameter":
+        if name == ACTION.partition("@")[0]:
             return self._our_action(given)
         {"actions/checkout": self._checkout, "actions/cache/restore": self._restore, "actions/cache/save": self._save,
          "actions/upload-artifact": self._upload}[name](given)

@@ -275,9 +275,10 @@ TEST(PerftestCommand, RefusesAMissingOrNeedlessValueASecondHostAndAnotherToolsOp
 }
 
 TEST(PerftestHelp, ListsConnectionsWhereScriptsLookForThem) {
-  EXPECT_THAT(perftest_help(*find_perftest_tool("ib_send_bw")),
+  EXPECT_THAT(perftest_help(*find_perftest_tool("ib_send_bw"), 80),
               HasSubstr("  -c, --connection=<RC/UC/UD>  "));
-  EXPECT_THAT(perftest_help(*find_perftest_tool("ib_read_lat")), HasSubstr("--connection=<RC>  "));
+  EXPECT_THAT(perftest_help(*find_perftest_tool("ib_read_lat"), 80),
+              HasSubstr("--connection=<RC>  "));
 }
 
 }  // namespace

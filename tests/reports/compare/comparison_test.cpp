@@ -589,6 +589,28 @@ TEST(Outputs, SayOfSuspicionsThatNothingIsProvenAndAreNeverGreen) {
   EXPECT_THAT(comparison_junit(comparison), HasSubstr("name=\"conclusion\"><system-out>"));
 }
 
+TEST(Outputs, NameWhatOnlyBaseHasSinceNothingJudgesItAnyMore) {
+  const Comparison comparison =
+      compare_files(file_of({steady("a", 5000), steady("gone|", 5000)}),
+                    file_of({steady("a", 5000), steady("come", 5000)}), {});
+  EXPECT_EQ(comparison.conclusion, Conclusion::pass);
+  EXPECT_EQ(tally_text(comparison), "1 case: 1 pass; 1 of BASE is not in NEW");
+  EXPECT_THAT(comparison_text(comparison, false, {}), HasSubstr("only in BASE: gone|"));
+  EXPECT_THAT(comparison_markdown(comparison), HasSubstr("| BASE: not judged | gone\\| |"));
+  EXPECT_THAT(comparison_markdown(comparison), HasSubstr("| NEW: not judged | come |"));
+  EXPECT_THAT(comparison_junit(comparison), HasSubstr("name=\"gone|\"><skipped message=\"only in"));
+  EXPECT_THAT(comparison_github(comparison),
+              HasSubstr("::warning title=rdmameter%3A only in BASE::1 of BASE's cases is not in "
+                        "NEW, so not judged: gone|\n"));
+}
+
+TEST(Outputs, OfTheSameCasesOnBothSidesSayNothingOfThat) {
+  const Comparison comparison =
+      compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 5000)}), {});
+  EXPECT_THAT(comparison_markdown(comparison), Not(HasSubstr("not judged")));
+  EXPECT_EQ(comparison_github(comparison), "");
+}
+
 TEST(Outputs, NameWhatDecidesWhereThatIsNoMetric) {
   CaseComparison one = judged("a", CaseVerdict::fail);
   one.effects.push_back({.metric = Metric::p50, .effect = {.base = 5000, .other = 5000}});
