@@ -55,9 +55,9 @@ function chosenLines(lines, words, isTime) {
 }
 
 /** The outline of a band, drawn in the chart's own coordinates. */
-function band({ name, color, points }) {
+function band({ name, color, dash, points }) {
   return {
-    type: "custom", name, color, z: 1, data: [0], tooltip: { show: false },
+    type: "custom", name, color, dash, z: 1, data: [0], tooltip: { show: false },
     renderItem: (_, api) => ({
       type: "polygon",
       shape: {
