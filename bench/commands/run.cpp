@@ -37,7 +37,7 @@ constexpr const char* kRunFooter =
     "  rdmameter run --loopback all --size 2..4K --transport rc,uc,ud -o result.json\n"
     "  rdmameter run 192.0.2.1 send_bw --qps 1..8 --duration 2 --repetitions 10\n"
     "  rdmameter run ssh://192.0.2.1 write_lat   starts the server there, by ssh\n"
-    "  rdmameter run --hosts nodes.txt write_lat -o result.json   each host, one result\n"
+    "  rdmameter run --hosts nodes.txt write_lat   each host in turn, one result\n"
     "  rdmameter run --device null write_lat     the tool's own cost, no device\n"
     "  rdmameter run --plan bench/plans/ci.toml 192.0.2.1 -o result.json\n"
     "  rdmameter run --dry-run '*_bw' --depth 1..128 --signal-every 1,16";

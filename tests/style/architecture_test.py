@@ -11,7 +11,7 @@ FOLDERS = ("core", "topologies", "reports", "bench", "tests")
 # Each folder may include what stands above it in its list, and of other lists what MAY_INCLUDE names.
 ORDER = {
     "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "doctor", "engine/layout", "engine/loop",
-             "engine/placement", "engine", "engine/null", "control", "session", "server"),
+             "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
     "topologies": ("graphs", "traffic", "schedule", "axes", "ranks/loop", "ranks"),
     "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),
     "bench": ("cases", "doctor", "running", "remote", "options", "perftest", "generate", "commands", "", "micro"),
