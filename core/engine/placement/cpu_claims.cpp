@@ -26,8 +26,10 @@ std::optional<CpuClaim> CpuClaims::claim(unsigned cpu) const {
 
 std::vector<CpuClaim> CpuClaims::take(std::span<const unsigned> cpus, std::size_t count) {
   std::vector<unsigned> order(cpus.begin(), cpus.end());
-  std::ranges::stable_partition(
-      order, [this](unsigned cpu) { return std::ranges::find(last_, cpu) != last_.end(); });
+  const auto taken_before = [this](unsigned cpu) {
+    return std::ranges::find(last_, cpu) != last_.end();
+  };
+  std::stable_partition(order.begin(), order.end(), taken_before);
   std::vector<CpuClaim> taken;
   for (const unsigned cpu : order) {
     if (taken.size() == count) break;

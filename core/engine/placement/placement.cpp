@@ -64,7 +64,8 @@ void go_near(Placement& placement, const PlacementWish& wish, CpuClaims& claims,
     return;
   }
   near = cores_first(near, host.sysfs);
-  std::ranges::rotate(near, near.begin() + static_cast<std::ptrdiff_t>(wish.first % near.size()));
+  std::rotate(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(wish.first % near.size()),
+              near.end());
   std::erase_if(near, [&](unsigned cpu) { return holds(wish.avoid, cpu); });
   placement.claims = claims.take(near, wish.loops);
   for (const CpuClaim& each : placement.claims) placement.cpus.push_back(each.cpu);
