@@ -40,7 +40,7 @@ constexpr std::array kSubcommands{
                "Say what spoils measurements here, and at a peer.", declare_doctor},
     Subcommand{"serve", "serve [--bind ADDRESS] [--port N]",
                "Run a server that clients measure against.", declare_serve},
-    Subcommand{"run", "run [HOST | --loopback] TEST... [axes] [-o FILE]",
+    Subcommand{"run", "run [HOST | ssh://HOST | --loopback] TEST... [axes] [-o FILE]",
                "Measure tests, over sizes and other axes.", declare_run},
     Subcommand{"topo", "topo GRAPH... [--ranks N] [axes] [-o FILE]",
                "Measure ranks whose QPs form a mesh, a ring...", declare_topo},

@@ -118,7 +118,7 @@ class Help(unittest.TestCase):
         self.assertIn("--transport rc|uc|ud", text)
         self.assertIn("1 to 2^20. Default: 128 (not for latencies)", text)
         self.assertIn("1us to 3600s. Default: 100ms --", text)
-        self.assertIn("Usage: rdmameter run [HOST | --loopback] TEST...", text)
+        self.assertIn("Usage: rdmameter run [HOST | ssh://HOST | --loopback] TEST...", text)
 
     def test_of_run_says_for_which_tests_an_axis_is(self):
         text = " ".join(run("run", "--help-all").stdout.split())

@@ -24,6 +24,10 @@ OFFERED = {
     ("history", "show", "--qu"): ["--quantity"],
     ("history", "show", "--percent"): [],  # 'show' takes it
     ("run", "--bidi"): ["--bidirectional"],
+    ("run", "--ssh"): ["--ssh-command"],
+    ("run", "--remote"): ["--remote-program"],
+    ("serve", "--token-s"): ["--token-stdin"],
+    ("ci", "--base-"): ["--base-binary"],
     ("run", "write_l"): ["write_lat", "write_load"],
     ("run", "write_lat", "--transport", ""): ["rc", "uc", "ud"],
     ("run", "write_lat", "--port", ""): [],
@@ -60,7 +64,7 @@ class ManPage(unittest.TestCase):
                                 capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         text = re.sub("\x1b\\[[\\d;]*m|.\b", "", result.stdout)
-        self.assertIn("rdmameter run [HOST | --loopback] TEST", text)
+        self.assertIn("rdmameter run [HOST | ssh://HOST | --loopback] TEST", text)
         self.assertIn("--repetitions N", text)
 
 
