@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <vector>
 
 namespace rdmameter {
@@ -19,20 +21,31 @@ struct IntervalThreadTest : ::testing::Test {
   }
   TestCase test_case;
   std::atomic<std::uint64_t> progress{0};
+  std::mutex mutex;
+  std::condition_variable one_more;
   std::vector<ProgressInterval> heard;
   IntervalListener listener{.hear = [this](const TestCase&, const ProgressInterval& interval) {
+    const std::lock_guard lock(mutex);
     heard.push_back(interval);
     progress = progress == 100 ? 40 : 100;  // a warm-up is over: the count begins anew
+    one_more.notify_one();
   }};
+
+  /// However slow the machine is. @return  is that so?
+  bool await_heard(std::size_t count) {
+    std::unique_lock lock(mutex);
+    return one_more.wait_for(lock, std::chrono::minutes(1), [&] { return heard.size() >= count; });
+  }
 };
 
 TEST_F(IntervalThreadTest, TellsWhatEachIntervalSawUntilItEnds) {
+  const auto begin = std::chrono::steady_clock::now();
   {
     const IntervalThread thread{test_case, [this] { return progress.load(); }, listener};
-    std::this_thread::sleep_for(milliseconds(100));
+    ASSERT_TRUE(await_heard(3));
   }
-  ASSERT_GE(heard.size(), 3U);
-  EXPECT_LE(heard.size(), 5U);
+  const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - begin;
+  EXPECT_LE(heard.size() * test_case.interval_ns, static_cast<std::uint64_t>(elapsed.count()));
   EXPECT_EQ(heard[0].operations, 0U);
   EXPECT_EQ(heard[1].operations, 100U);
   EXPECT_EQ(heard[2].operations, 40U);
@@ -56,12 +69,13 @@ TEST_F(IntervalThreadTest, TellsOfALongBandwidthOnlyToThoseThatTakeItToo) {
   test_case.duration_ns = 200'000'000;
   const auto intervals = [this] {
     const IntervalThread thread{test_case, [this] { return progress.load(); }, listener};
+    if (listener.bounded_too) return await_heard(1);
     std::this_thread::sleep_for(milliseconds(250));
-    return heard.size();
+    return !heard.empty();
   };
-  EXPECT_EQ(intervals(), 0U);
+  EXPECT_FALSE(intervals());
   listener.bounded_too = true;
-  EXPECT_GE(intervals(), 1U);
+  EXPECT_TRUE(intervals());
 }
 
 }  // namespace
