@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "bench/cases/catalog.h"
 #include "bench/cases/nearest.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -84,6 +85,7 @@ void print_help(std::string_view text) {
 
 /// `run --help depth`, or `--help --depth`: that option alone.
 /// @return  was it asked for?
+/// @throws UsageError  a last word that is neither an option nor a test
 bool print_help_of_option(CLI::App& app, const std::vector<std::string>& arguments) {
   const auto end = std::ranges::find(arguments, "--");
   const auto help = std::find_if(arguments.begin(), end, [](const std::string& argument) {
@@ -97,6 +99,10 @@ bool print_help_of_option(CLI::App& app, const std::vector<std::string>& argumen
   const std::string name(word.starts_with("--") ? word.substr(2) : word);
   const CLI::Option* option = subs.front()->get_option_no_throw("--" + name);
   const auto formatter = std::dynamic_pointer_cast<CLI::Formatter>(app.get_formatter());
+  const bool last = help + 2 == end;
+  if (option == nullptr && last && !word.starts_with('-') && !names_test(word) &&
+      subs.front()->get_subcommands(nullptr).empty())
+    refuse_option(*subs.front(), "--" + name);
   if (option == nullptr || !formatter) return false;
   print_help(formatter->make_option(option, false));
   return true;

@@ -110,6 +110,10 @@ class Help(unittest.TestCase):
             self.assertNotIn("--depth", result.stdout)
         self.assertTrue(run("topo", "--help", "traffic").stdout.startswith("  --traffic "))
         self.assertIn("Usage:", run("run", "--help", "write_lat").stdout)  # no option, so that all is shown
+        self.assertIn("Usage:", run("history", "--help", "add").stdout)
+        refused = run("run", "--help", "dept")
+        self.assertEqual(refused.returncode, USAGE)
+        self.assertIn("did you mean '--depth'", refused.stderr)
 
     def test_of_run_says_default_range_and_unit_of_an_axis(self):
         text = " ".join(run("run", "--help-all").stdout.split())
