@@ -31,6 +31,10 @@ BOUNDS = [
     ("receive_imm_ud", [], 26),
     ("send_bw_ud", ["1", "128"], 31),
     ("send_bw_ud", ["16", "16"], 15),
+    # Requests of an open loop, all due at once; and the part of it that says when each is due.
+    ("send_load", [], 312),
+    ("write_load", [], 252),
+    ("due_times", [], 20),
     # Posted by ibv_wr_*; then polled by ibv_start_poll as well.
     ("send_lat", ["wr"], 143),
     ("write_lat", ["wr"], 129),

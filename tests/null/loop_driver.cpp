@@ -1,12 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one measured loop on the null device, for counting instructions from outside:
 //   loop_driver TEST ITERATIONS [post_list [signal_every]] [wr | extended]
+//   loop_driver due_times ITERATIONS: only what an open loop's due times cost it
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
 
+#include "core/engine/load.h"
+#include "core/engine/loop/open_loop.h"
 #include "tests/null/null_case.h"
+
+namespace rdmameter {
+namespace {
+
+/// An open loop takes each due time twice: when the request arrives, and when it is posted.
+/// @return  a sum that depends on all of them
+template <class Clock>
+[[gnu::noinline]] std::uint64_t run(const OpenLoop& load, const Clock& clock,
+                                    std::uint64_t requests) noexcept {
+  DueTimes<Clock> arriving(load, 0, clock), posting(load, 1, clock);
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < requests; ++i) {
+    sum += arriving.now() ^ posting.now();
+    arriving.advance();
+    posting.advance();
+  }
+  return sum;
+}
+
+int draw_due_times(std::uint64_t requests) {
+  TestCase test_case = null_case(Opcode::send, Pattern::open_loop);
+  test_case.iterations = requests;
+  Offered offered(test_case, 1);
+  const bool drawn = run(offered.loop(), fixed_clock().counter, requests) != 0;
+  std::printf("%llu\n", static_cast<unsigned long long>(requests));
+  return drawn ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rdmameter
 
 int main(int argc, char** argv) {
   using namespace rdmameter;
@@ -27,6 +61,8 @@ int main(int argc, char** argv) {
       {"receive_ud", null_case(Opcode::send, Pattern::bandwidth, Transport::ud)},
       {"receive_imm_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},
   };
+  if (argc == 3 && std::string_view(argv[1]) == "due_times")
+    return draw_due_times(std::strtoull(argv[2], nullptr, 10));
   if (argc < 3 || !cases.contains(argv[1])) return 2;
   TestCase test_case = cases.at(argv[1]);
   test_case.iterations = std::strtoull(argv[2], nullptr, 10);
