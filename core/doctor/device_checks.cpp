@@ -204,20 +204,20 @@ bool check_irq_affinity(Examination& examination) {
   return known;
 }
 
-/// How far the farthest of the CPUs is from a node: row `node` of the SLIT. 0: not known.
-double farthest(const fs::path& nodes, std::int64_t node, const std::vector<unsigned>& cpus) {
+/// How far the nearest of the CPUs is from a node: row `node` of the SLIT. 0: not known.
+double nearest(const fs::path& nodes, std::int64_t node, const std::vector<unsigned>& cpus) {
   const std::string row = read_line(nodes / fmt::format("node{}", node) / "distance").value_or("");
-  double most = 0;
+  double least = 0;
   const char* at = row.c_str();
   for (unsigned other = 0;; ++other) {
     char* end = nullptr;
     const double distance = std::strtod(at, &end);
-    if (end == at) return most;
+    if (end == at) return least;
     at = end;
     const auto members =
         cpu_list(read_line(nodes / fmt::format("node{}", other) / "cpulist").value_or(""));
     const auto is_member = [&](unsigned cpu) { return std::ranges::binary_search(members, cpu); };
-    if (std::ranges::any_of(cpus, is_member)) most = std::max(most, distance);
+    if ((least == 0 || distance < least) && std::ranges::any_of(cpus, is_member)) least = distance;
   }
 }
 
@@ -229,15 +229,16 @@ bool check_numa(Examination& examination) {
     const std::string local = read_line(device.path / "device/local_cpulist").value_or("");
     if (!node || *node < 0) continue;  // -1: the firmware does not tell
     known = true;
-    const double distance =
-        farthest(examination.trees.sysfs / "devices/system/node", *node, usable);
+    const double distance = nearest(examination.trees.sysfs / "devices/system/node", *node, usable);
     if (distance <= threshold("numa_distance")) continue;
-    examination.warn("numa",
-                     fmt::format("{} is at NUMA node {}, and this process may run on CPUs at "
-                                 "distance {:.0f} of it ({:.0f} is local)",
-                                 device.name, *node, distance, threshold("numa_distance")),
-                     fmt::format("taskset -c {} rdmameter ..., or --core with one of these CPUs",
-                                 local.empty() ? "CPUS-OF-THAT-NODE" : local));
+    examination.warn(
+        "numa",
+        fmt::format("{} is at NUMA node {}, and the nearest CPU that this process may "
+                    "run on is at distance {:.0f} of it ({:.0f} is local)",
+                    device.name, *node, distance, threshold("numa_distance")),
+        fmt::format("give the process CPUs of that node: taskset -c {} rdmameter ..., or "
+                    "the container's or job's cpuset",
+                    local.empty() ? "CPUS-OF-THAT-NODE" : local));
   }
   return known;
 }

@@ -104,6 +104,12 @@ const std::vector<std::tuple<std::string, Weight, std::string, std::string>> kFa
     {"numa", Weight::warning, kRoce + "device/numa_node", "1\n"},
 };
 
+TEST(Doctor, CpusOfFartherNodesAreNoFaultWhereThereIsANearOne) {
+  const SoundMachine machine;
+  machine.write("proc/self/status", "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-1\n");
+  for (const Finding& finding : machine.examined().findings) EXPECT_NE(finding.check, "numa");
+}
+
 TEST(Doctor, MakesOneFindingOfEachFault) {
   for (const auto& [check, weight, file, content] : kFaults) {
     SCOPED_TRACE(check + " by " + file);
