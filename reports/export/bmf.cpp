@@ -17,14 +17,15 @@ struct Measure {
   double scale = 1;  ///< from the metric's unit
 };
 
-/// "p99.9_ns" is latency-p99-9, in words that Bencher makes slugs of.
+/// "p99.9_ns" is latency-p99-9, "slo_rate_per_s" slo-rate-per-s: words that Bencher makes slugs of.
 Measure measure_of(const MetricInfo& metric) {
   if (metric.key == "p50_ns") return {"latency"};
   if (metric.key == "mmsg_per_s") return {"throughput", 1e6};
   if (metric.key == "gbps") return {"bandwidth-gbps"};
-  std::string name = "latency-" + std::string(metric.name);
-  std::replace(name.begin(), name.end(), '.', '-');
-  return {name};
+  std::string name(metric.group == "latency" ? metric.name : metric.key);
+  std::ranges::replace_if(
+      name, [](char c) { return c == '.' || c == '_'; }, '-');
+  return {metric.group == "latency" ? "latency-" + name : name};
 }
 
 }  // namespace

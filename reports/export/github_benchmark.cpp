@@ -22,7 +22,8 @@ std::string of_direction(const ResultFile& file, bool smaller_is_better) {
                     {"value", value.median}};
       const std::size_t repetitions = values.summary.repetitions.size();
       if (repetitions > 1) {
-        entry["range"] = fmt::format("± {:.4g}", (value.max - value.min) / 2);
+        // Its charts find "± " and a number of two characters or more.
+        entry["range"] = fmt::format("± {:#.4g}", (value.max - value.min) / 2);
         entry["extra"] = fmt::format("median of {} repetitions", repetitions);
       }
       list.push_back(std::move(entry));

@@ -109,6 +109,15 @@ TEST(Bmf, UsesBenchersOwnMeasuresInItsUnits) {
   EXPECT_FALSE(json["send_lat/ud/size:64"]["latency"].contains("lower_value")) << "one repetition";
 }
 
+TEST(Bmf, NamesWhatIsNoLatencyByItsUnit) {
+  Row row = latency_row("rc", 2, 0, 1);
+  row.sweep = SweepData{.saturation_per_s = 9e4, .unloaded_p99_ns = 7e3, .slo_rate_per_s = 8e4};
+  const Json entry = Json::parse(exported("bmf", sample_file({row})))[row.name];
+  EXPECT_EQ(entry["saturation-per-s"]["value"], 9e4);
+  EXPECT_EQ(entry["slo-rate-per-s"]["value"], 8e4);
+  EXPECT_EQ(entry["unloaded-p99-ns"]["value"], 7e3);
+}
+
 TEST(OpenMetrics, HasEachFamilyOnceAndEndsWithEof) {
   const auto lines = lines_of(exported("openmetrics", sample_file(sample_rows())));
   EXPECT_EQ(lines.back(), "# EOF");
