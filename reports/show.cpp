@@ -15,6 +15,7 @@
 #include "reports/text/parts_table.h"
 #include "reports/text/percentile_text.h"
 #include "reports/text/result_tables.h"
+#include "reports/text/stall_text.h"
 #include "reports/topology/topology_text.h"
 
 namespace rdmameter {
@@ -201,6 +202,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
                                .all_matrices = options.histogram == true,
                                .judge_shared = options.judge_shared,
                                .style = style});
+  if (options.loss) text += loss_report(file.rows, style);
   text += interruptions(file.rows, style);
   text += failures(file.rows, Row::Status::skipped, "skipped", options.all, style);
   text += failures(file.rows, Row::Status::error, "failed", options.all, style);

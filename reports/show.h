@@ -17,6 +17,7 @@ struct ShowOptions {
   bool tidy = false;                   ///< of the CSV: a column for each axis
   bool all = false;                    ///< settings at their defaults, all facts of both ends, too
   bool percentiles = false;            ///< a table of them for every latency case
+  bool loss = false;                   ///< stalls of every latency case, by their cause
   std::optional<bool> histogram;       ///< nothing: where the file has few latency cases
   std::vector<std::uint64_t> predict;  ///< topologies: numbers of ranks to predict for
   std::optional<std::uint64_t> memory_budget_bytes = {};  ///< topologies: of a rank

@@ -84,7 +84,7 @@ class HostsRun {
         invocation_(invocation),
         places_(places_of(request.hosts, cases)) {}
 
-  ExitStatus measure(const RunRequest& request);
+  ExitStatus measure(const RunRequest& request, bool loss_report);
 
  private:
   nlohmann::ordered_json context(const RunRequest& request);
@@ -169,11 +169,12 @@ RunTally HostsRun::measure_all(RunOutput& output) {
   return all;
 }
 
-ExitStatus HostsRun::measure(const RunRequest& request) {
+ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
   check_writable(request.output);
   const nlohmann::ordered_json about = context(request);
   if (request.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
   RunOutput output(request.output, about, cases_);
+  if (loss_report) output.tell_stalls();
   const RunTally tally = measure_all(output);
   output.finish(tally);
   return tally.status();
@@ -202,7 +203,7 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
         "say where the responder is: 'rdmameter run HOST {0}' where 'rdmameter serve' runs, or "
         "'rdmameter run --loopback {0}' to start it here",
         request.suites.front().tests.front()->name));
-  return HostsRun(request, cases, flags, invocation).measure(request);
+  return HostsRun(request, cases, flags, invocation).measure(request, options.loss_report);
 }
 
 }  // namespace

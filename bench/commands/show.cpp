@@ -20,18 +20,18 @@ namespace {
 struct ShowArguments {
   std::vector<std::string> files;
   std::string predict, memory_budget;
-  bool csv = false, tidy = false, all = false, percentiles = false, histogram = false,
+  bool csv = false, tidy = false, all = false, percentiles = false, loss = false, histogram = false,
        no_histogram = false, compare = false, judge_shared = false;
 };
 
 /// Side by side, for a person: no gate, so nothing that could fail, and no environment is refused.
 ExitStatus show_side_by_side(const ShowArguments& options) {
   if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
-  if (options.csv || options.all || options.percentiles || options.histogram ||
+  if (options.csv || options.all || options.percentiles || options.loss || options.histogram ||
       options.no_histogram || options.judge_shared || !options.predict.empty() ||
       !options.memory_budget.empty())
     throw UsageError(
-        "show --compare does not go with --csv, --all, --percentiles, --histogram, "
+        "show --compare does not go with --csv, --all, --percentiles, --loss-report, --histogram, "
         "--no-histogram, --judge-shared, --predict or --memory-budget");
   const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
   const Comparison comparison = compare_files(read_comparable(options.files.front()),
@@ -49,6 +49,7 @@ ExitStatus show(const ShowArguments& options) {
     throw UsageError("--csv and --all: give one ('--csv --tidy' has a column for each setting)");
   if (options.csv && options.percentiles)
     throw UsageError("--csv and --percentiles: give one ('rdmameter export' has more formats)");
+  if (options.csv && options.loss) throw UsageError("--csv and --loss-report: give one");
   if (options.histogram && options.no_histogram)
     throw UsageError("--histogram and --no-histogram: give one");
   if (options.compare) return show_side_by_side(options);
@@ -56,6 +57,7 @@ ExitStatus show(const ShowArguments& options) {
                   .tidy = options.tidy,
                   .all = options.all,
                   .percentiles = options.percentiles,
+                  .loss = options.loss,
                   .predict = predicted_ranks(options.predict),
                   .memory_budget_bytes = memory_budget_bytes(options.memory_budget),
                   .judge_shared = options.judge_shared,
@@ -79,6 +81,9 @@ Action declare_show(CLI::App& app) {
       "--percentiles", options->percentiles,
       help_text(
           "a table of percentiles for every latency case, up to the last with enough samples"));
+  app.add_flag("--loss-report", options->loss,
+               help_text("what loss costs: samples that waited for a timeout, an RNR NAK or a "
+                         "sequence NAK, and what the drivers counted"));
   app.add_flag("--histogram", options->histogram,
                help_text("a histogram for every latency case, a matrix for every topology; without "
                          "it only if there are few"));

@@ -127,6 +127,9 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
   app.add_flag("--overwrite-file", options.overwrite_file,
                help_text("let --memory file:PATH map files on DAX or hugetlbfs, too: messages "
                          "overwrite their content"));
+  app.add_flag("--loss-report", options.loss_report,
+               help_text("at the end, say what loss cost each latency: samples that waited for a "
+                         "timeout or after a NAK ('show --loss-report' says it of a file)"));
   add_option(app, "--plan", options.plan, "FILE",
              "a TOML file with tests, axes, repetitions and gates; the command line "
              "overrides it");

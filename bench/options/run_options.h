@@ -32,7 +32,7 @@ struct MeasuringOptions {
 void declare_output_options(CLI::App& app, MeasuringOptions& options);
 
 struct RunOptions : MeasuringOptions {
-  bool loopback = false, overwrite_file = false;
+  bool loopback = false, overwrite_file = false, loss_report = false;
   std::string plan;
   HostOptions hosts;
 };

@@ -16,6 +16,7 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/result/output_file.h"
+#include "reports/text/stall_text.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -90,6 +91,7 @@ void RunOutput::clear_progress() {
 void RunOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
   clear_progress();
+  if (kept_) kept_->push_back(row);
   if (row.status == Row::Status::error && first_error_.empty()) first_error_ = row.message;
   if (lines_) print_lines(shown(row));
 }
@@ -127,6 +129,8 @@ void RunOutput::finish(const RunTally& tally) {
   clear_progress();
   if (writer_) writer_->finish();
   if (table_ && lines_) print_lines(table_->rest());
+  if (kept_ && lines_) print_lines(loss_report(*kept_, terminal_style()));
+  if (kept_ && !lines_) tell_text(loss_report(*kept_, {.width = stderr_width(), .utf8 = utf8_}));
   if (framed_) tell_text(run_summary(tally, elapsed_s(), output_));
   if (tally.interrupted && !writer_ && print_error() != 0) return;  // as its reader wished
   if (tally.interrupted)

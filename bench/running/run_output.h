@@ -25,6 +25,9 @@ class RunOutput : public RunListener {
   RunOutput(const std::string& output, const nlohmann::ordered_json& context,
             const std::vector<PlannedCase>& cases);
 
+  /// From here on rows are kept, and finish() tells the stalls of each latency case.
+  void tell_stalls() { kept_.emplace(); }
+
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
   void row(const Row& row) override;
 
@@ -48,6 +51,7 @@ class RunOutput : public RunListener {
   double last_told_s_ = 0;          ///< off a terminal: when a line last said how far the run is
   std::optional<CaseTable> table_;  ///< where it is framed
   std::size_t name_width_ = 0;
+  std::optional<std::vector<Row>> kept_;  ///< where stalls are to be told
   std::string first_error_, last_message_;
 };
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The price of loss of one case: stalls by their cause, and what the drivers counted.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "reports/summary/summary.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+
+/// A line for each cause, what its stalls were and what they should be, and the counters.
+/// @return  "" where there are no latency samples
+std::string stall_text(const CaseSummary& summary, const TextStyle& style);
+
+/// Of all cases of some rows that have latencies, beneath their names.
+std::string loss_report(std::span<const Row> rows, const TextStyle& style);
+
+}  // namespace rdmameter
