@@ -5,6 +5,7 @@
 RDMAMETER_CLIENTS: how many one after another (200; 2000 by hand).
 RDMAMETER_AT_ONCE: how many side by side (default 64).
 """
+import ctypes
 import os
 import re
 import signal
@@ -17,7 +18,14 @@ from wire import rdmameter
 IN_TURN = int(os.environ.get("RDMAMETER_CLIENTS", "12" if rdmameter.IN_VM else "200"))
 AT_ONCE = int(os.environ.get("RDMAMETER_AT_ONCE", "64"))
 WARM_UP = 6
+PR_SET_THP_DISABLE = 41
 TESTS = ("send_lat", "write_bw", "read_lat", "send_bw", "write_lat", "read_bw")
+
+
+def use_no_huge_pages():
+    """Neither this process nor those that it starts: khugepaged makes 2 MiB of a few resident pages, whenever it comes by."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_THP_DISABLE)")
 
 
 class Many(wire.Test):
@@ -151,4 +159,5 @@ class Command(rdmameter.Test):
 
 
 if __name__ == "__main__":
+    use_no_huge_pages()
     rdmameter.main()
