@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reports/summary/summary.h"
+#include "reports/text/background_table.h"
 #include "reports/text/case_text.h"
 #include "reports/text/csv.h"
 #include "reports/text/environment_text.h"
@@ -100,6 +101,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   if (const std::string load = load_table(joined, options.style); !load.empty())
     text += "\n" + bold("  load", options.style) + "\n" + load;
   text += sweep_table(joined, options.style);
+  text += background_text(joined, options.style);
   for (const Group* group : groups)
     if (const std::string parts = parts_table(*group, options.style); !parts.empty())
       text += "\n" + bold(group_name(*group) + ": threads and directions", options.style) + "\n" +
@@ -122,6 +124,7 @@ std::string show_groups(const std::vector<const Group*>& groups, const ShowOptio
     found->second.push_back(group);
   }
   for (const auto& [kind, members] : kinds) text += show_kind(members, common, options);
+  text += background_matrix(join(groups), options.style);
   if (options.percentiles) text += percentiles(groups, options.style);
   return text + histograms(groups, options);
 }

@@ -139,6 +139,24 @@ std::vector<PlannedCase> at_each_host(std::span<const PlannedCase> cases,
   return all;
 }
 
+std::vector<PlannedCase> at_each_background(
+    std::span<const PlannedCase> cases,
+    std::span<const std::shared_ptr<const Background>> backgrounds) {
+  if (cases.size() * (backgrounds.size() + 1) > kMaxCases) throw too_many();
+  std::vector<PlannedCase> all;
+  const auto add = [&](PlannedCase planned, const std::shared_ptr<const Background>& background) {
+    planned.name += "/background:" + (background ? background->label : kNoBackground);
+    planned.beside = background ? background->text : kNoBackground;
+    planned.background = background;
+    all.push_back(std::move(planned));
+  };
+  for (const PlannedCase& planned : cases) {
+    add(planned, nullptr);
+    for (const auto& background : backgrounds) add(planned, background);
+  }
+  return all;
+}
+
 void refuse_unused(std::span<const GivenAxis> given, std::span<const PlannedCase> cases) {
   for (const GivenAxis& one : given)
     if (!cases.empty() && std::ranges::none_of(cases, [&](const PlannedCase& planned) {

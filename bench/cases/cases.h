@@ -2,6 +2,7 @@
 // Tests times axes: the cases of a run.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,12 +21,22 @@ struct GivenAxis {
   std::string_view option() const { return axis->option; }
 };
 
+/// Someone else's load: traffic that goes on beside a case while that is measured.
+struct Background {
+  std::string text;    ///< "write_bw --size 64K --qps 4": as people type it, in one spelling
+  std::string label;   ///< "write_bw,size:64K,qps:4": in names of cases
+  TestCase test_case;  ///< goes on until interrupted
+};
+
 struct PlannedCase {
   TestCase test_case;
   std::string name;                         ///< test/transport/option:value... for the axes given
   std::string why_skipped;                  ///< empty: it can be tried
   std::vector<std::string_view> used = {};  ///< options of the given axes that it has
   std::string host = {};                    ///< of --hosts: where; empty: there is only one place
+  std::string beside =
+      {};  ///< of --background: Background::text, or kNoBackground; empty: not asked
+  std::shared_ptr<const Background> background = {};  ///< null: it is alone
 };
 
 /// The cross product, first axis slowest. An axis without meaning for a test (its depth, for a
@@ -45,6 +56,14 @@ std::vector<PlannedCase> plan_topologies(std::span<const std::string> graphs,
 /// @throws UsageError  too many
 std::vector<PlannedCase> at_each_host(std::span<const PlannedCase> cases,
                                       std::span<const std::string> hosts);
+
+inline constexpr const char* kNoBackground = "none";
+
+/// Each case alone, then beside each of these; their names end with `background:LABEL`.
+/// @throws UsageError  too many
+std::vector<PlannedCase> at_each_background(
+    std::span<const PlannedCase> cases,
+    std::span<const std::shared_ptr<const Background>> backgrounds);
 
 /// An axis that no case has would change nothing, and whoever gave it would not know.
 /// @throws UsageError  naming it and what has it

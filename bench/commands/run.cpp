@@ -44,6 +44,7 @@ constexpr const char* kRunFooter =
 
 std::vector<PlannedCase> select_cases(const RunRequest& request, const BenchmarkFlags& flags) {
   std::vector<PlannedCase> cases = plan_cases(request.suites);
+  if (!request.backgrounds.empty()) cases = at_each_background(cases, request.backgrounds);
   std::vector<std::string> names;
   for (const RunHost& host : request.hosts)
     if (!host.name.empty()) names.push_back(host.name);

@@ -12,6 +12,7 @@
 #include "bench/cases/axis_list.h"
 #include "bench/cases/catalog.h"
 #include "bench/cases/nearest.h"
+#include "bench/options/background.h"
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
@@ -31,13 +32,16 @@ class Reader {
   Plan read() {
     const toml::table table = parse();
     check_keys(table,
-               std::vector<std::string_view>{"repetitions", "gates", "axes", "tests", "suite"},
+               std::vector<std::string_view>{"repetitions", "gates", "background", "axes", "tests",
+                                             "suite"},
                "a plan");
     Plan plan;
     if (const auto* axes = table.get("axes")) plan.given = read_axes(*axes);
     if (const auto* repetitions = table.get("repetitions"))
       plan.repetitions = read_repetitions(*repetitions);
     if (const auto* gates = table.get("gates")) plan.gates = read_gates(*gates);
+    if (const auto* background = table.get("background"))
+      plan.backgrounds = read_background(*background);
     if (const auto* tests = table.get("tests"))
       plan.suites.push_back({read_tests(*tests), plan.given});
     if (const auto* suites = table.get("suite")) read_suites(*suites, plan);
@@ -103,6 +107,12 @@ class Reader {
     const std::vector<std::string> gates = texts_of(node, "a gate");
     for (const std::string& gate : gates) within(node, [&] { check_gate(gate); });
     return gates;
+  }
+
+  std::vector<std::string> read_background(const toml::node& node) const {
+    const std::vector<std::string> texts = texts_of(node, "a background");
+    within(node, [&] { return read_backgrounds(texts); });
+    return texts;
   }
 
   std::vector<const Test*> read_tests(const toml::node& node) const {

@@ -21,7 +21,8 @@ struct Plan {
   std::vector<Suite> suites;     ///< each with the axes of all under its own
   std::vector<GivenAxis> given;  ///< the axes of all
   std::optional<std::uint64_t> repetitions;
-  std::vector<std::string> gates;  ///< for `compare`; they travel in the result
+  std::vector<std::string> backgrounds;  ///< as --background takes them
+  std::vector<std::string> gates;        ///< for `compare`; they travel in the result
 };
 
 /// @throws UsageError  naming file, line, and what is wrong: no TOML, an unknown key (with the

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/options/background.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/run_hosts.h"
@@ -133,6 +134,12 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
   add_option(app, "--plan", options.plan, "FILE",
              "a TOML file with tests, axes, repetitions and gates; the command line "
              "overrides it");
+  add_option(
+      app, "--background", options.backgrounds, "'TEST --AXIS VALUE...'",
+      "measure each case alone, and again while this test's traffic goes on beside it on QPs "
+      "and threads of its own; may be given more than once, for one background after the "
+      "other")
+      ->allow_extra_args(false);
   add_option(app, "--hosts", options.hosts.hosts, "FILE",
              "measure with each HOST of this file, one after the other, in one result; a HOST on "
              "each line, # begins a comment");
@@ -157,8 +164,13 @@ RunRequest interpret(const RunOptions& options) {
   request.gates = plan.gates;
   request.repetitions = options.repetition_count(plan.repetitions.value_or(1));
 
+  request.backgrounds =
+      read_backgrounds(options.backgrounds.empty() ? plan.backgrounds : options.backgrounds);
+
   std::span<const std::string> tests = options.positionals;
   const std::optional<RunTarget::Kind> local = local_target(options, plan, given);
+  if (local == RunTarget::Kind::null_device && !request.backgrounds.empty())
+    throw UsageError("--background: the null device has no traffic that others could feel");
   if (local) {
     request.hosts = {{.target = {.kind = *local}}};
   } else if (!options.hosts.hosts.empty()) {

@@ -34,6 +34,7 @@ void declare_output_options(CLI::App& app, MeasuringOptions& options);
 struct RunOptions : MeasuringOptions {
   bool loopback = false, overwrite_file = false, loss_report = false;
   std::string plan;
+  std::vector<std::string> backgrounds;
   HostOptions hosts;
 };
 
@@ -44,6 +45,7 @@ struct RunRequest {
   std::vector<RunHost> hosts;      ///< nothing: not said, which a dry run does not mind
   std::vector<Suite> suites;       ///< not empty
   std::vector<std::string> gates;  ///< that the plan asks for
+  std::vector<std::shared_ptr<const Background>> backgrounds;
   std::uint64_t repetitions = 1;
   std::string output;  ///< as MeasuringOptions::output_file()
 };

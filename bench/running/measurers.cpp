@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bench/background/background_measurer.h"
 #include "bench/running/failed_measurer.h"
 #include "bench/running/interval_line.h"
 #include "core/base/error.h"
@@ -20,13 +21,13 @@ namespace {
 /// A measurer and the responder that it talks to, in this process.
 class LoopbackMeasurer final : public Measurer {
  public:
-  LoopbackMeasurer(const TestCase& first, FileMemory files, const ClockChoice& clock,
+  LoopbackMeasurer(const TestCase& first, const RunTarget& target, const ClockChoice& clock,
                    const InterruptSource& interrupt)
       : server_(clock, interrupt),
         initiator_(make_initiator({.server = server_.address(),
                                    .token = server_.token(),
-                                   .on_interval = interval_printer(),
-                                   .files = files},
+                                   .on_interval = target.on_interval,
+                                   .files = target.files},
                                   first, clock, interrupt)) {}
 
   Outcome measure(const TestCase& test_case) override { return initiator_->measure(test_case); }
@@ -80,7 +81,7 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
                                                 InterruptSource& interrupt) {
   const auto open = [&](const TestCase& test_case) -> std::unique_ptr<Measurer> {
     if (target.kind == RunTarget::Kind::loopback)
-      return std::make_unique<LoopbackMeasurer>(test_case, target.files, clock, interrupt);
+      return std::make_unique<LoopbackMeasurer>(test_case, target, clock, interrupt);
     return make_initiator({.server = target.server,
                            .token = target.token,
                            .on_interval = target.on_interval,
@@ -132,8 +133,21 @@ std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
 std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt) {
   auto measurer = make_plain_measurer(target, cases, clock, interrupt);
-  if (first_of(cases, [](const TestCase& c) { return c.sweeps(); }) == nullptr) return measurer;
-  return make_sweep_measurer(std::move(measurer), sweep_printer());
+  if (first_of(cases, [](const TestCase& c) { return c.sweeps(); }) != nullptr)
+    measurer = make_sweep_measurer(std::move(measurer), sweep_printer());
+  std::uint64_t loops = 0;
+  for (const PlannedCase& planned : cases)
+    if (planned.background) loops = std::max(loops, loops_of(planned.background->test_case));
+  if (loops == 0) return measurer;
+  const auto make_background = [target, clock](const TestCase& background,
+                                               const IntervalListener& listener,
+                                               InterruptSource& end) {
+    RunTarget place = target;
+    place.on_interval = listener;
+    const PlannedCase planned{.test_case = background, .name = {}, .why_skipped = {}};
+    return make_plain_measurer(place, std::span(&planned, 1), clock, end);
+  };
+  return make_background_measurer(std::move(measurer), make_background, loops, interrupt);
 }
 
 }  // namespace rdmameter

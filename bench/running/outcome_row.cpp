@@ -15,6 +15,7 @@ Row bare_row(const RowPlace& place, const TestCase& test_case) {
   row.name = place.planned.name;
   row.case_object = case_json(test_case, test_case.topology() ? topology_axes() : axes());
   if (!place.planned.host.empty()) row.case_object["host"] = place.planned.host;
+  if (!place.planned.beside.empty()) row.case_object["background"] = place.planned.beside;
   row.family_index = place.family_index;
   row.repetition = place.repetition;
   row.repetitions = place.repetitions;

@@ -93,6 +93,8 @@ Row Run::measure(const RowPlace& place) {
   if (!place.planned.why_skipped.empty()) return skipped_row(place, place.planned.why_skipped);
   if (!unusable_.empty()) return error_row(place, "not measured: " + unusable_);
   try {
+    const Background* const background = place.planned.background.get();
+    measurer_.set_background(background == nullptr ? nullptr : &background->test_case);
     return measured_row(place, measurer_.measure(place.planned.test_case));
   } catch (const Interrupted&) {
     throw;

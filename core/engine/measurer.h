@@ -3,6 +3,7 @@
 // session with a responder, or on the built-in null device.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +19,9 @@ struct Outcome : Measurement {
   std::uint64_t operations = 0;  ///< measured ones
   bool interrupted = false;      ///< by the user; measured is what came before
   std::uint64_t elapsed_ns = 0;  ///< of the measured operations
-  std::uint64_t cpu_ns = 0;      ///< of the measuring thread, over the measured operations
+  /// When the window of the measured operations closed, or little later; the epoch: not known.
+  std::chrono::steady_clock::time_point window_end = {};
+  std::uint64_t cpu_ns = 0;  ///< of the measuring thread, over the measured operations
 };
 
 /// The samples of a case that is not a topology's, and what they are of.
@@ -37,6 +40,10 @@ class Measurer {
 
   /// After a MeasurementError: can further cases be measured (is the session still up)?
   virtual bool usable() const = 0;
+
+  /// What goes on beside the cases that are measured from here on; null: nothing. Borrowed. Only
+  /// make_background_measurer()'s can have any.
+  virtual void set_background(const TestCase*) {}
 
   /// Tells the responder of a row, which it may show. Does nothing where that is not possible.
   virtual void tell_responder(const nlohmann::json&) {}

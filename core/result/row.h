@@ -67,6 +67,13 @@ struct SweepData {
   std::vector<SweepPoint> points;  ///< in the order of measurement
 };
 
+/// What went on beside the case, while that was measured.
+struct BackgroundData {
+  std::uint64_t operations = 0, window_ns = 0;
+  std::uint64_t bytes = 0;            ///< payload of those; 0: none has any
+  std::optional<double> alone_per_s;  ///< operations, before the case began
+};
+
 using NamedCounts = std::vector<std::pair<std::string, std::uint64_t>>;  ///< {"connect": 50}
 
 /// Rows leave out the edges of a larger graph, and the matrix of more ranks: a file of many such
@@ -129,6 +136,7 @@ struct Measurement {
   std::optional<BandwidthData> bandwidth;
   std::optional<LoadData> load;
   std::optional<SweepData> sweep;
+  std::optional<BackgroundData> background;
   std::optional<TopologyData> topology;
   std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
   nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none

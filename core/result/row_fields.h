@@ -103,6 +103,15 @@ void list_fields(auto& fields, Is<SweepData> auto& data) {
   fields("points", data.points, {.max_size = kMaxSweepPoints});
 }
 
+void list_fields(auto& fields, Is<BackgroundData> auto& data) {
+  fields("operations", data.operations, {.max = kMaxExactCount});
+  fields("window_ns", data.window_ns, {.max = kMaxExactCount});
+  fields("bytes", data.bytes, {.max = kMaxExactCount});
+  fields.derived("operations_per_s", [&] { return background_per_s(data); });
+  fields.derived("gbps", [&] { return background_gbps(data); });
+  fields("alone_per_s", data.alone_per_s);
+}
+
 void list_fields(auto& fields, Is<Hops> auto& hops) {
   fields("max", hops.max, {.max = kMaxRanks});
   fields("mean", hops.mean, {.max = hops.max});
@@ -172,6 +181,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("bandwidth", row.bandwidth);
   fields("load", row.load);
   fields("sweep", row.sweep);
+  fields("background", row.background);
   fields("topology", row.topology);
   fields("lost", row.lost);
   fields("device_counters", row.device_counters);

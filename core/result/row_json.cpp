@@ -90,6 +90,14 @@ std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {
   return *data.sent > arrived ? *data.sent - arrived : 0;
 }
 
+double background_per_s(const BackgroundData& data) {
+  return rate(data.operations, data.window_ns) * 1e9;
+}
+
+double background_gbps(const BackgroundData& data) {
+  return rate(data.bytes, data.window_ns) * 8;
+}
+
 double load_offered_per_s(const LoadData& data) {
   return rate(data.due, data.window_ns) * 1e9;
 }

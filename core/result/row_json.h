@@ -36,6 +36,9 @@ double bandwidth_gbps(const BandwidthData& data);        ///< [1e9 bits/s]
 double bandwidth_mib_per_s(const BandwidthData& data);   ///< [2^20 bytes/s]
 double bandwidth_mmsg_per_s(const BandwidthData& data);  ///< [1e6 messages/s]
 
+double background_per_s(const BackgroundData& data);  ///< operations [1/s]
+double background_gbps(const BackgroundData& data);   ///< payload [1e9 bits/s]
+
 double load_offered_per_s(const LoadData& data);  ///< requests that fell due [1/s]
 double load_reached_per_s(const LoadData& data);  ///< requests that were completed [1/s]
 /// Reached over offered; nothing where nothing was offered.

@@ -138,6 +138,7 @@ void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, Windo
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  std::move(tick)};
     end = runner.run(case_.wait, placement_.of_loops(0, case_.threads), clock_, stop);
+    window_end_ = std::chrono::steady_clock::now();
   }
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.
   if (end.why == LoopResult::Why::done) gate.publish();
@@ -213,6 +214,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   outcome.effective = case_;
   outcome.operations = tally.operations;
   outcome.elapsed_ns = tally.elapsed_ns;
+  outcome.window_end = window_end_;
   outcome.cpu_ns = tally.total == 0 ? 0 : runner.cpu_ns() * tally.operations / tally.total;
   outcome.interrupted = interrupted_;
   outcome.extra = runner.facts();

@@ -69,6 +69,7 @@ class Repetition : public MessageExchange {
   nlohmann::json done_;
   std::atomic<bool> tell_end_{false};  ///< the responder's own traffic must end now
   bool interrupted_ = false;
+  std::chrono::steady_clock::time_point window_end_ = {};
   Report forward_, backward_;  ///< the responder's
 };
 

@@ -6,6 +6,8 @@
 #include "reports/html/case_link.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
+#include "reports/summary/background.h"
+#include "reports/text/background_table.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/text.h"
 
@@ -78,6 +80,29 @@ std::string sweep_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_of(std::move(lines), "Where latency over load bends");
 }
 
+/// Of each result by itself: what its backgrounds have done to its cases.
+std::string background_numbers(const PageCases& page, PageCaseSpan cases) {
+  Table table;
+  table.columns = text_columns({"case", "result"});
+  std::vector<BackgroundEffect> effects;
+  for (std::size_t i = 0; i < page.files.size(); ++i) {
+    std::vector<const CaseSummary*> of_file;
+    for (const PageCase& one : cases)
+      if (const auto& numbers = one.of_file[i]) of_file.push_back(&numbers->summary);
+    for (const BackgroundEffect& effect : background_effects(of_file)) {
+      const auto is_its = [&](const PageCase& one) {
+        return one.of_file[i] && &one.of_file[i]->summary == effect.loaded;
+      };
+      table.add_line(
+          {Table::Cell::markup(case_link(*std::ranges::find_if(cases, is_its))), page.labels[i]});
+      effects.push_back(effect);
+    }
+  }
+  if (page.files.size() == 1) table.columns.pop_back();
+  add_background(table, effects);
+  return html_table(table, "Beside other traffic: ratios to the case alone");
+}
+
 }  // namespace
 
 Section numbers_section(const PageCases& page) {
@@ -90,7 +115,7 @@ Section numbers_section(const PageCases& page) {
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
-            sweep_numbers(page, cases) + "</section>\n";
+            sweep_numbers(page, cases) + background_numbers(page, cases) + "</section>\n";
     begin = end;
   }
   if (!html.empty())

@@ -32,8 +32,8 @@ std::vector<Part> parts_of(const Row& row) {
 }
 
 /// A median over the repetitions as text; a dash where one has no such number.
-std::string median(const CaseSummary& summary, int decimals,
-                   const std::function<std::optional<double>(const Row&)>& number) {
+std::string median_text(const CaseSummary& summary, int decimals,
+                        const std::function<std::optional<double>(const Row&)>& number) {
   const auto found = spread(summary, number);
   return found ? fixed(found->median, decimals) : kUnknown;
 }
@@ -65,8 +65,8 @@ std::string parts_table(const Group& group, const TextStyle& style) {
       const std::string name = case_text(summary.case_object, group.varying);
       const auto count = [&](const Row& row) { return number_at(row, part.where, part.count); };
       table.add_line({name.empty() ? printable(group.test) : name, part.name,
-                      median(summary, 0, count),
-                      median(summary, 4, [&](const Row& row) { return rate(row, part); })});
+                      median_text(summary, 0, count),
+                      median_text(summary, 4, [&](const Row& row) { return rate(row, part); })});
     }
   return table.lines() == 0 ? "" : render(table, style);
 }

@@ -14,7 +14,7 @@ ORDER = {
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
     "topologies": ("graphs", "traffic", "schedule", "axes", "ranks/loop", "ranks"),
     "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),
-    "bench": ("cases", "doctor", "running", "remote", "options", "perftest", "generate", "commands", "", "micro"),
+    "bench": ("cases", "doctor", "background", "running", "remote", "options", "perftest", "generate", "commands", "", "micro"),
 }
 PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result", "test_case"))
 PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "traffic", "schedule", "axes"))

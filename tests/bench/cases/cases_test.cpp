@@ -6,6 +6,7 @@
 
 #include "bench/cases/axis_list.h"
 #include "bench/cases/dry_run.h"
+#include "bench/options/background.h"
 #include "core/base/error.h"
 
 namespace rdmameter {
@@ -53,6 +54,28 @@ TEST(PlanCases, AreRepeatedAtEachHost) {
   EXPECT_EQ(cases[1].host, "a");
   EXPECT_EQ(cases[2].host, "ssh://b");
   EXPECT_THROW(at_each_host(cases, std::vector<std::string>(30'000, "a")), UsageError);
+}
+
+TEST(PlanCases, AreMeasuredAloneAndBesideEachBackground) {
+  const auto backgrounds = read_backgrounds(
+      std::vector<std::string>{"write_bw --size=64K --verify", "'send_lat'  --transport ud"});
+  const auto cases = at_each_background(plan({"send_lat"}, {{"size", "1,2"}}), backgrounds);
+  EXPECT_THAT(names(cases),
+              ElementsAre("send_lat/rc/size:1/background:none",
+                          "send_lat/rc/size:1/background:write_bw,size:65536,verify:on",
+                          "send_lat/rc/size:1/background:send_lat,transport:ud",
+                          "send_lat/rc/size:2/background:none",
+                          "send_lat/rc/size:2/background:write_bw,size:65536,verify:on",
+                          "send_lat/rc/size:2/background:send_lat,transport:ud"));
+  EXPECT_EQ(cases[0].beside, "none");
+  EXPECT_EQ(cases[0].background, nullptr);
+  EXPECT_EQ(cases[1].beside, "write_bw --size 65536 --verify on");
+  const TestCase& other = cases[1].background->test_case;
+  EXPECT_TRUE(other.until_interrupted());
+  EXPECT_EQ(other.size_bytes, 65536);
+  EXPECT_TRUE(other.verify);
+  EXPECT_EQ(other.interval_ns, 10'000'000);
+  EXPECT_EQ(cases[2].background->test_case.transport, Transport::ud);
 }
 
 TEST(PlanCases, CollapsesAnAxisWithoutMeaningForTheTest) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traffic on a thread and a session of its own, which goes on until it is ended.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "bench/background/background_measurer.h"
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+class BackgroundTraffic {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// It begins. @param background  goes on until interrupted, with short intervals; copied
+  BackgroundTraffic(const TestCase& background, const MakeBackground& make);
+  BackgroundTraffic(BackgroundTraffic&&) = delete;  // its thread holds its address
+  /// Ends it, and waits for that.
+  ~BackgroundTraffic();
+
+  /// Waits until it has run for kSteady without a pause as long as that.
+  /// @throws MeasurementError, Unsupported  why it does not run
+  /// @throws Interrupted                    the user ends
+  void await_steady(const InterruptSource& user);
+
+  /// What it did in this time, in steps of its intervals, the first and the last in proportion.
+  /// Waits for the interval in which the time ends.
+  /// @throws MeasurementError  it has ended meanwhile
+  BackgroundData between(Clock::time_point begin, Clock::time_point end);
+
+ private:
+  /// Operations up to a point in time.
+  struct Sample {
+    Clock::time_point at;
+    std::uint64_t operations;
+  };
+
+  void run(const MakeBackground& make) noexcept;
+  void hear(const ProgressInterval& interval);
+  bool steady() const;
+  double operations_until(Clock::time_point when) const;
+  [[noreturn]] void throw_why_it_ended() const;
+
+  const TestCase case_;
+  InterruptSource end_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Sample> samples_;  ///< guarded by mutex_, as what follows
+  std::optional<double> alone_per_s_;
+  std::exception_ptr failure_;
+  bool ended_ = false;
+  std::thread thread_;  ///< last: it uses all of the above
+};
+
+}  // namespace rdmameter
