@@ -47,7 +47,7 @@ void install_links(const std::string& folder) {
   const fs::path program = fs::read_symlink("/proc/self/exe");
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw UsageError(fmt::format("--install {}: there is no such folder", folder));
+    throw UsageError(fmt::format("--install {}: there is no such folder: mkdir it first", folder));
   for (const PerftestTool& tool : perftest_tools()) {
     const fs::path link = fs::path(folder) / tool.name;
     const bool ours = fs::is_symlink(link, error) && fs::read_symlink(link, error) == program;

@@ -38,6 +38,7 @@ const ExportFormat& export_format(std::string_view name) {
     if (format.name == name) return format;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", format.name);
   }
+  if (name.empty()) throw UsageError("export: say what to write: --format is one of " + known);
   throw invalid_value("--format", name, known);
 }
 

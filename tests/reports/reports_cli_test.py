@@ -92,7 +92,7 @@ class Reports(unittest.TestCase):
         self.refused("report", self.base, says="-o takes the name of the page")
         self.refused("report", "-o", "x.html", says="name at least one result file")
         self.refused("export", "--format", "bmf", says="name a result file")
-        self.refused("export", self.base, says="expected openmetrics, github-smaller")
+        self.refused("export", self.base, says="--format is one of openmetrics, github-smaller")
         self.refused("export", self.base, "--format", "bmff", says="invalid value 'bmff' for --format")
         self.refused("export", self.base, self.new, "--format", "bmf", says="one result, and 2 are named")
         self.refused("export", self.base, "--format", "hgrm", says="--case NAME among:")
