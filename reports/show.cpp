@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/show.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -109,6 +109,14 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   return text;
 }
 
+/// A remark that several tables have stands beneath the first of them alone.
+void tell_once(std::string& text, const std::string& remark) {
+  std::size_t at = text.find(remark);
+  if (at == text.npos) return;
+  at += remark.size();
+  while ((at = text.find(remark, at)) != text.npos) text.erase(at, remark.size());
+}
+
 /// Kinds of numbers in the order of their first rows, a table for each.
 std::string show_groups(const std::vector<const Group*>& groups, const ShowOptions& options) {
   if (groups.empty()) return "";
@@ -124,6 +132,7 @@ std::string show_groups(const std::vector<const Group*>& groups, const ShowOptio
     found->second.push_back(group);
   }
   for (const auto& [kind, members] : kinds) text += show_kind(members, common, options);
+  tell_once(text, dim(wrap("  ", kTooFewSamples, options.style.width), options.style));
   text += background_matrix(join(groups), options.style);
   if (options.percentiles) text += percentiles(groups, options.style);
   return text + histograms(groups, options);
@@ -152,6 +161,36 @@ std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) 
          wrap("      ", list, style.width);
 }
 
+std::vector<std::string> name_parts(const std::string& name) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    parts.push_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+/// "axis:value" parts that all names have, where there are several rows: told above already.
+std::vector<std::string> common_parts(const std::vector<Row>& rows) {
+  if (rows.size() < 2) return {};
+  std::vector<std::string> common = name_parts(rows.front().name);
+  for (const Row& row : rows) {
+    const std::vector<std::string> parts = name_parts(row.name);
+    std::erase_if(common, [&](const std::string& part) {
+      return part.find(':') == part.npos || std::ranges::count(parts, part) == 0;
+    });
+  }
+  return common;
+}
+
+std::string shortened(const std::string& name, const std::vector<std::string>& without) {
+  std::vector<std::string> parts = name_parts(name);
+  std::erase_if(parts,
+                [&](const std::string& part) { return std::ranges::count(without, part) > 0; });
+  return fmt::format("{}", fmt::join(parts, "/"));
+}
+
 /// Of rows: test and transport, then the name, and how many rows have it.
 using Names = std::map<std::pair<std::string, std::string>, std::map<std::string, int>>;
 
@@ -176,12 +215,13 @@ std::string names_text(const Names& names, bool all) {
 /// Rows without a measurement, those with the same reason together: "name ×3, name".
 std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title, bool all,
                      const TextStyle& style) {
+  const std::vector<std::string> common = all ? std::vector<std::string>() : common_parts(rows);
   std::vector<std::pair<std::string, Names>> reasons;
   for (const Row& row : rows) {
     if (row.status != status) continue;
     auto reason = std::ranges::find(reasons, row.message, &std::pair<std::string, Names>::first);
     if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {row.message, {}});
-    ++reason->second[{test_of(row), transport_of(row)}][row.name];
+    ++reason->second[{test_of(row), transport_of(row)}][shortened(row.name, common)];
   }
   std::string text;
   for (const auto& [message, names] : reasons)

@@ -106,7 +106,7 @@ std::string legend(const Group& group, const Table& table, const TextStyle& styl
   if (has([](const auto& column) {
         return std::ranges::find(column.cells, kUnknown, &Table::Cell::text) != column.cells.end();
       }))
-    text += "–: too few samples. ";
+    text += kTooFewSamples;
   if (max > 1 && has([](const auto& column) { return column.head == "lost"; }))
     text += "Lost: all repetitions together. ";
   return text.empty() ? "" : dim(wrap("  ", text, style.width), style);

@@ -13,6 +13,9 @@
 
 namespace rdmameter {
 
+/// The remark of a table that has kUnknown.
+inline constexpr const char* kTooFewSamples = "–: too few samples. ";
+
 using CasesOfTable = std::span<const CaseSummary* const>;
 
 /// Adds medians over the repetitions, half their range as notes of repeated cases; no column where

@@ -272,6 +272,36 @@ TEST(Show, ManySkippedCasesOfATestAreCounted) {
             text.npos);
 }
 
+TEST(Show, WhatRowsWithoutAMeasurementHaveInCommonIsLeftOutOfTheirNames) {
+  std::vector<Row> rows = {latency_row("rc", 2, 0, 1), latency_row("rc", 64, 0, 1)};
+  for (Row& row : rows) {
+    row.status = Row::Status::error;
+    row.message = "the cable fell out";
+  }
+  rows[0].name = "send_lat/rc/size:2/mtu:4096/side:a";
+  rows[1].name = "send_lat/rc/size:64/mtu:4096/side:b";
+  EXPECT_THAT(show_result(sample_file(rows), {.style = kPlain}),
+              HasSubstr("send_lat/rc/size:2/side:a, send_lat/rc/size:64/side:b"));
+  EXPECT_THAT(show_result(sample_file(rows), {.all = true, .style = kPlain}),
+              HasSubstr(rows[0].name));
+  rows.resize(1);
+  EXPECT_THAT(show_result(sample_file(rows), {.style = kPlain}), HasSubstr(rows[0].name));
+}
+
+TEST(Show, TooFewSamplesIsExplainedOnce) {
+  std::vector<Row> rows;
+  for (const char* test : {"send_lat", "read_lat"})
+    for (const std::uint64_t samples : {2'000, 50}) {
+      rows.push_back(latency_row("rc", samples, 0, 1, samples));
+      rows.back().case_object["test"] = test;
+    }
+  const std::string text = show_result(sample_file(rows), {.style = kPlain});
+  EXPECT_THAT(text, AllOf(HasSubstr("\nsend_lat over RC"), HasSubstr("\nread_lat over RC")));
+  const std::size_t first = text.find("too few samples");
+  ASSERT_NE(first, text.npos) << text;
+  EXPECT_EQ(text.find("too few samples", first + 1), text.npos) << text;
+}
+
 TEST(Table, ALongOneLeavesOutWhatItCanWhereItIsTooWide) {
   Table table{.columns = {{.head = "test", .is_text = true},
                           {.head = "count", .optional = true},
