@@ -17,6 +17,7 @@
 #include "reports/text/percentile_text.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/stall_text.h"
+#include "reports/text/until_text.h"
 #include "reports/topology/topology_text.h"
 
 namespace rdmameter {
@@ -145,6 +146,11 @@ bool of_topologies(const Group& group) {
   });
 }
 
+std::string settled(const std::vector<Row>& rows, const TextStyle& style) {
+  const std::string text = until_report(rows, style);
+  return text.empty() ? "" : "\n" + bold("repeated until medians are known", style) + "\n" + text;
+}
+
 /// Says of repetitions that were interrupted what the tables above made of them.
 std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) {
   std::string list;
@@ -246,6 +252,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
                                .judge_shared = options.judge_shared,
                                .style = style});
   if (options.loss) text += loss_report(file.rows, style);
+  text += settled(file.rows, style);
   text += interruptions(file.rows, style);
   text += failures(file.rows, Row::Status::skipped, "skipped", options.all, style);
   text += failures(file.rows, Row::Status::error, "failed", options.all, style);

@@ -103,7 +103,7 @@ std::string totals_memory_text(const Totals& totals) {
 
 }  // namespace
 
-DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions) {
+DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions, bool at_most) {
   Totals totals;
   std::string text;
   for (const PlannedCase& planned : cases) {
@@ -114,8 +114,8 @@ DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions)
   text += fmt::format("\n{} cases", cases.size());
   if (totals.cases < cases.size()) text += fmt::format(", {} skipped", cases.size() - totals.cases);
   if (totals.cases == 0) return {text + "\n", false};
-  text += fmt::format("; {} x {} repetitions = {} measurements\n", totals.cases, repetitions,
-                      totals.cases * repetitions);
+  text += fmt::format("; {} x {}{} repetitions = {} measurements\n", totals.cases,
+                      at_most ? "at most " : "", repetitions, totals.cases * repetitions);
   const bool measures = totals.too_large < totals.cases;
   if (measures) text += totals_time_text(totals, repetitions);
   return {text + totals_memory_text(totals), measures};

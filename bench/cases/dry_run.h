@@ -15,6 +15,8 @@ struct DryRun {
                      ///< of their time; the memory of each end
   bool measures;     ///< would anything be measured?
 };
-DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions);
+/// @param at_most  the repetitions are the most that there may be, and so is what they take
+DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
+               bool at_most = false);
 
 }  // namespace rdmameter

@@ -55,6 +55,19 @@ std::vector<PlannedCase> select_cases(const RunRequest& request, const Benchmark
   return cases;
 }
 
+/// @throws UsageError  what is asked of Google Benchmark is not what `until` does
+void set_repetitions(Until& until, const BenchmarkFlags& flags) {
+  if (flags.repetitions < kMinUntilRepetitions)
+    throw UsageError(fmt::format(
+        "--until takes {} repetitions or more of each case: --repetitions, the most that it may "
+        "take, is {}",
+        kMinUntilRepetitions, flags.repetitions));
+  if (flags.interleaved)
+    throw UsageError(
+        "--benchmark_enable_random_interleaving: --until repeats one case after the other");
+  until.repetitions = flags.repetitions;
+}
+
 /// A host, its cases, and what measures them while it is open.
 struct Place {
   const RunHost& host;
@@ -82,6 +95,7 @@ class HostsRun {
            const BenchmarkFlags& flags, const Invocation& invocation)
       : cases_(cases),
         flags_(flags),
+        until_(request.until),
         invocation_(invocation),
         places_(places_of(request.hosts, cases)) {}
 
@@ -96,6 +110,7 @@ class HostsRun {
 
   const std::vector<PlannedCase>& cases_;
   const BenchmarkFlags& flags_;
+  const std::optional<Until>& until_;
   const Invocation& invocation_;
   const ClockChoice clock_ = choose_clock();
   std::vector<Place> places_;
@@ -161,8 +176,9 @@ RunTally HostsRun::measure_all(RunOutput& output) {
   RunTally all;
   for (Place& place : places_) {
     open(place);
-    all += run_range(cases_, place.range, flags_, *place.measurer, invocation_.interrupt.word(),
-                     output);
+    const StopFlag& stop = invocation_.interrupt.word();
+    all += until_ ? run_until(cases_, place.range, *until_, *place.measurer, stop, output)
+                  : run_range(cases_, place.range, flags_, *place.measurer, stop, output);
     place.measurer.reset();
     place.server.reset();
     if (all.interrupted) break;
@@ -186,16 +202,17 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
     print_text(catalog_text());
     return ExitStatus::pass;
   }
-  const RunRequest request = interpret(options);
+  RunRequest request = interpret(options);
   const BenchmarkFlags flags =
       initialize_benchmark(invocation.benchmark_arguments, request.repetitions);
+  if (request.until) set_repetitions(*request.until, flags);
   const std::vector<PlannedCase> cases = select_cases(request, flags);
   if (flags.list_tests) {
     for (const PlannedCase& planned : cases) print("{}\n", planned.name);
     return ExitStatus::pass;
   }
   if (options.dry_run) {
-    const DryRun would = dry_run(cases, flags.repetitions);
+    const DryRun would = dry_run(cases, flags.repetitions, request.until.has_value());
     print_text(would.text);
     return would.measures ? ExitStatus::pass : ExitStatus::usage;  // as the run would end
   }

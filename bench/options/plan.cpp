@@ -14,6 +14,7 @@
 #include "bench/cases/nearest.h"
 #include "bench/options/background.h"
 #include "bench/running/benchmark_flags.h"
+#include "bench/running/until.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "reports/compare/relative_gate.h"
@@ -32,13 +33,15 @@ class Reader {
   Plan read() {
     const toml::table table = parse();
     check_keys(table,
-               std::vector<std::string_view>{"repetitions", "gates", "background", "axes", "tests",
-                                             "suite"},
+               std::vector<std::string_view>{"repetitions", "until", "budget", "gates",
+                                             "background", "axes", "tests", "suite"},
                "a plan");
     Plan plan;
     if (const auto* axes = table.get("axes")) plan.given = read_axes(*axes);
     if (const auto* repetitions = table.get("repetitions"))
       plan.repetitions = read_repetitions(*repetitions);
+    if (const auto* until = table.get("until")) plan.until = read_until_text(*until);
+    if (const auto* budget = table.get("budget")) plan.budget = read_budget_text(*budget);
     if (const auto* gates = table.get("gates")) plan.gates = read_gates(*gates);
     if (const auto* background = table.get("background"))
       plan.backgrounds = read_background(*background);
@@ -101,6 +104,18 @@ class Reader {
     if (!number || *number < 1 || static_cast<std::uint64_t>(*number) > kMaxRepetitions)
       refuse(node, fmt::format("repetitions takes a whole number from 1 to {}", kMaxRepetitions));
     return static_cast<std::uint64_t>(*number);
+  }
+
+  std::string read_until_text(const toml::node& node) const {
+    const std::string text = text_of(node, "until");
+    within(node, [&] { return read_until(text); });
+    return text;
+  }
+
+  std::string read_budget_text(const toml::node& node) const {
+    const std::string text = values_text(node, "budget");
+    within(node, [&] { return read_budget(text); });
+    return text;
   }
 
   std::vector<std::string> read_gates(const toml::node& node) const {

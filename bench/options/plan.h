@@ -21,6 +21,7 @@ struct Plan {
   std::vector<Suite> suites;     ///< each with the axes of all under its own
   std::vector<GivenAxis> given;  ///< the axes of all
   std::optional<std::uint64_t> repetitions;
+  std::string until, budget;             ///< as --until and --budget take them; empty: not said
   std::vector<std::string> backgrounds;  ///< as --background takes them
   std::vector<std::string> gates;        ///< for `compare`; they travel in the result
 };

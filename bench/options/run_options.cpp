@@ -92,6 +92,20 @@ std::optional<RunTarget::Kind> local_target(const RunOptions& options, const Pla
   return kind;
 }
 
+/// What the command line does not say the plan does.
+std::optional<Until> until_of(const RunOptions& options, const Plan& plan) {
+  const std::string goal = options.until.value_or(plan.until);
+  const std::string budget = options.budget.value_or(plan.budget);
+  if (goal.empty() && !options.until) {
+    if (!budget.empty() || options.budget)
+      throw UsageError("--budget: is for --until, which is not given");
+    return std::nullopt;
+  }
+  Until until{.goals = read_until(goal), .repetitions = kMaxUntilRepetitions};
+  if (!budget.empty() || options.budget) until.budget_ns = read_budget(budget);
+  return until;
+}
+
 }  // namespace
 
 std::string MeasuringOptions::output_file() const {
@@ -131,6 +145,12 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
   app.add_flag("--loss-report", options.loss_report,
                help_text("at the end, say what loss cost each latency: samples that waited for a "
                          "timeout or after a NAK ('show --loss-report' says it of a file)"));
+  add_option(app, "--until", options.until, "GOAL",
+             "repeat each case, 20 times or more, until its median (of p50, or of bandwidth) is "
+             "known to so many percent: 1%; or those of several metrics: p50=1%,p99=5%. "
+             "--repetitions is the most then");
+  add_option(app, "--budget", options.budget, "TIME",
+             "with --until: begin no further repetition of a case after TIME. Default: 60s");
   add_option(app, "--plan", options.plan, "FILE",
              "a TOML file with tests, axes, repetitions and gates; the command line "
              "overrides it");
@@ -162,7 +182,9 @@ RunRequest interpret(const RunOptions& options) {
   request.output = options.output_file();
   const Plan plan = options.plan.empty() ? Plan{} : read_plan(options.plan);
   request.gates = plan.gates;
-  request.repetitions = options.repetition_count(plan.repetitions.value_or(1));
+  request.until = until_of(options, plan);
+  request.repetitions =
+      options.repetition_count(plan.repetitions.value_or(request.until ? kMaxUntilRepetitions : 1));
 
   request.backgrounds =
       read_backgrounds(options.backgrounds.empty() ? plan.backgrounds : options.backgrounds);

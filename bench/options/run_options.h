@@ -12,6 +12,7 @@
 #include "bench/options/axis_options.h"
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
+#include "bench/running/until.h"
 
 namespace rdmameter {
 
@@ -34,6 +35,7 @@ void declare_output_options(CLI::App& app, MeasuringOptions& options);
 struct RunOptions : MeasuringOptions {
   bool loopback = false, overwrite_file = false, loss_report = false;
   std::string plan;
+  std::optional<std::string> until, budget;
   std::vector<std::string> backgrounds;
   HostOptions hosts;
 };
@@ -46,7 +48,8 @@ struct RunRequest {
   std::vector<Suite> suites;       ///< not empty
   std::vector<std::string> gates;  ///< that the plan asks for
   std::vector<std::shared_ptr<const Background>> backgrounds;
-  std::uint64_t repetitions = 1;
+  std::uint64_t repetitions = 1;  ///< at most, with `until`
+  std::optional<Until> until;
   std::string output;  ///< as MeasuringOptions::output_file()
 };
 

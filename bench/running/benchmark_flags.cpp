@@ -94,6 +94,7 @@ BenchmarkFlags initialize_benchmark(std::vector<std::string> arguments, std::uin
   BenchmarkFlags flags;
   flags.filter = value_of(arguments, "filter").value_or("");
   flags.list_tests = is_true(value_of(arguments, "list_tests").value_or("false"));
+  flags.interleaved = is_true(value_of(arguments, "enable_random_interleaving").value_or("false"));
   const auto asked = value_of(arguments, "repetitions");
   flags.repetitions = asked ? repetitions_in(*asked) : repetitions;
   arguments.push_back(fmt::format("--benchmark_repetitions={}", flags.repetitions));

@@ -18,7 +18,7 @@ std::vector<std::string> take_benchmark_arguments(std::vector<std::string>& argu
 /// What we need to know of what Google Benchmark was told.
 struct BenchmarkFlags {
   std::uint64_t repetitions = 1;
-  bool list_tests = false;
+  bool list_tests = false, interleaved = false;
   std::string filter;                          ///< regular expression; a leading '-' turns it round
   std::map<std::string, std::string> context;  ///< --benchmark_context
 

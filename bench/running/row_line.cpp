@@ -11,6 +11,7 @@
 #include "core/result/row_json.h"
 #include "reports/summary/unit.h"
 #include "reports/text/text.h"
+#include "reports/text/until_text.h"
 
 namespace rdmameter {
 
@@ -96,6 +97,7 @@ std::string body(const Row& row) {
   if (row.load) text += load_text(*row.load);
   if (row.sweep) text += sweep_text(*row.sweep);
   if (row.lost) text += fmt::format("  lost {}", *row.lost);
+  if (row.until) text += "  " + until_text(row);
   if (row.interrupted) text += fmt::format("  (interrupted after {} iterations)", row.iterations);
   return text;
 }

@@ -18,6 +18,7 @@
 #include "core/result/output_file.h"
 #include "reports/text/stall_text.h"
 #include "reports/text/text.h"
+#include "reports/text/until_text.h"
 
 namespace rdmameter {
 namespace {
@@ -92,6 +93,12 @@ void RunOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
   clear_progress();
   if (kept_) kept_->push_back(row);
+  if (row.until) {
+    Row& light = settled_.emplace_back();
+    light.name = row.name;
+    light.repetition = row.repetition;
+    light.until = row.until;
+  }
   if (row.status == Row::Status::error && first_error_.empty()) first_error_ = row.message;
   if (lines_) print_lines(shown(row));
 }
@@ -129,6 +136,8 @@ void RunOutput::finish(const RunTally& tally) {
   clear_progress();
   if (writer_) writer_->finish();
   if (table_ && lines_) print_lines(table_->rest());
+  if (framed_ || !lines_)  // else each has told its own
+    tell_text(until_report(settled_, {.width = stderr_width(), .utf8 = utf8_}));
   if (kept_ && lines_) print_lines(loss_report(*kept_, terminal_style()));
   if (kept_ && !lines_) tell_text(loss_report(*kept_, {.width = stderr_width(), .utf8 = utf8_}));
   if (framed_) tell_text(run_summary(tally, elapsed_s(), output_));

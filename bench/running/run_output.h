@@ -52,6 +52,7 @@ class RunOutput : public RunListener {
   std::optional<CaseTable> table_;  ///< where it is framed
   std::size_t name_width_ = 0;
   std::optional<std::vector<Row>> kept_;  ///< where stalls are to be told
+  std::vector<Row> settled_;              ///< the last of each case of --until, without numbers
   std::string first_error_, last_message_;
 };
 

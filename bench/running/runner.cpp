@@ -2,7 +2,9 @@
 #include "bench/running/runner.h"
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
+#include <chrono>
 #include <exception>
 #include <numeric>
 #include <ostream>
@@ -25,19 +27,26 @@ class SilentReporter : public benchmark::BenchmarkReporter {
 class Run {
  public:
   /// @param begun  cases that were run before
+  /// @param until  decides instead of `repetitions`; null: nothing does
   Run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions, Measurer& measurer,
-      const StopFlag& stop, RunListener& listener, std::size_t begun = 0)
+      const StopFlag& stop, RunListener& listener, std::size_t begun = 0,
+      const Until* until = nullptr)
       : cases_(cases),
         progress_(cases.size()),
         repetitions_(repetitions),
         begun_(begun * repetitions),
         measurer_(measurer),
         stop_(stop),
-        listener_(listener) {}
+        listener_(listener),
+        until_(until) {}
 
   /// One repetition. Never throws, since it is called by Google Benchmark.
   /// @return  time per operation [s]; 0 where nothing was measured
   double repeat(std::size_t index) noexcept;
+
+  bool ended(std::size_t index) const {
+    return tally_.interrupted || broken_ || progress_[index].ended;
+  }
 
   RunTally finish() {
     if (broken_) std::rethrow_exception(broken_);
@@ -49,10 +58,16 @@ class Run {
  private:
   struct Progress {
     std::uint64_t repetitions = 0;
-    bool skipped = false;
+    bool ended = false;  ///< for a reason of its own: it was skipped, or settled
+    // Only with until_:
+    std::optional<Settling> settling = {};
+    double spent_ns = 0;
+    unsigned failures = 0;  ///< in succession
   };
 
+  RowPlace place_of(std::size_t index);
   Row measure(const RowPlace& place);
+  void settle(Progress& progress, Row& row, double spent_ns);
   Row failed(const RowPlace& place, const std::exception& error);
   void count(const Row& row);
 
@@ -62,6 +77,7 @@ class Run {
   Measurer& measurer_;
   const StopFlag& stop_;
   RunListener& listener_;
+  const Until* until_;
   RunTally tally_;
   bool ended_as_asked_ = false;  ///< the last one, by an interrupt
   std::string unusable_;         ///< why nothing more can be measured; empty: it can
@@ -70,13 +86,16 @@ class Run {
 
 double Run::repeat(std::size_t index) noexcept {
   Progress& progress = progress_[index];
-  if (tally_.interrupted || broken_ || progress.skipped) return 0.0;
+  if (ended(index)) return 0.0;
   try {
     if (stop_.requested()) throw Interrupted("interrupted");
-    const RowPlace place{cases_[index], index, progress.repetitions++, repetitions_};
-    listener_.begin(place.planned.name, begun_++, cases_.size() * repetitions_);
-    const Row row = measure(place);
-    progress.skipped = row.status == Row::Status::skipped;
+    const RowPlace place = place_of(index);
+    const auto begun = std::chrono::steady_clock::now();
+    Row row = measure(place);
+    progress.ended = row.status == Row::Status::skipped;
+    if (until_ != nullptr)
+      settle(progress, row,
+             (std::chrono::steady_clock::now() - begun) / std::chrono::nanoseconds(1));
     ended_as_asked_ = cases_[index].test_case.until_interrupted() && row.status == Row::Status::ok;
     count(row);
     listener_.row(row);
@@ -87,6 +106,32 @@ double Run::repeat(std::size_t index) noexcept {
     broken_ = std::current_exception();
   }
   return 0.0;
+}
+
+/// Of the repetition that begins.
+RowPlace Run::place_of(std::size_t index) {
+  const std::string& name = cases_[index].name;
+  const std::uint64_t repetition = progress_[index].repetitions++;
+  if (until_ == nullptr) {
+    listener_.begin(name, begun_++, cases_.size() * repetitions_);
+    return {cases_[index], index, repetition, repetitions_};
+  }
+  listener_.begin(fmt::format("{} ({})", name, repetition + 1), index, cases_.size());
+  return {cases_[index], index, repetition, repetitions_};
+}
+
+void Run::settle(Progress& progress, Row& row, double spent_ns) {
+  constexpr unsigned kFailures = 3;
+  progress.spent_ns += spent_ns;
+  progress.failures = row.status == Row::Status::error ? progress.failures + 1 : 0;
+  progress.ended |= !unusable_.empty() || progress.failures == kFailures;
+  if (row.status == Row::Status::ok && !row.interrupted) {
+    if (!progress.settling) progress.settling.emplace(*until_);
+    row.until = progress.settling->add(row, progress.spent_ns);
+    progress.ended |= row.until.has_value();
+  }
+  progress.ended |= progress.repetitions == repetitions_;
+  if (progress.ended) row.repetitions = progress.repetitions;
 }
 
 Row Run::measure(const RowPlace& place) {
@@ -188,6 +233,14 @@ RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t re
     if (repetitions > 1) shuffle(order, random);
     for (const std::size_t index : order) run.repeat(index);
   }
+  return run.finish();
+}
+
+RunTally run_until(const std::vector<PlannedCase>& cases, CaseRange range, const Until& until,
+                   Measurer& measurer, const StopFlag& stop, RunListener& listener) {
+  Run run(cases, until.repetitions, measurer, stop, listener, range.first, &until);
+  for (std::size_t index = range.first; index < range.first + range.count; ++index)
+    while (!run.ended(index)) run.repeat(index);
   return run.finish();
 }
 

@@ -13,6 +13,7 @@
 #include "bench/cases/cases.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/exit_status.h"
+#include "bench/running/until.h"
 #include "core/base/stop.h"
 #include "core/engine/measurer.h"
 #include "core/result/row.h"
@@ -23,7 +24,8 @@ namespace rdmameter {
 class RunListener {
  public:
   virtual ~RunListener() = default;
-  /// A repetition begins. @param done  repetitions before it, of `all`
+  /// A repetition begins. @param done  repetitions before it, of `all`; cases, where nobody knows
+  ///                                   how many repetitions there will be
   virtual void begin(const std::string& name, std::uint64_t done, std::uint64_t all) = 0;
   /// One repetition ended (or a case was skipped). The row must be safe when this returns.
   virtual void row(const Row& row) = 0;
@@ -68,5 +70,11 @@ RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
 RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
                          std::uint64_t seed, Measurer& measurer, const StopFlag& stop,
                          RunListener& listener);
+
+/// As run_range(), but each case is repeated until `until` says why not. Rows have its most as
+/// `repetitions`, the last one of a case what there were. A case that fails three times in
+/// succession is given up.
+RunTally run_until(const std::vector<PlannedCase>& cases, CaseRange range, const Until& until,
+                   Measurer& measurer, const StopFlag& stop, RunListener& listener);
 
 }  // namespace rdmameter

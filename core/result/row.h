@@ -74,6 +74,21 @@ struct BackgroundData {
   std::optional<double> alone_per_s;  ///< operations, before the case began
 };
 
+/// How far the repetitions of a case have settled the median of one metric.
+struct SettledMetric {
+  std::string metric;               ///< its key, which its unit ends: "p50_ns"
+  double goal = 0;                  ///< half the interval's width that was asked for, of the median
+  std::optional<double> median;     ///< over the repetitions; nothing: not all have the metric
+  std::optional<double> low, high;  ///< the median's interval at 95 %; nothing: too few repetitions
+};
+
+/// Why a case of `run --until` has no further repetition: in its last row.
+struct UntilData {
+  enum class Ended { reached, repetitions, budget, noise, not_measured };
+  Ended ended = Ended::reached;
+  std::vector<SettledMetric> metrics;
+};
+
 using NamedCounts = std::vector<std::pair<std::string, std::uint64_t>>;  ///< {"connect": 50}
 
 /// Rows leave out the edges of a larger graph, and the matrix of more ranks: a file of many such
@@ -154,6 +169,7 @@ struct Row : Measurement {
   std::uint64_t repetition = 0, repetitions = 1;
   std::uint64_t family_index = 0;  ///< which case
   std::uint64_t iterations = 0;
+  std::optional<UntilData> until;
   bool interrupted = false;                  ///< by the user: shorter than was asked for
   double real_time_ns = 0, cpu_time_ns = 0;  ///< per operation
 };

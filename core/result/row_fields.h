@@ -112,6 +112,22 @@ void list_fields(auto& fields, Is<BackgroundData> auto& data) {
   fields("alone_per_s", data.alone_per_s);
 }
 
+inline constexpr std::size_t kMaxUntilMetrics = 32;
+
+void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
+  fields("metric", settled.metric);
+  fields("goal", settled.goal);
+  fields.derived("reached", [&] { return settled_share(settled); });
+  fields("median", settled.median);
+  fields("low", settled.low);
+  fields("high", settled.high);
+}
+
+void list_fields(auto& fields, Is<UntilData> auto& data) {
+  fields.named("ended", data.ended, ended_name);
+  fields("metrics", data.metrics, {.max_size = kMaxUntilMetrics});
+}
+
 void list_fields(auto& fields, Is<Hops> auto& hops) {
   fields("max", hops.max, {.max = kMaxRanks});
   fields("mean", hops.mean, {.max = hops.max});
@@ -177,6 +193,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields.derived("skip_message", [&] { return message_of(Status::skipped); });
   fields("case", row.case_object);
   fields("interrupted", row.interrupted);
+  fields("until", row.until);
   fields("latency", row.latency);
   fields("bandwidth", row.bandwidth);
   fields("load", row.load);

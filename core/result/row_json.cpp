@@ -71,6 +71,22 @@ const char* counted_by_name(BandwidthData::CountedBy end) {
   return "";
 }
 
+const char* ended_name(UntilData::Ended ended) {
+  switch (ended) {
+    case UntilData::Ended::reached:
+      return "reached";
+    case UntilData::Ended::repetitions:
+      return "repetitions";
+    case UntilData::Ended::budget:
+      return "budget";
+    case UntilData::Ended::noise:
+      return "noise";
+    case UntilData::Ended::not_measured:
+      return "not_measured";
+  }
+  return "";
+}
+
 double bandwidth_gbps(const BandwidthData& data) {
   return 8.0 * rate(data.bytes, data.window_ns);
 }
@@ -88,6 +104,12 @@ std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {
   const std::uint64_t twice = std::min(data.duplicated.value_or(0), *data.received);
   const std::uint64_t arrived = *data.received - twice;
   return *data.sent > arrived ? *data.sent - arrived : 0;
+}
+
+std::optional<double> settled_share(const SettledMetric& settled) {
+  if (!settled.low || !settled.high || !settled.median || !(*settled.median > 0))
+    return std::nullopt;
+  return (*settled.high - *settled.low) / 2 / *settled.median;
 }
 
 double background_per_s(const BackgroundData& data) {

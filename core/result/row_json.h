@@ -27,14 +27,18 @@ Row row_from_json(const nlohmann::ordered_json& json, const std::string& where);
 /// What ends the name of a row of this status: "", "/error" or "/skipped".
 std::string_view name_suffix(Row::Status status);
 
-/// "round_trip", "completion"... "" beyond the last value; so does the other name.
+/// "round_trip", "completion"... "" beyond the last value; so do the other names.
 const char* definition_name(LatencyData::Definition definition);
 const char* counted_by_name(BandwidthData::CountedBy end);
+const char* ended_name(UntilData::Ended ended);
 
 /// Payload over window, and messages over window; 0 for an empty window.
 double bandwidth_gbps(const BandwidthData& data);        ///< [1e9 bits/s]
 double bandwidth_mib_per_s(const BandwidthData& data);   ///< [2^20 bytes/s]
 double bandwidth_mmsg_per_s(const BandwidthData& data);  ///< [1e6 messages/s]
+
+/// Half the width of the interval, of the median; nothing where there is no interval.
+std::optional<double> settled_share(const SettledMetric& settled);
 
 double background_per_s(const BackgroundData& data);  ///< operations [1/s]
 double background_gbps(const BackgroundData& data);   ///< payload [1e9 bits/s]

@@ -20,19 +20,6 @@ namespace {
       text, why));
 }
 
-const MetricInfo* compared_metric(std::string_view name) {
-  for (const MetricInfo& info : metrics())
-    if (info.group == "latency" && info.field == name) return &info;
-  return name == info_of(Metric::gbps).name ? &info_of(Metric::gbps) : nullptr;
-}
-
-std::string names_of_metrics() {
-  std::string names;
-  for (const MetricInfo& info : metrics())
-    if (info.group == "latency") names += fmt::format("{}, ", info.field);
-  return names + std::string(info_of(Metric::gbps).name);
-}
-
 double read_share(const std::string& gate, std::string_view text) {
   double percent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
@@ -80,10 +67,10 @@ std::optional<RelativeGate> read_relative_gate(const std::string& text) {
   const std::string last = space == text.npos ? text : text.substr(space + 1);
   const std::size_t equals = last.find('=');
   if (equals == last.npos || equals == 0 || last.find_first_of("<>") < equals) return std::nullopt;
-  const MetricInfo* metric = compared_metric(last.substr(0, equals));
+  const MetricInfo* metric = typed_metric(last.substr(0, equals));
   if (metric == nullptr)
     refuse_relative(text, fmt::format("there is no metric '{}' (metrics: {})",
-                                      last.substr(0, equals), names_of_metrics()));
+                                      last.substr(0, equals), typed_metric_names()));
   std::string pattern = space == text.npos ? "*" : text.substr(0, space);
   if (pattern.empty() || pattern.find(' ') != pattern.npos)
     refuse_relative(text, "has too many words");

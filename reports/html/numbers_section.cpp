@@ -10,6 +10,7 @@
 #include "reports/text/background_table.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/text.h"
+#include "reports/text/until_text.h"
 
 namespace rdmameter {
 namespace {
@@ -80,6 +81,21 @@ std::string sweep_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_of(std::move(lines), "Where latency over load bends");
 }
 
+/// Of run --until: how far the repetitions have settled each case.
+std::string until_numbers(const PageCases& page, PageCaseSpan cases) {
+  Table table;
+  table.columns = text_columns({"case", "medians over the repetitions", "result"});
+  for (const PageCase& one : cases)
+    for (std::size_t i = 0; i < page.files.size(); ++i) {
+      if (!one.of_file[i]) continue;
+      for (const Row* row : one.of_file[i]->summary.repetitions)
+        if (row->until)
+          table.add_line({Table::Cell::markup(case_link(one)), until_text(*row), page.labels[i]});
+    }
+  if (page.files.size() == 1) table.columns.pop_back();
+  return html_table(table, "Repeated until medians are known");
+}
+
 /// Of each result by itself: what its backgrounds have done to its cases.
 std::string background_numbers(const PageCases& page, PageCaseSpan cases) {
   Table table;
@@ -115,7 +131,8 @@ Section numbers_section(const PageCases& page) {
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
-            sweep_numbers(page, cases) + background_numbers(page, cases) + "</section>\n";
+            sweep_numbers(page, cases) + background_numbers(page, cases) +
+            until_numbers(page, cases) + "</section>\n";
     begin = end;
   }
   if (!html.empty())

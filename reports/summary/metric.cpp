@@ -153,6 +153,26 @@ const MetricInfo& info_of(Metric metric) {
   return metrics()[static_cast<std::size_t>(metric)];
 }
 
+const MetricInfo* typed_metric(std::string_view name) {
+  for (const MetricInfo& info : metrics())
+    if (info.group == "latency" && info.field == name) return &info;
+  return name == info_of(Metric::gbps).name ? &info_of(Metric::gbps) : nullptr;
+}
+
+std::string typed_metric_names() {
+  std::string names;
+  for (const MetricInfo& info : metrics())
+    if (info.group == "latency") names += fmt::format("{}, ", info.field);
+  return names + std::string(info_of(Metric::gbps).name);
+}
+
+const MetricInfo* watched_metric(const Row& row) {
+  if (row.bandwidth) return &info_of(Metric::gbps);
+  const auto found = std::ranges::find_if(
+      told_metrics(), [&](const MetricInfo& info) { return info.value(row).has_value(); });
+  return found == told_metrics().end() ? nullptr : &*found;
+}
+
 std::span<const MetricInfo> load_metrics() {
   return between(Metric::offered, Metric::lateness_p99);
 }

@@ -75,6 +75,15 @@ const std::vector<MetricInfo>& told_metrics();
 
 const MetricInfo& info_of(Metric metric);
 
+/// By the name that people type: those of latencies ("p50", "p99.9", "mean"), and "bandwidth".
+/// Null: it is none.
+const MetricInfo* typed_metric(std::string_view name);
+std::string typed_metric_names();  ///< "min, p50, ..., bandwidth"
+
+/// The one to watch, the first of told_metrics(): bandwidth, where the row has it. Null: it has
+/// none.
+const MetricInfo* watched_metric(const Row& row);
+
 /// Of how an open loop kept up: offered to lateness_p99.
 std::span<const MetricInfo> load_metrics();
 
