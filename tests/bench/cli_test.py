@@ -210,6 +210,16 @@ class BadInput(unittest.TestCase):
                      says="--iterations and --duration")
         self.refused("serve", "--port", "x", says="--port")
 
+    def test_goals_of_until(self):
+        for goal in ("", "1", "0%", "fast", "p50", "speed=1%", "p50=1%,p50=2%"):
+            self.refused("run", "--device", "null", "send_lat", "--until", goal, says="such as p50=1%,p99=5%")
+        self.refused("run", "--device", "null", "send_lat", "--budget", "5s", says="--budget: is for --until, which is not given")
+        self.refused("run", "--device", "null", "send_lat", "--until", "1%", "--budget", "0", says="--budget")
+        self.refused("run", "--device", "null", "send_lat", "--until", "1%", "--repetitions", "10",
+                     says="--until takes 20 repetitions or more of each case: --repetitions, the most that it may take, is 10")
+        self.refused("run", "--device", "null", "send_lat", "--until", "1%", "--benchmark_enable_random_interleaving=true",
+                     says="--benchmark_enable_random_interleaving")
+
     def test_without_a_place_or_a_test_says_what_is_missing(self):
         self.refused("run", "write_lat", says="rdmameter run --loopback write_lat")
         self.refused("run", "--loopback", says="name at least one test")
@@ -310,6 +320,29 @@ class NullDevice(unittest.TestCase):
             shown = run("show", path)
             self.assertEqual(shown.returncode, 0, shown.stderr)
             self.assertIn("write_lat", shown.stdout)
+
+    def test_is_repeated_until_its_median_is_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/until.json"
+            result = run("run", "--device", "null", "send_lat", "write_bw", "--iterations", "2000", "--until", "50%", "-o", path)
+            self.assertEqual(result.returncode, 0, result)
+            rows = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["benchmarks"]
+            self.assertEqual([row["until"]["ended"] for row in rows if "until" in row], ["reached"] * 2, rows[-1])
+            self.assertEqual([row["until"]["metrics"][0]["metric"] for row in rows if "until" in row], ["p50_ns", "gbps"])
+            self.assertGreaterEqual(len(rows), 40)
+            self.assertIn("Medians as well known as --until asks: of 2 of 2 cases.", run("show", path).stdout)
+
+            plan = folder + "/plan.toml"
+            pathlib.Path(plan).write_text('tests = ["send_lat"]\nuntil = "p50=0.01%"\nbudget = "1ms"\n[axes]\niterations = 2000\n', encoding="utf-8")
+            result = run("run", "--device", "null", "--plan", plan, "-o", path)
+            self.assertEqual(result.returncode, 0, result)
+            last = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["benchmarks"][-1]
+            self.assertIn(last["until"]["ended"], ("budget", "reached"), last)
+            self.assertIn("at most 10000 repetitions", run("run", "--device", "null", "--plan", plan, "--dry-run").stdout)
+            pathlib.Path(plan).write_text('tests = ["send_lat"]\nuntil = "soon"\n', encoding="utf-8")
+            result = run("run", "--device", "null", "--plan", plan)
+            self.assertEqual(result.returncode, USAGE)
+            self.assertIn("--until 'soon'", result.stderr)
 
     def test_has_no_control_path(self):
         result = run("run", "--device", "null", "create_qp", "write_lat", "--iterations", "10")

@@ -504,5 +504,10 @@ TEST(HtmlReport, SaysSoWhereTheBuildHasNoCharts) {
   EXPECT_EQ(has(page, "id=latency "), !asset("echarts.js").empty());
 }
 
+TEST(HtmlReport, SaysHowFarRunUntilCame) {
+  const std::vector<ResultFile> files = {sample_file({settled_row()})};
+  EXPECT_TRUE(has(html_report(files), "not reached, the time is up (--budget) after 20"));
+}
+
 }  // namespace
 }  // namespace rdmameter

@@ -51,6 +51,13 @@ TEST(RowJson, EveryKindOfRowSurvivesThereAndBack) {
   }
 }
 
+TEST(RowJson, OfRunUntilSaysWhyItEndedAndHowWellMediansAreKnown) {
+  const Json json = row_to_json(settled_row());
+  EXPECT_EQ(json["until"]["ended"], "budget");
+  EXPECT_EQ(json["until"]["metrics"][0]["reached"], 0.005);
+  EXPECT_EQ(row_to_json(row_from_json(Json::parse(json.dump()), "test")).dump(), json.dump());
+}
+
 TEST(RowJson, EveryKeyItWritesIsReserved) {
   for (const Row& row : sample_rows())
     for (const std::string& key : keys(row_to_json(row))) {

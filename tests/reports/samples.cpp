@@ -145,6 +145,16 @@ Row skipped_row(std::uint64_t size_bytes) {
   return row;
 }
 
+Row settled_row() {
+  Row row = latency_row("rc", 64, 19, 20);
+  using enum UntilData::Ended;
+  row.until = UntilData{
+      .ended = budget,
+      .metrics = {{.metric = "p50_ns", .goal = 0.01, .median = 4000, .low = 3980, .high = 4020},
+                  {.metric = "p99_ns", .goal = 0.05, .median = 9000, .low = 8000, .high = 10'000}}};
+  return row;
+}
+
 Row error_row(std::uint64_t size_bytes) {
   Row row = row_of("read_lat", "rc", size_bytes);
   row.status = Row::Status::error;

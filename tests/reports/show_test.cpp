@@ -474,5 +474,17 @@ TEST(TerminalStyle, FollowsColumnsLocaleAndNoColor) {
   for (const char* name : names) unsetenv(name);
 }
 
+TEST(Show, SaysWhichCasesOfRunUntilHaveNotReachedTheirGoal) {
+  TextStyle wide = kPlain;
+  wide.width = 200;
+  const std::string text = show_result(sample_file({settled_row()}), {.style = wide});
+  EXPECT_NE(text.find("Medians as well known as --until asks: of 0 of 1 cases."), text.npos)
+      << text;
+  EXPECT_NE(text.find("until p50 ±1 %, p99 ±5 %: not reached, the time is up (--budget) after 20"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find("(±0.5 %, ±11 %)"), text.npos) << text;
+}
+
 }  // namespace
 }  // namespace rdmameter

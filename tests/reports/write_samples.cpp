@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes sample results for the tests in other languages: DIRECTORY/base.json and new.json (the
-// same, measured once more), every kind of row in each, topology.json, load.json of open loops, and
-// empty.json without a row.
+// same, measured once more), every kind of row in each, topology.json, load.json of open loops,
+// until.json of run --until, and empty.json without a row.
 #include <algorithm>
 #include <cstdio>
 
@@ -52,5 +52,8 @@ int main(int argc, char** argv) {
   for (const std::uint64_t rate : {1000, 2000, 4000})
     load.append(open_loop_row(rate, std::min<std::uint64_t>(rate, 2500)));
   load.finish();
+  ResultWriter until(directory + "/until.json", sample_context());
+  until.append(settled_row());
+  until.finish();
   ResultWriter(directory + "/empty.json", sample_context()).finish();
 }

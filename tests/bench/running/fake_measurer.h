@@ -2,9 +2,12 @@
 // A measurer whose every repetition goes as the test says.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/engine/measurer.h"
 
@@ -30,18 +33,26 @@ class FakeMeasurer : public Measurer {
   Script script_;
 };
 
-/// Four round trips of 1000, 2000, 3000 and 4000 ns.
-inline Outcome four_round_trips(const TestCase& test_case) {
+inline Outcome round_trips(const TestCase& test_case, std::span<const std::uint64_t> samples_ns) {
   Outcome outcome;
   outcome.effective = test_case;
   outcome.effective.path.mtu_bytes = 1024;
   const auto samples = std::make_unique<Histogram>();
-  for (const std::uint64_t sample_ns : {1000, 2000, 3000, 4000}) samples->record(sample_ns);
+  for (const std::uint64_t sample_ns : samples_ns) samples->record(sample_ns);
   outcome.latency = latency_of(test_case, *samples);
-  outcome.operations = 4;
+  outcome.operations = samples_ns.size();
   outcome.elapsed_ns = 10'000;
   outcome.cpu_ns = 8'000;
   return outcome;
+}
+
+inline Outcome four_round_trips(const TestCase& test_case) {
+  return round_trips(test_case, std::array<std::uint64_t, 4>{1000, 2000, 3000, 4000});
+}
+
+/// As many as a median takes.
+inline Outcome twenty_round_trips(const TestCase& test_case) {
+  return round_trips(test_case, std::vector<std::uint64_t>(20, 1000));
 }
 
 }  // namespace rdmameter

@@ -324,5 +324,58 @@ TEST(BenchmarkFlags, RefuseWhatGoogleBenchmarkDoesNotTake) {
   EXPECT_EQ(refusal("--benchmark_format=console"), "") << "(its flags last as long as the process)";
 }
 
+struct RunnerUntil : Runner {
+  RunTally run_them(const std::vector<PlannedCase>& cases) {
+    return run_until(cases, {0, cases.size()}, until, measurer, stop, rows);
+  }
+  Until until{.goals = read_until("1%"), .repetitions = 100};
+};
+
+TEST_F(RunnerUntil, RepeatsACaseUntilItHasSettledAndThenTheNext) {
+  script = twenty_round_trips;
+  EXPECT_EQ(run_them(sizes("1,2")).measured, 40U);
+  ASSERT_EQ(rows.rows.size(), 40U);
+  EXPECT_EQ(rows.rows[19].name, "send_lat/rc/size:1");
+  EXPECT_EQ(rows.rows[20].name, "send_lat/rc/size:2");
+  for (const std::size_t last : {19U, 39U}) {
+    ASSERT_TRUE(rows.rows[last].until) << last;
+    EXPECT_EQ(rows.rows[last].until->ended, UntilData::Ended::reached);
+    EXPECT_EQ(rows.rows[last].repetitions, 20U) << "as many as there were";
+  }
+  EXPECT_FALSE(rows.rows[18].until);
+  EXPECT_THAT(std::set(rows.begun.begin(), rows.begun.end()), UnorderedElementsAre(0, 1))
+      << "progress counts cases";
+}
+
+TEST_F(RunnerUntil, GivesACaseUpThatFailsThreeTimesInSuccession) {
+  int calls = 0;
+  script = [&](const TestCase& test_case) {
+    if (++calls % 4 != 0) throw std::runtime_error("no");
+    return twenty_round_trips(test_case);
+  };
+  const RunTally tally = run_them(sizes("1"));
+  EXPECT_EQ(tally.failed, 3U);
+  EXPECT_EQ(rows.rows.size(), 3U);
+  calls = 1;
+  rows.rows.clear();
+  run_them(sizes("1"));
+  EXPECT_EQ(rows.rows.size(), 6U) << "two, one that was measured, and three more";
+}
+
+TEST_F(RunnerUntil, MeasuresASkippedCaseOnce) {
+  script = [](const TestCase&) -> Outcome { throw Unsupported("not here"); };
+  EXPECT_EQ(run_them(sizes("1")).skipped, 1U);
+  EXPECT_EQ(rows.rows.size(), 1U);
+}
+
+TEST_F(RunnerUntil, EndsWithAnInterrupt) {
+  script = [&](const TestCase& test_case) {
+    if (rows.rows.size() == 4) throw Interrupted("interrupted");
+    return twenty_round_trips(test_case);
+  };
+  EXPECT_TRUE(run_them(sizes("1,2")).interrupted);
+  EXPECT_EQ(rows.rows.size(), 4U);
+}
+
 }  // namespace
 }  // namespace rdmameter
