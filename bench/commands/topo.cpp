@@ -26,6 +26,7 @@
 #include "reports/text/text.h"
 #include "reports/topology/topology_text.h"
 #include "topologies/axes/rank_axes.h"
+#include "topologies/ranks/bootstrap/own_addresses.h"
 #include "topologies/ranks/measurer.h"
 #include "topologies/ranks/rank_plan.h"
 
@@ -37,7 +38,6 @@ using std::chrono::milliseconds;
 /// How long a rank whose peers are gone waits for rank 0 to end the run.
 constexpr std::chrono::seconds kForRankZero{15};
 
-constexpr std::uint64_t kManyRows = 200;  ///< from here on PMIx slows down a run that it carries
 constexpr const char* kTopoFooter =
     "Run it under a launcher that speaks PMIx: mpirun or srun --mpi=pmix (prterun,\n"
     "too, but that is untested). With --ranks N alone it starts N ranks here, under\n"
@@ -52,7 +52,7 @@ constexpr const char* kTopoFooter =
 
 struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
   std::optional<std::string> ranks, scale, order_seed;
-  std::string patience = "60", predict, memory_budget;
+  std::string patience = "60", predict, memory_budget, bootstrap_interface;
 };
 
 const Axis& topology_axis(std::string_view option) {
@@ -100,6 +100,10 @@ void declare_options(CLI::App& app, TopoOptions& options) {
   add_option(app, "--patience", options.patience, "SECONDS",
              "end the run when a rank keeps the others waiting for this long without any progress "
              "[s]. Default: 60");
+  add_option(
+      app, "--bootstrap-if", options.bootstrap_interface, "NAME",
+      "the network interface of each machine by whose address ranks reach each other by TCP, "
+      "to exchange addresses of QPs and results. Default: any that leads there");
   add_predict_option(app, options.predict);
   add_memory_budget_option(app, options.memory_budget);
   for (const Axis& axis : topology_axes())
@@ -120,7 +124,7 @@ struct TopoRequest {
   std::vector<std::string> graphs;
   std::vector<GivenAxis> given;
   std::optional<std::uint64_t> ranks, order_seed;
-  std::string output;
+  std::string output, bootstrap_interface;
   std::uint64_t repetitions = 1;
   milliseconds patience{};
   std::vector<std::uint64_t> predict;
@@ -144,6 +148,8 @@ TopoRequest interpret(const TopoOptions& options) {
   if (options.scale)
     request.given.push_back(
         {&topology_axis("ranks"), read_axis_list(topology_axis("ranks"), *options.scale)});
+  request.bootstrap_interface = options.bootstrap_interface;
+  if (!request.bootstrap_interface.empty()) own_addresses(request.bootstrap_interface);
   request.predict = predicted_ranks(options.predict);
   request.memory_budget_bytes = memory_budget_bytes(options.memory_budget);
   request.repetitions = options.repetition_count(1);
@@ -175,18 +181,6 @@ std::vector<PlannedCase> plan(const TopoRequest& request, std::uint64_t ranks) {
 bool nothing_to_measure(const std::vector<PlannedCase>& cases) {
   return std::ranges::all_of(
       cases, [](const PlannedCase& planned) { return !planned.why_skipped.empty(); });
-}
-
-/// PMIx keeps what every row has put into it, and carries it along with the next one's.
-void advise_to_split(const std::vector<PlannedCase>& cases, std::uint64_t repetitions) {
-  const auto measured = static_cast<std::uint64_t>(std::ranges::count_if(
-      cases, [](const PlannedCase& planned) { return planned.why_skipped.empty(); }));
-  const std::uint64_t rows = measured * repetitions;
-  if (rows <= kManyRows) return;
-  tell(
-      "rdmameter: {} rows in one run: launchers get slower with each (docs/topologies.md), "
-      "and set-up times with them; split it, and join the results by 'rdmameter merge'\n",
-      rows);
 }
 
 /// Of the ranks that are not rank 0, which alone reports: what went wrong last, in case that one
@@ -260,10 +254,7 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
   const std::vector<PlannedCase> cases = plan(request, ranks.size());
   const bool reports = ranks.rank() == 0;
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
-  if (reports) {
-    check_writable(request.output);
-    advise_to_split(cases, flags.repetitions);
-  }
+  if (reports) check_writable(request.output);
   const ClockChoice clock = choose_clock();
   const auto measurer =
       make_topology_measurer(ranks, request.patience, clock, invocation.interrupt);
@@ -300,7 +291,9 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
 /// What every rank would say alike, rank 0 says.
 ExitStatus measure_as_rank(const TopoRequest& request, const Invocation& invocation) {
   // Who has failed waits here for those whose loops find out only after their own patience.
-  const auto ranks = join_pmix(2 * request.patience, invocation.interrupt);
+  const auto ranks =
+      join_ranks({.patience = 2 * request.patience, .interface = request.bootstrap_interface},
+                 invocation.interrupt);
   try {
     return measure(request, *ranks, invocation);
   } catch (const MeasurementError& error) {

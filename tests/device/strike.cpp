@@ -2,7 +2,7 @@
 // Preloaded, it strikes a rank at a moment of its run that no clock could meet: STRIKE is
 // "RANK CALL NUMBER SIGNAL", and that rank raises the signal as it makes the call for the NUMBERth
 // time, or, where SIGNAL is 0, says so and never comes back from the call: PMIx_Commit (1: before
-// it has said anything; 2: before it has heard of the others' options), ibv_create_qp (2: in
+// it has said anything), PMIx_Get_nb (1: before it connects with other ranks), ibv_create_qp (2: in
 // set-up), PMIx_Finalize (1: all is measured and told, nobody has left).
 #include <dlfcn.h>
 #include <unistd.h>
@@ -21,6 +21,8 @@ struct ibv_qp_init_attr;
 extern "C" ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes);
 extern "C" int PMIx_Commit();
 extern "C" int PMIx_Finalize(const void* info, std::size_t count);
+extern "C" int PMIx_Get_nb(const void* process, const char* key, const void* info,
+                           std::size_t count, void* callback, void* data);
 
 namespace {
 
@@ -60,6 +62,14 @@ extern "C" int PMIx_Commit() {
   static int calls = 0;
   strike_at("PMIx_Commit", ++calls);
   return real<int()>("PMIx_Commit")();
+}
+
+extern "C" int PMIx_Get_nb(const void* process, const char* key, const void* info,
+                           std::size_t count, void* callback, void* data) {
+  static int calls = 0;
+  if (std::string(key) == "rdmameter.card") strike_at("PMIx_Get_nb", ++calls);
+  return real<int(const void*, const char*, const void*, std::size_t, void*, void*)>("PMIx_Get_nb")(
+      process, key, info, count, callback, data);
 }
 
 extern "C" int PMIx_Finalize(const void* info, std::size_t count) {

@@ -3,6 +3,7 @@
 """Several ranks in several shapes, over one device, every message checked."""
 import os
 import shutil
+import statistics
 import subprocess
 
 import rdmameter
@@ -287,6 +288,18 @@ class Devices(Topo):
 
 @rdmameter.spared_in_vm
 class Impossible(Topo):
+    def test_ranks_meet_by_the_interface_that_is_named(self):
+        self.topo("mesh", "--ranks", "2", "--traffic", "token", "--bootstrap-if", "lo", *SHORT)
+        done = self.topo("mesh", "--ranks", "2", "--traffic", "token", "--bootstrap-if", "nowhere0", status=rdmameter.USAGE)
+        self.assertRegex(done.stderr, r"^rdmameter: --bootstrap-if nowhere0: there is no such interface; interfaces here: .*lo")
+        self.assertEqual(done.stderr.count("nowhere0"), 1, "once, before ranks are started")
+
+    def test_exchanging_addresses_does_not_get_slower_with_each_row(self):
+        """Once more than ten times slower after a hundred rows."""
+        done = self.topo("ring", "--ranks", "4", "--traffic", "neighbours", "--size", "8", "--iterations", "10", "--repetitions", "100")
+        times = [row["topology"]["setup_ns"]["bootstrap"] for row in done.rows]
+        self.assertLess(statistics.median(times[-30:]), 2 * statistics.median(times[1:31]), times)
+
     def test_what_cannot_be_is_told_before_anything_starts(self):
         for arguments, reason in ((("hypercube", "--ranks", "3"), "power of two"),
                                   (("torus2d:2x3", "--ranks", "4"), "product"),

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that die, hang, or cannot have what the graph asks of them: who it was is told, the rows are kept, all end."""
+import json
 import os
 import signal
+import socket
 import subprocess
 
 import rdmameter
@@ -14,9 +16,9 @@ NEVER_BACK = 0  # in place of a signal
 
 @rdmameter.on(rdmameter.SOFTWARE)  # it looks for no adapter, and rxe would take minutes
 class Trouble(Topo):
-    def start(self, *arguments, env=(), launcher=()):
+    def start(self, *arguments, env=(), launcher=(), patience=3):
         path = self.output()
-        started = rdmameter.Started([*launcher, rdmameter.program, "topo", "mesh", "--patience", "3", *arguments, "-o", path],
+        started = rdmameter.Started([*launcher, rdmameter.program, "topo", "mesh", "--patience", str(patience), *arguments, "-o", path],
                                     rdmameter.environment() | dict(env), path)
         self.addCleanup(started.end, 0)
         return started
@@ -27,11 +29,12 @@ class Trouble(Topo):
         started.await_text("stdout", "traffic:token/ranks:3/iterations:20 ", 60)
         return started, self.ranks_of(started)
 
-    def struck(self, call, number, rank=2):
+    def struck(self, call, number, rank=2, ranks=3, patience=3):
         """A run whose rank raises the signal at a call, "NAME NUMBER", which tests/device/strike.cpp sees to."""
         strike = os.path.join(os.path.dirname(rdmameter.program), "tests", "device", "libstrike.so")
-        return self.start("--ranks", "3", "--traffic", "token,alltoall", "--iterations", "6", "--warmup", "1",
-                          env={"LD_PRELOAD": f"{strike}:{rdmameter.PRELOADED}", "STRIKE": f"{rank} {call} {int(number)}"})
+        return self.start("--ranks", str(ranks), "--traffic", "token,alltoall", "--iterations", "6", "--warmup", "1",
+                          env={"LD_PRELOAD": f"{strike}:{rdmameter.PRELOADED}", "STRIKE": f"{rank} {call} {int(number)}"},
+                          patience=patience)
 
     def assert_killed(self, started, rows):
         """It ends at once as one whose rank 2 was killed; this many rows are there."""
@@ -82,8 +85,71 @@ class Trouble(Topo):
         self.assertRegex(done.rows[1]["error_message"], r"^not measured: no answer for 6 s from rank 2 on \S+")
         self.assert_ended(started)
 
+    def test_a_rank_that_hangs_before_it_has_connected_is_named_by_all(self):
+        """Of five ranks some wait only for those that wait for it."""
+        started = self.struck("PMIx_Get_nb 1", signal.SIGSTOP, ranks=5)
+        done = started.end(80)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.stderr, rf"no answer for 6 s from rank 2 on {os.uname().nodename}; the run ends")
+        self.assertNotRegex(done.stderr, r"from rank [0134] |gone: rank")
+        self.assert_ended(started)
+
+    @staticmethod
+    def port_of(pid):
+        """On which a process listens; None: on none, yet."""
+        sockets = {os.readlink(entry) for entry in os.scandir(f"/proc/{pid}/fd")}
+        with open(f"/proc/{pid}/net/tcp", encoding="ascii") as file:
+            for line in map(str.split, file.readlines()[1:]):
+                if line[3] == "0A" and f"socket:[{line[9]}]" in sockets:
+                    return int(line[1].split(":")[1], 16)
+        return None
+
+    def waiting_for_rank_2(self):
+        """Ranks that wait for rank 2, which is stopped before it connects; the port of rank 0."""
+        started = self.struck("PMIx_Get_nb 1", signal.SIGSTOP, patience=60)
+
+        def stopped():
+            ranks = self.ranks_of(started)
+            try:
+                with open(f"/proc/{ranks[2]}/stat", encoding="ascii") as file:
+                    if file.read().rpartition(")")[2].split()[0] == "T":
+                        return ranks, self.port_of(ranks[0])
+            except (KeyError, OSError):  # not yet, or just going
+                pass
+            return None
+
+        found = rdmameter.wait_until(stopped, 60)
+        self.assertIsNotNone(found)
+        return started, *found
+
+    def test_strangers_who_find_the_port_of_a_rank_disturb_nobody(self):
+        started, ranks, port = self.waiting_for_rank_2()
+        with socket.create_connection(("127.0.0.1", port), 10) as silent, \
+                socket.create_connection(("127.0.0.1", port), 10) as noisy:
+            noisy.sendall(b"GET / HTTP/1.0\r\n\r\n" * 100)
+            os.kill(ranks[2], signal.SIGCONT)
+            done = started.end(80)
+        self.assertEqual(done.status, 0, done)
+        self.assertEqual(len(done.rows), 2)
+
+    def test_a_stranger_who_says_to_be_a_rank_cannot_prove_it(self):
+        """Rank 0 awaits rank 2, one behind it."""
+        started, ranks, port = self.waiting_for_rank_2()
+        greeting = json.dumps({"from": 2, "to": 0, "step": 0, "host": "elsewhere", "nonce": "0" * 64}).encode()
+        with socket.create_connection(("127.0.0.1", port), 10) as stranger:
+            stranger.sendall(len(greeting).to_bytes(4, "big") + greeting)
+            stranger.settimeout(30)
+            self.assertIn(b"nonce", stranger.recv(1000))
+            proof = json.dumps({"proof": "0" * 64}).encode()
+            stranger.sendall(len(proof).to_bytes(4, "big") + proof)
+            os.kill(ranks[2], signal.SIGCONT)
+            done = started.end(80)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertIn("what connected as rank 2 on elsewhere is no rank of this job", done.stderr)
+        self.assert_ended(started)
+
     def test_rank_0_that_hangs_is_named_by_another_which_ends_the_run(self):
-        for call in ("PMIx_Commit 2", "ibv_create_qp 2"):
+        for call in ("PMIx_Commit 1", "ibv_create_qp 2"):
             with self.subTest(call):
                 started = self.struck(call, signal.SIGSTOP, rank=0)
                 done = started.end(100)
@@ -109,7 +175,7 @@ class Trouble(Topo):
 
     def test_a_launcher_that_is_killed_before_it_has_answered_a_rank_leaves_none_behind(self):
         """libpmix waits for such an answer for ever."""
-        started = self.struck("PMIx_Commit 2", NEVER_BACK)
+        started = self.struck("PMIx_Commit 1", NEVER_BACK)
         started.await_text("stderr", "struck at PMIx_Commit")
         self.kill_launcher(started)
         self.assertEqual(started.end(60).status, rdmameter.FAILED)

@@ -12,7 +12,7 @@ FOLDERS = ("core", "topologies", "reports", "bench", "tests")
 ORDER = {
     "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "doctor", "engine/layout", "engine/loop",
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
-    "topologies": ("graphs", "traffic", "schedule", "axes", "ranks/loop", "ranks"),
+    "topologies": ("graphs", "traffic", "schedule", "axes", "ranks/loop", "ranks/bootstrap", "ranks"),
     "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),
     "bench": ("cases", "doctor", "background", "running", "remote", "options", "perftest", "generate", "commands", "", "micro"),
 }

@@ -33,16 +33,23 @@ class ThreadRank final : public Ranks {
   std::uint32_t local_rank() const override { return rank_; }
   std::uint32_t local_size() const override { return size(); }
   const std::vector<std::string>& hosts() const override { return hosts_; }
-  std::vector<std::string> exchange(const std::string& said) override {
-    room_.said[rank_] = said;
-    room_.turn.arrive_and_wait();
-    const std::vector<std::string> received = room_.said;
-    room_.turn.arrive_and_wait();
-    return received;
+  std::vector<std::string> gather(const std::string& message) override {
+    std::vector<std::string> all = all_messages(message);
+    return rank_ == 0 ? std::move(all) : std::vector<std::string>();
   }
+  std::string broadcast(const std::string& message) override { return all_messages(message)[0]; }
+  std::map<Rank, std::string> exchange(const std::map<Rank, std::string>&) override { return {}; }
   [[noreturn]] void abort(int) override { std::abort(); }
 
  private:
+  std::vector<std::string> all_messages(const std::string& message) {
+    room_.said[rank_] = message;
+    room_.turn.arrive_and_wait();
+    std::vector<std::string> all = room_.said;
+    room_.turn.arrive_and_wait();
+    return all;
+  }
+
   Room& room_;
   const std::uint32_t rank_;
   const std::vector<std::string> hosts_;

@@ -83,13 +83,20 @@ BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank,
   info_.rkeys = {mr_->rkey};
 }
 
-void BarrierQps::connect(std::span<const EndpointInfo> peers) {
+EndpointInfo BarrierQps::info_for(Rank partner) const {
+  EndpointInfo info = info_;
+  const std::size_t place = place_of(partners_, partner);
+  info.qpns = {info_.qpns[place]};
+  info.psns = {info_.psns[place]};
+  return info;
+}
+
+void BarrierQps::connect(const std::map<Rank, EndpointInfo>& peers) {
   const std::string where = device_.port.where();
   for (std::size_t i = 0; i < partners_.size(); ++i) {
-    const EndpointInfo& peer = peers[partners_[i]];
-    const std::size_t mine = place_of(barrier_partners(partners_[i], ranks_), rank_);
+    const EndpointInfo& peer = info_of(peers, partners_[i]);
     const QpPath path = path_to_rank(device_, case_, peer);
-    to_rtr(*qps_[i], Transport::rc, path, peer.qpns[mine], peer.psns[mine], where);
+    to_rtr(*qps_[i], Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where);
     to_rts(*qps_[i], Transport::rc, path, info_.psns[i], where);
   }
   epoch_sge_ = {.addr = memory_.address(), .length = kWord, .lkey = mr_->lkey};
@@ -105,8 +112,9 @@ void BarrierQps::connect(std::span<const EndpointInfo> peers) {
     step.wr.num_sge = 1;
     step.wr.opcode = IBV_WR_RDMA_WRITE;
     step.wr.send_flags = IBV_SEND_SIGNALED | maker_.inline_flag();
-    step.wr.wr.rdma.remote_addr = peers[ahead].address + k * kWord;
-    step.wr.wr.rdma.rkey = peers[ahead].rkeys.at(0);
+    const EndpointInfo& peer = info_of(peers, ahead);
+    step.wr.wr.rdma.remote_addr = peer.address + k * kWord;
+    step.wr.wr.rdma.rkey = peer.rkeys.at(0);
   }
   barrier_.steps = steps_.data();
   barrier_.count = static_cast<std::uint32_t>(steps_.size());

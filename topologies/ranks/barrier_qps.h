@@ -2,7 +2,7 @@
 // The QPs of the barrier over RDMA, apart from those of the graph: always RC, whatever the graph.
 #pragma once
 
-#include <span>
+#include <map>
 #include <vector>
 
 #include "core/engine/endpoint.h"
@@ -24,9 +24,11 @@ class BarrierQps {
   BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank, Rank ranks);
   BarrierQps(BarrierQps&&) = delete;
 
-  const EndpointInfo& info() const { return info_; }
-  /// @param peers  what each rank says of itself, by rank; only the partners' is looked at
-  void connect(std::span<const EndpointInfo> peers);
+  const std::vector<Rank>& partners() const { return partners_; }
+  /// What a partner must know of this rank: of its QPs only that between the two.
+  EndpointInfo info_for(Rank partner) const;
+  /// @param peers  the info_for() this rank of each partner
+  void connect(const std::map<Rank, EndpointInfo>& peers);
   Barrier& barrier() { return barrier_; }
   std::size_t count() const { return qps_.size(); }
   /// Of a QP that was tried in vain, to see whether words can go inline.

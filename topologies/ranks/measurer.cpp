@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 
@@ -59,8 +60,7 @@ class RankMeasurer final : public TopologyMeasurer {
       : ranks_(ranks), patience_(patience), clock_(clock), interrupt_(interrupt) {
     // All ranks know by this what the messages of every other one hold.
     std::random_device random;
-    const std::vector<std::string> seeds = ranks_.exchange(std::to_string(random()));
-    seed_ = std::stoull(seeds.front());
+    seed_ = std::stoull(ranks_.broadcast(std::to_string(random())));
     share_cores();
   }
 
@@ -76,15 +76,18 @@ class RankMeasurer final : public TopologyMeasurer {
   struct Part;
   void share_cores();
   PlacementWish wish_of(const Part& part) const;
-  json create(Part& part);
-  void connect(Part& part, const std::vector<json>& received);
+  void create(Part& part);
+  std::map<Rank, std::string> addresses(const Part& part) const;
+  void connect(Part& part, const std::map<Rank, std::string>& received);
   void run(Part& part);
   const char* path_of(const std::vector<RankResult>& results) const;
   Outcome collect(const Part& part, const std::vector<std::string>& reports);
 
-  /// A phase after which the case goes on only if no rank has failed.
-  std::vector<json> agree(const json& said);
-  std::vector<std::string> exchange(const std::string& said);
+  /// After this the case goes on only if no rank has failed.
+  /// @param failure  empty: this rank has not
+  void agree(const json& failure);
+  template <class Call>
+  auto with_all(Call call);
   OpenDevice& device_of(const TestCase& test_case);
   bool yields(const TestCase& test_case) const;
   std::string device_name(const TestCase& test_case) const;
@@ -107,7 +110,8 @@ class RankMeasurer final : public TopologyMeasurer {
 void RankMeasurer::share_cores() {
   constexpr std::size_t kMaxCores = CPU_SETSIZE;
   const std::vector<std::string>& hosts = ranks_.hosts();
-  const std::vector<std::string> said = ranks_.exchange(dump({{"cores", allowed_cpu_numbers()}}));
+  const std::vector<std::string> said =
+      all_gather(ranks_, dump({{"cores", allowed_cpu_numbers()}}));
   std::set<std::uint64_t> cores;
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
     if (hosts[rank] != hosts[ranks_.rank()]) continue;
@@ -118,37 +122,41 @@ void RankMeasurer::share_cores() {
   cores_ = cores.empty() ? static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)) : cores.size();
 }
 
-std::vector<std::string> RankMeasurer::exchange(const std::string& said) {
+/// What all ranks do together.
+template <class Call>
+auto RankMeasurer::with_all(Call call) {
   try {
-    return ranks_.exchange(said);
+    return call();
   } catch (const MeasurementError&) {
     usable_ = false;  // somebody is gone, and will be for every other case
     throw;
   }
 }
 
-std::vector<json> RankMeasurer::agree(const json& said) {
-  std::vector<json> received;
+void RankMeasurer::agree(const json& failure) {
   std::string text, kind;
   std::uint64_t more = 0;
-  for (const std::string& each : exchange(dump(said))) {
-    received.push_back(json::parse(each, nullptr, false));
-    if (!received.back().is_object())
-      throw MeasurementError(
-          fmt::format("rank {} sent an unexpected message", received.size() - 1));
-    if (!received.back().contains("failure")) continue;
+  const std::string own = failure.empty() ? "" : dump(failure);
+  const std::vector<std::string> failures = with_all([&] { return ranks_.gather(own); });
+  for (std::size_t rank = 0; rank < failures.size(); ++rank) {
+    if (failures[rank].empty()) continue;
     if (!text.empty()) {
       ++more;
       continue;
     }
-    const std::size_t rank = received.size() - 1;
+    const json received = json::parse(failures[rank], nullptr, false);
     text = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank],
-                       require_string(received.back(), "failure", kMaxFailureBytes));
-    kind = require_string(received.back(), "kind", 32);
+                       require_string(received, "failure", kMaxFailureBytes));
+    kind = require_string(received, "kind", 32);
   }
-  if (text.empty()) return received;
   if (more > 0) text += fmt::format(" (and {} more rank{})", more, more == 1 ? "" : "s");
-  throw_failure(kind, text);
+  const std::string of_all = with_all([&] {
+    return ranks_.broadcast(text.empty() ? "" : dump({{"failure", text}, {"kind", kind}}));
+  });
+  if (of_all.empty()) return;
+  const json first = json::parse(of_all, nullptr, false);
+  throw_failure(require_string(first, "kind", 32),
+                require_string(first, "failure", 2 * kMaxFailureBytes));
 }
 
 std::string RankMeasurer::device_name(const TestCase& test_case) const {
@@ -203,8 +211,7 @@ PlacementWish RankMeasurer::wish_of(const Part& part) const {
           .first = ranks_.local_rank()};
 }
 
-/// @return  what the others must know to connect with it
-json RankMeasurer::create(Part& part) {
+void RankMeasurer::create(Part& part) {
   const TestCase& test_case = part.test_case;
   part.device = &device_of(test_case);
   part.counters_before = read_counters(part.device->port.device, part.device->port.number);
@@ -218,21 +225,34 @@ json RankMeasurer::create(Part& part) {
                                               static_cast<Rank>(test_case.ranks));
   part.lap("barrier_qps", part.barrier->trial_ns());
   count_of(part.result.setup_ns, "trial_qps") = part.node->trial_ns() + part.barrier->trial_ns();
-  return {{"graph", endpoint_info_to_wire(part.node->info())},
-          {"barrier", endpoint_info_to_wire(part.barrier->info())}};
 }
 
-/// @param heard  what each rank has said of itself
-void RankMeasurer::connect(Part& part, const std::vector<json>& received) {
-  const Rank rank = ranks_.rank(), ranks = static_cast<Rank>(part.test_case.ranks);
-  const auto read = [&received](Rank peer, const char* key) {
-    const json& info = require_object(received[peer], key);
-    const std::size_t qps = require_array(info, "qpns", kMaxQps).size();
-    return endpoint_info_from_wire(info, static_cast<std::uint32_t>(qps));
-  };
-  std::vector<EndpointInfo> graph_peers(ranks), barrier_peers(ranks);
-  for (const Rank peer : part.plan.graph.neighbours[rank]) graph_peers[peer] = read(peer, "graph");
-  for (const Rank peer : barrier_partners(rank, ranks)) barrier_peers[peer] = read(peer, "barrier");
+/// What each rank that is to have QPs with this one must know of them.
+std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
+  std::map<Rank, json> by_peer;
+  for (const Rank peer : part.plan.graph.neighbours[ranks_.rank()])
+    by_peer[peer]["graph"] = endpoint_info_to_wire(part.node->info_for(peer));
+  for (const Rank peer : part.barrier->partners())
+    by_peer[peer]["barrier"] = endpoint_info_to_wire(part.barrier->info_for(peer));
+  std::map<Rank, std::string> texts;
+  for (const auto& [peer, info] : by_peer) texts.emplace(peer, dump(info));
+  return texts;
+}
+
+/// @param received  addresses() of other ranks for this one
+void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& received) {
+  std::map<Rank, EndpointInfo> graph_peers, barrier_peers;
+  for (const auto& [peer, text] : received) {
+    const json message = json::parse(text, nullptr, false);
+    const auto read = [&](const char* key, std::map<Rank, EndpointInfo>& peers) {
+      if (!message.contains(key)) return;
+      const json& info = require_object(message, key);
+      const std::size_t qps = require_array(info, "qpns", kMaxQps).size();
+      peers.emplace(peer, endpoint_info_from_wire(info, static_cast<std::uint32_t>(qps)));
+    };
+    read("graph", graph_peers);
+    read("barrier", barrier_peers);
+  }
   part.lap("bootstrap");
   const Pinned pinned{part.placement.first(), "--core"};
   part.barrier->connect(barrier_peers);
@@ -323,27 +343,27 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
   ++cases_;
   Part part(test_case, ranks_.rank());
   // A step of this rank's own, whose failure all ranks hear of.
-  const auto step = [&part](const std::function<json()>& own) -> json {
-    if (!part.taken) return json::object();
+  const auto step = [&part](const std::function<void()>& own) -> json {
+    if (!part.taken) return {};
     try {
-      return own();
+      own();
+      return {};
     } catch (const std::exception& error) {
       return failure_json(error);
     }
   };
-  const json created = step([&] { return create(part); });
-  const std::vector<json> received = agree(created);
+  agree(step([&] { create(part); }));
+  const std::map<Rank, std::string> own =
+      part.taken ? addresses(part) : std::map<Rank, std::string>();
+  const std::map<Rank, std::string> received = with_all([&] { return ranks_.exchange(own); });
   part.lap("bootstrap");
-  const json connected = step([&] {
-    connect(part, received);
-    return json::object();
-  });
+  const json connected = step([&] { connect(part, received); });
   part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
   agree(connected);
   part.lap("wait");
   if (part.taken) run(part);
-  const std::vector<std::string> reports =
-      exchange(part.taken ? rank_result_to_wire(part.result) : std::string());
+  const std::string result = part.taken ? rank_result_to_wire(part.result) : std::string();
+  const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
   if (ranks_.rank() == 0) return collect(part, reports);
   Outcome outcome;
   outcome.effective = test_case;
@@ -360,7 +380,7 @@ nlohmann::ordered_json RankMeasurer::ranks_environment(const TestCase& first) {
     said.update(environment_with(clock_, nullptr));
   }
   auto result = nlohmann::ordered_json::array();
-  for (const std::string& each : exchange(said.dump())) {
+  for (const std::string& each : with_all([&] { return ranks_.gather(said.dump()); })) {
     const auto received = nlohmann::ordered_json::parse(each, nullptr, false);
     if (received.is_object()) result.push_back(received);
   }
@@ -378,7 +398,7 @@ std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
 
 std::string check_same(Ranks& ranks, const std::string& version, const std::string& options) {
   const json mine{{"version", version}, {"options", options}};
-  const std::vector<std::string> received = ranks.exchange(dump(mine));
+  const std::vector<std::string> received = all_gather(ranks, dump(mine));
   const json first = json::parse(received.front(), nullptr, false);
   for (std::size_t rank = 0; rank < received.size(); ++rank) {
     const json other = json::parse(received[rank], nullptr, false);

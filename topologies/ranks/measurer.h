@@ -8,14 +8,14 @@
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
 #include "core/wire/wait.h"
-#include "topologies/ranks/ranks.h"
+#include "topologies/ranks/bootstrap/ranks.h"
 
 namespace rdmameter {
 
 class TopologyMeasurer : public Measurer {
  public:
-  /// Environments of all ranks, by rank: {"rank", "host", "device"...}. Collective: every rank asks
-  /// for it once, before the first case.
+  /// Environments of all ranks, by rank: {"rank", "host", "device"...}; at rank 0 alone.
+  /// Collective: every rank asks for it once, before the first case.
   virtual nlohmann::ordered_json ranks_environment(const TestCase& first) = 0;
 
   /// A number that rank 0 has drawn, the same at all ranks; below 2^32.

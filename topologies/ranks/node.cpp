@@ -69,6 +69,11 @@ std::uint32_t memory_uses(const TestCase& test_case) {
 
 }  // namespace
 
+const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank) {
+  if (const auto found = peers.find(rank); found != peers.end()) return found->second;
+  throw MeasurementError(fmt::format("rank {} has sent no addresses of its QPs", rank));
+}
+
 QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, EndpointInfo peer) {
   EndpointInfo mine = endpoint_info_of(device);
   if (const auto pair = choose_gid_pair(mine.gids, peer.gids)) {
@@ -275,14 +280,25 @@ Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
   throw_no_qp(device_, "graph", number, all, error);
 }
 
-void Node::connect(std::span<const EndpointInfo> peers) {
+EndpointInfo Node::info_for(Rank neighbour) const {
+  EndpointInfo info = info_;
+  if (receive_mode_ == ReceiveMode::datagram) return info;
+  const auto per_edge = static_cast<std::ptrdiff_t>(edge_qps(case_).all);
+  const auto first = static_cast<std::ptrdiff_t>(place_of(neighbours_, neighbour)) * per_edge;
+  info.qpns.assign(info_.qpns.begin() + first, info_.qpns.begin() + first + per_edge);
+  info.psns.assign(info_.psns.begin() + first, info_.psns.begin() + first + per_edge);
+  return info;
+}
+
+void Node::connect(const std::map<Rank, EndpointInfo>& peers) {
   const std::uint64_t per_edge = edge_qps(case_).all;
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
   for (std::uint64_t i = 0; i < link_count_; ++i) {
     Link& link = links_[i];
-    const EndpointInfo& peer = peers[link.peer];
+    const EndpointInfo& peer = info_of(peers, link.peer);
+    const std::uint64_t between = i % per_edge;
     const std::uint64_t theirs =
-        place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + (i % per_edge);
+        place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + between;
     const QpPath path = path_to_rank(device_, case_, peer);
     const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
     mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
@@ -311,7 +327,7 @@ void Node::connect(std::span<const EndpointInfo> peers) {
     link.credit.wr.rdma.remote_addr = peer.address + theirs * classes_ * sizeof(std::uint32_t);
     link.credit.wr.rdma.rkey = peer.rkeys.at(0);
     if (receive_mode_ == ReceiveMode::none) connect_memory(link, peer, theirs);
-    bring_up(*link.qp, path, peer.qpns.at(theirs), peer.psns.at(theirs), info_.psns[i]);
+    bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[i]);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,9 @@ namespace rdmameter {
 /// @throws Unsupported  as agreed_mtu()
 QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, EndpointInfo peer);
 
+/// What a rank has sent of itself. @throws MeasurementError  nothing
+const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank);
+
 class Node {
  public:
   /// Creates everything and posts the receives; QPs are in INIT.
@@ -32,10 +36,11 @@ class Node {
        const RankPlan& mine, Rank rank, std::uint64_t seed);
   Node(Node&&) = delete;  // posted WRs point into it
 
-  const EndpointInfo& info() const { return info_; }
+  /// What a neighbour must know of this rank: of its QPs only those between the two.
+  EndpointInfo info_for(Rank neighbour) const;
 
-  /// Brings the QPs to RTS. @param peers  what each rank says of itself, by rank
-  void connect(std::span<const EndpointInfo> peers);
+  /// Brings the QPs to RTS. @param peers  the info_for() this rank of each neighbour
+  void connect(const std::map<Rank, EndpointInfo>& peers);
 
   RankWork& work() { return work_; }
   Relay& relay() { return relay_; }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a rank finds the ranks 2^k ahead of and behind it, connects with them, and knows that it is
+// they.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/wire/socket.h"
+#include "topologies/ranks/bootstrap/pmix_job.h"
+#include "topologies/ranks/bootstrap/ranks.h"
+
+namespace rdmameter {
+
+struct OpenedLink {
+  std::string name;  ///< "rank 3 on node1"
+  Descriptor socket;
+};
+
+struct OpenedLinks {
+  std::vector<OpenedLink> ahead, behind;  ///< of 2^0, 2^1... ranks away
+};
+
+/// The name by which this machine knows itself.
+std::string own_host_name();
+
+/// Publishes this rank's card (its addresses, port and secret), takes those of the ranks ahead, and
+/// connects with these; the ranks behind connect with this one.
+/// @throws as join_ranks()
+OpenedLinks open_links(PmixJob& job, const BootstrapOptions& options,
+                       const InterruptSource& interrupt);
+
+}  // namespace rdmameter

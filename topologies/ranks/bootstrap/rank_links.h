@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP connections of a rank with those 1, 2, 4... ranks ahead of it and behind it (the last rank is
+// followed by rank 0). Messages of all ranks get anywhere over them in log2 n steps.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/wire/wait.h"
+#include "topologies/ranks/bootstrap/pmix_job.h"
+#include "topologies/ranks/bootstrap/ranks.h"
+
+namespace rdmameter {
+
+/// A frame is 4 bytes of length, big-endian, one of its kind, and that many of its content.
+///
+/// A rank that waits says so to its neighbours once a second. So a rank that hangs is known from
+/// those that only wait for it: a neighbour that waits for its message has heard nothing at all
+/// from it for the whole patience. That neighbour tells all others, over all links, and everybody's
+/// run is over.
+class RankLinks {
+ public:
+  /// Both ends of each connection prove that they know the secret of the end that listens, which
+  /// only processes of this job can read (core/wire/auth.h). What follows is not sealed.
+  /// @throws as join_ranks()
+  RankLinks(PmixJob& job, const BootstrapOptions& options, const InterruptSource& interrupt);
+  /// Takes leave, and waits a moment until the others have taken theirs.
+  ~RankLinks();
+  RankLinks(RankLinks&&) = delete;
+
+  /// So many links ahead, and as many behind: 2^0, 2^1... ranks away.
+  std::size_t steps() const { return ahead_.size(); }
+
+  /// @param step  below steps()
+  void send_ahead(std::size_t step, const std::string& message) { send(ahead_[step], message); }
+  void send_behind(std::size_t step, const std::string& message) { send(behind_[step], message); }
+  std::string receive_from_ahead(std::size_t step) { return receive(ahead_[step]); }
+  std::string receive_from_behind(std::size_t step) { return receive(behind_[step]); }
+  /// Sends and receives at the same time, so that a ring of ranks that all do it cannot block.
+  std::string send_ahead_receive_behind(std::size_t step, const std::string& message);
+
+ private:
+  using Clock = Deadline::Clock;
+  enum class Kind : char { message = 'm', waiting = 'w', over = 'o', bye = 'b' };
+  struct Link {
+    std::string name;      ///< "rank 3 on node1"
+    Descriptor socket;     ///< none: it is closed
+    std::string out = {};  ///< not yet written
+    std::string in = {};   ///< read, and not yet a whole frame
+    std::deque<std::string> received = {};
+    Clock::time_point heard = {};
+    bool left = false;  ///< it has taken leave
+    bool gone = false;  ///< without having taken leave
+  };
+
+  std::vector<Link*> all();
+  void append(Link& link, Kind kind, std::string_view content);
+  void send(Link& link, const std::string& message);
+  std::string receive(Link& link);
+  template <class Done>
+  void wait_until(const Link& on, Done done);
+  void look_at(const Link& on, Clock::time_point begun);
+  void tell_that_it_waits();
+  void move_bytes(Deadline deadline);
+  void read(Link& link);
+  void write(Link& link);
+  void take_frames(Link& link);
+  void lose(Link& link);
+  bool all_are_written();
+  [[noreturn]] void end(const std::string& why);
+
+  const std::chrono::milliseconds patience_;
+  const InterruptSource& interrupt_;
+  std::vector<Link> ahead_, behind_;
+  Clock::time_point told_ = {};  ///< when it last told that it waits
+  std::string over_;             ///< why the run is over; empty: it is not
+  bool passed_on_ = false;       ///< that it is over, to all neighbours
+};
+
+}  // namespace rdmameter
