@@ -13,6 +13,10 @@ import unittest
 PROGRAM, DOCS = sys.argv[1:3]
 NO_MEASUREMENT = {"--help", "--help-all", "--list"}
 BY_ITS_LETTER = {"--output"}  # the docs say -o
+OTHER_PROGRAMS = {  # tools/bisect, packaging/, containers, Google Benchmark
+    "--build", "--program", "--no-charts", "--no-chroot", "--build-arg", "--cpus", "--env", "--init", "--network",
+    "--nodes", "--ulimit", "--user", "--userns", "--volume", "--benchmark_repetitions"}
+OF_PERFTEST = ("perftest.md", "extending.md")
 
 
 def output(*arguments):
@@ -47,6 +51,10 @@ def listed(text, heading):
     return names
 
 
+def options_of(*subcommand):
+    return set(re.findall(r"--[a-z][\w-]+", output(*subcommand, "--help")))
+
+
 class Docs(unittest.TestCase):
     def all_in(self, names, where, text):
         names = set(names)
@@ -63,6 +71,17 @@ class Docs(unittest.TestCase):
         places = section("running.md", "## Where to measure") + section("running.md", "## The server")
         told = set(re.findall(r"`[^`]*?(--[\w-]+)", places)) | first_cells(section("running.md", "## Axes"))
         self.all_in(set(options) - NO_MEASUREMENT - BY_ITS_LETTER, "running.md", told)
+
+    def test_every_option_that_is_named_exists(self):
+        subcommands = listed(output("--help"), "Subcommands:")
+        known = set().union(*map(options_of, subcommands), *(options_of("history", verb) for verb in listed(
+            output("history", "--help"), "Subcommands:")), re.findall(r"--[a-z][\w-]+", output("run", "--help-all")))
+        for page in sorted(os.listdir(DOCS)):
+            if not page.endswith(".md") or page in OF_PERFTEST:
+                continue
+            with open(os.path.join(DOCS, page), encoding="utf-8") as file:
+                named = set(re.findall(r"`(--[a-z][\w-]+)", file.read()))
+            self.assertEqual(named - known - OTHER_PROGRAMS, set(), page)
 
     def test_every_test_is_in_the_table_of_measuring_md(self):
         tests = [line.split()[0] for line in output("run", "--list").splitlines()]
