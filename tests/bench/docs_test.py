@@ -51,6 +51,13 @@ def listed(text, heading):
     return names
 
 
+def anchors(page):
+    """What a link to a heading of the page is called."""
+    with open(page, encoding="utf-8") as file:
+        headings = re.findall(r"^#+ +(.+)$", file.read(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def options_of(*subcommand):
     return set(re.findall(r"--[a-z][\w-]+", output(*subcommand, "--help")))
 
@@ -82,6 +89,19 @@ class Docs(unittest.TestCase):
             with open(os.path.join(DOCS, page), encoding="utf-8") as file:
                 named = set(re.findall(r"`(--[a-z][\w-]+)", file.read()))
             self.assertEqual(named - known - OTHER_PROGRAMS, set(), page)
+
+    def test_every_link_leads_somewhere(self):
+        pages = [os.path.join(DOCS, name) for name in os.listdir(DOCS)]
+        root = os.path.dirname(DOCS)
+        pages += [os.path.join(root, name) for name in os.listdir(root)]
+        for page in filter(lambda path: path.endswith(".md"), pages):
+            with open(page, encoding="utf-8") as file:
+                links = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", file.read())
+            for path, anchor in links:
+                target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+                if not path.startswith("http"):
+                    self.assertTrue(os.path.exists(target), (page, path))
+                    self.assertIn(anchor, anchors(target) if anchor else [""], (page, path))
 
     def test_every_test_is_in_the_table_of_measuring_md(self):
         tests = [line.split()[0] for line in output("run", "--list").splitlines()]
