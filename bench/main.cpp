@@ -24,6 +24,14 @@
 #include "core/server/session_process.h"
 
 namespace rdmameter {
+
+// Each in its own file in bench/commands/.
+Action declare_ab(CLI::App&), declare_ci(CLI::App&), declare_compare(CLI::App&),
+    declare_devices(CLI::App&), declare_doctor(CLI::App&), declare_export(CLI::App&),
+    declare_generate(CLI::App&), declare_history(CLI::App&), declare_merge(CLI::App&),
+    declare_perftest(CLI::App&), declare_report(CLI::App&), declare_run(CLI::App&),
+    declare_serve(CLI::App&), declare_show(CLI::App&), declare_topo(CLI::App&);
+
 namespace {
 
 struct Subcommand {

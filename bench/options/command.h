@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands. Each declares its options once, with CLI11, and returns what it will then do;
-// exceptions and statuses become the process's exit in main() alone.
+// What a subcommand is: a function that declares its options once, with CLI11, and returns what the
+// subcommand will then do. Exceptions and statuses become the process's exit in main() alone.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -25,22 +25,6 @@ struct Invocation {
 };
 
 using Action = std::function<ExitStatus(const Invocation&)>;
-
-Action declare_run(CLI::App& app);
-Action declare_serve(CLI::App& app);
-Action declare_devices(CLI::App& app);
-Action declare_doctor(CLI::App& app);
-Action declare_topo(CLI::App& app);
-Action declare_show(CLI::App& app);
-Action declare_ab(CLI::App& app);
-Action declare_ci(CLI::App& app);
-Action declare_compare(CLI::App& app);
-Action declare_merge(CLI::App& app);
-Action declare_export(CLI::App& app);
-Action declare_report(CLI::App& app);
-Action declare_history(CLI::App& app);
-Action declare_perftest(CLI::App& app);
-Action declare_generate(CLI::App& app);
 
 /// A number given to an option that is no axis.
 /// @throws UsageError naming the option and its range

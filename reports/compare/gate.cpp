@@ -27,7 +27,7 @@ constexpr std::string_view kForm =
 std::string metric_names() {
   std::string names = "lost";
   for (const MetricInfo& info : metrics())
-    if (info.group == "latency")
+    if (is_latency(info))
       names += fmt::format(", latency.{0}, half_round_trip.{0}", info.field);
     else if (!info.group.empty())
       names += fmt::format(", {}.{}", info.group, info.field);

@@ -22,10 +22,10 @@ Measure measure_of(const MetricInfo& metric) {
   if (metric.key == "p50_ns") return {"latency"};
   if (metric.key == "mmsg_per_s") return {"throughput", 1e6};
   if (metric.key == "gbps") return {"bandwidth-gbps"};
-  std::string name(metric.group == "latency" ? metric.name : metric.key);
+  std::string name(is_latency(metric) ? metric.name : metric.key);
   std::ranges::replace_if(
       name, [](char c) { return c == '.' || c == '_'; }, '-');
-  return {metric.group == "latency" ? "latency-" + name : name};
+  return {is_latency(metric) ? "latency-" + name : name};
 }
 
 }  // namespace

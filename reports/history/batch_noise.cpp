@@ -100,7 +100,7 @@ std::map<Metric, LearntBatches> batch_noise(const History& history) {
   const std::vector<BatchStep> steps = steps_of(history);
   std::map<Metric, LearntBatches> learnt;
   for (const MetricInfo& info : metrics()) {
-    if (!info.judging.judges || !info.told) continue;
+    if (!info.judging.judges || !info.exported) continue;
     const LearntBatches one = learnt_of(steps, std::string(info.key));
     if (one.by_case.degrees > 0) learnt.emplace(info.metric, one);
   }

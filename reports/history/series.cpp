@@ -20,7 +20,7 @@ namespace {
 
 const MetricInfo* metric_of(const std::string& key) {
   std::string known;
-  for (const MetricInfo& metric : told_metrics()) {
+  for (const MetricInfo& metric : exported_metrics()) {
     if (metric.key == key) return &metric;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", metric.key);
   }
@@ -35,7 +35,7 @@ std::vector<const MetricInfo*> chosen_metrics(const HistoryCase& one, const Seri
     return {metric_of(choice.quantity)};
   }
   std::vector<const MetricInfo*> known;
-  for (const MetricInfo& metric : told_metrics())
+  for (const MetricInfo& metric : exported_metrics())
     if (has(std::string(metric.key))) known.push_back(&metric);
   if (choice.every_metric || known.empty()) return known;
   for (const char* key : {"gbps", "p50_ns"})

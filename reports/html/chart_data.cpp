@@ -204,7 +204,7 @@ Json chart_data(const PageCases& page) {
     const auto [name, unit] = split_key(key);
     axes.push_back({{"key", key}, {"name", name}, {"unit", unit}});
   }
-  for (const MetricInfo& metric : told_metrics())
+  for (const MetricInfo& metric : exported_metrics())
     known.push_back({{"key", metric.key}, {"name", metric.name}, {"unit", metric.unit}});
   for (const PageCase& one : page.cases) cases.push_back(case_data(one, varying));
   Json data = {{"files", page.labels},

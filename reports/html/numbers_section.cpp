@@ -62,7 +62,7 @@ std::string latency_numbers(const PageCases& page, PageCaseSpan cases) {
 std::string rate_numbers(const PageCases& page, PageCaseSpan cases) {
   NumberLines lines = lines_with(
       page, cases, [](const CaseNumbers& numbers) { return numbers.find("gbps") != nullptr; });
-  for (const MetricInfo& metric : told_metrics())
+  for (const MetricInfo& metric : exported_metrics())
     if (metric.group == "bandwidth")
       add_medians(lines.table, lines.cases, {std::string(metric.name), std::string(metric.unit)},
                   Unit{metric.unit, 1}, 4, metric.value);

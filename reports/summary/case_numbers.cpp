@@ -42,7 +42,7 @@ std::vector<CaseNumbers> case_numbers(std::span<const Row> rows) {
         result.name += " " + side;
       if (const int times = ++taken[result.name]; times > 1)
         result.name += fmt::format(" ({})", times);
-      for (const MetricInfo& metric : told_metrics())
+      for (const MetricInfo& metric : exported_metrics())
         if (const auto value = over_repetitions(metric, result.summary))
           result.values.push_back(*value);
       cases.push_back(std::move(result));

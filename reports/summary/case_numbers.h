@@ -26,7 +26,8 @@ struct CaseNumbers {
   std::string name;  ///< the rows'; " a" or " b" after it: a side of `ab`; " (2)" and so on: two
                      ///< cases have the same
   CaseSummary summary;
-  std::vector<CaseNumber> values;  ///< in the order of told_metrics(); what all repetitions have
+  std::vector<CaseNumber>
+      values;  ///< in the order of exported_metrics(); what all repetitions have
 
   const CaseNumber* find(std::string_view key) const;  ///< null: the case has no such number
 };

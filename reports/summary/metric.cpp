@@ -140,13 +140,13 @@ const std::array<MetricInfo, kMetrics>& metrics() {
   return kAll;
 }
 
-const std::vector<MetricInfo>& told_metrics() {
-  static const auto told = [] {
+const std::vector<MetricInfo>& exported_metrics() {
+  static const auto exported = [] {
     std::vector<MetricInfo> all;
-    std::ranges::copy_if(metrics(), std::back_inserter(all), &MetricInfo::told);
+    std::ranges::copy_if(metrics(), std::back_inserter(all), &MetricInfo::exported);
     return all;
   }();
-  return told;
+  return exported;
 }
 
 const MetricInfo& info_of(Metric metric) {
@@ -155,22 +155,22 @@ const MetricInfo& info_of(Metric metric) {
 
 const MetricInfo* typed_metric(std::string_view name) {
   for (const MetricInfo& info : metrics())
-    if (info.group == "latency" && info.field == name) return &info;
+    if (is_latency(info) && info.field == name) return &info;
   return name == info_of(Metric::gbps).name ? &info_of(Metric::gbps) : nullptr;
 }
 
 std::string typed_metric_names() {
   std::string names;
   for (const MetricInfo& info : metrics())
-    if (info.group == "latency") names += fmt::format("{}, ", info.field);
+    if (is_latency(info)) names += fmt::format("{}, ", info.field);
   return names + std::string(info_of(Metric::gbps).name);
 }
 
 const MetricInfo* watched_metric(const Row& row) {
   if (row.bandwidth) return &info_of(Metric::gbps);
   const auto found = std::ranges::find_if(
-      told_metrics(), [&](const MetricInfo& info) { return info.value(row).has_value(); });
-  return found == told_metrics().end() ? nullptr : &*found;
+      exported_metrics(), [&](const MetricInfo& info) { return info.value(row).has_value(); });
+  return found == exported_metrics().end() ? nullptr : &*found;
 }
 
 std::span<const MetricInfo> load_metrics() {
@@ -179,6 +179,14 @@ std::span<const MetricInfo> load_metrics() {
 
 std::span<const MetricInfo> sweep_metrics() {
   return between(Metric::saturation, Metric::unloaded_p99);
+}
+
+bool is_time(Metric metric) {
+  return info_of(metric).unit == "ns";
+}
+
+bool is_latency(const MetricInfo& info) {
+  return info.group == "latency" && is_time(info.metric);
 }
 
 std::string metric_text(Metric metric, double value) {

@@ -43,7 +43,7 @@ enum class Metric : std::size_t {
   slo_rate,
   unloaded_p99,
 };
-inline constexpr std::size_t kMetrics = 25;
+inline constexpr auto kMetrics = static_cast<std::size_t>(Metric::unloaded_p99) + 1;
 
 /// How cases are judged by a metric. Both factors are multiples of what p50 has: tails differ more
 /// from batch to batch, and a change of them matters less.
@@ -63,7 +63,7 @@ struct MetricInfo {
   std::string_view unit;   ///< "ns", "Gb/s"
   bool higher_is_better;
   MetricJudging judging;
-  bool told;  ///< to other tools, on a page, and kept over time
+  bool exported;  ///< to other tools, to a page, and to a history
   /// Of one repetition; nothing: it has none. Half round trips of ping-pong tests.
   std::optional<double> (*value)(const Row&);
 };
@@ -71,7 +71,7 @@ const std::array<MetricInfo, kMetrics>& metrics();
 
 /// Latencies, then rates. The first that a case has is the one to watch: p50, or bandwidth (whose
 /// rows may have latencies, too).
-const std::vector<MetricInfo>& told_metrics();
+const std::vector<MetricInfo>& exported_metrics();
 
 const MetricInfo& info_of(Metric metric);
 
@@ -80,7 +80,7 @@ const MetricInfo& info_of(Metric metric);
 const MetricInfo* typed_metric(std::string_view name);
 std::string typed_metric_names();  ///< "min, p50, ..., bandwidth"
 
-/// The one to watch, the first of told_metrics(): bandwidth, where the row has it. Null: it has
+/// The one to watch, the first of exported_metrics(): bandwidth, where the row has it. Null: it has
 /// none.
 const MetricInfo* watched_metric(const Row& row);
 
@@ -90,11 +90,10 @@ std::span<const MetricInfo> load_metrics();
 /// Of where latency over load bends: saturation to unloaded_p99.
 std::span<const MetricInfo> sweep_metrics();
 
-constexpr bool is_time(Metric metric) {
-  return metric <= Metric::stddev ||
-         (metric >= Metric::service_p50 && metric <= Metric::lateness_p99) ||
-         metric == Metric::unloaded_p99;
-}
+bool is_time(Metric metric);
+
+/// A time of the row's `latency`: such a number has a half round trip, too.
+bool is_latency(const MetricInfo& info);
 
 /// "3.12 µs", "92.4 Gb/s": with three significant digits.
 std::string metric_text(Metric metric, double value);

@@ -204,7 +204,7 @@ void add_medians(Table& table, CasesOfTable cases, Table::Column column, const U
 void add_latencies(Table& table, CasesOfTable cases) {
   const Unit unit = latency_unit(cases);
   for (const MetricInfo& metric : metrics())
-    if (metric.group == "latency" && metric.metric != Metric::stddev)
+    if (is_latency(metric) && metric.metric != Metric::stddev)
       add_medians(table, cases,
                   {.head = std::string(metric.name),
                    .unit = std::string(unit.name),

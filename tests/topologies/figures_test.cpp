@@ -34,14 +34,21 @@ void expect_figures(const std::string& name, Rank n) {
 }
 
 TEST(ShapeFigures, AreThoseOfTheGraph) {
+  std::set<const Shape*> compared;
+  const auto compare = [&compared](const std::string& name, Rank n) {
+    expect_figures(name, n);
+    compared.insert(read_shape(name, 1).shape);
+  };
   for (Rank n = 2; n <= 17; ++n)
     for (const char* name :
          {"mesh", "udmesh", "ring", "star", "kring:1", "kring:2", "kring:3", "kring:9"})
-      expect_figures(name, n);
-  for (const Rank n : {2, 4, 8, 16, 64}) expect_figures("hypercube", n);
+      compare(name, n);
+  for (const Rank n : {2, 4, 8, 16, 64}) compare("hypercube", n);
   for (Rank a = 1; a <= 6; ++a)
     for (Rank b = a == 1 ? 2 : 1; b <= 6; ++b)
-      expect_figures("torus2d:" + std::to_string(a) + "x" + std::to_string(b), a * b);
+      compare("torus2d:" + std::to_string(a) + "x" + std::to_string(b), a * b);
+  for (const Shape* shape : shapes())
+    EXPECT_TRUE(shape->drawn || compared.contains(shape)) << shape->name << " is missing above";
 }
 
 TEST(ShapeFigures, ATorusTakesTheShapeNearestToASquareAtAnotherSize) {
@@ -73,6 +80,7 @@ TEST(ShapeFigures, AreNoneOfWhatDoesNotExist) {
 }
 
 TEST(ShapePlaces, AreOneForEachRank) {
+  std::set<const Shape*> looked_at;
   for (const char* name :
        {"mesh", "udmesh", "ring", "kring:2", "star", "hypercube", "torus2d:2x4", "random:3"}) {
     const ChosenShape chosen = read_shape(name, 1);
@@ -82,7 +90,10 @@ TEST(ShapePlaces, AreOneForEachRank) {
       places.emplace(place.x, place.y);
     }
     EXPECT_EQ(places.size(), 8U) << name;
+    looked_at.insert(chosen.shape);
   }
+  for (const Shape* shape : shapes())
+    EXPECT_TRUE(looked_at.contains(shape)) << shape->name << " is missing above";
 }
 
 }  // namespace
