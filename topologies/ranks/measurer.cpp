@@ -244,7 +244,7 @@ void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& receiv
   std::map<Rank, EndpointInfo> graph_peers, barrier_peers;
   for (const auto& [peer, text] : received) {
     const json message = json::parse(text, nullptr, false);
-    const auto read = [&](const char* key, std::map<Rank, EndpointInfo>& peers) {
+    const auto read = [&, peer = peer](const char* key, std::map<Rank, EndpointInfo>& peers) {
       if (!message.contains(key)) return;
       const json& info = require_object(message, key);
       const std::size_t qps = require_array(info, "qpns", kMaxQps).size();
