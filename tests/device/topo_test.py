@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several ranks in several shapes, over one device, every message checked."""
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -56,6 +57,11 @@ class EveryShape(Topo):
         cls.done = cls.runner.topo(*GRAPHS, "--ranks", str(RANKS), "--traffic", ",".join(TRAFFICS), "--verify",
                                    "--loss-timeout", "2s", *SHORT)
         cls.rows = {(row["case"]["graph"], row["case"]["traffic"]): row for row in cls.done.rows}
+
+    def test_no_traffic_is_left_out(self):
+        listed = subprocess.run([rdmameter.program, "topo", "--list"], check=True, capture_output=True, text=True).stdout
+        traffics = listed.partition("\nTraffics")[2].partition("\nSchedules")[0]
+        self.assertEqual({name.partition(":")[0] for name in TRAFFICS}, set(re.findall(r"^  (\w+)", traffics, re.MULTILINE)))
 
     def each(self, graphs=tuple(GRAPHS), traffics=TRAFFICS):
         for graph in graphs:
