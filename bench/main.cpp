@@ -17,6 +17,7 @@
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/signals.h"
 #include "bench/running/standard_streams.h"
+#include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
@@ -129,7 +130,7 @@ struct CommandLine {
 /// What failed, which may quote a file, a peer, and what was typed.
 void tell_error(const char* what) noexcept {
   try {
-    tell("rdmameter: {}\n", printable_lines(without_token(what)));
+    tell_text(for_stderr("rdmameter: " + printable_lines(without_token(what)) + "\n"));
   } catch (const std::bad_alloc&) {
     tell_text("rdmameter: out of memory\n");
   }

@@ -613,7 +613,7 @@ class Progress(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = folder + "/r.json"
             self.assertRegex(self.seen("-o", path, stdout_too=True, CI=None),
-                             rf"1 measured in 0:\d\d; 'rdmameter show {path}' prints tables")
+                             rf"1 case measured in 0:\d\d\r\n'rdmameter show {path}' prints tables")
 
     def test_is_a_line_for_each_case_not_for_each_repetition(self):
         text = self.seen("--repetitions", "3", columns=120, stdout_too=True, CI=None, COLUMNS=None)
@@ -622,8 +622,18 @@ class Progress(unittest.TestCase):
 
     def test_has_a_line_for_each_interval_of_a_long_bandwidth(self):
         long = ("write_bw", "--size", "2", "--duration", "1", "--interval", "100ms")
-        self.assertRegex(self.seen(*long, latency_test=False, CI=None), r"0\.\d s  [\d.]+ Mmsg/s  [\d.]+ Gb/s")
+        self.assertRegex(self.seen(*long, latency_test=False, CI=None), r"0\.\d s  [\d.]+ Mmsg/s  [\d.]+ [GM]b/s")
         self.assertEqual(self.seen(*long, latency_test=False, CI="true"), "")
+
+    def test_breaks_no_word_at_the_edge_of_the_terminal(self):
+        for columns in (60, 80, 200):
+            text = self.seen("write_lat", "send_bw", "--transport", "rc,ud", "--size", "64,8K", "--repetitions", "3",
+                             "--duration", "10ms", columns=columns, latency_test=False, stdout_too=True, CI=None, COLUMNS=None)
+            shown = [line.rsplit("\r\033[K", 1)[-1] for line in text.split("\r\n")]
+            self.assertLessEqual(max(len(line) for line in shown), columns, text)
+            self.assertIn("all cases  duration:10ms", text)
+            self.assertRegex(text, r"2 cases measured \(6 repetitions\), 6 skipped in|"
+                                   r"\d cases measured \(\d+ repetitions\), \d skipped in")
 
     def test_is_one_line_of_a_narrow_terminal(self):
         for line in re.split("\r\033\\[K", self.seen(columns=24, CI=None)):
