@@ -17,12 +17,12 @@
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/signals.h"
 #include "bench/running/standard_streams.h"
-#include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/server/session_process.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 

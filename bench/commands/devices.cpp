@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "bench/options/command.h"
-#include "bench/running/status_line.h"
 #include "core/log/print.h"
 #include "core/verbs/device.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {

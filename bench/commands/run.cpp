@@ -17,9 +17,9 @@
 #include "bench/running/result_context.h"
 #include "bench/running/run_output.h"
 #include "bench/running/runner.h"
-#include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {

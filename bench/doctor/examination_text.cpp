@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "bench/running/status_line.h"
 #include "core/log/tell.h"
+#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

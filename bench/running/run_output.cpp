@@ -20,6 +20,7 @@
 #include "reports/summary/line_rate.h"
 #include "reports/text/case_names.h"
 #include "reports/text/stall_text.h"
+#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 #include "reports/text/until_text.h"
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "reports/text/terminal_lines.h"
+
 namespace rdmameter {
 namespace {
 
