@@ -47,10 +47,10 @@ void add_effect(Table& table, const MetricEffect& each, const std::string& q) {
 }
 
 /// The name; where it does not fit behind so many columns, beneath them in lines that do.
-std::string name_beside(std::size_t before, const std::string& name, std::size_t width) {
+std::string name_beside(std::size_t before, const std::string& name, const TextStyle& style) {
   constexpr std::size_t kIndent = 4;
-  if (before + text_width(name) <= width) return name;
-  std::string text = "\n" + name_lines(name, std::max(width, 2 * kIndent) - kIndent);
+  if (!style.narrow || before + text_width(name) <= style.width) return name;
+  std::string text = "\n" + name_lines(name, std::max(style.width, 2 * kIndent) - kIndent);
   text.pop_back();  // the last line's end
   for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos; at += kIndent)
     text.insert(++at, kIndent, ' ');
@@ -71,7 +71,7 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
                                                                            : "");
     table.titles.push_back(
         {table.lines(), bold(pad_right(verdict_text(test_case.verdict), kVerdictWidth), style) +
-                            name_beside(kVerdictWidth + 2, name, style.width)});
+                            name_beside(kVerdictWidth + 2, name, style)});
     for (std::size_t i = 0; i < test_case.effects.size(); ++i)
       if (i == 0 || all || !pass)
         add_effect(table, test_case.effects[i], i == 0 ? p_text(test_case.q_worse) : "");
@@ -88,7 +88,7 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
     if (line.starts_with("    ")) widest = std::max(widest, text_width(line));  // else a title
     begin = end + 1;
   }
-  if (widest > style.width) table.key_columns = 1;  // intervals and q go on below
+  if (style.narrow && widest > style.width) table.key_columns = 1;  // intervals and q go on below
   return "\n" + render(table, indented) +
          dim(wrap("  ",
                   "q: how likely chance alone makes it as much worse, all cases taken together; at "
