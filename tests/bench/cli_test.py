@@ -640,6 +640,45 @@ class Progress(unittest.TestCase):
             self.assertLess(len(line), 24)
 
 
+class Width(unittest.TestCase):
+    """At a terminal nothing is wider than it; in a file or a pipe a message or a table's line stays whole."""
+
+    DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data")
+    COMMANDS = (("run", "--list"), ("run", "--loopback", "--dry-run", "send_bw", "--transport", "rc,ud", "--size", "1K..16K", "--depth", "1,64"),
+                ("compare", f"{DATA}/base.json", f"{DATA}/slower.json"), ("compare", f"{DATA}/base.json", f"{DATA}/slower.json", "--all"),
+                ("show", "--percentiles", f"{DATA}/base.json"),
+                ("run", "--loopback", "write_lat", "--sice", "64", "--transport"), ("--help",))
+
+    def at_terminal(self, columns, *arguments):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        with os.fdopen(ours, "rb", buffering=0) as terminal, subprocess.Popen(
+                [PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}) as child:
+            os.close(theirs)
+            text = b""
+            try:
+                while chunk := terminal.read(4096):
+                    text += chunk
+            except OSError:  # Linux's end of a pty
+                pass
+            child.wait(60)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_of_a_terminal_is_kept_to(self):
+        for columns in (60, 80, 200):
+            for arguments in self.COMMANDS:
+                # A path has no blank to break it at.
+                lines = [line for line in self.at_terminal(columns, *arguments).splitlines() if self.DATA not in line]
+                self.assertLessEqual(max(map(len, lines)), max(columns, 79 if "--help" in arguments else 0), (columns, arguments, lines))
+
+    def test_of_a_pipe_is_free(self):
+        rows = run("compare", f"{self.DATA}/base.json", f"{self.DATA}/slower.json", COLUMNS="60").stdout
+        self.assertRegex(rows, r"(?m)^ +p50: fail .* % to .* %")
+        self.assertGreater(max(map(len, run("run", "--list").stdout.splitlines())), 80)
+
+
 class Failures(unittest.TestCase):
     """A run against a server that is not there: why stands in the row's line and, for whoever reads stderr alone, there."""
 
