@@ -22,6 +22,7 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/server/session_process.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 
@@ -129,7 +130,7 @@ struct CommandLine {
 /// What failed, which may quote a file, a peer, and what was typed.
 void tell_error(const char* what) noexcept {
   try {
-    tell("rdmameter: {}\n", printable_lines(without_token(what)));
+    tell_text(for_stderr("rdmameter: " + printable_lines(without_token(what)) + "\n"));
   } catch (const std::bad_alloc&) {
     tell_text("rdmameter: out of memory\n");
   }

@@ -9,6 +9,7 @@
 
 #include "reports/summary/summary.h"
 #include "reports/text/background_table.h"
+#include "reports/text/case_names.h"
 #include "reports/text/case_text.h"
 #include "reports/text/csv.h"
 #include "reports/text/environment_text.h"
@@ -69,7 +70,7 @@ std::string histograms(const std::vector<const Group*>& groups, const ShowOption
   std::string text;
   for (const Drawn& drawn : cases) {
     const CaseSummary& summary = *drawn.summary;
-    text += "\n" + bold(case_title(drawn), options.style) + "\n" +
+    text += "\n" + bold(wrap("", case_title(drawn), options.style.width), options.style) +
             draw_histogram(merged_latency(summary), latency_divisor(*summary.repetitions.front()),
                            options.style);
   }
@@ -81,7 +82,7 @@ std::string percentiles(const std::vector<const Group*>& groups, const TextStyle
   for (const Group* group : groups)
     for (const CaseSummary& summary : group->cases)
       if (merged_latency(summary).count > 0)
-        text += "\n" + bold(case_title({group, &summary}), style) + "\n" +
+        text += "\n" + bold(wrap("", case_title({group, &summary}), style.width), style) +
                 percentile_table(summary, style);
   return text;
 }
@@ -167,34 +168,11 @@ std::string interruptions(const std::vector<Row>& rows, const TextStyle& style) 
          wrap("      ", list, style.width);
 }
 
-std::vector<std::string> name_parts(const std::string& name) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    parts.push_back(name.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-/// "axis:value" parts that all names have, where there are several rows: told above already.
-std::vector<std::string> common_parts(const std::vector<Row>& rows) {
-  if (rows.size() < 2) return {};
-  std::vector<std::string> common = name_parts(rows.front().name);
-  for (const Row& row : rows) {
-    const std::vector<std::string> parts = name_parts(row.name);
-    std::erase_if(common, [&](const std::string& part) {
-      return part.find(':') == part.npos || std::ranges::count(parts, part) == 0;
-    });
-  }
-  return common;
-}
-
-std::string shortened(const std::string& name, const std::vector<std::string>& without) {
-  std::vector<std::string> parts = name_parts(name);
-  std::erase_if(parts,
-                [&](const std::string& part) { return std::ranges::count(without, part) > 0; });
-  return fmt::format("{}", fmt::join(parts, "/"));
+/// Names of rows, of which what they have in common is told above already.
+std::vector<std::string> names_of(const std::vector<Row>& rows) {
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.push_back(row.name);
+  return names;
 }
 
 /// Of rows: test and transport, then the name, and how many rows have it.
@@ -221,13 +199,14 @@ std::string names_text(const Names& names, bool all) {
 /// Rows without a measurement, those with the same reason together: "name ×3, name".
 std::string failures(const std::vector<Row>& rows, Row::Status status, const char* title, bool all,
                      const TextStyle& style) {
-  const std::vector<std::string> common = all ? std::vector<std::string>() : common_parts(rows);
+  const std::vector<std::string> common =
+      all ? std::vector<std::string>() : common_parts(names_of(rows));
   std::vector<std::pair<std::string, Names>> reasons;
   for (const Row& row : rows) {
     if (row.status != status) continue;
     auto reason = std::ranges::find(reasons, row.message, &std::pair<std::string, Names>::first);
     if (reason == reasons.end()) reason = reasons.insert(reasons.end(), {row.message, {}});
-    ++reason->second[{test_of(row), transport_of(row)}][shortened(row.name, common)];
+    ++reason->second[{test_of(row), transport_of(row)}][without_parts(row.name, common)];
   }
   std::string text;
   for (const auto& [message, names] : reasons)

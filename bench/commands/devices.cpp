@@ -7,6 +7,7 @@
 #include "bench/options/command.h"
 #include "core/log/print.h"
 #include "core/verbs/device.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -16,7 +17,7 @@ ExitStatus run_devices(bool as_json) {
   if (as_json)
     print("{}\n", devices.dump(2));
   else if (!devices["devices"].empty())
-    print_text(devices_text(devices));
+    print_text(for_stdout(devices_text(devices)));
   if (devices["devices"].empty()) open_device("");  // throws: it knows what to do next
   return ExitStatus::pass;
 }

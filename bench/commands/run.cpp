@@ -19,6 +19,7 @@
 #include "bench/running/runner.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -199,7 +200,7 @@ ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
 
 ExitStatus run(const RunOptions& options, const Invocation& invocation) {
   if (options.list) {
-    print_text(catalog_text());
+    print_text(for_stdout(catalog_text()));
     return ExitStatus::pass;
   }
   RunRequest request = interpret(options);
@@ -213,7 +214,7 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
   }
   if (options.dry_run) {
     const DryRun would = dry_run(cases, flags.repetitions, request.until.has_value());
-    print_text(would.text);
+    print_text(for_stdout(would.text));
     return would.measures ? ExitStatus::pass : ExitStatus::usage;  // as the run would end
   }
   if (request.hosts.empty())

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/log/tell.h"
+#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -78,7 +79,7 @@ std::string worst_findings_line(const std::vector<Finding>& findings) {
 void tell_worst_findings() {
   const char* const variable = std::getenv(kDoctorVariable);
   if (variable != nullptr && std::string_view(variable) == "off") return;
-  tell_text(worst_findings_line(examine().findings));
+  tell_text(for_stderr(worst_findings_line(examine().findings)));
 }
 
 }  // namespace rdmameter

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "bench/running/row_line.h"
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
 #include "reports/stats/sample.h"
 #include "reports/summary/metric.h"
+#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -19,7 +21,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kCellWidth = 12;  // "1.23 Mmsg/s"
+constexpr std::size_t kTimeWidth = 11;      // "±1234.5 µs"
+constexpr std::size_t kRateWidth = 12;      // "±123.4 Gb/s"
+constexpr std::size_t kMessagesWidth = 14;  // "123.4 kmsg/s"
 constexpr std::array kLatencyColumns{Metric::p50, Metric::p99, Metric::p99_9, Metric::max};
 constexpr std::array kBandwidthColumns{Metric::gbps, Metric::mmsg_per_s};
 
@@ -28,56 +32,39 @@ std::span<const Metric> columns_of(bool bandwidth) {
   return kLatencyColumns;
 }
 
-/// The device of one end; null: none is known.
-Json device_of(const Json& context, const char* end) {
-  const Json environment = context.at("rdmameter").value(end, Json());
-  return environment.is_object() ? environment.value("device", Json()) : Json();
-}
-
 bool in_both_directions(const Row& row) {
   return row.case_object.is_object() && row.case_object.value("bidirectional", Json()) == true;
 }
 
-std::string cell(std::string_view text) {
-  return pad_left(text, kCellWidth);
+std::string cell(std::string_view text, std::size_t width) {
+  return pad_left(text, width);
+}
+
+std::size_t width_of(Metric metric) {
+  if (is_time(metric)) return kTimeWidth;
+  return metric == Metric::mmsg_per_s ? kMessagesWidth : kRateWidth;
 }
 
 /// Half the range of the repetitions.
 std::string range_cell(const std::vector<double>& numbers, Metric metric, bool repeated) {
   if (!repeated) return "";
   const auto [min, max] = std::ranges::minmax(numbers);
-  return cell("±" + metric_text(metric, (max - min) / 2));
+  return cell("±" + metric_text(metric, (max - min) / 2), width_of(metric));
 }
 
 }  // namespace
 
-std::optional<double> line_rate_gbps(const Json& context) {
-  const Json one = device_of(context, "initiator"), other = device_of(context, "responder");
-  std::optional<double> rate;
-  for (const Json& device : {one, other}) {
-    if (!device.is_object() || device.value("driver", Json()) == "rxe") return std::nullopt;
-    const Json told = device.value("rate_gbps", Json());
-    if (!told.is_number() || !(told.get<double>() > 0)) return std::nullopt;
-    rate = std::min(rate.value_or(told.get<double>()), told.get<double>());
-  }
-  // A device that sends to itself uses no link.
-  const auto& ends = context.at("rdmameter");
-  const bool one_device = one.value("name", Json()) == other.value("name", Json()) &&
-                          ends.at("initiator").value("hostname", Json()) ==
-                              ends.at("responder").value("hostname", Json());
-  return one_device ? std::nullopt : rate;
-}
-
 CaseTable::CaseTable(std::size_t name_width, std::size_t width,
-                     std::optional<double> line_rate_gbps)
+                     std::optional<double> line_rate_gbps, std::vector<std::string> told)
     : name_width_(std::max(name_width, std::string_view("completion latency").size())),
       width_(width),
-      line_rate_gbps_(line_rate_gbps) {}
+      line_rate_gbps_(line_rate_gbps),
+      told_(std::move(told)) {}
 
 std::string CaseTable::add(const Row& row) {
   const auto at = cases_.try_emplace(row.family_index).first;
   Case& one = at->second;
-  one.name = printable(row.name);
+  one.name = printable(without_parts(row.name, told_));
   one.repetitions = row.repetitions;
   one.bandwidth = row.bandwidth.has_value();
   one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);
@@ -96,8 +83,9 @@ std::string CaseTable::add_failed(const Row& row) {
   const auto at = cases_.find(row.family_index);
   if (at == cases_.end()) {
     if (row.repetitions > 1)
-      cases_[row.family_index] = {
-          .name = printable(row.name), .ended = 1, .repetitions = row.repetitions};
+      cases_[row.family_index] = {.name = printable(without_parts(row.name, told_)),
+                                  .ended = 1,
+                                  .repetitions = row.repetitions};
     return "";
   }
   return ++at->second.ended < row.repetitions ? "" : ended(at);
@@ -109,10 +97,15 @@ std::string CaseTable::rest() {
   return text;
 }
 
-std::string CaseTable::line(const std::string& name, const std::string& cells) const {
-  const bool fits = name_width_ + kColumns * kCellWidth <= width_;
-  return (fits || name.empty() ? pad_right(name, fits ? name_width_ : 0) : name + "\n") + cells +
-         "\n";
+std::string CaseTable::line(const std::string& name, const std::string& cells,
+                            const std::string& remarks) const {
+  const bool fits = name_width_ + text_width(cells) <= width_;
+  std::string text;
+  if (!fits && !name.empty()) text = name_lines(name, width_);
+  std::string numbers = pad_right(fits ? name : "", fits ? name_width_ : 0) + cells;
+  if (!remarks.empty() && text_width(numbers) + text_width(remarks) > width_)
+    return text + numbers + "\n" + wrap("    ", remarks, width_);
+  return text + numbers + remarks + "\n";
 }
 
 std::string CaseTable::header(const Case& ended_case) {
@@ -121,9 +114,11 @@ std::string CaseTable::header(const Case& ended_case) {
   kind_ = kind;
   std::string cells;
   for (const Metric metric : columns_of(ended_case.bandwidth)) {
-    if (!cells.empty() && ended_case.line_rate_gbps > 0) cells += cell("of the line");
-    cells += cell(metric == Metric::mmsg_per_s ? "messages" : info_of(metric).name);
-    if (ended_case.repetitions > 1 && cells.size() == kCellWidth) cells += cell("±");
+    if (!cells.empty() && ended_case.line_rate_gbps > 0) cells += cell("of the line", kRateWidth);
+    cells +=
+        cell(metric == Metric::mmsg_per_s ? "messages" : info_of(metric).name, width_of(metric));
+    if (ended_case.repetitions > 1 && cells.size() == width_of(metric))
+      cells += cell("±", width_of(metric));
   }
   const std::string title = ended_case.bandwidth ? "" : ended_case.kind;
   return line(title, cells);
@@ -137,16 +132,19 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
   std::string cells;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto& numbers = one.numbers[i];
-    cells += cell(numbers.empty() ? "–" : metric_text(columns[i], median(numbers)));
+    cells += cell(numbers.empty() ? "–" : metric_text(columns[i], median(numbers)),
+                  width_of(columns[i]));
     if (i > 0 || numbers.empty()) continue;
     cells += range_cell(numbers, columns[i], one.repetitions > 1);
     if (one.line_rate_gbps > 0)
-      cells += cell(fmt::format("{:.1f} %", 100 * median(numbers) / one.line_rate_gbps));
+      cells +=
+          cell(fmt::format("{:.1f} %", 100 * median(numbers) / one.line_rate_gbps), kRateWidth);
   }
-  if (one.lost > 0) cells += fmt::format("  lost {}", one.lost);
+  std::string remarks;
+  if (one.lost > 0) remarks += fmt::format("  lost {}", one.lost);
   if (one.numbers[0].size() < one.repetitions)
-    cells += fmt::format("  ({} of {} repetitions)", one.numbers[0].size(), one.repetitions);
-  return header(one) + line(one.name, cells);
+    remarks += fmt::format("  ({} of {} repetitions)", one.numbers[0].size(), one.repetitions);
+  return header(one) + line(one.name, cells, remarks);
 }
 
 }  // namespace rdmameter

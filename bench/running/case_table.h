@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,11 +14,6 @@
 #include "core/result/row.h"
 
 namespace rdmameter {
-
-/// The rate of the slower of the two ends' links [Gb/s]; nothing: it is not known, or the messages
-/// of this run pass no link (one device at both ends, a device in software).
-/// @param context  of the result
-std::optional<double> line_rate_gbps(const nlohmann::ordered_json& context);
 
 class CaseTable {
  public:
@@ -29,7 +23,9 @@ class CaseTable {
   /// @param width           of the terminal [columns]; where a line does not fit, the name has one
   ///                        of its own
   /// @param line_rate_gbps  of the link; nothing: no percentage of it is told
-  CaseTable(std::size_t name_width, std::size_t width, std::optional<double> line_rate_gbps);
+  /// @param told            parts of names that stand above the table, and are left out of it
+  CaseTable(std::size_t name_width, std::size_t width, std::optional<double> line_rate_gbps,
+            std::vector<std::string> told = {});
 
   /// Counts a repetition, which has a latency or a bandwidth.
   /// @return  the lines to print, each ending in '\n': medians and half ranges of the case after
@@ -54,10 +50,12 @@ class CaseTable {
 
   std::string ended(std::map<std::uint64_t, Case>::iterator at);
   std::string header(const Case& ended_case);
-  std::string line(const std::string& name, const std::string& cells) const;
+  std::string line(const std::string& name, const std::string& cells,
+                   const std::string& remarks = "") const;
 
   std::size_t name_width_, width_;
   std::optional<double> line_rate_gbps_;
+  std::vector<std::string> told_;
   std::string kind_;                     ///< of the last header
   std::map<std::uint64_t, Case> cases_;  ///< begun and not ended, by Row::family_index
 };

@@ -7,6 +7,7 @@
 
 #include "bench/running/status_line.h"
 #include "core/log/tell.h"
+#include "reports/summary/metric.h"
 
 namespace rdmameter {
 
@@ -16,8 +17,8 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
   if (interval.operations == 0) return text + "nothing";
   const double per_s = operations / interval.length_s;
   if (test_case.pattern == Pattern::bandwidth)
-    return text + fmt::format("{:.4g} Mmsg/s  {:.4g} Gb/s", per_s * 1e-6,
-                              per_s * static_cast<double>(test_case.size_bytes) * 8e-9);
+    return text + metric_text(Metric::mmsg_per_s, per_s * 1e-6) + "  " +
+           metric_text(Metric::gbps, per_s * static_cast<double>(test_case.size_bytes) * 8e-9);
   return text + fmt::format("{} operations, one in {:.4g} us", interval.operations, 1e6 / per_s);
 }
 

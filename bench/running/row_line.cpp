@@ -9,6 +9,7 @@
 
 #include "core/instrument/histogram_data.h"
 #include "core/result/row_json.h"
+#include "reports/summary/metric.h"
 #include "reports/summary/unit.h"
 #include "reports/text/text.h"
 #include "reports/text/until_text.h"
@@ -30,11 +31,6 @@ std::string time(double ns) {
   return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
 }
 
-std::string rate(double value) {
-  const std::array values{value};
-  return fixed(value, decimals_for(values));
-}
-
 std::string latency_text(const LatencyData& latency) {
   const LatencySummary summary = summarize(latency.histogram, latency.half_round_trip ? 2 : 1);
   std::string text = latency_name(latency);
@@ -52,8 +48,8 @@ std::string latency_text(const LatencyData& latency) {
 }
 
 std::string bandwidth_text(const BandwidthData& bandwidth) {
-  std::string text = fmt::format("{} Gb/s  {} Mmsg/s", rate(bandwidth_gbps(bandwidth)),
-                                 rate(bandwidth_mmsg_per_s(bandwidth)));
+  std::string text = metric_text(Metric::gbps, bandwidth_gbps(bandwidth)) + "  " +
+                     metric_text(Metric::mmsg_per_s, bandwidth_mmsg_per_s(bandwidth));
   if (bandwidth.injected) text += "  (injected: delivery is unknown)";
   if (const auto lost = bandwidth_lost(bandwidth); lost && *lost > 0)
     text += fmt::format("  lost {} of {}", *lost, *bandwidth.sent);
@@ -82,7 +78,9 @@ std::string sweep_text(const SweepData& sweep) {
                             per_second(sweep.slo_rate_per_s));
 }
 
-std::string body(const Row& row) {
+}  // namespace
+
+std::string row_text(const Row& row) {
   switch (row.status) {
     case Row::Status::error:
       return "error: " + printable(headline(row.message));
@@ -102,14 +100,12 @@ std::string body(const Row& row) {
   return text;
 }
 
-}  // namespace
-
 std::string_view headline(std::string_view message) {
   return message.substr(0, message.find(". "));
 }
 
 std::string row_line(const Row& row, std::size_t name_width) {
-  return fmt::format("{:<{}}  {}", row.name, name_width, body(row));
+  return fmt::format("{:<{}}  {}", row.name, name_width, row_text(row));
 }
 
 }  // namespace rdmameter

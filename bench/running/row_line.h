@@ -14,6 +14,9 @@ namespace rdmameter {
 /// @param name_width  columns for the name, so that lines align
 std::string row_line(const Row& row, std::size_t name_width);
 
+/// What the line says behind the name.
+std::string row_text(const Row& row);
+
 /// "half RTT", "RTT", "completion"...: what the latency is of.
 std::string latency_name(const LatencyData& latency);
 

@@ -11,7 +11,8 @@
 
 namespace rdmameter {
 
-std::string run_header(const nlohmann::ordered_json& context, std::size_t width) {
+std::string run_header(const nlohmann::ordered_json& context,
+                       const std::vector<std::string>& common, std::size_t width) {
   using Json = nlohmann::ordered_json;
   std::string text;
   for (const auto& [end, environment] : two_ends(context.at("rdmameter"))) {
@@ -23,17 +24,28 @@ std::string run_header(const nlohmann::ordered_json& context, std::size_t width)
         (host.is_string() ? printable(host.get<std::string>()) + " " : "") + device_line(device),
         width);
   }
+  if (!common.empty())
+    text += wrap("all cases  ", printable(fmt::format("{}", fmt::join(common, ", "))), width);
   return text;
 }
 
-std::string run_summary(const RunTally& tally, double elapsed_s, const std::string& output) {
-  std::string text = fmt::format("{} measured", tally.measured);
-  if (tally.skipped > 0) text += fmt::format(", {} skipped", tally.skipped);
-  if (tally.failed > 0) text += fmt::format(", {} failed", tally.failed);
-  text += fmt::format(" in {}", clock_text(elapsed_s));
+std::string run_summary(const RunCount& count, double elapsed_s, const std::string& output,
+                        std::size_t width) {
+  const RunTally& rows = count.rows;
+  std::string line =
+      fmt::format("{} {} measured", count.cases, count.cases == 1 ? "case" : "cases");
+  if (rows.measured > count.cases) line += fmt::format(" ({} repetitions)", rows.measured);
+  if (rows.skipped > 0) line += fmt::format(", {} skipped", rows.skipped);
+  if (rows.failed > 0)
+    line += fmt::format(", {} measurement{} failed", rows.failed, rows.failed == 1 ? "" : "s");
+  line += fmt::format(" in {}", clock_text(elapsed_s));
+  std::string text = wrap("", line, width);
+  if (count.reasons.size() > 1)
+    for (const auto& [reason, cases] : count.reasons)
+      text += wrap(fmt::format("  {} skipped: ", cases), printable(reason), width);
   if (!output.empty() && output != "-")
-    text += fmt::format("; 'rdmameter show {}' prints tables", printable(output));
-  return text + "\n";
+    text += wrap("", fmt::format("'rdmameter show {}' prints tables", printable(output)), width);
+  return text;
 }
 
 }  // namespace rdmameter

@@ -13,10 +13,14 @@
 #include "bench/running/run_frame.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/result/output_file.h"
+#include "reports/summary/line_rate.h"
+#include "reports/text/case_names.h"
 #include "reports/text/stall_text.h"
+#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 #include "reports/text/until_text.h"
 
@@ -63,10 +67,14 @@ RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& co
       progress_(stderr_is_interactive()),
       framed_(progress_ && isatty(STDOUT_FILENO) == 1) {
   if (!output.empty()) writer_.emplace(output, context);
-  if (framed_) tell_text(run_header(context, stderr_width()));
-  for (const PlannedCase& planned : cases)
-    name_width_ = std::max(name_width_, std::min(planned.name.size(), kWidestName));
-  if (framed_) table_.emplace(name_width_, terminal_style().width, line_rate_gbps(context));
+  std::vector<std::string> names;
+  for (const PlannedCase& planned : cases) names.push_back(planned.name);
+  if (framed_) common_ = common_parts(names);
+  for (const std::string& name : names)
+    name_width_ = std::max(name_width_, std::min(without_parts(name, common_).size(), kWidestName));
+  if (!framed_) return;
+  tell_text(run_header(context, common_, stderr_width()));
+  table_.emplace(name_width_, terminal_style().width, line_rate_gbps(context), common_);
 }
 
 void RunOutput::begin(const std::string& name, std::uint64_t done, std::uint64_t all) {
@@ -100,7 +108,25 @@ void RunOutput::row(const Row& row) {
     light.until = row.until;
   }
   if (row.status == Row::Status::error && first_error_.empty()) first_error_ = row.message;
+  if (row.status == Row::Status::ok) measured_cases_.insert(row.family_index);
+  if (row.status == Row::Status::skipped) {
+    auto reason =
+        std::ranges::find(skip_reasons_, row.message, &std::pair<std::string, std::size_t>::first);
+    if (reason == skip_reasons_.end()) reason = skip_reasons_.insert(reason, {row.message, 0});
+    ++reason->second;
+  }
   if (lines_) print_lines(shown(row));
+}
+
+/// At a terminal in lines that fit, of the name what is not told above.
+std::string RunOutput::told_line(const Row& row) const {
+  if (!framed_) return row_line(row, name_width_) + "\n";
+  constexpr std::size_t kNarrow = 36;
+  const std::size_t width = terminal_style().width;
+  const std::string name = printable(without_parts(row.name, common_));
+  const std::string before = pad_right(name, name_width_) + "  ";
+  if (text_width(before) + kNarrow <= width) return wrap(before, row_text(row), width);
+  return name_lines(name, width) + wrap("    ", row_text(row), width);
 }
 
 /// Of a row, which at a terminal may be nothing, as its case goes on.
@@ -113,7 +139,7 @@ std::string RunOutput::shown(const Row& row) {
     told.message = "as before";
   else
     last_message_ = row.message;
-  const std::string line = row_line(told, name_width_) + "\n";
+  const std::string line = told_line(told);
   return table_ && row.status == Row::Status::error ? line + table_->add_failed(row) : line;
 }
 
@@ -140,17 +166,22 @@ void RunOutput::finish(const RunTally& tally) {
     tell_text(until_report(settled_, {.width = stderr_width(), .utf8 = utf8_}));
   if (kept_ && lines_) print_lines(loss_report(*kept_, terminal_style()));
   if (kept_ && !lines_) tell_text(loss_report(*kept_, {.width = stderr_width(), .utf8 = utf8_}));
-  if (framed_) tell_text(run_summary(tally, elapsed_s(), output_));
+  if (framed_)
+    tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, elapsed_s(), output_,
+                          stderr_width()));
   if (tally.interrupted && !writer_ && print_error() != 0) return;  // as its reader wished
+  std::string last;
   if (tally.interrupted)
-    tell("rdmameter: interrupted; rows {}: {}\n", writer_ ? "in the result" : "measured",
-         tally.measured + tally.skipped + tally.failed);
+    last =
+        fmt::format("rdmameter: interrupted; rows {}: {}\n", writer_ ? "in the result" : "measured",
+                    tally.measured + tally.skipped + tally.failed);
   else if (tally.failed > 0)
-    tell("rdmameter: {} of {} measurements failed{}\n", tally.failed, tally.failed + tally.measured,
-         untold_error());
+    last = fmt::format("rdmameter: {} of {} measurements failed{}\n", tally.failed,
+                       tally.failed + tally.measured, untold_error());
   else if (tally.measured == 0)
-    tell("rdmameter: nothing was left to measure: each case was skipped{}\n",
-         lines_ ? " for the reason above" : "");
+    last = fmt::format("rdmameter: nothing was left to measure: each case was skipped{}\n",
+                       lines_ ? " for the reason above" : "");
+  tell_text(for_stderr(last));
 }
 
 }  // namespace rdmameter

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/cases/cases.h"
@@ -38,6 +41,7 @@ class RunOutput : public RunListener {
   double elapsed_s() const;
   void clear_progress();
   std::string shown(const Row& row);
+  std::string told_line(const Row& row) const;
   void print_lines(const std::string& text);
   std::string untold_error() const;
 
@@ -48,11 +52,14 @@ class RunOutput : public RunListener {
   bool progress_;  ///< stderr is a terminal that somebody looks at
   bool framed_;    ///< stdout is, too: what is measured and what came of it stands around the rows
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  double last_told_s_ = 0;          ///< off a terminal: when a line last said how far the run is
-  std::optional<CaseTable> table_;  ///< where it is framed
+  double last_told_s_ = 0;           ///< off a terminal: when a line last said how far the run is
+  std::optional<CaseTable> table_;   ///< where it is framed
+  std::vector<std::string> common_;  ///< parts of all names, told above the table
   std::size_t name_width_ = 0;
-  std::optional<std::vector<Row>> kept_;  ///< where stalls are to be told
-  std::vector<Row> settled_;              ///< the last of each case of --until, without numbers
+  std::set<std::uint64_t> measured_cases_;                         ///< by Row::family_index
+  std::vector<std::pair<std::string, std::size_t>> skip_reasons_;  ///< and how many cases
+  std::optional<std::vector<Row>> kept_;                           ///< where stalls are to be told
+  std::vector<Row> settled_;  ///< the last of each case of --until, without numbers
   std::string first_error_, last_message_;
 };
 

@@ -2,7 +2,6 @@
 #include "bench/running/status_line.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -27,11 +26,6 @@ std::string status_line(std::uint64_t done, std::uint64_t all, double elapsed_s,
                                                 static_cast<double>(all - done)));
   line += "  " + printable(name);
   return std::string(beginning(line, width > 0 ? width - 1 : 0));
-}
-
-std::size_t stderr_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 bool stderr_is_interactive() {

@@ -22,7 +22,4 @@ std::string clock_text(double seconds);
 /// Is stderr a terminal that somebody looks at? Progress is shown nowhere else.
 bool stderr_is_interactive();
 
-/// Of the terminal on stderr [columns]; 80 where it does not say.
-std::size_t stderr_width();
-
 }  // namespace rdmameter

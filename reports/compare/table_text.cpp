@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/compare/output.h"
+#include "reports/text/case_names.h"
 
 namespace rdmameter {
 namespace {
@@ -45,6 +46,17 @@ void add_effect(Table& table, const MetricEffect& each, const std::string& q) {
   table.add_line(std::move(cells));
 }
 
+/// The name; where it does not fit behind so many columns, beneath them in lines that do.
+std::string name_beside(std::size_t before, const std::string& name, const TextStyle& style) {
+  constexpr std::size_t kIndent = 4;
+  if (!style.narrow || before + text_width(name) <= style.width) return name;
+  std::string text = "\n" + name_lines(name, std::max(style.width, 2 * kIndent) - kIndent);
+  text.pop_back();  // the last line's end
+  for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos; at += kIndent)
+    text.insert(++at, kIndent, ' ');
+  return text;
+}
+
 /// A title for each case, and beneath it a line for each metric; of a case that passes for its
 /// worst one alone, unless all is asked for.
 std::string cases_text(const Comparison& comparison, bool all, const TextStyle& style) {
@@ -54,19 +66,30 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
   for (const CaseComparison& test_case : comparison.cases) {
     const bool pass = test_case.verdict == CaseVerdict::pass;
     if (pass && !passes) continue;
+    const std::string name = printable(test_case.name) + (test_case.half   ? " (half round trip)"
+                                                          : test_case.load ? " (response)"
+                                                                           : "");
     table.titles.push_back(
         {table.lines(), bold(pad_right(verdict_text(test_case.verdict), kVerdictWidth), style) +
-                            printable(test_case.name) +
-                            (test_case.half   ? " (half round trip)"
-                             : test_case.load ? " (response)"
-                                              : "")});
+                            name_beside(kVerdictWidth + 2, name, style)});
     for (std::size_t i = 0; i < test_case.effects.size(); ++i)
       if (i == 0 || all || !pass)
         add_effect(table, test_case.effects[i], i == 0 ? p_text(test_case.q_worse) : "");
     for (const MetricEffect& each : test_case.others) add_effect(table, each, "");
   }
   if (table.titles.empty()) return "";
-  return "\n" + render(table, style) +
+  TextStyle indented = style;  // lines beneath a title are
+  indented.width = std::max<std::size_t>(style.width, 2) - 2;
+  std::size_t widest = 0;
+  const std::string one_block = render(table, indented);
+  for (std::size_t begin = 0; begin < one_block.size();) {
+    const std::size_t end = one_block.find('\n', begin);
+    const std::string_view line = std::string_view(one_block).substr(begin, end - begin);
+    if (line.starts_with("    ")) widest = std::max(widest, text_width(line));  // else a title
+    begin = end + 1;
+  }
+  if (style.narrow && widest > style.width) table.key_columns = 1;  // intervals and q go on below
+  return "\n" + render(table, indented) +
          dim(wrap("  ",
                   "q: how likely chance alone makes it as much worse, all cases taken together; at "
                   "most 0.025 is significant.",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HdrHistogram's files: the table of one histogram's percentiles (.hgrm), and the log (format 1.3),
-// a tagged line for each histogram. Both hold the samples as they were recorded: round trips.
+// a tagged line for each histogram. The table has half round trips where the test's other figures
+// are; the log holds the samples as they were recorded: whole round trips.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -43,7 +44,10 @@ std::string to_hgrm(std::span<const ResultFile> files) {
     throw UsageError(fmt::format(
         "--format hgrm is a table of one case; choose with --case NAME among:{}", names));
   }
-  return hdr_percentiles(merged_latency(cases.front().summary), kNsPerUs);
+  const CaseSummary& summary = cases.front().summary;
+  const Row& row = *summary.repetitions.front();
+  return hdr_percentiles(merged_latency(summary), kNsPerUs * latency_divisor(row),
+                         "µs, " + latency_kind(*row.latency));
 }
 
 std::string to_hdr_log(std::span<const ResultFile> files) {

@@ -109,7 +109,7 @@ std::string hdr_base64(const HistogramData& data) {
   return base64(bytes + compressed);
 }
 
-std::string hdr_percentiles(const HistogramData& data, double unit_ns) {
+std::string hdr_percentiles(const HistogramData& data, double unit_ns, std::string_view unit) {
   std::string text = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
   const auto total = static_cast<double>(data.count);
   double percent = 0, highest = 0;
@@ -129,9 +129,11 @@ std::string hdr_percentiles(const HistogramData& data, double unit_ns) {
   return text + fmt::format(
                     "#[Mean    = {:12.3f}, StdDeviation   = {:12.3f}]\n"
                     "#[Max     = {:12.3f}, Total count    = {:12}]\n"
-                    "#[Buckets = {:12}, SubBuckets     = {:12}]\n",
+                    "#[Buckets = {:12}, SubBuckets     = {:12}]\n"
+                    "#[Values in {}]\n",
                     summary.mean, summary.stddev, highest, data.count,
-                    kHistogramMaxBits - kHistogramPrecisionBits, 2U << kHistogramPrecisionBits);
+                    kHistogramMaxBits - kHistogramPrecisionBits, 2U << kHistogramPrecisionBits,
+                    unit);
 }
 
 }  // namespace rdmameter

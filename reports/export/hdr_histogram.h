@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/instrument/histogram_data.h"
 
@@ -16,6 +17,7 @@ std::string hdr_base64(const HistogramData& data);
 /// The percentiles that HdrHistogram's outputPercentileDistribution() prints, with its five steps
 /// to each halving of what lies beyond.
 /// @param unit_ns  values are printed in multiples of this [ns]
-std::string hdr_percentiles(const HistogramData& data, double unit_ns);
+/// @param unit     what a last line, a comment, says of the values: "µs, half round trip"
+std::string hdr_percentiles(const HistogramData& data, double unit_ns, std::string_view unit);
 
 }  // namespace rdmameter

@@ -26,9 +26,9 @@ std::string case_link(const PageCase& one) {
   const bool drawn = std::any_of(one.of_file.begin(), one.of_file.end(), [](const auto& numbers) {
     return numbers && !latency_kind(*numbers).empty();
   });
-  if (!drawn) return breakable(one.name);
+  if (!drawn) return breakable(one.label);
   return fmt::format("<a class=case href=\"#case={}\">{}</a>", fragment_text(one.name),
-                     breakable(one.name));
+                     breakable(one.label));
 }
 
 }  // namespace rdmameter

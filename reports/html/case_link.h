@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case's name, as a link that draws it.
+// A case's label, as a link that draws it.
 #pragma once
 
 #include <string>

@@ -91,11 +91,8 @@ Json case_data(const PageCase& one, const std::vector<std::string>& axes) {
       chosen[key] = *found;
   Json files = Json::array();
   for (const auto& numbers : one.of_file) files.push_back(numbers ? file_data(*numbers) : Json());
-  return {{"name", one.name},
-          {"test", one.test},
-          {"transport", one.transport},
-          {"axes", std::move(chosen)},
-          {"files", std::move(files)}};
+  return {{"name", one.name},           {"label", one.label},        {"test", one.test},
+          {"transport", one.transport}, {"axes", std::move(chosen)}, {"files", std::move(files)}};
 }
 
 /// The row's `series`, or nothing where it has none of two intervals and more. A key that the
@@ -130,11 +127,16 @@ Json rates_of(const Row& row) {
 }  // namespace
 
 std::vector<std::string> varying_axes(const PageCases& page) {
+  // Where nobody gave it, inline follows from the size: no axis beside it.
+  const bool inline_given = std::ranges::any_of(page.cases, [](const PageCase& one) {
+    return one.name.find("/inline:") != std::string::npos;
+  });
   Json first = Json::object();
   std::vector<std::string> varying;
   for (const PageCase& one : page.cases)
     for (const auto& [key, value] : one.first().summary.case_object.items()) {
-      if (key == "transport" || !value.is_primitive() || value.is_null()) continue;
+      if (key == "transport" || (key == "inline_bytes" && !inline_given)) continue;
+      if (!value.is_primitive() || value.is_null()) continue;
       if (!first.contains(key)) first[key] = value;
       if (first[key] != value && std::find(varying.begin(), varying.end(), key) == varying.end())
         varying.push_back(key);

@@ -11,6 +11,7 @@
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
+#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -72,7 +73,7 @@ std::string cases_table(const PageCases& page, const Comparison& comparison,
         cells.back() = Table::Cell::markup(drawing(told->effect, scale));
       cells.insert(cells.begin(),
                    {Table::Cell::marked(verdict, verdict),
-                    found == known.end() ? Table::Cell(one.name)
+                    found == known.end() ? Table::Cell(without_parts(one.name, page.common))
                                          : Table::Cell::markup(case_link(*found->second))});
       cells.emplace_back(i == 0 ? one.note : "");
       table.add_line(std::move(cells));

@@ -25,7 +25,10 @@ std::string note_of(const Table& table, const Table::Cell& cell) {
 }
 
 std::string html_cell(const Table& table, const Table::Cell& cell, bool is_text) {
-  const std::string_view css_class = cell.mark.empty() && !is_text ? "number" : cell.mark;
+  constexpr std::size_t kLong = 40;  // words that would else be a narrow column of them
+  const bool is_long = is_text && !cell.is_markup && text_width(cell.text) > kLong;
+  const std::string_view plain = is_text ? (is_long ? "long" : "") : "number";
+  const std::string_view css_class = cell.mark.empty() ? plain : cell.mark;
   return fmt::format("<td{}{}>{}{}", css_class.empty() ? "" : " class=", css_class,
                      cell.is_markup ? cell.text : markup_text(cell.text),
                      small_text(note_of(table, cell)));

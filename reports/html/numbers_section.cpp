@@ -62,10 +62,16 @@ std::string latency_numbers(const PageCases& page, PageCaseSpan cases) {
 std::string rate_numbers(const PageCases& page, PageCaseSpan cases) {
   NumberLines lines = lines_with(
       page, cases, [](const CaseNumbers& numbers) { return numbers.find("gbps") != nullptr; });
-  for (const MetricInfo& metric : exported_metrics())
-    if (metric.group == "bandwidth")
-      add_medians(lines.table, lines.cases, {std::string(metric.name), std::string(metric.unit)},
-                  Unit{metric.unit, 1}, 4, metric.value);
+  for (const MetricInfo& metric : exported_metrics()) {
+    if (metric.group != "bandwidth") continue;
+    double largest = 0;
+    for (const CaseSummary* summary : lines.cases)
+      if (const auto known = spread(*summary, metric.value))
+        largest = std::max(largest, known->median);
+    const Unit unit = rate_unit(metric.metric, largest);
+    add_medians(lines.table, lines.cases, {std::string(metric.name), std::string(unit.name)}, unit,
+                4, metric.value);
+  }
   return html_of(std::move(lines), "Bandwidth");
 }
 

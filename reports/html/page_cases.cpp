@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/result/row_json.h"
+#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -43,7 +44,7 @@ const CaseNumbers& PageCase::first() const {
 }
 
 PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
-  PageCases page{files, labels_of(files), {}, 0, {}};
+  PageCases page{.files = files, .labels = labels_of(files), .cases = {}};
   std::map<std::string, std::size_t> at;
   std::map<std::pair<std::string, std::string>, std::size_t> group_order;
   for (std::size_t i = 0; i < files.size(); ++i)
@@ -66,6 +67,10 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
     page.left_out = page.cases.size() - max;
     page.cases.resize(max);
   }
+  std::vector<std::string> names;
+  for (const PageCase& one : page.cases) names.push_back(one.name);
+  page.common = common_parts(names);
+  for (PageCase& one : page.cases) one.label = without_parts(one.name, page.common);
   return page;
 }
 
@@ -81,11 +86,7 @@ bool has_load(const CaseNumbers& numbers) {
 
 std::string latency_kind(const CaseNumbers& numbers) {
   for (const Row* row : numbers.summary.repetitions)
-    if (row->latency && row->latency->histogram.count > 0) {
-      if (row->latency->half_round_trip) return "half round trip";
-      if (row->latency->definition == LatencyData::Definition::round_trip) return "round trip";
-      return definition_name(row->latency->definition);
-    }
+    if (row->latency && row->latency->histogram.count > 0) return latency_kind(*row->latency);
   return "";
 }
 

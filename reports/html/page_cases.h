@@ -16,6 +16,7 @@ namespace rdmameter {
 struct PageCase {
   std::string name, test, transport;
   std::vector<std::optional<CaseNumbers>> of_file;  ///< as many as there are files
+  std::string label = {};  ///< the name without what all names on the page have
 
   const CaseNumbers& first() const;  ///< of the first file that has the case
 };
@@ -23,9 +24,10 @@ struct PageCase {
 /// Borrows the files' rows.
 struct PageCases {
   std::span<const ResultFile> files;
-  std::vector<std::string> labels;  ///< a short name for each file, no two alike
-  std::vector<PageCase> cases;      ///< those of one test and transport together
-  std::size_t left_out = 0;         ///< cases beyond what a page can hold
+  std::vector<std::string> labels;       ///< a short name for each file, no two alike
+  std::vector<PageCase> cases;           ///< those of one test and transport together
+  std::size_t left_out = 0;              ///< cases beyond what a page can hold
+  std::vector<std::string> common = {};  ///< "iterations:2000": what all names have
   std::optional<std::uint64_t> memory_budget_bytes = {};  ///< of a rank of a topology
 };
 

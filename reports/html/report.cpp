@@ -31,6 +31,8 @@ std::string fill(std::string_view text, const std::map<std::string_view, std::st
 
 std::vector<Section> sections_of(const PageCases& page, const Comparison* comparison) {
   std::vector<Section> sections;
+  if (Section subject = subject_section(page); !subject.html.empty())
+    sections.push_back(std::move(subject));
   if (comparison != nullptr) sections.push_back(comparison_section(page, *comparison));
   for (const auto make :
        {summary_section, topology_section, load_charts_section, latency_charts_section,
@@ -45,13 +47,6 @@ std::string script() {
                            "time.js", "topology.js", "page.js"})
     text.append(asset(name));
   return text + "})();\n";
-}
-
-std::string title_of(const PageCases& page) {
-  std::string title;
-  for (const std::string& label : page.labels) title += (title.empty() ? "" : ", ") + label;
-  constexpr std::size_t kMax = 80;
-  return title.size() <= kMax ? title : fmt::format("{} results", page.labels.size());
 }
 
 }  // namespace
@@ -69,7 +64,7 @@ std::string html_report(std::span<const ResultFile> files, const Comparison* com
         section.id, markup_text(section.title), section.html);
   }
   const bool charts = !asset("echarts.js").empty();
-  return fill(asset("page.html"), {{"title", markup_text(title_of(page))},
+  return fill(asset("page.html"), {{"title", markup_text(page_title(page))},
                                    {"style", std::string(asset("page.css"))},
                                    {"contents", contents},
                                    {"sections", body},

@@ -16,10 +16,18 @@ struct Section {
   std::string html;   ///< escaped already; empty: the section is left out
 };
 
+/// What was measured on what: tests, ends, settings. The page begins with it.
+Section subject_section(const PageCases& page);
+
+/// "mlx5_0 and mlx5_1, Ethernet 100 Gb/s: write_lat, write_bw": the hardware first, of several
+/// results their labels last.
+std::string page_title(const PageCases& page);
+
 /// The verdict, and for each case its change with the interval drawn.
 Section comparison_section(const PageCases& page, const Comparison& comparison);
 
-/// How many cases and results, the best of them, and what was not measured.
+/// Is it good: the best values against line rate and floor, the largest spread, stragglers, losses;
+/// what was not measured.
 Section summary_section(const PageCases& page);
 
 /// Charts of what the cases have: latency over load, percentiles and distribution, numbers over an

@@ -4,16 +4,22 @@
 #include <algorithm>
 #include <map>
 
+#include "core/result/row_json.h"
 #include "reports/html/assets.h"
 #include "reports/html/case_link.h"
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/summary/date.h"
+#include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
+#include "reports/topology/cases.h"
+#include "reports/topology/model_text.h"
 
 namespace rdmameter {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::size_t rows_with(const ResultFile& file, Row::Status status) {
   return static_cast<std::size_t>(
@@ -27,24 +33,114 @@ std::string tile(std::string_view value, std::string_view name, std::string_view
                      markup_text(value), markup_text(name), detail);
 }
 
+/// A case of a result and its value.
+struct Found {
+  const CaseNumber* number = nullptr;
+  const PageCase* one = nullptr;
+  std::size_t file = 0;
+};
+
 /// The best median among all cases and files.
-std::string best_tile(const PageCases& page, std::string_view key, std::string_view title) {
-  const CaseNumber* best = nullptr;
-  std::string where;
+Found best_of(const PageCases& page, std::string_view key) {
+  Found best;
   for (const PageCase& one : page.cases)
     for (std::size_t i = 0; i < one.of_file.size(); ++i) {
       const CaseNumber* value = one.of_file[i] ? one.of_file[i]->find(key) : nullptr;
       if (value == nullptr) continue;
-      const bool better =
-          best == nullptr || (value->metric->higher_is_better ? value->median > best->median
-                                                              : value->median < best->median);
-      if (!better) continue;
-      best = value;
-      where = case_link(one);
-      if (page.files.size() > 1) where += " " + markup_text(page.labels[i]);
+      const bool better = best.number == nullptr ||
+                          (value->metric->higher_is_better ? value->median > best.number->median
+                                                           : value->median < best.number->median);
+      if (better) best = {value, &one, i};
     }
-  if (best == nullptr) return "";
-  return tile(metric_text(best->metric->metric, best->median), title, where);
+  return best;
+}
+
+std::string where_text(const PageCases& page, const Found& found) {
+  return case_link(*found.one) +
+         (page.files.size() > 1 ? " " + markup_text(page.labels[found.file]) : "");
+}
+
+/// "92.4 % of the line's 100 Gb/s"; empty: the case passes no line of a known rate.
+std::string share_of_line(const PageCases& page, const Found& found) {
+  if (found.one->test.starts_with("tcp_")) return "";
+  const auto line = line_rate_gbps(page.files[found.file].context);
+  if (!line) return "";
+  const Json& axes = found.one->first().summary.case_object;
+  const bool both_ways = axes.is_object() && axes.value("bidirectional", Json()) == true;
+  const double most = *line * (both_ways ? 2 : 1);
+  return fmt::format("{:.1f} % of the line's {:g} Gb/s", 100 * found.number->median / most, most);
+}
+
+/// "the tool's own part: 54.9 ns"; empty: the floor of this test is not known.
+std::string floor_of(const PageCases& page, const Found& found) {
+  const Json& ours = page.files[found.file].context.at("rdmameter");
+  const Json floor = ours.value("floor", Json());
+  const std::string key = found.one->test + "_ns";
+  if (!floor.is_object() || !floor.contains(key) || !floor[key].is_number()) return "";
+  return "the tool's own floor: " + metric_text(Metric::p50, floor[key].get<double>());
+}
+
+std::string best_tile(const PageCases& page, std::string_view key, std::string_view title) {
+  const Found best = best_of(page, key);
+  if (best.number == nullptr) return "";
+  const Metric metric = best.number->metric->metric;
+  const std::string against = metric == Metric::gbps  ? share_of_line(page, best)
+                              : metric == Metric::p50 ? floor_of(page, best)
+                                                      : "";
+  return tile(metric_text(metric, best.number->median), title,
+              (against.empty() ? "" : "<span>" + markup_text(against) + "</span>") +
+                  where_text(page, best));
+}
+
+/// The case whose watched metric differs most among its repetitions.
+std::string spread_tile(const PageCases& page) {
+  Found widest;
+  double share = 0;
+  for (const PageCase& one : page.cases)
+    for (std::size_t i = 0; i < one.of_file.size(); ++i) {
+      const auto& numbers = one.of_file[i];
+      if (!numbers || numbers->summary.repetitions.size() < 2) continue;
+      const MetricInfo* watched = watched_metric(*numbers->summary.repetitions.front());
+      const CaseNumber* value = watched == nullptr ? nullptr : numbers->find(watched->key);
+      if (value == nullptr || !(value->median > 0)) continue;
+      const double own = (value->max - value->min) / 2 / value->median;
+      if (widest.number == nullptr || own > share) {
+        widest = {value, &one, i};
+        share = own;
+      }
+    }
+  if (widest.number == nullptr) return "";
+  return tile(fmt::format("±{:.1f} %", 100 * share),
+              fmt::format("widest spread of repetitions, of {}", widest.number->metric->name),
+              where_text(page, widest));
+}
+
+/// Ranks that are slow with all others; "" where there is none.
+std::string straggler_tile(const PageCases& page) {
+  std::size_t count = 0;
+  std::string first;
+  for (const ResultFile& file : page.files) {
+    const auto models = topology_models(file.rows);
+    for (const TopologyCase& one : topology_cases(file.rows, models)) {
+      const auto straggler = straggler_of(one, matrix_of(one));
+      if (!straggler) continue;
+      if (count++ == 0) first = straggler_text(straggler, file.context);
+    }
+  }
+  if (count == 0) return "";
+  return tile(fmt::format("{}", count),
+              count == 1 ? "case with a straggler" : "cases with a straggler",
+              "<a href=\"#topologies\">" + markup_text(first) + "</a>", "failed");
+}
+
+std::string lost_tile(const PageCases& page) {
+  std::uint64_t lost = 0;
+  for (const ResultFile& file : page.files)
+    for (const Row& row : file.rows) {
+      lost += row.lost.value_or(0);
+      if (row.bandwidth) lost += bandwidth_lost(*row.bandwidth).value_or(0);
+    }
+  return lost == 0 ? "" : tile(fmt::format("{}", lost), "messages lost", "", "skipped");
 }
 
 std::string count_tile(const PageCases& page, Row::Status status, std::string_view name,
@@ -55,7 +151,9 @@ std::string count_tile(const PageCases& page, Row::Status status, std::string_vi
   return tile(fmt::format("{}", count), name, "<a href=\"#unmeasured\">reasons</a>", mark);
 }
 
+/// Of one result the subject has told it.
 std::string files_table(const PageCases& page) {
+  if (page.files.size() < 2) return "";
   Table table{text_columns({"result", "measured", "on", "version", "commit"})};
   for (const char* head : {"measured rows", "skipped", "failed"}) table.columns.push_back({head});
   for (std::size_t i = 0; i < page.files.size(); ++i) {
@@ -134,6 +232,8 @@ Section summary_section(const PageCases& page) {
   html += best_tile(page, "p50_ns", "lowest p50");
   html += best_tile(page, "gbps", "highest bandwidth");
   html += best_tile(page, "mmsg_per_s", "highest message rate");
+  html += spread_tile(page);
+  html += straggler_tile(page) + lost_tile(page);
   html += count_tile(page, Row::Status::skipped, "rows skipped", "skipped");
   html += count_tile(page, Row::Status::error, "rows failed", "failed");
   html += "</div>\n" + notes(page) + files_table(page) + unmeasured_table(page);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "reports/summary/unit.h"
 #include "reports/text/text.h"
 #include "reports/topology/model_text.h"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr std::size_t kShadeClasses = 8;  ///< classes s0 to s7 of page.css
 constexpr std::size_t kMaxCells = 64;     ///< of a row
 constexpr std::size_t kMaxListed = 24;    ///< ranks whose cells have a text each
+constexpr std::size_t kMaxNumbered = 9;   ///< ranks whose cells have room for a number
+constexpr std::size_t kDarkShade = 5;     ///< from here on a number is light
 
 /// Geometric steps; times that differ by less than a tenth are of one shade.
 struct Shades {
@@ -72,6 +75,20 @@ std::string told_cells(const std::vector<Cell>& cells, const Shades& shades) {
     svg += fmt::format(
         "<rect class=s{} x={} y={} width=1 height=1><title>{} → {}: {}</title></rect>",
         shades.of(cell.ns), cell.column, cell.row, cell.row, cell.column, time_value(cell.ns));
+  return svg;
+}
+
+/// In a common unit, which scale_html() tells.
+std::string numbered_cells(const std::vector<Cell>& cells, const Shades& shades, const Unit& unit) {
+  std::vector<double> scaled;
+  for (const Cell& cell : cells) scaled.push_back(cell.ns / unit.size);
+  const int decimals = std::min(decimals_for(scaled), 2);
+  std::string svg;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    svg += fmt::format(
+        "<text x={} y={} class=\"n{}\">{}</text>", static_cast<double>(cells[i].column) + 0.5,
+        static_cast<double>(cells[i].row) + 0.5,
+        shades.of(cells[i].ns) >= kDarkShade ? " light" : "", fixed(scaled[i], decimals));
   return svg;
 }
 
@@ -133,6 +150,9 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
       "{}\">",
       ranks, size + 2, size + 2);
   svg += ranks <= kMaxListed ? told_cells(cells, shades) : shaded_paths(cells, shades);
+  const bool numbered = ranks <= kMaxNumbered;
+  const Unit unit = time_unit(shades.min_ns);
+  if (numbered) svg += numbered_cells(cells, shades, unit);
   if (straggler && !straggler->to) {
     const std::size_t at = straggler->rank / together;
     svg += fmt::format("<path class=frame d=\"M0 {0}h{1}v1h-{1}zM{0} 0v{1}h1v-{1}z\"/>", at, size);
@@ -142,6 +162,7 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
     svg += fmt::format("<text x=-0.3 y={0} class=from>{1}</text><text x={0} y=-0.4>{1}</text>",
                        static_cast<double>(at) + 0.5, at * together);
   return svg + "</svg>\n" + scale_html(shades) +
+         (numbered ? fmt::format("<p class=hint>Numbers are in {}.</p>\n", unit.name) : "") +
          (together > 1
               ? fmt::format("<p class=hint>A cell is {} ranks, as slow as the slowest.</p>\n",
                             together)

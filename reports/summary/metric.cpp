@@ -189,6 +189,18 @@ bool is_latency(const MetricInfo& info) {
   return info.group == "latency" && is_time(info.metric);
 }
 
+Unit rate_unit(Metric metric, double largest) {
+  static constexpr std::array kBits{Unit{"Gb/s", 1}, Unit{"Mb/s", 1e-3}, Unit{"kb/s", 1e-6}};
+  static constexpr std::array kBytes{Unit{"MiB/s", 1}, Unit{"KiB/s", 0x1p-10},
+                                     Unit{"B/s", 0x1p-20}};
+  static constexpr std::array kMessages{Unit{"Mmsg/s", 1}, Unit{"kmsg/s", 1e-3},
+                                        Unit{"msg/s", 1e-6}};
+  if (metric == Metric::gbps) return rate_unit(kBits, largest);
+  if (metric == Metric::mib_per_s) return rate_unit(kBytes, largest);
+  if (metric == Metric::mmsg_per_s) return rate_unit(kMessages, largest);
+  return {info_of(metric).unit, 1};
+}
+
 std::string metric_text(Metric metric, double value) {
   if (metric == Metric::lost || metric == Metric::backlog || metric == Metric::unsent)
     return fmt::format("{:.0f}", value);
@@ -198,7 +210,9 @@ std::string metric_text(Metric metric, double value) {
     const std::array scaled{value / unit.size};
     return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
   }
-  return fmt::format("{} {}", fixed(value, decimals_for(std::array{value})), info_of(metric).unit);
+  const Unit unit = rate_unit(metric, value);
+  const std::array scaled{value / unit.size};
+  return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
 }
 
 std::string change_text(double ratio) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/result/row.h"
+#include "reports/summary/unit.h"
 
 namespace rdmameter {
 
@@ -95,7 +96,11 @@ bool is_time(Metric metric);
 /// A time of the row's `latency`: such a number has a half round trip, too.
 bool is_latency(const MetricInfo& info);
 
-/// "3.12 µs", "92.4 Gb/s": with three significant digits.
+/// The unit in which a rate is read, by the largest one that stands beside it: Gb/s, Mb/s or kb/s,
+/// and so on. Of any other metric: its own.
+Unit rate_unit(Metric metric, double largest);
+
+/// "3.12 µs", "92.4 Gb/s", "31.2 Mb/s": with three significant digits.
 std::string metric_text(Metric metric, double value);
 
 /// "+8.3 %" of a ratio of 1.083; "×12.5" of one beyond 10.

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/result/row_json.h"
 #include "core/test_case/test_case.h"
 #include "reports/stats/sample.h"
 #include "topologies/axes/rank_axes.h"
@@ -233,6 +234,12 @@ HistogramData merged_latency(const CaseSummary& summary) {
 
 double latency_divisor(const Row& row) {
   return row.latency && row.latency->half_round_trip ? 2 : 1;
+}
+
+std::string latency_kind(const LatencyData& latency) {
+  if (latency.half_round_trip) return "half round trip";
+  if (latency.definition == LatencyData::Definition::round_trip) return "round trip";
+  return definition_name(latency.definition);
 }
 
 }  // namespace rdmameter

@@ -69,4 +69,7 @@ HistogramData merged_latency(const CaseSummary& summary);
 /// Half round trips are what ping-pong tests print: 2, else 1.
 double latency_divisor(const Row& row);
 
+/// What reports print a latency as: "half round trip", "round trip", "completion", "call"...
+std::string latency_kind(const LatencyData& latency);
+
 }  // namespace rdmameter

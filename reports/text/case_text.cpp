@@ -134,7 +134,11 @@ std::string Common::text(const Common& known) const {
   const auto add = [&text](const std::vector<std::string>& all,
                            const std::vector<std::string>& told) {
     for (const std::string& one : all)
-      if (std::ranges::find(told, one) == told.end()) text += (text.empty() ? "" : ", ") + one;
+      if (std::ranges::none_of(told, [&one](const std::string& before) {
+            return before == one ||
+                   before.starts_with(one + " in ");  // "data_in_order in write_lat"
+          }))
+        text += (text.empty() ? "" : ", ") + one;
   };
   add(settings, known.settings);
   add(facts, known.facts);

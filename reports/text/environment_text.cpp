@@ -118,26 +118,27 @@ Facts take_common(std::vector<Facts>& all) {
 }
 
 /// What the ends have in common, then each. One end alone has nothing in common with others.
-std::string describe_ends(const std::vector<EnvironmentEnd>& ends, bool all,
-                          const TextStyle& style) {
+Facts told_ends(const std::vector<EnvironmentEnd>& ends, bool all) {
   constexpr std::size_t kMaxEnds = 16;
-  std::string text;
   std::vector<Facts> facts;
   for (const auto& [name, environment] : ends)
     facts.push_back(all ? facts_of(environment) : short_facts_of(environment));
   const auto told = all ? joined : joined_short;
+  Facts lines;
   if (ends.size() > 1) {
     const bool two = ends.size() == 2 && ends.front().name == "initiator";
-    text += labelled(two                                     ? "both ends"
-                     : ends.front().name.starts_with("rank") ? "all ranks"
-                                                             : "all ends",
-                     told(take_common(facts)), style);
+    lines.emplace_back(two                                     ? "both ends"
+                       : ends.front().name.starts_with("rank") ? "all ranks"
+                                                               : "all ends",
+                       told(take_common(facts)));
   }
   for (std::size_t i = 0; i < std::min(ends.size(), kMaxEnds); ++i)
-    text += labelled(ends[i].name, told(facts[i]), style);
+    lines.emplace_back(ends[i].name, told(facts[i]));
   if (ends.size() > kMaxEnds)
-    text += fmt::format("  and {} more environments, which the file has\n", ends.size() - kMaxEnds);
-  return text;
+    lines.emplace_back(
+        "others", fmt::format("{} more environments, which the file has", ends.size() - kMaxEnds));
+  std::erase_if(lines, [](const auto& line) { return line.second.empty(); });
+  return lines;
 }
 
 std::string text_at(const Json& object, const char* key) {
@@ -153,6 +154,10 @@ Facts flatten(const Json& object) {
   Facts facts;
   flatten_into(facts, "", object);
   return facts;
+}
+
+Facts end_facts(const Json& ours) {
+  return told_ends(environment_ends(ours), false);
 }
 
 std::string labelled(std::string_view label, const std::string& value, const TextStyle& style) {
@@ -178,7 +183,8 @@ std::string describe_context(const ResultFile& file, bool all, const TextStyle& 
   const std::string date = text_at(file.context, "date");
   text += labelled("version", text_at(ours, "version") + (date.empty() ? "" : ", " + date), style);
   text += labelled("command", text_at(ours, "command"), style);
-  text += describe_ends(environment_ends(ours), all, style);
+  for (const auto& [label, facts] : told_ends(environment_ends(ours), all))
+    text += labelled(label, facts, style);
   return text + labelled("floor", joined(flatten(ours.at("floor"))), style);
 }
 

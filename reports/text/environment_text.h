@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/result/result_file.h"
 #include "reports/text/text.h"
@@ -13,6 +15,11 @@ namespace rdmameter {
 /// floor.
 /// @param all  every fact of an end, not only who it is, its device, link and machine
 std::string describe_context(const ResultFile& file, bool all, const TextStyle& style);
+
+/// What describe_context() has of the ends: "both ends" and what they have in common, then
+/// "initiator" and so on, each with what is its own. Empty values are left out.
+/// @param ours  `context.rdmameter` of a result
+std::vector<std::pair<std::string, std::string>> end_facts(const nlohmann::ordered_json& ours);
 
 /// "mlx5_0/1: Ethernet, 100.0 Gb/s, MTU 4096 B, GID 3 roce_v2 ::ffff:192.0.2.1, NUMA node 0"
 /// @param device  of an end's environment; what it does not say is left out

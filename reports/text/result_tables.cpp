@@ -163,13 +163,18 @@ std::string add_completions(Table& table, const Group& group) {
   const auto cases = cases_of(group);
   if (only_with(group, kLatency).cases.size() != cases.size()) return "";
   const Unit unit = latency_unit(cases);
-  for (const Metric metric : {Metric::p50, Metric::p99})
+  std::string told;
+  for (const Metric metric : {Metric::p50, Metric::p99}) {
+    const std::size_t before = table.columns.size();
     add_medians(table, cases,
                 {.head = std::string(info_of(metric).name),
                  .unit = std::string(unit.name),
                  .optional = true},
                 unit, max_decimals(unit), info_of(metric).value);
-  return "p50, p99: of completions. ";
+    if (table.columns.size() > before)
+      told += fmt::format("{}{}", told.empty() ? "" : ", ", info_of(metric).name);
+  }
+  return told.empty() ? "" : told + ": of completions. ";
 }
 
 bool any_above_zero(CasesOfTable cases, const MetricInfo& metric) {
@@ -252,27 +257,19 @@ std::string latency_table(const Group& whole, const TextStyle& style) {
 std::string bandwidth_table(const Group& whole, const TextStyle& style) {
   const Group group = only_with(whole, kBandwidth);
   if (group.cases.empty()) return "";
-  struct RateColumn {
-    std::array<Unit, 3> units;  // in the first one's, largest first
-    Metric metric;
-  };
-  constexpr RateColumn kRates[] = {
-      {{Unit{"Gb/s", 1}, Unit{"Mb/s", 1e-3}, Unit{"kb/s", 1e-6}}, Metric::gbps},
-      {{Unit{"MiB/s", 1}, Unit{"KiB/s", 0x1p-10}, Unit{"B/s", 0x1p-20}}, Metric::mib_per_s},
-      {{Unit{"Mmsg/s", 1}, Unit{"kmsg/s", 1e-3}, Unit{"msg/s", 1e-6}}, Metric::mmsg_per_s}};
   Table table = key_table(group);
   add_count(table, group, "messages", [](const Row& row) { return row.bandwidth->messages; });
-  for (const RateColumn& rate : kRates) {
-    const auto value = [number = info_of(rate.metric).value](const Row& row) -> Number {
+  for (const Metric metric : {Metric::gbps, Metric::mib_per_s, Metric::mmsg_per_s}) {
+    const auto value = [number = info_of(metric).value](const Row& row) -> Number {
       return number(row).value_or(0);  // an empty window
     };
     double largest = 0;
     for (const CaseSummary& summary : group.cases)
       largest = std::max(largest, spread(summary, value)->median);
-    const Unit unit = rate_unit(rate.units, largest);
+    const Unit unit = rate_unit(metric, largest);
     add_medians(table, cases_of(group),
-                {.head = std::string(unit.name), .optional = rate.metric == Metric::mib_per_s},
-                unit, 4, value);
+                {.head = std::string(unit.name), .optional = metric == Metric::mib_per_s}, unit, 4,
+                value);
   }
   const auto lost = [](const Row& row) { return bandwidth_lost(*row.bandwidth); };
   const bool any_lost = std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {

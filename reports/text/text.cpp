@@ -73,9 +73,11 @@ std::string escaped(std::string_view text, int code, const TextStyle& style) {
 }  // namespace
 
 TextStyle terminal_style() {
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
   return {.width = terminal_width(),
           .utf8 = locale_is_utf8(),
-          .color = isatty(STDOUT_FILENO) == 1 && variable("NO_COLOR").empty()};
+          .color = terminal && variable("NO_COLOR").empty(),
+          .narrow = terminal};
 }
 
 std::size_t text_width(std::string_view text) {

@@ -613,7 +613,7 @@ class Progress(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = folder + "/r.json"
             self.assertRegex(self.seen("-o", path, stdout_too=True, CI=None),
-                             rf"1 measured in 0:\d\d; 'rdmameter show {path}' prints tables")
+                             rf"1 case measured in 0:\d\d\r\n'rdmameter show {path}' prints tables")
 
     def test_is_a_line_for_each_case_not_for_each_repetition(self):
         text = self.seen("--repetitions", "3", columns=120, stdout_too=True, CI=None, COLUMNS=None)
@@ -622,12 +622,61 @@ class Progress(unittest.TestCase):
 
     def test_has_a_line_for_each_interval_of_a_long_bandwidth(self):
         long = ("write_bw", "--size", "2", "--duration", "1", "--interval", "100ms")
-        self.assertRegex(self.seen(*long, latency_test=False, CI=None), r"0\.\d s  [\d.]+ Mmsg/s  [\d.]+ Gb/s")
+        self.assertRegex(self.seen(*long, latency_test=False, CI=None), r"0\.\d s  [\d.]+ Mmsg/s  [\d.]+ [GM]b/s")
         self.assertEqual(self.seen(*long, latency_test=False, CI="true"), "")
+
+    def test_breaks_no_word_at_the_edge_of_the_terminal(self):
+        for columns in (60, 80, 200):
+            text = self.seen("write_lat", "send_bw", "--transport", "rc,ud", "--size", "64,8K", "--repetitions", "3",
+                             "--duration", "10ms", columns=columns, latency_test=False, stdout_too=True, CI=None, COLUMNS=None)
+            shown = [line.rsplit("\r\033[K", 1)[-1] for line in text.split("\r\n")]
+            self.assertLessEqual(max(len(line) for line in shown), columns, text)
+            self.assertIn("all cases  duration:10ms", text)
+            self.assertRegex(text, r"2 cases measured \(6 repetitions\), 6 skipped in|"
+                                   r"\d cases measured \(\d+ repetitions\), \d skipped in")
 
     def test_is_one_line_of_a_narrow_terminal(self):
         for line in re.split("\r\033\\[K", self.seen(columns=24, CI=None)):
             self.assertLess(len(line), 24)
+
+
+class Width(unittest.TestCase):
+    """At a terminal nothing is wider than it; in a file or a pipe a message or a table's line stays whole."""
+
+    DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data")
+    COMMANDS = (("run", "--list"), ("run", "--loopback", "--dry-run", "send_bw", "--transport", "rc,ud", "--size", "1K..16K", "--depth", "1,64"),
+                ("compare", f"{DATA}/base.json", f"{DATA}/slower.json"), ("compare", f"{DATA}/base.json", f"{DATA}/slower.json", "--all"),
+                ("show", "--percentiles", f"{DATA}/base.json"),
+                ("run", "--loopback", "write_lat", "--sice", "64", "--transport"), ("--help",))
+
+    def at_terminal(self, columns, *arguments):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        with os.fdopen(ours, "rb", buffering=0) as terminal, subprocess.Popen(
+                [PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}) as child:
+            os.close(theirs)
+            text = b""
+            try:
+                while chunk := terminal.read(4096):
+                    text += chunk
+            except OSError:  # Linux's end of a pty
+                pass
+            child.wait(60)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_of_a_terminal_is_kept_to(self):
+        for columns in (60, 80, 200):
+            for arguments in self.COMMANDS:
+                # A path has no blank to break it at.
+                lines = [line for line in self.at_terminal(columns, *arguments).splitlines() if self.DATA not in line]
+                self.assertLessEqual(max(map(len, lines)), max(columns, 79 if "--help" in arguments else 0), (columns, arguments, lines))
+
+    def test_of_a_pipe_is_free(self):
+        rows = run("compare", f"{self.DATA}/base.json", f"{self.DATA}/slower.json", COLUMNS="60").stdout
+        self.assertRegex(rows, r"(?m)^ +p50: fail .* % to .* %")
+        self.assertGreater(max(map(len, run("run", "--list").stdout.splitlines())), 80)
 
 
 class Failures(unittest.TestCase):

@@ -186,6 +186,11 @@ TEST(Otava, NeedsADate) {
   EXPECT_THROW(exported("otava", file), UsageError);
 }
 
+TEST(Hgrm, HasHalfRoundTripsAndTheirUnit) {
+  const std::string table = exported("hgrm", sample_file({latency_row("rc", 2, 0, 1)}));
+  EXPECT_TRUE(table.ends_with("\n#[Values in µs, half round trip]\n")) << table;
+}
+
 TEST(Hgrm, IsOfOneCase) {
   try {
     exported("hgrm", sample_file(sample_rows()));

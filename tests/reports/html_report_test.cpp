@@ -8,6 +8,7 @@
 #include <set>
 
 #include "reports/html/assets.h"
+#include "reports/html/case_link.h"
 #include "reports/html/chart_data.h"
 #include "reports/html/escape.h"
 #include "reports/html/html_table.h"
@@ -302,6 +303,53 @@ TEST(ChartData, HasTheVaryingAxesAlone) {
   EXPECT_THAT(data["cases"][0]["files"][0]["values"]["p50_ns"], SizeIs(3));
 }
 
+/// Of a and b, two devices of 100 Gb/s on two hosts.
+ResultFile file_on_link(std::vector<Row> rows) {
+  ResultFile file = sample_file(std::move(rows));
+  for (const auto& [end, host] : {std::pair{"initiator", "a"}, std::pair{"responder", "b"}}) {
+    file.context["rdmameter"][end]["hostname"] = host;
+    file.context["rdmameter"][end]["device"] = {
+        {"name", "mlx5_0"}, {"link_layer", "Ethernet"}, {"rate_gbps", 100.0}};
+  }
+  return file;
+}
+
+TEST(HtmlReport, BeginsWithWhatWasMeasuredOnWhat) {
+  const ResultFile file = file_on_link(sample_rows());
+  const std::string page = own_page(std::span(&file, 1));
+  EXPECT_THAT(page, HasSubstr("<title>mlx5_0, Ethernet 100 Gb/s: send_lat, write_bw"));
+  const std::string subject = page.substr(page.find("<section id=subject"));
+  for (const char* part : {" of send_lat, ", "<dt>initiator<dd>a; ", "<dt>settings<dd>"})
+    EXPECT_THAT(subject.substr(0, subject.find("</section>")), HasSubstr(part));
+  EXPECT_LT(page.find("<section id=subject"), page.find("<section id=summary"));
+}
+
+TEST(HtmlReport, SaysHowFarTheBestIsFromTheLineAndTheFloor) {
+  ResultFile file = file_on_link(sample_rows());
+  file.context["rdmameter"]["floor"]["send_lat_ns"] = 54.9;
+  const std::string html = summary_section(page_cases(std::span(&file, 1), 100)).html;
+  EXPECT_THAT(html, HasSubstr(" % of the line&#39;s 100 Gb/s"));
+  EXPECT_THAT(html, HasSubstr("the tool&#39;s own floor: 54.9 ns"));
+  EXPECT_THAT(html, HasSubstr("widest spread of repetitions, of "));
+  ResultFile loopback = file;
+  loopback.context["rdmameter"]["responder"]["hostname"] = "a";
+  EXPECT_THAT(summary_section(page_cases(std::span(&loopback, 1), 100)).html,
+              Not(HasSubstr("of the line")));
+}
+
+TEST(PageCases, HaveLabelsWithoutWhatAllNamesHave) {
+  std::vector<Row> rows = {latency_row("rc", 2, 0, 1), latency_row("rc", 4, 0, 1)};
+  for (Row& row : rows) row.name += "/duration:1s";
+  const ResultFile file = sample_file(rows);
+  const PageCases page = page_cases(std::span(&file, 1), 100);
+  EXPECT_THAT(page.common, ElementsAre("duration:1s"));
+  EXPECT_EQ(page.cases[0].label, "send_lat/rc/size:2");
+  EXPECT_EQ(case_link(page.cases[0]),
+            "<a class=case href=\"#case=send_lat/rc/size:2/duration:1s\">send_lat/<wbr>rc/<wbr>"
+            "size:2</a>");
+  EXPECT_THAT(subject_section(page).html, HasSubstr("<dt>all cases<dd>duration:1s"));
+}
+
 TEST(HtmlReport, HasEveryKindOfRow) {
   const ResultFile file = sample_file(sample_rows());
   const std::string page = own_page(std::span(&file, 1));
@@ -419,6 +467,16 @@ TEST(TopologySection, ShowsAFilesTextAsText) {
   const std::string page = own_page(std::span(&file, 1));
   EXPECT_TRUE(has(page, "<section id=topologies "));
   EXPECT_FALSE(has(page, "<img"));
+}
+
+TEST(TopologyPictures, OfFewRanksHaveNumbersAndTheirUnit) {
+  const Matrix matrix = {{std::nullopt, 1500}, {12000, std::nullopt}};
+  const std::string svg = matrix_svg(matrix, std::nullopt);
+  EXPECT_THAT(svg, HasSubstr("<text x=1.5 y=0.5 class=\"n\">1.50</text>"));
+  EXPECT_THAT(svg, HasSubstr("<text x=0.5 y=1.5 class=\"n light\">12.00</text>"));
+  EXPECT_THAT(svg, HasSubstr("Numbers are in µs."));
+  EXPECT_THAT(matrix_svg(Matrix(10, Matrix::value_type(10, 1500)), std::nullopt),
+              Not(HasSubstr("class=\"n")));
 }
 
 TEST(TopologyPictures, OfManyRanksStaySmall) {

@@ -174,6 +174,7 @@ const tests = {
     await page.goto(urlOf("topology.html"));
     assert.equal(await page.locator("#topologies svg.matrix").count(), 4);
     assert.equal(await page.locator("#topologies svg.graph").count(), 4);
+    assert.match(await page.locator("#topologies svg.matrix text.n").first().textContent(), /^\d+\.\d+$/);
     assert.match(await page.textContent("#topologies p.slow"), /rank 5 \(beta\) takes 3\.0 times/);
     const fills = await page.$$eval("#topologies svg.matrix rect", (cells) => cells.map((cell) => getComputedStyle(cell).fill));
     assert.ok(new Set(fills).size >= 6, [...new Set(fills)].join(" "));
@@ -202,6 +203,36 @@ const tests = {
     await page.reload();
     assert.equal(await background(), dark);
     await page.emulateMedia({ colorScheme: "light" });
+  },
+
+  async "fits 390 pixels, its contents within reach"(page) {
+    await page.setViewportSize({ width: 390, height: 800 });
+    for (const name of ["two.html", "topology.html"]) {
+      await page.goto(urlOf(name));
+      await shown(page, name === "two.html" ? "percentiles" : "growth");
+      assert.ok(await page.locator("nav a").first().isVisible());
+      const beyond = await page.evaluate(() => [...document.querySelectorAll("main .chart, main .chart select, main svg[width], .tile b, .facts dd")]
+        .filter((one) => !one.closest(".scroll") && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML.slice(0, 80)));
+      assert.deepEqual(beyond, [], name);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name);
+    }
+  },
+
+  async "is on paper whole: every chart, what is folded away, on white"(page) {
+    await page.emulateMedia({ colorScheme: "dark", media: "print" });
+    await page.goto(urlOf("two.html"));
+    const folded = await page.locator("details:not([open])").count();
+    assert.ok(folded > 0);
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.locator("details:not([open])").count(), 0);
+    const figures = await page.locator("figure.chart").count();
+    assert.equal(await page.locator("figure.chart .plot svg").count(), figures);
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+    assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector(".legend")).maxHeight), "none");
+    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.locator("details:not([open])").count(), folded);
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), undefined);
+    await page.emulateMedia({ colorScheme: "light", media: "screen" });
   },
 
   async "holds two results against each other"(page) {

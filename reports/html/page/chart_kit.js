@@ -166,12 +166,23 @@ function chart(id, build) {
     drawLegend(series);
   }
 
-  new IntersectionObserver((entries, observer) => {
-    if (!entries.some((entry) => entry.isIntersecting)) return;
+  function show() {
+    if (instance) return;
     observer.disconnect();
     instance = echarts.init(plot, null, { renderer: "svg" });
     draw();
     new ResizeObserver(() => instance.resize()).observe(plot);
-  }, { rootMargin: "200px" }).observe(figure);
-  return { draw, figure };
+  }
+
+  /** For paper, of which nothing tells how large the plot is: 640 by 340 px, as page.css has it. */
+  function fit(paper) {
+    show();
+    instance.resize(paper ? { width: 640, height: 340 } : { width: "auto", height: "auto" });
+  }
+
+  const observer = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) show();
+  }, { rootMargin: "200px" });
+  observer.observe(figure);
+  return { draw, fit, figure };
 }

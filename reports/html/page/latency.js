@@ -8,7 +8,7 @@ function latencySeries(data, chosen) {
   const found = [];
   chosen.forEach((one, index) => one.files.forEach((file, f) => {
     if (!file?.latency) return;
-    const name = data.files.length > 1 ? `${one.name} · ${data.files[f]}` : one.name;
+    const name = data.files.length > 1 ? `${one.label} · ${data.files[f]}` : one.label;
     found.push({ name, color: colorOf(index), dash: dashes[f % dashes.length], latency: file.latency });
   }));
   return found;

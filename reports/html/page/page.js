@@ -16,6 +16,9 @@ function namesInFragment() {
   }
 }
 
+/** The case that a link draws. */
+const nameOfLink = (link) => decodeURIComponent(link.getAttribute("href").slice("#case=".length));
+
 function choose(names) {
   location.hash = names.map((name) => `case=${encodeName(name)}`).join("&");
 }
@@ -29,11 +32,12 @@ function firstCases(withLatency) {
 function latencyCharts(data) {
   const withLatency = data.cases.filter((one) => one.files.some((file) => file?.latency));
   const byName = new Map(withLatency.map((one) => [one.name, one]));
+  const byLabel = new Map(withLatency.map((one) => [one.label, one]));
   const state = { chosen: [] };
   const drawn = [percentileChart(data, state), distributionChart(data, state)];
   const note = document.getElementById("case-note");
   const input = document.getElementById("case-input");
-  document.getElementById("case-names").append(...withLatency.map((one) => new Option(one.name)));
+  document.getElementById("case-names").append(...withLatency.map((one) => new Option(one.label)));
   const names = () => state.chosen.map((one) => one.name);
 
   function update() {
@@ -43,17 +47,18 @@ function latencyCharts(data) {
     note.hidden = missing.length === 0;
     note.textContent = `Without latency, or not in these results: ${missing.join(", ")}`;
     document.getElementById("chosen").replaceChildren(...state.chosen.map((one) => {
-      const button = element("button", { type: "button", title: "leave out" }, one.name);
+      const button = element("button", { type: "button", title: `${one.name}: leave out` }, one.label);
       button.addEventListener("click", () => choose(names().filter((name) => name !== one.name)));
       return element("li", {}, button);
     }));
     for (const link of document.querySelectorAll("td a.case"))
-      link.closest("tr").classList.toggle("chosen", names().includes(link.textContent));
+      link.closest("tr").classList.toggle("chosen", names().includes(nameOfLink(link)));
     for (const one of drawn) one.draw();
   }
   input.addEventListener("change", () => {
-    if (!byName.has(input.value)) return;
-    choose([...new Set([...names(), input.value])]);
+    const typed = byName.get(input.value) ?? byLabel.get(input.value);
+    if (!typed) return;
+    choose([...new Set([...names(), typed.name])]);
     input.value = "";
   });
   // A plain click shows that case alone; with Ctrl or Shift it comes to those that are there.
@@ -61,7 +66,7 @@ function latencyCharts(data) {
     const link = event.target.closest?.('a[href^="#case="]');
     if (!link) return;
     event.preventDefault();
-    const name = decodeURIComponent(link.getAttribute("href").slice("#case=".length));
+    const name = nameOfLink(link);
     const adding = event.ctrlKey || event.metaKey || event.shiftKey;
     choose(adding ? [...new Set([...names(), name])] : [name]);
     if (!adding) document.getElementById("latency").scrollIntoView();
@@ -69,6 +74,26 @@ function latencyCharts(data) {
   addEventListener("hashchange", update);
   update();
   return drawn;
+}
+
+/** On paper everything is there: charts that nobody has scrolled to, what is folded away, on white. */
+function printWhole(drawn, redraw) {
+  let theme, opened = [];
+  addEventListener("beforeprint", () => {
+    theme = document.documentElement.dataset.theme;
+    document.documentElement.dataset.theme = "light";
+    opened = [...document.querySelectorAll("details:not([open])")];
+    for (const one of opened) one.open = true;
+    drawn.forEach((one) => one.fit(true));
+    redraw(); // at once, and in the new size
+  });
+  addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
+    if (theme === undefined) delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    drawn.forEach((one) => one.fit(false));
+    redraw();
+  });
 }
 
 function main() {
@@ -95,5 +120,6 @@ function main() {
     redraw();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  printWhole(drawn, redraw);
 }
 main();

@@ -4,7 +4,7 @@
 function timeChart(data) {
   const select = document.getElementById("time-case");
   const withSeries = data.cases.filter((one) => one.files.some((file) => file?.over_time));
-  select.append(...withSeries.map((one, index) => new Option(one.name, index)));
+  select.append(...withSeries.map((one, index) => new Option(one.label, index)));
   const made = chart("over-time", () => {
     const lines = withSeries[select.value].files.flatMap((file, f) => (file?.over_time ?? []).map((points, index) => ({
       name: data.files.length > 1 ? `repetition ${index + 1} · ${data.files[f]}` : `repetition ${index + 1}`,

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "reports/summary/line_rate.h"
+#include "reports/text/case_names.h"
+
 namespace rdmameter {
 namespace {
 
@@ -43,8 +46,8 @@ TEST(CaseTable, HasOneLineForACaseWithMedianRangeAndShareOfTheLine) {
   EXPECT_EQ(table.add(bandwidth_row_of(0, 0, 3, 5'000'000'000)), "");
   EXPECT_EQ(table.add(bandwidth_row_of(0, 1, 3, 6'000'000'000)), "");
   EXPECT_EQ(table.add(bandwidth_row_of(0, 2, 3, 5'500'000'000)),
-            "                         bandwidth           ± of the line    messages\n"
-            "write_bw/rc/size:4096    44.0 Gb/s  ±4.00 Gb/s      44.0 % 1.34 Mmsg/s\n");
+            "                         bandwidth           ± of the line      messages\n"
+            "write_bw/rc/size:4096    44.0 Gb/s  ±4.00 Gb/s      44.0 %   1.34 Mmsg/s\n");
   EXPECT_EQ(table.rest(), "");
 }
 
@@ -67,6 +70,26 @@ TEST(CaseTable, FitsNarrowTerminals) {
     CaseTable table(30, width, 100.0);
     EXPECT_LE(widest_line(table.add(bandwidth_row_of(0, 0, 1, 5'000'000'000))), width) << width;
   }
+}
+
+TEST(CaseTable, LeavesOutOfNamesWhatIsToldAboveIt) {
+  CaseTable table(8, 100, std::nullopt, {"size:4096"});
+  const std::string text = table.add(bandwidth_row_of(0, 0, 1, 5'000'000'000));
+  EXPECT_NE(text.find("\nwrite_bw/rc  "), std::string::npos) << text;
+}
+
+TEST(CaseTable, SeparatesItsColumnsAlways) {
+  CaseTable table(22, 100, std::nullopt);
+  for (std::uint64_t repetition = 0; repetition < 2; ++repetition)
+    table.add(bandwidth_row_of(0, repetition, 3, 458'000'000 - repetition * 20'000'000));
+  const std::string text = table.add(bandwidth_row_of(0, 2, 3, 456'789'012));
+  EXPECT_NE(text.find(" 3.65 Gb/s  ±80.0 Mb/s  111.5 kmsg/s\n"), std::string::npos) << text;
+}
+
+TEST(NameLines, BreakAfterSlashes) {
+  EXPECT_EQ(name_lines("write_lat/rc/size:64", 40), "write_lat/rc/size:64\n");
+  EXPECT_EQ(name_lines("write_lat/rc/size:64/depth:4", 14),
+            "write_lat/rc/\n    size:64/\n    depth:4\n");
 }
 
 TEST(LineRate, IsThatOfTheSlowerLinkWhereMessagesPassOne) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "reports/text/terminal_lines.h"
+
 namespace rdmameter {
 namespace {
 
@@ -22,6 +24,12 @@ TEST(StatusLine, IsShorterThanTheTerminalIsWide) {
 
 TEST(StatusLine, MovesNoCursor) {
   EXPECT_EQ(status_line(0, 1, 0, "a\r\x1b[2J", 80), "1/1  0:00 elapsed  a??[2J");
+}
+
+TEST(BrokenLines, BreakAtBlanksBeneathWhoeverSpeaks) {
+  EXPECT_EQ(broken_lines("short\n", 20), "short\n");
+  EXPECT_EQ(broken_lines("rdmameter: one two three\n  four five six seven\n", 16),
+            "rdmameter: one\n           two\n           three\n  four five six\n  seven\n");
 }
 
 }  // namespace

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was measured on what, so that a reader knows it before the first number.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "reports/html/escape.h"
+#include "reports/html/sections.h"
+#include "reports/summary/date.h"
+#include "reports/text/case_text.h"
+#include "reports/text/environment_ends.h"
+#include "reports/text/environment_text.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<std::string> tests_of(const PageCases& page) {
+  std::vector<std::string> tests;
+  for (const PageCase& one : page.cases)
+    if (std::ranges::find(tests, one.test) == tests.end()) tests.push_back(one.test);
+  return tests;
+}
+
+/// "write_lat, write_bw"; of many tests how many.
+std::string tests_text(const PageCases& page) {
+  constexpr std::size_t kMaxNamed = 4;
+  const std::vector<std::string> tests = tests_of(page);
+  if (tests.size() > kMaxNamed) return fmt::format("{} tests", tests.size());
+  return fmt::format("{}", fmt::join(tests, ", "));
+}
+
+/// "Ethernet 100 Gb/s"; empty: not known.
+std::string link_text(const Json& device) {
+  std::string text;
+  if (const Json layer = device.value("link_layer", Json()); layer.is_string())
+    text = printable(layer.get<std::string>());
+  if (const Json rate = device.value("rate_gbps", Json()); rate.is_number())
+    text += fmt::format("{}{:g} Gb/s", text.empty() ? "" : " ", rate.get<double>());
+  return text;
+}
+
+/// The devices of the first result's ends, and their links.
+std::string hardware_text(const PageCases& page) {
+  constexpr std::size_t kMaxDevices = 3;
+  if (page.files.empty()) return "";
+  std::vector<std::string> names, links;
+  const auto add = [](std::vector<std::string>& list, const std::string& text) {
+    if (!text.empty() && std::ranges::find(list, text) == list.end()) list.push_back(text);
+  };
+  for (const auto& [end, environment] :
+       environment_ends(page.files.front().context.at("rdmameter"))) {
+    const Json device = environment.value("device", Json());
+    if (!device.is_object()) continue;
+    if (const Json name = device.value("name", Json()); name.is_string())
+      add(names, printable(name.get<std::string>()));
+    add(links, link_text(device));
+  }
+  if (names.empty()) return "";
+  if (names.size() > kMaxDevices) names = {fmt::format("{} devices", names.size())};
+  return fmt::format("{}{}{}", fmt::join(names, " and "), links.empty() ? "" : ", ",
+                     fmt::join(links, " and "));
+}
+
+/// What the rows of a result have in common, as `show` tells it.
+std::string settings_text(const ResultFile& file) {
+  const std::vector<Group> groups = group_rows(file.rows);
+  if (groups.empty()) return "";
+  std::vector<const Group*> all;
+  for (const Group& group : groups) all.push_back(&group);
+  const std::string text = common_of(join(all), false).text();
+  return text.empty() ? "defaults" : text + "; others are defaults";
+}
+
+/// "6 cases of write_lat, write_bw over RC"
+std::string measured_text(const PageCases& page) {
+  std::vector<std::string> transports;
+  for (const PageCase& one : page.cases)
+    if (const std::string name = upper_case(one.transport);
+        !name.empty() && std::ranges::find(transports, name) == transports.end())
+      transports.push_back(name);
+  const std::size_t cases = page.cases.size() + page.left_out;
+  std::string text =
+      fmt::format("{} case{} of {}", cases, cases == 1 ? "" : "s", fmt::join(tests_of(page), ", "));
+  std::size_t rows = 0;
+  for (const ResultFile& file : page.files)
+    rows += static_cast<std::size_t>(std::ranges::count(file.rows, Row::Status::ok, &Row::status));
+  if (!transports.empty()) text += fmt::format(" over {}", fmt::join(transports, ", "));
+  return text + fmt::format("; {} repetition{}", rows, rows == 1 ? "" : "s");
+}
+
+Lines result_lines(const ResultFile& file) {
+  const Json& ours = file.context.at("rdmameter");
+  Lines lines = end_facts(ours);
+  lines.emplace_back("settings", settings_text(file));
+  const std::string date = text_at(file.context, "date");
+  lines.emplace_back("when",
+                     (date.empty() ? "" : date + ", ") + "rdmameter " + text_at(ours, "version"));
+  std::erase_if(lines, [](const auto& line) { return line.second.empty(); });
+  return lines;
+}
+
+std::string facts_html(const Lines& lines) {
+  std::string html = "<dl class=facts>\n";
+  for (const auto& [name, text] : lines)
+    html += fmt::format("<dt>{}<dd>{}\n", markup_text(name), markup_text(text));
+  return html + "</dl>\n";
+}
+
+}  // namespace
+
+std::string page_title(const PageCases& page) {
+  constexpr std::size_t kMaxLabels = 60;
+  std::string title = hardware_text(page);
+  const auto add = [&title](std::string_view before, const std::string& text) {
+    if (!text.empty()) title += (title.empty() ? "" : std::string(before)) + text;
+  };
+  add(": ", tests_text(page));
+  if (page.files.size() == 1 && !title.empty()) return title;
+  std::string labels = fmt::format("{}", fmt::join(page.labels, ", "));
+  if (labels.size() > kMaxLabels) labels = fmt::format("{} results", page.labels.size());
+  add(" · ", labels);
+  return title;
+}
+
+Section subject_section(const PageCases& page) {
+  constexpr std::size_t kMaxFiles = 4;  // the environment has them all
+  if (page.cases.empty()) return {"subject", "Subject", ""};
+  Lines lines{{"measured", measured_text(page)}};
+  if (!page.common.empty())
+    lines.emplace_back("all cases", fmt::format("{}", fmt::join(page.common, ", ")));
+  std::vector<Lines> of_file;
+  for (const ResultFile& file : page.files.first(std::min(page.files.size(), kMaxFiles)))
+    of_file.push_back(result_lines(file));
+  // What all results say alike is told once.
+  for (const auto& line : of_file.front()) {
+    const bool by_all = std::ranges::all_of(of_file, [&line](const Lines& other) {
+      return std::ranges::find(other, line) != other.end();
+    });
+    if (by_all) lines.push_back(line);
+  }
+  if (page.files.size() > 1)
+    for (std::size_t i = 0; i < of_file.size(); ++i)
+      for (const auto& line : of_file[i])
+        if (std::ranges::find(lines, line) == lines.end())
+          lines.emplace_back(page.labels[i] + ": " + line.first, line.second);
+  if (page.files.size() > kMaxFiles)
+    lines.emplace_back("results", fmt::format("and {} more", page.files.size() - kMaxFiles));
+  return {"subject", "Subject", facts_html(lines)};
+}
+
+}  // namespace rdmameter

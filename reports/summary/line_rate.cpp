@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/summary/line_rate.h"
+
+#include <algorithm>
+
+namespace rdmameter {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The device of one end; null: none is known.
+Json device_of(const Json& context, const char* end) {
+  const Json environment = context.at("rdmameter").value(end, Json());
+  return environment.is_object() ? environment.value("device", Json()) : Json();
+}
+
+}  // namespace
+
+std::optional<double> line_rate_gbps(const Json& context) {
+  const Json one = device_of(context, "initiator"), other = device_of(context, "responder");
+  std::optional<double> rate;
+  for (const Json& device : {one, other}) {
+    if (!device.is_object() || device.value("driver", Json()) == "rxe") return std::nullopt;
+    const Json told = device.value("rate_gbps", Json());
+    if (!told.is_number() || !(told.get<double>() > 0)) return std::nullopt;
+    rate = std::min(rate.value_or(told.get<double>()), told.get<double>());
+  }
+  // A device that sends to itself uses no link.
+  const auto& ends = context.at("rdmameter");
+  const bool one_device = one.value("name", Json()) == other.value("name", Json()) &&
+                          ends.at("initiator").value("hostname", Json()) ==
+                              ends.at("responder").value("hostname", Json());
+  return one_device ? std::nullopt : rate;
+}
+
+}  // namespace rdmameter
