@@ -73,6 +73,7 @@ class Expansion {
   void keep(TestCase test_case, const std::string& keys) {
     fit_defaults(test_case);
     test_case.queues.signal_by_default = !is_given("signal-every");
+    test_case.connect_by_default = !is_given("connect");
     if (cases_.size() == kMaxCases) throw too_many();
     const std::string transport = transport_text(test_case);
     const std::string over = transport.empty() ? transport : "/" + transport;

@@ -9,6 +9,7 @@
 #include "core/control/control_call.h"
 #include "core/verbs/check.h"
 #include "core/verbs/cm/failure.h"
+#include "core/verbs/iwarp.h"
 #include "core/verbs/probe.h"
 #include "core/wire/auth.h"
 #include "core/wire/fields.h"
@@ -30,18 +31,22 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, 
       role_(role),
       where_(device.port.where()),
       path_(path_to_itself(device)),
+      pkey_(choose_pkey(*device.context, device.port, case_.path)),
       pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
       cq_(check_pointer(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0),
                         "ibv_create_cq", where_)) {
-  require_connectable(device);
+  TestCase as_connected = case_;  // rdma_cm's steps are by it
+  if (goes_by_cm(case_)) as_connected.connect = Connect::cm;
+  require_iwarp_has(device, as_connected);
   require_objects(case_, "QPs", device.limits.max_qp, where_);
   info_ = endpoint_info_of(device);
   if (!goes_by_cm(case_)) return;
   info_.qkey = kCmQkey;
   cm_endpoint_ = {.transport = case_.transport,
-                  .address = ip_address_of(info_.gid, info_.gid.netdev, 0, where_),
+                  .address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_),
                   .device = device.port.device,
-                  .path = path_};
+                  .path = path_,
+                  .iwarp = is_iwarp(*device.context)};
   channel_.emplace(watch);
   if (role_ == Role::initiator) return;
   nonce_ = make_nonce();
@@ -49,6 +54,11 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, 
   check_minus_one(rdma_listen(listener_.get(), kConnectBacklog), "rdma_listen",
                   cm_endpoint_.text());
   port_ = be16toh(rdma_get_src_port(listener_.get()));
+}
+
+CmAddressTerms ConnectEndpoint::cm_terms(std::uint16_t port) const {
+  return {
+      .transport = case_.transport, .port = port, .pkey = pkey_.value, .netdev = info_.gid.netdev};
 }
 
 nlohmann::json ConnectEndpoint::connection_info() const {
@@ -73,10 +83,10 @@ void ConnectEndpoint::negotiate(const nlohmann::json& peer) {
   set_reads(path_, info_, theirs);
   cm_endpoint_.path = path_;
   if (!channel_ || role_ == Role::responder) return;
-  cm_endpoint_.address = ip_address_of(info_.gid, info_.gid.netdev, 0, where_);
+  cm_endpoint_.address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_);
   nonce_ = require_string(peer, "cm_nonce", kNonceChars, kNonceChars);
-  there_ = ip_address_of(theirs.gid, info_.gid.netdev,
-                         require_uint_as<std::uint16_t>(peer, "cm_port", 1), "the peer");
+  there_ = cm_address_of(theirs.gid, theirs.link_layer,
+                         cm_terms(require_uint_as<std::uint16_t>(peer, "cm_port", 1)), "the peer");
 }
 
 void ConnectEndpoint::make() {
@@ -86,8 +96,8 @@ void ConnectEndpoint::make() {
       plain_qp(*cq_, case_.transport, case_.queues.depth, case_.queues.rx_depth);
   current_.qp.reset(
       check_pointer(ibv_create_qp(pd_.get(), &attributes), "ibv_create_qp", "QP on " + where_));
-  to_init(*current_.qp, case_.transport, path_.port_num, 0, IBV_ACCESS_REMOTE_WRITE, info_.qkey,
-          where_);
+  to_init(*current_.qp, case_.transport, path_.port_num, pkey_.index, IBV_ACCESS_REMOTE_WRITE,
+          info_.qkey, where_);
   psn_ = (psn_ + 0x10001) & k24Bits;
 }
 
@@ -123,7 +133,7 @@ void ConnectEndpoint::await(rdma_cm_event_type expected, const char* what) {
   const CmEvent event = channel_->next(channel_->deadline(), fmt::format("{} {}", what, between));
   if (event->event != expected) throw_cm_event(*event, between);
   if (expected == RDMA_CM_EVENT_ADDR_RESOLVED) require_device(*current_.id, cm_endpoint_);
-  if (expected == RDMA_CM_EVENT_ESTABLISHED)
+  if (expected == RDMA_CM_EVENT_ESTABLISHED && case_.transport == Transport::ud)
     take_address(path_attributes(event->param.ud.ah_attr, cm_endpoint_));
 }
 
@@ -147,7 +157,7 @@ void ConnectEndpoint::request() {
     await(RDMA_CM_EVENT_ESTABLISHED, "an answer");
     to_rts_unconnected(*current_.qp, cm_endpoint_);
   } else {
-    await(RDMA_CM_EVENT_CONNECT_RESPONSE, "an answer");
+    await(answer_event(cm_endpoint_), "an answer");
     establish(*current_.id, cm_endpoint_, *current_.qp);
   }
 }

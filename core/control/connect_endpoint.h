@@ -64,6 +64,7 @@ class ConnectEndpoint {
     CmId id;
   };
   void require_qp() const;
+  CmAddressTerms cm_terms(std::uint16_t port) const;
   void await(rdma_cm_event_type expected, const char* what);
   void take_address(ibv_ah_attr attributes);
 
@@ -75,7 +76,8 @@ class ConnectEndpoint {
   CmEndpoint cm_endpoint_;
   std::string nonce_;
   std::uint16_t port_ = 0;
-  std::optional<IpAddress> there_;
+  std::optional<CmAddress> there_;
+  const PkeyEntry pkey_;
   const Pd pd_;
   const Cq cq_;
   std::optional<CmChannel> channel_;

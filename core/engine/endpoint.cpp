@@ -11,6 +11,7 @@
 #include "core/engine/loop/table.h"
 #include "core/verbs/check.h"
 #include "core/verbs/environment.h"
+#include "core/verbs/iwarp.h"
 #include "core/verbs/probe.h"
 #include "core/verbs/scatter_to_cqe.h"
 
@@ -19,8 +20,11 @@ namespace {
 
 /// What the peer may do with this end's memory: what the case does, and no more. Some devices open
 /// no memory to peers at all, yet carry sends.
-int remote_access(const TestCase& test_case) {
+int remote_access(const TestCase& test_case, bool iwarp) {
   if (!test_case.one_sided()) return 0;
+  // iWARP answers a read by writing into the memory that asked (RFC 5040, 4.1).
+  if (iwarp)
+    return IBV_ACCESS_REMOTE_WRITE | (test_case.returns_data() ? IBV_ACCESS_REMOTE_READ : 0);
   if (test_case.atomic()) return IBV_ACCESS_REMOTE_ATOMIC;
   return test_case.returns_data() ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
 }
@@ -59,7 +63,7 @@ std::uint32_t memory_uses(const TestCase& test_case, Role role) {
 
 /// Its numbers of SGEs and signals known. @throws Unsupported  the device cannot do it
 TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role) {
-  require_connectable(device);
+  require_iwarp_has(device, asked);
   const DeviceLimits& limits = device.limits;
   const std::string where = device.port.where();
   const TestCase test_case = with_known_signals(with_known_sges(asked, limits), limits, where);
@@ -158,13 +162,36 @@ TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
 }
 
 void require_connectable(const OpenDevice& device) {
-  if (device.context->device->transport_type == IBV_TRANSPORT_IWARP)
+  if (is_iwarp(*device.context))
     throw Unsupported(
-        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and rdmameter "
-                    "does not measure iWARP yet: choose another device, or RoCE where the adapter "
-                    "has both",
+        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and this test "
+                    "connects them without: choose another device, or RoCE where the adapter has "
+                    "both",
                     device.port.where()));
 }
+TestCase with_known_connect(TestCase test_case, const OpenDevice& device) {
+  if (test_case.connect_by_default && !test_case.multicast() && is_iwarp(*device.context))
+    test_case.connect = Connect::cm;
+  return test_case;
+}
+
+void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
+  if (!is_iwarp(*device.context)) return;
+  const auto lacks = [&device](std::string_view what, std::string_view remedy) {
+    throw Unsupported(fmt::format("{} is an iWARP device, which has no {}: {}", device.port.where(),
+                                  what, remedy));
+  };
+  if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
+  if (test_case.transport != Transport::rc)
+    lacks(test_case.transport == Transport::uc ? "UC" : "UD", "use --transport rc");
+  if (test_case.atomic()) lacks("atomic operations", "use a test of sends, writes or reads");
+  if (test_case.immediate()) lacks("immediate data", "use the same test without");
+  if (!test_case.by_cm())
+    throw Unsupported(
+        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect: use --connect cm",
+                    device.port.where()));
+}
+
 
 void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
                     const std::string& where) {
@@ -222,7 +249,7 @@ AreaView Endpoint::register_area(const Area& area, std::size_t offset, int acces
 
 void Endpoint::register_memory() {
   pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
-  const int access = memory_access(case_, remote_access(case_));
+  const int access = memory_access(case_, remote_access(case_, is_iwarp(*device_.context)));
   view_.source = register_area(layout_.source, 0, access);
   const std::size_t targets = mrs_.size();
   view_.target = register_area(layout_.target, layout_.source.total_bytes(), access);
@@ -381,8 +408,8 @@ void Endpoint::create_qps() {
     qps_.emplace_back(check_pointer(qp.release(), "ibv_create_qp",
                                     fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_)));
     view_.inline_bytes = wanted == 0 ? 0 : got;
-    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, remote_access(case_),
-            qkey_, where_);
+    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index,
+            remote_access(case_, is_iwarp(*device_.context)), qkey_, where_);
   }
   if (posts_sends(case_, role_) && !case_.returns_data() && view_.inline_bytes != 0 &&
       case_.size_bytes <= view_.inline_bytes && rxe_drops_inlined())

@@ -117,7 +117,14 @@ int memory_access(const TestCase& test_case, int remote_access);
 TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
                             const std::string& where);
 
-/// @throws Unsupported  QPs of this device cannot be connected by this program (iWARP)
+/// The case with rdma_cm where nobody has chosen how to connect, and the device knows nothing else.
+TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
+
+/// @throws Unsupported  the device is an iWARP one, and that has no such transport or operation, or
+/// its QPs are not connected so
+void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
+
+/// @throws Unsupported  QPs of this device cannot be connected by the program itself (iWARP)
 void require_connectable(const OpenDevice& device);
 
 /// @param uses  IBV_ODP_SUPPORT_SEND...: what the end's memory is there for
@@ -204,6 +211,7 @@ class Endpoint {
   bool rxe_drops_inlined() const;
   void explain_refusal(std::uint32_t wanted_inline, int error);
   std::uint32_t find_max_inline();
+  CmAddressTerms cm_terms(std::uint16_t port) const;
   QpPath path_to(const EndpointInfo& peer, const Agreed& agreed) const;
   void ready_for_datagrams(const CmEndpoint& end);
   void address(const CmService& service, const std::string& towards);

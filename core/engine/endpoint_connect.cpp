@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/engine/endpoint.h"
 #include "core/verbs/check.h"
+#include "core/verbs/iwarp.h"
 
 namespace rdmameter {
 
@@ -105,12 +106,18 @@ void Endpoint::make_ah(ibv_ah_attr attributes, const std::string& towards) {
   view_.ahs.push_back(ahs_.back().get());
 }
 
+CmAddressTerms Endpoint::cm_terms(std::uint16_t port) const {
+  return {
+      .transport = case_.transport, .port = port, .pkey = pkey_.value, .netdev = info_.gid.netdev};
+}
+
 CmEndpoint Endpoint::cm_endpoint() const {
   CmEndpoint end{.transport = case_.transport,
-                 .address = ip_address_of(info_.gid, info_.gid.netdev, 0, where_),
+                 .address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_),
                  .device = device_.port.device,
                  .path = path_of(case_),
-                 .shared_receives = case_.shared_receives()};
+                 .shared_receives = case_.shared_receives(),
+                 .iwarp = is_iwarp(*device_.context)};
   end.path.port_num = device_.port.number;
   end.path.gid_index = static_cast<std::uint8_t>(info_.gid.index);
   return end;
@@ -122,7 +129,7 @@ void Endpoint::connect_by_cm(CmConnector& cm, const EndpointInfo& peer, const Ag
   const bool datagrams = case_.transport == Transport::ud;
   if (datagrams) ready_for_datagrams(end);
   if (role_ == Role::responder) return cm.accept(end, nonce, view_.qps);
-  const IpAddress there = ip_address_of(peer.gid, info_.gid.netdev, port, "the peer");
+  const CmAddress there = cm_address_of(peer.gid, peer.link_layer, cm_terms(port), "the peer");
   const std::vector<CmService> services =
       cm.connect(end, there, nonce, view_.qps, peer.qpns.size());
   if (!datagrams) return;

@@ -89,7 +89,8 @@ void VerbsRunner::join_group() {
   if (!address || !address->multicast())
     throw MeasurementError("the peer's message: `group` is not a multicast address");
   const CmEndpoint end = endpoint_.cm_endpoint_towards(peer_, agreed_);
-  group_ = std::make_unique<MulticastGroup>(watch_, end, *address);
+  group_ = std::make_unique<MulticastGroup>(
+      watch_, end, group_address(*address, end.address, endpoint_.pkey().value));
   endpoint_.connect_to_group(*group_, end);
 }
 
@@ -196,9 +197,19 @@ nlohmann::ordered_json VerbsRunner::counters() const {
                              read_counters(device_.port.device, device_.port.number));
 }
 
+std::optional<CmRoute> VerbsRunner::route_found() const {
+  if (device_.port.link_layer != IBV_LINK_LAYER_INFINIBAND) return std::nullopt;
+  if (group_) return route_of(group_->service().way);
+  return cm_ ? cm_->route() : std::nullopt;
+}
+
 nlohmann::ordered_json VerbsRunner::facts() const {
   auto facts = nlohmann::ordered_json::object();
   if (case_.multicast()) facts["multicast_group"] = group_text_;
+  if (const auto route = route_found()) {
+    facts["route"] = {{"service_level", route->service_level}, {"rate_gbps", nullptr}};
+    if (route->rate_gbps) facts["route"]["rate_gbps"] = *route->rate_gbps;
+  }
   if (!case_.returns_data() && endpoint_.view().inline_bytes != 0)
     facts["inlined"] = work_->inlined();
   if (case_.pattern == Pattern::ping_pong && !case_.takes_receive())

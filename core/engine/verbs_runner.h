@@ -41,6 +41,8 @@ class VerbsRunner final : public EndpointRunner {
   /// Does connecting take both ends at a time?
   bool both_at_once() const { return case_.by_cm() || case_.multicast(); }
   void join_group();
+  /// What rdma_cm has found of the way on InfiniBand; nullopt: nothing, or it was not asked.
+  std::optional<CmRoute> route_found() const;
   void build_work();
   Verdict verify_atomics(std::uint64_t total) const;
 

@@ -48,6 +48,7 @@ class Initiator final : public Measurer {
       device = &devices_.get(test_case.initiator.device, test_case.initiator.port_num,
                              test_case.initiator.gid_index);
       asked.queues.sge = with_known_sges(test_case, device->limits).queues.sge;
+      asked = with_known_connect(std::move(asked), *device);
       if (!test_case.control()) {
         asked = with_known_pkey(std::move(asked), *device->context, device->port);
         asked = with_known_signals(std::move(asked), device->limits, device->port.where());
@@ -57,8 +58,7 @@ class Initiator final : public Measurer {
     Placement placement =
         choose_placement(wish_of(asked, Role::initiator, used, same_host()), claims_);
     if (test_case.control())
-      return measure_connects(channel_, *device, test_case, placement, same_host(), clock_,
-                              interrupt_);
+      return measure_connects(channel_, *device, asked, placement, same_host(), clock_, interrupt_);
     const auto make_duplex = [&](const TestCase& new_case, std::uint64_t seed) -> Duplex {
       if (device != nullptr)
         return make_verbs_duplex(*device, new_case, Role::initiator, seed,

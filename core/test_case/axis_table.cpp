@@ -241,7 +241,10 @@ const std::array kAxes{
     Axis{"recv", "recv", queues<&Queues::recv>, choice, 0, 1, kRecvQueues, "rq", "rq",
          "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
     Axis{"connect", "connect", number_field<&TestCase::connect>, choice, 0, 1, kConnects, "tcp",
-         "tcp", "connect the QPs by addresses exchanged over the session (tcp), or by rdma_cm (cm)",
+         "tcp",
+         "connect the QPs by addresses exchanged over the session (tcp), or by rdma_cm (cm); an "
+         "iWARP "
+         "device takes cm alone, and has it by default",
          has_connect},
     Axis{"mtu", "mtu_bytes", path<&Path::mtu_bytes>, choice, 256, 4096, kMtus, "auto", "auto",
          "path MTU [bytes]; auto: the smaller active MTU of the two ports", has_path},

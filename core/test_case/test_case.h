@@ -165,6 +165,7 @@ struct TestCase {
 
   QueueSettings queues;
   PathSettings path;
+  bool connect_by_default = false;  ///< nobody has chosen connect; no axis
   RegistrationSettings registration;
   EndSettings initiator, responder;
 

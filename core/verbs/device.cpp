@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/sysfs.h"
 #include "core/verbs/check.h"
+#include "core/verbs/iwarp.h"
 
 namespace rdmameter {
 namespace {
@@ -243,6 +244,7 @@ PortInfo query_active_port(ibv_context& context, std::uint64_t port_num) {
 }
 
 std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num) {
+  if (is_iwarp(context)) return iwarp_addresses(context, port_num);
   // The table is the whole device's; a RoCE port has up to 256 GIDs and more.
   std::size_t room = 0;
   for (unsigned port = 1; port <= port_count(context); ++port)

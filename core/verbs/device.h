@@ -58,7 +58,7 @@ PortInfo query_port(ibv_context& context, std::uint64_t port_num);
 /// @throws Unsupported  the port is not ACTIVE; the text gives the state of each
 PortInfo query_active_port(ibv_context& context, std::uint64_t port_num);
 
-/// The port's GIDs without the empty entries, ascending by index.
+/// The port's GIDs without the empty entries, ascending by index; of iWARP see iwarp_addresses().
 std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num);
 
 /// As the device states them. Zero: none. (Inline data is not stated: see core/verbs/probe.h.)

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <net/if.h>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +22,8 @@ std::string_view spoken(GidType type) {
       return "RoCE v1";
     case GidType::roce_v2:
       return "RoCE v2";
+    case GidType::iwarp:
+      return "iWARP";
   }
   return "?";
 }
@@ -50,12 +51,14 @@ std::string_view gid_type_name(GidType type) {
       return "roce_v1";
     case GidType::roce_v2:
       return "roce_v2";
+    case GidType::iwarp:
+      return "iwarp";
   }
   return "?";
 }
 
 std::optional<GidType> gid_type_from_name(std::string_view name) {
-  for (const GidType type : {GidType::ib, GidType::roce_v1, GidType::roce_v2})
+  for (const GidType type : {GidType::ib, GidType::roce_v1, GidType::roce_v2, GidType::iwarp})
     if (name == gid_type_name(type)) return type;
   return std::nullopt;
 }
@@ -86,17 +89,6 @@ int gid_rank(const Gid& gid) {
   return (gid.type == GidType::roce_v2 ? 0 : 3) + address;
 }
 
-IpAddress ip_address_of(const Gid& gid, const std::string& netdev, std::uint16_t port,
-                        const std::string& where) {
-  if (gid.type != GidType::roce_v2)
-    throw Unsupported(fmt::format(
-        "rdma_cm needs IP addresses here, and the GID {} of {} is not one ({}): {}",
-        gid_text(gid.value), where, gid_type_name(gid.type),
-        gid.type == GidType::ib ? "use --connect tcp" : "choose a RoCE v2 one with --gid-index"));
-  const std::uint32_t scope_id = is_link_local(gid.value) ? if_nametoindex(netdev.c_str()) : 0;
-  return IpAddress::of_bytes(gid.value.raw, port, scope_id);
-}
-
 Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requested,
                std::string_view where) {
   if (gids.empty())
@@ -118,8 +110,8 @@ Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requeste
 
 bool gids_match(const Gid& mine, const Gid& theirs) {
   if (mine.type != theirs.type) return false;
-  return mine.type != GidType::roce_v2 ||
-         is_ipv4_mapped(mine.value) == is_ipv4_mapped(theirs.value);
+  const bool of_ip = mine.type == GidType::roce_v2 || mine.type == GidType::iwarp;
+  return !of_ip || is_ipv4_mapped(mine.value) == is_ipv4_mapped(theirs.value);
 }
 
 std::string check_gid_match(const Gid& mine, const Gid& theirs) {

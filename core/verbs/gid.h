@@ -10,22 +10,23 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/ip_address.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
 
-enum class GidType { ib, roce_v1, roce_v2 };
+/// iWARP's ports have no GIDs that name them: there it is an IP address of the network interface.
+enum class GidType { ib, roce_v1, roce_v2, iwarp };
 
 struct Gid {
   std::uint32_t index = 0;  ///< in the port's table; means nothing to the peer
   ibv_gid value{};
   GidType type = GidType::ib;
-  std::string netdev;  ///< RoCE: the network interface it comes from; empty: none or not known
-  std::uint8_t subnet_bits = 0;  ///< RoCE: length of its network's prefix; 0: not known
+  std::string
+      netdev;  ///< RoCE, iWARP: the network interface it comes from; empty: none or not known
+  std::uint8_t subnet_bits = 0;  ///< RoCE, iWARP: length of its network's prefix; 0: not known
 };
 
-/// "ib", "roce_v1", "roce_v2": also the wire's and the result file's words.
+/// "ib", "roce_v1", "roce_v2", "iwarp": also the wire's and the result file's words.
 std::string_view gid_type_name(GidType type);
 std::optional<GidType> gid_type_from_name(std::string_view name);
 
@@ -42,13 +43,6 @@ bool is_link_local(const ibv_gid& gid);
 /// Its place in choose_gid()'s order on Ethernet: the smaller, the better.
 int gid_rank(const Gid& gid);
 
-/// The IP address that a RoCE v2 GID is, for rdma_cm.
-/// @param netdev  whose link a link-local one means
-/// @param where   device/port, for the error's text
-/// @throws Unsupported  the GID is of InfiniBand or RoCE v1: not an IP address
-IpAddress ip_address_of(const Gid& gid, const std::string& netdev, std::uint16_t port,
-                        const std::string& where);
-
 /// Picks the GID to use. By itself: on InfiniBand index 0, on Ethernet RoCE v2 from an IPv4
 /// address, then from a global IPv6 address, then from a link-local one, then RoCE v1 likewise; the
 /// lowest index of equals.
@@ -61,8 +55,8 @@ IpAddress ip_address_of(const Gid& gid, const std::string& netdev, std::uint16_t
 Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requested,
                std::string_view where);
 
-/// Can these two talk? RoCE v1 and v2 are different protocols, and a v2 GID from IPv4 makes IPv4
-/// packets.
+/// Can these two talk? RoCE v1, v2 and iWARP are different protocols, and an IPv4 address makes
+/// IPv4 packets.
 bool gids_match(const Gid& mine, const Gid& theirs);
 
 /// The same, as a text.

@@ -55,24 +55,10 @@ auto order_of(const Gid& a, const Gid& b) {
                     std::max(raw(a), raw(b))};
 }
 
-/// Of an interface's address, as the GID that it makes. @return false: it is no IP address
-bool gid_of(const sockaddr* address, ibv_gid& gid) {
-  gid = {};
-  if (address == nullptr) return false;
-  if (address->sa_family == AF_INET6) {
-    std::memcpy(gid.raw, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, 16);
-    return true;
-  }
-  if (address->sa_family != AF_INET) return false;
-  gid.raw[10] = gid.raw[11] = 0xff;
-  std::memcpy(&gid.raw[12], &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, 4);
-  return true;
-}
-
 /// Of a mask: its leading ones, without those of an IPv4 address's prefix.
 std::uint8_t mask_bits(const ifaddrs& interface) {
   ibv_gid mask{};
-  if (!gid_of(interface.ifa_netmask, mask)) return 0;
+  if (!gid_of_address(interface.ifa_netmask, mask)) return 0;
   const unsigned begin = interface.ifa_netmask->sa_family == AF_INET ? kIpv4At : 0;
   unsigned bits = 0;
   while (begin + bits < kGidBits &&
@@ -95,13 +81,26 @@ std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested) {
   return gids;
 }
 
+bool gid_of_address(const sockaddr* address, ibv_gid& gid) {
+  gid = {};
+  if (address == nullptr) return false;
+  if (address->sa_family == AF_INET6) {
+    std::memcpy(gid.raw, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, 16);
+    return true;
+  }
+  if (address->sa_family != AF_INET) return false;
+  gid.raw[10] = gid.raw[11] = 0xff;
+  std::memcpy(&gid.raw[12], &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, 4);
+  return true;
+}
+
 void find_subnets(std::span<Gid> gids) {
   ifaddrs* list = nullptr;
   if (getifaddrs(&list) != 0) return;  // then the usual lengths are assumed
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner{list, freeifaddrs};
   for (const ifaddrs* interface = list; interface != nullptr; interface = interface->ifa_next) {
     ibv_gid address{};
-    if (!gid_of(interface->ifa_addr, address)) continue;
+    if (!gid_of_address(interface->ifa_addr, address)) continue;
     for (Gid& gid : gids)
       if (std::memcmp(gid.value.raw, address.raw, sizeof address.raw) == 0)
         gid.subnet_bits = mask_bits(*interface);

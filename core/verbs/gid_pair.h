@@ -3,6 +3,8 @@
 // with networks for storage, the first address of one port does not lead to the first of another.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +26,9 @@ std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested);
 
 /// Sets `subnet_bits` of those that are addresses of this machine's interfaces (getifaddrs(3)).
 void find_subnets(std::span<Gid> gids);
+
+/// The GID that an interface's address makes. @return false: it is no IP address
+bool gid_of_address(const sockaddr* address, ibv_gid& gid);
 
 struct GidPair {
   Gid mine, theirs;

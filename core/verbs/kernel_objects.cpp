@@ -4,26 +4,21 @@
 #include "core/verbs/kernel_objects.h"
 
 #include <netlink/attr.h>
-#include <netlink/msg.h>
-#include <netlink/netlink.h>
 #include <rdma/rdma_netlink.h>
-#include <sys/socket.h>
 
 #include <charconv>
 #include <chrono>
 #include <fstream>
-#include <memory>
 #include <set>
 
 #include "core/base/parse_value.h"
+#include "core/verbs/rdma_netlink.h"
 
 namespace rdmameter {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// For one kind. Some drivers ask the device for the state of each QP.
-constexpr std::chrono::seconds kPatience{2};
 /// A dump's messages are as large as the reader has room for, up to this (af_netlink.c).
 constexpr std::size_t kMessageBytes = 32 * 1024;
 
@@ -43,16 +38,6 @@ constexpr Kind kKinds[] = {
      RDMA_NLDEV_ATTR_RES_MRLEN, "mr_bytes"},
     {RDMA_NLDEV_CMD_RES_SRQ_GET, RDMA_NLDEV_ATTR_RES_SRQ, RDMA_NLDEV_ATTR_RES_SRQ_ENTRY, "srqs", 0,
      nullptr}};
-
-template <auto Free>
-struct FreeBy {
-  template <class Object>
-  void operator()(Object* object) const noexcept {
-    Free(object);
-  }
-};
-using Socket = std::unique_ptr<nl_sock, FreeBy<nl_socket_free>>;
-using Message = std::unique_ptr<nl_msg, FreeBy<nlmsg_free>>;
 
 /// One kind's listing, as it comes in.
 struct Listing {
@@ -89,23 +74,15 @@ int on_message(nl_msg* message, void* user) {
   return NL_OK;
 }
 
-/// A socket to the kernel's RDMA subsystem; null: it has none.
-Socket connected() {
-  Socket socket(nl_socket_alloc());
-  if (!socket || nl_connect(socket.get(), NETLINK_RDMA) != 0) return nullptr;
-  nl_socket_set_msg_buf_size(socket.get(), kMessageBytes);
-  const timeval patience{kPatience.count(), 0};
-  setsockopt(nl_socket_get_fd(socket.get()), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  return socket;
-}
-
 /// @return  false: the kernel does not list this kind, or not in time
 bool list(std::uint32_t device_index, Listing& listing) {
-  const Socket socket = connected();  // one of its own: what comes late belongs to no other kind
+  const NetlinkSocket socket =
+      connect_rdma_netlink();  // one of its own: what comes late belongs to no other kind
   if (!socket) return false;
+  nl_socket_set_msg_buf_size(socket.get(), kMessageBytes);
   nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_message, &listing);
-  const Message request(nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, listing.kind.command),
-                                           NLM_F_REQUEST | NLM_F_DUMP));
+  const NetlinkMessage request(nlmsg_alloc_simple(
+      RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, listing.kind.command), NLM_F_REQUEST | NLM_F_DUMP));
   if (!request || nla_put_u32(request.get(), RDMA_NLDEV_ATTR_DEV_INDEX, device_index) != 0)
     return false;
   return nl_send_auto(socket.get(), request.get()) >= 0 && nl_recvmsgs_default(socket.get()) >= 0 &&
@@ -131,7 +108,7 @@ std::vector<std::pair<std::string, std::uint64_t>> kernel_objects(const ibv_cont
   const std::set<std::uint32_t> threads = threads_of_process();
   bool any = false;
   for (const Kind& kind : kKinds) {
-    Listing listing{.kind = kind, .threads = threads, .end = Clock::now() + kPatience};
+    Listing listing{.kind = kind, .threads = threads, .end = Clock::now() + kNetlinkPatience};
     if (!list(static_cast<std::uint32_t>(index), listing)) continue;
     any |= listing.objects > 0;
     objects.emplace_back(kind.count, listing.objects);

@@ -61,11 +61,95 @@ class Paths(rdmameter.Test):
             [row] = self.measure("send_lat", option, "7", *BETWEEN_BOTH, *SHORT)
             self.assertEqual((row["case"]["gid_index"], row["case"]["peer_gid_index"]), (7, 7))
 
-    def test_iwarp_is_skipped_in_one_honest_sentence(self):
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Iwarp(rdmameter.Test):
+    def setUp(self):
+        super().setUp()
         self.play("iwarp")
-        for test in ("send_lat", "write_bw", "connect", "modify_qp_rtr", "bind_mw_1"):
-            self.assertRegex(self.skipped(test), "soft0/1 is an iWARP device, .* does not measure iWARP yet: choose another")
+
+    def test_its_qps_are_connected_by_rdma_cm_without_an_option(self):
+        rows = self.measure("send_lat", "write_lat", "read_lat", "send_bw", "write_bw", "read_bw", "--size", "64,8K", *SHORT, "--verify")
+        rows += self.measure("send_bw", "read_bw", "--bidirectional", "--size", "64", "--threads", "2", "--qps", "2", *SHORT)
+        rows += self.measure("write_lat", "read_bw", "--size", "64", *BETWEEN_BOTH, *SHORT, "--verify")
+        for row in rows:
+            self.assertEqual(row["case"]["connect"], "cm", row["name"])
+
+    def test_connecting_is_measured_by_rdma_cm(self):
+        [row] = self.measure("connect", "--iterations", "5", "--objects", "2")
+        self.assertEqual(row["case"]["connect"], "cm")
+        self.measure("cm_resolve_addr", "cm_resolve_route", "cm_connect", "--iterations", "5")
+
+    def test_what_iwarp_lacks_is_skipped_with_the_reason(self):
+        for options, why in ((("send_lat", "--transport", "ud", "--size", "64"), "has no UD: use --transport rc"),
+                             (("write_bw", "--transport", "uc"), "has no UC: use --transport rc"),
+                             (("fetch_add_lat",), "has no atomic operations"),
+                             (("write_imm_lat",), "has no immediate data"),
+                             (("mcast_lat",), "has no multicast"),
+                             (("connect", "--transport", "ud"), "has no UD: use --transport rc"),
+                             (("send_lat", "--connect", "tcp"), "rdma_cm alone can connect: use --connect cm"),
+                             (("connect", "--connect", "tcp"), "rdma_cm alone can connect: use --connect cm"),
+                             (("modify_qp_rtr",), "this test connects them without: choose another"),
+                             (("bind_mw_1",), "this test connects them without: choose another")):
+            with self.subTest(options):
+                self.assertRegex(self.skipped(*options), "soft0/1 is an iWARP device, .*" + why)
         self.measure("create_qp", "modify_qp_init", "reg_mr", "--iterations", "5")
+
+    def test_its_address_is_that_of_its_network_interface(self):
+        [row] = self.measure("send_lat", *BETWEEN_BOTH, *SHORT)
+        self.assertEqual((row["case"]["gid_index"], row["case"]["peer_gid_index"]), (0, 0))
+        self.assertRegex(self.run_program("--loopback", "send_lat", "--gid-index", "1", status=rdmameter.USAGE).stderr,
+                         r"it has 0 \(iWARP, ::ffff:127.0.0.2\)")
+
+    def test_an_adapter_that_is_not_iwarp_is_no_peer(self):
+        self.play("generic,iwarp")
+        self.assertRegex(self.skipped("send_lat", "--connect", "cm", *BETWEEN_BOTH), "the partition key 0xffff is not in the table of soft1/1, which has none")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class InfinibandByCm(rdmameter.Test):
+    ENDS = (("mlx5-ib", ()), ("mlx5-ib-vf", ()), ("mlx5-ib,mlx5-ib-vf", BETWEEN_BOTH))
+
+    def test_rdma_cm_connects_by_the_gids(self):
+        for personality, ends in self.ENDS:
+            with self.subTest(personality):
+                self.play(personality)
+                rows = self.measure("send_lat", "send_bw", "--connect", "cm", "--transport", "rc,uc,ud", "--size", "64", *ends,
+                                    *SHORT, "--verify")
+                rows += self.measure("write_bw", "read_lat", "fetch_add_lat", "--connect", "cm", *ends, *SHORT, "--verify")
+                rows += self.measure("send_bw", "--connect", "cm", "--qps", "4", "--threads", "2", "--bidirectional", *ends, *SHORT)
+                for row in rows:
+                    self.assertEqual(row["route"], {"service_level": 3, "rate_gbps": 103.125}, row["name"])
+
+    def test_a_chosen_service_level_goes_before_that_of_the_route(self):
+        self.play("mlx5-ib")
+        for transport in ("rc", "ud"):
+            [row] = self.measure("send_lat", "--connect", "cm", "--sl", "5", "--transport", transport, *SHORT)
+            self.assertEqual(row["route"]["service_level"], 5)
+        [row] = self.measure("send_lat", *SHORT)
+        self.assertNotIn("route", row)
+
+    def test_another_partition_is_reached(self):
+        self.play("mlx5-ib,mlx5-ib-vf")
+        self.measure("send_lat", "--connect", "cm", "--pkey", "0x8001", "--transport", "rc,ud", *BETWEEN_BOTH, *SHORT, "--verify")
+
+    def test_connecting_is_measured(self):
+        for personality, ends in self.ENDS:
+            with self.subTest(personality):
+                self.play(personality)
+                self.measure("connect", "--connect", "cm", "--transport", "rc,uc,ud", "--iterations", "5", "--objects", "2", *ends)
+                self.measure("cm_resolve_addr", "cm_resolve_route", "cm_connect", "--iterations", "5", *ends)
+
+    def test_multicast_groups_are_joined(self):
+        for personality, ends in self.ENDS:
+            with self.subTest(personality):
+                self.play(personality)
+                for row in self.measure("mcast_lat", "mcast_bw", "--peers", "1,3", "--size", "64", *ends, *SHORT, "--verify"):
+                    self.assertEqual(row["route"]["service_level"], 3)
+        self.play("mlx5-ib")
+        for group in ("239.255.7.7", "ff12:a01b::7"):
+            [row] = self.measure("mcast_lat", "--group", group, *SHORT, "--verify")
+            self.assertEqual(row["multicast_group"], group)
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

@@ -12,18 +12,6 @@ namespace {
 /// Of the kernel's address and route resolution [ms].
 constexpr int kResolve_ms = 2000;
 
-rdma_port_space port_space(Transport transport) {
-  switch (transport) {
-    case Transport::rc:
-      return RDMA_PS_TCP;
-    case Transport::uc:
-      return RDMA_PS_IB;
-    case Transport::ud:
-      return RDMA_PS_UDP;
-  }
-  return RDMA_PS_TCP;
-}
-
 /// rdma_create_id() makes ids of RC and UD alone; what it lacks comes from rdma_create_ep(), which
 /// of a passive one only binds the address.
 CmId make_uc_id(const CmChannel& channel, const CmEndpoint& end, void* context) {
@@ -53,7 +41,7 @@ ibv_qp_attr resolved(rdma_cm_id& id, ibv_qp_state state, const CmEndpoint& end) 
 
 /// INIT -> RTR -> RTS by what rdma_cm has resolved and exchanged: address, QP number, PSNs. All
 /// else is as in a connection without it.
-void to_rts_connected(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
+CmRoute to_rts_connected(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
   const ibv_qp_attr there = resolved(id, IBV_QPS_RTR, end);
   QpStep rtr = rtr_step(end.transport, end.path, there.dest_qp_num, there.rq_psn);
   rtr.attributes.ah_attr = path_attributes(there.ah_attr, end);
@@ -62,6 +50,7 @@ void to_rts_connected(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
   const ibv_qp_attr here = resolved(id, IBV_QPS_RTS, end);
   check_errno_value(rts_step(end.transport, end.path, here.sq_psn).take(qp),
                     "ibv_modify_qp(RTR->RTS)", object);
+  return route_of(rtr.attributes.ah_attr);
 }
 
 rdma_conn_param parameters(const CmEndpoint& end) {
@@ -90,7 +79,7 @@ CmId make_cm_id(const CmChannel& channel, const CmEndpoint& end, void* context) 
   return id;
 }
 
-void resolve_address(rdma_cm_id& id, const CmEndpoint& end, const IpAddress& peer) {
+void resolve_address(rdma_cm_id& id, const CmEndpoint& end, const CmAddress& peer) {
   check_minus_one(rdma_resolve_addr(&id, nullptr, peer.get(), kResolve_ms), "rdma_resolve_addr",
                   fmt::format("from {} to {}", end.text(), peer.text()));
 }
@@ -121,13 +110,20 @@ void request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& 
   check_minus_one(rdma_connect(&id, &wanted), "rdma_connect", end.text());
 }
 
-void establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
-  to_rts_connected(id, end, qp);
+rdma_cm_event_type answer_event(const CmEndpoint& end) {
+  return end.transport == Transport::ud || end.iwarp ? RDMA_CM_EVENT_ESTABLISHED
+                                                     : RDMA_CM_EVENT_CONNECT_RESPONSE;
+}
+
+CmRoute establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
+  if (end.iwarp) return {};
+  const CmRoute route = to_rts_connected(id, end, qp);
   check_minus_one(rdma_establish(&id), "rdma_establish", end.text());
+  return route;
 }
 
 void accept_connection(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
-  if (end.transport != Transport::ud) to_rts_connected(id, end, qp);
+  if (end.transport != Transport::ud && !end.iwarp) to_rts_connected(id, end, qp);
   rdma_conn_param given = parameters(end);
   given.qp_num = qp.qp_num;
   check_minus_one(rdma_accept(&id, &given), "rdma_accept", end.text());
@@ -151,6 +147,13 @@ void to_rts_unconnected(ibv_qp& qp, const CmEndpoint& end) {
   to_rts(qp, Transport::ud, end.path, 0, end.text());
 }
 
+CmRoute route_of(const ibv_ah_attr& way) {
+  CmRoute route{.service_level = way.sl, .rate_gbps = std::nullopt};
+  const int mbps = ibv_rate_to_mbps(static_cast<ibv_rate>(way.static_rate));
+  if (way.static_rate != IBV_RATE_MAX && mbps > 0) route.rate_gbps = mbps / 1000.0;
+  return route;
+}
+
 ibv_ah_attr path_attributes(const ibv_ah_attr& resolved, const CmEndpoint& end) {
   if (resolved.is_global != 0 && resolved.grh.sgid_index != end.path.gid_index)
     throw Unsupported(
@@ -159,6 +162,12 @@ ibv_ah_attr path_attributes(const ibv_ah_attr& resolved, const CmEndpoint& end) 
                     "rdma_cm takes is set by default_roce_mode in /sys/kernel/config/rdma_cm)",
                     resolved.grh.sgid_index, end.text(), end.path.gid_index));
   ibv_ah_attr result = resolved;
+  // A path record knows of no GRH that the ports need within their subnet.
+  if (resolved.is_global == 0 && end.path.global) {
+    const ibv_ah_attr own = ah_attributes(end.path);
+    result.is_global = 1;
+    result.grh = own.grh;
+  }
   if (end.path.service_level != 0) result.sl = end.path.service_level;
   if (end.path.traffic_class != 0) result.grh.traffic_class = end.path.traffic_class;
   if (end.path.flow_label != 0) result.grh.flow_label = end.path.flow_label;

@@ -6,15 +6,23 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
-#include "core/base/ip_address.h"
 #include "core/test_case/test_case.h"
+#include "core/verbs/cm/cm_address.h"
 #include "core/verbs/cm/event_channel.h"
 #include "core/verbs/cm/private_data.h"
 #include "core/verbs/qp_state.h"
 
 namespace rdmameter {
+
+/// What the route to a peer says beside its address: on InfiniBand the subnet manager chooses.
+struct CmRoute {
+  std::uint8_t service_level = 0;
+  std::optional<double> rate_gbps;  ///< the most that its slowest link takes; nullopt: not limited
+};
+CmRoute route_of(const ibv_ah_attr& way);
 
 /// Where a datagram's request led.
 struct CmService {
@@ -25,10 +33,11 @@ struct CmService {
 /// One end of a case's connections.
 struct CmEndpoint {
   Transport transport = Transport::rc;
-  IpAddress address;   ///< this end's, with port 0
+  CmAddress address;   ///< this end's, with port 0
   std::string device;  ///< whose address that is
   QpPath path;         ///< what both have agreed and the axes say; its GIDs and LIDs are not used
   bool shared_receives = false;
+  bool iwarp = false;  ///< the driver brings the QP to RTS while rdma_cm connects it
 
   /// "10.9.0.1 on rxe0/1"
   std::string text() const;
@@ -41,7 +50,7 @@ CmId make_cm_id(const CmChannel& channel, const CmEndpoint& end, void* context);
 
 /// Step 1; ends by RDMA_CM_EVENT_ADDR_RESOLVED.
 /// @throws VerbsError
-void resolve_address(rdma_cm_id& id, const CmEndpoint& end, const IpAddress& peer);
+void resolve_address(rdma_cm_id& id, const CmEndpoint& end, const CmAddress& peer);
 
 /// Has the address led to the end's own device and port?
 /// @throws Unsupported
@@ -50,11 +59,16 @@ void require_device(const rdma_cm_id& id, const CmEndpoint& end);
 /// Step 2; ends by RDMA_CM_EVENT_ROUTE_RESOLVED.
 void resolve_route(rdma_cm_id& id, const CmEndpoint& end);
 
-/// Step 3; ends by RDMA_CM_EVENT_CONNECT_RESPONSE, of UD by RDMA_CM_EVENT_ESTABLISHED.
+/// What ends step 3.
+rdma_cm_event_type answer_event(const CmEndpoint& end);
+
+/// Step 3; ends by answer_event().
 void request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& request);
 
-/// Step 4, of RC and UC: brings the QP from INIT to RTS, and tells the peer that it is.
-void establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp);
+/// Step 4, of RC and UC: brings the QP from INIT to RTS, and tells the peer that it is. Of iWARP
+/// nothing is left to do.
+/// @return what the route has chosen
+CmRoute establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp);
 
 /// The responder's answer: brings the QP to RTS and takes the connection. Of UD: tells its number.
 void accept_connection(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp);

@@ -77,34 +77,34 @@ void CmConnector::accept(const CmEndpoint& end, const std::string& nonce,
   listener_.reset();  // whoever else comes is turned away by the kernel
 }
 
+void CmConnector::take_answer(Call& call, const rdma_cm_event& event, const CmEndpoint& end) {
+  if (end.transport == Transport::ud) {
+    call.service = {.way = path_attributes(event.param.ud.ah_attr, end),
+                    .qpn = event.param.ud.qp_num,
+                    .qkey = event.param.ud.qkey};
+    route_ = route_of(call.service.way);
+  } else {
+    route_ = establish(*event.id, end, *call.qp);
+  }
+  call.done = true;
+}
+
 /// What an event makes due for its connection.
 void CmConnector::step(Call& call, const rdma_cm_event& event, const CmEndpoint& end) {
-  const bool datagram = end.transport == Transport::ud;
+  if (event.event == answer_event(end)) return take_answer(call, event, end);
   switch (event.event) {
     case RDMA_CM_EVENT_ADDR_RESOLVED:
       require_device(*event.id, end);
       return resolve_route(*event.id, end);
     case RDMA_CM_EVENT_ROUTE_RESOLVED:
       return request_connection(*event.id, end, call.request);
-    case RDMA_CM_EVENT_CONNECT_RESPONSE:
-      if (datagram) break;
-      establish(*event.id, end, *call.qp);
-      call.done = true;
-      return;
-    case RDMA_CM_EVENT_ESTABLISHED:
-      if (!datagram) break;
-      call.service = {.way = path_attributes(event.param.ud.ah_attr, end),
-                      .qpn = event.param.ud.qp_num,
-                      .qkey = event.param.ud.qkey};
-      call.done = true;
-      return;
     default:
       break;
   }
   throw_cm_event(event, between_);
 }
 
-std::vector<CmService> CmConnector::connect(const CmEndpoint& end, const IpAddress& peer,
+std::vector<CmService> CmConnector::connect(const CmEndpoint& end, const CmAddress& peer,
                                             const std::string& nonce, std::span<ibv_qp* const> qps,
                                             std::size_t requests) {
   between_ = fmt::format("from {} to {}", end.text(), peer.text());

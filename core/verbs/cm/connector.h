@@ -36,9 +36,12 @@ class CmConnector {
   /// @param requests  how many; of UD one QP may have several
   /// @return         of UD, for each request where it led; else empty
   /// @throws MeasurementError, VerbsError, Unsupported, Interrupted
-  std::vector<CmService> connect(const CmEndpoint& end, const IpAddress& peer,
+  std::vector<CmService> connect(const CmEndpoint& end, const CmAddress& peer,
                                  const std::string& nonce, std::span<ibv_qp* const> qps,
                                  std::size_t requests);
+
+  /// What the initiator's connections have found of their way; nullopt: there are none.
+  const std::optional<CmRoute>& route() const { return route_; }
 
   /// What has become of the connections meanwhile; empty: they stand.
   std::string take_fatal_event();
@@ -46,11 +49,13 @@ class CmConnector {
  private:
   struct Call;
   void step(Call& call, const rdma_cm_event& event, const CmEndpoint& end);
+  void take_answer(Call& call, const rdma_cm_event& event, const CmEndpoint& end);
   bool take_request(CmEvent event, const CmEndpoint& end, const std::string& nonce,
                     std::span<ibv_qp* const> qps);
 
   CmChannel channel_;
   std::string between_;  ///< the two ends, for texts
+  std::optional<CmRoute> route_;
   CmId listener_;
   std::vector<CmId> ids_;
 };

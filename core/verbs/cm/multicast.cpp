@@ -18,7 +18,7 @@ constexpr int kNotSupported = 524;
 
 }  // namespace
 
-MulticastGroup::MulticastGroup(CmWatch watch, const CmEndpoint& end, const IpAddress& group)
+MulticastGroup::MulticastGroup(CmWatch watch, const CmEndpoint& end, const CmAddress& group)
     : group_(group), channel_(watch), id_(make_cm_id(channel_, end, nullptr)) {
   const std::string object = fmt::format("of {} into the group {}", end.text(), group_.text());
   require_device(*id_, end);
@@ -54,7 +54,7 @@ void MulticastGroup::attach(ibv_qp& qp) {
 
 std::string random_group(int family) {
   std::random_device random;
-  return family == AF_INET
+  return family != AF_INET6
              ? fmt::format("239.255.{}.{}", random() % 256, 1 + random() % 254)
              : fmt::format("ff15::{:x}:{:x}", 1 + random() % 0xffff, 1 + random() % 0xffff);
 }

@@ -15,7 +15,7 @@ class MulticastGroup {
   /// @throws Unsupported       the kernel joins no group of this family here
   /// @throws MeasurementError  nobody lets this end in: the event, its status and what to do
   /// @throws VerbsError, Interrupted
-  MulticastGroup(CmWatch watch, const CmEndpoint& end, const IpAddress& group);
+  MulticastGroup(CmWatch watch, const CmEndpoint& end, const CmAddress& group);
   MulticastGroup(MulticastGroup&&) = delete;
   ~MulticastGroup();
 
@@ -27,7 +27,7 @@ class MulticastGroup {
   const CmService& service() const { return service_; }
 
  private:
-  const IpAddress group_;
+  const CmAddress group_;
   CmChannel channel_;
   CmId id_;
   CmService service_;
@@ -36,7 +36,7 @@ class MulticastGroup {
 
 /// A group that nobody else has chosen, of the administratively scoped (RFC 2365, 239.255/16) or
 /// the transient site-local ones (RFC 4291, ff15::/16).
-/// @param family  AF_INET or AF_INET6
+/// @param family  of the ends' addresses: AF_INET, AF_INET6, AF_IB
 std::string random_group(int family);
 
 }  // namespace rdmameter

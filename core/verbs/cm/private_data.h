@@ -18,8 +18,10 @@ struct CmRequest {
   std::uint32_t qpn = 0;    ///< the initiator's, which a datagram's request does not carry
 };
 
-/// 256 bits and two numbers: rdma_cm leaves 56 bytes to a connection's request (rdma_connect(3)).
-inline constexpr std::size_t kCmRequestBytes = 40;
+/// Zeros, 256 bits and two numbers: rdma_cm leaves 56 bytes to a connection's request
+/// (rdma_connect(3)). With AF_IB the kernel (since 4.3, drivers/infiniband/core/cma.c) takes the
+/// first two for a header of its own, and only zeros for one that names no IP addresses.
+inline constexpr std::size_t kCmRequestBytes = 44;
 
 /// @param request  its nonce is kNonceChars of hexadecimal
 std::array<std::uint8_t, kCmRequestBytes> cm_request_bytes(const CmRequest& request);

@@ -2,6 +2,8 @@
 #include "tests/software_device/cm/cm_address.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
+#include <infiniband/ib.h>
 #include <netinet/in.h>
 
 #include <cstring>
@@ -29,6 +31,14 @@ std::optional<CmAddress> cm_address_of(const sockaddr& address) {
     made.port = ntohs(ipv4.sin_port);
     return made;
   }
+  if (address.sa_family == AF_IB) {
+    const auto& infiniband = reinterpret_cast<const sockaddr_ib&>(address);
+    std::memcpy(made.gid.raw, &infiniband.sib_addr, sizeof made.gid.raw);
+    made.port =
+        static_cast<std::uint16_t>(be64toh(infiniband.sib_sid) & be64toh(infiniband.sib_sid_mask));
+    made.infiniband = true;
+    return made;
+  }
   if (address.sa_family != AF_INET6) return std::nullopt;
   const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(address);
   std::memcpy(made.gid.raw, &ipv6.sin6_addr, sizeof made.gid.raw);
@@ -47,6 +57,14 @@ std::size_t length_of(const sockaddr& address) {
 
 sockaddr_storage sockaddr_of(const CmAddress& address) {
   sockaddr_storage made{};
+  if (address.infiniband) {
+    auto& infiniband = reinterpret_cast<sockaddr_ib&>(made);
+    infiniband.sib_family = AF_IB;
+    std::memcpy(&infiniband.sib_addr, address.gid.raw, sizeof address.gid.raw);
+    infiniband.sib_sid = htobe64(address.port);
+    infiniband.sib_sid_mask = ~std::uint64_t{0};
+    return made;
+  }
   if (is_mapped_ipv4(address.gid)) {
     auto& ipv4 = reinterpret_cast<sockaddr_in&>(made);
     ipv4.sin_family = AF_INET;
@@ -61,12 +79,18 @@ sockaddr_storage sockaddr_of(const CmAddress& address) {
 }
 
 std::optional<CmPort> port_of(const ibv_gid& gid) {
-  for (std::uint32_t device = 0; device < kDevices; ++device)
+  const auto is_this = [&gid](const ibv_gid& other) {
+    return std::memcmp(other.raw, gid.raw, sizeof gid.raw) == 0;
+  };
+  for (std::uint32_t device = 0; device < kDevices; ++device) {
+    if (personality(device).iwarp() && is_this(ipv4_gid(device))) return CmPort{device, 0};
+    const std::uint32_t type =
+        personality(device).infiniband() ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
     for (std::uint8_t index = 0; index < kGids; ++index)
       if (const auto entry = gid_at(device, index);
-          entry && entry->type == IBV_GID_TYPE_ROCE_V2 &&
-          std::memcmp(entry->gid.raw, gid.raw, sizeof gid.raw) == 0)
+          entry && entry->type == type && is_this(entry->gid))
         return CmPort{device, index};
+  }
   return std::nullopt;
 }
 

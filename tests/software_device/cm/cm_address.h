@@ -11,7 +11,7 @@
 
 namespace rdmameter::software {
 
-/// @return nullopt: not IPv4 or IPv6
+/// @return nullopt: not IPv4, IPv6 or AF_IB
 std::optional<CmAddress> cm_address_of(const sockaddr& address);
 /// The port is written into the address, which is of one of these families.
 void set_port(sockaddr& address, std::uint16_t port);
@@ -19,7 +19,8 @@ std::size_t length_of(const sockaddr& address);
 /// As a program sees it.
 sockaddr_storage sockaddr_of(const CmAddress& address);
 
-/// A device's port and its GID of an address, as RoCE v2.
+/// A device's port and its GID of an address: a RoCE v2 or InfiniBand GID, an iWARP port's IPv4
+/// address.
 struct CmPort {
   std::uint32_t device;
   std::uint8_t gid_index;

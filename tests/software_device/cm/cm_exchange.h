@@ -17,8 +17,9 @@ namespace rdmameter::software {
 
 /// Where an id is bound.
 struct CmAddress {
-  ibv_gid gid{};           ///< the IP address, IPv4 as ::ffff:a.b.c.d
-  std::uint16_t port = 0;  ///< in host order
+  ibv_gid gid{};            ///< the IP address, IPv4 as ::ffff:a.b.c.d
+  std::uint16_t port = 0;   ///< in host order
+  bool infiniband = false;  ///< AF_IB
 
   bool any() const;  ///< the wildcard address
   bool operator==(const CmAddress& other) const;

@@ -10,6 +10,7 @@
 
 #include "tests/software_device/cm/cm_address.h"
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/verbs/objects.h"
 
 namespace rdmameter::software {
 namespace {
@@ -42,7 +43,7 @@ void fill_connection(CmEvent& event, const CmMessage& message) {
 void fill_datagram(CmEvent& event, const CmId& id, const CmMessage& message) {
   event.param.ud = {.private_data = event.data.empty() ? nullptr : event.data.data(),
                     .private_data_len = static_cast<std::uint8_t>(event.data.size()),
-                    .ah_attr = path_to(message.address.gid, id.gid_index),
+                    .ah_attr = path_to(message.address.gid, id),
                     .qp_num = message.qpn,
                     .qkey = RDMA_UDP_QKEY};
 }
@@ -89,6 +90,9 @@ void learn(CmId& id, const CmMessage& message) {
       break;
     case RDMA_CM_EVENT_ESTABLISHED:
       id.connected = id.ps != RDMA_PS_UDP;
+      if (id.own_qpn == 0) break;  // not iWARP's initiator
+      id.peer = message.from;
+      connect_iwarp_qp(id.own_qpn, message.qpn);
       break;
     case RDMA_CM_EVENT_DISCONNECTED:
     case RDMA_CM_EVENT_REJECTED:
@@ -104,7 +108,7 @@ void fill_parameters(CmEvent& event, const CmId& id, const CmMessage& message) {
   if (message.event == RDMA_CM_EVENT_MULTICAST_JOIN) {
     event.param.ud = {.private_data = nullptr,
                       .private_data_len = 0,
-                      .ah_attr = path_to(message.called, id.gid_index),
+                      .ah_attr = path_to(message.called, id),
                       .qp_num = kMulticastQp,
                       .qkey = RDMA_UDP_QKEY};
     return;
@@ -169,14 +173,37 @@ void bind_to(CmId& id, const CmAddress& address, std::uint32_t device, std::uint
   id.route.addr.src_storage = sockaddr_of(address);
 }
 
-ibv_ah_attr path_to(const ibv_gid& gid, std::uint8_t gid_index) {
+ibv_ah_attr path_to(const ibv_gid& gid, const CmId& from) {
+  constexpr std::uint16_t kMulticastLid = 0xc001;
+  const Personality& port = personality(device_of(from.verbs));
+  const bool multicast = gid.raw[0] == 0xff;
   ibv_ah_attr made{};
-  made.is_global = 1;
   made.port_num = 1;
+  if (port.infiniband()) {
+    const auto there = port_of(gid);
+    made.dlid = multicast ? kMulticastLid : there ? device_lid(there->device) : 0;
+    made.sl = port.route_service_level;
+    made.static_rate = port.route_rate;
+    if (!multicast) return made;
+  }
+  made.is_global = 1;
   made.grh.dgid = gid;
-  made.grh.sgid_index = gid_index;
+  made.grh.sgid_index = from.gid_index;
   made.grh.hop_limit = 64;
   return made;
+}
+
+void connect_iwarp_qp(std::uint32_t qpn, std::uint32_t peer_qpn) {
+  const QpInUse qp(qpn);
+  if (!qp || qp->state.load() != IBV_QPS_INIT) return;
+  qp->peer_qpn.store(peer_qpn);
+  qp->routed.store(true);
+  qp->with_grh.store(true);
+  qp->timeout.store(14);  // TCP sends again, and its window waits for receives
+  qp->retry_count.store(7);
+  qp->rnr_retry.store(7);
+  qp->min_rnr_timer.store(1);
+  qp->state.store(IBV_QPS_RTS);
 }
 
 CmEvent* event_of(const CmMessage& message) {

@@ -25,6 +25,7 @@ struct CmId : rdma_cm_id {
   std::uint32_t peer_qpn = 0, psn = 0, peer_psn = 0;
   bool asked = false;  ///< a request that has not been answered
   bool connected = false;
+  std::uint32_t own_qpn = 0;  ///< iWARP's, which the driver connects
   bool owns_channel = false;  ///< it was made by rdma_create_ep()
 };
 
@@ -54,8 +55,12 @@ CmId* new_cm_id(CmChannel& channel, void* context, rdma_port_space space);
 /// The id is bound to a device's port from now on.
 void bind_to(CmId& id, const CmAddress& address, std::uint32_t device, std::uint8_t gid_index);
 
-/// The address of a path from one GID to another.
-ibv_ah_attr path_to(const ibv_gid& gid, std::uint8_t gid_index);
+/// The address of a path from an id's port to a GID, as the kernel tells it: on InfiniBand without
+/// a GRH, but for multicasts.
+ibv_ah_attr path_to(const ibv_gid& gid, const CmId& from);
+
+/// Brings an iWARP QP to RTS, as its driver does.
+void connect_iwarp_qp(std::uint32_t qpn, std::uint32_t peer_qpn);
 
 /// Turns a message into the event of the id that it is for; null: nobody wants it.
 CmEvent* event_of(const CmMessage& message);

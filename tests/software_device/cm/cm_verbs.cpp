@@ -95,6 +95,18 @@ int bind_address(CmId& id, const sockaddr& wanted) {
   return 0;
 }
 
+bool is_iwarp(const CmId& id) {
+  return id.verbs != nullptr && id.verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+/// The kernel takes the beginning of what an AF_IB request brings for a header of its own, which
+/// must not name IP addresses (drivers/infiniband/core/cma.c, cma_save_ip_info()).
+bool hides_request(const CmMessage& request) {
+  const auto version = std::to_integer<unsigned>(request.data[0]);
+  const auto family = std::to_integer<unsigned>(request.data[1]) >> 4;
+  return request.length != 0 && (version != 0 || family == 4 || family == 6);
+}
+
 /// The id must be on a device: that of its own address, or of its peer's.
 bool choose_port(CmId& id) {
   if (id.verbs != nullptr) return true;
@@ -106,7 +118,7 @@ bool choose_port(CmId& id) {
 }
 
 int init_rtr(const CmId& id, ibv_qp_attr& attributes) {
-  attributes.ah_attr = path_to(id.peer_address.gid, id.gid_index);
+  attributes.ah_attr = path_to(id.peer_address.gid, id);
   attributes.path_mtu = IBV_MTU_1024;
   attributes.dest_qp_num = id.peer_qpn;
   attributes.rq_psn = id.peer_psn;
@@ -231,6 +243,12 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* wanted) {
     return fail_cm(EINVAL);
   take_parameters(request, *wanted);
   request.called = ours.peer_address.gid;
+  if (ours.address.infiniband && hides_request(request)) {
+    request.from = ours.number;
+    refuse_request(request, kConsumerDefined);
+    return 0;
+  }
+  if (is_iwarp(ours)) ours.own_qpn = wanted->qp_num;
   if (!deliver_to_listener(request, id->ps, ours.peer_address)) {
     request.from = ours.number;
     refuse_request(request, kInvalidService);
@@ -240,20 +258,24 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* wanted) {
 int rdma_accept(rdma_cm_id* id, rdma_conn_param* wanted) {
   CmId& ours = to_ours(id);
   const bool datagram = id->ps == RDMA_PS_UDP;
+  // iWARP's initiator has nothing left to do: its driver connects the QP, as this one's does.
   CmMessage answer =
-      message_from(ours, datagram ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE);
+      message_from(ours, datagram || is_iwarp(ours) ? RDMA_CM_EVENT_ESTABLISHED
+                                                    : RDMA_CM_EVENT_CONNECT_RESPONSE);
   if (!ours.asked ||
       !take_data(answer, wanted->private_data, wanted->private_data_len, answer.data.size()))
     return fail_cm(EINVAL);
   take_parameters(answer, *wanted);
   ours.asked = false;
   ours.connected = !datagram;
+  if (is_iwarp(ours)) connect_iwarp_qp(wanted->qp_num, ours.peer_qpn);
   deliver(answer);
+  if (is_iwarp(ours)) tell_self(ours, RDMA_CM_EVENT_ESTABLISHED);
   return 0;
 }
 int rdma_establish(rdma_cm_id* id) {
   CmId& ours = to_ours(id);
-  if (!ours.connected) return fail_cm(EINVAL);
+  if (!ours.connected || is_iwarp(ours)) return fail_cm(EINVAL);
   deliver(message_from(ours, RDMA_CM_EVENT_ESTABLISHED));
   return 0;
 }
@@ -272,6 +294,7 @@ int rdma_disconnect(rdma_cm_id* id) {
 int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask) {
   const ibv_qp_state wanted = attributes->qp_state;
   const CmId& ours = to_ours(id);
+  if (is_iwarp(ours)) return fail_cm(EINVAL);
   if (wanted == IBV_QPS_INIT) return *mask = init_init(ours, *attributes), 0;
   if (wanted == IBV_QPS_RTR && ours.peer != 0) return *mask = init_rtr(ours, *attributes), 0;
   if (wanted == IBV_QPS_RTS) return *mask = init_rts(ours, *attributes), 0;
@@ -300,7 +323,8 @@ int rdma_join_multicast(rdma_cm_id* id, sockaddr* group, void* /*context*/) {
   const auto address = cm_address_of(*group);
   if (!address || id->verbs == nullptr) return fail_cm(EINVAL);
   // As the kernel: over RoCE v2 there are groups of IPv4 alone.
-  if (group->sa_family != AF_INET) return fail_cm(kEnotsupp);
+  if (ours.address.infiniband != address->infiniband) return fail_cm(EINVAL);
+  if (!address->infiniband && group->sa_family != AF_INET) return fail_cm(kEnotsupp);
   CmMessage joined;
   joined.to = ours.number;
   joined.event = RDMA_CM_EVENT_MULTICAST_JOIN;

@@ -55,6 +55,8 @@ constexpr Personality mlx5_infiniband() {
   made.pkeys = {0xffff, 0x8001};
   made.active_speed = kHdr;
   made.clock_kHz = 156'250;
+  made.route_service_level = 3;
+  made.route_rate = IBV_RATE_100_GBPS;
   return made;
 }
 

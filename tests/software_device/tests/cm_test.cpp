@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdma_cm connects ids by addresses, and says no where nobody listens.
 #include <arpa/inet.h>
+#include <endian.h>
+#include <infiniband/ib.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 
 #include <cstring>
 #include <string_view>
 
+#include "tests/software_device/device/personality.h"
+#include "tests/software_device/device/settings.h"
 #include "tests/software_device/tests/ends.h"
 
 namespace rdmameter::software::testing {
@@ -113,6 +117,46 @@ TEST(SoftwareDeviceCm, AnAddressBelongsToADeviceAndAPortToOneListener) {
   EXPECT_EQ(rdma_listen(one.get(), 1), 0);
   EXPECT_EQ(rdma_listen(other.get(), 1), -1);
   EXPECT_EQ(errno, EADDRINUSE);
+}
+
+sockaddr_ib gid_address(int device, std::uint16_t port = 0) {
+  sockaddr_ib made{};
+  made.sib_family = AF_IB;
+  const ibv_gid gid = gid_at(static_cast<std::uint32_t>(device), 0)->gid;
+  std::memcpy(&made.sib_addr, gid.raw, sizeof gid.raw);
+  made.sib_sid = htobe64(RDMA_IB_IP_PS_TCP | port);
+  made.sib_sid_mask = htobe64(port == 0 ? RDMA_IB_IP_PS_MASK : ~std::uint64_t{0});
+  return made;
+}
+
+TEST(SoftwareDeviceCm, OnInfinibandAnIdIsKnownByItsGidAndItsRequestIsNoHeaderOfIpAddresses) {
+  const WithSettings is("RDMAMETER_DEVICE_PERSONALITY", "mlx5-ib");
+  const EventChannel here(rdma_create_event_channel()), there(rdma_create_event_channel());
+  const auto made_at = [](rdma_event_channel& channel, sockaddr_ib address) {
+    rdma_cm_id* made = nullptr;
+    EXPECT_EQ(rdma_create_id(&channel, &made, nullptr, RDMA_PS_TCP), 0);
+    EXPECT_EQ(rdma_bind_addr(made, reinterpret_cast<sockaddr*>(&address)), 0);
+    return CmId(made);
+  };
+  const CmId listener = made_at(*there, gid_address(1, kPort));
+  ASSERT_EQ(rdma_listen(listener.get(), 1), 0);
+  EXPECT_EQ(be16toh(rdma_get_src_port(listener.get())), kPort);
+  const CmId caller = made_at(*here, gid_address(0));
+  sockaddr_ib peer = gid_address(1, kPort);
+  ASSERT_EQ(rdma_resolve_addr(caller.get(), nullptr, reinterpret_cast<sockaddr*>(&peer), 1000), 0);
+  next_event(*here, RDMA_CM_EVENT_ADDR_RESOLVED);
+  ASSERT_EQ(rdma_resolve_route(caller.get(), 1000), 0);
+  next_event(*here, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  rdma_conn_param wanted{};
+  wanted.private_data = "x";
+  wanted.private_data_len = 1;
+  ASSERT_EQ(rdma_connect(caller.get(), &wanted), 0);
+  EXPECT_EQ(next_event(*here, RDMA_CM_EVENT_REJECTED)->status, 28);
+  wanted.private_data = "\0\0x";
+  wanted.private_data_len = 3;
+  ASSERT_EQ(rdma_connect(caller.get(), &wanted), 0);
+  const CmId called(next_event(*there, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  EXPECT_STREQ(ibv_get_device_name(called->verbs->device), "soft1");
 }
 
 }  // namespace

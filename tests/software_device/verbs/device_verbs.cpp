@@ -13,6 +13,7 @@
 
 #include "tests/software_device/device/personality.h"
 #include "tests/software_device/segment/clock.h"
+#include "tests/software_device/system/interfaces.h"
 #include "tests/software_device/verbs/objects.h"
 
 #undef ibv_query_port
@@ -186,6 +187,12 @@ Context* make_context(Device& device) {
   return made;
 }
 
+/// iWARP's ports have one of their own, RoCE's have lo.
+std::uint32_t interface_of(std::uint32_t device) {
+  if (personality(device).transport == IBV_TRANSPORT_IWARP) return kFirstInterface + device;
+  return personality(device).ethernet() ? 1 : 0;
+}
+
 }  // namespace
 }  // namespace rdmameter::software
 
@@ -256,7 +263,7 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
   made.gid_index = index;
   made.port_num = port;
   made.gid_type = found->type;
-  made.ndev_ifindex = personality(device_of(context)).ethernet() ? 1 : 0;  // that of lo
+  made.ndev_ifindex = interface_of(device_of(context));
   copy_known(entry, size, made);
   return 0;
 }

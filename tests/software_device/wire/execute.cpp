@@ -224,7 +224,11 @@ Outcome write_with_immediate(SharedQp& qp, SharedQp& peer, const Request& reques
 Outcome read_remote(SharedQp& qp, SharedQp& peer, const Request& request,
                     std::span<const ibv_sge> sges, HeldKeys& keys) {
   Pieces source(peer.process), sink(qp.process);
-  if (!locate(sges, IBV_ACCESS_LOCAL_WRITE, qp.pd, keys, sink)) return ends(IBV_WC_LOC_PROT_ERR);
+  // iWARP's answer is a write into the memory that asked.
+  const std::uint32_t need = personality(qp.device).iwarp()
+                                 ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
+                                 : IBV_ACCESS_LOCAL_WRITE;
+  if (!locate(sges, need, qp.pd, keys, sink)) return ends(IBV_WC_LOC_PROT_ERR);
   if (!locate_remote(peer, request, sink.bytes(), IBV_ACCESS_REMOTE_READ, keys, source))
     return refused(qp, IBV_WC_REM_ACCESS_ERR);
   switch (transfer(source, sink)) {
@@ -302,6 +306,7 @@ bool share_partition(const SharedQp& qp, const SharedQp& peer) {
   constexpr std::uint32_t kFullMember = 0x8000;
   const std::uint32_t a = qp.pkey.load(std::memory_order_relaxed);
   const std::uint32_t b = peer.pkey.load(std::memory_order_relaxed);
+  if (a == 0 && b == 0) return true;  // ports that know none
   return ((a ^ b) & ~kFullMember) == 0 && ((a | b) & kFullMember) != 0;
 }
 

@@ -213,7 +213,10 @@ bool adapter_takes(const SharedQp& qp, const ibv_send_wr& wr) {
   const Personality& device = personality(qp.device);
   const bool atomic =
       wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-  return !is_inline_of_nothing(wr) && (!atomic || device.atomics != IBV_ATOMIC_NONE) &&
+  const bool immediate =
+      wr.opcode == IBV_WR_SEND_WITH_IMM || wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+  return !is_inline_of_nothing(wr) && !(immediate && device.iwarp()) &&
+         (!atomic || device.atomics != IBV_ATOMIC_NONE) &&
          (is_signaled(qp, wr.send_flags) || device.unsignaled);
 }
 

@@ -2,11 +2,14 @@
 // What needs no device of connecting by rdma_cm: addresses, what a request says, what failures say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <infiniband/ib.h>
+#include <netinet/in.h>
 
 #include <cerrno>
 
 #include "core/base/error.h"
 #include "core/test_case/test_case.h"
+#include "core/verbs/cm/cm_address.h"
 #include "core/verbs/cm/failure.h"
 #include "core/verbs/cm/private_data.h"
 #include "core/verbs/gid.h"
@@ -23,27 +26,55 @@ Gid gid(std::string_view text, GidType type = GidType::roce_v2) {
   return result;
 }
 
+CmAddress address_of(const Gid& gid, CmAddressTerms terms = {},
+                     int link_layer = IBV_LINK_LAYER_ETHERNET) {
+  return cm_address_of(gid, link_layer, terms, "rxe0/1");
+}
 std::string text_of(std::string_view text, std::uint16_t port = 0) {
-  return ip_address_of(gid(text), "lo", port, "rxe0/1").text();
+  return address_of(gid(text), {.port = port}).text();
 }
 
-TEST(IpAddress, IsWhatTheGidWasMadeFrom) {
+TEST(CmAddress, IsWhatTheGidWasMadeFrom) {
   EXPECT_EQ(text_of("::ffff:10.9.0.1"), "10.9.0.1");
   EXPECT_EQ(text_of("::ffff:10.9.0.1", 4711), "10.9.0.1:4711");
   EXPECT_EQ(text_of("fd00:9::1"), "fd00:9::1");
   EXPECT_EQ(text_of("fd00:9::1", 65535), "[fd00:9::1]:65535");
-  EXPECT_EQ(ip_address_of(gid("::ffff:10.9.0.1"), "", 0, "").family(), AF_INET);
+  EXPECT_EQ(address_of(gid("::ffff:10.9.0.1")).family(), AF_INET);
+  EXPECT_EQ(address_of(gid("::ffff:10.9.0.1", GidType::iwarp)).text(), "10.9.0.1");
 }
 
-TEST(IpAddress, OfALinkLocalGidMeansTheLinkOfItsInterface) {
-  const IpAddress address = ip_address_of(gid("fe80::1"), "lo", 0, "rxe0/1");
+TEST(CmAddress, OfALinkLocalGidMeansTheLinkOfItsInterface) {
+  const CmAddress address = address_of(gid("fe80::1"), {.netdev = "lo"});
   EXPECT_NE(reinterpret_cast<const sockaddr_in6*>(address.get())->sin6_scope_id, 0U);
 }
 
-TEST(IpAddress, IsNoneOfInfiniBandAndRoceV1AndTheTextSaysWhatToDo) {
+const sockaddr_ib& infiniband(const CmAddress& address) {
+  EXPECT_EQ(address.family(), AF_IB);
+  EXPECT_EQ(address.length(), sizeof(sockaddr_ib));
+  return *reinterpret_cast<const sockaddr_ib*>(address.get());
+}
+
+TEST(CmAddress, OnInfiniBandIsTheGidWithPartitionAndServiceOfTheTransport) {
+  const auto on_infiniband = [](const CmAddressTerms& terms) {
+    return address_of(gid("fe80::2:c903:1:2", GidType::ib), terms, IBV_LINK_LAYER_INFINIBAND);
+  };
+  const CmAddress bound = on_infiniband({.transport = Transport::rc, .pkey = 0x8001});
+  EXPECT_EQ(infiniband(bound).sib_pkey, htobe16(0x8001));
+  EXPECT_EQ(infiniband(bound).sib_addr.sib_raw[15], 2);
+  EXPECT_EQ(infiniband(bound).sib_sid, htobe64(RDMA_IB_IP_PS_TCP));
+  EXPECT_EQ(infiniband(bound).sib_sid_mask, htobe64(RDMA_IB_IP_PS_MASK)) << "the port is open";
+  EXPECT_EQ(bound.text(), "fe80::2:c903:1:2");
+  const CmAddress called = on_infiniband({.transport = Transport::ud, .port = 4711});
+  EXPECT_EQ(infiniband(called).sib_pkey, htobe16(0xffff));
+  EXPECT_EQ(infiniband(called).sib_sid, htobe64(RDMA_IB_IP_PS_UDP | 4711));
+  EXPECT_EQ(infiniband(called).sib_sid_mask, ~std::uint64_t{0});
+  EXPECT_EQ(called.text(), "[fe80::2:c903:1:2]:4711");
+}
+
+TEST(CmAddress, IsNoneOfRoceV1AndOfPortsThatRdmaCmDoesNotKnowAndTheTextSaysWhatToDo) {
   const auto refusal = [](GidType type) -> std::string {
     try {
-      ip_address_of(gid("fe80::1", type), "lo", 0, "mlx5_0/1");
+      address_of(gid("fe80::1", type), {}, IBV_LINK_LAYER_UNSPECIFIED);
     } catch (const Unsupported& error) {
       return error.what();
     }
@@ -51,6 +82,18 @@ TEST(IpAddress, IsNoneOfInfiniBandAndRoceV1AndTheTextSaysWhatToDo) {
   };
   EXPECT_THAT(refusal(GidType::ib), HasSubstr("--connect tcp"));
   EXPECT_THAT(refusal(GidType::roce_v1), HasSubstr("--gid-index"));
+}
+
+TEST(GroupAddress, OnInfiniBandIsTheMgidThatRdmaCmMakesOfAnIpv4Group) {
+  const CmAddress end = CmAddress::of_infiniband(*gid_from_text("fe80::1"), RDMA_PS_UDP, 0xffff, 0);
+  const auto text = [&](const char* group, std::optional<std::uint16_t> pkey) {
+    return group_address(*IpAddress::parse(group), end, pkey).text();
+  };
+  EXPECT_EQ(text("239.255.1.2", 0x8001), "ff12:4001:8001::fff:102");
+  EXPECT_EQ(text("239.255.1.2", {}), "ff12:4001:ffff::fff:102");
+  EXPECT_EQ(text("ff12:a01b::7", 0xffff), "ff12:a01b::7");
+  const CmAddress roce{*IpAddress::parse("10.9.0.1")};
+  EXPECT_EQ(group_address(*IpAddress::parse("239.255.1.2"), roce, {}).text(), "239.255.1.2");
 }
 
 TEST(IpAddress, IsParsedAndKnowsMulticast) {
@@ -68,6 +111,9 @@ TEST(CmRequestBytes, ComeBackWhateverPaddingFollows) {
   const auto bytes = cm_request_bytes({nonce, 4095, 0xabcdef});
   std::vector<std::uint8_t> padded(bytes.begin(), bytes.end());
   padded.resize(56);
+  EXPECT_EQ((std::vector<std::uint8_t>(padded.begin(), padded.begin() + 4)),
+            std::vector<std::uint8_t>(4))
+      << "what AF_IB's kernel takes for a header of its own";
   const auto request = cm_request_from(padded);
   ASSERT_TRUE(request);
   EXPECT_EQ(request->nonce, nonce);

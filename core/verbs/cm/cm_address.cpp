@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/cm/cm_address.h"
+
+#include <endian.h>
+#include <fmt/format.h>
+#include <infiniband/ib.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint16_t kDefaultPkey = 0xffff;
+constexpr unsigned kServiceShift = 16;  // of the port space in a service ID (IBTA vol. 1, A11.2)
+
+}  // namespace
+
+rdma_port_space port_space(Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return RDMA_PS_TCP;
+    case Transport::uc:
+      return RDMA_PS_IB;
+    case Transport::ud:
+      return RDMA_PS_UDP;
+  }
+  return RDMA_PS_TCP;
+}
+
+CmAddress::CmAddress(const IpAddress& address) : host_(address.host()), text_(address.text()) {
+  std::memcpy(&storage_, address.get(), address.length());
+}
+
+CmAddress CmAddress::of_infiniband(const ibv_gid& gid, rdma_port_space space, std::uint16_t pkey,
+                                   std::uint16_t port) {
+  CmAddress made;
+  auto& address = reinterpret_cast<sockaddr_ib&>(made.storage_);
+  address.sib_family = AF_IB;
+  address.sib_pkey = htobe16(pkey);
+  std::memcpy(&address.sib_addr, gid.raw, sizeof gid.raw);
+  address.sib_sid = htobe64(std::uint64_t{space} << kServiceShift | port);
+  address.sib_sid_mask = htobe64(port == 0 ? RDMA_IB_IP_PS_MASK : ~std::uint64_t{0});
+  made.host_ = gid_text(gid);
+  made.text_ = port == 0 ? made.host_ : fmt::format("[{}]:{}", made.host_, port);
+  return made;
+}
+
+socklen_t CmAddress::length() const {
+  if (infiniband()) return sizeof(sockaddr_ib);
+  return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+}
+
+CmAddress cm_address_of(const Gid& gid, int link_layer, const CmAddressTerms& terms,
+                        const std::string& where) {
+  if (gid.type == GidType::ib && link_layer == IBV_LINK_LAYER_INFINIBAND)
+    return CmAddress::of_infiniband(gid.value, port_space(terms.transport),
+                                    terms.pkey.value_or(kDefaultPkey), terms.port);
+  if (gid.type != GidType::roce_v2 && gid.type != GidType::iwarp)
+    throw Unsupported(fmt::format(
+        "rdma_cm needs IP addresses here, and the GID {} of {} is not one ({}): {}",
+        gid_text(gid.value), where, gid_type_name(gid.type),
+        gid.type == GidType::ib ? "use --connect tcp" : "choose a RoCE v2 one with --gid-index"));
+  const std::uint32_t scope_id =
+      is_link_local(gid.value) ? if_nametoindex(terms.netdev.c_str()) : 0;
+  return CmAddress(IpAddress::of_bytes(gid.value.raw, terms.port, scope_id));
+}
+
+CmAddress group_address(const IpAddress& group, const CmAddress& end,
+                        std::optional<std::uint16_t> pkey) {
+  if (!end.infiniband()) return CmAddress(group);
+  const std::uint16_t partition = pkey.value_or(kDefaultPkey);
+  ibv_gid mgid{};
+  if (group.family() == AF_INET6) {
+    const auto& bytes = reinterpret_cast<const sockaddr_in6*>(group.get())->sin6_addr;
+    std::memcpy(mgid.raw, &bytes, sizeof mgid.raw);
+  } else {
+    // ff12: transient, of the subnet; 0x40, 0x01: IPv4 groups of rdma_cm's; the low 28 bits.
+    constexpr std::array<std::uint8_t, 4> kBegin{0xff, 0x12, 0x40, 0x01};
+    std::memcpy(mgid.raw, kBegin.data(), kBegin.size());
+    const std::uint16_t big_endian = htobe16(partition);
+    std::memcpy(&mgid.raw[4], &big_endian, sizeof big_endian);
+    std::memcpy(&mgid.raw[12], &reinterpret_cast<const sockaddr_in*>(group.get())->sin_addr, 4);
+    mgid.raw[12] &= 0x0f;
+  }
+  return CmAddress::of_infiniband(mgid, RDMA_PS_UDP, partition, 0);
+}
+
+}  // namespace rdmameter
