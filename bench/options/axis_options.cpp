@@ -45,6 +45,9 @@ std::string type_text(const Axis& axis) {
     case AxisKind::source:
       types.push_back("file:PATH");
       break;
+    case AxisKind::memory:
+      types.push_back("file:PATH|dmabuf:NAME|cuda:N");
+      break;
     case AxisKind::group:
       types.push_back("ADDRESS");
       break;
@@ -83,6 +86,7 @@ std::string range_text(const Axis& axis) {
     case AxisKind::choice:
     case AxisKind::name:
     case AxisKind::source:
+    case AxisKind::memory:
     case AxisKind::group:
     case AxisKind::cpus:
     case AxisKind::shape:

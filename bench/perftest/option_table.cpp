@@ -39,7 +39,8 @@ constexpr unsigned kPullsData = kBandwidth | kLatency | kRead | kAtomic;
 constexpr unsigned kOnlySend = kBandwidth | kLatency | kSend;
 
 constexpr std::string_view kGpu =
-    "rdmameter measures memory of the host and of the RDMA device; for a GPU use perftest itself";
+    "rdmameter measures memory of the host, of the RDMA device, and of a GPU by --use_cuda alone; "
+    "for this use perftest itself";
 constexpr std::string_view kPaced =
     "rdmameter does not limit the rate; leave it out to measure as fast as the device goes";
 constexpr std::string_view kEthernet = "it belongs to perftest's raw_ethernet_* tools; use those";
@@ -306,10 +307,13 @@ std::span<const PerftestOption> perftest_options() {
                      "Set the Traffic Class in GRH (if GRH is in use)"},
       PerftestOption{0, "flow_label", "fl", kAll, meaning, "`--flow-label`; one for all QPs",
                      "Set the flow_label in GRH (if GRH is in use)"},
-      PerftestOption{0, "use_cuda", "N", kAll, refused, kGpu, ""},
+      PerftestOption{0, "use_cuda", "N", kAll, meaning, "`--memory cuda:N`, at the client",
+                     "Use CUDA device N's memory, by a dma-buf, as the buffer"},
       PerftestOption{0, "use_cuda_bus_id", "ID", kAll, refused, kGpu, ""},
       PerftestOption{0, "cuda_mem_type", "N", kAll, refused, kGpu, ""},
-      PerftestOption{0, "use_cuda_dmabuf", "", kAll, refused, kGpu, ""},
+      PerftestOption{0, "use_cuda_dmabuf", "", kAll, nothing,
+                     "`--use_cuda` always goes by a dma-buf",
+                     "Share the CUDA device's memory by a dma-buf: accepted, it always is"},
       PerftestOption{0, "use_cuda_pcie_mapping", "", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_data_direct", "", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_musa", "N", kAll, refused, kGpu, ""},

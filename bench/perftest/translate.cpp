@@ -292,6 +292,13 @@ void Translation::choose_memory() {
       throw UsageError("--mmap: the server maps no file; give it to the client only");
     put("mmap", "memory", std::string(kFileMemory) + *command_.value("mmap"));
   }
+  if (has("use_cuda")) {
+    if (has("use_hugepages") || has("mmap"))
+      throw UsageError("--use_cuda, --use_hugepages and --mmap: give one");
+    if (command_.host.empty())
+      throw UsageError("--use_cuda: the server opens no GPU; give it to the client only");
+    put("use_cuda", "memory", std::string(kCudaMemory) + *command_.value("use_cuda"));
+  }
   put_flag("odp", "odp", "on");
   put_flag("mr_per_qp", "mr-per-qp", "on");
   put_flag("data_validation", "verify", "on");

@@ -29,6 +29,14 @@ int remote_access(const TestCase& test_case, bool iwarp) {
   return test_case.returns_data() ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
 }
 
+/// What a client has opened is no memory at its responder: the side that initiates there has
+/// ordinary memory instead, and the client's row says so.
+std::string memory_kind(const OpenDevice& device, const TestCase& test_case, Role role) {
+  const std::string& asked = test_case.end(role).memory;
+  const bool of_client = role == Role::initiator && device.memory.files == FileMemory::none;
+  return of_client && is_opened(asked) ? std::string() : asked;
+}
+
 /// What on-demand paging may be missing for.
 constexpr std::pair<std::uint32_t, std::string_view> kPagedUses[] = {
     {IBV_ODP_SUPPORT_SEND, "sends"},
@@ -161,14 +169,6 @@ TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
   return test_case;
 }
 
-void require_connectable(const OpenDevice& device) {
-  if (is_iwarp(*device.context))
-    throw Unsupported(
-        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and this test "
-                    "connects them without: choose another device, or RoCE where the adapter has "
-                    "both",
-                    device.port.where()));
-}
 TestCase with_known_connect(TestCase test_case, const OpenDevice& device) {
   if (test_case.connect_by_default && !test_case.multicast() && is_iwarp(*device.context))
     test_case.connect = Connect::cm;
@@ -192,6 +192,14 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
                     device.port.where()));
 }
 
+void require_connectable(const OpenDevice& device) {
+  if (is_iwarp(*device.context))
+    throw Unsupported(
+        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and this test "
+                    "connects them without: choose another device, or RoCE where the adapter has "
+                    "both",
+                    device.port.where()));
+}
 
 void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
                     const std::string& where) {
@@ -218,7 +226,7 @@ Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes,
               layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
-              case_.end(role).memory, where_, device.memory) {
+              memory_kind(device, case_, role), where_, device.memory) {
   register_memory();
   create_cqs();
   if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();
@@ -347,7 +355,7 @@ Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t& inline_bytes) {
     attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     attr.send_ops_flags = extended_operations(case_);
   }
-  const ScatterToCqe setting{case_.end(role_).memory != kDeviceMemory};
+  const ScatterToCqe setting{cpu_reaches(case_.end(role_).memory)};
   // Without anything extended this is ibv_create_qp() itself (verbs.h).
   Qp qp{ibv_create_qp_ex(device_.context.get(), &attr)};
   if (qp) inline_bytes = attr.cap.max_inline_data;
@@ -381,6 +389,11 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
+  if (error == EOPNOTSUPP || error == ENOSYS)
+    throw Unsupported(fmt::format("{} makes no QPs of {}: choose another --transport", where_,
+                                  case_.transport == Transport::rc   ? "RC"
+                                  : case_.transport == Transport::uc ? "UC"
+                                                                     : "UD"));
 }
 
 /// Automatic inline is gone without where it cannot be.
@@ -388,7 +401,7 @@ std::uint32_t Endpoint::inline_to_ask() const {
   const std::uint64_t wanted = case_.wanted_inline();
   if (case_.queues.inline_bytes != kAuto) return static_cast<std::uint32_t>(wanted);
   const bool can_be =
-      posts_sends(case_, role_) && case_.end(role_).memory != kDeviceMemory && !rxe_drops_inlined();
+      posts_sends(case_, role_) && cpu_reaches(case_.end(role_).memory) && !rxe_drops_inlined();
   return can_be ? static_cast<std::uint32_t>(wanted) : 0;
 }
 

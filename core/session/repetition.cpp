@@ -225,8 +225,8 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
           bandwidth_of(case_, backward_, report_of(*duplex.backward, case_));
       outcome.extra["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
                                      {"backward", direction_json(backward)}};
-      // A responder maps no file for its client.
-      if (case_.initiator.memory.starts_with(kFileMemory))
+      // A responder opens nothing for its client.
+      if (is_opened(case_.initiator.memory))
         outcome.extra["directions"]["backward"]["memory"] = "host";
       outcome.bandwidth = both(*outcome.bandwidth, backward);
     }

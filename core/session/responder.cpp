@@ -230,10 +230,8 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
   }
 }
 
-/// What the plan leaves to this end. A file of the client's machine is no memory here: the side
-/// that initiates has ordinary memory instead, and the client's row says so.
+/// What the plan leaves to this end.
 void ClientSession::settle_here(TestCase& test_case) {
-  if (test_case.initiator.memory.starts_with(kFileMemory)) test_case.initiator.memory.clear();
   if (!test_case.over_tcp()) test_case = with_known_sges(test_case, device_of(test_case).limits);
 }
 

@@ -306,13 +306,13 @@ const std::array kAxes{
          "1: 0.01 ms, 31: 491 ms, 0: 655 ms",
          can_be_not_ready},
 
-    Axis{"memory", "memory", text_field<&TestCase::initiator, &EndSettings::memory>, source, 0, 0,
+    Axis{"memory", "memory", text_field<&TestCase::initiator, &EndSettings::memory>, memory, 0, 0,
          kMemories, "host", "host",
          "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
-         "device's own memory, a mapped device or file",
+         "device's own memory, a mapped device or file, a dma-buf, a GPU's",
          has_memory},
     Axis{"peer-memory", "peer_memory", text_field<&TestCase::responder, &EndSettings::memory>,
-         source, 0, 0, kMemories, "host", "host", "where the responder's messages lie", on_verbs},
+         memory, 0, 0, kMemories, "host", "host", "where the responder's messages lie", on_verbs},
     Axis{"mr-per-qp", "mr_per_qp", registration<&RegistrationSettings::mr_per_qp>, choice, 0, 1,
          kOffOn, "off", "off", "a separate memory region for each QP", on_verbs},
     Axis{"relaxed-ordering", "relaxed_ordering",

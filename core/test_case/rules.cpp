@@ -53,29 +53,37 @@ std::string why_not_split(const TestCase& c) {
                      c.size_bytes);
 }
 
+/// Of the memory of the two that the CPU does not reach.
+std::string_view apart_noun(const TestCase& c) {
+  return c.initiator.memory.starts_with(kCudaMemory) ? "GPU" : "device";
+}
+
 /// Who finds a message by its last byte, and who writes a number into each, is the CPU.
 std::string why_not_in_memory(const TestCase& c) {
   const bool pongs = c.pattern == Pattern::ping_pong;
   const bool by_memory = pongs && !c.takes_receive();
   const bool numbered = pongs && !c.reliable() && !c.immediate();
-  const bool device = c.initiator.memory == kDeviceMemory || c.responder.memory == kDeviceMemory;
+  const bool apart = !cpu_reaches(c.initiator.memory) || !cpu_reaches(c.responder.memory);
   if (by_memory && c.wait == Wait::event)
     return "an RDMA WRITE raises no event where it arrives: use write_imm_lat, or another --wait";
   if (by_memory && c.registration.relaxed_ordering)
     return "with relaxed ordering a message's last byte, by which this test recognises it, may "
            "arrive before the others: use write_imm_lat";
-  if (device && (by_memory || numbered))
+  if (apart && (by_memory || numbered))
     return fmt::format(
-        "the CPU {} each message, and does not reach device memory: use the same test with "
-        "immediate{}",
-        by_memory ? "looks for the last byte of" : "writes a number into",
+        "the CPU {} each message, and does not reach {} memory: use the same test with immediate{}",
+        by_memory ? "looks for the last byte of" : "writes a number into", apart_noun(c),
         by_memory ? "" : ", or --transport rc");
-  if ((c.initiator.memory == kDeviceMemory || (c.responder.memory == kDeviceMemory && pongs)) &&
+  if ((!cpu_reaches(c.initiator.memory) || (!cpu_reaches(c.responder.memory) && pongs)) &&
       c.queues.inline_bytes != 0 && c.queues.inline_bytes != kAuto && !c.returns_data())
-    return "inline data is copied by the CPU, which does not reach device memory: use --inline off";
-  if (c.responder.memory.starts_with(kFileMemory))
-    return "a client must not name a file of the responder's machine: --peer-memory takes host, "
-           "huge, huge1g or device";
+    return fmt::format(
+        "inline data is copied by the CPU, which does not reach {} memory: use --inline off",
+        apart_noun(c));
+  if (c.verify && c.initiator.memory.starts_with(kCudaMemory))
+    return "the CPU, which compares the bytes, does not reach GPU memory: use --verify off";
+  if (is_opened(c.responder.memory))
+    return "a client must not name a file, a heap or a GPU of the responder's machine: "
+           "--peer-memory takes host, huge, huge1g or device";
   return {};
 }
 
@@ -161,9 +169,11 @@ std::string why_not_among_ranks(const TestCase& c) {
   if (c.wait == Wait::event)
     return "a rank polls several queues, so it cannot sleep until an event of one: use --wait spin "
            "or yield";
-  if (c.initiator.memory == kDeviceMemory)
-    return "ranks check and relay messages with the CPU, which does not reach device memory: use "
-           "--memory host or huge";
+  if (!cpu_reaches(c.initiator.memory))
+    return fmt::format(
+        "ranks check and relay messages with the CPU, which does not reach {} memory: use --memory "
+        "host or huge",
+        apart_noun(c));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 #include "core/base/cpu_list.h"
@@ -48,6 +49,23 @@ bool file_path(std::string_view text) {
   return text.starts_with(kFileMemory) && text.size() > kFileMemory.size() && text.size() <= 1024;
 }
 
+/// "dmabuf:NAME": a name, and no path.
+bool dmabuf_name(std::string_view text) {
+  return text.starts_with(kDmabufMemory) && text.size() > kDmabufMemory.size() &&
+         text.size() < 64 &&
+         std::ranges::all_of(text.substr(kDmabufMemory.size()), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_';
+         });
+}
+
+/// "cuda:N"
+bool gpu_number(std::string_view text) {
+  constexpr std::uint64_t kMost = 255;
+  if (!text.starts_with(kCudaMemory)) return false;
+  const auto number = parse_count(text.substr(kCudaMemory.size()));
+  return number && *number <= kMost;
+}
+
 bool good_cpus(const Axis& axis, std::string_view text) {
   const std::vector<unsigned> cpus = cpu_list(text, kCpuSeparator);
   return !cpus.empty() && text.size() < 256 && *std::ranges::max_element(cpus) <= axis.max;
@@ -59,6 +77,8 @@ bool good_text(const Axis& axis, std::string_view text) {
       return device_name(text);
     case AxisKind::source:
       return file_path(text);
+    case AxisKind::memory:
+      return file_path(text) || dmabuf_name(text) || gpu_number(text);
     case AxisKind::group:
       return multicast_address(text);
     case AxisKind::shape:
@@ -96,6 +116,7 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
     case AxisKind::choice:
     case AxisKind::name:
     case AxisKind::source:
+    case AxisKind::memory:
     case AxisKind::group:
     case AxisKind::cpus:
     case AxisKind::shape:
@@ -152,6 +173,9 @@ std::string accepts_text(const Axis& axis) {
       return "auto, or a name of at most 63 characters without spaces or slashes";
     case AxisKind::source:
       return text + ", or file:PATH";
+    case AxisKind::memory:
+      return text +
+             ", file:PATH, dmabuf:NAME (of a DMA heap, or udmabuf), or cuda:N (a GPU, from 0)";
     case AxisKind::group:
       return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
     case AxisKind::cpus:

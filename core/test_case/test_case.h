@@ -61,8 +61,22 @@ inline constexpr std::string_view kZeroPayload = "zero";
 /// So much of a payload's file is read: it goes over the wire.
 inline constexpr std::size_t kMaxPayloadFileBytes = 64 << 10;
 inline constexpr std::string_view kDeviceMemory = "device";
+/// What begins a `memory` that is a dma-buf of the kernel's (NAME: of a DMA heap, or kUdmabuf), or
+/// lies in a GPU: "dmabuf:NAME", "cuda:N".
+inline constexpr std::string_view kDmabufMemory = "dmabuf:", kCudaMemory = "cuda:";
+/// A dma-buf of this process's own pages.
+inline constexpr std::string_view kUdmabuf = "udmabuf";
 inline constexpr std::string_view kHugePages = "huge";      ///< of 2 MiB
 inline constexpr std::string_view kHugePages1G = "huge1g";  ///< of 1 GiB
+/// Does the CPU load and store in memory of this kind?
+inline bool cpu_reaches(std::string_view memory) noexcept {
+  return memory != kDeviceMemory && !memory.starts_with(kCudaMemory);
+}
+/// Memory that an end has by opening what a name says: nobody has it opened by a peer.
+inline bool is_opened(std::string_view memory) noexcept {
+  return memory.starts_with(kFileMemory) || memory.starts_with(kDmabufMemory) ||
+         memory.starts_with(kCudaMemory);
+}
 /// What `core` takes beside CPUs: near the device or not at all; not pinned. Ranges of CPUs have a
 /// '+' between them, since a comma makes several cases.
 inline constexpr std::string_view kNearDevice = "numa";
@@ -77,7 +91,7 @@ struct EndSettings {
   std::uint64_t port_num = 0;
   std::uint64_t gid_index = 0;
   std::string core;    ///< empty: near the device where possible; numa, off, "3", "0-3+8"
-  std::string memory;  ///< empty: host; huge, huge1g, device, file:PATH
+  std::string memory;  ///< empty: host; huge, huge1g, device, file:PATH, dmabuf:NAME, cuda:N
 };
 
 /// The queues of a QP, and how requests are put into them and completions taken out.
@@ -151,6 +165,7 @@ struct TestCase {
   ArrivalPattern arrivals = ArrivalPattern::poisson;
   bool bidirectional = false;  ///< the responder initiates as well, on QPs of its own
   Connect connect = Connect::tcp;
+  bool connect_by_default = false;  ///< nobody has chosen connect; no axis
   std::uint64_t peers = 1;  ///< UD: QPs of the responder's that each of the initiator's sends to
   std::string group;        ///< of a multicast: its address; empty: the responder draws one
   std::uint64_t iterations = 0;   ///< measured operations; 0 where duration_ns rules
@@ -165,7 +180,6 @@ struct TestCase {
 
   QueueSettings queues;
   PathSettings path;
-  bool connect_by_default = false;  ///< nobody has chosen connect; no axis
   RegistrationSettings registration;
   EndSettings initiator, responder;
 
@@ -229,7 +243,8 @@ enum class AxisKind {
   arrivals,  ///< one of `words`, or burst:N
   choice,    ///< one of `words` and nothing else
   name,      ///< of a device
-  source,    ///< of memory or of bytes: one of `words`, or file:PATH
+  source,    ///< of bytes: one of `words`, or file:PATH
+  memory,    ///< one of `words`, file:PATH, dmabuf:NAME or cuda:N
   group,     ///< the address of a multicast group
   cpus,      ///< one of `words`, or CPUs: "3", "0-3+8", each number at most `max`
   shape,     ///< a word with arguments behind colons, "torus2d:2x4", which topologies/ knows

@@ -15,6 +15,7 @@
 #include "core/base/sysfs.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
+#include "core/verbs/dmabuf.h"
 
 namespace rdmameter {
 namespace {
@@ -88,6 +89,10 @@ Buffer::Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::
   MappedFile pages{};
   if (kind.starts_with(kFileMemory)) {
     pages = map_file(kind.substr(kFileMemory.size()), wanted, terms.files);
+  } else if (kind.starts_with(kDmabufMemory)) {
+    MappedDmabuf made = make_dmabuf(kind.substr(kDmabufMemory.size()), wanted, terms.files);
+    pages = made.pages;
+    dmabuf_ = std::move(made.dmabuf);
   } else {
     const unsigned huge_shift = huge_shift_of(kind);
     pages.size_bytes = align_up(wanted, page_bytes(kind));
@@ -107,6 +112,12 @@ MessageMemory::MessageMemory(ibv_context& context, std::uint64_t max_device_byte
                              const std::string& kind, const std::string& where,
                              const MemoryTerms& terms)
     : where_(where), size_bytes_(size_bytes) {
+  if (kind.starts_with(kCudaMemory)) {
+    gpu_ = std::make_unique<CudaMemory>(kind.substr(kCudaMemory.size()),
+                                        std::max<std::size_t>(size_bytes, 1), terms.files);
+    size_bytes_ = gpu_->size_bytes();
+    return;
+  }
   if (kind != kDeviceMemory) {
     buffer_.emplace(size_bytes, numa_node, kind, terms);
     size_bytes_ = buffer_->size_bytes();
@@ -127,11 +138,24 @@ MessageMemory::MessageMemory(ibv_context& context, std::uint64_t max_device_byte
 }
 
 std::uint64_t MessageMemory::address() const noexcept {
+  if (gpu_) return gpu_->address();
   return buffer_ ? reinterpret_cast<std::uint64_t>(buffer_->data()) : 0;
+}
+
+int MessageMemory::dmabuf() const noexcept {
+  if (gpu_) return gpu_->dmabuf();
+  return buffer_ ? buffer_->dmabuf() : -1;
+}
+
+const char* MessageMemory::registering_verb() const noexcept {
+  if (dmabuf() >= 0) return "ibv_reg_dmabuf_mr";
+  return buffer_ ? "ibv_reg_mr" : "ibv_reg_dm_mr";
 }
 
 ibv_mr* MessageMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
                                        int access) const noexcept {
+  if (const int fd = dmabuf(); fd >= 0)
+    return ibv_reg_dmabuf_mr(&pd, offset, length, address() + offset, fd, access);
   if (buffer_) return ibv_reg_mr(&pd, buffer_->data() + offset, length, access);
   return ibv_reg_dm_mr(&pd, device_memory_.get(), 0, size_bytes_,
                        static_cast<unsigned>(access) | IBV_ACCESS_ZERO_BASED);
@@ -139,9 +163,16 @@ ibv_mr* MessageMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size
 
 Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t length,
                                 int access) const {
-  return Mr{check_pointer(try_to_register(pd, offset, length, access),
-                          buffer_ ? "ibv_reg_mr" : "ibv_reg_dm_mr",
-                          fmt::format("{} bytes on {}", length, where_))};
+  constexpr int kOpen = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  ibv_mr* const made = try_to_register(pd, offset, length, access);
+  const bool lacking = made == nullptr && (errno == EOPNOTSUPP || errno == ENOSYS);
+  if (lacking && dmabuf() >= 0)
+    throw Unsupported(fmt::format(
+        "{} registers no dma-buf (ibv_reg_dmabuf_mr): use --memory host, huge or huge1g", where_));
+  if (lacking && (access & kOpen) != 0)
+    throw Unsupported(
+        fmt::format("{} opens no memory to peers in this way: use a test of sends", where_));
+  return Mr{check_pointer(made, registering_verb(), fmt::format("{} bytes on {}", length, where_))};
 }
 
 void MessageMemory::edit(std::size_t offset, std::size_t length,
@@ -150,6 +181,7 @@ void MessageMemory::edit(std::size_t offset, std::size_t length,
   std::vector<std::byte> copy(length);
   edit(copy);
   if (length == 0) return;  // as of an end that is never written to
+  if (gpu_) return gpu_->write(offset, copy);
   check_errno_value(ibv_memcpy_to_dm(device_memory_.get(), offset, copy.data(), length),
                     "ibv_memcpy_to_dm", where_);
 }
@@ -157,6 +189,7 @@ void MessageMemory::edit(std::size_t offset, std::size_t length,
 void MessageMemory::inspect(std::size_t offset, std::size_t length,
                             const std::function<void(std::span<const std::byte>)>& look) const {
   if (buffer_) return look({buffer_->data() + offset, length});
+  if (gpu_) throw MeasurementError("the CPU does not look at GPU memory");
   std::vector<std::byte> copy(length);
   if (length != 0)
     check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, length),

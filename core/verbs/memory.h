@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "core/base/still_wanted.h"
+#include "core/verbs/cuda_memory.h"
 #include "core/verbs/handles.h"
 #include "core/verbs/memory_file.h"
 
@@ -36,12 +37,14 @@ class Buffer {
   /// @param kind       as TestCase::memory, but for the device's
   /// @throws Unsupported  there are not so many huge pages: how to reserve them
   /// @throws VerbsError   no memory
-  /// @throws as map_file() and `terms.still_wanted`
+  /// @throws as map_file(), make_dmabuf() and `terms.still_wanted`
   Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::string& kind = {},
          const MemoryTerms& terms = {});
 
   std::byte* data() const noexcept { return data_.get(); }
   std::size_t size_bytes() const noexcept { return data_.get_deleter().size_bytes; }
+  /// Its dma-buf's descriptor; -1: it is none's.
+  int dmabuf() const noexcept { return dmabuf_.get(); }
 
  private:
   struct Unmap {
@@ -50,9 +53,11 @@ class Buffer {
     void operator()(std::byte* data) const noexcept;
   };
   std::unique_ptr<std::byte, Unmap> data_;
+  Descriptor dmabuf_;
 };
 
-/// Memory that messages leave from or arrive in, host's or device's, to be registered in parts.
+/// Memory that messages leave from or arrive in, host's, device's or a GPU's, to be registered in
+/// parts.
 class MessageMemory {
  public:
   /// @param kind  as TestCase::memory
@@ -76,18 +81,23 @@ class MessageMemory {
   ibv_mr* try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
                           int access) const noexcept;
 
-  /// Calls `edit` with a part's bytes, in place or in a copy that is then written back.
+  /// Calls `edit` with a part's bytes, in place or in a copy that is then written.
   void edit(std::size_t offset, std::size_t length,
             const std::function<void(std::span<std::byte>)>& edit);
-  /// The same, for reading.
+  /// The same, for reading; not of a GPU's, which no case has looked at.
   void inspect(std::size_t offset, std::size_t length,
                const std::function<void(std::span<const std::byte>)>& look) const;
 
  private:
+  /// The dma-buf that regions are of; -1: none.
+  int dmabuf() const noexcept;
+  const char* registering_verb() const noexcept;
+
   std::string where_;
   std::size_t size_bytes_;
   std::optional<Buffer> buffer_;
   Dm device_memory_;
+  std::unique_ptr<CudaMemory> gpu_;
 };
 
 }  // namespace rdmameter

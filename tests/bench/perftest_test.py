@@ -168,7 +168,7 @@ class Status(unittest.TestCase):
         return result
 
     def test_is_1_for_a_refused_option_a_wrong_value_and_an_unknown_option(self):
-        self.failed("ib_write_bw", "--use_cuda=0", "host", says="--use_cuda: rdmameter measures memory of the host")
+        self.failed("ib_write_bw", "--use_rocm=0", "host", says="--use_rocm: rdmameter measures memory of the host, of the RDMA device, and of a GPU by --use_cuda alone")
         self.failed("ib_write_bw", "-s", "8x", "host", says="invalid value '8x' for -s, --size")
         self.failed("ib_write_bw", "--sizes", "8", "host", says="did you mean '--size'?")
 

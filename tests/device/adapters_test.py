@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Adapters of several makers, as the software device plays them: each gives its numbers without an option for it."""
+import os
+
 import rdmameter
 
 BETWEEN_BOTH = ("--device", "soft0", "--peer-device", "soft1")
@@ -153,10 +155,76 @@ class InfinibandByCm(rdmameter.Test):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class SharedMemory(rdmameter.Test):
+    def test_messages_leave_from_and_arrive_in_a_dma_buf(self):
+        for memory in ("dmabuf:udmabuf", "dmabuf:software"):
+            rows = self.measure("send_lat", "write_lat", "read_lat", "send_bw", "write_bw", "read_bw", "fetch_add_bw", "--memory", memory,
+                                "--size", "64,8K", *SHORT, "--verify")
+            for row in rows:
+                self.assertEqual((row["case"]["memory"], row["case"]["peer_memory"]), (memory, "host"))
+            self.measure("send_bw", "--memory", memory, "--qps", "2", "--mr-per-qp", *SHORT, "--verify")
+        [row] = self.measure("write_bw", "--memory", "dmabuf:udmabuf", "--bidirectional", *SHORT, "--verify")
+        self.assertEqual(row["directions"]["backward"]["memory"], "host")
+        self.measure("reg_mr", "dereg_mr", "--memory", "dmabuf:udmabuf", "--size", "4K,1M", "--iterations", "5")
+
+    def test_what_cannot_be_is_skipped_with_the_reason(self):
+        self.assertRegex(self.skipped("send_lat", "--memory", "dmabuf:none"), "this machine has no /dev/dma_heap/none")
+        self.assertRegex(self.skipped("send_lat", "--peer-memory", "dmabuf:udmabuf"), "--peer-memory takes host, huge, huge1g or device")
+        self.assertRegex(self.skipped("send_lat", "--peer-memory", "cuda:0"), "must not name a file, a heap or a GPU")
+        self.play("rxe")
+        self.assertRegex(self.skipped("send_lat", "--memory", "dmabuf:udmabuf"), "registers no dma-buf .ibv_reg_dmabuf_mr.: use --memory host")
+        for word in ("dmabuf:", "dmabuf:../x", "cuda:", "cuda:x", "cuda:256"):
+            self.assertIn("dmabuf:NAME", self.run_program("--loopback", "send_lat", "--memory", word, status=rdmameter.USAGE).stderr)
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class GpuMemory(rdmameter.Test):
+    """With a library in the place of CUDA's, whose memory ends the program when the CPU touches it."""
+
+    def setUp(self):
+        super().setUp()
+        os.environ["LD_LIBRARY_PATH"] = os.path.dirname(rdmameter.SOFTWARE_DEVICE)
+        self.addCleanup(os.environ.pop, "LD_LIBRARY_PATH", None)
+
+    def test_messages_leave_from_and_arrive_in_it(self):
+        for personality in ("generic", "mlx5-roce"):
+            self.play(personality)
+            rows = self.measure("send_lat", "read_lat", "write_imm_lat", "send_bw", "write_bw", "read_bw", "fetch_add_bw", "--memory",
+                                "cuda:0", "--size", "8,8K", *SHORT)
+            for row in rows:
+                self.assertEqual(row["case"]["memory"], "cuda:0")
+                self.assertNotIn("inlined", row)
+            self.measure("send_bw", "--memory", "cuda:1", "--threads", "2", "--qps", "2", *SHORT)
+        self.measure("reg_mr", "--memory", "cuda:0", "--size", "4K,1M", "--iterations", "5")
+
+    def test_what_the_cpu_would_do_is_skipped_with_the_reason(self):
+        for options, why in ((("write_lat",), "the CPU looks for the last byte of each message, and does not reach GPU memory"),
+                             (("send_lat", "--transport", "ud", "--size", "64"), "does not reach GPU memory"),
+                             (("send_lat", "--verify"), "does not reach GPU memory: use --verify off"),
+                             (("send_lat", "--inline", "64"), "does not reach GPU memory: use --inline off")):
+            self.assertRegex(self.skipped(*options, "--memory", "cuda:0"), why)
+        self.assertRegex(self.skipped("send_lat", "--memory", "cuda:7"), "CUDA_ERROR_INVALID_DEVICE .*no such GPU")
+        self.assertRegex(self.skipped("send_lat", "--memory", "cuda:2"), "that GPU shares no memory as a dma-buf")
+        os.environ["LD_LIBRARY_PATH"] = ""
+        self.assertRegex(self.skipped("send_lat", "--memory", "cuda:0"), "this machine has no libcuda.so.1")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class Rights(rdmameter.Test):
     def test_a_device_that_opens_no_memory_to_peers_carries_sends(self):
         self.play("efa")
         self.measure("send_lat", "send_imm_lat", "--transport", "ud", "--size", "64,4K", *SHORT, "--verify")
+
+    def test_what_it_lacks_is_skipped_with_the_reason(self):
+        self.play("efa")
+        for options, why in ((("send_lat", "--size", "64"), "makes no QPs of RC: choose another --transport"),
+                             (("send_lat", "--transport", "uc", "--size", "64"), "makes no QPs of UC"),
+                             (("write_lat",), "opens no memory to peers: use a test of sends"),
+                             (("read_bw", "--size", "4K"), "opens no memory to peers: use a test of sends"),
+                             (("mcast_lat", "--size", "64"), "has no multicast"),
+                             (("send_lat", "--transport", "ud", "--connect", "cm", "--size", "64"), "use --connect tcp")):
+            self.assertRegex(self.skipped(*options), why)
+        self.measure("create_qp", "modify_qp_rts", "create_ah", "connect", "--transport", "ud", "--iterations", "5")
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

@@ -130,7 +130,7 @@ NumberPlace numbers_sent(const TestCase& test_case) {
   if (test_case.peers > 1) return NumberPlace::none;  // a peer sees gaps: what the others get
   if (test_case.immediate()) return NumberPlace::immediate;
   const Area source = request_area(test_case);
-  const bool fits = test_case.initiator.memory != kDeviceMemory &&
+  const bool fits = cpu_reaches(test_case.initiator.memory) &&
                     source.slots >= test_case.queues.depth &&
                     source.pieces.front().length >= kNumberBytes;
   return fits ? NumberPlace::payload : NumberPlace::none;
@@ -139,7 +139,7 @@ NumberPlace numbers_sent(const TestCase& test_case) {
 NumberPlace numbers_read(const TestCase& test_case) {
   const NumberPlace sent = numbers_sent(test_case);
   const bool found = sent != NumberPlace::payload ||
-                     (test_case.responder.memory != kDeviceMemory &&
+                     (cpu_reaches(test_case.responder.memory) &&
                       receive_area(test_case).pieces.front().length >= kNumberBytes);
   return found ? sent : NumberPlace::none;
 }

@@ -208,6 +208,10 @@ TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {
   EXPECT_THAT(refusal_of("ib_send_lat", {"--output=bandwidth"}), HasSubstr("latency"));
   EXPECT_THAT(refusal_of("ib_send_lat", {"--mmap", "/dev/dax0.0"}),
               HasSubstr("the server maps no file"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--use_cuda_dmabuf"}),
+              HasSubstr("the server opens no GPU"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--mmap", "/dev/dax0.0", "host"}),
+              HasSubstr("give one"));
   EXPECT_THAT(refusal_of("ib_send_lat", {"-d", "null"}), HasSubstr("name a host"));
 }
 

@@ -42,6 +42,7 @@ struct Personality {
   bool extended_posting = true;  ///< ibv_wr_*
   bool extended_polling = true;  ///< ibv_create_cq_ex()
   bool memory_windows = true, thread_domains = true;
+  bool dmabuf = true;  ///< registers memory by a descriptor of a dma-buf
   /// Small receives of RC and UC come in the completion, and ibv_poll_cq() copies them to their
   /// address: with device memory, which has none, the program crashes.
   bool scatters_to_cqe = false;
@@ -49,10 +50,10 @@ struct Personality {
   std::uint64_t timestamp_mask = ~std::uint64_t{0};  ///< 0: completions have no time
   std::uint64_t clock_kHz = 1'000'000;
   ibv_odp_caps on_demand_paging{};
-
   /// What the subnet manager has chosen for each route: InfiniBand.
   std::uint8_t route_service_level = 0;
   ibv_rate route_rate = IBV_RATE_MAX;
+
   std::uint32_t max_qp = 60000, max_qp_wr = 32768, max_sge = 30;
   std::uint32_t max_inline_bytes = 4096;
   std::uint32_t max_cq = 60000, max_cqe = 32767;
@@ -66,8 +67,8 @@ struct Personality {
 
   bool ethernet() const { return link_layer == IBV_LINK_LAYER_ETHERNET; }
   bool infiniband() const { return link_layer == IBV_LINK_LAYER_INFINIBAND; }
-  bool has(ibv_qp_type type) const {
   bool iwarp() const { return transport == IBV_TRANSPORT_IWARP; }
+  bool has(ibv_qp_type type) const {
     return type == IBV_QPT_RC ? rc : type == IBV_QPT_UC ? uc : type == IBV_QPT_UD && ud;
   }
 };

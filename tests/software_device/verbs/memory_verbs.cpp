@@ -29,6 +29,9 @@ struct Mw : ibv_mw {};
 Dm& to_dm(ibv_dm* dm) {
   return *static_cast<Dm*>(dm);
 }
+Mr& to_mr(ibv_mr* mr) {
+  return *static_cast<Mr*>(mr);
+}
 /// PDs of different processes may have the same number: what opens memory is the key.
 std::uint32_t new_pd() {
   return own_process() << 24 | (++next_pd & 0xffffff);
@@ -228,7 +231,8 @@ int ibv_dereg_mr(ibv_mr* mr) {
   if (call.error() != 0) return call.error();
   revoke_key(mr->lkey);
   --to_ours(mr->pd).users;
-  delete static_cast<Mr*>(mr);
+  if (to_mr(mr).pages != nullptr) munmap(to_mr(mr).pages, to_mr(mr).page_bytes);
+  delete &to_mr(mr);
   return 0;
 }
 
@@ -236,9 +240,22 @@ int ibv_rereg_mr(ibv_mr* /*mr*/, int /*flags*/, ibv_pd* /*pd*/, void* /*address*
                  std::size_t /*length*/, int /*access*/) {
   return errno = EOPNOTSUPP, IBV_REREG_MR_ERR_INPUT;
 }
-ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* /*pd*/, std::uint64_t /*offset*/, std::size_t /*length*/,
-                          std::uint64_t /*iova*/, int /*fd*/, int /*access*/) {
-  return fail<ibv_mr>(EOPNOTSUPP);
+/// The device maps the file for itself, as it has DMA to the pages of a dma-buf.
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                          int fd, int access) {
+  const std::size_t before = offset % kPageBytes, bytes = before + length;
+  if (!personality(device_of(pd->context)).dmabuf) return fail<ibv_mr>(EOPNOTSUPP);
+  if (iova % kPageBytes != before) return fail<ibv_mr>(EINVAL);
+  void* const pages = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                           static_cast<off_t>(offset - before));
+  if (pages == MAP_FAILED) return nullptr;
+  ibv_mr* const mr = register_memory(pd, static_cast<std::byte*>(pages) + before, length, iova,
+                                     static_cast<unsigned>(access));
+  if (mr == nullptr) return munmap(pages, whole_pages(bytes)), nullptr;
+  to_mr(mr).pages = pages;
+  to_mr(mr).page_bytes = whole_pages(bytes);
+  mr->addr = reinterpret_cast<void*>(iova);
+  return mr;
 }
 ibv_pd* ibv_import_pd(ibv_context* /*context*/, std::uint32_t /*handle*/) {
   return fail<ibv_pd>(EOPNOTSUPP);

@@ -34,7 +34,10 @@ struct Pd : ibv_pd {
   std::atomic<std::uint32_t> users{0};  ///< objects that it must outlive
 };
 
-struct Mr : ibv_mr {};
+struct Mr : ibv_mr {
+  void* pages = nullptr;  ///< of a dma-buf, which the device has mapped; null: none
+  std::size_t page_bytes = 0;
+};
 
 struct Channel;
 struct Cq {
