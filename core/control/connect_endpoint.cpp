@@ -35,6 +35,7 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, 
                         "ibv_create_cq", where_)) {
   require_connectable(device);
   require_objects(case_, "QPs", device.limits.max_qp, where_);
+  require_depths(case_, device.limits, where_);
   info_ = endpoint_info_of(device);
   if (!goes_by_cm(case_)) return;
   info_.qkey = kCmQkey;
