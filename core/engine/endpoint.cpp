@@ -399,9 +399,10 @@ void Endpoint::create_qps() {
     }
     const int error = errno;
     if (!qp && i == 0) explain_refusal(wanted, error);
-    errno = error;
-    qps_.emplace_back(check_pointer(qp.release(), "ibv_create_qp",
-                                    fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_)));
+    if (!qp)
+      throw_failure("ibv_create_qp", fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_),
+                    error);
+    qps_.push_back(std::move(qp));
     view_.inline_bytes = wanted == 0 ? 0 : got;
     to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, remote_access(case_),
             qkey_, where_);
