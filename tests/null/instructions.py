@@ -25,6 +25,7 @@ BOUNDS = [
     ("read_lat", [], 61),
     ("write_bw", ["1", "128"], 16),
     ("write_bw", ["16", "16"], 5),
+    ("write_bw", ["64", "64"], 1.5),
     # A receiver of RC, then of messages with numbers; and who writes those.
     ("receive", [], 18),
     ("receive_ud", [], 28),
