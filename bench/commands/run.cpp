@@ -18,7 +18,9 @@
 #include "bench/running/run_output.h"
 #include "bench/running/runner.h"
 #include "core/base/error.h"
+#include "core/instrument/clock_judge.h"
 #include "core/log/print.h"
+#include "core/log/tell.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -191,6 +193,8 @@ ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
   check_writable(request.output);
   const nlohmann::ordered_json about = context(request);
   if (request.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
+  if (const std::string warning = clock_warning(clock_); !warning.empty())
+    tell("clock: {}\n", warning);
   RunOutput output(request.output, about, cases_);
   if (loss_report) output.tell_stalls();
   const RunTally tally = measure_all(output);

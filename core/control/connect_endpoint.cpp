@@ -39,6 +39,7 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, 
   if (goes_by_cm(case_)) as_connected.connect = Connect::cm;
   require_iwarp_has(device, as_connected);
   require_objects(case_, "QPs", device.limits.max_qp, where_);
+  require_depths(case_, device.limits, where_);
   info_ = endpoint_info_of(device);
   if (!goes_by_cm(case_)) return;
   info_.qkey = kCmQkey;

@@ -56,6 +56,10 @@ std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const TestCase
 void require_objects(const TestCase& test_case, std::string_view kind, std::uint64_t max,
                      const std::string& where);
 
+/// @throws Unsupported  the device has no queues of --depth or --rx-depth WRs
+void require_depths(const TestCase& test_case, const DeviceLimits& limits,
+                    const std::string& where);
+
 /// The way from the device's port to itself.
 QpPath path_to_itself(const OpenDevice& device);
 

@@ -30,8 +30,8 @@ class ControlMeasurer final : public Measurer {
   Outcome measure(const TestCase& test_case) override {
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
     require_memory(test_case, Role::initiator);
-    OpenDevice& device = devices_.get(test_case.initiator.device, test_case.initiator.port_num,
-                                      test_case.initiator.gid_index);
+    OpenDevice& device = devices_.get_anew(test_case.initiator.device, test_case.initiator.port_num,
+                                           test_case.initiator.gid_index);
     const Placement placement =
         choose_placement(wish_of(test_case, Role::initiator, device.port.device, false), claims_);
     const std::unique_ptr<ControlCall> verb = make_near(device, test_case, placement);

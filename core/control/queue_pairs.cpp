@@ -127,11 +127,7 @@ class ModifyQp final : public QpCall {
 std::unique_ptr<ControlCall> make_qp_call(OpenDevice& device, const TestCase& test_case) {
   const std::string where = device.port.where();
   require_objects(test_case, "QPs", device.limits.max_qp, where);
-  if (const std::uint64_t max = std::max(test_case.queues.depth, test_case.queues.rx_depth);
-      max > device.limits.max_qp_wr)
-    throw Unsupported(
-        fmt::format("a queue of {} WRs: {} takes at most {}; use a smaller --depth or --rx-depth",
-                    max, where, device.limits.max_qp_wr));
+  require_depths(test_case, device.limits, where);
   if (test_case.verb == Verb::create_qp) return std::make_unique<CreateQp>(device, test_case);
   if (test_case.verb == Verb::destroy_qp) return std::make_unique<DestroyQp>(device, test_case);
   return std::make_unique<ModifyQp>(device, test_case);

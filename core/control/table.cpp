@@ -46,6 +46,15 @@ void require_objects(const TestCase& test_case, std::string_view kind, std::uint
                                   kind, where, test_case.objects + 1, max));
 }
 
+void require_depths(const TestCase& test_case, const DeviceLimits& limits,
+                    const std::string& where) {
+  const std::uint64_t max = std::max(test_case.queues.depth, test_case.queues.rx_depth);
+  if (max > limits.max_qp_wr)
+    throw Unsupported(
+        fmt::format("a queue of {} WRs: {} takes at most {}; use a smaller --depth or --rx-depth",
+                    max, where, limits.max_qp_wr));
+}
+
 QpPath path_to_itself(const OpenDevice& device) {
   QpPath path;
   path.mtu = *mtu_from_bytes(device.port.active_mtu_bytes);

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/engine/case_memory.h"
 #include "core/engine/loop/table.h"
+#include "core/verbs/async_events.h"
 #include "core/verbs/check.h"
 #include "core/verbs/environment.h"
 #include "core/verbs/iwarp.h"
@@ -118,18 +119,36 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
 
 }  // namespace
 
-OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
-                        std::uint64_t gid_index) {
-  OpenDevice open;
-  open.context = open_device(device);
-  open.limits = query_limits(*open.context);
+namespace {
+
+void query_port_and_gids(OpenDevice& open, std::uint64_t port_num, std::uint64_t gid_index) {
   open.port = query_active_port(*open.context, port_num);
   std::vector<Gid> gids = query_gids(*open.context, open.port.number);
   find_subnets(gids);
   open.gid = choose_gid(gids, open.port.link_layer, gid_index, open.port.where());
   open.gids = gids_to_offer(std::move(gids), gid_index);
+}
+
+}  // namespace
+
+OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
+                        std::uint64_t gid_index) {
+  OpenDevice open;
+  open.context = open_device(device);
+  open.limits = query_limits(*open.context);
+  query_port_and_gids(open, port_num, gid_index);
   open.numa_node = device_numa_node(open.port.device);
   return open;
+}
+
+void look_again(OpenDevice& device, std::uint64_t gid_index) {
+  std::vector<std::string> noted;
+  take_fatal_event(*device.context, device.port.number, noted);
+  try {
+    query_port_and_gids(device, device.port.number, gid_index);
+  } catch (const Unsupported& error) {  // it could when it was opened
+    throw MeasurementError(error.what());
+  }
 }
 
 void use_gids_of(OpenDevice& device, std::span<const Gid> peer) {
@@ -385,6 +404,9 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
                       "use --inline {} or --inline max",
                       wanted_inline, where_, max, max));
   }
+  if (!srq_ && (error == EOPNOTSUPP || error == ENOSYS))
+    throw Unsupported(
+        fmt::format("{} has no QPs of {}: use another --transport", where_, transport_text(case_)));
   if (srq_ && case_.transport != Transport::rc)
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
@@ -417,9 +439,10 @@ void Endpoint::create_qps() {
     }
     const int error = errno;
     if (!qp && i == 0) explain_refusal(wanted, error);
-    errno = error;
-    qps_.emplace_back(check_pointer(qp.release(), "ibv_create_qp",
-                                    fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_)));
+    if (!qp)
+      throw_failure("ibv_create_qp", fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_),
+                    error);
+    qps_.push_back(std::move(qp));
     view_.inline_bytes = wanted == 0 ? 0 : got;
     to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index,
             remote_access(case_, is_iwarp(*device_.context)), qkey_, where_);

@@ -48,6 +48,12 @@ struct OpenDevice {
 /// @throws NoDevice, UsageError, Unsupported, VerbsError
 OpenDevice open_for_run(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index);
 
+/// Asks anew for what changes while a run lasts: state, LID and MTU of the port, the GIDs. Events
+/// of such changes that wait are passed over.
+/// @param gid_index  as open_for_run()
+/// @throws MeasurementError  the port is not active any more, or has not that GID
+void look_again(OpenDevice& device, std::uint64_t gid_index);
+
 /// Takes the GID that goes best with those of the peer; where none goes, it stays as it is.
 void use_gids_of(OpenDevice& device, std::span<const Gid> peer);
 

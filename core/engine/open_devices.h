@@ -37,7 +37,16 @@ class OpenDevices {
     return *slot;
   }
 
-  /// The same; null where there is no device: each case that needs one then says so.
+  /// The same for a new repetition: of a device that is open, port and GIDs are asked for anew.
+  /// @throws as look_again(), too
+  OpenDevice& get_anew(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
+    const bool known = open_.contains({device, port_num, gid_index});
+    OpenDevice& found = get(device, port_num, gid_index);
+    if (known) look_again(found, gid_index);
+    return found;
+  }
+
+  /// As get(); null where there is no device: each case that needs one then says so.
   OpenDevice* find(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index) {
     try {
       return &get(device, port_num, gid_index);

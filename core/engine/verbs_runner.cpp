@@ -119,7 +119,8 @@ void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& pe
 }
 
 std::string VerbsRunner::take_fatal_event() {
-  std::string event = rdmameter::take_fatal_event(*device_.context, device_.port.number);
+  std::string event =
+      rdmameter::take_fatal_event(*device_.context, device_.port.number, noted_events_);
   return event.empty() && cm_ ? cm_->take_fatal_event() : event;
 }
 
@@ -214,6 +215,7 @@ nlohmann::ordered_json VerbsRunner::facts() const {
     facts["inlined"] = work_->inlined();
   if (case_.pattern == Pattern::ping_pong && !case_.takes_receive())
     facts["data_in_order"] = endpoint_.data_in_order();
+  if (!noted_events_.empty()) facts["async_events"] = noted_events_;
   if (!shares_.is_null()) facts["shares"] = shares_;
   return facts;
 }

@@ -53,7 +53,8 @@ class VerbsRunner final : public EndpointRunner {
   std::unique_ptr<Work> work_;
   nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
   EndpointInfo peer_;
-  std::string cm_nonce_;  ///< the responder's for this case
+  std::vector<std::string> noted_events_;  ///< changes of the port while it ran
+  std::string cm_nonce_;                   ///< the responder's for this case
   std::uint16_t cm_port_ = 0;
   const CmWatch watch_;
   std::string group_text_;

@@ -147,6 +147,20 @@ ClockChoice judge_calibration(const CalibrationFacts& facts) {
   return choice;
 }
 
+std::optional<double> resolution_ns(const ClockChoice& clock) {
+  if (clock.kind != ClockChoice::Kind::counter) return std::nullopt;
+  return 1 / clock.ticks_per_ns;
+}
+
+std::string clock_warning(const ClockChoice& clock) {
+  const std::optional<double> tick_ns = resolution_ns(clock);
+  if (!tick_ns || *tick_ns < kCoarseTick_ns) return {};
+  return fmt::format(
+      "the CPU's counter steps by {:.1f} ns, so a single latency is known to that; percentiles of "
+      "short latencies fall on few values",
+      *tick_ns);
+}
+
 ClockChoice choose_clock() {
   ClockChoice choice = judge_calibration(kHasCounter ? calibrate() : CalibrationFacts{});
   choice.read_ns = choice.kind == ClockChoice::Kind::counter ? reading_cost_ns(choice.counter)

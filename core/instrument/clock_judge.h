@@ -2,6 +2,9 @@
 // The decision behind choose_clock(), apart from the machine it is made for.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "core/instrument/clock.h"
 
 namespace rdmameter {
@@ -22,5 +25,15 @@ inline constexpr double kMaxDisagreementPpm = 200;
 /// The counter where it can be trusted, else the kernel's clock; `reason` says why. read_ns is left
 /// at 0.
 ClockChoice judge_calibration(const CalibrationFacts& facts);
+
+/// From this tick on a latency of one microsecond is known to 1 % or worse.
+inline constexpr double kCoarseTick_ns = 10;
+
+/// How far apart two readings are at least if they differ [ns]: aarch64's counters often step by
+/// 40 ns. Of the kernel's clock it is not known.
+std::optional<double> resolution_ns(const ClockChoice& clock);
+
+/// What readers of latencies should know of the clock; empty: nothing.
+std::string clock_warning(const ClockChoice& clock);
 
 }  // namespace rdmameter

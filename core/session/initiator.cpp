@@ -45,8 +45,8 @@ class Initiator final : public Measurer {
     TestCase asked = with_payload(test_case);
     OpenDevice* device = nullptr;
     if (!test_case.over_tcp()) {
-      device = &devices_.get(test_case.initiator.device, test_case.initiator.port_num,
-                             test_case.initiator.gid_index);
+      device = &devices_.get_anew(test_case.initiator.device, test_case.initiator.port_num,
+                                  test_case.initiator.gid_index);
       asked.queues.sge = with_known_sges(test_case, device->limits).queues.sge;
       asked = with_known_connect(std::move(asked), *device);
       if (!test_case.control()) {

@@ -190,7 +190,10 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     const std::vector<Gid> gids = gids_from_wire(prepare, "gids");
     const RunningCase running{host_, needs_of(test_case)};
     host_.log(case_text(test_case));
-    if (!test_case.over_tcp()) use_gids_of(device_of(test_case), gids);
+    if (!test_case.over_tcp()) {
+      const EndSettings& own = test_case.responder;
+      use_gids_of(devices_.get_anew(own.device, own.port_num, own.gid_index), gids);
+    }
     const std::string used =
         test_case.over_tcp() ? std::string() : device_of(test_case).port.device;
     const std::vector<unsigned> theirs = cpus_from_wire(prepare, "cpus");

@@ -3,6 +3,8 @@
 
 #include <poll.h>
 
+#include <algorithm>
+
 namespace rdmameter {
 namespace {
 
@@ -12,7 +14,10 @@ bool waits(const ibv_context& context) {
 }
 
 bool of_another_port(const ibv_async_event& event, std::uint8_t port_num) {
-  return event.event_type == IBV_EVENT_PORT_ERR && event.element.port_num != port_num;
+  const bool of_a_port = event.event_type == IBV_EVENT_PORT_ERR ||
+                         event.event_type == IBV_EVENT_LID_CHANGE ||
+                         !noted_event_text(event.event_type).empty();
+  return of_a_port && event.element.port_num != port_num;
 }
 
 }  // namespace
@@ -33,6 +38,8 @@ std::string_view fatal_event_text(ibv_event_type type) {
       return "IBV_EVENT_DEVICE_FATAL: the device failed or was removed";
     case IBV_EVENT_PORT_ERR:
       return "IBV_EVENT_PORT_ERR: the port went down";
+    case IBV_EVENT_LID_CHANGE:
+      return "IBV_EVENT_LID_CHANGE: the port got another LID, so the paths to it lead nowhere";
     case IBV_EVENT_WQ_FATAL:
       return "IBV_EVENT_WQ_FATAL: a work queue failed";
     default:  // tells of a step that went well, or of what a run outlives
@@ -40,13 +47,32 @@ std::string_view fatal_event_text(ibv_event_type type) {
   }
 }
 
-std::string take_fatal_event(ibv_context& context, std::uint8_t port_num) {
+std::string_view noted_event_text(ibv_event_type type) {
+  switch (type) {
+    case IBV_EVENT_GID_CHANGE:
+      return "IBV_EVENT_GID_CHANGE";
+    case IBV_EVENT_PKEY_CHANGE:
+      return "IBV_EVENT_PKEY_CHANGE";
+    case IBV_EVENT_SM_CHANGE:
+      return "IBV_EVENT_SM_CHANGE";
+    case IBV_EVENT_CLIENT_REREGISTER:
+      return "IBV_EVENT_CLIENT_REREGISTER";
+    default:
+      return {};
+  }
+}
+
+std::string take_fatal_event(ibv_context& context, std::uint8_t port_num,
+                             std::vector<std::string>& noted) {
   std::string fatal;
   while (waits(context)) {
     ibv_async_event event{};
     if (ibv_get_async_event(&context, &event) != 0) break;
-    if (fatal.empty() && !of_another_port(event, port_num))
-      fatal = fatal_event_text(event.event_type);
+    if (!of_another_port(event, port_num)) {
+      if (fatal.empty()) fatal = fatal_event_text(event.event_type);
+      const std::string_view note = noted_event_text(event.event_type);
+      if (!note.empty() && std::ranges::find(noted, note) == noted.end()) noted.emplace_back(note);
+    }
     ibv_ack_async_event(&event);
   }
   return fatal;

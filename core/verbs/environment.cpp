@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "core/base/sysfs.h"
+#include "core/instrument/clock_judge.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -205,8 +206,12 @@ json host_json(const KernelTrees& trees) {
 
 json clock_json(const ClockChoice& clock) {
   const bool counter = clock.kind == ClockChoice::Kind::counter;
+  const std::optional<double> resolution = resolution_ns(clock);
+  const std::string warning = clock_warning(clock);
   return {{"kind", counter ? "counter" : "kernel"},
           {"ticks_per_ns", clock.ticks_per_ns},
+          {"resolution_ns", resolution ? json(*resolution) : json(nullptr)},
+          {"warning", warning.empty() ? json(nullptr) : json(warning)},
           {"error_ppm", counter ? json(clock.error_ppm) : json(nullptr)},
           {"read_ns", clock.read_ns},
           {"reason", clock.reason}};

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint8_t kHopLimit = 64;
 
+/// For texts of failures alone: of many QPs it takes as long as the calls.
 std::string name(const ibv_qp& qp, const std::string& where) {
   return fmt::format("QP {:#x} on {}", qp.qp_num, where);
 }
@@ -105,22 +106,24 @@ QpStep rts_step(Transport transport, const QpPath& path, std::uint32_t psn) {
 
 void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
              int remote_access, std::uint32_t qkey, const std::string& where) {
-  check_errno_value(init_step(transport, port_num, pkey_index, remote_access, qkey).take(qp),
-                    "ibv_modify_qp(RESET->INIT)", name(qp, where));
+  const int error = init_step(transport, port_num, pkey_index, remote_access, qkey).take(qp);
+  if (error != 0) throw_failure("ibv_modify_qp(RESET->INIT)", name(qp, where), error);
 }
 
 void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
             std::uint32_t remote_psn, const std::string& where) {
-  check_errno_value(rtr_step(transport, path, remote_qpn, remote_psn).take(qp),
-                    "ibv_modify_qp(INIT->RTR)",
-                    fmt::format("{} towards QP {:#x} at {}", name(qp, where), remote_qpn,
-                                gid_text(path.remote_gid)));
+  const int error = rtr_step(transport, path, remote_qpn, remote_psn).take(qp);
+  if (error != 0)
+    throw_failure("ibv_modify_qp(INIT->RTR)",
+                  fmt::format("{} towards QP {:#x} at {}", name(qp, where), remote_qpn,
+                              gid_text(path.remote_gid)),
+                  error);
 }
 
 void to_rts(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t psn,
             const std::string& where) {
-  check_errno_value(rts_step(transport, path, psn).take(qp), "ibv_modify_qp(RTR->RTS)",
-                    name(qp, where));
+  const int error = rts_step(transport, path, psn).take(qp);
+  if (error != 0) throw_failure("ibv_modify_qp(RTR->RTS)", name(qp, where), error);
 }
 
 }  // namespace rdmameter

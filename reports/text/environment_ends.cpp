@@ -56,7 +56,8 @@ std::vector<EnvironmentEnd> environment_ends(const Json& ours) {
     one.erase("rank");
     // Of each process its own, and none of what tells machines apart.
     if (const auto clock = one.find("clock"); clock != one.end() && clock->is_object())
-      for (const char* key : {"error_ppm", "ticks_per_ns", "reason"}) clock->erase(key);
+      for (const char* key : {"error_ppm", "ticks_per_ns", "resolution_ns", "reason"})
+        clock->erase(key);
     auto same = std::find_if(groups.begin(), groups.end(),
                              [&one](const auto& group) { return group.first == one; });
     if (same == groups.end())

@@ -278,5 +278,21 @@ class Inline(rdmameter.Test):
                 self.assertEqual(row["case"]["inline_bytes"] != 0, size <= limit, (personality, size))
 
 
+@rdmameter.on(rdmameter.SOFTWARE)
+class Events(rdmameter.Test):
+    def test_what_traffic_outlives_is_noted_in_the_row(self):
+        self.inject("post_send@2000=GID_CHANGE,post_send@3000=PKEY_CHANGE,post_send@4000=SM_CHANGE")
+        first, second = self.measure("send_lat", "--size", "8,64", "--iterations", "20000")
+        self.assertEqual(sorted(first["async_events"]), ["IBV_EVENT_GID_CHANGE", "IBV_EVENT_PKEY_CHANGE", "IBV_EVENT_SM_CHANGE"])
+        self.assertNotIn("async_events", second)
+
+    def test_another_lid_ends_the_case_and_the_next_one_uses_it(self):
+        self.play("mlx5-ib")
+        self.inject("post_send@2000=LID_CHANGE")
+        rows = self.run_program("--loopback", "send_lat", "--size", "8,64", "--duration", "3", status=rdmameter.FAILED).rows
+        self.assertIn("IBV_EVENT_LID_CHANGE: the port got another LID", rows[0]["error_message"])
+        self.assertNotIn("error_message", rows[1])
+
+
 if __name__ == "__main__":
     rdmameter.main()

@@ -341,6 +341,11 @@ class Test(unittest.TestCase):
         os.environ["RDMAMETER_DEVICE_PERSONALITY"] = personality
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_PERSONALITY", None)
 
+    def inject(self, faults):
+        """Lets calls of the software device go wrong, in each process of its own, for what this test starts from now on."""
+        os.environ["RDMAMETER_DEVICE_FAULTS"] = faults
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_FAULTS", None)
+
     def output(self):
         self.files += 1
         return f"{self.scratch}/{self.files}.json"

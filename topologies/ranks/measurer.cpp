@@ -167,8 +167,8 @@ std::string RankMeasurer::device_name(const TestCase& test_case) const {
 }
 
 OpenDevice& RankMeasurer::device_of(const TestCase& test_case) {
-  return devices_.get(device_name(test_case), test_case.initiator.port_num,
-                      test_case.initiator.gid_index);
+  return devices_.get_anew(device_name(test_case), test_case.initiator.port_num,
+                           test_case.initiator.gid_index);
 }
 
 /// Where ranks outnumber cores, one that spins keeps another from answering until its time slice is

@@ -50,10 +50,11 @@ struct ByMemory {
 /// What ended a wait for a pong.
 enum class Arrived : std::uint8_t { yes, late, no };
 
-/// Is the pong that carries `sequence` there? With `Lossy`, one of an earlier round is ignored.
+/// Has a pong arrived? By a receive completion its number is not looked at: that reads the payload,
+/// and so comes after the sample.
 /// @param polled  after Arrived::no: why, as no_completion() reads it
 /// @return        Arrived::late: not yet
-template <class By, bool Lossy, class P>
+template <class By, class P>
 [[gnu::always_inline]] inline Arrived look_for_pong(LoopState& loop_state, const Lane& lane,
                                                     std::uint8_t sequence, int& polled,
                                                     ibv_wc& wc) noexcept {
@@ -62,16 +63,7 @@ template <class By, bool Lossy, class P>
   } else {
     polled = P::Cq::template poll<By::kImmediate>(P::Cq::of(loop_state.recv_cq), 1, &wc);
     if (polled == 0) return Arrived::late;
-    if (!good(polled, wc)) [[unlikely]]
-      return Arrived::no;
-    if constexpr (Lossy) {
-      if (By::number(wc) != sequence) [[unlikely]] {
-        // A full receive queue is the worst that a refused post leads to: later messages are lost.
-        replenish(*receive_of(wc).ring);
-        return Arrived::late;
-      }
-    }
-    return Arrived::yes;
+    return good(polled, wc) ? Arrived::yes : Arrived::no;
   }
 }
 
@@ -97,12 +89,34 @@ template <class By, bool Lossy, class P>
         return Arrived::late;
     }
     typename P::Waiter{}(P::Cq::of(loop_state.recv_cq));
-    arrived = look_for_pong<By, Lossy, P>(loop_state, lane, sequence, polled, wc);
+    arrived = look_for_pong<By, P>(loop_state, lane, sequence, polled, wc);
   } while (arrived == Arrived::late);
   return arrived;
 }
 
-/// The initiator's wait for all that answers a ping.
+/// After a pong of an earlier round: the wait for that of this one. A function of its own, being
+/// rare.
+/// @param seen  when a pong was seen [ticks]: the one of an earlier round, then the last one
+template <class By, class P>
+[[gnu::noinline]] Arrived pass_over(LoopState& loop_state, const Lane& lane,
+                                    const typename P::Clock& clock, std::uint8_t sequence,
+                                    std::uint64_t give_up, const StopFlag& stop,
+                                    std::uint64_t& empties, int& polled, ibv_wc& wc,
+                                    std::uint64_t& seen) noexcept {
+  Arrived arrived;
+  do {
+    // A full receive queue is the worst that a refused post leads to: later messages are lost.
+    replenish(*receive_of(wc).ring);
+    if (seen > give_up) return Arrived::late;
+    arrived = keep_looking<By, true, P>(loop_state, lane, clock, sequence, give_up, stop, empties,
+                                        polled, wc);
+    seen = clock.now();
+  } while (arrived == Arrived::yes && By::number(wc) != sequence);
+  return arrived;
+}
+
+/// The initiator's wait for all that answers a ping; with `Lossy` the last pong may be one of an
+/// earlier round (pass_over()).
 /// @return Arrived::late, with `Lossy`, where some of it is not there by `give_up` [ticks]
 template <class By, bool Lossy, class P>
 [[gnu::always_inline]] inline Arrived await_pong(LoopState& loop_state, const Lane& lane,
@@ -111,13 +125,16 @@ template <class By, bool Lossy, class P>
                                                  const StopFlag& stop, std::uint64_t& empties,
                                                  int& polled, ibv_wc& wc) noexcept {
   for (std::uint32_t missing = By::kMany ? loop_state.answers : 1;;) {
-    Arrived arrived = look_for_pong<By, Lossy, P>(loop_state, lane, sequence, polled, wc);
+    Arrived arrived = look_for_pong<By, P>(loop_state, lane, sequence, polled, wc);
     if (arrived == Arrived::late)
       arrived = keep_looking<By, Lossy, P>(loop_state, lane, clock, sequence, give_up, stop,
                                            empties, polled, wc);
-    if (!By::kMany || arrived != Arrived::yes || --missing == 0) return arrived;
-    // A full receive queue is the worst that a refused post leads to: later answers are lost.
-    if constexpr (By::kMany) replenish(*receive_of(wc).ring);
+    if (!By::kMany || arrived != Arrived::yes || missing == 1) return arrived;
+    if constexpr (By::kMany) {
+      if (By::number(wc) == sequence) --missing;
+      // A full receive queue is the worst that a refused post leads to: later answers are lost.
+      replenish(*receive_of(wc).ring);
+    }
   }
 }
 
@@ -149,9 +166,17 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
     std::uint64_t posted = 0;
     if constexpr (kStamps) posted = clock.now();
     int polled = 0;
-    const Arrived arrived = await_pong<By, Lossy, P>(loop_state, *list->lane, clock, sequence,
-                                                     sent + loss_ticks, stop, empties, polled, wc);
-    const std::uint64_t seen = clock.now();
+    Arrived arrived = await_pong<By, Lossy, P>(loop_state, *list->lane, clock, sequence,
+                                               sent + loss_ticks, stop, empties, polled, wc);
+    std::uint64_t seen = clock.now();
+    if constexpr (By::kReceives && Lossy) {
+      if (arrived == Arrived::yes && By::number(wc) != sequence) [[unlikely]] {
+        std::uint64_t last_seen = seen;
+        arrived = pass_over<By, P>(loop_state, *list->lane, clock, sequence, sent + loss_ticks,
+                                   stop, empties, polled, wc, last_seen);
+        seen = last_seen;
+      }
+    }
     if (arrived == Arrived::yes) [[likely]] {
       histogram.record(clock.to_ns(seen - sent));
       if constexpr (kStamps)
@@ -227,17 +252,33 @@ template <class P>
   return true;
 }
 
+/// Writes the number that the next ping will have if none is lost into the next pong, once nothing
+/// reads that any more. @return that number
+template <class By>
+[[gnu::always_inline]] inline std::uint8_t foresee(const SendList& list,
+                                                   std::uint8_t number) noexcept {
+  By::put(*list.next, ++number);
+  return number;
+}
+
 /// The responder: answers every ping until it is told to stop. It needs no count and no clock, so a
-/// lost ping costs it nothing: it answers the next.
+/// lost ping costs it nothing: it answers the next. With `Lossy` its answer carries the ping's
+/// number, which was written beforehand: so a comparison is all that stands between a ping and its
+/// pong. It cannot come after the pong: an answer to a ping that comes twice, or late, would have
+/// the number of one that is still to come.
 template <class By, bool Lossy, class P>
 LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typename P::Clock&,
                                const StopFlag& stop, LoopTally& tally) noexcept {
   SendList* list = loop_state.lanes[0].send;
+  constexpr bool kForesees = By::kReceives && Lossy;
   std::uint64_t empties = 0, answered = 0;
   LoopResult end;
   ibv_wc wc;
+  // What is in the next pong; more than a number: nothing.
+  [[maybe_unused]] std::uint32_t foreseen = 256;
   for (;;) {
     RecvRing* ring = nullptr;
+    [[maybe_unused]] std::uint8_t number = 0;
     if constexpr (By::kReceives) {
       const int polled =
           await_completion<P, By::kImmediate>(P::Cq::of(loop_state.recv_cq), wc, stop, empties);
@@ -246,7 +287,12 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
         break;
       }
       ring = receive_of(wc).ring;
-      if constexpr (Lossy) By::put(*list, By::number(wc));
+      if constexpr (kForesees) {
+        number = By::number(wc);
+        if (number != foreseen) [[unlikely]]
+          By::put(*list, number);
+        foreseen = 256;
+      }
     } else {
       Lane& lane = *list->lane;
       if (!await_ping<P>(lane, lane.answered, stop, empties)) [[unlikely]] {
@@ -271,6 +317,7 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
         end = no_completion(reap, wc);
         break;
       }
+      if constexpr (kForesees) foreseen = foresee<By>(*list, number);
     }
     list = list->next;
   }

@@ -67,6 +67,22 @@ TEST(ClockJudge, RefusesACounterThatStandsStillOrIsNotThere) {
   EXPECT_EQ(judge_calibration(CalibrationFacts{}).kind, ClockChoice::Kind::kernel);
 }
 
+TEST(ClockJudge, WarnsOfACounterWithACoarseTick) {
+  CalibrationFacts facts = kGood;
+  facts.first_ticks_per_ns = facts.second_ticks_per_ns = facts.ticks_per_ns = 0.025;  // 25 MHz
+  const ClockChoice coarse = judge_calibration(facts);
+  EXPECT_NEAR(resolution_ns(coarse).value(), 40, 1e-9);
+  EXPECT_THAT(clock_warning(coarse), HasSubstr("steps by 40.0 ns"));
+
+  const ClockChoice fine = judge_calibration(kGood);
+  EXPECT_NEAR(resolution_ns(fine).value(), 0.385, 1e-3);
+  EXPECT_EQ(clock_warning(fine), "");
+
+  const ClockChoice kernel = judge_calibration({});
+  EXPECT_FALSE(resolution_ns(kernel).has_value());
+  EXPECT_EQ(clock_warning(kernel), "");
+}
+
 TEST(CounterClock, ConvertsDaysWithinAPartPerBillion) {
   for (const double ticks_per_ns : {0.024, 0.05, 1.0, 2.596105, 5.7}) {
     CalibrationFacts facts = kGood;

@@ -104,6 +104,8 @@ TEST(Environment, HoldsTheClockAndNoDeviceWhereThereIsNone) {
   const ordered_json environment = environment_json(clock, nullptr);
   EXPECT_EQ(environment["clock"]["kind"], "counter");
   EXPECT_EQ(environment["clock"]["error_ppm"], 3);
+  EXPECT_EQ(environment["clock"]["resolution_ns"], 0.4);
+  EXPECT_TRUE(environment["clock"]["warning"].is_null());
   EXPECT_EQ(environment["clock"]["reason"], "tested");
   EXPECT_TRUE(environment["device"].is_null());
 }

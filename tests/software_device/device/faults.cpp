@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "tests/software_device/device/async_events.h"
 #include "tests/software_device/device/settings.h"
 #include "tests/software_device/device/words.h"
 
@@ -42,7 +43,8 @@ static_assert(kStatuses.size() == IBV_WC_GENERAL_ERR + 1);
 
 constexpr std::string_view kAccepted =
     "a verb, @, the number of its call, + for all that follow, = and what happens: hang, an error "
-    "such as EINVAL, or for post_send a status such as RETRY_EXC_ERR; as in create_qp@3=ENOMEM";
+    "such as EINVAL, an event such as GID_CHANGE, or for post_send a status such as RETRY_EXC_ERR; "
+    "as in create_qp@3=ENOMEM";
 
 std::array<std::atomic<std::uint64_t>, kVerbs> calls{};
 
@@ -53,7 +55,9 @@ void set_outcome(Fault& fault, const Word& word) {
   const auto status = std::ranges::find(kStatuses, word.value);
   if (status != kStatuses.end() && fault.verb == Verb::post_send)
     fault.status = static_cast<ibv_wc_status>(status - kStatuses.begin());
-  if (!fault.hangs && fault.error == 0 && fault.status == IBV_WC_SUCCESS) reject(word, kAccepted);
+  fault.event = event_named(word.value);
+  if (!fault.hangs && fault.error == 0 && fault.status == IBV_WC_SUCCESS && !fault.event)
+    reject(word, kAccepted);
 }
 
 Fault fault_of(const Word& word) {
@@ -66,7 +70,7 @@ Fault fault_of(const Word& word) {
   const bool is_number = !number.empty() && number.size() < 19 &&
                          number.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number || std::stoull(number) == 0) reject(word, kAccepted);
-  Fault made{*verb, std::stoull(number), ever_after, false, 0, IBV_WC_SUCCESS};
+  Fault made{*verb, std::stoull(number), ever_after, false, 0, IBV_WC_SUCCESS, std::nullopt};
   set_outcome(made, word);
   return made;
 }
@@ -92,6 +96,10 @@ Injected begin_call(Verb verb) {
     if (fault.verb != verb || call < fault.call || (call > fault.call && !fault.ever_after))
       continue;
     if (fault.hangs) hang();
+    if (fault.event) {
+      raise_event(*fault.event);
+      return {};
+    }
     return {fault.error, fault.status};
   }
   return {};

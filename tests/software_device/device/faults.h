@@ -5,6 +5,7 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tests/software_device/device/verb.h"
@@ -14,11 +15,12 @@ namespace rdmameter::software {
 /// The process's k-th call of a verb goes wrong; of post_send and post_recv the k-th request.
 struct Fault {
   Verb verb;
-  std::uint64_t call;    ///< counted from 1
-  bool ever_after;       ///< and all that follow
-  bool hangs;            ///< it does not return
-  int error;             ///< an errno value; 0: none
-  ibv_wc_status status;  ///< of post_send: how the request ends
+  std::uint64_t call;                   ///< counted from 1
+  bool ever_after;                      ///< and all that follow
+  bool hangs;                           ///< it does not return
+  int error;                            ///< an errno value; 0: none
+  ibv_wc_status status;                 ///< of post_send: how the request ends
+  std::optional<ibv_event_type> event;  ///< the call itself goes well
 };
 
 /// RDMAMETER_DEVICE_FAULTS; what it does not understand ends the program.

@@ -102,11 +102,18 @@ std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index) {
   return std::nullopt;
 }
 
+/// Of IPv6, or of IPv4 mapped into it (RoCE v2).
+bool is_multicast(const ibv_gid& gid) {
+  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return gid.raw[0] == 0xff || (std::memcmp(gid.raw, kMapped.data(), kMapped.size()) == 0 &&
+                                (gid.raw[12] & 0xf0) == 0xe0);
+}
+
 bool routed(std::uint32_t device, std::uint32_t gid_index, const ibv_gid& to) {
   constexpr ibv_gid kUnknown{};
   if (!has_vlans(0) && !has_vlans(1)) return true;
   const auto from = gid_at(device, gid_index);
-  return !from || std::memcmp(to.raw, kUnknown.raw, sizeof to.raw) == 0 || to.raw[0] == 0xff ||
+  return !from || std::memcmp(to.raw, kUnknown.raw, sizeof to.raw) == 0 || is_multicast(to) ||
          share_subnet(from->gid, to);
 }
 

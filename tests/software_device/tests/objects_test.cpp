@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects live and die as verbs says, and refuse what a device refuses.
+#include "tests/software_device/verbs/objects.h"
+
 #include <cerrno>
 
 #include "tests/software_device/tests/ends.h"
@@ -23,6 +25,58 @@ TEST(SoftwareDevice, WhatIsInUseIsNotDestroyed) {
   end.add_qp();
   EXPECT_EQ(ibv_destroy_cq(end.send_cq.get()), EBUSY);
   EXPECT_EQ(ibv_dealloc_pd(end.pd.get()), EBUSY);
+}
+
+TEST(SoftwareDevice, AParentDomainKeepsItsDomainAndItsThreadDomain) {
+  End end;
+  ibv_td_init_attr nothing{};
+  ibv_td* const td = ibv_alloc_td(end.context.get(), &nothing);
+  ASSERT_NE(td, nullptr);
+  ibv_parent_domain_init_attr of{};
+  of.pd = end.pd.get();
+  of.td = td;
+  Pd domain(ibv_alloc_parent_domain(end.context.get(), &of));
+  ASSERT_NE(domain, nullptr);
+  EXPECT_EQ(ibv_dealloc_td(td), EBUSY);
+  of.pd = domain.get();
+  EXPECT_EQ(ibv_alloc_parent_domain(end.context.get(), &of), nullptr) << "it is one already";
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = end.send_cq.get();
+  wanted.recv_cq = end.recv_cq.get();
+  wanted.cap = {.max_send_wr = 1,
+                .max_recv_wr = 1,
+                .max_send_sge = 1,
+                .max_recv_sge = 1,
+                .max_inline_data = 0};
+  wanted.qp_type = IBV_QPT_RC;
+  {
+    const Qp qp(ibv_create_qp(domain.get(), &wanted));
+    ASSERT_NE(qp, nullptr);
+    EXPECT_EQ(ibv_dealloc_pd(domain.get()), EBUSY);
+  }
+  domain.reset();
+  EXPECT_EQ(ibv_dealloc_td(td), 0);
+}
+
+TEST(SoftwareDevice, ACqForOneThreadIsPolledByBothInterfaces) {
+  End end;
+  ibv_cq_init_attr_ex wanted{};
+  wanted.cqe = 4;
+  wanted.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+  wanted.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+  const Cq cq(ibv_cq_ex_to_cq(ibv_create_cq_ex(end.context.get(), &wanted)));
+  ASSERT_NE(cq, nullptr);
+  EXPECT_TRUE(is_empty(*cq));
+  wanted.comp_mask |= IBV_CQ_INIT_ATTR_MASK_PD;
+  wanted.parent_domain = end.pd.get();
+  EXPECT_EQ(ibv_create_cq_ex(end.context.get(), &wanted), nullptr) << "a plain domain";
+}
+
+TEST(SoftwareDevice, WhatIsForOneThreadEndsTheProgramIfTwoAreInItAtOnce) {
+  std::atomic<bool> busy{false};
+  const OneAtATime first(busy, true, "two at once");
+  EXPECT_DEATH(OneAtATime(busy, true, "two at once"), "two at once");
+  const OneAtATime unasked(busy, false, "two at once");
 }
 
 TEST(SoftwareDevice, AQpNeedsEveryAttributeOfAStep) {

@@ -14,6 +14,8 @@
 namespace rdmameter::software {
 namespace {
 
+constexpr const char* kTwoThreads = "a CQ for a single thread was polled by two at once";
+
 ibv_wc to_wc(const Cqe& cqe) {
   ibv_wc wc{};
   wc.wr_id = cqe.wr_id;
@@ -30,6 +32,7 @@ ibv_wc to_wc(const Cqe& cqe) {
 int poll_cq(ibv_cq* cq, int most, ibv_wc* completions) {
   if (const int error = begin_call(Verb::poll_cq).error; error != 0) return -error;
   SharedCq& shared = *to_ours(cq).shared;
+  const OneAtATime alone(to_ours(cq).busy, to_ours(cq).single_threaded, kTwoThreads);
   poll_wire();
   if (shared.ring.empty() && !shared.overrun.load(std::memory_order_relaxed)) return 0;
   const std::lock_guard locked(shared.ring.consumers);
@@ -148,9 +151,17 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
   if (!device.extended_polling || (attributes->wc_flags & kNotHere) != 0 ||
       ((attributes->wc_flags & kTimes) != 0 && device.timestamp_mask == 0))
     return fail<ibv_cq_ex>(EOPNOTSUPP);
+  const std::uint32_t mask = attributes->comp_mask;
+  if ((mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 &&
+      to_ours(attributes->parent_domain).parent == nullptr)
+    return fail<ibv_cq_ex>(EINVAL);
+  const bool single = (mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
+                      (attributes->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
+  if (single && !device.thread_domains) return fail<ibv_cq_ex>(EOPNOTSUPP);
   Cq* const cq = create(context, attributes->cqe, attributes->cq_context, attributes->channel,
                         attributes->comp_vector);
   if (cq == nullptr) return nullptr;
+  if (single) cq->single_threaded = true;
   cq->shared->with_timestamps = (attributes->wc_flags & kTimes) != 0;
   set_extended_polling(cq->base);
   return &cq->base;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tests/software_device/device/async_events.h"
 #include "tests/software_device/device/personality.h"
 #include "tests/software_device/segment/clock.h"
 #include "tests/software_device/system/interfaces.h"
@@ -139,6 +140,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
   made.max_msg_sz = says.max_message_bytes;
   made.pkey_tbl_len = pkey_count(says);
   made.lid = device_lid(device);
+  if (made.lid != 0) made.lid = static_cast<std::uint16_t>(made.lid + lid_moved_by());
   made.sm_lid = says.infiniband() ? 1 : 0;
   made.max_vl_num = 1;
   made.active_width = says.active_width;
@@ -180,7 +182,7 @@ Context* make_context(Device& device) {
   ibv_context& context = verbs.context;
   context.device = &device.base;
   context.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-  context.async_fd = eventfd(0, EFD_CLOEXEC);
+  context.async_fd = open_events();
   context.num_comp_vectors = personality(device.index).completion_vectors;
   pthread_mutex_init(&context.mutex, nullptr);
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
@@ -231,7 +233,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
 }
 int ibv_close_device(ibv_context* context) {
   close(context->cmd_fd);
-  close(context->async_fd);
+  close_events(context->async_fd);
   pthread_mutex_destroy(&context->mutex);
   std::free(reinterpret_cast<std::byte*>(&to_ours(*context)) - kAroundContext);
   return 0;
@@ -297,11 +299,12 @@ int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
   return -1;
 }
 
-int ibv_get_async_event(ibv_context* context, ibv_async_event* /*event*/) {
-  std::uint64_t count = 0;  // nothing ever happens to this device: wait as one does for an event
-  const ssize_t bytes = read(context->async_fd, &count, sizeof count);
-  static_cast<void>(bytes);
-  return errno = EAGAIN, -1;
+int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  const std::optional<ibv_event_type> type = take_event(context->async_fd);
+  if (!type) return -1;
+  event->event_type = *type;
+  event->element.port_num = kPort;
+  return 0;
 }
 void ibv_ack_async_event(ibv_async_event* /*event*/) {}
 

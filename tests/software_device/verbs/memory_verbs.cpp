@@ -6,6 +6,7 @@
 
 #include "tests/software_device/device/control_call.h"
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/segment/process.h"
 #include "tests/software_device/verbs/objects.h"
 #include "tests/software_device/wire/keys.h"
 #include "tests/software_device/wire/request.h"
@@ -158,25 +159,41 @@ int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
   return error;
 }
 
-/// A parent domain is a domain with a thread domain in it; locks are held either way.
+/// A parent domain is a domain with a thread domain in it: its queues are for one thread at a time.
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes) {
   if (!personality(device_of(context)).thread_domains) return fail<ibv_pd>(EOPNOTSUPP);
-  if (attributes->pd == nullptr) return fail<ibv_pd>(EINVAL);
+  if (attributes->pd == nullptr || to_ours(attributes->pd).parent != nullptr)
+    return fail<ibv_pd>(EINVAL);
   auto* const made = new Pd{};
   made->context = context;
   made->handle = attributes->pd->handle;  // keys of the parent are good in it
+  made->parent = &to_ours(attributes->pd);
+  ++made->parent->users;
+  if (attributes->td != nullptr) {
+    made->td = &to_ours(attributes->td);
+    ++made->td->users;
+  }
   return made;
 }
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* /*attributes*/) {
   if (!personality(device_of(context)).thread_domains) return fail<ibv_td>(EOPNOTSUPP);
-  return new ibv_td{.context = context};
+  const ControlCall call(Verb::alloc_td);
+  if (call.error() != 0) return fail<ibv_td>(call.error());
+  auto* const made = new Td{};
+  made->context = context;
+  return made;
 }
 int dealloc_td(ibv_td* td) {
-  delete td;
+  if (to_ours(td).users.load() != 0) return EBUSY;
+  delete &to_ours(td);
   return 0;
 }
 
 }  // namespace
+
+void OneAtATime::end(const char* what) {
+  die(what);
+}
 
 void set_memory_operations(verbs_context& verbs) {
   verbs.advise_mr = advise_mr;
@@ -210,6 +227,8 @@ int ibv_dealloc_pd(ibv_pd* pd) {
   const ControlCall call(Verb::dealloc_pd);
   if (call.error() != 0) return call.error();
   if (to_ours(pd).users.load() != 0) return EBUSY;
+  if (to_ours(pd).parent != nullptr) --to_ours(pd).parent->users;
+  if (to_ours(pd).td != nullptr) --to_ours(pd).td->users;
   delete &to_ours(pd);
   return 0;
 }

@@ -30,7 +30,32 @@ struct Context {
   std::uint32_t device = 0;
 };
 
+struct Td : ibv_td {
+  std::atomic<std::uint32_t> users{0};  ///< parent domains of it
+};
+
+/// What is for one thread at a time: two in it at once end the program.
+class OneAtATime {
+ public:
+  OneAtATime(std::atomic<bool>& busy, bool wanted, const char* what)
+      : busy_(wanted ? &busy : nullptr) {
+    if (busy_ != nullptr && busy_->exchange(true, std::memory_order_acquire)) end(what);
+  }
+  ~OneAtATime() {
+    if (busy_ != nullptr) busy_->store(false, std::memory_order_release);
+  }
+  OneAtATime(const OneAtATime&) = delete;
+  OneAtATime& operator=(const OneAtATime&) = delete;
+
+ private:
+  [[noreturn]] static void end(const char* what);  // memory_verbs.cpp
+
+  std::atomic<bool>* const busy_;
+};
+
 struct Pd : ibv_pd {
+  Pd* parent = nullptr;  ///< not null: this is a parent domain, of that one and of a thread domain
+  Td* td = nullptr;
   std::atomic<std::uint32_t> users{0};  ///< objects that it must outlive
 };
 
@@ -45,7 +70,9 @@ struct Cq {
   Offset<SharedCq> shared{};
   Channel* channel = nullptr;
   std::atomic<std::uint32_t> users{0};  ///< QPs that complete here
-  Cqe current;                          ///< of the extended interface: between start and end
+  bool single_threaded = false;
+  std::atomic<bool> busy{false};
+  Cqe current;  ///< of the extended interface: between start and end
 };
 static_assert(offsetof(Cq, base) == 0);
 
@@ -74,6 +101,8 @@ struct Qp {
   ibv_qp_init_attr made_with{};
   ibv_qp_attr attributes{};
   bool has_builder = false;
+  bool single_threaded = false;  ///< of a thread domain
+  std::atomic<bool> busy{false};
   std::mutex building;
   std::vector<StagedRequest> staged;
   std::size_t staged_count = 0;
@@ -92,6 +121,9 @@ inline std::uint32_t device_of(ibv_context* context) {
 }
 inline Pd& to_ours(ibv_pd* pd) {
   return *static_cast<Pd*>(pd);
+}
+inline Td& to_ours(ibv_td* td) {
+  return *static_cast<Td*>(td);
 }
 inline Cq& to_ours(ibv_cq* cq) {
   return *reinterpret_cast<Cq*>(cq);

@@ -18,6 +18,8 @@ namespace rdmameter::software {
 namespace {
 
 int post_send_verb(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
+  const OneAtATime alone(to_ours(qp).busy, to_ours(qp).single_threaded,
+                         "two threads at once posted to a QP of a thread domain");
   return post_sends(*to_ours(qp).shared, wr, *bad);
 }
 
@@ -121,6 +123,7 @@ Qp* create_qp(ibv_pd* pd, ibv_qp_init_attr& wanted) {
   }
   fill_shared(*qp->shared, *pd, *qp);
   fill_base(qp->base.qp_base, *pd, *qp);
+  qp->single_threaded = to_ours(pd).td != nullptr;
   count_users(qp->base.qp_base, true);
   publish_qp(*qp->shared);
   return qp.release();

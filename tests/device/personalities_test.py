@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every test on every adapter that the software device plays: the right bytes, or the right reason why not; and the
+time that the wire takes.
+
+A reason is named here by the tests and transports that it is for. A case that is skipped for another reason, or that
+fails, is a fault, and so is one that is measured where the adapter cannot.
+"""
+import os
+import re
+
+import rdmameter
+
+ALL = ("all", "--transport", "rc,uc,ud", "--iterations", "50", "--warmup", "10", "--rate", "20k", "--verify",
+       "--loss-timeout", "500ms")
+ONE_WAY_MS = 10
+LATENCIES = ("send_lat", "send_imm_lat", "write_imm_lat", "read_lat", "fetch_add_lat")
+
+# What no device can, by the standard: (case, its reason).
+STANDARD = [
+    (r"(write|read|fetch|cmp)\w*/ud/", "UD carries sends only"),
+    (r"read\w*/uc/", "UC has no reads"),
+    (r"(fetch|cmp)\w*/uc/", "UC has no atomics"),
+    (r"\w+_load/u[cd]/", "UD carries sends only|UC has no|an open loop tells requests apart"),
+    (r"send\w*_bw/ud/", "a UD message is one packet: 65536 bytes"),
+]
+NO_UC = [(r"(?!modify|create|destroy|cm_)\w+/uc/", "has no QPs of uc: use another --transport"),
+         (r"(connect|cm_\w+|create_qp|destroy_qp|modify_\w+)/uc/", "ibv_create_qp QP on .*: Operation not supported")]
+NO_ATOMICS = [(r"(fetch|cmp)\w*/rc/", "has no atomic operations")]
+NO_MULTICAST = [(r"mcast\w*/", "has no multicast")]
+# rdma_cm where the port has no IP address.
+NO_ADDRESS = [(r"(cm_\w+|mcast\w*)/", "rdma_cm needs IP addresses here|no address")]
+NO_WINDOWS = [(r"(bind_mw_1|bind_mw_2|invalidate_mw)/", "has no memory windows of type [12]")]
+# The adapter: (what it cannot, what is certainly measured).
+EVERYTHING = r"(send|write|read|fetch_add|cmp_swap)_(lat|bw|load)/rc/|send_(imm_)?lat/u[cd]/|write_lat/uc/|(reg|dereg)_mr/"
+ADAPTERS = {
+    "generic": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
+    "rxe": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
+    "mlx5-ib": (NO_ADDRESS, EVERYTHING),
+    "mlx5-ib-vf": (NO_ADDRESS, EVERYTHING),
+    "mlx5-roce": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
+    "bnxt": (NO_UC + NO_ATOMICS + NO_MULTICAST, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/"),
+    "irdma-roce": (NO_UC + NO_ATOMICS + NO_MULTICAST, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/"),
+    "iwarp": ([(r".*", "is an iWARP device"), (r".*/u[cd]/", "Operation not supported"), *NO_UC, *NO_ATOMICS, *NO_MULTICAST,
+               (r"\w+_imm\w*/", "iWARP"), *NO_WINDOWS], r"create_qp/rc/|(reg|dereg)_mr/"),
+    "efa": ([(r".*/(rc|uc)/", "ibv_create_qp QP on .*: Operation not supported|has no QPs of [ru]c"),
+             (r"\w+/rc/", "message size in bytes|ibv_reg_mr .* Operation not supported"),
+             (r"\w+/uc/", "message size in bytes|ibv_reg_mr .* Operation not supported"),
+             (r"(reg|dereg)_mr/", "Operation not supported|message size"), *NO_ATOMICS, *NO_MULTICAST, *NO_ADDRESS,
+             *NO_WINDOWS], r"send_(imm_)?lat/ud/|create_qp/ud/"),
+    "tiny": ([(r".*", r"wanted, the device takes \d+; use a (smaller|--size)|WRs: soft0/1 takes at most 16|"
+                      r"entries: soft0/1 takes at most"), *NO_ATOMICS, *NO_MULTICAST, *NO_WINDOWS],
+             r"create_ah/|(reg|dereg)_mr/"),
+}
+
+
+def reason_is_right(row, adapter):
+    return any(re.match(case, row["name"]) and re.search(reason, row["skip_message"])
+               for case, reason in STANDARD + adapter)
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class EveryAdapter(rdmameter.Test):
+    def test_each_test_has_the_right_bytes_or_the_right_reason(self):
+        for name, (cannot, can) in ADAPTERS.items():
+            with self.subTest(name):
+                self.play(name)
+                rows = self.run_program("--loopback", *ALL).rows
+                self.assertEqual([row["name"] for row in rows if row.get("error_occurred") and not row.get("skipped")], [])
+                wrong = [(row["name"], row["skip_message"]) for row in rows
+                         if row.get("skipped") and not reason_is_right(row, cannot)]
+                self.assertEqual(wrong, [])
+                lacking = [row["name"] for row in rows if row.get("skipped") and re.match(can, row["name"])
+                           and not reason_is_right(row, [])]
+                self.assertEqual(lacking, [])
+                self.assertTrue(any(re.match(can, row["name"]) and not row.get("skipped") for row in rows))
+
+    def test_a_latency_is_that_of_the_table_of_delays(self):
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE", None)
+        os.environ["RDMAMETER_DEVICE_WIRE"] = f"latency={ONE_WAY_MS}ms"
+        started = {}  # all at once, since they mostly sleep; devices of several kinds are of several sessions
+        for name in ADAPTERS:
+            self.play(name)
+            usual = ("--rx-depth", "16") if name == "tiny" else ()
+            session = f"test-{os.getpid()}-{name}"
+            started[name] = self.start("--loopback", *LATENCIES, "--transport", "rc,uc,ud", "--size", "8", "--iterations",
+                                       "20", "--warmup", "1", "--wait", "event", "--core", "off", *usual,
+                                       prefix=("env", f"RDMAMETER_DEVICE_SESSION={session}"))
+        for name, run in started.items():
+            with self.subTest(name):
+                done = run.end(60)
+                measured = [row for row in done.rows if "latency" in row]
+                self.assertTrue(measured or name == "iwarp", done)
+                for row in measured:
+                    # The least of a round's latencies: the rest is how busy this machine is.
+                    there_and_back = "half_round_trip" in row["latency"]
+                    least = row["latency"]["half_round_trip"]["min"] if there_and_back else row["latency"]["min"] / 2
+                    self.assertTrue(1 <= least / (ONE_WAY_MS * 1e6) <= 1.05, (row["name"], least))
+
+
+if __name__ == "__main__":
+    rdmameter.main()
