@@ -100,6 +100,8 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
       text += "\n" + bold("  " + latency_title(joined), options.style) + "\n";
     text += latency;
   }
+  if (const std::string over_time = over_time_table(joined, options.style); !over_time.empty())
+    text += "\n" + bold("  over time", options.style) + "\n" + over_time;
   if (const std::string load = load_table(joined, options.style); !load.empty())
     text += "\n" + bold("  load", options.style) + "\n" + load;
   text += sweep_table(joined, options.style);

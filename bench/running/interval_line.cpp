@@ -10,6 +10,24 @@
 #include "reports/summary/metric.h"
 
 namespace rdmameter {
+namespace {
+
+/// "; p50 12.3 us, p99 20.1 us, max 105 us, 3 lost"; empty: there is nothing to tell.
+std::string latency_text(const std::optional<IntervalLatency>& latency) {
+  std::string text;
+  const auto add = [&](const std::string& more) { text += (text.empty() ? ";  " : ", ") + more; };
+  const auto add_time = [&](std::string_view name, std::optional<std::uint64_t> ns) {
+    if (ns) add(fmt::format("{} {:.1f} us", name, static_cast<double>(*ns) * 1e-3));
+  };
+  if (!latency) return text;
+  add_time("p50", latency->p50);
+  add_time("p99", latency->p99);
+  add_time("max", latency->max);
+  if (latency->lost != 0) add(fmt::format("{} lost", latency->lost));
+  return text;
+}
+
+}  // namespace
 
 std::string interval_line(const TestCase& test_case, const ProgressInterval& interval) {
   const auto operations = static_cast<double>(interval.operations);
@@ -19,7 +37,8 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
   if (test_case.pattern == Pattern::bandwidth)
     return text + metric_text(Metric::mmsg_per_s, per_s * 1e-6) + "  " +
            metric_text(Metric::gbps, per_s * static_cast<double>(test_case.size_bytes) * 8e-9);
-  return text + fmt::format("{} operations, one in {:.4g} us", interval.operations, 1e6 / per_s);
+  return text + fmt::format("{} operations, one in {:.4g} us", interval.operations, 1e6 / per_s) +
+         latency_text(interval.latency);
 }
 
 std::string sweep_line(const SweepPoint& point) {

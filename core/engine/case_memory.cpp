@@ -10,6 +10,7 @@
 #include "core/engine/layout/layout.h"
 #include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
+#include "core/engine/over_time.h"
 #include "core/engine/work.h"
 #include "core/verbs/memory.h"
 
@@ -93,6 +94,7 @@ std::uint64_t thread_bytes(const TestCase& asked, Role role) {
   if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
     each += sizeof(std::uint64_t) * skipped_numbers_per_qp(test_case);
   if (role == Role::initiator && test_case.open_loop()) bytes += load_bytes(test_case);
+  if (role == Role::initiator) bytes += latency_series_bytes(test_case);
   return bytes + each * test_case.qps;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/base/cpu_time.h"
+#include "core/engine/over_time.h"
 #include "core/verbs/wc_status.h"
 
 namespace rdmameter {
@@ -26,6 +27,8 @@ EndpointRunner::EndpointRunner(const TestCase& test_case, Role role, std::uint64
       scratch_(std::make_unique<Histogram>()) {
   tally_.latency = latency_.get();
   tally_.scratch = scratch_.get();
+  if (role == Role::initiator) over_time_ = make_latency_series(test_case);
+  tally_.over_time = over_time_.get();
   fill_plan(plan_, case_);
 }
 

@@ -100,6 +100,9 @@ class EndpointRunner {
   virtual std::optional<LoadData> load() const { return std::nullopt; }
   /// Null where the loop takes no samples.
   std::unique_ptr<Histogram> take_latency() { return std::move(latency_); }
+  /// Null where it keeps none; of several threads, until they have ended.
+  LatencySeries* over_time() { return over_time_.get(); }
+  std::unique_ptr<LatencySeries> take_over_time() { return std::move(over_time_); }
 
  protected:
   /// @param seed  of both ends' payload patterns
@@ -115,6 +118,7 @@ class EndpointRunner {
   const Role role_;
   const std::uint64_t seed_;
   std::unique_ptr<Histogram> latency_, scratch_;
+  std::unique_ptr<LatencySeries> over_time_;  ///< null: the case has none, or it is the peer's
   LoopPlan plan_;
   LoopTally tally_;
   bool has_loop_ = false;

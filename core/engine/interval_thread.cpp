@@ -16,16 +16,17 @@ constexpr std::uint64_t kShortestToldInterval_ns = 100'000'000;  // shorter ones
 bool hears_of(const IntervalListener& listener, const TestCase& test_case) {
   if (!listener.hear) return false;
   if (test_case.until_interrupted()) return true;
-  return listener.bounded_too && test_case.pattern == Pattern::bandwidth &&
-         test_case.interval_ns >= kShortestToldInterval_ns &&
-         test_case.duration_ns >= 2 * test_case.interval_ns;
+  return listener.bounded_too &&
+         (test_case.pattern == Pattern::bandwidth || test_case.latency_over_time()) &&
+         test_case.interval() >= kShortestToldInterval_ns &&
+         test_case.duration_ns >= 2 * test_case.interval();
 }
 
 }  // namespace
 
 IntervalThread::IntervalThread(const TestCase& test_case, std::function<std::uint64_t()> progress,
-                               const IntervalListener& listener)
-    : case_(test_case), progress_(std::move(progress)), listener_(listener) {
+                               const IntervalListener& listener, const LatencySeries* latency)
+    : case_(test_case), progress_(std::move(progress)), listener_(listener), latency_(latency) {
   if (hears_of(listener, test_case)) thread_ = start_thread([this] { report(); });
 }
 
@@ -41,10 +42,10 @@ IntervalThread::~IntervalThread() {
 
 void IntervalThread::report() {
   using Clock = std::chrono::steady_clock;
-  const std::chrono::nanoseconds every{case_.interval_ns};
+  const std::chrono::nanoseconds every{case_.interval()};
   const auto begin = Clock::now();
   auto last = begin, next = begin + every;
-  std::uint64_t counted = 0;
+  std::uint64_t counted = 0, told = 0;
   std::unique_lock lock{mutex_};
   while (!changed_.wait_until(lock, next, [this] { return ended_; })) {
     const auto now = Clock::now();
@@ -54,7 +55,8 @@ void IntervalThread::report() {
     };
     listener_.hear(case_, {.end_s = seconds(now - begin),
                            .length_s = seconds(now - last),
-                           .operations = done >= counted ? done - counted : done});
+                           .operations = done >= counted ? done - counted : done,
+                           .latency = latency_ == nullptr ? std::nullopt : latency_->latest(told)});
     counted = done;
     last = now;
     while (next <= now) next += every;

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
+#include "core/instrument/latency_series.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -16,6 +18,8 @@ namespace rdmameter {
 struct ProgressInterval {
   double end_s = 0, length_s = 0;  ///< since the start of the traffic
   std::uint64_t operations = 0;    ///< done in it
+  /// Of the case's last whole interval; nothing: it keeps none, or none has ended meanwhile.
+  std::optional<IntervalLatency> latency = {};
 };
 
 /// Who hears of the intervals of a case.
@@ -23,18 +27,20 @@ struct IntervalListener {
   /// Called from a thread of its own, beside the measured loop. Throws nothing. Empty: nobody
   /// hears.
   std::function<void(const TestCase&, const ProgressInterval&)> hear = {};
-  bool bounded_too = false;  ///< also of bandwidths that end by themselves
+  bool bounded_too = false;  ///< also of cases that end by themselves
 };
 
 class IntervalThread {
  public:
   /// Without anyone to hear there is no thread.
   /// @param test_case  one that runs until interrupted, or, where the listener takes those, a
-  ///                   bandwidth whose duration has two intervals or more, of 100 ms at least
+  ///                   bandwidth, or a latency over time, whose duration has two intervals or more,
+  ///                   of 100 ms at least
   /// @param progress  operations so far; may begin anew after a warm-up
   /// @param listener  borrowed, as the case
+  /// @param latency   likewise; null: there is none
   IntervalThread(const TestCase& test_case, std::function<std::uint64_t()> progress,
-                 const IntervalListener& listener);
+                 const IntervalListener& listener, const LatencySeries* latency = nullptr);
   IntervalThread(IntervalThread&&) = delete;  // its thread holds its address
   ~IntervalThread();
 
@@ -44,6 +50,7 @@ class IntervalThread {
   const TestCase& case_;
   const std::function<std::uint64_t()> progress_;
   const IntervalListener& listener_;
+  const LatencySeries* const latency_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ended_ = false;

@@ -66,7 +66,7 @@ Offered::Offered(const TestCase& test_case, std::uint64_t seed)
     : gaps_ns_(draw_gaps_ns(test_case, seed)), loop_(std::make_unique<OpenLoop>()) {
   loop_->gaps_ns = gaps_ns_.data();
   loop_->gap_count = gaps_ns_.size();
-  if (test_case.interval_ns != 0) loop_->interval_ns = test_case.interval_ns;
+  loop_->interval_ns = test_case.interval();
 }
 
 LoadData Offered::result() const {

@@ -42,6 +42,7 @@ int tells(const LoopResult& end) {
 ThreadGroup::ThreadGroup(const TestCase& test_case, Role role, std::uint64_t seed,
                          const MakeMember& make_member)
     : EndpointRunner(test_case, role, seed) {
+  over_time_.reset();  // each member has its own
   for (std::uint64_t i = 0; i < test_case.threads; ++i)
     members_.push_back(make_member(seed + 2 * i));
 }
@@ -141,6 +142,10 @@ void ThreadGroup::add_up() {
     told_.push_back(
         {{"core", nullptr}, {"operations", tally.operations}, {"elapsed_ns", tally.elapsed_ns}});
     if (!cpus_.empty()) told_.back()["core"] = cpus_[i];
+    if (over_time_ == nullptr)
+      over_time_ = member.take_over_time();
+    else
+      over_time_->add(*member.over_time());
     const std::unique_ptr<Histogram> samples = member.take_latency();
     if (samples == nullptr) {
       latency_.reset();

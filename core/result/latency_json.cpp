@@ -111,4 +111,12 @@ void complete(LatencyData& data, const CheckedJson& json) {
     half->fail("stands beside a definition that is not \"round_trip\"");
 }
 
+void complete(OverTimeData& data, const CheckedJson& json) {
+  const std::size_t intervals = data.count.size();
+  const bool alike = data.p50_ns.size() == intervals && data.p99_ns.size() == intervals &&
+                     data.max_ns.size() == intervals &&
+                     (data.lost.empty() || data.lost.size() == intervals);
+  if (intervals == 0 || !alike) json.fail("has not one number for each interval");
+}
+
 }  // namespace rdmameter

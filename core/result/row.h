@@ -47,6 +47,14 @@ struct LoadData {
   LatencyData lateness{.definition = LatencyData::Definition::lateness};
 };
 
+/// A latency interval by interval; a vector has an element for each.
+struct OverTimeData {
+  std::uint64_t interval_ns = 0;
+  std::vector<std::uint64_t> count;                           ///< samples
+  std::vector<std::optional<double>> p50_ns, p99_ns, max_ns;  ///< nothing: too few samples
+  std::vector<std::uint64_t> lost;                            ///< UC and UD; else empty
+};
+
 /// One measurement of a sweep.
 struct SweepPoint {
   std::uint64_t rate_per_s = 0;  ///< asked for
@@ -149,6 +157,7 @@ struct TopologyData {
 struct Measurement {
   std::optional<LatencyData> latency;
   std::optional<BandwidthData> bandwidth;
+  std::optional<OverTimeData> over_time;
   std::optional<LoadData> load;
   std::optional<SweepData> sweep;
   std::optional<BackgroundData> background;

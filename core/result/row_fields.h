@@ -63,6 +63,20 @@ void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields.derived("lost", [&] { return bandwidth_lost(data); });
 }
 
+inline constexpr std::size_t kMaxLatencyIntervals = 1024;
+
+void list_fields(auto& fields, Is<OverTimeData> auto& data) {
+  const FieldRule rule{.max = kMaxExactCount, .max_size = kMaxLatencyIntervals, .short_form = true};
+  fields("interval_ns", data.interval_ns, {.min = 1, .max = kMaxExactCount});
+  fields("count", data.count, rule);
+  fields("p50", data.p50_ns, rule);
+  fields("p99", data.p99_ns, rule);
+  fields("max", data.max_ns, rule);
+  fields("lost", data.lost, rule);
+}
+/// As many elements everywhere. @throws UsageError
+void complete(OverTimeData& data, const CheckedJson& json);
+
 inline constexpr std::size_t kMaxBacklogIntervals = 1024;
 
 void list_fields(auto& fields, Is<LoadData> auto& data) {
@@ -196,6 +210,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("until", row.until);
   fields("latency", row.latency);
   fields("bandwidth", row.bandwidth);
+  fields("over_time", row.over_time);
   fields("load", row.load);
   fields("sweep", row.sweep);
   fields("background", row.background);

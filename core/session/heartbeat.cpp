@@ -41,7 +41,7 @@ Heartbeat::Heartbeat(Channel& channel, EndpointRunner& runner, const TestCase& t
     : channel_(channel),
       runner_(runner),
       patience_(patience_of(test_case)),
-      series_(test_case.interval_ns),
+      series_(test_case.interval()),
       alive_at_(Clock::now()),
       said_at_(alive_at_) {
   runner_.take_fatal_event();

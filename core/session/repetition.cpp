@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/base/softirq.h"
+#include "core/engine/over_time.h"
 #include "core/session/bandwidth_result.h"
 #include "core/session/heartbeat.h"
 #include "core/session/loop_thread.h"
@@ -134,7 +135,8 @@ void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, Windo
                 },
             .stopped = [&] { runner.abort_traffic(); }};
   {
-    const IntervalThread lines{case_, [&] { return runner.progress(); }, on_interval_};
+    const IntervalThread lines{case_, [&] { return runner.progress(); }, on_interval_,
+                               runner.over_time()};
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  std::move(tick)};
     end = runner.run(case_.wait, placement_.of_loops(0, case_.threads), clock_, stop);
@@ -212,6 +214,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   const LoopTally& tally = runner.tally();
   Outcome outcome;
   outcome.effective = case_;
+  settle_interval(outcome.effective);
   outcome.operations = tally.operations;
   outcome.elapsed_ns = tally.elapsed_ns;
   outcome.window_end = window_end_;
@@ -251,6 +254,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   if (case_.verify) outcome.extra["verified_bytes"] = judge(duplex);
   if (require_bool(done, "shared_responder")) outcome.extra["shared_responder"] = true;
   outcome.load = runner.load();
+  outcome.over_time = over_time_of(runner.over_time());
   if (const auto samples = runner.take_latency()) outcome.latency = latency_of(case_, *samples);
   return outcome;
 }

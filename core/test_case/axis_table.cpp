@@ -136,7 +136,8 @@ constexpr auto has_breakdown = [](const TestCase& c) {
 constexpr auto sleeps = [](const TestCase& c) { return on_verbs(c) && c.wait == Wait::event; };
 constexpr auto sweeps = [](const TestCase& c) { return c.sweeps(); };
 constexpr auto has_intervals = [](const TestCase& c) {
-  return any_bandwidth(c) || open_loop(c) || c.until_interrupted();
+  return any_bandwidth(c) || open_loop(c) || c.until_interrupted() ||
+         (c.closed_loop() && !c.over_tcp());
 };
 
 using enum AxisKind;
@@ -276,9 +277,10 @@ const std::array kAxes{
          "content of messages; a file of the initiator's machine is repeated as often as it fits",
          has_payload},
     Axis{"interval", "interval_ns", number_field<&TestCase::interval_ns>, seconds, 10'000'000,
-         3600 * kSecond_ns, kNone, "1s", "1s",
-         "count messages in intervals of this length, for a series over time; with --duration 0, "
-         "and of a long bandwidth at a terminal, also print a line at each [s]",
+         3600 * kSecond_ns, kFound, "auto", "1s",
+         "keep a series over time in intervals of this length: messages of a bandwidth, latencies "
+         "(auto: none), backlog (auto: 1s); with --duration 0, and of a long case at a terminal, "
+         "also print a line at each [s]",
          has_intervals},
 
     Axis{"sl", "service_level", path<&Path::service_level>, count, 0, 15, kNone, "0", "0",

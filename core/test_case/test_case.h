@@ -176,7 +176,7 @@ struct TestCase {
   std::uint64_t loss_timeout_ns = 0;  ///< UC and UD ping-pong: a pong later than this is lost
   std::string payload;                ///< empty: random; zero, file:PATH
   std::string payload_bytes;          ///< of the file, once the initiator has read it; no axis
-  std::uint64_t interval_ns = 1'000'000'000;  ///< of a bandwidth's series
+  std::uint64_t interval_ns = kAuto;  ///< of a series over time; kAuto: see interval()
 
   QueueSettings queues;
   PathSettings path;
@@ -203,6 +203,19 @@ struct TestCase {
   bool shared_receives() const noexcept { return queues.recv == RecvQueue::srq; }
   bool cq_per_qp() const noexcept { return queues.cq_sharing == CqSharing::per_qp && qps > 1; }
   bool until_interrupted() const noexcept { return duration_ns == kUntilInterrupted; }
+  /// One sample after the other, each measured from its post.
+  bool closed_loop() const noexcept {
+    return pattern == Pattern::ping_pong || pattern == Pattern::completion_latency;
+  }
+  std::uint64_t interval() const noexcept {
+    return interval_ns == kAuto ? 1'000'000'000 : interval_ns;
+  }
+  /// Is a latency's distribution kept interval by interval? Where somebody asks for intervals, or
+  /// reads their lines. A sweep is many short measurements.
+  bool latency_over_time() const noexcept {
+    return (closed_loop() || open_loop()) && !over_tcp() && !sweeps() &&
+           (interval_ns != kAuto || until_interrupted());
+  }
   bool by_cm() const noexcept { return connect == Connect::cm; }
 
   bool atomic() const noexcept { return traits(opcode).atomic; }

@@ -75,6 +75,8 @@ Json file_data(const CaseNumbers& numbers) {
                                               short_number(value.max)};
   Json data = {{"repetitions", numbers.summary.repetitions.size()}, {"values", std::move(values)}};
   if (Json rates = rates_over_time(numbers); !rates.empty()) data["over_time"] = std::move(rates);
+  if (Json latencies = latencies_over_time(numbers); !latencies.empty())
+    data["latency_over_time"] = std::move(latencies);
   const HistogramData latency = merged_latency(numbers.summary);
   if (latency.count == 0) return data;
   data["latency"] =
@@ -150,6 +152,25 @@ Json rates_over_time(const CaseNumbers& numbers) {
   Json all = Json::array();
   for (const Row* row : numbers.summary.repetitions)
     if (Json rates = rates_of(*row); !rates.empty()) all.push_back(std::move(rates));
+  return all;
+}
+
+Json latencies_over_time(const CaseNumbers& numbers) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? short_number(*value) : Json();
+  };
+  Json all = Json::array();
+  for (const Row* row : numbers.summary.repetitions) {
+    if (!row->over_time || row->over_time->count.size() < 2) continue;
+    const OverTimeData& data = *row->over_time;
+    Json points = Json::array();
+    for (std::size_t i = 0; i < data.count.size(); ++i)
+      points.push_back({short_number(static_cast<double>(i + 1) *
+                                     static_cast<double>(data.interval_ns) / kNsPerSecond),
+                        number(data.p50_ns[i]), number(data.p99_ns[i]), number(data.max_ns[i]),
+                        data.lost.empty() ? 0 : data.lost[i]});
+    all.push_back(std::move(points));
+  }
   return all;
 }
 

@@ -30,6 +30,10 @@ bool has_series(const CaseNumbers& numbers) {
   return !rates_over_time(numbers).empty();
 }
 
+bool has_latency_series(const CaseNumbers& numbers) {
+  return !latencies_over_time(numbers).empty();
+}
+
 bool has_charts() {
   return !asset("echarts.js").empty();
 }
@@ -49,6 +53,12 @@ Section latency_charts_section(const PageCases& page) {
 Section time_charts_section(const PageCases& page) {
   const bool there = has_charts() && any_number(page, has_series);
   return {"time", "Over time", there ? std::string(asset("time.html")) : ""};
+}
+
+Section latency_time_section(const PageCases& page) {
+  const bool there = has_charts() && any_number(page, has_latency_series);
+  return {"latency-time", "Latency over time",
+          there ? std::string(asset("latency_time.html")) : ""};
 }
 
 Section axis_charts_section(const PageCases& page) {

@@ -34,9 +34,9 @@ std::vector<Section> sections_of(const PageCases& page, const Comparison* compar
   if (Section subject = subject_section(page); !subject.html.empty())
     sections.push_back(std::move(subject));
   if (comparison != nullptr) sections.push_back(comparison_section(page, *comparison));
-  for (const auto make :
-       {summary_section, topology_section, load_charts_section, latency_charts_section,
-        axis_charts_section, time_charts_section, numbers_section, environment_section})
+  for (const auto make : {summary_section, topology_section, load_charts_section,
+                          latency_charts_section, latency_time_section, axis_charts_section,
+                          time_charts_section, numbers_section, environment_section})
     if (Section section = make(page); !section.html.empty()) sections.push_back(std::move(section));
   return sections;
 }
@@ -44,7 +44,7 @@ std::vector<Section> sections_of(const PageCases& page, const Comparison* compar
 std::string script() {
   std::string text = "(() => {\n\"use strict\";\n";
   for (const char* name : {"tables.js", "chart_kit.js", "latency.js", "axes.js", "load.js",
-                           "time.js", "topology.js", "page.js"})
+                           "latency_time.js", "time.js", "topology.js", "page.js"})
     text.append(asset(name));
   return text + "})();\n";
 }

@@ -314,6 +314,58 @@ std::string load_table(const Group& whole, const TextStyle& style) {
          legend(group, table, style);
 }
 
+namespace {
+
+/// The numbers of one row's intervals.
+std::optional<double> least(const std::vector<std::optional<double>>& values) {
+  std::optional<double> found;
+  for (const auto& value : values)
+    if (value && (!found || *value < *found)) found = value;
+  return found;
+}
+std::optional<double> greatest(const std::vector<std::optional<double>>& values) {
+  std::optional<double> found;
+  for (const auto& value : values)
+    if (value && (!found || *value > *found)) found = value;
+  return found;
+}
+
+/// When the interval with the longest sample ended [ns].
+std::optional<double> when_longest(const Row& row) {
+  const OverTimeData& data = *row.over_time;
+  const auto longest = std::ranges::max_element(data.max_ns);
+  if (longest == data.max_ns.end() || !*longest) return std::nullopt;
+  return static_cast<double>(longest - data.max_ns.begin() + 1) *
+         static_cast<double>(data.interval_ns);
+}
+
+}  // namespace
+
+std::string over_time_table(const Group& whole, const TextStyle& style) {
+  const Group group = only_with(whole, &Row::over_time);
+  if (group.cases.empty()) return "";
+  Table table = key_table(group);
+  const auto cases = cases_of(group);
+  const auto add = [&](const char* head, const Unit& unit, int decimals, const auto& number) {
+    add_medians(table, cases, {.head = head, .unit = std::string(unit.name)}, unit, decimals,
+                number);
+  };
+  const Unit time{"µs", 1e3}, seconds{"s", 1e9};
+  add("intervals", {"", 1}, 0, [](const Row& row) -> std::optional<double> {
+    return static_cast<double>(row.over_time->count.size());
+  });
+  add("each", seconds, 3, [](const Row& row) -> std::optional<double> {
+    return static_cast<double>(row.over_time->interval_ns);
+  });
+  add("p50 from", time, 3, [](const Row& row) { return least(row.over_time->p50_ns); });
+  add("to", time, 3, [](const Row& row) { return greatest(row.over_time->p50_ns); });
+  add("p99 from", time, 3, [](const Row& row) { return least(row.over_time->p99_ns); });
+  add("to", time, 3, [](const Row& row) { return greatest(row.over_time->p99_ns); });
+  add("max", time, 3, [](const Row& row) { return greatest(row.over_time->max_ns); });
+  add("until", seconds, 3, when_longest);
+  return render(table, style) + legend(group, table, style);
+}
+
 /// Of each case, beneath its axes.
 std::string sweep_curves(const Group& group, const TextStyle& style) {
   std::string text;

@@ -45,6 +45,9 @@ std::string bandwidth_table(const Group& group, const TextStyle& style);
 /// Of an open loop what was offered and reached, how many requests waited, service and lateness.
 std::string load_table(const Group& group, const TextStyle& style);
 
+/// Of latencies over time how much p50 and p99 vary, and in which interval the longest sample is.
+std::string over_time_table(const Group& group, const TextStyle& style);
+
 /// Of sweeps where latency over load bends, and the rates that say so.
 std::string sweep_table(const Group& group, const TextStyle& style);
 

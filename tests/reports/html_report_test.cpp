@@ -231,6 +231,26 @@ TEST(RatesOverTime, PutNeighboursTogetherWhereThereAreMany) {
   for (const Json& point : rates) EXPECT_DOUBLE_EQ(point[1], 7);
 }
 
+TEST(LatenciesOverTime, AreThoseOfEachRepetitionWithTwoIntervals) {
+  std::vector<Row> rows = {latency_row("rc", 64, 0, 2), latency_row("rc", 64, 1, 2)};
+  rows[0].over_time = OverTimeData{.interval_ns = 500'000'000,
+                                   .count = {2000, 20},
+                                   .p50_ns = {9'000.0, 9'100.0},
+                                   .p99_ns = {12'000.0, std::nullopt},
+                                   .max_ns = {15'000.0, 105'000'000.0},
+                                   .lost = {}};
+  rows[1].over_time = OverTimeData{.interval_ns = 500'000'000,
+                                   .count = {1},
+                                   .p50_ns = {std::nullopt},
+                                   .p99_ns = {std::nullopt},
+                                   .max_ns = {9'000.0},
+                                   .lost = {}};
+  EXPECT_EQ(latencies_over_time(case_numbers(rows)[0]).dump(),
+            "[[[0.5,9000,12000,15000,0],[1,9100,null,105000000,0]]]");
+  rows[0].over_time.reset();
+  EXPECT_TRUE(latencies_over_time(case_numbers(rows)[0]).empty());
+}
+
 TEST(RatesOverTime, AreNoneWhereTheSeriesIsNoSeries) {
   for (const char* wrong :
        {"7", "[]", "{}", "{\"end_ns\": 5, \"messages\": []}",

@@ -122,6 +122,34 @@ TEST(RowJson, CallIsNotHalvedAndReadBack) {
   EXPECT_EQ(row_from_json(json, "here").latency->definition, LatencyData::Definition::call);
 }
 
+Row over_time_row() {
+  Row row = latency_row("ud", 64, 0, 1, 2100);
+  row.over_time = OverTimeData{.interval_ns = 100'000'000,
+                               .count = {2000, 0, 100},
+                               .p50_ns = {9'000.0, std::nullopt, 9'100.0},
+                               .p99_ns = {12'000.0, std::nullopt, std::nullopt},
+                               .max_ns = {105'000'000.0, std::nullopt, 15'000.0},
+                               .lost = {0, 1, 0}};
+  return row;
+}
+
+TEST(RowJson, LatencyOverTimeIsReadBackWithNullWhereNobodyKnows) {
+  const Json json = row_to_json(over_time_row());
+  EXPECT_EQ(json["over_time"]["p99"].dump(), "[12000,null,null]");
+  EXPECT_EQ(json["over_time"]["lost"].dump(), "[0,1,0]");
+  const Row row = row_from_json(json, "here");
+  EXPECT_EQ(row.over_time->max_ns, over_time_row().over_time->max_ns);
+  EXPECT_EQ(row.over_time->count, over_time_row().over_time->count);
+}
+
+TEST(RowJson, LatencyOverTimeHasOneNumberForEachInterval) {
+  for (const char* key : {"count", "p50", "p99", "max", "lost"}) {
+    Json json = row_to_json(over_time_row());
+    json["over_time"][key].erase(1);
+    EXPECT_THROW(row_from_json(json, "here"), UsageError) << key;
+  }
+}
+
 /// An open loop's, of 500 requests over a second of which 400 were completed in 0.9 s.
 Row load_row() {
   Row row = latency_row("rc", 2, 0, 1, 400);

@@ -187,10 +187,18 @@ class OpenLoopRun {
       end_interval(now);
   }
 
+  [[gnu::noinline]] void end_latencies() noexcept {
+    if (tally_.over_time != nullptr) tally_.over_time->close(*tally_.latency, 0);
+  }
+
   [[gnu::noinline]] void end_interval(std::uint64_t now) noexcept {
     load_.backlog_max = std::max(load_.backlog_max, most_);
-    for (; interval_ends_ <= now; interval_ends_ += load_.backlog.interval_ticks)
+    end_latencies();
+    for (bool first = true; interval_ends_ <= now; first = false) {
+      if (!first && tally_.over_time != nullptr) tally_.over_time->close_empty();
       load_.backlog.add(most_);
+      interval_ends_ += load_.backlog.interval_ticks;
+    }
     most_ = arrived_ - posted_;
   }
 
@@ -254,6 +262,7 @@ class OpenLoopRun {
     const bool opened = interval_ends_ != kNeverDue;
     load_.backlog_max = std::max(load_.backlog_max, most_);
     if (opened && most_ != 0) load_.backlog.add(most_);
+    if (opened) end_latencies();
     load_.series_ns = clock_.to_ns(load_.backlog.interval_ticks);
     if (opened) {
       load_.window_ns = clock_.to_ns(last_due_ - window_begin_);

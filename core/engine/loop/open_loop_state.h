@@ -16,7 +16,7 @@ namespace rdmameter {
 inline constexpr std::uint64_t kNeverDue = std::numeric_limits<std::uint64_t>::max();
 
 /// The most requests that waited at a time, interval by interval. Of very many intervals two become
-/// one, again and again.
+/// one, again and again, as in a LatencySeries.
 struct BacklogSeries {
   static constexpr std::size_t kMostIntervals = 1024;
 
@@ -26,13 +26,12 @@ struct BacklogSeries {
 
   /// An interval is over. @param waited  the most in it
   void add(std::uint64_t waited) noexcept {
-    if (count == kMostIntervals) {
-      for (std::size_t i = 0; i < kMostIntervals / 2; ++i)
-        most[i] = std::max(most[2 * i], most[2 * i + 1]);
-      count = kMostIntervals / 2;
-      interval_ticks *= 2;
-    }
     most[count++] = waited;
+    if (count < kMostIntervals) return;
+    for (std::size_t i = 0; i < kMostIntervals / 2; ++i)
+      most[i] = std::max(most[2 * i], most[2 * i + 1]);
+    count = kMostIntervals / 2;
+    interval_ticks *= 2;
   }
 };
 

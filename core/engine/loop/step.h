@@ -120,6 +120,7 @@ LoopResult measure(const LoopPlan& plan, LoopTally& tally, const Part& part) noe
   tally.operations = tally.elapsed_ns = tally.lost = tally.cqes = tally.polls = 0;  // a warm-up's
   std::uint64_t before = kNotBegun;
   tally.last_ticks.compare_exchange_strong(before, kNoEnd);
+  LatencySeries* const series = tally.over_time;
   LoopResult end;
   while (end.why == LoopResult::Why::done && !over(tally, 0)) {
     const std::uint64_t rounds = plan.operations - tally.operations;
@@ -127,8 +128,12 @@ LoopResult measure(const LoopPlan& plan, LoopTally& tally, const Part& part) noe
         plan.duration_ns == 0 ? kSlice_ns
                               : plan.duration_ns - std::min(plan.duration_ns, tally.elapsed_ns);
     if (rounds == 0 || left_ns == 0) break;
-    end = part(rounds, std::min(left_ns, kSlice_ns));
+    const std::uint64_t slice_ns =
+        series == nullptr ? kSlice_ns : std::min(kSlice_ns, series->left_ns(tally.elapsed_ns));
+    end = part(rounds, std::min(left_ns, slice_ns));
+    if (series != nullptr) series->note(*tally.latency, tally.lost, tally.elapsed_ns);
   }
+  if (series != nullptr) series->close(*tally.latency, tally.lost);
   return end;
 }
 

@@ -10,6 +10,7 @@
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/table.h"
 #include "core/engine/null/null_device.h"
+#include "core/engine/over_time.h"
 #include "core/engine/placement/placement.h"
 #include "core/engine/work.h"
 #include "core/instrument/histogram_data.h"
@@ -24,6 +25,7 @@ struct NullRun {
   LoopTally tally;
   std::unique_ptr<Histogram> latency = std::make_unique<Histogram>();
   std::optional<LoadData> load;
+  std::unique_ptr<LatencySeries> over_time;
   std::uint64_t buffer_bytes = 0;
   std::vector<LoopPlace> place;
   bool interrupted = false;
@@ -39,12 +41,15 @@ void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clo
   auto scratch = std::make_unique<Histogram>();
   run.tally.latency = run.latency.get();
   run.tally.scratch = scratch.get();
+  run.over_time = make_latency_series(test_case);
+  run.tally.over_time = run.over_time.get();
   run.buffer_bytes = endpoint.buffer_bytes();
   LoopPlan plan;
   fill_plan(plan, test_case);
   const Wait wait = test_case.wait == Wait::yield ? Wait::yield : Wait::spin;
   pinned.reset();  // the thread of `lines` is to run elsewhere
-  const IntervalThread lines{test_case, [&] { return run.tally.progress.load(); }, on_interval};
+  const IntervalThread lines{test_case, [&] { return run.tally.progress.load(); }, on_interval,
+                             run.over_time.get()};
   pinned = std::make_unique<Pinned>(cpu, "--core");
   run.end = choose_loop(test_case, Role::initiator, wait, clock.kind)(work.loop_state(), plan,
                                                                       clock, stop, run.tally);
@@ -122,6 +127,8 @@ class NullMeasurer final : public Measurer {
     outcome.elapsed_ns = run.tally.elapsed_ns;
     if (run.latency) outcome.latency = latency_of(test_case, *run.latency);
     outcome.load = run.load;
+    outcome.over_time = over_time_of(run.over_time.get());
+    settle_interval(outcome.effective);
     if (test_case.pattern == Pattern::bandwidth)
       outcome.bandwidth = BandwidthData{.messages = run.tally.operations,
                                         .bytes = run.tally.operations * test_case.size_bytes,

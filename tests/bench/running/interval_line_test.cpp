@@ -16,5 +16,17 @@ TEST(IntervalLine, SaysRatesOfABandwidthAndTimesOfALatency) {
   EXPECT_EQ(interval_line(test_case, {.end_s = 3, .length_s = 1}), "3.0 s  nothing");
 }
 
+TEST(IntervalLine, HasWhatIsKnownOfTheLatenciesOfTheInterval) {
+  const TestCase test_case = default_case(Opcode::send, Pattern::ping_pong);
+  ProgressInterval interval{.end_s = 3, .length_s = 1, .operations = 100'000};
+  interval.latency =
+      IntervalLatency{.count = 100'000, .lost = 0, .p50 = 9'500, .p99 = 12'300, .max = 105'000'000};
+  EXPECT_EQ(interval_line(test_case, interval),
+            "3.0 s  100000 operations, one in 10 us;  p50 9.5 us, p99 12.3 us, max 105000.0 us");
+  interval.latency = IntervalLatency{.count = 2, .lost = 3, .p50 = {}, .p99 = {}, .max = 9'000};
+  EXPECT_EQ(interval_line(test_case, interval),
+            "3.0 s  100000 operations, one in 10 us;  max 9.0 us, 3 lost");
+}
+
 }  // namespace
 }  // namespace rdmameter

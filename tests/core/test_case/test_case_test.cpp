@@ -164,7 +164,8 @@ TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
       R"({"transport":"rc","size_bytes":64,"qps":1,"threads":1,"signal_every":1,"inline_bytes":"auto",)"
       R"("sge":1,"api":"classic","cq":"classic","cq_depth":"auto","connect":"tcp",)"
       R"("mtu_bytes":"auto","iterations":10000,"warmup":100,)"
-      R"("wait":"auto","verify":false,"payload":"random","service_level":0,"traffic_class":0,)"
+      R"("wait":"auto","verify":false,"payload":"random","interval_ns":"auto","service_level":0,)"
+      R"("traffic_class":0,)"
       R"("flow_label":0,"pkey":"auto","pkey_index":0,"qp_timeout":14,"retry_count":7,"memory":"host",)"
       R"("peer_memory":"host","mr_per_qp":false,"relaxed_ordering":false,"odp":false,)"
       R"("device":"auto",)"
@@ -231,6 +232,19 @@ TEST(OpenLoop, IsOfRcOnOneThreadThatDoesNotSleep) {
   EXPECT_THAT(why_impossible(rare), HasSubstr("only every 5.1 s"));
   const TestCase write = default_case(Opcode::rdma_write, Pattern::open_loop);
   EXPECT_EQ(why_impossible(with(write, "depth", "4096")), "");
+}
+
+TEST(Interval, OfALatencyIsAskedForAndOfABandwidthASecond) {
+  EXPECT_FALSE(latency().latency_over_time());
+  EXPECT_TRUE(with(latency(), "interval", "100ms").latency_over_time());
+  EXPECT_TRUE(with(latency(), "duration", "0").latency_over_time());  // its lines say more
+  EXPECT_EQ(with(latency(), "duration", "0").interval(), 1'000'000'000U);
+  EXPECT_EQ(bandwidth().interval(), 1'000'000'000U);
+  EXPECT_FALSE(with(bandwidth(), "interval", "100ms").latency_over_time());
+  const TestCase load = default_case(Opcode::send, Pattern::open_loop);
+  EXPECT_FALSE(load.latency_over_time());
+  EXPECT_TRUE(with(load, "interval", "100ms").latency_over_time());
+  EXPECT_FALSE(with(with(load, "interval", "100ms"), "rate", "sweep").latency_over_time());
 }
 
 TEST(OpenLoop, OfWhatHasNoAnswerAndNoCompletionIsRefused) {

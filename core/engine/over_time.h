@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case's latency over time: whether it is kept, and what the row says of it.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "core/instrument/latency_series.h"
+#include "core/result/row.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+/// What a thread of the initiator's records into; null: the case keeps none.
+std::unique_ptr<LatencySeries> make_latency_series(const TestCase& test_case);
+
+/// What make_latency_series() takes.
+std::uint64_t latency_series_bytes(const TestCase& test_case);
+
+/// Puts the length of intervals in the place of `auto`, where they mean something.
+void settle_interval(TestCase& test_case);
+
+/// @param series  of a loop that has ended; null: there is none
+std::optional<OverTimeData> over_time_of(LatencySeries* series);
+
+}  // namespace rdmameter
