@@ -115,7 +115,7 @@ template <class Row>
 std::string list_text(std::string_view title, std::span<const Row* const> rows) {
   std::string text = fmt::format("{}:\n", title);
   for (const Row* row : rows)
-    text += fmt::format("  {:<14}{}\n", fmt::format("{}{}", row->name, row->arguments),
+    text += fmt::format("  {:<23}{}\n", fmt::format("{}{}", row->name, row->arguments),
                         row->description);
   return text;
 }

@@ -89,6 +89,8 @@ const char* definition_name(LatencyData::Definition definition) {
       return "call";
     case LatencyData::Definition::exchange:
       return "exchange";
+    case LatencyData::Definition::collective:
+      return "collective";
     case LatencyData::Definition::response:
       return "response";
     case LatencyData::Definition::service:

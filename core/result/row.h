@@ -15,7 +15,16 @@
 namespace rdmameter {
 
 struct LatencyData {
-  enum class Definition { round_trip, completion, call, exchange, response, service, lateness };
+  enum class Definition {
+    round_trip,
+    completion,
+    call,
+    exchange,
+    collective,
+    response,
+    service,
+    lateness
+  };
   Definition definition = Definition::round_trip;
   HistogramData histogram;
   bool half_round_trip = false;  ///< derive and print it (ping-pong tests)
@@ -112,6 +121,18 @@ struct Hops {
   double mean = 0;
 };
 
+/// What one collective among the ranks moves, and how long it takes. Bytes and messages are those
+/// of its schedule, without what relays send again. The row's latency has a sample for each
+/// collective: the time of the rank that took longest.
+struct CollectiveData {
+  std::uint64_t bytes = 0;                     ///< what nccl-tests calls its size; 0: a barrier
+  std::uint64_t steps = 0, step_bytes = 0;     ///< one after the other; what these send
+  std::uint64_t messages = 0, sent_bytes = 0;  ///< of all ranks
+  std::uint64_t relayed_hops = 0;              ///< of all messages, beyond the first hop of each
+  double rank_min_ns = 0, rank_mean_ns = 0, rank_max_ns = 0;  ///< over ranks, of their mean times
+  std::optional<double> algbw_gb_per_s, busbw_gb_per_s;       ///< nccl-tests' [1e9 bytes/s]
+};
+
 /// Vectors are empty, and optionals nothing, where they do not apply or are not known. A vector by
 /// rank has one element for each.
 struct TopologyData {
@@ -145,6 +166,7 @@ struct TopologyData {
     LatencyData latency;
   };
   std::vector<AtDistance> by_hops;  ///< ascending
+  std::optional<CollectiveData> collective;
 
   std::vector<double> rank_gbps;
   std::optional<double> jain;         ///< fairness index of `rank_gbps`: 1/ranks to 1

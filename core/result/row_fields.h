@@ -152,6 +152,20 @@ void list_fields(auto& fields, Is<TopologyData::AtDistance> auto& distance) {
   fields("latency", distance.latency);
 }
 
+void list_fields(auto& fields, Is<CollectiveData> auto& data) {
+  fields("bytes", data.bytes, {.max = kMaxExactCount});
+  fields("steps", data.steps, {.max = kMaxExactCount});
+  fields("step_bytes", data.step_bytes, {.max = kMaxExactCount});
+  fields("messages", data.messages, {.max = kMaxExactCount});
+  fields("sent_bytes", data.sent_bytes, {.max = kMaxExactCount});
+  fields("relayed_hops", data.relayed_hops, {.max = kMaxExactCount});
+  fields("rank_min_ns", data.rank_min_ns);
+  fields("rank_mean_ns", data.rank_mean_ns);
+  fields("rank_max_ns", data.rank_max_ns);
+  fields("algbw_gb_per_s", data.algbw_gb_per_s);
+  fields("busbw_gb_per_s", data.busbw_gb_per_s);
+}
+
 /// @throws std::logic_error  a vector by rank has not one element for each
 void check_lengths(const TopologyData& data);
 
@@ -174,6 +188,7 @@ void list_fields(auto& fields, Is<TopologyData> auto& data) {
   fields("barrier_ns", data.barrier_ns, {.short_form = true});
   fields("matrix_ns", data.matrix_ns, {.max_size = kMaxMatrixRanks, .short_form = true});
   fields("by_hops", data.by_hops);
+  fields("collective", data.collective);
   fields("rank_gbps", data.rank_gbps);
   fields("jain", data.jain, {.max = 1});
   fields("model_share", data.model_share);

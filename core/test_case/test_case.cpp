@@ -37,10 +37,10 @@ bool multicast_address(std::string_view text) {
   return address && address->multicast();
 }
 
-/// "torus2d:2x4"; topologies/ knows which there are.
+/// "torus2d:2x4", "allreduce-ring"; topologies/ knows which there are.
 bool shape_text(std::string_view text) {
   return !text.empty() && text.size() < 64 && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ':';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ':' || c == '-';
   });
 }
 

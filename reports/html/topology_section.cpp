@@ -11,6 +11,7 @@
 #include "reports/html/topology_title.h"
 #include "reports/text/text.h"
 #include "reports/topology/cases.h"
+#include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
 #include "reports/topology/model_text.h"
 #include "reports/topology/shapes_table.h"
@@ -33,6 +34,12 @@ std::string shapes_table(Cases cases) {
   add_measurements(table, cases);
   add_resources(table, cases, true);
   return html_table(table, "Shapes over ranks; memory and the kernel's objects are of a rank");
+}
+
+std::string collectives_html(Cases cases) {
+  const Table table = collectives_table(cases);
+  if (table.columns.front().cells.empty()) return "";
+  return html_table(table, "Collectives: time of the slowest rank, from a barrier on");
 }
 
 /// For each size a line for each shape and transport, and what limits rule out.
@@ -99,12 +106,13 @@ Section topology_section(const PageCases& page) {
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const auto models = topology_models(page.files[i].rows);
     const auto cases = topology_cases(page.files[i].rows, models);
-    html += decision_html(cases, models,
+    html += decision_html(without_collectives(cases), models,
                           {least_max_qp(page.files[i].context), page.memory_budget_bytes});
     for (std::size_t m = 0; m < models.size(); ++m) {
       const std::vector<TopologyCase> own = cases_of_model(cases, m);
       html += fmt::format("<h3>{}</h3>\n", markup_text(topology_title(page, i, models, m))) +
-              pictures(page.files[i], own) + model_table(models[m]) + shapes_table(own) +
+              pictures(page.files[i], own) + model_table(models[m]) +
+              shapes_table(without_collectives(own)) + collectives_html(own) +
               predictions_html(models[m]);
     }
   }

@@ -96,11 +96,12 @@ Defaults defaults_of(std::span<const Axis> axes, const TestCase& one, const Test
   return defaults;
 }
 
-/// Queues of calls and exchanges are those of bandwidths.
+/// Queues of calls, exchanges and collectives are those of bandwidths.
 bool has_defaults_of_bandwidth(const Row& row) {
   if (row.bandwidth) return true;
   return row.latency && (row.latency->definition == LatencyData::Definition::call ||
-                         row.latency->definition == LatencyData::Definition::exchange);
+                         row.latency->definition == LatencyData::Definition::exchange ||
+                         row.latency->definition == LatencyData::Definition::collective);
 }
 
 /// Nothing: cases differ in it. null: it has a meaning for none.

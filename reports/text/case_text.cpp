@@ -183,6 +183,8 @@ std::string latency_title(const Group& group) {
             return "time of a call";
           case LatencyData::Definition::exchange:
             return "time of an exchange";
+          case LatencyData::Definition::collective:
+            return "time of a collective";
           case LatencyData::Definition::response:
             return "response, from due time";
           case LatencyData::Definition::service:

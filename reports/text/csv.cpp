@@ -83,6 +83,19 @@ std::vector<Column> load_columns() {
   return list;
 }
 
+/// Of a collective among ranks, and of any traffic the barrier: the same columns in both forms of
+/// CSV.
+std::vector<Column> collective_columns() {
+  static constexpr std::array kKeys{"bytes"sv,          "steps"sv,         "step_bytes"sv,
+                                    "messages"sv,       "sent_bytes"sv,    "relayed_hops"sv,
+                                    "rank_min_ns"sv,    "rank_mean_ns"sv,  "rank_max_ns"sv,
+                                    "algbw_gb_per_s"sv, "busbw_gb_per_s"sv};
+  std::vector<Column> list;
+  add_columns(list, "collective_", "/topology/collective", kKeys);
+  list.push_back({"barrier_ns", Json::json_pointer("/topology/barrier_ns")});
+  return list;
+}
+
 std::string cell_at(const Json& row, const Column& column) {
   return row.contains(column.pointer) ? cell(row.at(column.pointer)) : "";
 }
@@ -110,6 +123,7 @@ std::vector<Column> all_columns() {
   add("bandwidth_", "/bandwidth", {"duplicated", "reordered"});
   add("", "", {"interrupted"});
   std::ranges::move(load_columns(), std::back_inserter(list));
+  std::ranges::move(collective_columns(), std::back_inserter(list));
   return list;
 }
 
@@ -148,6 +162,7 @@ std::string tidy_head(const std::vector<std::string>& axes) {
   text += ",latency_lost";
   for (const std::string_view key : kTraffic) text += fmt::format(",bandwidth_{}", key);
   for (const Column& column : load_columns()) text += "," + column.head;
+  for (const Column& column : collective_columns()) text += "," + column.head;
   return text + ",interrupted,name,message\n";
 }
 
@@ -178,6 +193,7 @@ std::string tidy_line(const ResultFile& file, const Row& row,
   for (const std::string_view key : kTraffic)
     line += "," + (bandwidth.is_object() ? cell(bandwidth.value(std::string(key), Json())) : "");
   for (const Column& column : load_columns()) line += "," + cell_at(json, column);
+  for (const Column& column : collective_columns()) line += "," + cell_at(json, column);
   return line + fmt::format(",{},", row.interrupted) + text_cell(row.name) + "," +
          text_cell(row.message) + "\n";
 }

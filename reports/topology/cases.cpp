@@ -123,6 +123,13 @@ std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, st
   return own;
 }
 
+std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> cases) {
+  std::vector<TopologyCase> others;
+  std::ranges::copy_if(cases, std::back_inserter(others),
+                       [](const TopologyCase& one) { return !one.topology->collective; });
+  return others;
+}
+
 std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
                                                 bool judge_shared) {
   std::vector<const TopologyCase*> chosen;

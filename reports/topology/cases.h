@@ -41,6 +41,9 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
 /// Those of one model.
 std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model);
 
+/// Those of other traffics than collectives: what graphs are chosen by.
+std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> cases);
+
 /// Those whose matrix is worth a picture: for each shape that of most ranks and the least size, and
 /// each with a straggler; or all that have one. @param judge_shared  as straggler_of()
 std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,

@@ -87,7 +87,7 @@ class ModelCollector {
         model_.graphs.end())
       model_.graphs.push_back(topology.graph);
     ranks_.insert(topology.ranks);
-    sizes_.insert(size_of(row));
+    if (size_of(row) > 0) sizes_.insert(size_of(row));  // a barrier has none
     model_.qps_per_edge = std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge", 1));
     model_.yielding = model_.yielding || topology.yielding;
     model_.max_qps = std::max(model_.max_qps, max_qps(topology));
@@ -117,8 +117,10 @@ class ModelCollector {
                               {CostFit::terms(static_cast<double>(hops), bytes), time_ns}});
   }
 
+  /// A collective's messages have sizes of their own.
   void add_memory(const Row& row) {
     const TopologyData& topology = *row.topology;
+    if (topology.collective) return;
     const double peers =
         has_one_qp(topology.graph) ? static_cast<double>(topology.ranks - 1) : max_qps(topology);
     const auto size = static_cast<double>(size_of(row));
@@ -212,7 +214,18 @@ std::optional<double> message_interval_ns(const Row& row) {
          static_cast<double>(row.bandwidth->messages);
 }
 
+std::optional<double> collective_bound_ns(const TopologyModel& model, const CollectiveData& data) {
+  if (!model.latency || !model.latency->knows_beta()) return std::nullopt;
+  const Costs costs = model.latency->costs();
+  return real(data.steps) * costs.alpha_ns + real(data.step_bytes) * costs.beta_ns_per_byte;
+}
+
 std::optional<double> model_share(const TopologyModel& model, const Row& row) {
+  if (row.topology && row.topology->collective && row.latency) {
+    const auto bound_ns = collective_bound_ns(model, *row.topology->collective);
+    const double time_ns = median_ns(*row.latency);
+    return bound_ns && time_ns > 0 ? std::optional(*bound_ns / time_ns) : std::nullopt;
+  }
   const auto interval_ns = message_interval_ns(row);
   if (!interval_ns || !row.topology->hops || !model.latency || !model.latency->knows_beta())
     return std::nullopt;

@@ -51,7 +51,12 @@ std::size_t model_of(std::span<const TopologyModel> models, const Row& row);
 /// The time from one message of a rank to its next, of a row whose rate was measured [ns].
 std::optional<double> message_interval_ns(const Row& row);
 
-/// Which part of its model a measured exchange reaches: (alpha + hops * bytes * beta) of the
+/// The least time of a collective whose messages go to neighbours: steps * alpha + what they send *
+/// beta. Nothing: the costs are not known.
+std::optional<double> collective_bound_ns(const TopologyModel& model, const CollectiveData& data);
+
+/// Of a collective: its bound / the median time. Else:
+/// which part of its model a measured exchange reaches: (alpha + hops * bytes * beta) of the
 /// latencies / message_interval_ns(), hops being how often a message is sent. All-to-all in p - 1
 /// steps: (p-1)(alpha + m beta) over a mesh. Beyond 1: messages overlap. Nothing where that takes
 /// more than is known here, as of an incast.

@@ -10,6 +10,7 @@
 #include "reports/summary/unit.h"
 #include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
+#include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
 #include "reports/topology/growth_text.h"
 #include "reports/topology/matrix_text.h"
@@ -103,6 +104,13 @@ std::string tables(Cases cases, const TextStyle& style) {
   return text;
 }
 
+std::string collectives_text(Cases cases, const TextStyle& style) {
+  const Table table = collectives_table(cases);
+  if (table.columns.front().cells.empty()) return "";
+  return "\n" + bold("  collectives: time of the slowest rank, from a barrier on", style) + "\n" +
+         render(table, style);
+}
+
 std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
   std::string text;
   for (const TopologyCase* one :
@@ -190,14 +198,16 @@ std::string heading(const TopologyModel& model, const TextStyle& style) {
 std::string topology_text(const ResultFile& file, const TopologyTextOptions& options) {
   const std::vector<TopologyModel> models = topology_models(file.rows);
   const std::vector<TopologyCase> all = topology_cases(file.rows, models);
-  std::string text = decision_text(
-      all, models, {least_max_qp(file.context), options.memory_budget_bytes}, options.style);
+  std::string text =
+      decision_text(without_collectives(all), models,
+                    {least_max_qp(file.context), options.memory_budget_bytes}, options.style);
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::vector<TopologyCase> cases = cases_of_model(all, i);
-    text += heading(models[i], options.style) +
-            resources(cases, models[i].sizes_bytes, options.style) + tables(cases, options.style) +
-            matrices(file, cases, options) + growth(models[i], cases, options) +
-            model_text(models[i], options.predict, options.style);
+    text +=
+        heading(models[i], options.style) + resources(cases, models[i].sizes_bytes, options.style) +
+        tables(without_collectives(cases), options.style) + collectives_text(cases, options.style) +
+        matrices(file, cases, options) + growth(models[i], cases, options) +
+        model_text(models[i], options.predict, options.style);
   }
   return text;
 }

@@ -123,6 +123,34 @@ TEST(RankResult, TheBytesOfAnExchangeAreThePayloadOfWhatArrived) {
   EXPECT_FALSE(outcome.latency->half_round_trip);
 }
 
+TEST(RankResult, ASampleOfACollectiveIsTheTimeOfTheRankThatTookLongestForIt) {
+  TestCase test_case = pairs_of_two();
+  test_case.traffic = "allreduce-ring";
+  test_case.size_bytes = 1000;
+  std::vector<RankResult> results(2);
+  results[0].collective_ns = {10, 20, 30};
+  results[1].collective_ns = {15, 5, 40};
+  results[0] = rank_result_from_wire(rank_result_to_wire(results[0]));
+  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
+  EXPECT_EQ(outcome.latency->definition, LatencyData::Definition::collective);
+  EXPECT_EQ(outcome.latency->histogram.count, 3u);
+  EXPECT_EQ(outcome.latency->histogram.sum_ns, 15u + 20 + 40);
+  EXPECT_EQ(outcome.latency->histogram.min_ns, 15u);
+  EXPECT_FALSE(outcome.bandwidth);
+  const CollectiveData& data = *outcome.topology->collective;
+  EXPECT_EQ(data.bytes, 1000u);
+  EXPECT_DOUBLE_EQ(data.rank_min_ns, 20);
+  EXPECT_DOUBLE_EQ(data.rank_mean_ns, 20);
+  EXPECT_DOUBLE_EQ(*data.algbw_gb_per_s, 1000 / 25.0);  // bytes / mean of the samples
+  EXPECT_DOUBLE_EQ(*data.busbw_gb_per_s, 1000 / 25.0);  // 2 (n - 1) / n of 2 ranks is 1
+  EXPECT_EQ(data.sent_bytes, 2000u);
+  EXPECT_EQ(data.steps, 2u);
+  test_case.traffic = "barrier-dissemination";
+  const Outcome barrier = merge_results(test_case, plan_topology(test_case), results);
+  EXPECT_EQ(barrier.topology->collective->bytes, 0u);
+  EXPECT_FALSE(barrier.topology->collective->algbw_gb_per_s);
+}
+
 TEST(Jain, IsOneForEqualsAndOneNthForOne) {
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{3, 3, 3}), 1);
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{3, 0, 0, 0}), 0.25);

@@ -6,6 +6,8 @@ Counted by callgrind, with what the null device does for each and without; see t
 A message that is passed on takes the completion of its receive, a place on a list of WRs, and its share of the
 list's post and completion, of posting receives and of crediting them to the sender.
 
+A step of a collective sends one message of 8 bytes, takes one and adds its words.
+
   relay_cost.py RELAY_DRIVER
 """
 import os
@@ -16,10 +18,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import instructions  # noqa: E402
 
 MOST = 2.5  # times one post and one poll, the device's part included
-TESTS = ("relay", "relay_shared", "relay_one_by_one")
+TESTS = ("relay", "relay_shared", "relay_one_by_one", "collective")
 BOUNDED = ("relay", "relay_shared")  # one by one each poll finds one completion: that is told, and not bounded
 # Where messages come from and go to is no part of it.
-OUTSIDE = re.compile(r"null_verbs::(feed|take)\(")
+OUTSIDE = re.compile(r"null_verbs::(feed|take|complete_and_answer)\(")
 
 
 def per_message(driver, test):

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a rank that passes messages on, or the barest loop of one post and one poll, for counting
 // instructions from outside:
-//   relay_driver one_post_one_poll|relay|relay_one_by_one|relay_shared COUNT
+//   relay_driver one_post_one_poll|relay|relay_one_by_one|relay_shared|collective COUNT
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "core/instrument/clock.h"
 #include "tests/topologies/fabric.h"
+#include "topologies/ranks/loop/collective_loop.h"
 
 namespace rdmameter {
 namespace null_verbs {
@@ -31,6 +33,19 @@ namespace null_verbs {
       complete(*qp.send_cq, qp, wr->wr_id,
                wr->opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
   return 0;
+}
+
+/// As complete_send(); and for each message that a collective sends one comes back.
+[[gnu::noinline]] int complete_and_answer(ibv_qp* verbs_qp, ibv_send_wr* wr, ibv_send_wr** bad) {
+  NullQp& qp = null_qp(verbs_qp);
+  for (const ibv_send_wr* each = wr; each != nullptr; each = each->next) {
+    if (each->opcode == IBV_WR_RDMA_WRITE) continue;
+    Link& link = *hop_of(*each).link;
+    ++*const_cast<std::uint32_t*>(link.credit_windows[0].credited);
+    const std::uint64_t wr_id = qp.receives[qp.receives_out++ & (qp.receives.size() - 1)];
+    complete(*qp.recv_cq, qp, wr_id, IBV_WC_RECV, IBV_WC_SUCCESS, htonl(label(1, 0)));
+  }
+  return complete_send(verbs_qp, wr, bad);
 }
 
 [[gnu::noinline]] int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
@@ -65,6 +80,56 @@ template <ReceiveMode kReceive>
   return rank.credit_windows[rank.relay.classes + 1].sent;
 }
 
+/// One collective.
+template <class P>
+[[gnu::noinline]] void run(RankWork& work, RankTally& tally) {
+  collective<P>(work, 1, {}, StopFlag(), tally);
+}
+
+/// A collective of so many steps of one message each way. @return  of these, those that came
+[[gnu::noinline]] std::uint64_t run_collective(FakeRank& rank, std::uint64_t count) {
+  constexpr std::uint64_t kWords = 2;
+  std::vector<std::uint32_t> words(kWords);
+  const WordTarget target{.to = words.data(), .added_to = words.data(), .count = kWords};
+  std::vector<Hop> hops(count);
+  std::vector<Hop*> hop_pointers;
+  std::vector<Arrival> arrivals(
+      count, {.targets = &target, .target_count = 1, .bytes = kWords * sizeof(std::uint32_t)});
+  std::vector<Arrival*> arrival_pointers;
+  std::vector<StepWork> steps;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    hops[i].wr = {};
+    hops[i].wr.opcode = IBV_WR_SEND_WITH_IMM;
+    hops[i].link = &rank.links[0];
+    hop_pointers.push_back(&hops[i]);
+    arrival_pointers.push_back(&arrivals[i]);
+    steps.push_back(
+        {.hop = &hops[i], .arrival = &arrivals[i], .left_before = static_cast<std::uint32_t>(i)});
+  }
+  std::vector<ArrivalQueue> queues(2);
+  queues[1].first = arrival_pointers.data();
+  const std::uint32_t source = 1;
+  std::uint64_t sample = 0;
+  volatile std::uint64_t epoch = 0;
+  Barrier barrier;
+  barrier.epoch = &epoch;
+  CollectiveWork own{.steps = steps.data(),
+                     .step_count = static_cast<std::uint32_t>(count),
+                     .hops = hop_pointers.data(),
+                     .queues = queues.data(),
+                     .sources = &source,
+                     .source_count = 1,
+                     .samples = &sample};
+  RankWork work;
+  work.relay = &rank.relay;
+  work.barrier = &barrier;
+  work.collective = rank.relay.collective = &own;
+  rank.relay.deliver = take_part;
+  RankTally tally;
+  run<RankPolicy<KernelClock, SpinWait, ReceiveMode::sized>>(work, tally);
+  return tally.operations == 1 ? rank.relay.arrived : 0;
+}
+
 }  // namespace rdmameter
 
 int main(int argc, char** argv) {
@@ -96,6 +161,9 @@ int main(int argc, char** argv) {
     rank.relay.qpn_mask = 1;
     for (Link& link : rank.links) link.srq = &srq;
     done = run<ReceiveMode::shared>(rank, count, 8);
+  } else if (test == "collective") {
+    context->ops.post_send = null_verbs::complete_and_answer;
+    done = run_collective(rank, count);
   } else {
     done = run<ReceiveMode::own>(rank, count, test == "relay" ? 8 : 1);
   }

@@ -26,6 +26,12 @@ constexpr auto among_ranks = [](const TestCase&) { return true; };
 constexpr auto is_scheduled = [](const TestCase& c) {
   return has_traffic_of(c, TrafficMode::exchange, TrafficMode::exchange);
 };
+/// The message of a barrier has the size that it has.
+bool has_size_among_ranks(const TestCase& c) {
+  const auto traffic = find_traffic(c.traffic);
+  const Collective* const collective = traffic ? traffic->row->collective : nullptr;
+  return collective == nullptr || collective->kind != CollectiveKind::barrier;
+}
 bool can_be_inflated(const TestCase& c) {
   const auto graph = find_shape(c.graph);
   return graph && graph->shape->inflatable;
@@ -85,7 +91,10 @@ const std::array kRankAxes{
 std::span<const Axis> topology_axes() {
   static const std::vector<Axis> all = [] {
     std::vector<Axis> list(kRankAxes.begin(), kRankAxes.end());
-    list.insert(list.end(), axes().begin(), axes().end());
+    for (const Axis& axis : axes()) {
+      list.push_back(axis);
+      if (axis.option == "size") list.back().applies = has_size_among_ranks;
+    }
     return list;
   }();
   return all;

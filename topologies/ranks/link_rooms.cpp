@@ -91,6 +91,7 @@ std::uint64_t at_once(const TopologyPlan& plan, const TestCase& test_case, std::
       return std::min<std::uint64_t>(messages, 1);
     case TrafficMode::exchange:
     case TrafficMode::spread:
+    case TrafficMode::collective:  // the next one of a flow mostly waits for other ranks
       return messages;
     case TrafficMode::stream:
     case TrafficMode::drawn:

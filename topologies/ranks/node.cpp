@@ -28,6 +28,7 @@ std::size_t whole_lines(std::size_t bytes) {
 
 ReceiveMode receive_mode_of(const TestCase& test_case, const TopologyPlan& plan) {
   if (plan.datagram) return ReceiveMode::datagram;
+  if (plan.traffic_mode() == TrafficMode::collective) return ReceiveMode::sized;
   if (test_case.rank_opcode != RankOpcode::send) return ReceiveMode::none;
   return test_case.shared_receives() ? ReceiveMode::shared : ReceiveMode::own;
 }
@@ -40,7 +41,8 @@ std::uint64_t pages_of(std::uint64_t bytes) {
 /// the queues larger than those of connections without credits.
 std::uint32_t inline_bytes_of(ReceiveMode receive_mode, std::uint32_t classes) {
   constexpr std::size_t kMaxCredit = 28;
-  const bool has_credits = receive_mode == ReceiveMode::own || receive_mode == ReceiveMode::shared;
+  const bool has_credits =
+      receive_mode != ReceiveMode::datagram && receive_mode != ReceiveMode::none;
   const std::size_t bytes = classes * sizeof(std::uint32_t);
   return has_credits && bytes <= kMaxCredit ? static_cast<std::uint32_t>(bytes) : 0;
 }
@@ -107,7 +109,7 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
               test_case.initiator.memory, where_, device.memory) {
   pattern_ = {.seed = seed,
               .zero = test_case.payload == kZeroPayload,
-              .length = static_cast<std::uint32_t>(test_case.size_bytes),
+              .length = static_cast<std::uint32_t>(plan.message_bytes),
               .compared = 0};
   const bool numbered = plan.traffic_mode() == TrafficMode::round_trip && !test_case.reliable();
   pattern_.compared = pattern_.length - (numbered ? 1 : 0);
@@ -118,6 +120,7 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
   build_buffers();
   build_rounds();
   build_window();
+  build_collective();
   choose_delivery();
 }
 
@@ -166,7 +169,7 @@ Node::Areas Node::areas(std::uint64_t links) const {
   const std::size_t words = whole_lines(links * classes_ * sizeof(std::uint32_t));
   Areas result{};
   result.stride =
-      whole_lines(case_.size_bytes + (receive_mode_ == ReceiveMode::datagram ? kGrhBytes : 0));
+      whole_lines(plan_.message_bytes + (receive_mode_ == ReceiveMode::datagram ? kGrhBytes : 0));
   result.credited = result.stride;  // behind the one message that this rank sends
   result.freed = result.credited + words;
   result.buffers = result.freed + words;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "topologies/ranks/loop/loops.h"
 #include "topologies/ranks/loop/payload.h"
 #include "topologies/ranks/qp_maker.h"
+#include "topologies/ranks/rank_collective.h"
 #include "topologies/ranks/rank_plan.h"
 #include "topologies/ranks/stopwatch.h"
 
@@ -45,6 +47,8 @@ class Node {
   RankWork& work() { return work_; }
   Relay& relay() { return relay_; }
   ReceiveMode receive_mode() const { return receive_mode_; }
+  /// Null: the traffic is none.
+  RankCollective* collective() { return collective_.get(); }
 
   /// Where this rank's round trips go first, from now on.
   void begin_round_trip_to(Rank first);
@@ -98,6 +102,7 @@ class Node {
   void build_routes();
   void build_rounds();
   void build_window();
+  void build_collective();
   void choose_delivery();
   Hop hop_of_source();
   std::uint64_t room(const std::vector<std::uint64_t>& rooms, std::uint64_t link,
@@ -159,6 +164,7 @@ class Node {
   std::vector<RoundWork> rounds_;
   std::vector<Hop*> window_;
   std::vector<ibv_sge> window_sges_;  ///< of reads: each brings its message to a place of its own
+  std::unique_ptr<RankCollective> collective_;
   std::vector<ibv_cq*> cq_pointers_;
   Relay relay_;
   RankWork work_;

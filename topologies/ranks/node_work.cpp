@@ -74,7 +74,7 @@ void Node::build_buffers() {
   const Areas at = areas();
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
   const std::size_t head = datagram ? kGrhBytes : 0;
-  const auto length = static_cast<std::uint32_t>(case_.size_bytes);
+  const auto length = static_cast<std::uint32_t>(plan_.message_bytes);
   const std::uint64_t count = receives();
   buffers_.resize(count);
   buffer_hops_.resize(count * mine_.max_copies);
@@ -127,7 +127,7 @@ Hop Node::hop_of_source() {
 /// The rounds of an exchange; of a spread, whose one round sends a copy over each of its edges.
 void Node::build_rounds() {
   source_sge_ = {.addr = memory_.address(),
-                 .length = static_cast<std::uint32_t>(case_.size_bytes),
+                 .length = static_cast<std::uint32_t>(plan_.message_bytes),
                  .lkey = mr_->lkey};
   const auto add_hop = [&](std::vector<Hop*>& hops, Edge& edge, std::uint32_t to) {
     Hop& hop = own_hops_.emplace_back(hop_of_source());
@@ -170,6 +170,14 @@ void Node::build_window() {
   }
 }
 
+/// Its messages to a rank all begin over one QP: they must arrive in order.
+void Node::build_collective() {
+  if (plan_.traffic_mode() != TrafficMode::collective) return;
+  collective_ =
+      std::make_unique<RankCollective>(device_, case_, plan_, mine_.schedule, rank_, *pd_, pattern_,
+                                       [this](Rank to) { return routes_[to].edges[0]->next; });
+}
+
 void Node::choose_delivery() {
   blocked_.resize(link_count_);
   listing_.resize(link_count_);
@@ -182,13 +190,17 @@ void Node::choose_delivery() {
   relay_.routes = routes_.data();
   relay_.route_shift = plan_.traffic_mode() == TrafficMode::spread ? kRankBits : 0;
   relay_.deliver = case_.verify ? count_message<true> : count_message<false>;
+  if (collective_) {
+    relay_.deliver = take_part;
+    relay_.collective = work_.collective = &collective_->work();
+  }
   relay_.blocked = blocked_.data();
   relay_.listing = listing_.data();
   relay_.received = received_.data();
   relay_.awaited = awaited_.data();
   relay_.reply_to = mine_.reply_to.data();
   relay_.me = rank_;
-  relay_.last_byte = static_cast<std::uint32_t>(case_.size_bytes - 1);
+  relay_.last_byte = static_cast<std::uint32_t>(plan_.message_bytes - 1);
   relay_.checker = &pattern_;
   if (case_.transport == Transport::uc) relay_.reclaim_after_ns = case_.loss_timeout_ns;
   if (receive_mode_ == ReceiveMode::shared) {

@@ -105,6 +105,55 @@ void visit_senders(const TopologyPlan& plan, const TestCase& test_case, Rank ran
   }
 }
 
+CollectiveTotals totals_of(const TestCase& test_case, const Collective& collective) {
+  const auto ranks = static_cast<Rank>(test_case.ranks);
+  return collective_totals(collective, ranks,
+                           words_of_size(collective.kind, ranks, test_case.size_bytes));
+}
+
+/// A collective's flows are those of its schedule.
+TrafficPlan plan_traffic(const ChosenTraffic& traffic, const Graph& graph,
+                         const CollectiveTotals& totals) {
+  TrafficPlan plan = traffic.row->make(graph, traffic.numbers);
+  for (const auto& flow : totals.flows) plan.flows.push_back({flow.from, flow.to});
+  return plan;
+}
+
+/// Messages that a rank passes on, once for each time.
+std::uint64_t count_relayed_hops(const Graph& graph, const CollectiveTotals& totals) {
+  std::uint64_t relayed = 0;
+  Tree tree;
+  for (std::size_t i = 0; i < totals.flows.size(); ++i) {
+    const auto& [from, to, messages] = totals.flows[i];
+    if (i == 0 || totals.flows[i - 1].from != from) tree = tree_from(graph, from);
+    relayed += messages * (tree.hops[to] - 1);
+  }
+  return relayed;
+}
+
+/// What a collective needs beyond what any traffic does.
+std::string why_no_collective(const TestCase& test_case, const Collective& collective) {
+  const auto ranks = static_cast<Rank>(test_case.ranks);
+  if (test_case.transport != Transport::rc)
+    return "a collective's messages come in order, and none is lost: use --transport rc, and a "
+           "graph that has it";
+  if (test_case.shared_receives())
+    return "the receives of a collective are each QP's own: use --recv rq";
+  if (edge_qps(test_case).active > 1)
+    return fmt::format(
+        "the messages of a collective from one rank to another come in order, over one QP: use {}",
+        test_case.inflate != 0 ? fmt::format("--active {}", ranks - 1) : "--qps-per-edge 1");
+  if (words_of_size(collective.kind, ranks, test_case.size_bytes) == 0)
+    return fmt::format(
+        "--size {}: {} among {} ranks moves whole words of {} bytes; use at least --size {}",
+        test_case.size_bytes, collective.name, ranks, kWordBytes,
+        least_size(collective.kind, ranks));
+  if (test_case.iterations > kMaxCollectives)
+    return fmt::format("--iterations {}: at most {} collectives are timed one by one",
+                       test_case.iterations, kMaxCollectives);
+  return {};
+}
+
 }  // namespace
 
 std::string why_no_topology(const TestCase& test_case) {
@@ -127,8 +176,13 @@ std::string why_no_topology(const TestCase& test_case) {
       test_case.active > test_case.inflate - 1)
     return fmt::format("--active {}: a rank of a mesh of {} has {} QPs", test_case.active,
                        test_case.inflate, test_case.inflate - 1);
+  CollectiveTotals totals;
+  if (const Collective* const collective = traffic.row->collective) {
+    if (std::string why = why_no_collective(test_case, *collective); !why.empty()) return why;
+    totals = totals_of(test_case, *collective);
+  }
   const Graph graph = shape.make(ranks);
-  const HopCount hops = count_hops(graph, flows_of(traffic.row->make(graph, traffic.numbers)));
+  const HopCount hops = count_hops(graph, flows_of(plan_traffic(traffic, graph, totals)));
   if (!hops.all_reached)
     return fmt::format(
         "rank {} cannot reach rank {} over {}, whose parts are not connected: another --seed or "
@@ -165,7 +219,14 @@ TopologyPlan plan_topology(const TestCase& test_case) {
                     .graph = {},
                     .flows = {}};
   plan.graph = plan.shape.make(static_cast<Rank>(test_case.ranks));
-  plan.flows = plan.traffic.row->make(plan.graph, plan.traffic.numbers);
+  plan.message_bytes = test_case.size_bytes;
+  if (const Collective* const collective = plan.traffic.row->collective) {
+    plan.words = words_of_size(collective->kind, plan.graph.ranks(), test_case.size_bytes);
+    plan.collective = totals_of(test_case, *collective);
+    plan.message_bytes = plan.collective.largest_words * kWordBytes;
+    plan.relayed_hops = count_relayed_hops(plan.graph, plan.collective);
+  }
+  plan.flows = plan_traffic(plan.traffic, plan.graph, plan.collective);
   const HopCount hops = count_hops(plan.graph, flows_of(plan.flows));
   plan.max_hops = hops.max;
   plan.mean_hops = hops.mean;
@@ -205,6 +266,9 @@ RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank ran
     case TrafficMode::drawn:
       rank_plan.partners = drawn_partners(test_case, rank);
       rank_plan.window = test_case.queues.depth;
+      break;
+    case TrafficMode::collective:
+      rank_plan.schedule = plan.traffic.row->collective->make(rank, graph.ranks(), plan.words);
       break;
   }
   return rank_plan;

@@ -15,6 +15,9 @@
 
 namespace rdmameter {
 
+/// Each rank keeps the time of every collective until all are merged.
+inline constexpr std::uint64_t kMaxCollectives = 1U << 16;
+
 /// Partners of a drawn stream come again after so many.
 inline constexpr std::uint32_t kPartnerDraws = 4096;
 
@@ -27,6 +30,11 @@ struct TopologyPlan {
   std::uint32_t max_hops = 0;  ///< of any message
   double mean_hops = 0;        ///< over the pairs between which messages go
   bool datagram = false;
+  std::uint64_t message_bytes = 0;  ///< of the largest message
+  // Of TrafficMode::collective.
+  std::uint64_t words = 0;  ///< see CollectiveKind
+  CollectiveTotals collective = {};
+  std::uint64_t relayed_hops = 0;  ///< of its messages, beyond the first of each
 
   TrafficMode traffic_mode() const { return traffic.row->traffic_mode; }
 };
@@ -64,6 +72,7 @@ struct RankPlan {
   std::vector<std::uint32_t> reply_to;  ///< TrafficMode::round_trip: by source, the next stop
   LinkCounts rooms;                     ///< messages that there is room for
   std::uint32_t max_copies = 1;         ///< of a message, each over another edge
+  RankSchedule schedule = {};           ///< TrafficMode::collective
 };
 
 RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank rank);

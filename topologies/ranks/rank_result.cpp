@@ -29,6 +29,8 @@ std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {
     case TrafficMode::exchange:
     case TrafficMode::spread:
       return LatencyData{.definition = LatencyData::Definition::exchange};
+    case TrafficMode::collective:
+      return LatencyData{.definition = LatencyData::Definition::collective};
     case TrafficMode::stream:
     case TrafficMode::drawn:
       break;
@@ -57,6 +59,50 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const Ran
     for (std::size_t to = 0; to < std::min(ranks, result.matrix_row_ns.size()); ++to)
       if (result.matrix_row_ns[to] > 0) row[to] = result.matrix_row_ns[to];
   }
+}
+
+/// Of each collective the time of the rank that took longest for it.
+HistogramData slowest(std::span<const RankResult> results) {
+  const auto histogram = std::make_unique<Histogram>();
+  std::vector<std::uint64_t> longest = results.front().collective_ns;
+  for (const RankResult& result : results) {
+    longest.resize(std::min(longest.size(), result.collective_ns.size()));
+    for (std::size_t i = 0; i < longest.size(); ++i)
+      longest[i] = std::max(longest[i], result.collective_ns[i]);
+  }
+  for (const std::uint64_t ns : longest) histogram->record(ns);
+  return snapshot(*histogram);
+}
+
+void add_collective(Outcome& outcome, const TopologyPlan& plan,
+                    std::span<const RankResult> results) {
+  const CollectiveTotals& totals = plan.collective;
+  const CollectiveKind kind = plan.traffic.row->collective->kind;
+  const Rank ranks = plan.graph.ranks();
+  CollectiveData& data = outcome.topology->collective.emplace();
+  data.bytes = bytes_of_words(kind, ranks, plan.words);
+  data.steps = totals.steps;
+  data.step_bytes = totals.step_words * kWordBytes;
+  data.messages = totals.messages;
+  data.sent_bytes = totals.words * kWordBytes;
+  data.relayed_hops = plan.relayed_hops;
+  std::vector<double> means;
+  for (const RankResult& result : results) {
+    double sum = 0;
+    for (const std::uint64_t ns : result.collective_ns) sum += static_cast<double>(ns);
+    means.push_back(sum /
+                    static_cast<double>(std::max<std::size_t>(result.collective_ns.size(), 1)));
+    data.rank_mean_ns += means.back() / static_cast<double>(results.size());
+  }
+  data.rank_min_ns = *std::ranges::min_element(means);
+  data.rank_max_ns = *std::ranges::max_element(means);
+  outcome.latency->histogram = slowest(results);
+  const HistogramData& times = outcome.latency->histogram;
+  outcome.operations = times.count;
+  if (data.bytes == 0 || times.sum_ns == 0) return;
+  data.algbw_gb_per_s = static_cast<double>(data.bytes) * static_cast<double>(times.count) /
+                        static_cast<double>(times.sum_ns);
+  data.busbw_gb_per_s = *data.algbw_gb_per_s * bus_factor(kind, ranks);
 }
 
 void add_bandwidth(Outcome& outcome, const TestCase& test_case,
@@ -129,6 +175,7 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("matrix_row_ns", result.matrix_row_ns);
   fields("by_hops", result.by_hops);
   fields("exchanges", result.exchanges);
+  fields("collective_ns", result.collective_ns);
   fields("operations", result.operations);
   fields("lost", result.lost);
   fields("sent", result.sent);
@@ -234,7 +281,10 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
   }
   if (barrier.count > 0) topology.barrier_ns = static_cast<double>(percentile(barrier, 50));
   add_latency(outcome, plan, results);
-  if (plan.traffic_mode() != TrafficMode::round_trip) add_bandwidth(outcome, test_case, results);
+  if (plan.traffic_mode() == TrafficMode::collective)
+    add_collective(outcome, plan, results);
+  else if (plan.traffic_mode() != TrafficMode::round_trip)
+    add_bandwidth(outcome, test_case, results);
   if (!test_case.reliable() && plan.traffic_mode() == TrafficMode::round_trip) outcome.lost = lost;
   outcome.work = {{"wrs", wrs}, {"doorbells", doorbells}, {"cqes", cqes}, {"polls", polls}};
   outcome.extra["passed_on"] = passed_on;

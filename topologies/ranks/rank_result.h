@@ -31,6 +31,7 @@ struct RankResult {
   std::vector<double> matrix_row_ns;
   std::map<std::uint64_t, HistogramData> by_hops;
   HistogramData exchanges;
+  std::vector<std::uint64_t> collective_ns;  ///< of each collective: this rank's own time
   std::uint64_t operations = 0, lost = 0;
   std::uint64_t sent = 0, arrived = 0;  ///< messages of the measured part; sent to each destination
   std::uint64_t elapsed_ns = 0, sending_ns = 0, cpu_ns = 0;

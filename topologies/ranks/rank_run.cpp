@@ -48,6 +48,9 @@ void RankRun::run(RankResult& result) {
     case TrafficMode::drawn:
       measure_stream(result);
       break;
+    case TrafficMode::collective:
+      measure_collectives(result);
+      break;
   }
   result.cpu_ns = thread_cpu_ns() - cpu_before;
   const Relay& relay = node.relay();
@@ -59,6 +62,9 @@ void RankRun::run(RankResult& result) {
   result.doorbells = relay.lists + relay.credits;
   result.passed_on = node.passed_on();
   result.checked_bytes = relay.checked_bytes;
+  if (relay.wrong_bytes > 0 && node.collective() != nullptr)
+    throw MeasurementError(fmt::format("{} bytes of the collectives' {} are not what they must be",
+                                       relay.wrong_bytes, relay.checked_bytes));
   if (relay.wrong_bytes > 0)
     throw MeasurementError(
         fmt::format("--verify: {} bytes of {} are not as they were sent; the first of them are of "
@@ -180,6 +186,36 @@ void RankRun::measure_stream(RankResult& result) {
   if (loss_ns_ == 0 && relay.arrived != work.expected)
     throw MeasurementError(
         fmt::format("{} messages arrived, and {} were sent here", relay.arrived, work.expected));
+}
+
+/// Every rank fills its memory before it comes to the barrier of the next collective; and nobody
+/// sends before all have come.
+void RankRun::run_collectives(std::uint64_t count, bool checked) {
+  RankCollective& collective = *node.collective();
+  for (std::uint64_t done = 0; done < count;) {
+    const std::uint64_t now = checked ? 1 : count;
+    if (checked) collective.fill();
+    loops.collective(node.work(), now, clock, stop, tally);
+    check();
+    done += now;
+    if (checked)
+      count_checked(node.relay(), collective.wrong_bytes(), collective.result_bytes(), rank);
+  }
+}
+
+void RankRun::measure_collectives(RankResult& result) {
+  RankCollective& collective = *node.collective();
+  // The first one's result is compared whatever was asked for: a time of anything else is none.
+  collective.time_next(1 + test_case.warmup);
+  run_collectives(1, true);
+  run_collectives(test_case.warmup, false);
+  pass_barrier();
+  collective.time_next(test_case.iterations);
+  tally.operations = 0;
+  run_collectives(test_case.iterations, test_case.verify != 0);
+  result.collective_ns = collective.take_samples();
+  for (const std::uint64_t ns : result.collective_ns) result.elapsed_ns += ns;
+  pass_barrier();
 }
 
 }  // namespace rdmameter

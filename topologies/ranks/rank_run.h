@@ -57,6 +57,8 @@ class RankRun : RankRunParts {
   void measure_round_trip(const std::vector<Rank>& stops, RankResult& result);
   void measure_exchanges(RankResult& result);
   void measure_stream(RankResult& result);
+  void measure_collectives(RankResult& result);
+  void run_collectives(std::uint64_t count, bool checked);
   std::uint64_t messages_of_exchange() const;
 
   const std::uint64_t loss_ns_;

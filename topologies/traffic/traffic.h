@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topologies/collectives/collective.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
@@ -25,6 +26,7 @@ enum class TrafficMode {
   spread,      ///< an exchange in which a rank's message is one for all, copied where routes part
   stream,      ///< as many messages of each flow as there is room for
   drawn,       ///< a stream whose every message goes to another rank
+  collective,  ///< each rank by its schedule, between two barriers: the time of the slowest
 };
 
 /// How far the messages of a traffic go: what the model of costs knows of it.
@@ -45,7 +47,7 @@ struct TrafficPlan {
 using TrafficArguments = std::vector<std::uint64_t>;
 
 /// A kind of traffic, all that the program knows of it. Adding one: a file with this row, and its
-/// name in traffics.cpp.
+/// name in traffics.cpp. Collectives have a table of their own, from which their rows are made.
 struct TrafficKind {
   std::string_view name;
   std::string_view arguments = "";  ///< how they are typed: "", ":K"
@@ -57,7 +59,9 @@ struct TrafficKind {
   std::string (*why_not)(const TrafficArguments&, Rank ranks) = [](const TrafficArguments&, Rank) {
     return std::string();
   };
+  /// Of a collective nothing: its flows are those of collective_totals().
   Required<TrafficPlan(const Graph& graph, const TrafficArguments&)> make;
+  const Collective* collective = nullptr;  ///< of TrafficMode::collective
 };
 
 std::span<const TrafficKind* const> traffic_kinds();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of traffics, and how one is chosen from it.
 #include <array>
+#include <deque>
 
 #include "topologies/traffic/traffic.h"
 
@@ -15,10 +16,25 @@ namespace {
 constexpr std::array kTraffics{&kPairs,  &kToken,     &kNeighbours, &kAlltoall,     &kAllgather,
                                &kIncast, &kBisection, &kFlood,      &kRandomTraffic};
 
+TrafficKind traffic_of(const Collective& collective) {
+  return {.name = collective.name,
+          .traffic_mode = TrafficMode::collective,
+          .description = collective.description,
+          .make = [](const Graph&, const TrafficArguments&) { return TrafficPlan{}; },
+          .collective = &collective};
+}
+
 }  // namespace
 
 std::span<const TrafficKind* const> traffic_kinds() {
-  return kTraffics;
+  static std::deque<TrafficKind> of_collectives;  // others point to them
+  static const std::vector<const TrafficKind*> all = [] {
+    std::vector<const TrafficKind*> list(kTraffics.begin(), kTraffics.end());
+    for (const Collective* collective : collectives())
+      list.push_back(&of_collectives.emplace_back(traffic_of(*collective)));
+    return list;
+  }();
+  return all;
 }
 
 std::optional<ChosenTraffic> find_traffic(std::string_view text) {

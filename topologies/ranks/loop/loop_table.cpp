@@ -38,7 +38,18 @@ struct Instance {
     stream<P>(work, count, quiet_ns, clock_of<Clock>(choice), stop, tally);
   }
 
-  static constexpr RankLoops kLoops{serve<P>, barriers, round_trips, exchanges, streams};
+  static void collectives(RankWork& work, std::uint64_t count, const ClockChoice& choice,
+                          const StopFlag& stop, RankTally& tally) noexcept {
+    collective<P>(work, count, clock_of<Clock>(choice), stop, tally);
+  }
+
+  static constexpr RankLoops loops() {
+    if constexpr (P::kReceive == ReceiveMode::sized)
+      return {serve<P>, barriers, nullptr, nullptr, nullptr, collectives};
+    else
+      return {serve<P>, barriers, round_trips, exchanges, streams, nullptr};
+  }
+  static constexpr RankLoops kLoops = loops();
 };
 
 template <ReceiveMode kReceive>
@@ -61,6 +72,8 @@ const RankLoops& choose_rank_loops(ReceiveMode receive_mode, bool yielding,
       return by_wait<ReceiveMode::shared>(yielding, clock);
     case ReceiveMode::none:
       return by_wait<ReceiveMode::none>(yielding, clock);
+    case ReceiveMode::sized:
+      return by_wait<ReceiveMode::sized>(yielding, clock);
     case ReceiveMode::datagram:
       break;
   }

@@ -4,11 +4,13 @@
 
 #include "core/instrument/clock.h"
 #include "core/test_case/test_case.h"
+#include "topologies/ranks/loop/collective_loop.h"
 #include "topologies/ranks/loop/loops.h"
 
 namespace rdmameter {
 
-/// An instance of each loop.
+/// An instance of each loop. Of ReceiveMode::sized there is no round trip, exchange or stream, and
+/// of the others no collective: these are null.
 struct RankLoops {
   void (*serve)(RankWork&, const StopFlag&, RankTally&) noexcept;
   void (*time_barriers)(RankWork&, std::uint64_t, const ClockChoice&, const StopFlag&,
@@ -19,6 +21,8 @@ struct RankLoops {
                    RankTally&) noexcept;
   void (*stream)(RankWork&, std::uint64_t, std::uint64_t, const ClockChoice&, const StopFlag&,
                  RankTally&) noexcept;
+  void (*collective)(RankWork&, std::uint64_t, const ClockChoice&, const StopFlag&,
+                     RankTally&) noexcept;
 };
 
 /// @param yielding  give the core away between polls

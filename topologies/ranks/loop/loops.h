@@ -44,6 +44,7 @@ struct RankWork {
   std::uint32_t partner_count = 0;  ///< 0: this rank sends nothing
   const Route* routes = nullptr;    ///< by destination
   std::uint64_t expected = 0;       ///< messages for this rank by the end, since the first of all
+  CollectiveWork* collective = nullptr;
 };
 
 struct RankTally {

@@ -17,9 +17,11 @@ enum class ReceiveMode {
   shared,    ///< one for all links: the completion says which it was
   datagram,  ///< one UD QP: there are no credits
   none,      ///< RDMA WRITEs and READs: nothing arrives, what has completed is there
+  sized,     ///< a receive queue per link, and each message has a length of its own
 };
 
 struct Relay;
+struct CollectiveWork;
 
 /// Takes a message that is for this rank. @return  is its buffer kept (sent on)?
 using Deliver = bool (*)(Relay&, MessageBuffer&, std::uint32_t label);
@@ -62,6 +64,7 @@ struct Relay {
   std::uint64_t wrong_bytes = 0, checked_bytes = 0;
   std::uint32_t wrong_from = 0;  ///< where the first wrong message began
   LoopResult end;                ///< Why::done while all is well
+  CollectiveWork* collective = nullptr;
 };
 
 /// Counts what a comparison has found. @param origin  where the message began
@@ -252,6 +255,7 @@ template <ReceiveMode kReceive>
   buffer.hop_class = class_of(arrived);
   const Route& route = relay.routes[arrived >> relay.route_shift & kRankMask];
   buffer.leaving = route.count;
+  if constexpr (kReceive == ReceiveMode::sized) buffer.hops->wr.sg_list->length = wc.byte_len;
   if (route.only != nullptr) [[likely]] {
     pass_on<kReceive>(relay, *buffer.hops, *route.only, arrived + kNextClass);
     return;

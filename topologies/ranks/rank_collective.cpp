@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/ranks/rank_collective.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint8_t kNoResult = 0xa5;
+
+std::uint64_t count_words(const std::vector<WordRange>& ranges) {
+  std::uint64_t words = 0;
+  for (const WordRange& range : ranges) words += range.count;
+  return words;
+}
+
+bool overlap(const WordRange& a, const WordRange& b) {
+  return a.begin < b.begin + b.count && b.begin < a.begin + a.count;
+}
+
+/// Is it sent from where the words are?
+bool sent_in_place(const SentWords& sent) {
+  return sent.words.size() == 1;
+}
+
+/// Those that are sent of many ranges: each message has a place of its own.
+std::uint64_t packed_words(const RankSchedule& schedule) {
+  std::uint64_t words = 0;
+  for (const CollectiveStep& step : schedule.steps)
+    if (step.send && !sent_in_place(*step.send)) words += count_words(step.send->words);
+  return words;
+}
+
+std::uint64_t received_words(const RankSchedule& schedule) {
+  std::uint64_t words = 0;
+  for (const CollectiveStep& step : schedule.steps)
+    if (step.receive) words += count_words(step.receive->words);
+  return words;
+}
+
+}  // namespace
+
+RankCollective::RankCollective(OpenDevice& device, const TestCase& test_case,
+                               const TopologyPlan& plan, const RankSchedule& schedule, Rank rank,
+                               ibv_pd& pd, const MessagePattern& pattern,
+                               const std::function<Link*(Rank to)>& link_to)
+    : schedule_(schedule),
+      pattern_(pattern),
+      rank_(rank),
+      memory_(*device.context, device.limits.max_dm_size_bytes,
+              (schedule.memory_words + packed_words(schedule)) * kWordBytes, device.numa_node,
+              test_case.initiator.memory, device.port.where(), device.memory),
+      mr_(memory_.register_part(pd, 0, memory_.size_bytes(), memory_access(test_case, 0))),
+      expected_(expected_result(
+          *plan.traffic.row->collective, rank, plan.graph.ranks(), plan.words,
+          [&pattern](Rank other, std::uint64_t at) { return input_word(pattern, other, at); })),
+      kept_(received_words(schedule) * kWordBytes) {
+  const std::size_t steps = schedule.steps.size();
+  steps_.reserve(steps);
+  copies_.resize(steps);
+  hops_.reserve(steps);
+  sges_.reserve(steps);
+  arrivals_.reserve(steps);
+  targets_.reserve(steps);
+  arrivals_of_.resize(plan.graph.ranks());
+  for (std::size_t i = 0; i < steps; ++i) build_step(schedule.steps[i], rank, link_to, i);
+  build_queues(plan.graph.ranks());
+  for (Hop& hop : hops_) hop_pointers_.push_back(&hop);
+  work_ = {.steps = steps_.data(),
+           .step_count = static_cast<std::uint32_t>(steps),
+           .hops = hop_pointers_.data(),
+           .queues = queues_.data(),
+           .sources = sources_.data(),
+           .source_count = static_cast<std::uint32_t>(sources_.size())};
+  fill();
+}
+
+std::uint32_t* RankCollective::word(std::uint64_t at) const {
+  return reinterpret_cast<std::uint32_t*>(memory_.host()) + at;
+}
+
+void RankCollective::build_step(const CollectiveStep& step, Rank rank,
+                                const std::function<Link*(Rank to)>& link_to, std::size_t number) {
+  StepWork& work = steps_.emplace_back();
+  std::vector<WordCopy>& copies = copies_[number];
+  if (number == 0)
+    for (const WordMove& move : schedule_.moves)
+      copies.push_back({.to = word(move.to), .from = word(move.from), .count = move.count});
+  if (step.send) build_send(*step.send, rank, *link_to(step.send->to), work);
+  if (step.receive) {
+    build_arrival(*step.receive, work);
+    work.left_before = sends_before(*step.receive, number);
+  }
+  work.copies = copies.data();
+  work.copy_count = static_cast<std::uint32_t>(copies.size());
+}
+
+void RankCollective::build_send(const SentWords& sent, Rank rank, Link& link, StepWork& work) {
+  std::uint64_t begin = sent.words.front().begin;
+  const std::uint64_t words = count_words(sent.words);
+  if (!sent_in_place(sent)) {
+    begin = schedule_.memory_words + packed_words_;
+    for (const WordRange& range : sent.words) {
+      copies_[steps_.size() - 1].push_back({.to = word(schedule_.memory_words + packed_words_),
+                                            .from = word(range.begin),
+                                            .count = range.count});
+      packed_words_ += range.count;
+    }
+  }
+  ibv_sge& sge = sges_.emplace_back();
+  sge = {.addr = memory_.address() + begin * kWordBytes,
+         .length = static_cast<std::uint32_t>(words * kWordBytes),
+         .lkey = mr_->lkey};
+  Hop& hop = hops_.emplace_back();
+  hop.wr = {};
+  hop.wr.sg_list = &sge;
+  hop.wr.num_sge = 1;
+  hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
+  hop.wr.imm_data = htonl(label(rank, sent.to));
+  hop.link = &link;
+  work.hop = &hop;
+}
+
+void RankCollective::build_arrival(const ReceivedWords& received, StepWork& work) {
+  std::vector<WordTarget>& targets = targets_.emplace_back();
+  for (const WordRange& range : received.words)
+    targets.push_back({.to = word(range.begin),
+                       .added_to = received.added_to ? word(*received.added_to) : nullptr,
+                       .count = range.count});
+  std::uint64_t before = 0;
+  for (const Arrival& earlier : arrivals_) before += earlier.bytes;
+  Arrival& arrival = arrivals_.emplace_back();
+  arrival = {.targets = targets.data(),
+             .target_count = static_cast<std::uint32_t>(targets.size()),
+             .bytes = count_words(received.words) * kWordBytes,
+             .place = kept_.data() + before};
+  arrivals_of_[received.from].push_back(&arrival);
+  work.arrival = &arrival;
+}
+
+/// How many of the messages sent up to that step must have left before these words are written.
+std::uint32_t RankCollective::sends_before(const ReceivedWords& received,
+                                           std::size_t number) const {
+  std::uint32_t sends = 0, before = 0;
+  for (std::size_t i = 0; i <= number; ++i) {
+    const auto& send = schedule_.steps[i].send;
+    if (!send) continue;
+    ++sends;
+    if (!sent_in_place(*send)) continue;
+    for (const WordRange& range : received.words)
+      if (overlap(range, send->words.front())) before = sends;
+  }
+  return before;
+}
+
+void RankCollective::build_queues(Rank ranks) {
+  queues_.resize(ranks);
+  for (Rank source = 0; source < ranks; ++source) {
+    if (arrivals_of_[source].empty()) continue;
+    sources_.push_back(source);
+    queues_[source].first = arrivals_of_[source].data();
+  }
+}
+
+void RankCollective::fill() {
+  std::memset(memory_.host(), kNoResult, schedule_.memory_words * kWordBytes);
+  for (std::uint64_t at = 0; at < schedule_.input.count; ++at)
+    *word(schedule_.input.begin + at) = input_word(pattern_, rank_, at);
+}
+
+std::uint64_t RankCollective::wrong_bytes() const {
+  const auto* const result = reinterpret_cast<const std::uint8_t*>(word(schedule_.result.begin));
+  const auto* const expected = reinterpret_cast<const std::uint8_t*>(expected_.data());
+  if (std::memcmp(result, expected, result_bytes()) == 0) return 0;
+  std::uint64_t wrong = 0;
+  for (std::uint64_t at = 0; at < result_bytes(); ++at) wrong += result[at] != expected[at];
+  return wrong;
+}
+
+void RankCollective::time_next(std::uint64_t count) {
+  samples_.assign(count, 0);
+  work_.samples = samples_.data();
+}
+
+std::vector<std::uint64_t> RankCollective::take_samples() {
+  samples_.resize(static_cast<std::size_t>(work_.samples - samples_.data()));
+  work_.samples = nullptr;
+  return std::move(samples_);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's memory and prebuilt steps of a collective. All of it is made before the clock starts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/engine/endpoint.h"
+#include "core/verbs/memory.h"
+#include "topologies/ranks/loop/collective_loop.h"
+#include "topologies/ranks/loop/payload.h"
+#include "topologies/ranks/rank_plan.h"
+
+namespace rdmameter {
+
+/// The word of a rank's input. @param at  as InputWord
+inline std::uint32_t input_word(const MessagePattern& pattern, Rank rank, std::uint64_t at) {
+  return static_cast<std::uint32_t>(message_word(pattern, rank, at));
+}
+
+class RankCollective {
+ public:
+  /// @param link_to  the link over which messages to that rank begin
+  /// @throws VerbsError, Unsupported
+  RankCollective(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
+                 const RankSchedule& schedule, Rank rank, ibv_pd& pd, const MessagePattern& pattern,
+                 const std::function<Link*(Rank to)>& link_to);
+  RankCollective(RankCollective&&) = delete;  // posted WRs point into it
+
+  CollectiveWork& work() { return work_; }
+
+  /// Puts the rank's input into its memory, and what cannot be a result everywhere else.
+  void fill();
+  /// @return  bytes of the result that are not as they must be, if all ranks have filled their
+  ///          memory before
+  std::uint64_t wrong_bytes() const;
+  std::uint64_t result_bytes() const { return expected_.size() * kWordBytes; }
+
+  /// Where the times of so many collectives will be, from now on.
+  void time_next(std::uint64_t count);
+  /// Of those that were timed since.
+  std::vector<std::uint64_t> take_samples();
+
+ private:
+  std::uint32_t* word(std::uint64_t at) const;
+  void build_step(const CollectiveStep& step, Rank rank,
+                  const std::function<Link*(Rank to)>& link_to, std::size_t number);
+  void build_send(const SentWords& sent, Rank rank, Link& link, StepWork& work);
+  void build_arrival(const ReceivedWords& received, StepWork& work);
+  std::uint32_t sends_before(const ReceivedWords& received, std::size_t number) const;
+  void build_queues(Rank ranks);
+
+  const RankSchedule& schedule_;
+  const MessagePattern pattern_;
+  const Rank rank_;
+  MessageMemory memory_;
+  Mr mr_;
+  std::uint64_t packed_words_ = 0;  ///< behind the schedule's memory: what is sent of many ranges
+  std::vector<std::uint32_t> expected_;
+
+  // Reserved before they are filled: others point into them.
+  std::vector<StepWork> steps_;
+  std::vector<std::vector<WordCopy>> copies_;
+  std::vector<Hop> hops_;
+  std::vector<ibv_sge> sges_;
+  std::vector<Hop*> hop_pointers_;
+  std::vector<Arrival> arrivals_;
+  std::vector<std::vector<WordTarget>> targets_;
+  std::vector<std::uint8_t> kept_;
+  std::vector<std::vector<Arrival*>> arrivals_of_;  ///< by source
+  std::vector<ArrivalQueue> queues_;
+  std::vector<std::uint32_t> sources_;
+  std::vector<std::uint64_t> samples_;
+  CollectiveWork work_;
+};
+
+}  // namespace rdmameter
