@@ -15,6 +15,7 @@
 #include "reports/text/environment_text.h"
 #include "reports/text/histogram_text.h"
 #include "reports/text/parts_table.h"
+#include "reports/text/per_qp_table.h"
 #include "reports/text/percentile_text.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/stall_text.h"
@@ -103,6 +104,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   if (const std::string load = load_table(joined, options.style); !load.empty())
     text += "\n" + bold("  load", options.style) + "\n" + load;
   text += sweep_table(joined, options.style);
+  text += per_qp_text(joined, options.style);
   text += background_text(joined, options.style);
   for (const Group* group : groups)
     if (const std::string parts = parts_table(*group, options.style); !parts.empty())

@@ -10,6 +10,8 @@
 #include "core/engine/layout/layout.h"
 #include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
+#include "core/engine/loop/table.h"
+#include "core/engine/per_qp.h"
 #include "core/engine/work.h"
 #include "core/verbs/memory.h"
 
@@ -93,6 +95,9 @@ std::uint64_t thread_bytes(const TestCase& asked, Role role) {
   if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
     each += sizeof(std::uint64_t) * skipped_numbers_per_qp(test_case);
   if (role == Role::initiator && test_case.open_loop()) bytes += load_bytes(test_case);
+  if (role == Role::initiator && test_case.pattern != Pattern::bandwidth &&
+      keeps_each_qp(test_case))
+    bytes += qp_samples_bytes(test_case.qps);
   return bytes + each * test_case.qps;
 }
 

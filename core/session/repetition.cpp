@@ -251,6 +251,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   if (case_.verify) outcome.extra["verified_bytes"] = judge(duplex);
   if (require_bool(done, "shared_responder")) outcome.extra["shared_responder"] = true;
   outcome.load = runner.load();
+  if (const auto figures = runner.per_qp(); !figures.empty()) outcome.per_qp = per_qp_data(figures);
   if (const auto samples = runner.take_latency()) outcome.latency = latency_of(case_, *samples);
   return outcome;
 }

@@ -8,6 +8,7 @@
 #include "reports/html/sections.h"
 #include "reports/summary/background.h"
 #include "reports/text/background_table.h"
+#include "reports/text/per_qp_table.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/text.h"
 #include "reports/text/until_text.h"
@@ -87,6 +88,13 @@ std::string sweep_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_of(std::move(lines), "Where latency over load bends");
 }
 
+std::string per_qp_numbers(const PageCases& page, PageCaseSpan cases) {
+  NumberLines lines = lines_with(
+      page, cases, [](const CaseNumbers& numbers) { return has_per_qp(numbers.summary); });
+  add_per_qp(lines.table, lines.cases);
+  return html_of(std::move(lines), "QPs, one by one");
+}
+
 /// Of run --until: how far the repetitions have settled each case.
 std::string until_numbers(const PageCases& page, PageCaseSpan cases) {
   Table table;
@@ -137,8 +145,8 @@ Section numbers_section(const PageCases& page) {
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
-            sweep_numbers(page, cases) + background_numbers(page, cases) +
-            until_numbers(page, cases) + "</section>\n";
+            sweep_numbers(page, cases) + per_qp_numbers(page, cases) +
+            background_numbers(page, cases) + until_numbers(page, cases) + "</section>\n";
     begin = end;
   }
   if (!html.empty())

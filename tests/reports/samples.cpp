@@ -155,6 +155,22 @@ Row settled_row() {
   return row;
 }
 
+Row per_qp_row(std::uint64_t repetition, std::uint64_t repetitions) {
+  Row row = latency_row("rc", 64, repetition, repetitions);
+  row.case_object["qps"] = 4;
+  row.per_qp = PerQpData{
+      .qps = 4,
+      .flow_labels = {1, 2, 3, 4},
+      .udp_source_ports = {49153, 49154, 49155, 49156},
+      .mean_ns = {4000.5, 4100, 9000, 4200},
+      .p50_ns = {3900, 4000, 8900, 4100},
+      .max_ns = {5000, 5000, 12000, 5000},
+      .spread = {{.of = "p50_ns", .min = 3900, .p10 = 3900, .p50 = 4050, .p90 = 8900, .max = 8900}},
+      .slowest = 2,
+      .slow = {2}};
+  return row;
+}
+
 Row error_row(std::uint64_t size_bytes) {
   Row row = row_of("read_lat", "rc", size_bytes);
   row.status = Row::Status::error;

@@ -474,6 +474,22 @@ TEST(TerminalStyle, FollowsColumnsLocaleAndNoColor) {
   for (const char* name : names) unsetenv(name);
 }
 
+TEST(Show, NamesSlowQpsWithTheirPortsIfTheyAreSlowInMostRepetitions) {
+  TextStyle wide = kPlain;
+  wide.width = 200;
+  std::vector<Row> rows = {per_qp_row(0, 3), per_qp_row(1, 3), per_qp_row(2, 3)};
+  rows[0].per_qp->slow = {};
+  rows[1].per_qp->slow = {2, 0};
+  const std::string text = show_result(sample_file(rows), {.style = wide});
+  EXPECT_NE(text.find("QPs, one by one"), text.npos) << text;
+  EXPECT_NE(text.find(" 2 (port 49155)\n"), text.npos) << text;
+  rows[1].per_qp->slow = {0};
+  rows[2].per_qp->udp_source_ports[0] = 50000;
+  rows[2].per_qp->slow = {0};
+  const std::string other = show_result(sample_file(rows), {.style = wide});
+  EXPECT_EQ(other.find("(port"), other.npos) << other;
+}
+
 TEST(Show, SaysWhichCasesOfRunUntilHaveNotReachedTheirGoal) {
   TextStyle wide = kPlain;
   wide.width = 200;

@@ -55,5 +55,8 @@ int main(int argc, char** argv) {
   ResultWriter until(directory + "/until.json", sample_context());
   until.append(settled_row());
   until.finish();
+  ResultWriter per_qp(directory + "/per_qp.json", sample_context());
+  per_qp.append(per_qp_row());
+  per_qp.finish();
   ResultWriter(directory + "/empty.json", sample_context()).finish();
 }
