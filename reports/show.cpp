@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reports/summary/summary.h"
+#include "reports/text/ablation_text.h"
 #include "reports/text/background_table.h"
 #include "reports/text/case_names.h"
 #include "reports/text/case_text.h"
@@ -233,6 +234,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
                                .judge_shared = options.judge_shared,
                                .style = style});
   if (options.loss) text += loss_report(file.rows, style);
+  text += ablation_text(file.context, file.rows, style);
   text += settled(file.rows, style);
   text += interruptions(file.rows, style);
   text += failures(file.rows, Row::Status::skipped, "skipped", options.all, style);

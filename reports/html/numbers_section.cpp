@@ -7,6 +7,7 @@
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/summary/background.h"
+#include "reports/text/ablation_text.h"
 #include "reports/text/background_table.h"
 #include "reports/text/per_qp_table.h"
 #include "reports/text/result_tables.h"
@@ -133,6 +134,18 @@ std::string background_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_table(table, "Beside other traffic: ratios to the case alone");
 }
 
+/// Of run --ablate, of each result by itself.
+std::string ablation_numbers(const PageCases& page) {
+  std::string html;
+  for (const ResultFile& file : page.files)
+    for (const Ablation& ablation : ablations_of(file.context, file.rows))
+      if (ablation.analysis)
+        html += html_table(ablation_table(ablation),
+                           "What each axis is worth: " + ablation_title(ablation)) +
+                "<p class=note>" + markup_text(ablation_remark(ablation)) + "</p>\n";
+  return html;
+}
+
 }  // namespace
 
 Section numbers_section(const PageCases& page) {
@@ -149,6 +162,7 @@ Section numbers_section(const PageCases& page) {
             background_numbers(page, cases) + until_numbers(page, cases) + "</section>\n";
     begin = end;
   }
+  html += ablation_numbers(page);
   if (!html.empty())
     html =
         "<p class=note>Medians over the repetitions, with half their range (±). –: too few "

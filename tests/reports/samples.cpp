@@ -171,6 +171,29 @@ Row per_qp_row(std::uint64_t repetition, std::uint64_t repetitions) {
   return row;
 }
 
+ResultFile ablation_file() {
+  nlohmann::ordered_json context = sample_context();
+  context["rdmameter"]["ablation"] = {{"factors",
+                                       {{{"axis", "inline"}, {"levels", {"off", "max"}}},
+                                        {{"axis", "post-list"}, {"levels", {"1", "16"}}}}},
+                                      {"seed", 7}};
+  std::vector<Row> rows;
+  for (std::uint64_t repetition = 0; repetition < 3; ++repetition)
+    for (const unsigned levels : {2U, 0U, 3U, 1U}) {
+      Row& row = rows.emplace_back(bandwidth_row(64, repetition, 3));
+      const bool inlined = (levels & 1) != 0, listed = (levels & 2) != 0;
+      row.name = std::string("write_bw/rc/inline:") + (inlined ? "max" : "off") +
+                 "/post-list:" + (listed ? "16" : "1") + "/iterations:1000";
+      row.case_object["inline_bytes"] = inlined ? 220 : 0;
+      row.case_object["post_list"] = listed ? 16 : 1;
+      row.real_time_ns = 1000 + 100 * static_cast<double>(repetition) + (inlined ? 300 : 0) -
+                         (listed ? 40 : 0) + (inlined && listed ? 25 : 0);
+    }
+  ResultFile file = sample_file(rows);
+  file.context = context;
+  return file;
+}
+
 Row error_row(std::uint64_t size_bytes) {
   Row row = row_of("read_lat", "rc", size_bytes);
   row.status = Row::Status::error;
