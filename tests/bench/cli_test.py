@@ -219,7 +219,8 @@ class BadInput(unittest.TestCase):
         self.refused(*null, "inline,inline", says="inline is there twice")
         self.refused(*null, "inline", "--until", "1%", says="--ablate, --until: give one")
         self.refused(*null, "inline", "--repetitions", "1", says="--repetitions 2 or more")
-        self.refused("run", "--device", "null", "read_lat", "--ablate", "inline", says="none of its axes has a meaning for read_lat")
+        self.refused("run", "--device", "null", "read_lat", "write_lat", "--ablate", "inline",
+                     says="none of its axes has a meaning for read_lat")
 
     def test_goals_of_until(self):
         for goal in ("", "1", "0%", "fast", "p50", "speed=1%", "p50=1%,p50=2%"):
