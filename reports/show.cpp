@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reports/summary/summary.h"
+#include "reports/text/ablation_text.h"
 #include "reports/text/background_table.h"
 #include "reports/text/case_names.h"
 #include "reports/text/case_text.h"
@@ -15,6 +16,7 @@
 #include "reports/text/environment_text.h"
 #include "reports/text/histogram_text.h"
 #include "reports/text/parts_table.h"
+#include "reports/text/per_qp_table.h"
 #include "reports/text/percentile_text.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/stall_text.h"
@@ -105,6 +107,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   if (const std::string load = load_table(joined, options.style); !load.empty())
     text += "\n" + bold("  load", options.style) + "\n" + load;
   text += sweep_table(joined, options.style);
+  text += per_qp_text(joined, options.style);
   text += background_text(joined, options.style);
   for (const Group* group : groups)
     if (const std::string parts = parts_table(*group, options.style); !parts.empty())
@@ -233,6 +236,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
                                .judge_shared = options.judge_shared,
                                .style = style});
   if (options.loss) text += loss_report(file.rows, style);
+  text += ablation_text(file.context, file.rows, style);
   text += settled(file.rows, style);
   text += interruptions(file.rows, style);
   text += failures(file.rows, Row::Status::skipped, "skipped", options.all, style);

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/test_case/flow_label.h"
 
 namespace rdmameter {
 namespace {
@@ -108,6 +109,10 @@ void Values::add_range(std::string_view first_text, std::string_view rest) {
 
 std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list) {
   Values values(axis, list);
+  if (axis.kind == AxisKind::labels && list.starts_with(kLabelsPerQp)) {  // its commas are its own
+    values.add(list);
+    return values.take();
+  }
   for (std::string_view rest = list;;) {
     const auto comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <span>
 #include <utility>
 
@@ -47,6 +48,7 @@ constexpr const char* kRunFooter =
 
 std::vector<PlannedCase> select_cases(const RunRequest& request, const BenchmarkFlags& flags) {
   std::vector<PlannedCase> cases = plan_cases(request.suites);
+  if (!request.ablation.empty()) cases = in_design(cases, request.ablation);
   if (!request.backgrounds.empty()) cases = at_each_background(cases, request.backgrounds);
   std::vector<std::string> names;
   for (const RunHost& host : request.hosts)
@@ -99,6 +101,7 @@ class HostsRun {
       : cases_(cases),
         flags_(flags),
         until_(request.until),
+        ablation_(request.ablation),
         invocation_(invocation),
         places_(places_of(request.hosts, cases)) {}
 
@@ -114,6 +117,8 @@ class HostsRun {
   const std::vector<PlannedCase>& cases_;
   const BenchmarkFlags& flags_;
   const std::optional<Until>& until_;
+  const std::vector<AblationFactor>& ablation_;
+  const std::uint64_t seed_ = std::random_device{}();  ///< of the order of an ablation
   const Invocation& invocation_;
   const ClockChoice clock_ = choose_clock();
   std::vector<Place> places_;
@@ -171,8 +176,11 @@ nlohmann::ordered_json HostsRun::context(const RunRequest& request) {
     open(places_.front());
   else
     hosts = responders();
-  return result_context(invocation_.command_line, request.gates, flags_, clock_,
-                        *places_.front().measurer, std::move(hosts));
+  nlohmann::ordered_json about =
+      result_context(invocation_.command_line, request.gates, flags_, clock_,
+                     *places_.front().measurer, std::move(hosts));
+  if (!ablation_.empty()) about["rdmameter"]["ablation"] = ablation_json(ablation_, seed_);
+  return about;
 }
 
 RunTally HostsRun::measure_all(RunOutput& output) {
@@ -180,8 +188,11 @@ RunTally HostsRun::measure_all(RunOutput& output) {
   for (Place& place : places_) {
     open(place);
     const StopFlag& stop = invocation_.interrupt.word();
-    all += until_ ? run_until(cases_, place.range, *until_, *place.measurer, stop, output)
-                  : run_range(cases_, place.range, flags_, *place.measurer, stop, output);
+    if (!ablation_.empty())  // of one place
+      all += run_interleaved(cases_, flags_.repetitions, seed_, *place.measurer, stop, output);
+    else
+      all += until_ ? run_until(cases_, place.range, *until_, *place.measurer, stop, output)
+                    : run_range(cases_, place.range, flags_, *place.measurer, stop, output);
     place.measurer.reset();
     place.server.reset();
     if (all.interrupted) break;
@@ -197,6 +208,7 @@ ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
     tell("clock: {}\n", warning);
   RunOutput output(request.output, about, cases_);
   if (loss_report) output.tell_stalls();
+  if (!ablation_.empty()) output.tell_ablation(about);
   const RunTally tally = measure_all(output);
   output.finish(tally);
   return tally.status();
@@ -211,6 +223,8 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
   const BenchmarkFlags flags =
       initialize_benchmark(invocation.benchmark_arguments, request.repetitions);
   if (request.until) set_repetitions(*request.until, flags);
+  if (!request.ablation.empty() && flags.repetitions < 2)
+    throw UsageError("--ablate: repetitions are its replicates: --repetitions 2 or more");
   const std::vector<PlannedCase> cases = select_cases(request, flags);
   if (flags.list_tests) {
     for (const PlannedCase& planned : cases) print("{}\n", planned.name);

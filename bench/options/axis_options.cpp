@@ -51,6 +51,9 @@ std::string type_text(const Axis& axis) {
     case AxisKind::group:
       types.push_back("ADDRESS");
       break;
+    case AxisKind::labels:
+      types.push_back("COUNT|per-qp:A,B");
+      break;
     case AxisKind::cpus:
       types.push_back("CPUS");
       break;
@@ -88,6 +91,7 @@ std::string range_text(const Axis& axis) {
     case AxisKind::source:
     case AxisKind::memory:
     case AxisKind::group:
+    case AxisKind::labels:
     case AxisKind::cpus:
     case AxisKind::shape:
       return "";

@@ -21,6 +21,9 @@ namespace {
 
 constexpr std::string_view kNullDevice = "null";
 
+/// Replicates of each effect of --ablate.
+constexpr std::uint64_t kAblateRepetitions = 10;
+
 /// The axes that most people use, of about fifty.
 constexpr std::array<std::string_view, 12> kCommonAxes{
     "transport", "size", "qps",        "bidirectional", "depth",  "inline",
@@ -151,6 +154,11 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "--repetitions is the most then");
   add_option(app, "--budget", options.budget, "TIME",
              "with --until: begin no further repetition of a case after TIME. Default: 60s");
+  add_option(app, "--ablate", options.ablate, "AXIS,AXIS...",
+             "say what each of these axes, and each pair, is worth in ns: measure combinations of "
+             "two values of each (those given, else the usual ones of inline, signal-every, "
+             "post-list, sge, memory, api, cq) in a drawn order. --repetitions is 10 then, unless "
+             "given");
   add_option(app, "--plan", options.plan, "FILE",
              "a TOML file with tests, axes, repetitions and gates; the command line "
              "overrides it");
@@ -184,7 +192,11 @@ RunRequest interpret(const RunOptions& options) {
   request.gates = plan.gates;
   request.until = until_of(options, plan);
   request.repetitions =
-      options.repetition_count(plan.repetitions.value_or(request.until ? kMaxUntilRepetitions : 1));
+      options.repetition_count(plan.repetitions.value_or(request.until    ? kMaxUntilRepetitions
+                                                         : options.ablate ? kAblateRepetitions
+                                                                          : 1));
+  if (options.ablate && request.until)
+    throw UsageError("--ablate, --until: give one; --ablate has as many repetitions of each case");
 
   request.backgrounds =
       read_backgrounds(options.backgrounds.empty() ? plan.backgrounds : options.backgrounds);
@@ -208,6 +220,10 @@ RunRequest interpret(const RunOptions& options) {
   if (request.suites.front().tests.empty())
     throw UsageError(
         "name at least one test, or all ('rdmameter run --list' prints them), or a --plan");
+  if (options.ablate) {
+    if (request.hosts.size() > 1) throw UsageError("--ablate: it measures with one HOST");
+    request.ablation = read_ablation(*options.ablate, request.suites);
+  }
   return request;
 }
 

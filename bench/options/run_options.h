@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
+#include "bench/options/ablation.h"
 #include "bench/options/axis_options.h"
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
@@ -35,7 +36,7 @@ void declare_output_options(CLI::App& app, MeasuringOptions& options);
 struct RunOptions : MeasuringOptions {
   bool loopback = false, overwrite_file = false, loss_report = false;
   std::string plan;
-  std::optional<std::string> until, budget;
+  std::optional<std::string> until, budget, ablate;
   std::vector<std::string> backgrounds;
   HostOptions hosts;
 };
@@ -50,7 +51,8 @@ struct RunRequest {
   std::vector<std::shared_ptr<const Background>> backgrounds;
   std::uint64_t repetitions = 1;  ///< at most, with `until`
   std::optional<Until> until;
-  std::string output;  ///< as MeasuringOptions::output_file()
+  std::vector<AblationFactor> ablation;  ///< empty: it is none
+  std::string output;                    ///< as MeasuringOptions::output_file()
 };
 
 /// @throws UsageError

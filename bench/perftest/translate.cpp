@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/test_case/flow_label.h"
 
 namespace rdmameter {
 namespace {
@@ -67,6 +68,7 @@ class Translation {
 
   /// A value on one of our axes, which was `typed` for perftest's option.
   void put(std::string_view option, std::string_view axis_name, const std::string& typed);
+  void put_flow_labels(const std::string& typed);
   void put(std::string_view axis_name, const std::string& text) {
     plan_.axes.push_back({find_axis(axis_name), {text}});
   }
@@ -304,6 +306,17 @@ void Translation::choose_memory() {
   put_flag("data_validation", "verify", "on");
 }
 
+/// One for all QPs, or one for each in turn.
+void Translation::put_flow_labels(const std::string& typed) {
+  if (typed.find(',') == typed.npos) return put("flow_label", "flow-label", typed);
+  const auto labels = parse_flow_labels(std::string(kLabelsPerQp) + typed);
+  if (!labels)
+    throw invalid_value(
+        perftest_option("flow_label").text(), typed,
+        fmt::format("whole numbers from 0 to {}, separated by commas", kMaxFlowLabel));
+  put("flow-label", flow_labels_text(*labels));
+}
+
 void Translation::choose_path() {
   for (const auto& [name, typed] : command_.given) {
     const PerftestOption& option = perftest_option(name);
@@ -316,7 +329,7 @@ void Translation::choose_path() {
     if (has("tclass")) throw UsageError("-T, --tos and --tclass: give one");
     put("tos", "tclass", *tos);
   }
-  if (const auto label = command_.value("flow_label")) put("flow_label", "flow-label", *label);
+  if (const auto label = command_.value("flow_label")) put_flow_labels(*label);
   if (const auto group = command_.value("MGID")) {
     if (!has("mcg")) throw UsageError("-M, --MGID: it goes with -g, --mcg");
     put("MGID", "group", *group);

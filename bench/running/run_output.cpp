@@ -18,6 +18,7 @@
 #include "core/log/tell.h"
 #include "core/result/output_file.h"
 #include "reports/summary/line_rate.h"
+#include "reports/text/ablation_text.h"
 #include "reports/text/case_names.h"
 #include "reports/text/stall_text.h"
 #include "reports/text/terminal_lines.h"
@@ -158,14 +159,22 @@ std::string RunOutput::untold_error() const {
   return told < error.size() ? error.substr(told) : "";
 }
 
+/// Of all rows.
+std::string RunOutput::told_at_the_end(const TextStyle& style) const {
+  std::string text;
+  if (stalls_) text += loss_report(*kept_, style);
+  if (!ablation_.is_null()) text += ablation_text(ablation_, *kept_, style);
+  return text;
+}
+
 void RunOutput::finish(const RunTally& tally) {
   clear_progress();
   if (writer_) writer_->finish();
   if (table_ && lines_) print_lines(table_->rest());
   if (framed_ || !lines_)  // else each has told its own
     tell_text(until_report(settled_, {.width = stderr_width(), .utf8 = utf8_}));
-  if (kept_ && lines_) print_lines(loss_report(*kept_, terminal_style()));
-  if (kept_ && !lines_) tell_text(loss_report(*kept_, {.width = stderr_width(), .utf8 = utf8_}));
+  if (kept_ && lines_) print_lines(told_at_the_end(terminal_style()));
+  if (kept_ && !lines_) tell_text(told_at_the_end({.width = stderr_width(), .utf8 = utf8_}));
   if (framed_)
     tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, elapsed_s(), output_,
                           stderr_width()));

@@ -15,6 +15,7 @@
 #include "bench/running/case_table.h"
 #include "bench/running/runner.h"
 #include "core/result/result_file.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 
@@ -29,7 +30,15 @@ class RunOutput : public RunListener {
             const std::vector<PlannedCase>& cases);
 
   /// From here on rows are kept, and finish() tells the stalls of each latency case.
-  void tell_stalls() { kept_.emplace(); }
+  void tell_stalls() {
+    kept_.emplace();
+    stalls_ = true;
+  }
+  /// The same for what each axis of an ablation is worth. @param context  of the result
+  void tell_ablation(const nlohmann::ordered_json& context) {
+    if (!kept_) kept_.emplace();
+    ablation_ = context;
+  }
 
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
   void row(const Row& row) override;
@@ -58,7 +67,10 @@ class RunOutput : public RunListener {
   std::size_t name_width_ = 0;
   std::set<std::uint64_t> measured_cases_;                         ///< by Row::family_index
   std::vector<std::pair<std::string, std::size_t>> skip_reasons_;  ///< and how many cases
-  std::optional<std::vector<Row>> kept_;                           ///< where stalls are to be told
+  std::optional<std::vector<Row>> kept_;  ///< where they are to be told of at the end
+  bool stalls_ = false;
+  nlohmann::ordered_json ablation_;  ///< the context; null: it is none
+  std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers
   std::string first_error_, last_message_;
 };

@@ -10,7 +10,9 @@
 #include "core/engine/layout/layout.h"
 #include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
+#include "core/engine/loop/table.h"
 #include "core/engine/over_time.h"
+#include "core/engine/per_qp.h"
 #include "core/engine/work.h"
 #include "core/verbs/memory.h"
 
@@ -95,6 +97,9 @@ std::uint64_t thread_bytes(const TestCase& asked, Role role) {
     each += sizeof(std::uint64_t) * skipped_numbers_per_qp(test_case);
   if (role == Role::initiator && test_case.open_loop()) bytes += load_bytes(test_case);
   if (role == Role::initiator) bytes += latency_series_bytes(test_case);
+  if (role == Role::initiator && test_case.pattern != Pattern::bandwidth &&
+      keeps_each_qp(test_case))
+    bytes += qp_samples_bytes(test_case.qps);
   return bytes + each * test_case.qps;
 }
 

@@ -11,7 +11,9 @@ namespace {
 std::unique_ptr<EndpointRunner> make_verbs_runner(OpenDevice& device, const TestCase& test_case,
                                                   Role role, std::uint64_t seed, CmWatch watch) {
   const auto make = [&](std::uint64_t its_seed) -> std::unique_ptr<EndpointRunner> {
-    return std::make_unique<VerbsRunner>(device, test_case, role, its_seed, watch);
+    TestCase own = test_case;
+    own.path.first_qp = (its_seed - seed) / 2 * test_case.qps;
+    return std::make_unique<VerbsRunner>(device, own, role, its_seed, watch);
   };
   if (test_case.threads == 1) return make(seed);
   return std::make_unique<ThreadGroup>(test_case, role, seed, make);

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/endpoint.h"
+#include "core/test_case/flow_label.h"
 #include "core/verbs/check.h"
 #include "core/verbs/iwarp.h"
 
@@ -164,9 +165,12 @@ void Endpoint::connect_to_group(MulticastGroup& group, const CmEndpoint& end) {
 }
 
 void Endpoint::connect(const EndpointInfo& peer, const Agreed& agreed) {
-  const QpPath path = path_to(peer, agreed);
   const bool datagrams = case_.transport == Transport::ud;  // which name no peer here
+  const FlowLabels labels{case_.path.flow_label};
+  QpPath path = path_to(peer, agreed);
   for (std::size_t i = 0; i < qps_.size(); ++i) {
+    path.flow_label = labels.of(case_.path.first_qp + i);
+    path.global = path.global || path.flow_label != 0;
     to_rtr(*qps_[i], case_.transport, path, datagrams ? 0 : peer.qpns[i],
            datagrams ? 0 : peer.psns[i], where_);
     to_rts(*qps_[i], case_.transport, path, info_.psns[i], where_);

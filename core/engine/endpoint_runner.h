@@ -16,6 +16,7 @@
 #include "core/base/stop.h"
 #include "core/engine/layout/verify.h"
 #include "core/engine/loop/loop_state.h"
+#include "core/engine/per_qp.h"
 #include "core/engine/placement/affinity.h"
 #include "core/instrument/clock.h"
 #include "core/result/row.h"
@@ -98,6 +99,8 @@ class EndpointRunner {
   virtual std::vector<LoopPlace> places() const { return place_; }
   /// What an open loop measured beside its responses; nothing: it is none, or not its initiator.
   virtual std::optional<LoadData> load() const { return std::nullopt; }
+  /// What each QP of this end did, of all threads; empty: there is one, and nobody asked about it.
+  virtual std::vector<QpFigures> per_qp() const { return {}; }
   /// Null where the loop takes no samples.
   std::unique_ptr<Histogram> take_latency() { return std::move(latency_); }
   /// Null where it keeps none; of several threads, until they have ended.

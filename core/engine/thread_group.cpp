@@ -215,6 +215,13 @@ std::vector<LoopPlace> ThreadGroup::places() const {
   return places;
 }
 
+std::vector<QpFigures> ThreadGroup::per_qp() const {
+  std::vector<QpFigures> all;
+  for (const auto& member : members_)
+    for (const QpFigures& each : member->per_qp()) all.push_back(each);
+  return all;
+}
+
 std::vector<std::uint64_t> ThreadGroup::totals() const {
   std::vector<std::uint64_t> totals;
   for (const auto& member : members_) totals.push_back(member->totals().front());

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/engine/latency_breakdown.h"
 #include "core/engine/loop/table.h"
+#include "core/test_case/flow_label.h"
 #include "core/verbs/async_events.h"
 #include "core/wire/auth.h"
 #include "core/wire/fields.h"
@@ -191,6 +192,23 @@ Verdict VerbsRunner::verify_atomics(std::uint64_t total) const {
       verdict = check_words(bytes, endpoint_.layout().source, case_.opcode, result, chain);
     });
   return verdict;
+}
+
+std::vector<QpFigures> VerbsRunner::per_qp() const {
+  if (case_.multicast() || (case_.qps * case_.threads == 1 && case_.path.flow_label.empty()))
+    return {};
+  std::vector<QpFigures> figures = work_->per_qp(tally().elapsed_ns);
+  figures.resize(case_.qps);
+  const FlowLabels labels{case_.path.flow_label};
+  const bool has_port = case_.transport != Transport::ud && !case_.by_cm() &&
+                        endpoint_.info().gid.type == GidType::roce_v2;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    figures[i].flow_label = labels.of(case_.path.first_qp + i);
+    if (has_port)
+      figures[i].udp_source_port =
+          udp_source_port(figures[i].flow_label, endpoint_.info().qpns[i], peer_.qpns[i]);
+  }
+  return figures;
 }
 
 nlohmann::ordered_json VerbsRunner::counters() const {

@@ -31,6 +31,7 @@ class VerbsRunner final : public EndpointRunner {
   void expect(const std::vector<std::uint64_t>& sent) override;
   std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
   std::optional<LoadData> load() const override { return work_->load(); }
+  std::vector<QpFigures> per_qp() const override;
   nlohmann::ordered_json counters() const override;
   nlohmann::ordered_json resources() const override { return endpoint_.resources(); }
   nlohmann::ordered_json facts() const override;

@@ -139,6 +139,9 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
   if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
     expect_numbers(test_case);
   if (test_case.queues.timestamps && role == Role::initiator) keep_timestamps();
+  keeps_each_qp_ = role == Role::initiator && keeps_each_qp(test_case);
+  if (keeps_each_qp_ && test_case.pattern != Pattern::bandwidth)
+    qp_samples_ = std::make_unique<QpSampleSet>(std::span(lanes_.get(), traffic_.lane_count));
   if (test_case.open_loop() && role == Role::initiator) {
     offered_ = std::make_unique<Offered>(test_case, seed);
     traffic_.open_loop = &offered_->loop();
@@ -193,6 +196,13 @@ std::vector<Timestamps> Work::timestamps() const {
 
 std::optional<LoadData> Work::load() const {
   return offered_ ? std::optional(offered_->result()) : std::nullopt;
+}
+
+std::vector<QpFigures> Work::per_qp(std::uint64_t window_ns) const {
+  std::vector<QpFigures> figures;
+  for (std::uint32_t i = 0; keeps_each_qp_ && i < traffic_.lane_count; ++i)
+    figures.push_back(qp_figures(lanes_[i], traffic_.signal_every, window_ns));
+  return figures;
 }
 
 void Work::build_sends(const TestCase& test_case, Role role, const Layout& layout,

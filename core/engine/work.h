@@ -12,6 +12,7 @@
 #include "core/engine/layout/layout.h"
 #include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
+#include "core/engine/per_qp.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -42,6 +43,10 @@ class Work {
   /// What the loop measured of its load; nothing: it is not an open loop's initiator.
   std::optional<LoadData> load() const;
 
+  /// Of each QP, labels and ports left out; empty: the loop keeps none. Once it has ended.
+  /// @param window_ns  of a bandwidth
+  std::vector<QpFigures> per_qp(std::uint64_t window_ns) const;
+
  private:
   void build_sends(const TestCase& test_case, Role role, const Layout& layout,
                    const EndpointView& view);
@@ -67,6 +72,8 @@ class Work {
   std::vector<std::uint64_t> skipped_numbers_;
   std::vector<Timestamps> timestamps_;
   std::unique_ptr<Offered> offered_;
+  bool keeps_each_qp_ = false;
+  std::unique_ptr<QpSampleSet> qp_samples_;
 };
 
 /// Samples whose moments are kept: a power of two.

@@ -91,6 +91,29 @@ struct BackgroundData {
   std::optional<double> alone_per_s;  ///< operations, before the case began
 };
 
+/// The most QPs that a row lists one by one; of more, the slowest.
+inline constexpr std::size_t kMaxListedQps = 1024;
+
+/// What the QPs of one direction did, one by one. Vectors by QP are empty where they do not apply,
+/// or have one element for each QP that is listed.
+struct PerQpData {
+  /// A number of each QP, over all of them.
+  struct Spread {
+    std::string of;  ///< the key of the list: "p50_ns"
+    double min = 0, p10 = 0, p50 = 0, p90 = 0, max = 0;
+  };
+  std::uint64_t qps = 0;               ///< of all threads
+  std::vector<std::uint64_t> numbers;  ///< which QPs are listed, from 0; empty: all
+  std::vector<std::uint64_t> flow_labels, udp_source_ports;
+  std::vector<double> messages_per_s;           ///< of a bandwidth
+  std::vector<double> mean_ns, p50_ns, p99_ns;  ///< of a latency; p50 and p99: or all too few
+  std::vector<double> max_ns;
+  std::vector<Spread> spread;
+  std::optional<double> jain;            ///< fairness index of `messages_per_s`: 1/qps to 1
+  std::optional<std::uint64_t> slowest;  ///< its number
+  std::vector<std::uint64_t> slow;       ///< those far from the others, the slowest first
+};
+
 /// How far the repetitions of a case have settled the median of one metric.
 struct SettledMetric {
   std::string metric;               ///< its key, which its unit ends: "p50_ns"
@@ -183,6 +206,7 @@ struct Measurement {
   std::optional<LoadData> load;
   std::optional<SweepData> sweep;
   std::optional<BackgroundData> background;
+  std::optional<PerQpData> per_qp;
   std::optional<TopologyData> topology;
   std::optional<std::uint64_t> lost;       ///< UC/UD pings without a pong
   nlohmann::ordered_json device_counters;  ///< {"initiator":{...},"responder":{...}}; null: none

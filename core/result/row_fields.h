@@ -126,6 +126,36 @@ void list_fields(auto& fields, Is<BackgroundData> auto& data) {
   fields("alone_per_s", data.alone_per_s);
 }
 
+void list_fields(auto& fields, Is<PerQpData::Spread> auto& spread) {
+  fields("of", spread.of);
+  fields("min", spread.min);
+  fields("p10", spread.p10);
+  fields("p50", spread.p50);
+  fields("p90", spread.p90);
+  fields("max", spread.max);
+}
+
+inline constexpr std::uint64_t kMaxRowQps = 1ULL << 24;
+
+void list_fields(auto& fields, Is<PerQpData> auto& data) {
+  constexpr std::size_t kListed = kMaxListedQps;
+  fields("qps", data.qps, {.min = 1, .max = kMaxRowQps});
+  fields("numbers", data.numbers, {.max = data.qps - 1, .max_size = kListed});
+  fields("flow_labels", data.flow_labels, {.max = (1U << 20) - 1, .max_size = kListed});
+  fields("udp_source_ports", data.udp_source_ports, {.max = 65535, .max_size = kListed});
+  fields("messages_per_s", data.messages_per_s, {.max_size = kListed, .short_form = true});
+  fields("mean_ns", data.mean_ns, {.max_size = kListed, .short_form = true});
+  fields("p50_ns", data.p50_ns, {.max_size = kListed, .short_form = true});
+  fields("p99_ns", data.p99_ns, {.max_size = kListed, .short_form = true});
+  fields("max_ns", data.max_ns, {.max_size = kListed, .short_form = true});
+  fields("spread", data.spread, {.max_size = 8});
+  fields("jain", data.jain, {.max = 1});
+  fields("slowest", data.slowest, {.max = data.qps - 1});
+  fields("slow", data.slow, {.max = data.qps - 1, .max_size = kListed});
+}
+/// Lists that apply have one element for each QP that is listed. @throws UsageError
+void complete(PerQpData& data, const CheckedJson& json);
+
 inline constexpr std::size_t kMaxUntilMetrics = 32;
 
 void list_fields(auto& fields, Is<SettledMetric> auto& settled) {
@@ -229,6 +259,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("load", row.load);
   fields("sweep", row.sweep);
   fields("background", row.background);
+  fields("per_qp", row.per_qp);
   fields("topology", row.topology);
   fields("lost", row.lost);
   fields("device_counters", row.device_counters);

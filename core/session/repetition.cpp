@@ -255,6 +255,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   if (require_bool(done, "shared_responder")) outcome.extra["shared_responder"] = true;
   outcome.load = runner.load();
   outcome.over_time = over_time_of(runner.over_time());
+  if (const auto figures = runner.per_qp(); !figures.empty()) outcome.per_qp = per_qp_data(figures);
   if (const auto samples = runner.take_latency()) outcome.latency = latency_of(case_, *samples);
   return outcome;
 }

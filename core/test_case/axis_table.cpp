@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/parse_value.h"
+#include "core/test_case/flow_label.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -19,6 +20,7 @@ constexpr std::array kRecvQueues{Word{"rq", 0}, Word{"srq", 1}};
 constexpr std::array kConnects{Word{"tcp", 0}, Word{"cm", 1}};
 constexpr std::array kSplits{Word{"even", 0}, Word{"uneven", 1}, Word{"page", 2}};
 constexpr std::array kPayloads{Word{"random", 0}, Word{kZeroPayload, 0}};
+constexpr std::array kFlowLabels{Word{kSpreadLabels, 0}};
 constexpr std::array kCqSharings{Word{"shared", 0}, Word{"per-qp", 1}};
 constexpr std::array kArrivals{Word{"fixed", 0}, Word{"poisson", 1}};
 constexpr std::array kDurations{Word{"off", 0}, Word{"0", kUntilInterrupted}};
@@ -288,8 +290,11 @@ const std::array kAxes{
     Axis{"tclass", "traffic_class", path<&Path::traffic_class>, count, 0, 255, kNone, "0", "0",
          "traffic class of the GRH (on RoCE v2: the IP header's TOS, so 4 times the DSCP)",
          has_path},
-    Axis{"flow-label", "flow_label", path<&Path::flow_label>, count, 0, (1U << 20) - 1, kNone, "0",
-         "0", "flow label of the GRH", has_path},
+    Axis{"flow-label", "flow_label", text_field<&TestCase::path, &Path::flow_label>, labels, 0,
+         kMaxFlowLabel, kFlowLabels, "0", "0",
+         "flow label of the GRH; spread, or a list: each QP its own, on RoCE v2 also its own UDP "
+         "source port",
+         has_path},
     Axis{"pkey", "pkey", path<&Path::pkey>, hex, 1, 0xffff, kFound, "auto", "auto",
          "partition key of both ends, by its value; auto: the initiator's at --pkey-index",
          has_path},

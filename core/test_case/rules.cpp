@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/test_case/flow_label.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -40,6 +41,23 @@ std::string why_not_to_peers(const TestCase& c) {
   if (c.transport != Transport::ud || c.one_sided())
     return "a connected QP has one peer: use --transport ud and a send test, or --peers 1";
   return {};
+}
+
+/// One address handle, one answer of rdma_cm, one path between two ranks: one label.
+std::string why_not_labelled(const TestCase& c) {
+  if (!FlowLabels(c.path.flow_label).per_qp()) return {};
+  const char* why = nullptr;
+  if (c.topology())
+    why = "ranks have one flow label";
+  else if (c.transport == Transport::ud)
+    why = "over UD a flow label belongs to the address handle, which all QPs share";
+  else if (c.by_cm())
+    why = "rdma_cm gives all QPs one path";
+  if (why == nullptr) return {};
+  return fmt::format("{}: use --flow-label N{}", why,
+                     c.topology()                   ? ""
+                     : c.transport == Transport::ud ? ", or --transport rc or uc"
+                                                    : ", or --connect tcp");
 }
 
 /// A piece of no bytes is none, and a length of 0 in an SGE means 2^31 to some devices.
@@ -182,11 +200,13 @@ std::string why_not_among_ranks(const TestCase& c) {
 std::string why_impossible(const TestCase& test_case) {
   if (test_case.over_tcp() || test_case.control()) return {};
   if (test_case.topology()) {
-    const std::string why = why_not_among_ranks(test_case);
+    std::string why = why_not_among_ranks(test_case);
+    if (why.empty()) why = why_not_labelled(test_case);
     return why.empty() ? why_not_on_transport(test_case) : why;
   }
   std::string why = why_not_on_transport(test_case);
   if (why.empty()) why = why_not_to_peers(test_case);
+  if (why.empty()) why = why_not_labelled(test_case);
   if (why.empty()) why = why_not_split(test_case);
   if (why.empty()) why = why_not_in_memory(test_case);
   if (why.empty()) why = why_not_received(test_case);

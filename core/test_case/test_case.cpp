@@ -13,6 +13,7 @@
 #include "core/base/ip_address.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
+#include "core/test_case/flow_label.h"
 
 namespace rdmameter {
 namespace {
@@ -83,6 +84,8 @@ bool good_text(const Axis& axis, std::string_view text) {
       return multicast_address(text);
     case AxisKind::shape:
       return shape_text(text);
+    case AxisKind::labels:
+      return parse_flow_labels(text).has_value();
     case AxisKind::cpus:
       return good_cpus(axis, text);
     case AxisKind::count:
@@ -118,6 +121,7 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
     case AxisKind::source:
     case AxisKind::memory:
     case AxisKind::group:
+    case AxisKind::labels:
     case AxisKind::cpus:
     case AxisKind::shape:
       return std::nullopt;
@@ -178,6 +182,9 @@ std::string accepts_text(const Axis& axis) {
              ", file:PATH, dmabuf:NAME (of a DMA heap, or udmabuf), or cuda:N (a GPU, from 0)";
     case AxisKind::group:
       return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
+    case AxisKind::labels:
+      return fmt::format("a whole number from 0 to {}, {}, or {}A,B,... with one for each QP",
+                         axis.max, text, kLabelsPerQp);
     case AxisKind::cpus:
       return fmt::format("auto, {}, or CPUs from 0 to {}: N, or a list such as 0-3+8", text,
                          axis.max);
@@ -197,10 +204,12 @@ void set_axis(TestCase& test_case, const Axis& axis, std::string_view text) {
     if (text.empty() || (word == axis.words.end() && !same_word(text, axis.latency_default) &&
                          !good_text(axis, text)))
       refuse();
-    const bool by_default = axis.kind != AxisKind::shape && same_word(text, axis.latency_default);
-    name->set(test_case, by_default                 ? ""
-                         : word != axis.words.end() ? std::string(word->text)
-                                                    : std::string(text));
+    std::string canonical(word != axis.words.end() ? word->text : text);
+    if (axis.kind == AxisKind::labels && word == axis.words.end())
+      canonical = flow_labels_text(*parse_flow_labels(text));
+    const bool by_default =
+        axis.kind != AxisKind::shape && same_word(canonical, axis.latency_default);
+    name->set(test_case, by_default ? "" : std::move(canonical));
     return;
   }
   const auto field = std::get<NumberField>(axis.field);

@@ -122,7 +122,8 @@ struct PathSettings {
   std::uint64_t mtu_bytes = 0;  ///< kAuto: the lesser of both ports' active MTUs
   std::uint64_t service_level = 0;
   std::uint64_t traffic_class = 0;
-  std::uint64_t flow_label = 0;
+  std::string flow_label;      ///< empty: 0; a number, spread, "per-qp:1+2": see FlowLabels
+  std::uint64_t first_qp = 0;  ///< of a thread: its first QP's number among those of all; no axis
   std::uint64_t pkey = kAuto;  ///< partition key; kAuto: the initiator's at pkey_index
   std::uint64_t pkey_index = 0;
   std::uint64_t qp_timeout = 0;     ///< 4.096 us * 2^this; 0: for ever
@@ -259,6 +260,7 @@ enum class AxisKind {
   source,    ///< of bytes: one of `words`, or file:PATH
   memory,    ///< one of `words`, file:PATH, dmabuf:NAME or cuda:N
   group,     ///< the address of a multicast group
+  labels,    ///< flow labels: one of `words`, a number, or per-qp:A,B
   cpus,      ///< one of `words`, or CPUs: "3", "0-3+8", each number at most `max`
   shape,     ///< a word with arguments behind colons, "torus2d:2x4", which topologies/ knows
 };

@@ -36,10 +36,10 @@ bool silent(const TestCase& test_case, const Axis& axis) {
 
 nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
   if (silent(test_case, axis)) return nullptr;
-  if (const auto* field = std::get_if<TextField>(&axis.field)) {
-    // One CPU is a number, as in results that know no lists.
-    if (axis.kind == AxisKind::cpus)
-      if (const auto cpu = parse_count(field->get(test_case))) return *cpu;
+  if (std::holds_alternative<TextField>(axis.field)) {
+    // One of them is a number, as in results that know no lists.
+    if (axis.kind == AxisKind::cpus || axis.kind == AxisKind::labels)
+      if (const auto number = parse_count(axis_text(test_case, axis))) return *number;
     return axis_text(test_case, axis);
   }
   if (is_switch(axis)) return axis_text(test_case, axis) == "on";

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "core/test_case/flow_label.h"
 #include "core/verbs/check.h"
 #include "core/verbs/gid.h"
 
@@ -28,7 +29,7 @@ QpPath path_of(const TestCase& test_case) {
   QpPath path;
   path.service_level = static_cast<std::uint8_t>(test_case.path.service_level);
   path.traffic_class = static_cast<std::uint8_t>(test_case.path.traffic_class);
-  path.flow_label = static_cast<std::uint32_t>(test_case.path.flow_label);
+  path.flow_label = FlowLabels(test_case.path.flow_label).of(test_case.path.first_qp);
   path.timeout = static_cast<std::uint8_t>(test_case.path.qp_timeout);
   path.retry_count = static_cast<std::uint8_t>(test_case.path.retry_count);
   path.rnr_retry = static_cast<std::uint8_t>(test_case.path.rnr_retry);

@@ -7,7 +7,9 @@
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/summary/background.h"
+#include "reports/text/ablation_text.h"
 #include "reports/text/background_table.h"
+#include "reports/text/per_qp_table.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/text.h"
 #include "reports/text/until_text.h"
@@ -87,6 +89,13 @@ std::string sweep_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_of(std::move(lines), "Where latency over load bends");
 }
 
+std::string per_qp_numbers(const PageCases& page, PageCaseSpan cases) {
+  NumberLines lines = lines_with(
+      page, cases, [](const CaseNumbers& numbers) { return has_per_qp(numbers.summary); });
+  add_per_qp(lines.table, lines.cases);
+  return html_of(std::move(lines), "QPs, one by one");
+}
+
 /// Of run --until: how far the repetitions have settled each case.
 std::string until_numbers(const PageCases& page, PageCaseSpan cases) {
   Table table;
@@ -125,6 +134,18 @@ std::string background_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_table(table, "Beside other traffic: ratios to the case alone");
 }
 
+/// Of run --ablate, of each result by itself.
+std::string ablation_numbers(const PageCases& page) {
+  std::string html;
+  for (const ResultFile& file : page.files)
+    for (const Ablation& ablation : ablations_of(file.context, file.rows))
+      if (ablation.analysis)
+        html += html_table(ablation_table(ablation),
+                           "What each axis is worth: " + ablation_title(ablation)) +
+                "<p class=note>" + markup_text(ablation_remark(ablation)) + "</p>\n";
+  return html;
+}
+
 }  // namespace
 
 Section numbers_section(const PageCases& page) {
@@ -137,10 +158,11 @@ Section numbers_section(const PageCases& page) {
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
-            sweep_numbers(page, cases) + background_numbers(page, cases) +
-            until_numbers(page, cases) + "</section>\n";
+            sweep_numbers(page, cases) + per_qp_numbers(page, cases) +
+            background_numbers(page, cases) + until_numbers(page, cases) + "</section>\n";
     begin = end;
   }
+  html += ablation_numbers(page);
   if (!html.empty())
     html =
         "<p class=note>Medians over the repetitions, with half their range (±). –: too few "

@@ -74,12 +74,16 @@ void add_metrics(std::vector<Column>& list, std::string_view prefix,
   }
 }
 
-/// How an open loop kept up, and what a sweep found: the same columns in both forms of CSV.
+/// How an open loop kept up, what a sweep found, how alike the QPs were: the same columns in both
+/// forms of CSV.
 std::vector<Column> load_columns() {
   std::vector<Column> list;
   add_metrics(list, "load_", load_metrics());
   list.push_back({"load_saturated", Json::json_pointer("/load/saturated")});
   add_metrics(list, "sweep_", sweep_metrics());
+  for (const char* key : {"qps", "jain", "slowest"})
+    list.push_back(
+        {fmt::format("per_qp_{}", key), Json::json_pointer(fmt::format("/per_qp/{}", key))});
   return list;
 }
 

@@ -210,6 +210,18 @@ class BadInput(unittest.TestCase):
                      says="--iterations and --duration")
         self.refused("serve", "--port", "x", says="--port")
 
+    def test_axes_of_ablate(self):
+        null = ("run", "--device", "null", "write_bw", "--ablate")
+        self.refused(*null, "nothing", says="--ablate nothing: it takes up to 8 axes")
+        self.refused(*null, "transport", says="not transport")
+        self.refused(*null, "mtu", says="give the two values to compare, as --mtu A,B")
+        self.refused(*null, "inline", "--inline", "off,16,32", says="it compares two values, and --inline has 3")
+        self.refused(*null, "inline,inline", says="inline is there twice")
+        self.refused(*null, "inline", "--until", "1%", says="--ablate, --until: give one")
+        self.refused(*null, "inline", "--repetitions", "1", says="--repetitions 2 or more")
+        self.refused("run", "--device", "null", "read_lat", "write_lat", "--ablate", "inline",
+                     says="none of its axes has a meaning for read_lat")
+
     def test_goals_of_until(self):
         for goal in ("", "1", "0%", "fast", "p50", "speed=1%", "p50=1%,p50=2%"):
             self.refused("run", "--device", "null", "send_lat", "--until", goal, says="such as p50=1%,p99=5%")
@@ -320,6 +332,25 @@ class NullDevice(unittest.TestCase):
             shown = run("show", path)
             self.assertEqual(shown.returncode, 0, shown.stderr)
             self.assertIn("write_lat", shown.stdout)
+
+    def test_says_what_each_axis_is_worth(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/ablation.json"
+            result = run("run", "--device", "null", "write_bw", "--ablate", "signal-every,post-list,api", "--iterations", "2000",
+                         "--repetitions", "4", "--size", "8", "-o", path)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(path, encoding="utf-8") as file:
+                made = json.load(file)
+        rows = made["benchmarks"]
+        self.assertEqual(len(rows), 32)
+        orders = [[row["name"] for row in rows[at:at + 8]] for at in range(0, 32, 8)]
+        self.assertEqual({len(set(order)) for order in orders}, {8})
+        self.assertGreater(len({tuple(order) for order in orders}), 1)
+        ablation = made["context"]["rdmameter"]["ablation"]
+        self.assertEqual([factor["levels"] for factor in ablation["factors"]],
+                         [["1", "16"], ["1", "16"], ["classic", "extended"]])
+        self.assertIn("time per message, 4 of 4 repetitions are whole, each of 8 runs", result.stdout)
+        self.assertIn("signal-every × post-list", result.stdout)
 
     def test_is_repeated_until_its_median_is_known(self):
         with tempfile.TemporaryDirectory() as folder:

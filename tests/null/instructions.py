@@ -36,6 +36,10 @@ BOUNDS = [
     ("send_load", [], 312),
     ("write_load", [], 252),
     ("due_times", [], 20),
+    # Over 16 QPs, each of which has samples or a count of its own.
+    ("send_lat", ["qps"], 126),
+    ("write_bw", ["1", "128", "qps"], 17),
+    ("send_load", ["qps"], 340),
     # Posted by ibv_wr_*; then polled by ibv_start_poll as well.
     ("send_lat", ["wr"], 143),
     ("write_lat", ["wr"], 129),

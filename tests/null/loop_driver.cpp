@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one measured loop on the null device, for counting instructions from outside:
-//   loop_driver TEST ITERATIONS [post_list [signal_every]] [wr | extended]
+//   loop_driver TEST ITERATIONS [post_list [signal_every]] [wr | extended | qps]
 //   loop_driver due_times ITERATIONS: only what an open loop's due times cost it
 #include <cstdio>
 #include <cstdlib>
@@ -70,7 +70,10 @@ int main(int argc, char** argv) {
   test_case.rate = 1'000'000'000;
   test_case.arrivals = ArrivalPattern::fixed;
   const std::string_view last = argv[argc - 1];
-  if (last == "wr" || last == "extended") {
+  if (last == "qps") {
+    test_case.qps = 16;
+    --argc;
+  } else if (last == "wr" || last == "extended") {
     test_case.queues.api = Interface::extended;
     test_case.queues.cq = last == "extended" ? Interface::extended : Interface::classic;
     --argc;

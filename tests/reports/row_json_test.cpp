@@ -168,6 +168,23 @@ Row load_row() {
   return row;
 }
 
+TEST(RowJson, WhatEachQpDidIsReadBackAndListsHaveAnElementForEach) {
+  const Json json = row_to_json(per_qp_row());
+  const Row row = row_from_json(json, "here");
+  EXPECT_EQ(row_to_json(row), json);
+  EXPECT_EQ(row.per_qp->p50_ns, (std::vector<double>{3900, 4000, 8900, 4100}));
+  EXPECT_EQ(row.per_qp->spread.front().of, "p50_ns");
+  Json wrong = json;
+  wrong["per_qp"]["max_ns"].erase(0);
+  EXPECT_THROW(row_from_json(wrong, "here"), UsageError);
+  wrong = json;
+  wrong["per_qp"]["slowest"] = 4;
+  EXPECT_THROW(row_from_json(wrong, "here"), UsageError);
+  wrong = json;
+  wrong["per_qp"]["qps"] = 2000;
+  EXPECT_THROW(row_from_json(wrong, "here"), UsageError);
+}
+
 TEST(RowJson, LoadIsReadBackWithBothItsHistogramsAndItsRatesAreDerived) {
   const Json json = row_to_json(load_row());
   EXPECT_DOUBLE_EQ(json["load"]["offered_per_s"].get<double>(), 500);

@@ -155,6 +155,45 @@ Row settled_row() {
   return row;
 }
 
+Row per_qp_row(std::uint64_t repetition, std::uint64_t repetitions) {
+  Row row = latency_row("rc", 64, repetition, repetitions);
+  row.case_object["qps"] = 4;
+  row.per_qp = PerQpData{
+      .qps = 4,
+      .flow_labels = {1, 2, 3, 4},
+      .udp_source_ports = {49153, 49154, 49155, 49156},
+      .mean_ns = {4000.5, 4100, 9000, 4200},
+      .p50_ns = {3900, 4000, 8900, 4100},
+      .max_ns = {5000, 5000, 12000, 5000},
+      .spread = {{.of = "p50_ns", .min = 3900, .p10 = 3900, .p50 = 4050, .p90 = 8900, .max = 8900}},
+      .slowest = 2,
+      .slow = {2}};
+  return row;
+}
+
+ResultFile ablation_file() {
+  nlohmann::ordered_json context = sample_context();
+  context["rdmameter"]["ablation"] = {{"factors",
+                                       {{{"axis", "inline"}, {"levels", {"off", "max"}}},
+                                        {{"axis", "post-list"}, {"levels", {"1", "16"}}}}},
+                                      {"seed", 7}};
+  std::vector<Row> rows;
+  for (std::uint64_t repetition = 0; repetition < 3; ++repetition)
+    for (const unsigned levels : {2U, 0U, 3U, 1U}) {
+      Row& row = rows.emplace_back(bandwidth_row(64, repetition, 3));
+      const bool inlined = (levels & 1) != 0, listed = (levels & 2) != 0;
+      row.name = std::string("write_bw/rc/inline:") + (inlined ? "max" : "off") +
+                 "/post-list:" + (listed ? "16" : "1") + "/iterations:1000";
+      row.case_object["inline_bytes"] = inlined ? 220 : 0;
+      row.case_object["post_list"] = listed ? 16 : 1;
+      row.real_time_ns = 1000 + 100 * static_cast<double>(repetition) + (inlined ? 300 : 0) -
+                         (listed ? 40 : 0) + (inlined && listed ? 25 : 0);
+    }
+  ResultFile file = sample_file(rows);
+  file.context = context;
+  return file;
+}
+
 Row error_row(std::uint64_t size_bytes) {
   Row row = row_of("read_lat", "rc", size_bytes);
   row.status = Row::Status::error;

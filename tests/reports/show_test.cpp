@@ -474,6 +474,42 @@ TEST(TerminalStyle, FollowsColumnsLocaleAndNoColor) {
   for (const char* name : names) unsetenv(name);
 }
 
+TEST(Show, NamesSlowQpsWithTheirPortsIfTheyAreSlowInMostRepetitions) {
+  TextStyle wide = kPlain;
+  wide.width = 200;
+  std::vector<Row> rows = {per_qp_row(0, 3), per_qp_row(1, 3), per_qp_row(2, 3)};
+  rows[0].per_qp->slow = {};
+  rows[1].per_qp->slow = {2, 0};
+  const std::string text = show_result(sample_file(rows), {.style = wide});
+  EXPECT_NE(text.find("QPs, one by one"), text.npos) << text;
+  EXPECT_NE(text.find(" 2 (port 49155)\n"), text.npos) << text;
+  rows[1].per_qp->slow = {0};
+  rows[2].per_qp->udp_source_ports[0] = 50000;
+  rows[2].per_qp->slow = {0};
+  const std::string other = show_result(sample_file(rows), {.style = wide});
+  EXPECT_EQ(other.find("(port"), other.npos) << other;
+}
+
+TEST(Show, SaysWhatEachAxisOfAnAblationIsWorth) {
+  TextStyle wide = kPlain;
+  wide.width = 200;
+  ResultFile file = ablation_file();
+  std::string text = show_result(file, {.style = wide});
+  EXPECT_NE(text.find("write_bw/rc/iterations:1000: time per message, 3 of 3 repetitions"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find("off → max"), text.npos) << text;
+  EXPECT_NE(text.find("+312"), text.npos) << text;   // 300, and half of what both do
+  EXPECT_NE(text.find("-27.5"), text.npos) << text;  // -40, the same
+  EXPECT_NE(text.find("+25.0"), text.npos) << text;
+  file.rows.pop_back();
+  text = show_result(file, {.style = wide});
+  EXPECT_NE(text.find("2 of 3 repetitions are whole"), text.npos) << text;
+  file.rows.resize(3);
+  text = show_result(file, {.style = wide});
+  EXPECT_NE(text.find("no whole repetition of 1"), text.npos) << text;
+}
+
 TEST(Show, SaysWhichCasesOfRunUntilHaveNotReachedTheirGoal) {
   TextStyle wide = kPlain;
   wide.width = 200;

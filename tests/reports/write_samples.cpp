@@ -55,5 +55,10 @@ int main(int argc, char** argv) {
   ResultWriter until(directory + "/until.json", sample_context());
   until.append(settled_row());
   until.finish();
+  const ResultFile ablated = ablation_file();
+  ResultWriter ablation(directory + "/ablation.json", ablated.context);
+  for (const Row& row : ablated.rows) ablation.append(row);
+  ablation.append(per_qp_row());
+  ablation.finish();
   ResultWriter(directory + "/empty.json", sample_context()).finish();
 }

@@ -127,6 +127,17 @@ bool advance(Window& window, const LoopPlan& plan, std::uint64_t retired, std::u
   return false;
 }
 
+/// What each QP had completed when the window opened, and when it closed.
+inline void note_window(LoopState& loop_state, Window::Stage before, Window::Stage after,
+                        bool more) noexcept {
+  const bool opens = before != Window::Stage::open && after == Window::Stage::open;
+  const bool closes = before == Window::Stage::open && (after != Window::Stage::open || !more);
+  for (std::uint32_t i = 0; i < loop_state.lane_count && (opens || closes); ++i) {
+    Lane& lane = loop_state.lanes[i];
+    (opens ? lane.cqes_opened : lane.cqes_closed) = lane.cqes;
+  }
+}
+
 template <class Numbers, class P>
 LoopResult bandwidth_initiator(LoopState& loop_state, const LoopPlan& plan,
                                const typename P::Clock& clock, const StopFlag& stop,
@@ -163,6 +174,7 @@ LoopResult bandwidth_initiator(LoopState& loop_state, const LoopPlan& plan,
       const SendList& done = *reinterpret_cast<SendList*>(wcs[i].wr_id);
       histogram->record(clock.to_ns(now - done.stamp));
       Lane& lane = *done.lane;
+      if constexpr (kPerQp<Numbers>) ++lane.cqes;
       error = fill<Numbers, P>(loop_state, lane, lane.outstanding - signal_every, room_to,
                                post_list, clock);
       if (error != 0) [[unlikely]]
@@ -178,7 +190,10 @@ LoopResult bandwidth_initiator(LoopState& loop_state, const LoopPlan& plan,
     tally.progress.store(retired, std::memory_order_relaxed);
     if (!window.reached(retired, now, tally)) [[likely]]
       continue;
-    if (!advance(window, plan, retired, now, clock, tally)) break;
+    const Window::Stage before = window.stage;
+    const bool more = advance(window, plan, retired, now, clock, tally);
+    if constexpr (kPerQp<Numbers>) note_window(loop_state, before, window.stage, more);
+    if (!more) break;
     histogram = window.stage == Window::Stage::open ? tally.latency : tally.scratch;
   }
   tally.cqes = cqes;

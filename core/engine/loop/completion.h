@@ -7,8 +7,11 @@
 
 namespace rdmameter {
 
+/// All QPs as one; EachQp<AllQps>: and each by itself.
+struct AllQps {};
+
 /// `rounds` WRs, or WRs until the duration is over. Adds to `tally`; samples go to `histogram`.
-template <class P>
+template <class Qps, class P>
 LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock,
                            std::uint64_t rounds, std::uint64_t duration_ns, const StopFlag& stop,
                            Histogram& histogram, LoopTally& tally) noexcept {
@@ -38,6 +41,7 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
       break;
     }
     histogram.record(clock.to_ns(seen - sent));
+    if constexpr (kPerQp<Qps>) list->lane->samples->record(clock.to_ns(seen - sent));
     if constexpr (P::Cq::kStamps)
       keep(loop_state.timestamps, {sent, posted, loop_state.send_cq.completed_at, seen});
     tally.progress.store(round + 1, std::memory_order_relaxed);
@@ -52,19 +56,20 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
   return end;
 }
 
-template <class P>
+template <class Qps, class P>
 LoopResult completion_initiator(LoopState& loop_state, const LoopPlan& plan,
                                 const typename P::Clock& clock, const StopFlag& stop,
                                 LoopTally& tally) noexcept {
   const LoopResult warm =
-      complete_rounds<P>(loop_state, clock, plan.warmup, 0, stop, *tally.scratch, tally);
+      complete_rounds<Qps, P>(loop_state, clock, plan.warmup, 0, stop, *tally.scratch, tally);
   if (warm.why != LoopResult::Why::done) {
     tally.operations = 0;
     return warm;
   }
-  loop_state.timestamps.taken = 0;  // those of the warm-up do not count
+  forget_warm_up(loop_state);
   return measure(plan, tally, [&](std::uint64_t rounds, std::uint64_t duration_ns) {
-    return complete_rounds<P>(loop_state, clock, rounds, duration_ns, stop, *tally.latency, tally);
+    return complete_rounds<Qps, P>(loop_state, clock, rounds, duration_ns, stop, *tally.latency,
+                                   tally);
   });
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/engine/loop/qp_samples.h"
 #include "core/instrument/histogram.h"
 #include "core/instrument/latency_series.h"
 
@@ -75,6 +76,10 @@ struct alignas(64) Lane {
   // Open loop of sends:
   SendList* oldest = nullptr;    ///< of those posted: whose answer comes next
   std::uint32_t unanswered = 0;  ///< sends whose answer has not come
+  // Where the loop keeps what each QP does:
+  QpSamples* samples = nullptr;                    ///< of a latency, or an open loop's service
+  std::uint64_t cqes = 0;                          ///< of a bandwidth: good send completions so far
+  std::uint64_t cqes_opened = 0, cqes_closed = 0;  ///< when the window did
 };
 
 struct CqRing;

@@ -207,6 +207,8 @@ class OpenLoopRun {
     const bool measured = list.measured != 0;
     (measured ? tally_.latency : tally_.scratch)->record(clock_.to_ns(seen - list.due));
     (measured ? load_.service : load_.unmeasured).record(clock_.to_ns(seen - list.stamp));
+    if constexpr (kPerQp<By>)
+      if (measured) list.lane->samples->record(clock_.to_ns(seen - list.stamp));
     (measured ? load_.lateness : load_.unmeasured).record(clock_.to_ns(list.stamp - list.due));
     ++completed_;
     load_.completed += list.measured;

@@ -179,6 +179,7 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
     }
     if (arrived == Arrived::yes) [[likely]] {
       histogram.record(clock.to_ns(seen - sent));
+      if constexpr (kPerQp<By>) list->lane->samples->record(clock.to_ns(seen - sent));
       if constexpr (kStamps)
         keep(loop_state.timestamps, {sent, posted, loop_state.recv_cq.completed_at, seen});
       tally.progress.store(round + 1, std::memory_order_relaxed);
@@ -229,7 +230,7 @@ LoopResult ping_pong_initiator(LoopState& loop_state, const LoopPlan& plan,
     tally.operations = 0;
     return warm;
   }
-  loop_state.timestamps.taken = 0;  // those of the warm-up do not count
+  forget_warm_up(loop_state);
   return measure(plan, tally, [&](std::uint64_t rounds, std::uint64_t duration_ns) {
     return ping<By, Lossy, P>(loop_state, clock, rounds, duration_ns, loss_ticks, stop,
                               *tally.latency, tally);

@@ -137,6 +137,14 @@ LoopResult measure(const LoopPlan& plan, LoopTally& tally, const Part& part) noe
   return end;
 }
 
+/// The warm-up is over: its samples do not count.
+inline void forget_warm_up(LoopState& loop_state) noexcept {
+  loop_state.timestamps.taken = 0;
+  for (std::uint32_t i = 0; i < loop_state.lane_count; ++i)
+    if (QpSamples* const samples = loop_state.lanes[i].samples; samples != nullptr)
+      samples->clear();
+}
+
 /// Keeps the moments of one sample in the place of the oldest.
 [[gnu::always_inline]] inline void keep(TimestampRing& ring,
                                         const Timestamps& timestamps) noexcept {

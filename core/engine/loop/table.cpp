@@ -7,17 +7,18 @@ namespace rdmameter {
 namespace {
 
 const Instances* instances_for(const TestCase& test_case, Role role) {
-  const bool initiator = role == Role::initiator;
+  const bool initiator = role == Role::initiator, per_qp = keeps_each_qp(test_case);
   switch (test_case.pattern) {
     case Pattern::ping_pong:
-      return initiator ? &ping_instances(test_case) : &pong_instances(test_case);
+      if (!initiator) return &pong_instances(test_case);
+      return per_qp ? &ping_instances_per_qp(test_case) : &ping_instances(test_case);
     case Pattern::completion_latency:
-      return initiator ? &completion_instances() : nullptr;
+      return initiator ? &completion_instances(per_qp) : nullptr;
     case Pattern::bandwidth:
-      if (initiator) return &bandwidth_instances(numbers_sent(test_case));
+      if (initiator) return &bandwidth_instances(numbers_sent(test_case), per_qp);
       return test_case.takes_receive() ? &receive_instances(numbers_read(test_case)) : nullptr;
     case Pattern::open_loop:
-      if (initiator) return &open_loop_instances(test_case);
+      if (initiator) return &open_loop_instances(test_case, per_qp);
       return test_case.answered() ? &answer_instances() : nullptr;
     case Pattern::control:
     case Pattern::topology:
@@ -48,6 +49,11 @@ std::size_t place_of_cq(const TestCase& test_case) {
 }
 
 }  // namespace
+
+bool keeps_each_qp(const TestCase& test_case) {
+  return test_case.qps > 1 && !test_case.queues.timestamps && !test_case.multicast() &&
+         !(test_case.pattern == Pattern::bandwidth && numbers_sent(test_case) != NumberPlace::none);
+}
 
 MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock) {
   const Instances* instances = instances_for(test_case, role);

@@ -21,6 +21,10 @@ using MeasuredLoop = LoopResult (*)(LoopState&, const LoopPlan&, const ClockChoi
 /// @param wait  not Wait::automatic
 MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock);
 
+/// Does the initiator's loop keep what each QP does? Where there are several, and no timestamps are
+/// kept; not where the receiver counts.
+bool keeps_each_qp(const TestCase& test_case);
+
 /// For a CqRing of this end. Timestamps are the initiator's alone.
 PollFunction choose_poll(const TestCase& test_case, Role role);
 

@@ -5,16 +5,17 @@
 namespace rdmameter {
 namespace {
 
+template <class Qps>
 struct Completion {
-  static constexpr bool kStamps = true;
+  static constexpr bool kStamps = !kPerQp<Qps>;
   template <class P>
-  static constexpr auto kRun = completion_initiator<P>;
+  static constexpr auto kRun = completion_initiator<Qps, P>;
 };
 
 }  // namespace
 
-const Instances& completion_instances() {
-  return kInstances<Completion>;
+const Instances& completion_instances(bool per_qp) {
+  return per_qp ? kInstances<Completion<EachQp<AllQps>>> : kInstances<Completion<AllQps>>;
 }
 
 }  // namespace rdmameter

@@ -61,11 +61,12 @@ constexpr Instances kInstances = {instances::kByWait<Loop, KernelClock>,
 
 // Where each loop is compiled.
 const Instances& ping_instances(const TestCase& test_case);
+const Instances& ping_instances_per_qp(const TestCase& test_case);
 const Instances& pong_instances(const TestCase& test_case);
-const Instances& completion_instances();
-const Instances& bandwidth_instances(NumberPlace numbers);
+const Instances& completion_instances(bool per_qp);
+const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp);
 const Instances& receive_instances(NumberPlace numbers);
-const Instances& open_loop_instances(const TestCase& test_case);
+const Instances& open_loop_instances(const TestCase& test_case, bool per_qp);
 const Instances& answer_instances();
 
 }  // namespace rdmameter

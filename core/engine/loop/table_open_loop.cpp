@@ -20,7 +20,10 @@ struct Answering {
 
 }  // namespace
 
-const Instances& open_loop_instances(const TestCase& test_case) {
+const Instances& open_loop_instances(const TestCase& test_case, bool per_qp) {
+  if (per_qp)
+    return test_case.answered() ? kInstances<Offering<EachQp<ByAnswer>>>
+                                : kInstances<Offering<EachQp<ByCompletion>>>;
   return test_case.answered() ? kInstances<Offering<ByAnswer>> : kInstances<Offering<ByCompletion>>;
 }
 

@@ -14,10 +14,10 @@ struct Bandwidth {
 
 }  // namespace
 
-const Instances& bandwidth_instances(NumberPlace numbers) {
+const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp) {
   switch (numbers) {
     case NumberPlace::none:
-      return kInstances<Bandwidth<Unnumbered>>;
+      return per_qp ? kInstances<Bandwidth<EachQp<Unnumbered>>> : kInstances<Bandwidth<Unnumbered>>;
     case NumberPlace::payload:
       return kInstances<Bandwidth<NumberedPayload>>;
     case NumberPlace::immediate:

@@ -14,6 +14,7 @@
 #include "core/engine/placement/placement.h"
 #include "core/engine/work.h"
 #include "core/instrument/histogram_data.h"
+#include "core/test_case/flow_label.h"
 #include "core/verbs/environment.h"
 #include "core/wire/orderly_end.h"
 
@@ -26,6 +27,7 @@ struct NullRun {
   std::unique_ptr<Histogram> latency = std::make_unique<Histogram>();
   std::optional<LoadData> load;
   std::unique_ptr<LatencySeries> over_time;
+  std::vector<QpFigures> per_qp;
   std::uint64_t buffer_bytes = 0;
   std::vector<LoopPlace> place;
   bool interrupted = false;
@@ -55,6 +57,7 @@ void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clo
                                                                       clock, stop, run.tally);
   run.place = place_now();
   run.load = work.load();
+  run.per_qp = work.per_qp(run.tally.elapsed_ns);
 }
 
 /// What the null device cannot do.
@@ -129,6 +132,9 @@ class NullMeasurer final : public Measurer {
     outcome.load = run.load;
     outcome.over_time = over_time_of(run.over_time.get());
     settle_interval(outcome.effective);
+    const FlowLabels labels{test_case.path.flow_label};
+    for (std::size_t i = 0; i < run.per_qp.size(); ++i) run.per_qp[i].flow_label = labels.of(i);
+    if (!run.per_qp.empty()) outcome.per_qp = per_qp_data(run.per_qp);
     if (test_case.pattern == Pattern::bandwidth)
       outcome.bandwidth = BandwidthData{.messages = run.tally.operations,
                                         .bytes = run.tally.operations * test_case.size_bytes,

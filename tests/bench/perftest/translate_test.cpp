@@ -187,7 +187,7 @@ TEST(PerftestTranslation, NamesPerftestsOptionWhereAValueIsWrong) {
                                                         {"--tclass", "256"},
                                                         {"-w", "-1"},
                                                         {"-y", "x"},
-                                                        {"--flow_label", "1,2"}}) {
+                                                        {"--flow_label", "1,x"}}) {
     const std::string said = refusal_of("ib_write_bw", {option, value, "host"});
     EXPECT_THAT(said, HasSubstr("invalid value '" + value + "' for ")) << option;
     EXPECT_THAT(said, HasSubstr(option)) << said;

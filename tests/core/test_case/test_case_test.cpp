@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/test_case/flow_label.h"
 
 namespace rdmameter {
 namespace {
@@ -156,6 +157,56 @@ TEST(SetAxis, LetsOneOfIterationsAndDurationRule) {
   const TestCase counted = with(timed, "iterations", "5");
   EXPECT_EQ(counted.iterations, 5U);
   EXPECT_EQ(counted.duration_ns, 0U);
+}
+
+TEST(SetAxis, TakesOneFlowLabelAListOrAWord) {
+  const auto text = [](std::string_view typed) {
+    return axis_text(with(latency(), "flow-label", typed), *find_axis("flow-label"));
+  };
+  EXPECT_EQ(text("0"), "0");
+  EXPECT_EQ(text("1048575"), "1048575");
+  EXPECT_EQ(text("Spread"), "spread");
+  EXPECT_EQ(text("per-qp:1,2+3"), "per-qp:1+2+3");
+  EXPECT_EQ(text("per-qp:0"), "0");
+  for (const char* wrong :
+       {"1048576", "per-qp:", "per-qp:1,,2", "per-qp:1,x", "-1", "spreads", "1+2"})
+    EXPECT_THROW(with(latency(), "flow-label", wrong), UsageError) << wrong;
+  EXPECT_EQ(case_json(with(latency(), "flow-label", "7"))["flow_label"], 7U);
+  EXPECT_EQ(case_json(with(latency(), "flow-label", "per-qp:1,2"))["flow_label"], "per-qp:1+2");
+}
+
+TEST(FlowLabels, AreEachQpsOwnAndListsAreReadInACircle) {
+  const FlowLabels list{"per-qp:5+6"}, one{"9"}, none{""}, spread{"spread"};
+  EXPECT_EQ((std::vector{list.of(0), list.of(1), list.of(2)}), (std::vector{5U, 6U, 5U}));
+  EXPECT_EQ(one.of(3), 9U);
+  EXPECT_EQ(none.of(3), 0U);
+  EXPECT_TRUE(list.per_qp() && spread.per_qp());
+  EXPECT_FALSE(one.per_qp() || none.per_qp());
+  std::set<std::uint16_t> ports;
+  for (std::uint64_t qp = 0; qp < 16'384; ++qp) {
+    ASSERT_NE(spread.of(qp), 0U);
+    ports.insert(udp_source_port(spread.of(qp), 1, 1));
+  }
+  EXPECT_GE(ports.size(), 16'383U);
+}
+
+/// Worked out by hand from Linux's include/rdma/ib_verbs.h.
+TEST(UdpSourcePort, IsThatOfTheKernelsFormula) {
+  EXPECT_EQ(udp_source_port(1, 7, 9), 0xC001);
+  EXPECT_EQ(udp_source_port(0xFFFFF, 7, 9), 0xC000 | (0x3FFF ^ 0x3F));
+  EXPECT_EQ(udp_source_port(0x04000, 7, 9), 0xC001);
+  // 0x11 * 0x12 = 0x132, nothing beyond 20 bits.
+  EXPECT_EQ(udp_source_port(0, 0x11, 0x12), 0xC132);
+  // The product is 0xc379a59ba4a; folded by its bits from 20 on it ends with 0xac3e3.
+  EXPECT_EQ(udp_source_port(0, 0x123456, 0xabcdef), 0xC3C8);
+}
+
+TEST(WhyImpossible, GivesQpsThatShareAPathNoLabelsOfTheirOwn) {
+  const TestCase spread = with(with(default_case(Opcode::send, Pattern::ping_pong), "qps", "4"),
+                               "flow-label", "spread");
+  EXPECT_EQ(why_impossible(spread), "");
+  EXPECT_THAT(why_impossible(with(spread, "connect", "cm")), HasSubstr("--connect tcp"));
+  EXPECT_THAT(why_impossible(with(spread, "transport", "ud")), HasSubstr("address handle"));
 }
 
 TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {

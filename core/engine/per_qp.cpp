@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/per_qp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+namespace rdmameter {
+namespace {
+
+/// Of more QPs than a row lists, no buckets are kept: the means alone.
+bool has_buckets(std::uint64_t qps) {
+  return qps <= kMaxListedQps;
+}
+
+std::uint64_t buckets_per_qp(std::uint64_t qps) {
+  return has_buckets(qps) ? kQpSamplesBuckets : 1;
+}
+
+/// Six digits are more than a QP's numbers repeat to.
+double rounded(double value) {
+  if (!(value > 0)) return 0;
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 5);
+  return unit >= 1 ? std::round(value / unit) * unit
+                   : std::round(value * std::round(1 / unit)) / std::round(1 / unit);
+}
+
+/// As a Histogram's percentile, and reported with as many samples behind it.
+std::optional<double> quantile(const QpSamples& samples, double share) {
+  constexpr double kBeyond = 10 * (1 - 1e-9);
+  const auto count = static_cast<double>(samples.count);
+  if (samples.shift != kQpSamplesShift || (1 - share) * count < kBeyond) return std::nullopt;
+  const auto rank = static_cast<std::uint64_t>(std::ceil(share * count - share * count * 1e-14));
+  std::uint64_t seen = 0;
+  for (std::uint32_t i = 0; i < kQpSamplesBuckets; ++i) {
+    seen += samples.buckets[i];
+    if (seen < rank) continue;
+    const std::uint64_t lowest = histogram_lowest(i << kQpSamplesShift);
+    const std::uint64_t width = histogram_lowest((i + 1) << kQpSamplesShift) - lowest;
+    return static_cast<double>(std::clamp(lowest + width / 2, samples.min_ns, samples.max_ns));
+  }
+  return static_cast<double>(samples.max_ns);
+}
+
+double at_share(const std::vector<double>& sorted, double share) {
+  const auto rank = static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
+  return sorted[rank];
+}
+
+/// Where every QP has it. @return empty: one has not
+std::vector<double> column(std::span<const QpFigures> figures,
+                           std::optional<double> QpFigures::*member) {
+  std::vector<double> values;
+  for (const QpFigures& each : figures) {
+    if (!(each.*member)) return {};
+    values.push_back(rounded(*(each.*member)));
+  }
+  return values;
+}
+
+void add_spread(PerQpData& data, const char* of, std::vector<double> values) {
+  if (values.empty()) return;
+  std::ranges::sort(values);
+  data.spread.push_back({.of = of,
+                         .min = values.front(),
+                         .p10 = at_share(values, 0.1),
+                         .p50 = at_share(values, 0.5),
+                         .p90 = at_share(values, 0.9),
+                         .max = values.back()});
+}
+
+/// What a QP takes for a message or a sample, of each; empty: nothing tells.
+std::vector<double> times_of(const PerQpData& data) {
+  if (!data.p50_ns.empty()) return data.p50_ns;
+  if (!data.mean_ns.empty()) return data.mean_ns;
+  std::vector<double> times;
+  for (const double rate : data.messages_per_s) times.push_back(rate > 0 ? 1e9 / rate : 1e18);
+  return times;
+}
+
+std::vector<std::uint64_t> slowest_first(const std::vector<double>& times) {
+  std::vector<std::uint64_t> order(times.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return times[a] > times[b]; });
+  return order;
+}
+
+void name_slow(PerQpData& data, const std::vector<double>& times,
+               const std::vector<std::uint64_t>& order) {
+  std::vector<double> sorted = times;
+  std::ranges::sort(sorted);
+  const double usual = sorted[(sorted.size() - 1) / 4], spread = at_share(sorted, 0.5) - usual;
+  data.slowest = order.front();
+  for (const std::uint64_t qp : order)
+    if (times[qp] > usual * 4 / 3 && times[qp] - usual > 4 * spread &&
+        data.slow.size() < kMaxListedQps)
+      data.slow.push_back(qp);
+}
+
+/// Only these are listed from here on.
+template <class Value>
+void keep(std::vector<Value>& values, const std::vector<std::uint64_t>& numbers) {
+  if (values.empty()) return;
+  std::vector<Value> kept;
+  for (const std::uint64_t number : numbers) kept.push_back(values[number]);
+  values = std::move(kept);
+}
+
+}  // namespace
+
+QpSampleSet::QpSampleSet(std::span<Lane> lanes)
+    : samples_(std::make_unique<QpSamples[]>(lanes.size())),
+      buckets_(std::make_unique<std::uint32_t[]>(buckets_per_qp(lanes.size()) * lanes.size())) {
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    samples_[i].buckets = &buckets_[buckets_per_qp(lanes.size()) * i];
+    if (!has_buckets(lanes.size())) samples_[i].shift = 63;
+    lanes[i].samples = &samples_[i];
+  }
+}
+
+std::uint64_t qp_samples_bytes(std::uint64_t qps) {
+  return qps * (sizeof(QpSamples) + sizeof(std::uint32_t) * buckets_per_qp(qps));
+}
+
+QpFigures qp_figures(const Lane& lane, std::uint32_t signal_every, std::uint64_t window_ns) {
+  QpFigures figures;
+  if (lane.samples == nullptr) {
+    if (window_ns != 0)
+      figures.messages_per_s = static_cast<double>(lane.cqes_closed - lane.cqes_opened) *
+                               signal_every / static_cast<double>(window_ns) * 1e9;
+    return figures;
+  }
+  const QpSamples& samples = *lane.samples;
+  if (samples.count == 0) return figures;
+  figures.mean_ns = static_cast<double>(samples.sum_ns) / static_cast<double>(samples.count);
+  figures.p50_ns = quantile(samples, 0.5);
+  figures.p99_ns = quantile(samples, 0.99);
+  figures.max_ns = static_cast<double>(samples.max_ns);
+  return figures;
+}
+
+PerQpData per_qp_data(std::span<const QpFigures> figures) {
+  PerQpData data{.qps = figures.size()};
+  const bool ports =
+      std::ranges::all_of(figures, [](const QpFigures& each) { return !!each.udp_source_port; });
+  for (const QpFigures& each : figures) {
+    data.flow_labels.push_back(each.flow_label);
+    if (ports) data.udp_source_ports.push_back(*each.udp_source_port);
+  }
+  if (figures.size() == 1) return data;
+  data.messages_per_s = column(figures, &QpFigures::messages_per_s);
+  data.mean_ns = column(figures, &QpFigures::mean_ns);
+  data.p50_ns = column(figures, &QpFigures::p50_ns);
+  data.p99_ns = column(figures, &QpFigures::p99_ns);
+  data.max_ns = column(figures, &QpFigures::max_ns);
+  add_spread(data, "messages_per_s", data.messages_per_s);
+  add_spread(data, "mean_ns", data.mean_ns);
+  add_spread(data, "p50_ns", data.p50_ns);
+  add_spread(data, "p99_ns", data.p99_ns);
+  add_spread(data, "max_ns", data.max_ns);
+  if (!data.messages_per_s.empty()) {
+    double sum = 0, squares = 0;
+    for (const double rate : data.messages_per_s) {
+      sum += rate;
+      squares += rate * rate;
+    }
+    // What divides evenly may come out above 1 by a double's last digit.
+    if (squares > 0)
+      data.jain = std::min(1.0, sum * sum / (static_cast<double>(figures.size()) * squares));
+  }
+  const std::vector<double> times = times_of(data);
+  if (times.empty() && data.qps <= kMaxListedQps) return data;
+  std::vector<std::uint64_t> order = slowest_first(times);
+  if (times.empty()) {
+    order.resize(data.qps);
+    std::iota(order.begin(), order.end(), 0);
+  } else {
+    name_slow(data, times, order);
+  }
+  if (data.qps <= kMaxListedQps) return data;
+  order.resize(kMaxListedQps);
+  data.numbers = order;
+  keep(data.flow_labels, order);
+  keep(data.udp_source_ports, order);
+  for (auto* values :
+       {&data.messages_per_s, &data.mean_ns, &data.p50_ns, &data.p99_ns, &data.max_ns})
+    keep(*values, order);
+  return data;
+}
+
+}  // namespace rdmameter
