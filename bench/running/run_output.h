@@ -31,6 +31,9 @@ class RunOutput : public RunListener {
   /// From here on rows are kept, and finish() tells the stalls of each latency case.
   void tell_stalls() { kept_.emplace(); }
 
+  /// Rows have no line: what they tell together is printed by the caller.
+  void omit_lines();
+
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
   void row(const Row& row) override;
 
