@@ -84,6 +84,7 @@ class HelpFormatter : public CLI::Formatter {
     // Of 'history add' the whole of 'history' is shown.
     const bool nested = app->get_parent() != nullptr && app->get_parent()->get_parent() != nullptr;
     const std::string name = nested ? app->get_parent()->get_name() : app->get_name();
+    if (nested && name == "topo") return "Usage: rdmameter topo connections [HOST | --loopback]\n";
     for (const Subcommand& subcommand : kSubcommands)
       if (name == subcommand.name) return fmt::format("Usage: rdmameter {}\n", subcommand.usage);
     return "Usage: rdmameter SUBCOMMAND ...\n";

@@ -21,6 +21,7 @@
 #include "reports/text/result_tables.h"
 #include "reports/text/stall_text.h"
 #include "reports/text/until_text.h"
+#include "reports/topology/connection_text.h"
 #include "reports/topology/topology_text.h"
 
 namespace rdmameter {
@@ -152,6 +153,13 @@ bool of_topologies(const Group& group) {
   });
 }
 
+/// Such a group has a text of its own, which has all that most readers want of it.
+bool all_of_connections(const Group& group) {
+  return std::ranges::all_of(group.cases, [](const CaseSummary& summary) {
+    return of_connections(*summary.repetitions.front());
+  });
+}
+
 std::string settled(const std::vector<Row>& rows, const TextStyle& style) {
   const std::string text = until_report(rows, style);
   return text.empty() ? "" : "\n" + bold("repeated until medians are known", style) + "\n" + text;
@@ -228,8 +236,10 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
   const std::vector<Group> all = group_rows(file.rows);
   std::vector<const Group*> groups;
   for (const Group& group : all)
-    if (!of_topologies(group)) groups.push_back(&group);
+    if (!of_topologies(group) && (options.all || !all_of_connections(group)))
+      groups.push_back(&group);
   text += show_groups(groups, options);
+  text += connection_text(file, style);
   text += topology_text(file, {.predict = options.predict,
                                .memory_budget_bytes = options.memory_budget_bytes,
                                .all_matrices = options.histogram == true,

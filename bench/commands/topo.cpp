@@ -31,6 +31,9 @@
 #include "topologies/ranks/rank_plan.h"
 
 namespace rdmameter {
+
+Action declare_topo_connections(CLI::App& app);  // topo_connections.cpp
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -48,7 +51,8 @@ constexpr const char* kTopoFooter =
     "  rdmameter topo mesh hypercube udmesh --ranks 8 --traffic alltoall --verify\n"
     "  mpirun -n 8 rdmameter topo mesh ring kring:2 --scale 2,4,8 -o topo.json\n"
     "  mpirun -n 4 rdmameter topo torus2d:2x2 --traffic neighbours --device rxe%l\n"
-    "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json";
+    "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json\n"
+    "  rdmameter topo connections HOST   ('topo connections --help' says more)";
 
 struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
   std::optional<std::string> ranks, scale, order_seed;
@@ -365,7 +369,12 @@ Action declare_topo(CLI::App& app) {
   const auto options = std::make_shared<TopoOptions>();
   declare_options(app, *options);
   app.footer(kTopoFooter);
-  return [options](const Invocation& invocation) { return topo(*options, invocation); };
+  CLI::App* connections =
+      app.add_subcommand("connections", "Measure rates over active connections.");
+  const Action measure_connections = declare_topo_connections(*connections);
+  return [=](const Invocation& invocation) {
+    return connections->parsed() ? measure_connections(invocation) : topo(*options, invocation);
+  };
 }
 
 }  // namespace rdmameter

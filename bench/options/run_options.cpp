@@ -129,6 +129,16 @@ void declare_output_options(CLI::App& app, MeasuringOptions& options) {
              "compare results. Default: 1");
 }
 
+void declare_host_options(CLI::App& app, HostOptions& options) {
+  add_option(app, "--port", options.port, "N",
+             fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
+  add_option(app, "--ssh-command", options.ssh_command, "WORDS",
+             "for ssh://: ssh's name and options, as in 'ssh -i KEY'. Default: ssh");
+  add_option(app, "--remote-program", options.remote_program, "PATH",
+             "for ssh://: rdmameter's name or path on HOST. Default: rdmameter");
+  add_option(app, "--token-file", options.token_file, "FILE", kTokenFileHelp);
+}
+
 void declare_run_options(CLI::App& app, RunOptions& options) {
   add_option(
       app, "TEST", options.positionals, "",
@@ -171,13 +181,7 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
   add_option(app, "--hosts", options.hosts.hosts, "FILE",
              "measure with each HOST of this file, one after the other, in one result; a HOST on "
              "each line, # begins a comment");
-  add_option(app, "--port", options.hosts.port, "N",
-             fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
-  add_option(app, "--ssh-command", options.hosts.ssh_command, "WORDS",
-             "for ssh://: ssh's name and options, as in 'ssh -i KEY'. Default: ssh");
-  add_option(app, "--remote-program", options.hosts.remote_program, "PATH",
-             "for ssh://: rdmameter's name or path on HOST. Default: rdmameter");
-  add_option(app, "--token-file", options.hosts.token_file, "FILE", kTokenFileHelp);
+  declare_host_options(app, options.hosts);
   app.set_help_all_flag("--help-all", help_text("print this help with every axis, and exit"));
   for (const Axis& axis : axes()) options.axes.axes.push_back(&axis);
   options.axes.common = kCommonAxes;

@@ -33,6 +33,9 @@ struct MeasuringOptions {
 /// -o and --repetitions.
 void declare_output_options(CLI::App& app, MeasuringOptions& options);
 
+/// --port, --ssh-command, --remote-program and --token-file.
+void declare_host_options(CLI::App& app, HostOptions& options);
+
 struct RunOptions : MeasuringOptions {
   bool loopback = false, overwrite_file = false, loss_report = false;
   std::string plan;

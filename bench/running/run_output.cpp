@@ -78,6 +78,11 @@ RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& co
   table_.emplace(name_width_, terminal_style().width, line_rate_gbps(context), common_);
 }
 
+void RunOutput::omit_lines() {
+  lines_ = false;
+  table_.reset();
+}
+
 void RunOutput::begin(const std::string& name, std::uint64_t done, std::uint64_t all) {
   const double now_s = elapsed_s();
   if (progress_) {

@@ -40,6 +40,9 @@ class RunOutput : public RunListener {
     ablation_ = context;
   }
 
+  /// Rows have no line: what they tell together is printed by the caller.
+  void omit_lines();
+
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
   void row(const Row& row) override;
 

@@ -35,10 +35,20 @@ class Run {
         progress_(cases.size()),
         repetitions_(repetitions),
         begun_(begun * repetitions),
+        all_(cases.size() * repetitions),
         measurer_(measurer),
         stop_(stop),
         listener_(listener),
         until_(until) {}
+
+  /// Goes on after earlier rounds. @param repeated  of each case
+  void go_on(const RepetitionRound& round, const std::vector<std::uint64_t>& repeated) {
+    for (std::size_t i = 0; i < cases_.size(); ++i) progress_[i].repetitions = repeated[i];
+    begun_ = round.begun;
+    all_ = round.begun + round.which.size() * round.repetitions;
+  }
+  /// Of the case, in this round and before.
+  std::uint64_t repeated(std::size_t index) const { return progress_[index].repetitions; }
 
   /// One repetition. Never throws, since it is called by Google Benchmark.
   /// @return  time per operation [s]; 0 where nothing was measured
@@ -73,7 +83,7 @@ class Run {
 
   const std::vector<PlannedCase>& cases_;
   std::vector<Progress> progress_;
-  std::uint64_t repetitions_, begun_;
+  std::uint64_t repetitions_, begun_, all_;
   Measurer& measurer_;
   const StopFlag& stop_;
   RunListener& listener_;
@@ -113,8 +123,9 @@ RowPlace Run::place_of(std::size_t index) {
   const std::string& name = cases_[index].name;
   const std::uint64_t repetition = progress_[index].repetitions++;
   if (until_ == nullptr) {
-    listener_.begin(name, begun_++, cases_.size() * repetitions_);
-    return {cases_[index], index, repetition, repetitions_};
+    listener_.begin(name, begun_++, all_);
+    const std::uint64_t before = repetition / repetitions_ * repetitions_;  // of earlier rounds
+    return {cases_[index], index, repetition, before + repetitions_};
   }
   listener_.begin(fmt::format("{} ({})", name, repetition + 1), index, cases_.size());
   return {cases_[index], index, repetition, repetitions_};
@@ -225,14 +236,26 @@ RunTally run_range(const std::vector<PlannedCase>& cases, CaseRange range,
 RunTally run_interleaved(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
                          std::uint64_t seed, Measurer& measurer, const StopFlag& stop,
                          RunListener& listener) {
-  Run run(cases, repetitions, measurer, stop, listener);
-  std::mt19937_64 random(seed);
-  for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition) {
-    std::vector<std::size_t> order(cases.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    if (repetitions > 1) shuffle(order, random);
+  std::vector<std::size_t> all(cases.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<std::uint64_t> repeated;
+  return run_round(cases, {.which = all, .repetitions = repetitions, .seed = seed}, repeated,
+                   measurer, stop, listener);
+}
+
+RunTally run_round(const std::vector<PlannedCase>& cases, const RepetitionRound& round,
+                   std::vector<std::uint64_t>& repeated, Measurer& measurer, const StopFlag& stop,
+                   RunListener& listener) {
+  Run run(cases, round.repetitions, measurer, stop, listener);
+  repeated.resize(cases.size());
+  run.go_on(round, repeated);
+  std::mt19937_64 random(round.seed);
+  for (std::uint64_t repetition = 0; repetition < round.repetitions; ++repetition) {
+    std::vector<std::size_t> order = round.which;
+    if (round.repetitions > 1) shuffle(order, random);
     for (const std::size_t index : order) run.repeat(index);
   }
+  for (const std::size_t index : round.which) repeated[index] = run.repeated(index);
   return run.finish();
 }
 

@@ -174,7 +174,7 @@ const std::array kAxes{
          kOffOn, "off", "off",
          "let the responder send, too, at the same time, with its own threads and QPs",
          unicast_bandwidth},
-    Axis{"peers", "peers", number_field<&TestCase::peers>, count, 1, 1024, kNone, "1", "1",
+    Axis{"peers", "peers", number_field<&TestCase::peers>, count, 1, 4096, kNone, "1", "1",
          "UD: QPs of the responder that each QP of the initiator sends to, in turn; multicast: "
          "receivers in the group",
          sends_datagrams},

@@ -150,7 +150,8 @@ json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
                  {"port_num", port.number},
                  {"firmware", limits.firmware.empty() ? json(nullptr) : json(limits.firmware)},
                  {"vendor_id", limits.vendor_id},
-                 {"vendor_part_id", limits.vendor_part_id}};
+                 {"vendor_part_id", limits.vendor_part_id},
+                 {"max_qp", limits.max_qp}};
   device.update(device_slot_json(port.device, sysfs));
   device.update(json{{"link_layer", link_layer_name(port.link_layer)},
                      {"port_state", port_state_name(port.state)},

@@ -34,9 +34,10 @@ std::vector<Section> sections_of(const PageCases& page, const Comparison* compar
   if (Section subject = subject_section(page); !subject.html.empty())
     sections.push_back(std::move(subject));
   if (comparison != nullptr) sections.push_back(comparison_section(page, *comparison));
-  for (const auto make : {summary_section, topology_section, load_charts_section,
-                          latency_charts_section, latency_time_section, axis_charts_section,
-                          time_charts_section, numbers_section, environment_section})
+  for (const auto make :
+       {summary_section, topology_section, connections_section, load_charts_section,
+        latency_charts_section, latency_time_section, axis_charts_section, time_charts_section,
+        numbers_section, environment_section})
     if (Section section = make(page); !section.html.empty()) sections.push_back(std::move(section));
   return sections;
 }

@@ -43,6 +43,10 @@ Section latency_time_section(const PageCases& page);
 /// curves where the build has charts. Empty: no row has a topology.
 Section topology_section(const PageCases& page);
 
+/// Rates over active connections, drawn; their knees and numbers. Empty: no row is of
+/// `topo connections`.
+Section connections_section(const PageCases& page);
+
 /// For each test and transport its latencies and rates: what the charts show, and more, in numbers.
 Section numbers_section(const PageCases& page);
 

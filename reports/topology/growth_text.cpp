@@ -14,22 +14,24 @@ namespace {
 
 constexpr std::size_t kPlotHeight = 9, kMaxColumns = 64, kLabelWidth = 9;
 
-/// A logarithmic axis over so many characters.
-struct LogAxis {
+/// An axis over so many characters: logarithmic, or from 0 on.
+struct PlotAxis {
   double low = INFINITY, high = 0;
   std::size_t places;
+  bool from_zero = false;
 
   void hold(double value) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
   std::size_t place(double value) const {
-    const double along = std::log(value / low) / std::log(high / low);
+    const double along = from_zero ? value / high : std::log(value / low) / std::log(high / low);
     if (!(along > 0)) return 0;  // nor where there is no width
     return static_cast<std::size_t>(
         std::lround(std::min(along, 1.0) * static_cast<double>(places - 1)));
   }
   double value(std::size_t place) const {
+    if (from_zero) return high * static_cast<double>(place) / static_cast<double>(places - 1);
     return low * std::pow(high / low, static_cast<double>(place) / static_cast<double>(places - 1));
   }
 };
@@ -53,7 +55,7 @@ std::vector<char> letters_of(const std::vector<GrowthLine>& lines) {
   return letters;
 }
 
-void put(std::vector<std::string>& plot, const LogAxis& x, const LogAxis& y,
+void put(std::vector<std::string>& plot, const PlotAxis& x, const PlotAxis& y,
          const std::pair<double, double>& point, char letter) {
   char& place = plot[y.place(point.second)][x.place(point.first)];
   if (place == ' ') place = letter;
@@ -64,8 +66,8 @@ std::string number_text(double value) {
   return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-/// The numbers of ranks below their places, where there is room.
-std::string rank_labels(const std::set<double>& ranks, const LogAxis& x) {
+/// The numbers of ranks, or of what they are called, below their places, where there is room.
+std::string rank_labels(const std::set<double>& ranks, const PlotAxis& x, const std::string& name) {
   std::string line;
   for (const double n : ranks) {
     const std::string label = fmt::format("{:.0f}", n);
@@ -74,16 +76,16 @@ std::string rank_labels(const std::set<double>& ranks, const LogAxis& x) {
     if (!line.empty() && at <= line.size()) continue;
     line = pad_right(line, at) + label;
   }
-  return line + "  ranks\n";
+  return line + "  " + name + "\n";
 }
 
 }  // namespace
 
 std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
-                        const TextStyle& style) {
+                        const TextStyle& style, const GrowthAxes& axes) {
   const std::size_t width =
       std::min(std::max<std::size_t>(style.width, 40) - kLabelWidth - 10, kMaxColumns);
-  LogAxis x{.places = width}, y{.places = kPlotHeight};
+  PlotAxis x{.places = width}, y{.places = kPlotHeight, .from_zero = axes.y_from_zero};
   std::set<double> ranks;
   bool any_predicted = false;
   for (const GrowthLine& line : lines)
@@ -112,7 +114,7 @@ std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
   }
   text += pad_left(std::string(unit.name) + " ", kLabelWidth) + "└";
   for (std::size_t i = 0; i < width; ++i) text += "─";
-  text += "\n" + rank_labels(ranks, x) + std::string(kLabelWidth + 1, ' ');
+  text += "\n" + rank_labels(ranks, x, axes.x_name) + std::string(kLabelWidth + 1, ' ');
   for (std::size_t i = 0; i < lines.size(); ++i)
     text += fmt::format("{} {}   ", letters[i], printable(lines[i].name));
   return text + (any_predicted ? "small letters: predicted" : "") + "\n";

@@ -101,20 +101,17 @@ std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t
       unknown);
 }
 
-/// Rates of one number of QPs, over its repetitions.
-struct Rates {
-  double min = 0, max = 0;
-};
-
 bool uses_all_qps(const TopologyCase& one) {
   const auto& axes = one.summary.repetitions.front()->case_object;
   return !axes.contains("active") || axes["active"] == "max" || axes["active"] == one.qps_max;
 }
 
 /// Messages per second, up to a factor that the rows of one size share.
-std::map<std::uint64_t, Rates> flood_rates(std::span<const TopologyCase> cases, std::size_t model,
-                                           std::uint64_t size_bytes, std::uint64_t ranks) {
-  std::map<std::uint64_t, Rates> by_qps;
+std::map<std::uint64_t, std::vector<double>> flood_rates(std::span<const TopologyCase> cases,
+                                                         std::size_t model,
+                                                         std::uint64_t size_bytes,
+                                                         std::uint64_t ranks) {
+  std::map<std::uint64_t, std::vector<double>> by_qps;
   for (const TopologyCase& one : cases) {
     const TopologyData& topology = *one.topology;
     if (one.model != model || one.size_bytes != size_bytes || topology.ranks != ranks ||
@@ -122,28 +119,10 @@ std::map<std::uint64_t, Rates> flood_rates(std::span<const TopologyCase> cases, 
       continue;
     for (const Row* row : one.summary.repetitions) {
       if (!row->bandwidth || row->bandwidth->window_ns == 0) continue;
-      const double rate = bandwidth_gbps(*row->bandwidth);
-      Rates& rates = by_qps.try_emplace(one.qps_max, Rates{rate, rate}).first->second;
-      rates = {std::min(rates.min, rate), std::max(rates.max, rate)};
+      by_qps[one.qps_max].push_back(bandwidth_gbps(*row->bandwidth));
     }
   }
   return by_qps;
-}
-
-Knee knee_of(const std::map<std::uint64_t, Rates>& by_qps) {
-  constexpr double kSlower = 0.9;
-  Knee knee;
-  if (by_qps.size() < 2) return knee;
-  double best = 0;
-  for (const auto& [qps, rates] : by_qps) {
-    if (rates.max >= kSlower * best) {
-      knee = {.fast_qps = qps};
-    } else if (knee.slow_qps == 0) {
-      knee.slow_qps = qps;
-    }
-    best = std::max(best, rates.min);
-  }
-  return knee;
 }
 
 bool has_flood(std::span<const TopologyCase> cases, std::size_t model, std::uint64_t size_bytes) {
@@ -159,19 +138,17 @@ std::string knee_sentence(std::span<const TopologyCase> cases,
   const auto& setting = models[model].setting;
   const std::string over =
       setting.contains("transport") ? " over " + value_text(setting["transport"]) : "";
-  if (knee.fast_qps == 0)
+  if (knee.fast == 0)
     return has_flood(cases, model, size_bytes)
                ? fmt::format(
                      "Whether there is a knee{} is not known: it needs flood at two numbers "
                      "of QPs of as many ranks, and a core for each rank.",
                      over)
                : "";
-  if (knee.slow_qps == 0)
-    return fmt::format("No knee up to {} QPs of a rank{}.", knee.fast_qps, over);
-  return fmt::format(
-      "Knee{}: a rank is slower with {} QPs than with {}, which rules out {}.", over, knee.slow_qps,
-      knee.fast_qps,
-      ruled_out(models.subspan(model, 1), size_bytes, more_qps_than(knee.slow_qps - 1)));
+  if (knee.slow == 0) return fmt::format("No knee up to {} QPs of a rank{}.", knee.fast, over);
+  return fmt::format("Knee{}: a rank is slower with {} QPs than with {}, which rules out {}.", over,
+                     knee.slow, knee.fast,
+                     ruled_out(models.subspan(model, 1), size_bytes, more_qps_than(knee.slow - 1)));
 }
 
 }  // namespace
@@ -197,13 +174,13 @@ Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,
     const std::uint64_t ranks = one.topology->ranks;
     if (std::ranges::find(seen, ranks) != seen.end()) continue;
     seen.push_back(ranks);
-    const Knee knee = knee_of(flood_rates(cases, model, size_bytes, ranks));
-    if (knee.slow_qps == 0)
-      none.fast_qps = std::max(none.fast_qps, knee.fast_qps);
-    else if (first.slow_qps == 0 || knee.slow_qps < first.slow_qps)
+    const Knee knee = find_knee(flood_rates(cases, model, size_bytes, ranks));
+    if (knee.slow == 0)
+      none.fast = std::max(none.fast, knee.fast);
+    else if (first.slow == 0 || knee.slow < first.slow)
       first = knee;
   }
-  return first.slow_qps != 0 ? first : none;
+  return first.slow != 0 ? first : none;
 }
 
 std::vector<std::string> limit_sentences(std::span<const TopologyCase> cases,

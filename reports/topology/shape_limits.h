@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/stats/knee.h"
 #include "reports/topology/cases.h"
 
 namespace rdmameter {
@@ -18,18 +19,12 @@ struct GivenLimits {
   std::optional<std::uint64_t> memory_budget_bytes;  ///< of a rank, for its connections
 };
 
-/// Where the message rate of a rank falls, between two numbers of its active QPs.
-struct Knee {
-  std::uint64_t fast_qps = 0;  ///< the most QPs measured without a fall; 0: nothing was compared
-  std::uint64_t slow_qps = 0;  ///< from here on the rate is lower; 0: it never was
-};
-
 /// The least `max_qp` that the ranks of a result name; nothing: they name none.
 /// @param context  of the result
 std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context);
 
-/// Of traffic `flood`, among rows with equal ranks. The knee is the least number of QPs from which
-/// on each repetition is more than a tenth slower than every repetition of some smaller number.
+/// The knee of the message rate of a rank over its active QPs: of traffic `flood`, among rows with
+/// equal ranks.
 /// Ranks that shared cores are left out: their rates are those of the cores.
 /// @param model  whose cases are looked at
 Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,

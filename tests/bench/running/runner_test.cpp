@@ -377,5 +377,26 @@ TEST_F(RunnerUntil, EndsWithAnInterrupt) {
   EXPECT_EQ(rows.rows.size(), 4U);
 }
 
+TEST_F(Runner, ALaterRoundOfSomeCasesGoesOnCountingTheirRepetitions) {
+  std::vector<PlannedCase> cases = sizes("8,16");
+  std::vector<std::uint64_t> repeated;
+  run_round(cases, {.which = {0, 1}, .repetitions = 2, .seed = 1}, repeated, measurer, stop, rows);
+  cases = sizes("8,16,32");
+  const RunTally tally =
+      run_round(cases, {.which = {2, 1}, .repetitions = 2, .seed = 2, .begun = 4}, repeated,
+                measurer, stop, rows);
+  EXPECT_EQ(tally.measured, 4U);
+  EXPECT_THAT(repeated, ElementsAre(2, 4, 2));
+  EXPECT_THAT(rows.begun, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  std::map<std::string, std::set<std::uint64_t>> seen;
+  for (const Row& row : rows.rows) {
+    seen[row.name].insert(row.repetition);
+    EXPECT_LT(row.repetition, row.repetitions);
+  }
+  EXPECT_THAT(seen["send_lat/rc/size:8"], UnorderedElementsAre(0, 1));
+  EXPECT_THAT(seen["send_lat/rc/size:16"], UnorderedElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(seen["send_lat/rc/size:32"], UnorderedElementsAre(0, 1));
+}
+
 }  // namespace
 }  // namespace rdmameter

@@ -78,7 +78,7 @@ TEST(ShapeLimits, WithoutALimitThereIsNothingToSay) {
 
 TEST(Knee, IsNoneWhereRatesDoNotFall) {
   const std::vector<Row> rows{flood_row(15, 1), flood_row(63, 0.95), flood_row(255, 1.02)};
-  EXPECT_EQ(knee_of_rows(rows).slow_qps, 0U);
+  EXPECT_EQ(knee_of_rows(rows).slow, 0U);
   EXPECT_THAT(sentences_of(rows, {}), ElementsAre("No knee up to 255 QPs of a rank over rc."));
 }
 
@@ -86,8 +86,8 @@ TEST(Knee, LiesBeforeTheFirstOfAllSlowerOnesAndRulesShapesOut) {
   const std::vector<Row> rows{flood_row(15, 1), flood_row(63, 0.7), flood_row(127, 0.98),
                               flood_row(255, 0.6), flood_row(1023, 0.3)};
   const Knee knee = knee_of_rows(rows);
-  EXPECT_EQ(knee.fast_qps, 127U);
-  EXPECT_EQ(knee.slow_qps, 255U);
+  EXPECT_EQ(knee.fast, 127U);
+  EXPECT_EQ(knee.slow, 255U);
   EXPECT_THAT(sentences_of(rows, {}),
               ElementsAre("Knee over rc: a rank is slower with 255 QPs than with 127, which rules "
                           "out mesh from 256 ranks; no other shape up to 1048576 ranks."));
@@ -96,11 +96,11 @@ TEST(Knee, LiesBeforeTheFirstOfAllSlowerOnesAndRulesShapesOut) {
 TEST(Knee, IsNotMadeOfOneSlowRepetition) {
   EXPECT_EQ(knee_of_rows({flood_row(15, 1, 0), flood_row(15, 1, 1), flood_row(63, 0.5, 0),
                           flood_row(63, 1, 1)})
-                .slow_qps,
+                .slow,
             0U);
   EXPECT_EQ(knee_of_rows({flood_row(15, 1, 0), flood_row(15, 0.5, 1), flood_row(63, 0.5, 0),
                           flood_row(63, 0.5, 1)})
-                .slow_qps,
+                .slow,
             0U);
 }
 
@@ -109,7 +109,7 @@ TEST(Knee, IsNotKnownOfOneNumberOfQPsNorOfSharedCores) {
               ElementsAre(StartsWith("Whether there is a knee over rc is not known")));
   std::vector<Row> rows{flood_row(15, 1), flood_row(63, 0.5)};
   for (Row& row : rows) row.topology->yielding = true;
-  EXPECT_EQ(knee_of_rows(rows).slow_qps, 0U);
+  EXPECT_EQ(knee_of_rows(rows).slow, 0U);
   EXPECT_THAT(sentences_of(rows, {}), ElementsAre(HasSubstr("is not known")));
 }
 

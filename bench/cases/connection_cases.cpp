@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cases/connection_cases.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/engine/case_memory.h"
+
+namespace rdmameter {
+namespace {
+
+/// Receives of all connections together, as long as each has kLeastReceives.
+constexpr std::uint64_t kReceives = 1024, kLeastReceives = 4;
+
+bool any_opcode(Opcode) {
+  return true;
+}
+bool sends_alone(Opcode opcode) {
+  return opcode == Opcode::send;
+}
+
+constexpr std::array kConnectionKinds{
+    ConnectionKind{"rc", "RC QPs, each with its own receive queue", 65536, any_opcode},
+    ConnectionKind{"srq", "RC QPs whose receives are in one SRQ; sends alone", 65536, sends_alone},
+    ConnectionKind{"ud", "one UD QP with so many address handles; sends alone", 4096, sends_alone},
+};
+
+constexpr std::array kConnectionOpcodes{
+    ConnectionOpcode{"send", "send_bw", "send_lat", Opcode::send},
+    ConnectionOpcode{"write", "write_bw", "write_lat", Opcode::rdma_write},
+    ConnectionOpcode{"read", "read_bw", "read_lat", Opcode::rdma_read},
+};
+
+const Test& test_named(std::string_view name) {
+  return *std::ranges::find(catalog(), name, &Test::name);
+}
+
+class GivenAxes {
+ public:
+  GivenAxes& set(std::string_view option, std::string value) {
+    given_.push_back({find_axis(option), {std::move(value)}});
+    return *this;
+  }
+  GivenAxes& set(std::string_view option, std::uint64_t value) {
+    return set(option, std::to_string(value));
+  }
+  void add(std::span<const GivenAxis> more) {
+    given_.insert(given_.end(), more.begin(), more.end());
+  }
+  PlannedCase plan(const Test& test) const {
+    const Test* const tests[] = {&test};
+    return plan_cases(tests, given_).front();
+  }
+
+ private:
+  std::vector<GivenAxis> given_;
+};
+
+/// The axes by which the name tells this case from the others of a run.
+GivenAxes telling_axes(const ConnectionKind& kind, std::uint64_t active) {
+  GivenAxes axes;
+  axes.set("transport", kind.name == "ud" ? "ud" : "rc");
+  if (kind.name == "srq") axes.set("recv", "srq");
+  return axes.set(kind.name == "ud" ? "peers" : "qps", active);
+}
+
+}  // namespace
+
+std::span<const ConnectionKind> connection_kinds() {
+  return kConnectionKinds;
+}
+
+std::span<const ConnectionOpcode> connection_opcodes() {
+  return kConnectionOpcodes;
+}
+
+ConnectionCase connection_case(const ConnectionKind& kind, const ConnectionOpcode& opcode,
+                               std::uint64_t active, bool rate,
+                               const ConnectionSettings& settings) {
+  GivenAxes told = telling_axes(kind, active), axes = told;
+  // A receive and a signal for each message at every number of connections: what a message costs
+  // this program does not change with the number.
+  axes.set("recv-post-list", 1);
+  axes.set("rx-depth", kind.name == "srq" ? std::max(kReceives, kLeastReceives * active)
+                                          : std::max(kReceives / active, kLeastReceives));
+  if (rate) {
+    axes.set("depth", kind.name == "ud" ? settings.window
+                                        : std::max<std::uint64_t>(settings.window / active, 1));
+    axes.set("signal-every", 1);
+    axes.set("warmup", std::max<std::uint64_t>(256, 4 * active));
+    axes.set("duration", settings.duration);
+  } else {
+    axes.set("warmup", std::max<std::uint64_t>(100, active));
+    axes.set("iterations", std::max(settings.iterations, 2 * active));
+  }
+  axes.add(settings.given);
+  for (const GivenAxis& one : settings.given)
+    if (one.option() == "size") told.set("size", one.values.front());
+  const Test& test = test_named(rate ? opcode.rate_test : opcode.latency_test);
+  ConnectionCase made{axes.plan(test), kind.name, opcode.name, active, rate};
+  made.planned.name = told.plan(test).name;
+  return made;
+}
+
+std::uint64_t most_within(std::uint64_t budget_bytes, std::uint64_t max, const ConnectionKind& kind,
+                          const ConnectionOpcode& opcode, const ConnectionSettings& settings) {
+  const auto fits = [&](std::uint64_t active) {
+    const TestCase& test_case =
+        connection_case(kind, opcode, active, true, settings).planned.test_case;
+    return std::max(case_memory_bytes(test_case, Role::initiator),
+                    case_memory_bytes(test_case, Role::responder)) <= budget_bytes;
+  };
+  if (fits(max)) return max;
+  std::uint64_t most = 0;
+  for (std::uint64_t beyond = max; beyond - most > 1;) {
+    const std::uint64_t middle = most + (beyond - most) / 2;
+    (fits(middle) ? most : beyond) = middle;
+  }
+  return most;
+}
+
+std::vector<std::uint64_t> doubling_to(std::uint64_t most) {
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t number = 1; number < most; number *= 2) numbers.push_back(number);
+  if (most > 0) numbers.push_back(most);
+  return numbers;
+}
+
+std::vector<std::uint64_t> between(std::uint64_t low, std::uint64_t high, unsigned count) {
+  std::vector<std::uint64_t> numbers;
+  const double ratio = static_cast<double>(high) / static_cast<double>(low);
+  for (unsigned i = 1; i <= count; ++i) {
+    const auto number = static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(low) * std::pow(ratio, i / (count + 1.0))));
+    if (number > low && number < high && (numbers.empty() || number > numbers.back()))
+      numbers.push_back(number);
+  }
+  // Where few whole numbers are left, all of them.
+  if (high - low - 1 <= count) {
+    numbers.clear();
+    for (std::uint64_t number = low + 1; number < high; ++number) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace rdmameter

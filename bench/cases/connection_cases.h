@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cases of `topo connections`: an opcode over so many active connections of a kind.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/cases/cases.h"
+
+namespace rdmameter {
+
+/// What a connection is, and how its number becomes that of something of a test case.
+struct ConnectionKind {
+  std::string_view name;  ///< as people type it: "rc"
+  std::string_view description;
+  std::uint64_t max;  ///< of them at all
+  bool (*carries)(Opcode opcode);
+};
+
+/// rc, srq, ud.
+std::span<const ConnectionKind> connection_kinds();
+
+/// Opcodes by the names that people type: "send", "write", "read".
+struct ConnectionOpcode {
+  std::string_view name, rate_test, latency_test;
+  Opcode opcode;
+};
+std::span<const ConnectionOpcode> connection_opcodes();
+
+/// What all cases of a run share.
+struct ConnectionSettings {
+  std::uint64_t window = 256;      ///< messages outstanding in all; at least one on each connection
+  std::string duration = "200ms";  ///< of a rate, as --duration takes it
+  std::uint64_t iterations = 2000;    ///< of a latency; 0: there is none
+  std::vector<GivenAxis> given = {};  ///< one value each
+};
+
+/// One number of connections, with its place in the curves.
+struct ConnectionCase {
+  PlannedCase planned;
+  std::string_view kind, opcode;
+  std::uint64_t active = 0;
+  bool rate = false;  ///< else it is the latency
+};
+
+/// @param active  1 or more
+ConnectionCase connection_case(const ConnectionKind& kind, const ConnectionOpcode& opcode,
+                               std::uint64_t active, bool rate, const ConnectionSettings& settings);
+
+/// The most connections, up to `max`, with which neither end of the case takes more memory.
+/// 0: not even one fits.
+std::uint64_t most_within(std::uint64_t budget_bytes, std::uint64_t max, const ConnectionKind& kind,
+                          const ConnectionOpcode& opcode, const ConnectionSettings& settings);
+
+/// 1, 2, 4... and `most`.
+std::vector<std::uint64_t> doubling_to(std::uint64_t most);
+
+/// Up to `count` numbers between two, in equal ratios; without both ends.
+std::vector<std::uint64_t> between(std::uint64_t low, std::uint64_t high, unsigned count);
+
+}  // namespace rdmameter
