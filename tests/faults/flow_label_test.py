@@ -94,19 +94,17 @@ class FlowLabels(rdmameter.Test):
         for qp in SLOW:
             tc(f"filter add dev v0 parent 1: protocol ip u32 match ip protocol 17 0xff match ip sport {ports[qp]} 0xffff "
                "flowid 1:3")
-        for test, *axes in (("send_lat", "--iterations", "400"), ("write_bw", "--iterations", "600", "--warmup", "200",
-                                                                    "--depth", "4", "--signal-every", "1"),
-                            ("read_load", "--rate", "200", "--iterations", "480", "--warmup", "16")):
-            with self.subTest(test):
-                done = self.run_program("--loopback", *PAIR, test, "--qps", "16", "--flow-label", "spread", *axes)
-                self.assert_valid(done.path)
-                per_qp = done.rows[0]["per_qp"]
-                rdmameter.note(f"{test}: {per_qp}")
-                self.assertEqual(per_qp["udp_source_ports"], ports)
-                self.assertEqual(sorted(per_qp["slow"]), list(SLOW))
-                self.assertIn(per_qp["slowest"], SLOW)
-                if test == "write_bw":
-                    self.assertLess(per_qp["jain"], 0.95)
+        # Not of a ping-pong: its responder waits for the acknowledgement of a pong before it takes the next QP's ping.
+        done = self.run_program("--loopback", *PAIR, "read_load", "--qps", "16", "--flow-label", "spread", "--rate", "200",
+                                "--iterations", "480", "--warmup", "16")
+        self.assert_valid(done.path)
+        per_qp = done.rows[0]["per_qp"]
+        rdmameter.note(f"{per_qp}")
+        self.assertEqual(per_qp["udp_source_ports"], ports)
+        # The slowest first. An emulated machine delays some others, too, but not by 15 ms.
+        self.assertEqual(sorted(per_qp["slow"][:len(SLOW)]), list(SLOW))
+        self.assertGreater(min(per_qp["p50_ns"][qp] for qp in SLOW), 15e6)
+        self.assertLess(max(p50 for qp, p50 in enumerate(per_qp["p50_ns"]) if qp not in SLOW), 7.5e6)
 
 
 if __name__ == "__main__":
