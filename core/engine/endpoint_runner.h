@@ -19,6 +19,7 @@
 #include "core/engine/per_qp.h"
 #include "core/engine/placement/affinity.h"
 #include "core/instrument/clock.h"
+#include "core/instrument/latency_series.h"
 #include "core/result/row.h"
 #include "core/test_case/test_case.h"
 

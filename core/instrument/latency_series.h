@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/instrument/histogram.h"
+#include "core/instrument/interval_latencies.h"
 
 namespace rdmameter {
 
@@ -22,7 +23,7 @@ struct IntervalLatency {
   std::optional<std::uint64_t> p50, p99, max;  ///< nothing: too few samples
 };
 
-class LatencySeries {
+class LatencySeries final : public IntervalLatencies {
  public:
   static constexpr std::size_t kMostIntervals = 1024;
 
@@ -32,25 +33,16 @@ class LatencySeries {
   LatencySeries(LatencySeries&&) = delete;
   static const std::size_t kBytes;  ///< that it takes
 
-  // By the measured loop, between two samples. Nothing is allocated.
-
-  /// An interval is over; it has what `all` has got since the last one. Takes some microseconds.
-  /// Of very many intervals two become one, a pair at a time: interval_ns() doubles.
-  /// @param all   every sample since the series began
-  /// @param lost  likewise
-  void close(const Histogram& all, std::uint64_t lost) noexcept;
-  /// An interval without a sample is over.
-  void close_empty() noexcept;
+  /// Takes some microseconds. Of very many intervals two become one, a pair at a time:
+  /// interval_ns() doubles.
+  void close(const Histogram& all, std::uint64_t lost) noexcept override;
+  void close_empty() noexcept override;
+  std::uint64_t left_ns(std::uint64_t elapsed_ns) const noexcept override {
+    return ends_ns_ - elapsed_ns;
+  }
+  void note(const Histogram& all, std::uint64_t lost, std::uint64_t elapsed_ns) noexcept override;
   /// Length of the interval that is not over.
   std::uint64_t interval_ns() const noexcept { return interval_ns_; }
-
-  // Of a loop that knows how long it has measured.
-
-  /// Until the interval is over.
-  std::uint64_t left_ns(std::uint64_t elapsed_ns) const noexcept { return ends_ns_ - elapsed_ns; }
-  /// Closes what is over by then. The first interval has the samples, those behind it none: a
-  /// closed loop's last sample began in the first.
-  void note(const Histogram& all, std::uint64_t lost, std::uint64_t elapsed_ns) noexcept;
 
   // From another thread, while the loop runs.
 

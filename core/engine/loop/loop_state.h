@@ -12,7 +12,7 @@
 
 #include "core/engine/loop/qp_samples.h"
 #include "core/instrument/histogram.h"
-#include "core/instrument/latency_series.h"
+#include "core/instrument/interval_latencies.h"
 
 namespace rdmameter {
 
@@ -166,12 +166,12 @@ inline constexpr std::uint64_t kNoEnd = kNotBegun - 1;
 
 /// What a loop counted. `progress` is read by the session's thread while the loop runs.
 struct LoopTally {
-  Histogram* latency = nullptr;        ///< measured samples
-  Histogram* scratch = nullptr;        ///< samples of the warm-up
-  LatencySeries* over_time = nullptr;  ///< not null: the measured ones, interval by interval
-  std::uint64_t operations = 0;        ///< measured rounds, or messages in the window
-  std::uint64_t elapsed_ns = 0;        ///< first to last moment of those
-  std::uint64_t traffic_ns = 0;        ///< bandwidth: first post to the last completion of all
+  Histogram* latency = nullptr;            ///< measured samples
+  Histogram* scratch = nullptr;            ///< samples of the warm-up
+  IntervalLatencies* over_time = nullptr;  ///< not null: the measured ones, interval by interval
+  std::uint64_t operations = 0;            ///< measured rounds, or messages in the window
+  std::uint64_t elapsed_ns = 0;            ///< first to last moment of those
+  std::uint64_t traffic_ns = 0;            ///< bandwidth: first post to the last completion of all
   std::uint64_t lost = 0;
   std::uint64_t duplicated = 0, reordered = 0;  ///< of a receiver that reads numbers
   std::uint64_t total = 0;  ///< messages sent or received over the whole traffic, warm-up included

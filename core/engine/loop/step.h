@@ -120,7 +120,7 @@ LoopResult measure(const LoopPlan& plan, LoopTally& tally, const Part& part) noe
   tally.operations = tally.elapsed_ns = tally.lost = tally.cqes = tally.polls = 0;  // a warm-up's
   std::uint64_t before = kNotBegun;
   tally.last_ticks.compare_exchange_strong(before, kNoEnd);
-  LatencySeries* const series = tally.over_time;
+  IntervalLatencies* const series = tally.over_time;
   LoopResult end;
   while (end.why == LoopResult::Why::done && !over(tally, 0)) {
     const std::uint64_t rounds = plan.operations - tally.operations;

@@ -92,8 +92,9 @@ TEST_F(LatencySeriesTest, OfVeryManyIntervalsTwoBecomeOneInTheirOrder) {
     EXPECT_LE(intervals.size(), LatencySeries::kMostIntervals) << closed;
     EXPECT_GE(intervals.size(), LatencySeries::kMostIntervals / 2 - 1) << closed;
     EXPECT_EQ(samples(intervals), closed);
-    if (closed < 2048)
+    if (closed < 2048) {
       EXPECT_EQ(one.interval_ns(), closed < 1024 ? 100U : closed < 1536 ? 200U : 400U);
+    }
     for (std::size_t i = 1; i < intervals.size(); ++i)
       ASSERT_GT(*intervals[i].max, *intervals[i - 1].max) << closed << " at " << i;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel's dma-bufs, played by files in memory: the DMA heap "software", and /dev/udmabuf,
 // which hands out the file that it is given. Every other path and request is the machine's.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
@@ -14,14 +13,13 @@
 #include <cstring>
 #include <string_view>
 
+#include "tests/software_device/system/next_function.h"
+
+using rdmameter::software::next_of;
+
 namespace {
 
 constexpr std::string_view kHeap = "/dev/dma_heap/software", kUdmabufDevice = "/dev/udmabuf";
-
-template <class Function>
-Function* next_of(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
 
 /// A descriptor of something, in place of the device.
 int open_device() {

@@ -3,7 +3,6 @@
 // address that rdma_cm knows. All others are the machine's.
 #include "tests/software_device/system/interfaces.h"
 
-#include <dlfcn.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -14,6 +13,7 @@
 #include <cstring>
 
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/system/next_function.h"
 
 namespace rdmameter::software {
 namespace {
@@ -41,11 +41,6 @@ void fill(OwnInterfaces& own, std::uint32_t device) {
   entry.ifa_flags = IFF_UP | IFF_RUNNING;
   entry.ifa_addr = reinterpret_cast<sockaddr*>(&own.addresses[device]);
   entry.ifa_netmask = reinterpret_cast<sockaddr*>(&own.masks[device]);
-}
-
-template <class Function>
-Function* next_of(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
 }  // namespace
