@@ -81,8 +81,8 @@ class Docs(unittest.TestCase):
 
     def test_every_option_that_is_named_exists(self):
         subcommands = listed(output("--help"), "Subcommands:")
-        known = set().union(*map(options_of, subcommands), *(options_of("history", verb) for verb in listed(
-            output("history", "--help"), "Subcommands:")), re.findall(r"--[a-z][\w-]+", output("run", "--help-all")))
+        known = set().union(*map(options_of, subcommands), *(options_of(command, verb) for command in ("history", "topo")
+                                                             for verb in listed(output(command, "--help"), "Subcommands:")), re.findall(r"--[a-z][\w-]+", output("run", "--help-all")))
         for page in sorted(os.listdir(DOCS)):
             if not page.endswith(".md") or page in OF_PERFTEST:
                 continue
