@@ -404,18 +404,13 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
                       "use --inline {} or --inline max",
                       wanted_inline, where_, max, max));
   }
-  if (!srq_ && (error == EOPNOTSUPP || error == ENOSYS))
-    throw Unsupported(
-        fmt::format("{} has no QPs of {}: use another --transport", where_, transport_text(case_)));
   if (srq_ && case_.transport != Transport::rc)
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
   if (error == EOPNOTSUPP || error == ENOSYS)
-    throw Unsupported(fmt::format("{} makes no QPs of {}: choose another --transport", where_,
-                                  case_.transport == Transport::rc   ? "RC"
-                                  : case_.transport == Transport::uc ? "UC"
-                                                                     : "UD"));
+    throw Unsupported(
+        fmt::format("{} has no QPs of {}: use another --transport", where_, transport_text(case_)));
 }
 
 /// Automatic inline is gone without where it cannot be.

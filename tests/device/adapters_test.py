@@ -217,8 +217,8 @@ class Rights(rdmameter.Test):
 
     def test_what_it_lacks_is_skipped_with_the_reason(self):
         self.play("efa")
-        for options, why in ((("send_lat", "--size", "64"), "makes no QPs of RC: choose another --transport"),
-                             (("send_lat", "--transport", "uc", "--size", "64"), "makes no QPs of UC"),
+        for options, why in ((("send_lat", "--size", "64"), "has no QPs of rc: use another --transport"),
+                             (("send_lat", "--transport", "uc", "--size", "64"), "has no QPs of uc"),
                              (("write_lat",), "opens no memory to peers: use a test of sends"),
                              (("read_bw", "--size", "4K"), "opens no memory to peers: use a test of sends"),
                              (("mcast_lat", "--size", "64"), "has no multicast"),

@@ -77,7 +77,10 @@ def own_cost(path):
     return total
 
 
-def count(driver, test, iterations, arguments, collect):
+LOOP = ("--toggle-collect=*::run<*",)  # where to count
+
+
+def count(driver, test, iterations, arguments, collect=LOOP):
     with tempfile.NamedTemporaryFile(suffix=".callgrind") as out:
         command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out.name}", *collect, driver, test,
                    str(iterations), *arguments]
@@ -85,7 +88,7 @@ def count(driver, test, iterations, arguments, collect):
         return own_cost(out.name), int(done.stdout)
 
 
-def per_message_of(driver, test, arguments=(), collect=("--toggle-collect=*::run<*",)):
+def per_message_of(driver, test, arguments=(), collect=LOOP):
     (few, few_done), (many, many_done) = (count(driver, test, n, arguments, collect) for n in (20000, 60000))
     return (many - few) / (many_done - few_done)
 
