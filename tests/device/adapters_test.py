@@ -219,8 +219,8 @@ class Rights(rdmameter.Test):
         self.play("efa")
         for options, why in ((("send_lat", "--size", "64"), "has no QPs of rc: use another --transport"),
                              (("send_lat", "--transport", "uc", "--size", "64"), "has no QPs of uc"),
-                             (("write_lat",), "opens no memory to peers: use a test of sends"),
-                             (("read_bw", "--size", "4K"), "opens no memory to peers: use a test of sends"),
+                             (("write_lat",), "opens no memory to peers in this way: use a test of sends"),
+                             (("read_bw", "--size", "4K"), "opens no memory to peers in this way: use a test of sends"),
                              (("mcast_lat", "--size", "64"), "has no multicast"),
                              (("send_lat", "--transport", "ud", "--connect", "cm", "--size", "64"), "use --connect tcp")):
             self.assertRegex(self.skipped(*options), why)

@@ -45,7 +45,7 @@ ADAPTERS = {
                (r"\w+_imm\w*/", "iWARP"), *NO_WINDOWS], r"create_qp/rc/|(reg|dereg)_mr/"),
     "efa": ([(r".*/(rc|uc)/", "ibv_create_qp QP on .*: Operation not supported|has no QPs of [ru]c"),
              (r"\w+/(rc|uc)/", "message size in bytes|ibv_reg_mr .* Operation not supported|opens no memory to peers"),
-             (r"(reg|dereg)_mr/", "Operation not supported|message size"), *NO_ATOMICS, *NO_MULTICAST, *NO_ADDRESS,
+             (r"(reg|dereg)_mr/", "Operation not supported|message size|opens no memory to peers"), *NO_ATOMICS, *NO_MULTICAST, *NO_ADDRESS,
              *NO_WINDOWS], r"send_(imm_)?lat/ud/|create_qp/ud/"),
     "tiny": ([(r".*", r"wanted, the device takes \d+; use a (smaller|--size)|WRs: soft0/1 takes at most 16|"
                       r"entries: soft0/1 takes at most"), *NO_ATOMICS, *NO_MULTICAST, *NO_WINDOWS],
