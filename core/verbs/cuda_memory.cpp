@@ -38,35 +38,30 @@ struct Driver {
   CUresult (*synchronize)() = nullptr;
   CUresult (*handle)(void* handle, CUdeviceptr, std::size_t bytes, int type,
                      unsigned long long flags) = nullptr;
+  bool whole = true;  ///< has it all of them?
 };
 
 template <class Function>
-void find(void* library, const char* name, Function& function) {
+void find(void* library, const char* name, Function& function, bool& all) {
   function = reinterpret_cast<Function>(dlsym(library, name));
+  all &= function != nullptr;
 }
 
 Driver load(void* library) {
   Driver driver;
-  find(library, "cuInit", driver.init);
-  find(library, "cuGetErrorName", driver.error_name);
-  find(library, "cuDeviceGet", driver.device);
-  find(library, "cuDeviceGetAttribute", driver.attribute);
-  find(library, "cuDevicePrimaryCtxRetain", driver.retain);
-  find(library, "cuDevicePrimaryCtxRelease_v2", driver.release);
-  find(library, "cuCtxSetCurrent", driver.set_current);
-  find(library, "cuMemAlloc_v2", driver.allocate);
-  find(library, "cuMemFree_v2", driver.free);
-  find(library, "cuMemcpyHtoD_v2", driver.copy_in);
-  find(library, "cuCtxSynchronize", driver.synchronize);
-  find(library, "cuMemGetHandleForAddressRange", driver.handle);
+  find(library, "cuInit", driver.init, driver.whole);
+  find(library, "cuGetErrorName", driver.error_name, driver.whole);
+  find(library, "cuDeviceGet", driver.device, driver.whole);
+  find(library, "cuDeviceGetAttribute", driver.attribute, driver.whole);
+  find(library, "cuDevicePrimaryCtxRetain", driver.retain, driver.whole);
+  find(library, "cuDevicePrimaryCtxRelease_v2", driver.release, driver.whole);
+  find(library, "cuCtxSetCurrent", driver.set_current, driver.whole);
+  find(library, "cuMemAlloc_v2", driver.allocate, driver.whole);
+  find(library, "cuMemFree_v2", driver.free, driver.whole);
+  find(library, "cuMemcpyHtoD_v2", driver.copy_in, driver.whole);
+  find(library, "cuCtxSynchronize", driver.synchronize, driver.whole);
+  find(library, "cuMemGetHandleForAddressRange", driver.handle, driver.whole);
   return driver;
-}
-
-bool whole(const Driver& driver) {
-  return driver.init != nullptr && driver.error_name != nullptr && driver.device != nullptr &&
-         driver.attribute != nullptr && driver.retain != nullptr && driver.release != nullptr &&
-         driver.set_current != nullptr && driver.allocate != nullptr && driver.free != nullptr &&
-         driver.copy_in != nullptr && driver.synchronize != nullptr && driver.handle != nullptr;
 }
 
 /// Loaded once, and never unloaded: it has threads of its own.
@@ -76,7 +71,7 @@ const Driver& driver(const std::string& option) {
     throw Unsupported(fmt::format(
         "{}: this machine has no libcuda.so.1, which the driver of NVIDIA's GPUs brings", option));
   static const Driver loaded = load(library);
-  if (!whole(loaded))
+  if (!loaded.whole)
     throw Unsupported(fmt::format(
         "{}: the machine's libcuda.so.1 shares no GPU memory as a dma-buf: that takes the driver "
         "of CUDA 11.7 or newer",

@@ -13,11 +13,7 @@ extern constexpr Collective kAlltoallBruck{
     .kind = CollectiveKind::alltoall,
     .make = [](Rank rank, Rank ranks, std::uint64_t words) -> RankSchedule {
       const std::uint64_t all = ranks * words;
-      RankSchedule schedule{.memory_words = 2 * all,
-                            .input = {0, all},
-                            .result = {all, all},
-                            .moves = {{rank * words, all + rank * words, words}},
-                            .steps = {}};
+      RankSchedule schedule = begin_alltoall(rank, ranks, words);
       for (Rank bit = 1; bit < ranks; bit *= 2) {
         SentWords sent{(rank + bit) % ranks, {}};
         ReceivedWords received{.from = (rank + ranks - bit) % ranks, .words = {}};

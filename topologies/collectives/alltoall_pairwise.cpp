@@ -14,11 +14,7 @@ extern constexpr Collective kAlltoallPairwise{
     .kind = CollectiveKind::alltoall,
     .make = [](Rank rank, Rank ranks, std::uint64_t words) -> RankSchedule {
       const std::uint64_t all = ranks * words;
-      RankSchedule schedule{.memory_words = 2 * all,
-                            .input = {0, all},
-                            .result = {all, all},
-                            .moves = {{rank * words, all + rank * words, words}},
-                            .steps = {}};
+      RankSchedule schedule = begin_alltoall(rank, ranks, words);
       for (Rank step = 1; step < ranks; ++step) {
         const bool is_power = std::has_single_bit(ranks);
         const Rank to = is_power ? rank ^ step : (rank + step) % ranks;

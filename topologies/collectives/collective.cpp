@@ -155,6 +155,15 @@ WordRange block_of(std::uint64_t words, Rank blocks, Rank block) {
           .count = each + (block < rest ? 1 : 0)};
 }
 
+RankSchedule begin_alltoall(Rank rank, Rank ranks, std::uint64_t words) {
+  const std::uint64_t all = ranks * words;
+  return {.memory_words = 2 * all,
+          .input = {0, all},
+          .result = {all, all},
+          .moves = {{rank * words, all + rank * words, words}},
+          .steps = {}};
+}
+
 void add_step(RankSchedule& schedule, SentWords sent, ReceivedWords received) {
   CollectiveStep step;
   if (words_in(sent.words) > 0) step.send = std::move(sent);

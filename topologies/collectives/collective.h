@@ -114,6 +114,10 @@ CollectiveTotals collective_totals(const Collective& collective, Rank ranks, std
 /// The block of so many that `words` are divided into; of a rest each of the first has one word.
 WordRange block_of(std::uint64_t words, Rank blocks, Rank block);
 
+/// Of an alltoall, without its steps: behind the blocks that a rank sends are those that it
+/// receives, each in the order of the ranks. Its own block is moved there.
+RankSchedule begin_alltoall(Rank rank, Rank ranks, std::uint64_t words);
+
 /// Adds a step that exchanges these; a message of no words is none.
 void add_step(RankSchedule& schedule, SentWords sent, ReceivedWords received);
 

@@ -64,6 +64,7 @@ bool RankLinks::all_are_written() {
 }
 
 void RankLinks::append(Link& link, Kind kind, std::string_view content) {
+  if (!link.socket) return;  // look_at() says so
   const auto length = static_cast<std::uint32_t>(content.size());
   for (int shift = 24; shift >= 0; shift -= 8) link.out += static_cast<char>(length >> shift);
   link.out += static_cast<char>(kind);
@@ -72,7 +73,7 @@ void RankLinks::append(Link& link, Kind kind, std::string_view content) {
 
 void RankLinks::send(Link& link, const std::string& message) {
   append(link, Kind::message, message);
-  wait_until(link, [&] { return link.out.empty(); });
+  wait_until(link, [&] { return link.socket && link.out.empty(); });
 }
 
 std::string RankLinks::receive(Link& link) {
@@ -85,7 +86,7 @@ std::string RankLinks::receive(Link& link) {
 std::string RankLinks::send_ahead_receive_behind(std::size_t step, const std::string& message) {
   append(ahead_[step], Kind::message, message);
   std::string received = receive(behind_[step]);
-  wait_until(ahead_[step], [&] { return ahead_[step].out.empty(); });
+  wait_until(ahead_[step], [&] { return ahead_[step].socket && ahead_[step].out.empty(); });
   return received;
 }
 
@@ -111,6 +112,11 @@ void RankLinks::look_at(const Link& on, Clock::time_point begun) {
   for (const Link* link : all())
     if ((link->gone && now - link->heard > kForLauncher) || (link == &on && link->left))
       end(fmt::format("gone: {}; the run ends on all ranks", link->name));
+  // A silent rank is told by its neighbours, each of which may have begun to wait a patience after
+  // the next one. After that, ranks that all answer wait for each other.
+  if (now - begun >= (steps() + 2) * patience_)
+    end(fmt::format("no progress for {} s, though {} answers; the run ends on all ranks",
+                    std::chrono::ceil<std::chrono::seconds>(now - begun).count(), on.name));
   if (!on.gone && now - std::max(begun, on.heard) >= patience_)
     end(fmt::format("no answer for {} s from {}; the run ends on all ranks",
                     std::chrono::ceil<std::chrono::seconds>(patience_).count(), on.name));
