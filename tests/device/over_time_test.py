@@ -52,12 +52,13 @@ class Paused(rdmameter.Test):
     """An end that is stopped for 100 ms."""
 
     def pause(self, responder, *arguments):
-        """The row of a test of 1.5 s, of which an end stands still in the middle, and for how long [s]."""
+        """The row of a test of 4 s, of which an end stands still in the middle, and for how long [s]. Other work may make
+        its beginning late; so little is done before it is measured, and much is measured on both sides."""
         server = self.serve()
-        run = self.start(f"localhost:{server.port}", *arguments, "--duration", "1500ms", "--interval", f"{INTERVAL_MS}ms",
-                         token=server.token)
+        run = self.start(f"localhost:{server.port}", *arguments, "--warmup", "10", "--duration", "4s", "--interval",
+                         f"{INTERVAL_MS}ms", token=server.token)
         server.await_log(r"(latency|load) of")
-        time.sleep(0.7)
+        time.sleep(1.5)
         pids = server.sessions() if responder else [run.process.pid]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)

@@ -303,10 +303,14 @@ class Impossible(Topo):
         self.assertEqual(done.stderr.count("nowhere0"), 1, "once, before ranks are started")
 
     def test_exchanging_addresses_does_not_get_slower_with_each_row(self):
-        """Once more than ten times slower after a hundred rows."""
-        done = self.topo("ring", "--ranks", "4", "--traffic", "neighbours", "--size", "8", "--iterations", "10", "--repetitions", "100")
-        times = [row["topology"]["setup_ns"]["bootstrap"] for row in done.rows]
-        self.assertLess(statistics.median(times[-30:]), 2 * statistics.median(times[1:31]), times)
+        """Once more than ten times slower after a hundred rows. What gets slower with the rows does so in each run; other
+        work that begins in the middle of a run makes that one slower alone."""
+        ratios = []
+        for _ in range(3):
+            done = self.topo("ring", "--ranks", "4", "--traffic", "neighbours", "--size", "8", "--iterations", "10", "--repetitions", "100")
+            times = [row["topology"]["setup_ns"]["bootstrap"] for row in done.rows]
+            ratios.append(statistics.median(times[-30:]) / statistics.median(times[1:31]))
+        self.assertLess(min(ratios), 2, ratios)
 
     def test_what_cannot_be_is_told_before_anything_starts(self):
         for arguments, reason in ((("hypercube", "--ranks", "3"), "power of two"),
