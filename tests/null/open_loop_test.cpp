@@ -3,6 +3,7 @@
 // fixed time: what queueing theory says of it, and what the loop's records say.
 #include "core/engine/loop/open_loop.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -125,6 +126,38 @@ TEST(OpenLoop, AfterAStallWhatFellDueIsPostedAndNothingMore) {
               20.0 * kService_ns);
   EXPECT_NEAR(static_cast<double>(data.backlog_max), 10, 1);
   EXPECT_LE(data.service.histogram.max_ns, 12 * kService_ns);
+}
+
+double longer_than(const HistogramData& histogram, double ns) {
+  std::uint64_t samples = 0;
+  for (const auto& [index, n] : histogram.buckets)
+    if (static_cast<double>(histogram_lowest(index)) > ns) samples += n;
+  return static_cast<double>(samples);
+}
+
+/// A thousand requests fall due in a pause P of the server, and while it works them off at what it
+/// has beyond the load come further ones: 1000 / (1 - rho) wait, spread evenly over 0 to P.
+TEST(OpenLoop, OfAPauseOfTheServerResponseHasAllThatWaitedAndServiceThosePosted) {
+  for (const double rho : {0.05, 0.1, 0.5})
+    for (const std::uint64_t depth : {1U, 4096U}) {
+      SCOPED_TRACE(fmt::format("utilisation {}, depth {}", rho, depth));
+      TestCase test_case = load_case(rho, 6000, depth);
+      test_case.arrivals = ArrivalPattern::fixed;
+      VirtualRun load{test_case};
+      const double pause_ns = 1000 * kService_ns / rho, waited = 1000 / (1 - rho);
+      load.server.pause_at_ns = static_cast<std::uint64_t>(2 * pause_ns);
+      load.server.pause_ns = static_cast<std::uint64_t>(pause_ns);
+      ASSERT_EQ(load.run().why, LoopResult::Why::done);
+      const HistogramData response = snapshot(*load.response);
+      const HistogramData service = load.offered.result().service.histogram;
+      for (const double part : {0.1, 0.25, 0.5, 0.75, 0.9}) {
+        const double longer = (1 - part) * waited;
+        EXPECT_NEAR(longer_than(response, part * pause_ns), longer, 3) << part;
+        EXPECT_NEAR(longer_than(service, part * pause_ns), depth == 1 ? 1 : longer,
+                    depth == 1 ? 0 : 3)
+            << part;
+      }
+    }
 }
 
 TEST(OpenLoop, AnIntervalOfTheBacklogHasTheMostThatWaitedInIt) {

@@ -28,8 +28,18 @@ struct VirtualServer {
   std::deque<Request> requests;
   std::vector<std::uint64_t> due_ns;
   std::size_t next_due = 0;
+  /// The loop gets no CPU time.
   std::uint64_t stall_at_ns = std::numeric_limits<std::uint64_t>::max(), stall_ns = 0;
+  std::uint64_t pause_at_ns = 0, pause_ns = 0;  ///< it serves nobody
   std::uint64_t posts = 0, posts_before = 0;
+
+  void take(std::uint64_t wr_id) {
+    std::uint64_t begin_ns = std::max(now_ns, free_at_ns);
+    if (begin_ns >= pause_at_ns) begin_ns = std::max(begin_ns, pause_at_ns + pause_ns);
+    free_at_ns = begin_ns + kService_ns;
+    requests.push_back({free_at_ns, wr_id});
+    ++posts;
+  }
 
   void pass_time() {
     if (std::exchange(posts_before, posts) != posts) return;
@@ -55,10 +65,7 @@ struct VirtualClock {
 
 struct ServerPost {
   static int post(const LoopState&, const Lane&, ibv_send_wr* head) noexcept {
-    VirtualServer& server = *virtual_server;
-    server.free_at_ns = std::max(server.now_ns, server.free_at_ns) + kService_ns;
-    server.requests.push_back({server.free_at_ns, head->wr_id});
-    ++server.posts;
+    virtual_server->take(head->wr_id);
     return 0;
   }
 };
