@@ -8,6 +8,7 @@
 #include <string>
 
 #include "reports/stats/benjamini_hochberg.h"
+#include "reports/stats/factorial.h"
 #include "reports/stats/fisher_exact.h"
 #include "reports/stats/hodges_lehmann.h"
 #include "reports/stats/mann_whitney.h"
@@ -47,6 +48,20 @@ Json fisher(const Json& given) {
   return {{"p", fisher_exact(failures(0), failures(1))}};
 }
 
+/// A design is asked for by its number of factors, its analysis by [levels, block, value] of each
+/// run.
+Json factorial(const Json& given) {
+  const std::size_t factors = given["factors"];
+  if (!given.contains("runs")) return {{"design", factorial_design(factors)}};
+  std::vector<FactorialRun> runs;
+  for (const Json& run : given["runs"]) runs.push_back({run[0], run[1], run[2]});
+  const auto analysis = analyse_factorial(runs, factors);
+  Json effects = Json::array();
+  for (const FactorialEffect& each : analysis->effects)
+    effects.push_back({each.factors, each.value, each.low, each.high, each.p});
+  return {{"effects", effects}};
+}
+
 /// The first key of a question says which.
 const std::map<std::string, std::function<Json(const Json&)>> kStatistics = {
     {"p",
@@ -56,6 +71,7 @@ const std::map<std::string, std::function<Json(const Json&)>> kStatistics = {
     {"x", two_samples},
     {"variances", variances},
     {"fisher", fisher},
+    {"factors", factorial},
     {"pairs",
      [](const Json& given) -> Json {
        return {{"p", sign_randomisation(given["pairs"].get<std::vector<Values>>())}};

@@ -49,6 +49,12 @@ def benjamini_hochberg(p):
     return q
 
 
+def holm(p):
+    """Step-down, by its definition."""
+    order = sorted(range(len(p)), key=p.__getitem__)
+    return [max(min(1, (len(p) - place) * p[order[place]]) for place in range(order.index(own) + 1)) for own in range(len(p))]
+
+
 def samples(seed, m, n, distinct):
     generator = random.Random(seed)
     draw = lambda: 1 + generator.randrange(distinct)
@@ -148,6 +154,33 @@ class Oracles(unittest.TestCase):
         worst = [(scaled * signs).sum(axis=1).max() for signs in itertools.product((1, -1), repeat=9)]
         [answer] = ask({"pairs": members.tolist()})
         self.assertAlmostEqual(answer["p"], numpy.mean(numpy.array(worst) >= worst[0] - 1e-12), delta=1e-9)
+
+    def test_factorial_effects_are_those_of_least_squares_and_their_tests_scipys(self):
+        """A linear model of levels 0 and 1 with all pairs, fitted in each block."""
+        generator = numpy.random.default_rng(8)
+        for factors in range(1, 9):
+            [answer] = ask({"factors": factors})
+            design, blocks = answer["design"], 5
+            levels = numpy.array([[row >> i & 1 for i in range(factors)] for row in design])
+            pairs = list(itertools.combinations(range(factors), 2))
+            columns = [numpy.ones(len(design)), *levels.T, *(levels[:, i] * levels[:, k] for i, k in pairs)]
+            model = numpy.column_stack(columns)
+            self.assertEqual(numpy.linalg.matrix_rank(model), len(columns), "nothing is mixed with anything else")
+            values = generator.normal(size=(blocks, len(design))) + model @ generator.normal(size=len(columns))
+            runs = [[row, block, values[block, at]] for block in range(blocks) for at, row in enumerate(design)]
+            generator.shuffle(runs)
+            [answer] = ask({"factors": factors, "runs": [[int(row), int(block), value] for row, block, value in runs]})
+            fitted = numpy.linalg.lstsq(model, values.T, rcond=None)[0].T
+            found = {1 << i | 1 << k: fitted[:, 1 + factors + at] for at, (i, k) in enumerate(pairs)}
+            for i in range(factors):  # on average over the levels of the others
+                found[1 << i] = fitted[:, 1 + i] + sum(each / 2 for key, each in list(found.items()) if key >> i & 1 and key != 1 << i)
+            self.assertEqual({effect[0] for effect in answer["effects"]}, set(found))
+            p = holm([stats.ttest_1samp(found[effect[0]], 0).pvalue for effect in answer["effects"]])
+            for (key, value, low, high, adjusted), expected_p in zip(answer["effects"], p):
+                self.assertAlmostEqual(value, found[key].mean(), delta=1e-9)
+                expected = stats.t.interval(1 - 0.05 / len(found), blocks - 1, found[key].mean(), stats.sem(found[key]))
+                numpy.testing.assert_allclose((low, high), expected, rtol=1e-7, atol=1e-9)
+                self.assertAlmostEqual(adjusted, expected_p, delta=1e-9)
 
     def test_shared_variance_is_that_of_smyths_formulae(self):
         generator = numpy.random.default_rng(5)
