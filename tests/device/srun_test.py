@@ -10,6 +10,7 @@ import unittest
 
 import rdmameter
 import slurm
+from topo_collectives_test import COLLECTIVES
 from topo_test import SHORT, Topo
 
 PMIX = "--mpi=pmix"
@@ -72,9 +73,10 @@ class Srun(Topo):
             self.assertGreater(row["verified_bytes"], 0)
 
     def test_ranks_in_several_shapes_talk_and_what_arrives_is_right(self):
-        done = self.run_ranks((PMIX, "-n", "4"), "mesh", "ring", "--ranks", "4", "--traffic", "pairs,alltoall", "--size",
+        traffic = ("pairs", "alltoall", *COLLECTIVES)
+        done = self.run_ranks((PMIX, "-n", "4"), "mesh", "ring", "--ranks", "4", "--traffic", ",".join(traffic), "--size",
                               "4K", "--verify", *SHORT)
-        self.assert_measured(done.rows, 4)
+        self.assert_measured(done.rows, 2 * len(traffic))
         self.assertEqual([rank["host"] for rank in done.result["context"]["rdmameter"]["ranks"]], 4 * [self.host])
         self.assert_valid(done.path)
 

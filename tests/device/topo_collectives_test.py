@@ -75,21 +75,29 @@ class Collectives(Topo):
             self.assertIn("--transport rc" if graph == "udmesh" else "--recv rq" if receive == "srq" else "--qps-per-edge 1",
                           reason, (graph, receive, qps))
 
-    def test_a_rank_that_is_killed_or_stopped_in_a_collective_is_named_and_the_rows_are_kept(self):
-        for sent, told in ((signal.SIGKILL, "process rank 2 .* exited on signal 9"), (signal.SIGSTOP, r"rank 2 on \S+")):
-            with self.subTest(str(sent)):
-                path = self.output()
-                started = rdmameter.Started([rdmameter.program, "topo", "ring", "--ranks", "3", "--traffic", "allreduce-ring",
-                                             "--iterations", "5", "--warmup", "1,20000000", "--patience", "1", "-o", path],
-                                            rdmameter.environment(), path)
-                self.addCleanup(started.end, 0)
-                started.await_text("stdout", "traffic:allreduce-ring/ranks:3", 60)  # and the next row goes on for ever
-                os.kill(self.ranks_of(started)[2], sent)
-                done = started.end(80)
-                self.assertEqual(done.status, rdmameter.FAILED, done)
-                self.assertRegex(done.stderr + str(done.rows), told)
-                self.assertNotIn("error_message", done.rows[0])
-                self.assert_ended(started)
+    def test_a_rank_that_is_killed_in_a_collective_is_named_and_the_rows_are_kept(self):
+        for traffic in COLLECTIVES[::2]:
+            with self.subTest(traffic):
+                self.strike(traffic, signal.SIGKILL, "process rank 2 .* exited on signal 9")
+
+    def test_a_rank_that_hangs_in_a_collective_is_named_and_the_rows_are_kept(self):
+        for traffic in COLLECTIVES[1::2]:
+            with self.subTest(traffic):
+                self.strike(traffic, signal.SIGSTOP, r"rank 2 on \S+")
+
+    def strike(self, traffic, sent, told):
+        """Of three ranks the last one, in a row that would go on for ever."""
+        path = self.output()
+        started = rdmameter.Started([rdmameter.program, "topo", "ring", "--ranks", "3", "--traffic", traffic, "--iterations", "5",
+                                     "--warmup", "1,20000000", "--patience", "1", "-o", path], rdmameter.environment(), path)
+        self.addCleanup(started.end, 0)
+        started.await_text("stdout", f"traffic:{traffic}/ranks:3", 60)
+        os.kill(self.ranks_of(started)[2], sent)
+        done = started.end(80)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.stderr + str(done.rows), told)
+        self.assertNotIn("error_message", done.rows[0])
+        self.assert_ended(started)
 
 
 if __name__ == "__main__":
