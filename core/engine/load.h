@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/engine/loop/open_loop_state.h"
@@ -16,14 +17,22 @@ namespace rdmameter {
 /// independent of the answers as before.
 inline constexpr std::uint64_t kMaxGaps = 1 << 20;
 
-/// The gap before each request [ns], in whole ns whose sums are at most 1 ns off. As many as the
-/// case has requests, or kMaxGaps, or fewer where a burst does not divide that. Their mean is that
-/// of the rate, but for what chance makes of random ones.
-/// @param seed  the same gives the same
+/// The gap before each request of a thread [ns], in whole ns whose sums are at most 1 ns off. As
+/// many as the case has requests, or kMaxGaps, or fewer where a burst does not divide that. Their
+/// mean is that of the rate, but for what chance makes of random ones.
+///
+/// Of several threads each has its part of the rate. Random arrivals of all are then again those of
+/// a Poisson process; of others, the threads have a burst each in turn.
+/// @param test_case  of a thread: path.first_qp says which
+/// @param seed       the same gives the same
 std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t seed);
 
 /// What draw_gaps_ns() and the loop's own records take.
 std::uint64_t load_bytes(const TestCase& test_case);
+
+/// What the loops of several threads under one load come to. Rates add up, and so do the most that
+/// waited in each, which need not have been at the same time. @param loads  at least one
+LoadData sum_of_loads(std::span<const LoadData> loads);
 
 /// Owns what one run of an open loop reads and writes.
 class Offered {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/engine/load.h"
 #include "core/engine/placement/affinity.h"
 #include "core/instrument/histogram_data.h"
 #include "core/wire/fields.h"
@@ -213,6 +214,13 @@ std::vector<LoopPlace> ThreadGroup::places() const {
   for (const auto& member : members_)
     for (const LoopPlace& place : member->places()) places.push_back(place);
   return places;
+}
+
+std::optional<LoadData> ThreadGroup::load() const {
+  std::vector<LoadData> loads;
+  for (const auto& member : members_)
+    if (auto load = member->load()) loads.push_back(std::move(*load));
+  return loads.empty() ? std::nullopt : std::optional(sum_of_loads(loads));
 }
 
 std::vector<QpFigures> ThreadGroup::per_qp() const {

@@ -42,6 +42,7 @@ class ThreadGroup final : public EndpointRunner {
   std::vector<std::uint64_t> totals() const override;
   std::uint64_t progress() const override;
   std::vector<LoopPlace> places() const override;
+  std::optional<LoadData> load() const override;
   std::vector<QpFigures> per_qp() const override;
 
  private:

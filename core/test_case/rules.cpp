@@ -165,7 +165,6 @@ std::string why_not_open_loop(const TestCase& c) {
   if (!c.reliable())
     return "an open loop tells requests apart by the order of their answers or completions, and "
            "counts on each: use --transport rc";
-  if (c.threads > 1) return "an open loop has one thread: use --threads 1, and more --qps";
   if (c.wait == Wait::event)
     return "a loop that sleeps until an event misses the time when its next request is due: use "
            "--wait spin or yield";
@@ -174,11 +173,12 @@ std::string why_not_open_loop(const TestCase& c) {
     return fmt::format("a sweep judges p99, which takes {} requests: use --iterations {} or more",
                        kFewestForP99, kFewestForP99);
   const auto burst = std::max<std::uint64_t>(static_cast<std::uint64_t>(c.arrivals), 1);
-  if (!c.sweeps() && static_cast<double>(burst) > kLongestPause_s * messages_per_s(c))
+  const double pause_s = static_cast<double>(burst * c.threads) / messages_per_s(c);
+  if (!c.sweeps() && pause_s > kLongestPause_s)
     return fmt::format(
-        "requests would be due only every {:.1f} s: use a higher --rate, so that it "
+        "requests would be due only every {:.1f} s{}: use a higher --rate, so that it "
         "is at most every {} s",
-        static_cast<double>(burst) / messages_per_s(c), kLongestPause_s);
+        pause_s, c.threads > 1 ? " in a thread" : "", kLongestPause_s);
   return why_not_answered(c);
 }
 

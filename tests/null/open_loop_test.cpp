@@ -206,6 +206,65 @@ TEST(Gaps, HaveTheMeanOfTheRateAndAreThoseOfTheirSeed) {
   for (std::size_t i = 0; i < bursts.size(); ++i) EXPECT_EQ(bursts[i] == 0, i % 7 != 0) << i;
 }
 
+/// When requests of all threads are due, in turn.
+std::vector<std::uint64_t> due_of_threads(TestCase test_case, std::uint64_t threads) {
+  std::vector<std::uint64_t> due;
+  test_case.threads = threads;
+  for (std::uint64_t thread = 0; thread < threads; ++thread) {
+    test_case.path.first_qp = thread * test_case.qps;
+    std::uint64_t due_ns = 0;
+    for (const std::uint64_t gap : draw_gaps_ns(test_case, thread)) due.push_back(due_ns += gap);
+  }
+  std::ranges::sort(due);
+  return due;
+}
+
+TEST(Gaps, OfThreadsAreTogetherThoseOfTheRate) {
+  TestCase test_case = load_case(0.5, 300, 1);
+  test_case.qps = 2;
+  for (const std::uint64_t burst : {1, 4}) {
+    test_case.arrivals = burst == 1 ? ArrivalPattern::fixed : ArrivalPattern{burst};
+    const auto due = due_of_threads(test_case, 3);
+    ASSERT_EQ(due.size(), 900U);
+    for (std::size_t i = 0; i < due.size(); ++i)
+      ASSERT_EQ(due[i], (i / burst + 1) * burst * 2 * kService_ns) << i << " of " << burst;
+  }
+  test_case.arrivals = ArrivalPattern::poisson;
+  test_case.iterations = 100'000;
+  const auto due = due_of_threads(test_case, 3);
+  double squares = 0;
+  std::uint64_t before = 0;
+  constexpr std::size_t kWhole = 290'000;  // until then no thread has ended
+  for (std::size_t i = 0; i < kWhole; before = due[i++]) {
+    const auto gap = static_cast<double>(due[i] - before) / (2 * kService_ns);
+    squares += gap * gap;
+  }
+  EXPECT_NEAR(static_cast<double>(before) / kWhole, 2.0 * kService_ns, 0.02 * kService_ns);
+  EXPECT_NEAR(squares / kWhole, 2, 0.05);  // exponentially distributed, with a mean of 1
+}
+
+TEST(Loads, OfThreadsAddUp) {
+  LoadData one{.due = 100, .window_ns = 1000, .completed = 90, .completing_ns = 1800, .unsent = 10};
+  one.backlog_max = 7;
+  one.interval_ns = 50;
+  one.backlog = {1, 7, 2, 3, 4};
+  one.service.histogram = {.count = 1, .sum_ns = 5, .min_ns = 5, .max_ns = 5, .buckets = {{5, 1}}};
+  LoadData other{.due = 300, .window_ns = 1500, .completed = 300, .completing_ns = 1500};
+  other.backlog_max = 3;
+  other.interval_ns = 101;  // twice as long, but for a tick
+  other.backlog = {1, 3};
+  const LoadData sum = sum_of_loads(std::array{one, other});
+  EXPECT_EQ(sum.due, 400U);
+  EXPECT_EQ(sum.unsent, 10U);
+  EXPECT_NEAR(load_offered_per_s(sum), 0.3e9, 1e5);
+  EXPECT_NEAR(load_reached_per_s(sum), 0.25e9, 1e5);
+  EXPECT_EQ(sum.backlog_max, 10U);
+  EXPECT_EQ(sum.interval_ns, 101U);
+  EXPECT_EQ(sum.backlog, (std::vector<std::uint64_t>{7 + 1, 3 + 3, 4}));
+  EXPECT_EQ(sum.service.histogram.count, 1U);
+  EXPECT_EQ(sum.lateness.histogram.count, 0U);
+}
+
 TEST(Gaps, OfARateInBitsDependOnTheSize) {
   TestCase test_case = load_case(1, 10, 1);
   test_case.arrivals = ArrivalPattern::fixed;
