@@ -48,6 +48,7 @@ nlohmann::json VerbsRunner::connection_info() const {
                            {"device", device_.port.device},
                            {"port_num", device_.port.number},
                            {"gid_index", endpoint_.info().gid.index},
+                           {"thread_domain", endpoint_.has_thread_domain()},
                            {"recv_sge", case_.queues.recv_sge}};
   if (case_.multicast()) object["group"] = group_text_;
   if (cm_port_ != 0) {
@@ -65,6 +66,7 @@ void VerbsRunner::connect(const nlohmann::json& peer) {
   // The WRs hold the peer's address and key, which the view learns on connecting; the receives must
   // be there before the QP can be reached. So: take over the peer's facts, build, post, connect.
   agreed_ = endpoint_.negotiate(peer_);
+  peer_thread_domain_ = require_bool(peer, "thread_domain");
   if (!both_at_once()) {
     build_work();
     endpoint_.connect(peer_, agreed_);
@@ -109,6 +111,7 @@ void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& pe
   test_case.responder.port_num = require_uint(peer, "port_num", 1, 255);
   test_case.responder.gid_index = require_uint(peer, "gid_index", 0, 255);
   test_case.queues.inline_bytes = endpoint_.view().inline_bytes;
+  test_case.queues.thread_domain = endpoint_.has_thread_domain() ? 1 : 0;
   test_case.path.pkey_index = endpoint_.pkey().index;
   test_case.queues.outstanding_reads = agreed_.outstanding_reads;
   test_case.queues.sge = case_.queues.sge;
@@ -233,6 +236,7 @@ nlohmann::ordered_json VerbsRunner::facts() const {
     facts["inlined"] = work_->inlined();
   if (case_.pattern == Pattern::ping_pong && !case_.takes_receive())
     facts["data_in_order"] = endpoint_.data_in_order();
+  facts["peer_thread_domain"] = peer_thread_domain_;
   if (!noted_events_.empty()) facts["async_events"] = noted_events_;
   if (!shares_.is_null()) facts["shares"] = shares_;
   return facts;

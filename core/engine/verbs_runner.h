@@ -55,7 +55,8 @@ class VerbsRunner final : public EndpointRunner {
   nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
   EndpointInfo peer_;
   std::vector<std::string> noted_events_;  ///< changes of the port while it ran
-  std::string cm_nonce_;                   ///< the responder's for this case
+  bool peer_thread_domain_ = false;
+  std::string cm_nonce_;  ///< the responder's for this case
   std::uint16_t cm_port_ = 0;
   const CmWatch watch_;
   std::string group_text_;

@@ -279,6 +279,65 @@ class Inline(rdmameter.Test):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class Locks(rdmameter.Test):
+    def test_each_thread_has_a_thread_domain_and_cqs_of_its_own_where_the_device_has_them(self):
+        self.play("mlx5-ib")
+        for options, threads, cqs in (((), 1, 2), (("--threads", "2"), 2, 4), (("--qps", "3", "--cq-sharing", "per-qp"), 1, 6),
+                                      (("--cq", "extended"), 1, 2), (("--wait", "event"), 1, 2)):
+            for row in self.measure("send_lat", "send_bw", "--size", "64", *options, *SHORT, "--verify"):
+                self.assertEqual(row["case"]["thread_domain"], "on")
+                self.assertEqual((row["resources"]["thread_domains"], row["resources"]["single_threaded_cqs"]), (threads, cqs))
+        for test, transport in (("send_bw", "uc,ud"), ("read_bw", "rc"), ("mcast_lat", None)):
+            self.play("mlx5-roce")
+            self.measure(test, *(("--transport", transport) if transport else ()), "--size", "64", *SHORT, "--verify")
+        self.measure("write_bw", "--threads", "2", "--bidirectional", "--size", "64", *SHORT)
+        self.measure("send_bw", "--recv", "srq", "--qps", "2", "--size", "64", *SHORT, "--verify")
+
+    def test_queues_are_made_without_locks(self):
+        """By what a lock costs on this device: each post and each poll that takes one."""
+        self.play("mlx5-ib")
+        os.environ["RDMAMETER_DEVICE_COSTS"] = "lock=50ms"
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
+        lock_ns, few = 50e6, ("--iterations", "3", "--warmup", "1", "--core", "off")
+        for options in ((), ("--cq", "extended"), ("--connect", "cm")):
+            for domain, locks in (("auto", 0), ("off", 2)):  # a post at each end; polls pass while messages are on their way
+                [row] = self.measure("send_lat", "--thread-domain", domain, *options, *few)
+                least = row["latency"]["min"]
+                self.assertTrue(least < lock_ns if locks == 0 else least >= locks * lock_ns, (options, domain, least))
+
+    def test_off_has_none(self):
+        self.play("mlx5-ib")
+        [row] = self.measure("send_lat", "--thread-domain", "off", *SHORT)
+        self.assertEqual(row["case"]["thread_domain"], "off")
+        self.assertNotIn("thread_domains", row["resources"])
+
+    def test_a_device_without_them_goes_on_with_locks_and_the_row_says_so(self):
+        self.play("bnxt")
+        [row] = self.measure("send_lat", *SHORT)
+        self.assertEqual(row["case"]["thread_domain"], "off")
+        self.assertRegex(self.skipped("send_lat", "--thread-domain", "on"), "soft0/1 has no thread domains: use "
+                         "--thread-domain auto, or --thread-domain off")
+
+    def test_ends_that_differ_are_told_apart(self):
+        self.play("mlx5-roce,rxe")
+        [row] = self.measure("send_lat", "--device", "soft0", "--peer-device", "soft1", *SHORT)
+        self.assertEqual((row["case"]["thread_domain"], row["peer_thread_domain"]), ("on", False))
+
+    def test_one_that_the_device_has_no_more_of_is_gone_without(self):
+        self.play("mlx5-ib")
+        server = self.serve()
+        self.inject("alloc_td@2+=ENOMEM")  # one for two threads: the locks of the other are in the numbers of both
+        [row] = self.run_program(f"localhost:{server.port}", "send_bw", "--threads", "2", *SHORT).rows
+        self.assertEqual((row["case"]["thread_domain"], row["peer_thread_domain"]), ("off", True))
+        self.assertEqual(row["resources"]["thread_domains"], 1)
+        self.inject("alloc_td@1+=ENOMEM")
+        [row] = self.measure("send_lat", *SHORT)
+        self.assertEqual(row["case"]["thread_domain"], "off")
+        [row] = self.run_program("--loopback", "send_lat", "--thread-domain", "on", *SHORT, status=rdmameter.FAILED).rows
+        self.assertIn("ibv_alloc_td", row["error_message"])
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class Events(rdmameter.Test):
     def test_what_traffic_outlives_is_noted_in_the_row(self):
         self.inject("post_send@2000=GID_CHANGE,post_send@3000=PKEY_CHANGE,post_send@4000=SM_CHANGE")
