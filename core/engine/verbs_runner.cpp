@@ -83,8 +83,14 @@ void VerbsRunner::establish() {
   if (case_.multicast())
     join_group();
   else
-    endpoint_.connect_by_cm(*cm_, peer_, agreed_, cm_port_, cm_nonce_);
+    connect_by_cm();
   build_work();
+}
+
+void VerbsRunner::connect_by_cm() {
+  endpoint_.connect_by_cm(*cm_, peer_, agreed_, cm_port_, cm_nonce_);
+  const std::optional<CmRoute>& route = cm_->route();
+  if (route && route->qp_mtu_bytes != 0) agreed_.mtu_bytes = route->qp_mtu_bytes;
 }
 
 void VerbsRunner::join_group() {
@@ -229,8 +235,10 @@ nlohmann::ordered_json VerbsRunner::facts() const {
   auto facts = nlohmann::ordered_json::object();
   if (case_.multicast()) facts["multicast_group"] = group_text_;
   if (const auto route = route_found()) {
-    facts["route"] = {{"service_level", route->service_level}, {"rate_gbps", nullptr}};
+    facts["route"] = {
+        {"service_level", route->service_level}, {"rate_gbps", nullptr}, {"mtu_bytes", nullptr}};
     if (route->rate_gbps) facts["route"]["rate_gbps"] = *route->rate_gbps;
+    if (route->mtu_bytes) facts["route"]["mtu_bytes"] = *route->mtu_bytes;
   }
   if (!case_.returns_data() && endpoint_.view().inline_bytes != 0)
     facts["inlined"] = work_->inlined();

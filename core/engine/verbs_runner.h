@@ -41,6 +41,7 @@ class VerbsRunner final : public EndpointRunner {
   Loop loop(Wait wait, ClockChoice::Kind clock) override;
   /// Does connecting take both ends at a time?
   bool both_at_once() const { return case_.by_cm() || case_.multicast(); }
+  void connect_by_cm();
   void join_group();
   /// What rdma_cm has found of the way on InfiniBand; nullopt: nothing, or it was not asked.
   std::optional<CmRoute> route_found() const;

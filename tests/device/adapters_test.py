@@ -121,7 +121,9 @@ class InfinibandByCm(rdmameter.Test):
                 rows += self.measure("write_bw", "read_lat", "fetch_add_lat", "--connect", "cm", *ends, *SHORT, "--verify")
                 rows += self.measure("send_bw", "--connect", "cm", "--qps", "4", "--threads", "2", "--bidirectional", *ends, *SHORT)
                 for row in rows:
-                    self.assertEqual(row["route"], {"service_level": 3, "rate_gbps": 103.125}, row["name"])
+                    mtu = None if row["case"]["transport"] == "ud" else 2048
+                    self.assertEqual(row["route"], {"service_level": 3, "rate_gbps": 103.125, "mtu_bytes": mtu}, row["name"])
+                    self.assertEqual(row["case"]["mtu_bytes"], mtu or 4096, row["name"])
 
     def test_a_chosen_service_level_goes_before_that_of_the_route(self):
         self.play("mlx5-ib")
@@ -130,6 +132,16 @@ class InfinibandByCm(rdmameter.Test):
             self.assertEqual(row["route"]["service_level"], 5)
         [row] = self.measure("send_lat", *SHORT)
         self.assertNotIn("route", row)
+
+    def test_a_chosen_mtu_goes_before_that_of_the_route(self):
+        self.play("mlx5-ib")
+        for mtu in (1024, 4096):
+            [row] = self.measure("write_bw", "--connect", "cm", "--mtu", str(mtu), *SHORT)
+            self.assertEqual((row["case"]["mtu_bytes"], row["route"]["mtu_bytes"]), (mtu, 2048))
+        for personality, options in (("mlx5-ib", ()), ("mlx5-roce", ("--connect", "cm"))):  # no route is asked, or none is managed
+            self.play(personality)
+            [row] = self.measure("write_bw", *options, *SHORT)
+            self.assertEqual(row["case"]["mtu_bytes"], 4096)
 
     def test_another_partition_is_reached(self):
         self.play("mlx5-ib,mlx5-ib-vf")
