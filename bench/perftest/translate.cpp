@@ -260,6 +260,7 @@ void Translation::choose_receives() {
   }
   put("rx-depth", depth);
   put_flag("use-srq", "recv", "srq");
+  put("thread-domain", has("no_lock") ? "on" : "off");
 }
 
 void Translation::choose_posting() {

@@ -47,6 +47,7 @@ ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, 
                   .address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_),
                   .device = device.port.device,
                   .path = path_,
+                  .mtu_of_route = info_.link_layer == IBV_LINK_LAYER_INFINIBAND,
                   .iwarp = is_iwarp(*device.context)};
   channel_.emplace(watch);
   if (role_ == Role::initiator) return;

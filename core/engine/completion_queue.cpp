@@ -25,25 +25,47 @@ CompletionQueues::CompletionQueues(ibv_context& context, const CqPlan& plan,
 }
 
 void CompletionQueues::create(Queue& queue, ibv_context& context, const CqPlan& plan,
-                              const TestCase& test_case, const std::string& object) const {
+                              const TestCase& test_case, const std::string& object) {
   queue.events.channel = channel_.get();
   const int entries = static_cast<int>(std::max<std::uint64_t>(plan.entries, 1));
   const int vector = static_cast<int>(test_case.queues.comp_vector);
+  ibv_cq_init_attr_ex attributes{};
+  attributes.cqe = static_cast<std::uint32_t>(entries);
+  attributes.cq_context = &queue.events;
+  attributes.channel = channel_.get();
+  attributes.comp_vector = static_cast<std::uint32_t>(vector);
+  if (test_case.extended_cq()) {
+    attributes.wc_flags = IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM;
+    if (plan.timestamps) attributes.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  }
+  if (plan.domain != nullptr && create_single_threaded(queue, context, plan.domain, attributes))
+    return;
   if (!test_case.extended_cq()) {
     queue.plain.reset(
         check_pointer(ibv_create_cq(&context, entries, &queue.events, channel_.get(), vector),
                       "ibv_create_cq", object));
     return;
   }
-  ibv_cq_init_attr_ex attributes{};
-  attributes.cqe = static_cast<std::uint32_t>(entries);
-  attributes.cq_context = &queue.events;
-  attributes.channel = channel_.get();
-  attributes.comp_vector = static_cast<std::uint32_t>(vector);
-  attributes.wc_flags = IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM;
-  if (plan.timestamps) attributes.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
   queue.extended.reset(
       check_pointer(ibv_create_cq_ex(&context, &attributes), "ibv_create_cq_ex", object));
+}
+
+/// ibv_poll_cq() polls it, too. Some providers leave out the lock of ibv_start_poll() by the flag,
+/// and that of ibv_poll_cq() by the domain (mlx5).
+bool CompletionQueues::create_single_threaded(Queue& queue, ibv_context& context, ibv_pd* domain,
+                                              ibv_cq_init_attr_ex attributes) {
+  attributes.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+  attributes.parent_domain = domain;
+  for (const std::uint32_t mask :
+       {std::uint32_t{IBV_CQ_INIT_ATTR_MASK_FLAGS} | IBV_CQ_INIT_ATTR_MASK_PD,
+        std::uint32_t{IBV_CQ_INIT_ATTR_MASK_FLAGS}}) {
+    attributes.comp_mask = mask;
+    queue.extended.reset(ibv_create_cq_ex(&context, &attributes));
+    if (!queue.extended) continue;
+    ++single_threaded_;
+    return true;
+  }
+  return false;
 }
 
 CompletionQueues::Queue::~Queue() {

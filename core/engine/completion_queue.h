@@ -19,7 +19,10 @@ struct CqPlan {
   std::uint64_t count = 1;
   std::uint64_t entries = 1;  ///< of each
   bool timestamps = false;    ///< the device's, of each completion
-  std::string which;          ///< for texts: "send CQ"
+  /// The parent domain of a thread domain: CQs without locks, where the device has those. Null:
+  /// with locks.
+  ibv_pd* domain = nullptr;
+  std::string which;  ///< for texts: "send CQ"
 };
 
 class CompletionQueues {
@@ -31,6 +34,8 @@ class CompletionQueues {
   CompletionQueues(CompletionQueues&&) = delete;  // the CQs point to their events
 
   std::vector<ibv_cq*> all() const;
+  /// How many of them were made for one thread.
+  std::uint64_t single_threaded() const noexcept { return single_threaded_; }
   /// Have they a channel for events?
   bool raise_events() const noexcept { return channel_ != nullptr; }
 
@@ -45,12 +50,16 @@ class CompletionQueues {
       return extended ? ibv_cq_ex_to_cq(extended.get()) : plain.get();
     }
   };
+  /// @return false: the device has no such CQs
+  bool create_single_threaded(Queue& queue, ibv_context& context, ibv_pd* domain,
+                              ibv_cq_init_attr_ex attributes);
   void create(Queue& queue, ibv_context& context, const CqPlan& plan, const TestCase& test_case,
-              const std::string& object) const;
+              const std::string& object);
 
   CompChannel channel_;
   std::unique_ptr<Queue[]> queues_;
   std::uint64_t count_;
+  std::uint64_t single_threaded_ = 0;
 };
 
 }  // namespace rdmameter

@@ -247,6 +247,7 @@ Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
               layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
               memory_kind(device, case_, role), where_, device.memory) {
   register_memory();
+  make_thread_domain();
   create_cqs();
   if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();
   create_qps();
@@ -288,6 +289,29 @@ void Endpoint::register_memory() {
   for (std::size_t i = begin; i < end; ++i) info_.rkeys.push_back(mrs_[i]->rkey);
 }
 
+/// One for each endpoint, since one thread alone uses an endpoint's queues.
+void Endpoint::make_thread_domain() {
+  if (case_.queues.thread_domain == 0) return;
+  ibv_td_init_attr attributes{};
+  td_.reset(ibv_alloc_td(device_.context.get(), &attributes));
+  const char* verb = "ibv_alloc_td";
+  if (td_) {
+    verb = "ibv_alloc_parent_domain";
+    ibv_parent_domain_init_attr domain{};
+    domain.pd = pd_.get();
+    domain.td = td_.get();
+    domain_.reset(ibv_alloc_parent_domain(device_.context.get(), &domain));
+  }
+  if (domain_) return;
+  const int error = errno;
+  td_.reset();
+  if (case_.queues.thread_domain == kAuto) return;
+  if (error == EOPNOTSUPP || error == ENOSYS)
+    throw Unsupported(fmt::format(
+        "{} has no thread domains: use --thread-domain auto, or --thread-domain off", where_));
+  check_errno_value(error, verb, where_);
+}
+
 void Endpoint::create_cqs() {
   check_events_and_timestamps();
   const std::uint64_t rings = case_.shared_receives() ? 1 : case_.qps;
@@ -319,6 +343,7 @@ std::vector<ibv_cq*> Endpoint::create_cqs(std::optional<CompletionQueues>& queue
   const CqPlan plan{.count = case_.cq_per_qp() ? case_.qps : 1,
                     .entries = entries,
                     .timestamps = case_.queues.timestamps && role_ == Role::initiator,
+                    .domain = domain_.get(),
                     .which = which};
   queues.emplace(*device_.context, plan, case_, where_);
   return queues->all();
@@ -347,8 +372,8 @@ void Endpoint::create_srq() {
   ibv_srq_init_attr attributes{};
   attributes.attr.max_wr = depths_.receive;
   attributes.attr.max_sge = static_cast<std::uint32_t>(case_.queues.recv_sge);
-  srq_.reset(check_pointer(ibv_create_srq(pd_.get(), &attributes), "ibv_create_srq",
-                           fmt::format("{} WRs on {}", depths_.receive, where_)));
+  srq_.reset(check_pointer(ibv_create_srq(domain_ ? domain_.get() : pd_.get(), &attributes),
+                           "ibv_create_srq", fmt::format("{} WRs on {}", depths_.receive, where_)));
   view_.srq = srq_.get();
 }
 
@@ -368,7 +393,7 @@ Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t& inline_bytes) {
       !srq_ && posts_receives(case_, role_) ? static_cast<std::uint32_t>(case_.queues.recv_sge) : 1;
   attr.cap.max_inline_data = inline_bytes;
   attr.qp_type = qp_type(case_.transport);
-  attr.pd = pd_.get();
+  attr.pd = domain_ ? domain_.get() : pd_.get();
   attr.comp_mask = IBV_QP_INIT_ATTR_PD;
   if (case_.extended_api()) {
     attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -486,6 +511,10 @@ nlohmann::ordered_json Endpoint::resources() const {
                                    {"send_cqes", view_.send_cqs.front()->cqe},
                                    {"recv_cqes", view_.recv_cqs.front()->cqe}};
   if (!ahs_.empty()) object["ahs"] = ahs_.size();
+  if (has_thread_domain()) {
+    object["thread_domains"] = 1;
+    object["single_threaded_cqs"] = send_cqs_->single_threaded() + recv_cqs_->single_threaded();
+  }
   if (srq_) object["srq_wrs"] = depths_.receive;
   return object;
 }

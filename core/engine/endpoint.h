@@ -202,7 +202,11 @@ class Endpoint {
   /// (ibv_query_qp_data_in_order); what write_lat relies on.
   bool data_in_order() const;
 
+  /// Are its QPs of a thread domain of its own, so that the provider takes no locks?
+  bool has_thread_domain() const { return domain_ != nullptr; }
+
  private:
+  void make_thread_domain();
   void register_memory();
   AreaView register_area(const Area& area, std::size_t offset, int access);
   void create_cqs();
@@ -236,6 +240,8 @@ class Endpoint {
 
   MessageMemory memory_;
   Pd pd_;
+  Td td_;
+  Pd domain_;  ///< of QPs: pd_ and td_ together; null: there is no thread domain
   std::vector<Mr> mrs_;
   std::optional<CompletionQueues> send_cqs_, recv_cqs_;
   Srq srq_;

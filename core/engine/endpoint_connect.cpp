@@ -117,6 +117,8 @@ CmEndpoint Endpoint::cm_endpoint() const {
                  .address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_),
                  .device = device_.port.device,
                  .path = path_of(case_),
+                 .mtu_of_route =
+                     info_.link_layer == IBV_LINK_LAYER_INFINIBAND && case_.path.mtu_bytes == kAuto,
                  .shared_receives = case_.shared_receives(),
                  .iwarp = is_iwarp(*device_.context)};
   end.path.port_num = device_.port.number;

@@ -67,6 +67,13 @@ void ThreadGroup::establish() {
 
 void ThreadGroup::record_effective(TestCase& test_case, const nlohmann::json& peer) const {
   members_.front()->record_effective(test_case, peer);
+  for (const auto& member : members_) {
+    TestCase its = test_case;
+    member->record_effective(its, peer);
+    // A device that runs out of thread domains gives none to the last threads.
+    test_case.queues.thread_domain =
+        std::min(test_case.queues.thread_domain, its.queues.thread_domain);
+  }
 }
 
 LoopResult ThreadGroup::run(Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,
@@ -205,6 +212,10 @@ nlohmann::ordered_json ThreadGroup::resources() const {
 
 nlohmann::ordered_json ThreadGroup::facts() const {
   nlohmann::ordered_json facts = members_.front()->facts();
+  if (const auto peer = facts.find("peer_thread_domain"); peer != facts.end())
+    *peer = std::ranges::all_of(members_, [](const auto& member) {
+      return member->facts().at("peer_thread_domain").template get<bool>();
+    });
   facts["per_thread"] = told_;
   return facts;
 }

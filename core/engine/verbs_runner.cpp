@@ -48,6 +48,7 @@ nlohmann::json VerbsRunner::connection_info() const {
                            {"device", device_.port.device},
                            {"port_num", device_.port.number},
                            {"gid_index", endpoint_.info().gid.index},
+                           {"thread_domain", endpoint_.has_thread_domain()},
                            {"recv_sge", case_.queues.recv_sge}};
   if (case_.multicast()) object["group"] = group_text_;
   if (cm_port_ != 0) {
@@ -65,6 +66,7 @@ void VerbsRunner::connect(const nlohmann::json& peer) {
   // The WRs hold the peer's address and key, which the view learns on connecting; the receives must
   // be there before the QP can be reached. So: take over the peer's facts, build, post, connect.
   agreed_ = endpoint_.negotiate(peer_);
+  peer_thread_domain_ = require_bool(peer, "thread_domain");
   if (!both_at_once()) {
     build_work();
     endpoint_.connect(peer_, agreed_);
@@ -81,8 +83,14 @@ void VerbsRunner::establish() {
   if (case_.multicast())
     join_group();
   else
-    endpoint_.connect_by_cm(*cm_, peer_, agreed_, cm_port_, cm_nonce_);
+    connect_by_cm();
   build_work();
+}
+
+void VerbsRunner::connect_by_cm() {
+  endpoint_.connect_by_cm(*cm_, peer_, agreed_, cm_port_, cm_nonce_);
+  const std::optional<CmRoute>& route = cm_->route();
+  if (route && route->qp_mtu_bytes != 0) agreed_.mtu_bytes = route->qp_mtu_bytes;
 }
 
 void VerbsRunner::join_group() {
@@ -109,6 +117,7 @@ void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& pe
   test_case.responder.port_num = require_uint(peer, "port_num", 1, 255);
   test_case.responder.gid_index = require_uint(peer, "gid_index", 0, 255);
   test_case.queues.inline_bytes = endpoint_.view().inline_bytes;
+  test_case.queues.thread_domain = endpoint_.has_thread_domain() ? 1 : 0;
   test_case.path.pkey_index = endpoint_.pkey().index;
   test_case.queues.outstanding_reads = agreed_.outstanding_reads;
   test_case.queues.sge = case_.queues.sge;
@@ -226,13 +235,16 @@ nlohmann::ordered_json VerbsRunner::facts() const {
   auto facts = nlohmann::ordered_json::object();
   if (case_.multicast()) facts["multicast_group"] = group_text_;
   if (const auto route = route_found()) {
-    facts["route"] = {{"service_level", route->service_level}, {"rate_gbps", nullptr}};
+    facts["route"] = {
+        {"service_level", route->service_level}, {"rate_gbps", nullptr}, {"mtu_bytes", nullptr}};
     if (route->rate_gbps) facts["route"]["rate_gbps"] = *route->rate_gbps;
+    if (route->mtu_bytes) facts["route"]["mtu_bytes"] = *route->mtu_bytes;
   }
   if (!case_.returns_data() && endpoint_.view().inline_bytes != 0)
     facts["inlined"] = work_->inlined();
   if (case_.pattern == Pattern::ping_pong && !case_.takes_receive())
     facts["data_in_order"] = endpoint_.data_in_order();
+  facts["peer_thread_domain"] = peer_thread_domain_;
   if (!noted_events_.empty()) facts["async_events"] = noted_events_;
   if (!shares_.is_null()) facts["shares"] = shares_;
   return facts;

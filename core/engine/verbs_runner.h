@@ -41,6 +41,7 @@ class VerbsRunner final : public EndpointRunner {
   Loop loop(Wait wait, ClockChoice::Kind clock) override;
   /// Does connecting take both ends at a time?
   bool both_at_once() const { return case_.by_cm() || case_.multicast(); }
+  void connect_by_cm();
   void join_group();
   /// What rdma_cm has found of the way on InfiniBand; nullopt: nothing, or it was not asked.
   std::optional<CmRoute> route_found() const;
@@ -55,7 +56,8 @@ class VerbsRunner final : public EndpointRunner {
   nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
   EndpointInfo peer_;
   std::vector<std::string> noted_events_;  ///< changes of the port while it ran
-  std::string cm_nonce_;                   ///< the responder's for this case
+  bool peer_thread_domain_ = false;
+  std::string cm_nonce_;  ///< the responder's for this case
   std::uint16_t cm_port_ = 0;
   const CmWatch watch_;
   std::string group_text_;

@@ -287,6 +287,7 @@ Duplex Repetition::prepare(bool same_host) {
   connect["wait"] = case_.wait;
   send(std::move(connect), "connect");
   establish(duplex);
+  duplex.forward->record_effective(case_, ready);  // what rdma_cm's route has added
   expect("running");
   return duplex;
 }

@@ -28,6 +28,7 @@ constexpr std::array kMaxWord{Word{"max", kDeviceMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
                                Word{kDeviceMemory, 0}};
 constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
+constexpr std::array kThreadDomains{Word{"auto", kAuto}, Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"auto", kAuto}, Word{"off", 0}, Word{"max", kDeviceMax}};
 constexpr std::array kPlacements{Word{kNearDevice, 0}, Word{kNotPinned, 0}};
 constexpr std::array kFound{Word{"auto", kAuto}};
@@ -241,6 +242,11 @@ const std::array kAxes{
     Axis{"timestamps", "timestamps", queues<&Queues::timestamps>, choice, 0, 1, kOffOn, "off",
          "off", "split a latency into post, wire and poll, by the device's completion timestamps",
          has_breakdown},
+    Axis{"thread-domain", "thread_domain", queues<&Queues::thread_domain>, choice, 0, 1,
+         kThreadDomains, "auto", "auto",
+         "a thread domain for each measuring thread, and CQs for one thread, so that the provider "
+         "takes no locks; auto: where the device has that",
+         on_verbs},
     Axis{"recv", "recv", queues<&Queues::recv>, choice, 0, 1, kRecvQueues, "rq", "rq",
          "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
     Axis{"connect", "connect", number_field<&TestCase::connect>, choice, 0, 1, kConnects, "tcp",

@@ -114,6 +114,8 @@ struct QueueSettings {
   std::uint64_t cq_depth = kAuto;  ///< entries of a CQ; kAuto: what can be outstanding
   bool timestamps = false;         ///< the device says when each completion was
   RecvQueue recv = RecvQueue::rq;
+  /// QPs and CQs of each thread without the provider's locks; kAuto: where the device has that.
+  std::uint64_t thread_domain = kAuto;
   std::uint64_t comp_vector = 0;  ///< of --wait event
 };
 

@@ -23,13 +23,17 @@ struct Destroyer {
   }
 };
 
-// verbs.h makes these two `static inline`, so that a type made from them would differ in every
-// source file (and gcc warns, -Wsubobject-linkage). The third takes the extended CQ as what it is.
+// verbs.h makes these `static inline`, so that a type made from them would differ in every
+// source file (and gcc warns, -Wsubobject-linkage). destroy_cq_ex() takes the extended CQ as what
+// it is.
 inline int free_device_memory(ibv_dm* memory) {
   return ibv_free_dm(memory);
 }
 inline int dealloc_memory_window(ibv_mw* window) {
   return ibv_dealloc_mw(window);
+}
+inline int dealloc_thread_domain(ibv_td* domain) {
+  return ibv_dealloc_td(domain);
 }
 inline int destroy_cq_ex(ibv_cq_ex* cq) {
   return ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
@@ -41,6 +45,7 @@ inline int free_device_list(ibv_device** list) {
 using DeviceList = std::unique_ptr<ibv_device*[], Destroyer<free_device_list>>;
 using Context = std::unique_ptr<ibv_context, Destroyer<ibv_close_device>>;
 using Pd = std::unique_ptr<ibv_pd, Destroyer<ibv_dealloc_pd>>;
+using Td = std::unique_ptr<ibv_td, Destroyer<dealloc_thread_domain>>;
 using Mr = std::unique_ptr<ibv_mr, Destroyer<ibv_dereg_mr>>;
 using Dm = std::unique_ptr<ibv_dm, Destroyer<free_device_memory>>;
 using Mw = std::unique_ptr<ibv_mw, Destroyer<dealloc_memory_window>>;

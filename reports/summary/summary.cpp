@@ -154,8 +154,8 @@ bool is_default(const Row& row, const std::string& key, const Json& value) {
   const Defaults& defaults = row.load                         ? kLoad
                              : has_defaults_of_bandwidth(row) ? kBandwidth
                                                               : kLatency;
-  static const std::map<std::string, Json, std::less<>> kUsual{{"pkey", "0xffff"},
-                                                               {"recv_post_list", 16}};
+  static const std::map<std::string, Json, std::less<>> kUsual{
+      {"pkey", "0xffff"}, {"recv_post_list", 16}, {"thread_domain", "off"}};
   if (const auto usual = kUsual.find(key); usual != kUsual.end()) return usual->second == value;
   const auto found = defaults.find(key);
   return found != defaults.end() && found->second == value;
@@ -171,6 +171,8 @@ std::string case_identity(const std::string& test, const Json& case_object) {
   nlohmann::json named = nlohmann::json::object();  // sorted: the order of keys says nothing
   for (const auto& [key, value] : case_object.items()) {
     if (key == "test") continue;  // older versions do not say it here, nor do topologies
+    // What older versions had, and do not say.
+    if (key == "thread_domain" && value == "off") continue;
     if (const auto found = defaults.find(key); found == defaults.end() || found->second != value)
       named[key] = value;
   }

@@ -121,7 +121,9 @@ class InfinibandByCm(rdmameter.Test):
                 rows += self.measure("write_bw", "read_lat", "fetch_add_lat", "--connect", "cm", *ends, *SHORT, "--verify")
                 rows += self.measure("send_bw", "--connect", "cm", "--qps", "4", "--threads", "2", "--bidirectional", *ends, *SHORT)
                 for row in rows:
-                    self.assertEqual(row["route"], {"service_level": 3, "rate_gbps": 103.125}, row["name"])
+                    mtu = None if row["case"]["transport"] == "ud" else 2048
+                    self.assertEqual(row["route"], {"service_level": 3, "rate_gbps": 103.125, "mtu_bytes": mtu}, row["name"])
+                    self.assertEqual(row["case"]["mtu_bytes"], mtu or 4096, row["name"])
 
     def test_a_chosen_service_level_goes_before_that_of_the_route(self):
         self.play("mlx5-ib")
@@ -130,6 +132,16 @@ class InfinibandByCm(rdmameter.Test):
             self.assertEqual(row["route"]["service_level"], 5)
         [row] = self.measure("send_lat", *SHORT)
         self.assertNotIn("route", row)
+
+    def test_a_chosen_mtu_goes_before_that_of_the_route(self):
+        self.play("mlx5-ib")
+        for mtu in (1024, 4096):
+            [row] = self.measure("write_bw", "--connect", "cm", "--mtu", str(mtu), *SHORT)
+            self.assertEqual((row["case"]["mtu_bytes"], row["route"]["mtu_bytes"]), (mtu, 2048))
+        for personality, options in (("mlx5-ib", ()), ("mlx5-roce", ("--connect", "cm"))):  # no route is asked, or none is managed
+            self.play(personality)
+            [row] = self.measure("write_bw", *options, *SHORT)
+            self.assertEqual(row["case"]["mtu_bytes"], 4096)
 
     def test_another_partition_is_reached(self):
         self.play("mlx5-ib,mlx5-ib-vf")
@@ -276,6 +288,65 @@ class Inline(rdmameter.Test):
                 [row] = self.measure("send_lat", "--size", str(size), "--rx-depth", "16", *SHORT, "--verify")
                 self.assertEqual(row.get("inlined", False), size <= limit, (personality, size))
                 self.assertEqual(row["case"]["inline_bytes"] != 0, size <= limit, (personality, size))
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Locks(rdmameter.Test):
+    def test_each_thread_has_a_thread_domain_and_cqs_of_its_own_where_the_device_has_them(self):
+        self.play("mlx5-ib")
+        for options, threads, cqs in (((), 1, 2), (("--threads", "2"), 2, 4), (("--qps", "3", "--cq-sharing", "per-qp"), 1, 6),
+                                      (("--cq", "extended"), 1, 2), (("--wait", "event"), 1, 2)):
+            for row in self.measure("send_lat", "send_bw", "--size", "64", *options, *SHORT, "--verify"):
+                self.assertEqual(row["case"]["thread_domain"], "on")
+                self.assertEqual((row["resources"]["thread_domains"], row["resources"]["single_threaded_cqs"]), (threads, cqs))
+        for test, transport in (("send_bw", "uc,ud"), ("read_bw", "rc"), ("mcast_lat", None)):
+            self.play("mlx5-roce")
+            self.measure(test, *(("--transport", transport) if transport else ()), "--size", "64", *SHORT, "--verify")
+        self.measure("write_bw", "--threads", "2", "--bidirectional", "--size", "64", *SHORT)
+        self.measure("send_bw", "--recv", "srq", "--qps", "2", "--size", "64", *SHORT, "--verify")
+
+    def test_queues_are_made_without_locks(self):
+        """By what a lock costs on this device: each post and each poll that takes one."""
+        self.play("mlx5-ib")
+        os.environ["RDMAMETER_DEVICE_COSTS"] = "lock=50ms"
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
+        lock_ns, few = 50e6, ("--iterations", "3", "--warmup", "1", "--core", "off")
+        for options in ((), ("--cq", "extended"), ("--connect", "cm")):
+            for domain, locks in (("auto", 0), ("off", 2)):  # a post at each end; polls pass while messages are on their way
+                [row] = self.measure("send_lat", "--thread-domain", domain, *options, *few)
+                least = row["latency"]["min"]
+                self.assertTrue(least < lock_ns if locks == 0 else least >= locks * lock_ns, (options, domain, least))
+
+    def test_off_has_none(self):
+        self.play("mlx5-ib")
+        [row] = self.measure("send_lat", "--thread-domain", "off", *SHORT)
+        self.assertEqual(row["case"]["thread_domain"], "off")
+        self.assertNotIn("thread_domains", row["resources"])
+
+    def test_a_device_without_them_goes_on_with_locks_and_the_row_says_so(self):
+        self.play("bnxt")
+        [row] = self.measure("send_lat", *SHORT)
+        self.assertEqual(row["case"]["thread_domain"], "off")
+        self.assertRegex(self.skipped("send_lat", "--thread-domain", "on"), "soft0/1 has no thread domains: use "
+                         "--thread-domain auto, or --thread-domain off")
+
+    def test_ends_that_differ_are_told_apart(self):
+        self.play("mlx5-roce,rxe")
+        [row] = self.measure("send_lat", "--device", "soft0", "--peer-device", "soft1", *SHORT)
+        self.assertEqual((row["case"]["thread_domain"], row["peer_thread_domain"]), ("on", False))
+
+    def test_one_that_the_device_has_no_more_of_is_gone_without(self):
+        self.play("mlx5-ib")
+        server = self.serve()
+        self.inject("alloc_td@2+=ENOMEM")  # one for two threads: the locks of the other are in the numbers of both
+        [row] = self.run_program(f"localhost:{server.port}", "send_bw", "--threads", "2", *SHORT).rows
+        self.assertEqual((row["case"]["thread_domain"], row["peer_thread_domain"]), ("off", True))
+        self.assertEqual(row["resources"]["thread_domains"], 1)
+        self.inject("alloc_td@1+=ENOMEM")
+        [row] = self.measure("send_lat", *SHORT)
+        self.assertEqual(row["case"]["thread_domain"], "off")
+        [row] = self.run_program("--loopback", "send_lat", "--thread-domain", "on", *SHORT, status=rdmameter.FAILED).rows
+        self.assertIn("ibv_alloc_td", row["error_message"])
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

@@ -75,6 +75,7 @@ std::string why_not_null(const TestCase& test_case) {
       test_case.registration.odp || test_case.registration.mr_per_qp ||
       test_case.registration.relaxed_ordering)
     return "the null device registers no memory: --memory host is all there is";
+  if (test_case.queues.thread_domain == 1) return "the null device has no thread domains";
   if (test_case.queues.timestamps) return "the null device gives no completion timestamps";
   if (test_case.peers != 1) return "the null device has one imaginary peer: use --peers 1";
   if (test_case.by_cm()) return "the null device has no peer for rdma_cm: use --connect tcp";
@@ -124,6 +125,7 @@ class NullMeasurer final : public Measurer {
     Outcome outcome;
     outcome.effective = test_case;
     outcome.effective.initiator.device = "null";
+    outcome.effective.queues.thread_domain = 0;
     if (test_case.wait == Wait::automatic) outcome.effective.wait = Wait::spin;
     outcome.operations = run.tally.operations;
     outcome.interrupted = run.interrupted;

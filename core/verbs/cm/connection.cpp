@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/verbs/check.h"
+#include "core/verbs/device.h"
 
 namespace rdmameter {
 namespace {
@@ -39,18 +42,25 @@ ibv_qp_attr resolved(rdma_cm_id& id, ibv_qp_state state, const CmEndpoint& end) 
   return attributes;
 }
 
-/// INIT -> RTR -> RTS by what rdma_cm has resolved and exchanged: address, QP number, PSNs. All
-/// else is as in a connection without it.
+/// INIT -> RTR -> RTS by what rdma_cm has resolved and exchanged: address, QP number, PSNs, and the
+/// route's MTU if that is wanted. All else is as in a connection without it.
 CmRoute to_rts_connected(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
   const ibv_qp_attr there = resolved(id, IBV_QPS_RTR, end);
-  QpStep rtr = rtr_step(end.transport, end.path, there.dest_qp_num, there.rq_psn);
+  QpPath path = end.path;
+  // The path record's, which the request has brought to the responder, too.
+  const std::uint32_t of_route = mtu_bytes(there.path_mtu);
+  if (end.mtu_of_route && of_route != 0) path.mtu = std::min(path.mtu, there.path_mtu);
+  QpStep rtr = rtr_step(end.transport, path, there.dest_qp_num, there.rq_psn);
   rtr.attributes.ah_attr = path_attributes(there.ah_attr, end);
   const std::string object = fmt::format("QP {:#x} of {}", qp.qp_num, end.text());
   check_errno_value(rtr.take(qp), "ibv_modify_qp(INIT->RTR)", object);
   const ibv_qp_attr here = resolved(id, IBV_QPS_RTS, end);
   check_errno_value(rts_step(end.transport, end.path, here.sq_psn).take(qp),
                     "ibv_modify_qp(RTR->RTS)", object);
-  return route_of(rtr.attributes.ah_attr);
+  CmRoute route = route_of(rtr.attributes.ah_attr);
+  if (of_route != 0) route.mtu_bytes = of_route;
+  route.qp_mtu_bytes = mtu_bytes(rtr.attributes.path_mtu);
+  return route;
 }
 
 rdma_conn_param parameters(const CmEndpoint& end) {
@@ -148,7 +158,10 @@ void to_rts_unconnected(ibv_qp& qp, const CmEndpoint& end) {
 }
 
 CmRoute route_of(const ibv_ah_attr& way) {
-  CmRoute route{.service_level = way.sl, .rate_gbps = std::nullopt};
+  CmRoute route{.service_level = way.sl,
+                .rate_gbps = std::nullopt,
+                .mtu_bytes = std::nullopt,
+                .qp_mtu_bytes = 0};
   const int mbps = ibv_rate_to_mbps(static_cast<ibv_rate>(way.static_rate));
   if (way.static_rate != IBV_RATE_MAX && mbps > 0) route.rate_gbps = mbps / 1000.0;
   return route;

@@ -21,6 +21,8 @@ namespace rdmameter {
 struct CmRoute {
   std::uint8_t service_level = 0;
   std::optional<double> rate_gbps;  ///< the most that its slowest link takes; nullopt: not limited
+  std::optional<std::uint32_t> mtu_bytes;  ///< of a connection; nullopt: nothing says it
+  std::uint32_t qp_mtu_bytes = 0;          ///< that its QP has got; 0: as without rdma_cm
 };
 CmRoute route_of(const ibv_ah_attr& way);
 
@@ -36,6 +38,7 @@ struct CmEndpoint {
   CmAddress address;   ///< this end's, with port 0
   std::string device;  ///< whose address that is
   QpPath path;         ///< what both have agreed and the axes say; its GIDs and LIDs are not used
+  bool mtu_of_route = false;  ///< where the route's MTU is less than the path's, it is the QP's
   bool shared_receives = false;
   bool iwarp = false;  ///< the driver brings the QP to RTS while rdma_cm connects it
 

@@ -213,8 +213,8 @@ TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
   EXPECT_EQ(
       case_json(with(latency(), "core", "3")).dump(),
       R"({"transport":"rc","size_bytes":64,"qps":1,"threads":1,"signal_every":1,"inline_bytes":"auto",)"
-      R"("sge":1,"api":"classic","cq":"classic","cq_depth":"auto","connect":"tcp",)"
-      R"("mtu_bytes":"auto","iterations":10000,"warmup":100,)"
+      R"("sge":1,"api":"classic","cq":"classic","cq_depth":"auto","thread_domain":"auto",)"
+      R"("connect":"tcp","mtu_bytes":"auto","iterations":10000,"warmup":100,)"
       R"("wait":"auto","verify":false,"payload":"random","interval_ns":"auto","service_level":0,)"
       R"("traffic_class":0,)"
       R"("flow_label":0,"pkey":"auto","pkey_index":0,"qp_timeout":14,"retry_count":7,"memory":"host",)"

@@ -737,7 +737,11 @@ TEST(Comparable, OfAFileOlderThanAnAxisHasTheCasesThatHaveItAtItsDefault) {
   newer.case_object["api"] = "classic";
   newer.case_object["mr_per_qp"] = false;
   newer.case_object["flow_label"] = 0;
+  newer.case_object["thread_domain"] = "off";  // which was all there was
   EXPECT_EQ(identity_of(older), identity_of(newer));
+  newer.case_object["thread_domain"] = "on";
+  EXPECT_NE(identity_of(older), identity_of(newer));
+  newer.case_object["thread_domain"] = "off";
   newer.case_object["flow_label"] = 1;
   EXPECT_NE(identity_of(older), identity_of(newer));
 }

@@ -119,7 +119,7 @@ bool choose_port(CmId& id) {
 
 int init_rtr(const CmId& id, ibv_qp_attr& attributes) {
   attributes.ah_attr = path_to(id.peer_address.gid, id);
-  attributes.path_mtu = IBV_MTU_1024;
+  attributes.path_mtu = personality(device_of(id.verbs)).route_mtu;
   attributes.dest_qp_num = id.peer_qpn;
   attributes.rq_psn = id.peer_psn;
   attributes.max_dest_rd_atomic = 1;

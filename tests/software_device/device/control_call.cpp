@@ -20,6 +20,12 @@ void sleep_before(std::uint64_t until_ns) {
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
 }
 
+void last_until(std::uint64_t until_ns) {
+  sleep_before(until_ns);
+  while (now_ns() < until_ns) {
+  }
+}
+
 std::uint64_t duration_ns(Verb verb, std::uint64_t pages) {
   const Costs& costs = settings().costs;
   return costs.call_ns[index(verb)] + pages * costs.page_ns;
@@ -31,9 +37,12 @@ ControlCall::ControlCall(Verb verb, std::uint64_t pages)
     : until_ns_(now_ns() + duration_ns(verb, pages)), injected_(begin_call(verb)) {}
 
 ControlCall::~ControlCall() {
-  sleep_before(until_ns_);
-  while (now_ns() < until_ns_) {
-  }
+  last_until(until_ns_);
+}
+
+void spend_lock() {
+  if (const std::uint64_t cost_ns = settings().costs.lock_ns; cost_ns != 0)
+    last_until(now_ns() + cost_ns);
 }
 
 }  // namespace rdmameter::software

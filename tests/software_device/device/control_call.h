@@ -10,6 +10,9 @@
 
 namespace rdmameter::software {
 
+/// A post or a poll takes the lock of its queue, as the costs have it.
+void spend_lock();
+
 class ControlCall {
  public:
   /// @param pages  that it pins

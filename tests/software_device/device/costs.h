@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long each verb of the control path lasts, at least.
+// How long each verb of the control path lasts, at least; and what a lock of a queue costs.
 #pragma once
 
 #include <array>
@@ -12,6 +12,8 @@ namespace rdmameter::software {
 struct Costs {
   std::array<std::uint64_t, kVerbs> call_ns{};
   std::uint64_t page_ns = 20;  ///< of each page that is registered
+  /// Of each post to a QP, and each poll of a CQ, that is not for one thread alone.
+  std::uint64_t lock_ns = 0;
 };
 
 /// RDMAMETER_DEVICE_COSTS; what it does not understand ends the program.

@@ -57,6 +57,7 @@ constexpr Personality mlx5_infiniband() {
   made.clock_kHz = 156'250;
   made.route_service_level = 3;
   made.route_rate = IBV_RATE_100_GBPS;
+  made.route_mtu = IBV_MTU_2048;
   return made;
 }
 

@@ -53,6 +53,7 @@ struct Personality {
   /// What the subnet manager has chosen for each route: InfiniBand.
   std::uint8_t route_service_level = 0;
   ibv_rate route_rate = IBV_RATE_MAX;
+  ibv_mtu route_mtu = IBV_MTU_1024;  ///< what rdma_cm tells; less than a port's on the way is usual
 
   std::uint32_t max_qp = 60000, max_qp_wr = 32768, max_sge = 30;
   std::uint32_t max_inline_bytes = 4096;

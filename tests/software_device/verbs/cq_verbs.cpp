@@ -33,6 +33,7 @@ int poll_cq(ibv_cq* cq, int most, ibv_wc* completions) {
   if (const int error = begin_call(Verb::poll_cq).error; error != 0) return -error;
   SharedCq& shared = *to_ours(cq).shared;
   const OneAtATime alone(to_ours(cq).busy, to_ours(cq).single_threaded, kTwoThreads);
+  if (!to_ours(cq).single_threaded) spend_lock();
   poll_wire();
   if (shared.ring.empty() && !shared.overrun.load(std::memory_order_relaxed)) return 0;
   const std::lock_guard locked(shared.ring.consumers);
@@ -57,6 +58,7 @@ int next_poll(ibv_cq_ex* cq) {
 int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attributes) {
   if (attributes != nullptr && attributes->comp_mask != 0) return EINVAL;
   if (const int error = begin_call(Verb::poll_cq).error; error != 0) return error;
+  if (!to_ours(cq).single_threaded) spend_lock();
   SharedLock& lock = to_ours(cq).shared->ring.consumers;
   poll_wire();
   lock.lock();

@@ -20,6 +20,7 @@ namespace {
 int post_send_verb(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
   const OneAtATime alone(to_ours(qp).busy, to_ours(qp).single_threaded,
                          "two threads at once posted to a QP of a thread domain");
+  if (!to_ours(qp).single_threaded) spend_lock();
   return post_sends(*to_ours(qp).shared, wr, *bad);
 }
 
