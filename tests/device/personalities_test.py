@@ -52,6 +52,14 @@ ADAPTERS = {
              r"create_ah/|(reg|dereg)_mr/"),
 }
 
+# Two ends of different kinds: limits, P_Keys, GIDs, MTUs and what they lack differ. Each pair in both directions.
+UNLIKE = (("mlx5-ib", "mlx5-ib-vf"), ("mlx5-roce", "bnxt"), ("mlx5-roce", "rxe"), ("generic", "irdma-roce"), ("generic", "tiny"))
+BETWEEN = ("send_lat", "send_imm_lat", "write_lat", "read_lat", "fetch_add_lat", "write_bw", "read_bw", "connect", "--transport", "rc,uc,ud",
+           "--size", "64,4K", "--rx-depth", "16", "--depth", "8", "--iterations", "50", "--warmup", "10", "--verify", "--loss-timeout", "500ms",
+           "--device", "soft0", "--peer-device", "soft1")
+LESS_THAN_THE_PATH = [(r"send\w*/ud/size:4096", "a UD message is one packet"), (r".*", r"wanted, the device takes \d+; use a (smaller|--size)"),
+                      (r".*/uc/", "Operation not supported")]
+
 
 def reason_is_right(row, adapter):
     return any(re.match(case, row["name"]) and re.search(reason, row["skip_message"])
@@ -73,6 +81,20 @@ class EveryAdapter(rdmameter.Test):
                            and not reason_is_right(row, [])]
                 self.assertEqual(lacking, [])
                 self.assertTrue(any(re.match(can, row["name"]) and not row.get("skipped") for row in rows))
+
+    def test_unlike_ends_measure_what_both_can(self):
+        for first, second in UNLIKE:
+            cannot = [*ADAPTERS[first][0], *ADAPTERS[second][0], *LESS_THAN_THE_PATH]
+            for pair in ((first, second), (second, first)):
+                with self.subTest(pair):
+                    self.play(",".join(pair))
+                    rows = self.run_program("--loopback", *BETWEEN).rows
+                    self.assertEqual([row["name"] for row in rows if row.get("error_occurred") and not row.get("skipped")], [])
+                    wrong = [(row["name"], row["skip_message"]) for row in rows
+                             if row.get("skipped") and not reason_is_right(row, cannot)]
+                    self.assertEqual(wrong, [])
+                    measured = {row["name"].split("/size")[0] for row in rows if not row.get("skipped")}
+                    self.assertLessEqual({"send_lat/rc", "write_bw/rc", "read_bw/rc", "send_lat/ud"}, measured)
 
     def test_a_latency_is_that_of_the_table_of_delays(self):
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE", None)
