@@ -95,7 +95,7 @@ std::string predictions_html(const TopologyModel& model) {
   const std::string html =
       html_table(prediction_table(model, ranks, unknown), "Predicted, not measured");
   if (html.empty()) return "";
-  return "<div class=predicted>" + html + "</div>\n<p class=note>" + markup_text(kErrorRemark) +
+  return "<div class=predicted>" + html + "</div>\n<p class=note>" + markup_text(prediction_remark(model)) +
          "</p>\n";
 }
 

@@ -77,6 +77,14 @@ TEST(TopologyCases, TheRateOfARankIsThatOfThoseThatSend) {
   EXPECT_DOUBLE_EQ(*cases[0].rank_gbps, *cases[0].gbps);
 }
 
+TEST(Predictions, SayThatHopsOfRandomGraphsAreSampled) {
+  TopologyModel model;
+  model.graphs = {"mesh"};
+  EXPECT_THAT(prediction_remark(model), Not(HasSubstr("sampled")));
+  model.graphs.emplace_back("random:4");
+  EXPECT_THAT(prediction_remark(model), HasSubstr("64 sampled ranks"));
+}
+
 TEST(Straggler, IsNoneAmongEquals) {
   for (const char* graph : {"mesh", "ring", "hypercube"})
     for (const std::uint64_t ranks : {2, 4, 8, 16}) {
