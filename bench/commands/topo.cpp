@@ -29,6 +29,7 @@
 #include "topologies/ranks/bootstrap/own_addresses.h"
 #include "topologies/ranks/measurer.h"
 #include "topologies/ranks/rank_plan.h"
+#include "topologies/traffic/hop_count.h"
 
 namespace rdmameter {
 
@@ -180,6 +181,16 @@ std::vector<PlannedCase> plan(const TopoRequest& request, std::uint64_t ranks) {
     if (planned.why_skipped.empty()) planned.why_skipped = std::move(why);
   }
   return cases;
+}
+
+/// "hops: mean 6.0, max 12"
+std::string hops_text(const TestCase& test_case) {
+  const HopCount hops =
+      count_hops(read_shape(test_case.graph, test_case.seed), read_traffic(test_case.traffic),
+                 static_cast<Rank>(test_case.ranks));
+  std::string text = fmt::format("hops: mean {:.3g}, max {}", hops.mean, hops.max);
+  if (hops.sampled()) text += fmt::format(" (of messages of {} sampled ranks)", hops.looked_at);
+  return text;
 }
 
 bool nothing_to_measure(const std::vector<PlannedCase>& cases) {
@@ -355,8 +366,9 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
   const std::vector<PlannedCase> cases = plan(request, *request.ranks);
   if (options.dry_run) {
     for (const PlannedCase& planned : cases)
-      print("{}{}\n", planned.name,
-            planned.why_skipped.empty() ? "" : "  skipped: " + planned.why_skipped);
+      print("{}  {}\n", planned.name,
+            planned.why_skipped.empty() ? hops_text(planned.test_case)
+                                        : "skipped: " + planned.why_skipped);
     return nothing_to_measure(cases) ? ExitStatus::usage : ExitStatus::pass;
   }
   if (nothing_to_measure(cases)) return report_skipped(request, cases, invocation);

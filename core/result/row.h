@@ -156,6 +156,21 @@ struct CollectiveData {
   std::optional<double> algbw_gb_per_s, busbw_gb_per_s;       ///< nccl-tests' [1e9 bytes/s]
 };
 
+/// Of the one-way times of a matrix that the row leaves out.
+struct MatrixSummary {
+  struct Pair {
+    std::uint64_t from = 0, to = 0, hops = 0;
+    double ns = 0;
+    double of_median = 0;  ///< times the median of all pairs that are as many hops apart
+  };
+  std::uint64_t pairs = 0;  ///< that were measured
+  double min_ns = 0, p10_ns = 0, p50_ns = 0, p90_ns = 0, p99_ns = 0, max_ns = 0;
+  std::vector<Pair> slowest;  ///< by `of_median`, the slowest first
+};
+
+/// So many pairs of a MatrixSummary are listed.
+inline constexpr std::size_t kMaxSlowestPairs = 32;
+
 /// Vectors are empty, and optionals nothing, where they do not apply or are not known. A vector by
 /// rank has one element for each.
 struct TopologyData {
@@ -183,6 +198,7 @@ struct TopologyData {
   std::optional<double> barrier_ns;  ///< median time of the RDMA barrier
   /// Median one-way time, that is half a round trip, from row to column; nothing: not measured.
   std::vector<std::vector<std::optional<double>>> matrix_ns;
+  std::optional<MatrixSummary> matrix_summary;  ///< of more than kMaxMatrixRanks
 
   struct AtDistance {
     std::uint64_t hops = 0;

@@ -182,6 +182,25 @@ void list_fields(auto& fields, Is<TopologyData::AtDistance> auto& distance) {
   fields("latency", distance.latency);
 }
 
+void list_fields(auto& fields, Is<MatrixSummary::Pair> auto& pair) {
+  fields("from", pair.from, {.max = kMaxRanks - 1});
+  fields("to", pair.to, {.max = kMaxRanks - 1});
+  fields("hops", pair.hops, {.max = kMaxRanks});
+  fields("ns", pair.ns);
+  fields("of_median", pair.of_median);
+}
+
+void list_fields(auto& fields, Is<MatrixSummary> auto& summary) {
+  fields("pairs", summary.pairs, {.max = kMaxExactCount});
+  fields("min_ns", summary.min_ns);
+  fields("p10_ns", summary.p10_ns);
+  fields("p50_ns", summary.p50_ns);
+  fields("p90_ns", summary.p90_ns);
+  fields("p99_ns", summary.p99_ns);
+  fields("max_ns", summary.max_ns);
+  fields("slowest", summary.slowest, {.max_size = kMaxSlowestPairs});
+}
+
 void list_fields(auto& fields, Is<CollectiveData> auto& data) {
   fields("bytes", data.bytes, {.max = kMaxExactCount});
   fields("steps", data.steps, {.max = kMaxExactCount});
@@ -217,6 +236,7 @@ void list_fields(auto& fields, Is<TopologyData> auto& data) {
   fields("kernel", data.kernel, {.max = kMaxExactCount});
   fields("barrier_ns", data.barrier_ns, {.short_form = true});
   fields("matrix_ns", data.matrix_ns, {.max_size = kMaxMatrixRanks, .short_form = true});
+  fields("matrix_summary", data.matrix_summary);
   fields("by_hops", data.by_hops);
   fields("collective", data.collective);
   fields("rank_gbps", data.rank_gbps);

@@ -2,6 +2,7 @@
 // What must hold of a topology beyond each of its fields.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "core/result/row_fields.h"
@@ -32,6 +33,11 @@ void complete(TopologyData& data, const CheckedJson& json) {
     if (const auto by_rank = json.find(key)) check_length(*by_rank, data.ranks);
   for (std::size_t i = 0; i < data.matrix_ns.size(); ++i)
     check_length(json.at("matrix_ns").at(i), data.ranks);
+  const auto slowest =
+      data.matrix_summary ? data.matrix_summary->slowest : std::vector<MatrixSummary::Pair>();
+  for (std::size_t i = 0; i < slowest.size(); ++i)
+    if (std::max(slowest[i].from, slowest[i].to) >= data.ranks)
+      json.at("matrix_summary").at("slowest").at(i).fail("names a rank that is not there");
   for (std::size_t i = 0; i < data.edges.size(); ++i)
     if (data.edges[i].first == data.edges[i].second)
       json.at("edges").at(i).fail("joins a rank with itself");

@@ -14,6 +14,7 @@
 #include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
 #include "reports/topology/model_text.h"
+#include "reports/topology/pair_times_table.h"
 #include "reports/topology/shapes_table.h"
 
 namespace rdmameter {
@@ -76,6 +77,17 @@ std::string pictures(const ResultFile& file, Cases cases) {
          "</div>\n";
 }
 
+/// In place of matrices that are too large for a file.
+std::string pair_times_html(const ResultFile& file, Cases cases) {
+  const Table times = pair_times_table(cases);
+  if (times.lines() == 0) return "";
+  std::string html = html_table(times, "One way between pairs of ranks");
+  for (const TopologyCase& one : cases)
+    if (const Table slowest = slowest_pairs_table(one, file.context, false); slowest.lines() > 0)
+      html += html_table(slowest, "Slowest pairs: " + case_title(one));
+  return html;
+}
+
 std::string model_table(const TopologyModel& model) {
   Table table{text_columns({"cost", "value"})};
   if (model.latency)
@@ -95,8 +107,8 @@ std::string predictions_html(const TopologyModel& model) {
   const std::string html =
       html_table(prediction_table(model, ranks, unknown), "Predicted, not measured");
   if (html.empty()) return "";
-  return "<div class=predicted>" + html + "</div>\n<p class=note>" + markup_text(kErrorRemark) +
-         "</p>\n";
+  return "<div class=predicted>" + html + "</div>\n<p class=note>" +
+         markup_text(prediction_remark(model)) + "</p>\n";
 }
 
 }  // namespace
@@ -111,9 +123,9 @@ Section topology_section(const PageCases& page) {
     for (std::size_t m = 0; m < models.size(); ++m) {
       const std::vector<TopologyCase> own = cases_of_model(cases, m);
       html += fmt::format("<h3>{}</h3>\n", markup_text(topology_title(page, i, models, m))) +
-              pictures(page.files[i], own) + model_table(models[m]) +
-              shapes_table(without_collectives(own)) + collectives_html(own) +
-              predictions_html(models[m]);
+              pictures(page.files[i], own) + pair_times_html(page.files[i], own) +
+              model_table(models[m]) + shapes_table(without_collectives(own)) +
+              collectives_html(own) + predictions_html(models[m]);
     }
   }
   const bool charts = !asset("echarts.js").empty();

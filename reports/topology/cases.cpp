@@ -79,11 +79,6 @@ std::string host_of(const Json& context, std::uint32_t rank) {
   return "";
 }
 
-std::string rank_text(const Json& context, std::uint32_t rank) {
-  const std::string host = host_of(context, rank);
-  return fmt::format("rank {}{}", rank, host.empty() ? "" : " (" + host + ")");
-}
-
 }  // namespace
 
 std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
@@ -155,12 +150,20 @@ Matrix matrix_of(const TopologyCase& one) {
   return median_matrix(matrices);
 }
 
+bool ranks_shared_cores(const TopologyCase& one) {
+  return std::ranges::any_of(one.summary.repetitions,
+                             [](const Row* row) { return row->topology->yielding; });
+}
+
 std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& matrix_ns,
                                       bool judge_shared) {
-  const bool shared = std::ranges::any_of(one.summary.repetitions,
-                                          [](const Row* row) { return row->topology->yielding; });
-  if (shared && !judge_shared) return std::nullopt;
+  if (ranks_shared_cores(one) && !judge_shared) return std::nullopt;
   return find_straggler(matrix_ns, one.topology->edges);
+}
+
+std::string rank_text(const Json& context, std::uint32_t rank) {
+  const std::string host = host_of(context, rank);
+  return fmt::format("rank {}{}", rank, host.empty() ? "" : " (" + host + ")");
 }
 
 std::string straggler_text(const std::optional<Straggler>& straggler, const Json& context) {

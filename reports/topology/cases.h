@@ -52,12 +52,18 @@ std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> ca
 /// The matrix over the repetitions; empty: it has none.
 Matrix matrix_of(const TopologyCase& one);
 
+/// In any repetition.
+bool ranks_shared_cores(const TopologyCase& one);
+
 /// The rank or pair that is slow. None where ranks shared cores: who waits for a core looks slow,
 /// and another one does the next time.
 /// @param matrix_ns     of the case
 /// @param judge_shared  judge there, too
 std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& matrix_ns,
                                       bool judge_shared = false);
+
+/// "rank 5 (beta)": with its host, where the context has it.
+std::string rank_text(const nlohmann::ordered_json& context, std::uint32_t rank);
 
 /// "rank 5 (beta) takes 3.0 times as long as the others": empty where none does.
 /// @param context  of the result, for the name of the host

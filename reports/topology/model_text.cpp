@@ -81,7 +81,8 @@ std::string predictions(const TopologyModel& model, const std::vector<std::uint6
   std::string unknown;
   const Table table = prediction_table(model, ranks, unknown);
   std::string text = "\n" + bold("  predicted, not measured", style) + "\n";
-  if (table.lines() > 0) text += render(table, style) + wrap("  ", kErrorRemark, style.width);
+  if (table.lines() > 0)
+    text += render(table, style) + wrap("  ", prediction_remark(model), style.width);
   if (any_noted(table))
     text += wrap("  * ",
                  "A rank has more QPs than any that was measured: if the device's cache is too "
@@ -129,6 +130,21 @@ std::vector<std::string> model_remarks(const TopologyModel& model) {
         "The latencies scatter widely around the model: it describes this system badly, so do not "
         "trust its predictions.");
   return remarks;
+}
+
+std::string prediction_remark(const TopologyModel& model) {
+  const bool drawn = std::ranges::any_of(model.graphs, [](const std::string& graph) {
+    const auto shape = find_shape(graph);
+    return shape && shape->shape->drawn;
+  });
+  std::string remark =
+      "error: how far a fit to fewer ranks was off, at worst, at the largest number of ranks "
+      "measured. The predictions are by a fit to all ranks.";
+  if (drawn)
+    remark +=
+        " Hops of a random graph are those from 64 sampled ranks of one such graph, and from 4 "
+        "beyond 65536 ranks.";
+  return remark;
 }
 
 Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t> ranks,

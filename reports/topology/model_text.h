@@ -24,10 +24,8 @@ std::vector<ModelFact> cost_facts(const CostFit& fit);
 /// What to know of the model before it is believed: sentences.
 std::vector<std::string> model_remarks(const TopologyModel& model);
 
-/// How to read the errors that stand beside predictions.
-inline constexpr const char* kErrorRemark =
-    "error: how far a fit to fewer ranks was off, at worst, at the largest number of ranks "
-    "measured. The predictions are by a fit to all ranks.";
+/// How to read the predictions.
+std::string prediction_remark(const TopologyModel& model);
 
 /// "2.01 µs": three digits.
 std::string time_value(double ns);

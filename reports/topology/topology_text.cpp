@@ -15,6 +15,7 @@
 #include "reports/topology/growth_text.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
+#include "reports/topology/pair_times_table.h"
 #include "reports/topology/shapes_table.h"
 #include "topologies/traffic/traffic.h"
 
@@ -128,6 +129,20 @@ std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOpti
   return text;
 }
 
+/// In place of matrices that are too large for a file.
+std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
+  const Table times = pair_times_table(cases);
+  if (times.lines() == 0) return "";
+  std::string text = "\n" + bold("  one way between pairs of ranks", options.style) + "\n" +
+                     render(times, options.style);
+  for (const TopologyCase& one : cases)
+    if (const Table slowest = slowest_pairs_table(one, file.context, options.judge_shared);
+        slowest.lines() > 0)
+      text += "\n" + bold("  slowest pairs: " + case_title(one), options.style) + "\n" +
+              render(slowest, options.style);
+  return text;
+}
+
 /// One line for each shape: what was measured, and what is predicted for the ranks asked for.
 std::vector<GrowthLine> growth_lines(const TopologyModel& model, Cases cases,
                                      const std::vector<std::uint64_t>& ranks,
@@ -206,8 +221,8 @@ std::string topology_text(const ResultFile& file, const TopologyTextOptions& opt
     text +=
         heading(models[i], options.style) + resources(cases, models[i].sizes_bytes, options.style) +
         tables(without_collectives(cases), options.style) + collectives_text(cases, options.style) +
-        matrices(file, cases, options) + growth(models[i], cases, options) +
-        model_text(models[i], options.predict, options.style);
+        matrices(file, cases, options) + pair_times(file, cases, options) +
+        growth(models[i], cases, options) + model_text(models[i], options.predict, options.style);
   }
   return text;
 }

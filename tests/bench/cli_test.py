@@ -280,6 +280,18 @@ class DryRun(unittest.TestCase):
             dry = run(*words, "--dry-run")
             self.assertEqual((dry.returncode, dry.stderr), (USAGE, ""), (words, dry.stdout))
 
+    def test_of_topologies_tells_how_far_messages_go(self):
+        dry = run("topo", "mesh", "hypercube", "random:8", "--traffic", "pairs,alltoall-pairwise,token", "--size", "64K", "--ranks", "4096",
+                  "--dry-run")
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        hops = dict(line.split("  hops: ") for line in dry.stdout.splitlines())
+        told = {name.split("/")[0] + " " + name.split("traffic:")[1].split("/")[0]: text for name, text in hops.items()}
+        self.assertEqual(told["mesh pairs"], "mean 1, max 1")
+        self.assertEqual(told["hypercube alltoall-pairwise"], "mean 6, max 12")
+        self.assertEqual(told["hypercube token"], "mean 2, max 12")
+        self.assertRegex(told["random:8 pairs"], r"^mean 4\.\d+, max [56] \(of messages of 64 sampled ranks\)$")
+        self.assertEqual(len(told), 9)
+
     def test_benchmark_list_tests_prints_our_names_through_the_filter(self):
         result = run("run", "*_lat", "--size", "1..4", "--benchmark_list_tests",
                      "--benchmark_filter=write.*size:(1|4)$")

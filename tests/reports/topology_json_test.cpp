@@ -44,6 +44,14 @@ TEST(TopologyJson, TheMatrixKeepsWhatWasNotMeasuredAsNull) {
   EXPECT_EQ(read_fields<TopologyData>(CheckedJson(json, "test")).matrix_ns[2][2], std::nullopt);
 }
 
+TEST(TopologyJson, ASummaryOfAMatrixSurvivesThereAndBack) {
+  Json json = row_to_json(summarised_row(300, 0, 1));
+  EXPECT_EQ(json["topology"]["matrix_summary"]["slowest"].size(), kMaxSlowestPairs);
+  EXPECT_EQ(row_to_json(read_back(json)).dump(), json.dump());
+  json["topology"]["matrix_summary"]["slowest"][3]["to"] = 300;
+  EXPECT_THROW(read_back(json), UsageError);
+}
+
 TEST(TopologyJson, LeavesOutTheEdgesOfALargeGraphAndTheMatrixOfManyRanks) {
   TopologyData data{.graph = "mesh", .traffic = "pairs", .schedule = "rounds", .ranks = 257};
   for (std::uint32_t a = 0; a < 91; ++a)

@@ -175,6 +175,28 @@ Row pairs_row(const std::string& graph, std::uint64_t ranks, std::uint64_t size_
   return row;
 }
 
+Row summarised_row(std::uint64_t ranks, std::uint64_t repetition, std::uint64_t repetitions) {
+  Row row = row_of("mesh", "pairs", ranks, 64, repetition, repetitions);
+  std::mt19937 engine(static_cast<std::uint32_t>(repetition));
+  TopologyData& topology = *row.topology;
+  topology.hops = Hops{1, 1};
+  HistogramData all = round_trips(2000, 10'000, 0.02, engine);
+  topology.by_hops.push_back({1, latency_of(all)});
+  row.latency = latency_of(std::move(all));
+  MatrixSummary summary{.pairs = ranks * (ranks - 1),
+                        .min_ns = 1901,
+                        .p10_ns = 1950,
+                        .p50_ns = 2000,
+                        .p90_ns = 2050,
+                        .p99_ns = 2101,
+                        .max_ns = 4000};
+  summary.slowest.push_back({7, 20, 1, 4000, 2});
+  while (summary.slowest.size() < kMaxSlowestPairs)  // others in each repetition
+    summary.slowest.push_back({repetition, 30 + summary.slowest.size(), 1, 2150, 1.075});
+  topology.matrix_summary = std::move(summary);
+  return row;
+}
+
 Row alltoall_row(const std::string& graph, std::uint64_t ranks, std::uint64_t size_bytes,
                  std::uint64_t repetition, std::uint64_t repetitions, const SampleCosts& costs) {
   Row row = row_of(graph, "alltoall", ranks, size_bytes, repetition, repetitions);

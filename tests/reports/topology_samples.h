@@ -31,6 +31,9 @@ Row pairs_row(const std::string& graph, std::uint64_t ranks, std::uint64_t size_
               std::uint64_t repetition, std::uint64_t repetitions, const SampleCosts& costs = {});
 
 /// Bandwidth of an exchange of all with all.
+/// Among so many ranks that the matrix is summarised: from rank 7 to 20 takes twice as long.
+Row summarised_row(std::uint64_t ranks, std::uint64_t repetition, std::uint64_t repetitions);
+
 Row alltoall_row(const std::string& graph, std::uint64_t ranks, std::uint64_t size_bytes,
                  std::uint64_t repetition, std::uint64_t repetitions,
                  const SampleCosts& costs = {});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes sample results for the tests in other languages: DIRECTORY/base.json and new.json (the
-// same, measured once more), every kind of row in each, topology.json, load.json of open loops,
-// until.json of run --until, and empty.json without a row.
+// same, measured once more), every kind of row in each, topology.json, many_ranks.json of a
+// summarised matrix, load.json of open loops, until.json of run --until, and empty.json without a
+// row.
 #include <algorithm>
 #include <cstdio>
 
@@ -48,6 +49,10 @@ int main(int argc, char** argv) {
     topologies.append(row);
   }
   topologies.finish();
+  ResultWriter many_ranks(directory + "/many_ranks.json", topology_context(300));
+  for (std::uint64_t repetition = 0; repetition < 3; ++repetition)
+    many_ranks.append(summarised_row(300, repetition, 3));
+  many_ranks.finish();
   ResultWriter load(directory + "/load.json", sample_context());
   for (const std::uint64_t rate : {1000, 2000, 4000})
     load.append(open_loop_row(rate, std::min<std::uint64_t>(rate, 2500)));

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
+#include "topologies/graphs/graph.h"
 
 namespace rdmameter {
 namespace {
@@ -156,6 +157,49 @@ TEST(Jain, IsOneForEqualsAndOneNthForOne) {
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{3, 0, 0, 0}), 0.25);
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{}), 1);
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{1, 2, 3}), 36.0 / 42.0);
+}
+
+/// A ring whose times are 1000 ns for each hop, and twice that from rank 7 to 20.
+std::vector<RankResult> results_of_ring(Rank ranks) {
+  std::vector<RankResult> results(ranks);
+  for (Rank from = 0; from < ranks; ++from) {
+    results[from].matrix_row_ns.resize(ranks);
+    for (Rank to = 0; to < ranks; ++to)
+      results[from].matrix_row_ns[to] = 1000.0 * around(from, to, ranks);
+  }
+  results[7].matrix_row_ns[20] *= 2;
+  return results;
+}
+
+TEST(RankResult, AMatrixOfManyRanksIsSummarised) {
+  TestCase test_case = pairs_of_two();
+  test_case.ranks = 300;
+  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results_of_ring(300));
+  EXPECT_TRUE(outcome.topology->matrix_ns.empty());
+  ASSERT_TRUE(outcome.topology->matrix_summary);
+  const MatrixSummary& summary = *outcome.topology->matrix_summary;
+  EXPECT_EQ(summary.pairs, 300u * 299);
+  // To 149 distances two ranks each, to the largest, 150, one.
+  EXPECT_EQ(summary.min_ns, 1000);
+  EXPECT_EQ(summary.p10_ns, 15000);
+  EXPECT_EQ(summary.p50_ns, 75000);
+  EXPECT_EQ(summary.p99_ns, 149000);
+  EXPECT_EQ(summary.max_ns, 150000);
+  ASSERT_EQ(summary.slowest.size(), kMaxSlowestPairs);
+  EXPECT_EQ(summary.slowest[0].from, 7u);
+  EXPECT_EQ(summary.slowest[0].to, 20u);
+  EXPECT_EQ(summary.slowest[0].hops, 13u);
+  EXPECT_EQ(summary.slowest[0].ns, 26000);
+  EXPECT_EQ(summary.slowest[0].of_median, 2);
+  for (std::size_t i = 1; i < kMaxSlowestPairs; ++i) EXPECT_EQ(summary.slowest[i].of_median, 1);
+}
+
+TEST(RankResult, AMatrixOfFewRanksIsKept) {
+  TestCase test_case = pairs_of_two();
+  test_case.ranks = 32;
+  const Outcome outcome = merge_results(test_case, plan_topology(test_case), results_of_ring(32));
+  EXPECT_EQ(outcome.topology->matrix_ns.size(), 32u);
+  EXPECT_FALSE(outcome.topology->matrix_summary);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ extern constexpr Collective kAllgatherRing{
         add_step(schedule, {(rank + 1) % ranks, {block(step)}},
                  {.from = (rank + ranks - 1) % ranks, .words = {block(step + 1)}});
       return schedule;
-    }};
+    },
+    .receivers = only_next};
 
 }  // namespace rdmameter

@@ -29,6 +29,7 @@ extern constexpr Collective kAllreduceRing{
         add_step(schedule, {next, {block(step + ranks - 1)}},
                  {.from = last, .words = {block(step)}});
       return schedule;
-    }};
+    },
+    .receivers = only_next};
 
 }  // namespace rdmameter

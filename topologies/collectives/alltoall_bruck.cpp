@@ -27,6 +27,12 @@ extern constexpr Collective kAlltoallBruck{
         add_step(schedule, std::move(sent), std::move(received));
       }
       return schedule;
-    }};
+    },
+    .receivers =
+        [](Rank rank, Rank ranks) {
+          std::vector<Rank> ahead;
+          for (Rank bit = 1; bit < ranks; bit *= 2) ahead.push_back((rank + bit) % ranks);
+          return ahead;
+        }};
 
 }  // namespace rdmameter

@@ -23,6 +23,7 @@ extern constexpr Collective kAlltoallPairwise{
                  {.from = from, .words = {{all + from * words, words}}});
       }
       return schedule;
-    }};
+    },
+    .to_all = true};
 
 }  // namespace rdmameter

@@ -149,6 +149,22 @@ CollectiveTotals collective_totals(const Collective& collective, Rank ranks, std
   return totals;
 }
 
+std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, Rank ranks) {
+  if (collective.receivers != nullptr) return collective.receivers(rank, ranks);
+  std::vector<Rank> receivers;
+  for (Rank other = 0; collective.to_all && other < ranks; ++other)
+    if (other != rank) receivers.push_back(other);
+  if (collective.to_all) return receivers;
+  for (const CollectiveStep& step : collective.make(rank, ranks, 1).steps)
+    if (step.send && std::ranges::find(receivers, step.send->to) == receivers.end())
+      receivers.push_back(step.send->to);
+  return receivers;
+}
+
+std::vector<Rank> only_next(Rank rank, Rank ranks) {
+  return {(rank + 1) % ranks};
+}
+
 WordRange block_of(std::uint64_t words, Rank blocks, Rank block) {
   const std::uint64_t each = words / blocks, rest = words % blocks;
   return {.begin = block * each + std::min<std::uint64_t>(block, rest),

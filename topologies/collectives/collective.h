@@ -72,6 +72,9 @@ struct Collective {
   std::string_view description;
   CollectiveKind kind;
   Required<RankSchedule(Rank rank, Rank ranks, std::uint64_t words)> make;
+  bool to_all = false;  ///< every rank sends to every other
+  /// To whom else a rank sends, each once; null: as the steps of one word have it, which are few.
+  std::vector<Rank> (*receivers)(Rank rank, Rank ranks) = nullptr;
 };
 
 std::span<const Collective* const> collectives();
@@ -109,7 +112,13 @@ struct CollectiveTotals {
 
 CollectiveTotals collective_totals(const Collective& collective, Rank ranks, std::uint64_t words);
 
+/// To whom a rank sends, each once.
+std::vector<Rank> collective_receivers(const Collective& collective, Rank rank, Rank ranks);
+
 // For schedules.
+
+/// The rank after this one, the first after the last.
+std::vector<Rank> only_next(Rank rank, Rank ranks);
 
 /// The block of so many that `words` are divided into; of a rest each of the first has one word.
 WordRange block_of(std::uint64_t words, Rank blocks, Rank block);

@@ -59,6 +59,12 @@ struct Place {
 std::string fits_any(const ShapeArguments&, Rank ranks);
 Place on_circle(const ShapeArguments&, Rank rank, Rank ranks);
 
+/// Of two places on a circle of so many: how many steps from one to the other, the shorter way.
+constexpr Rank around(Rank from, Rank to, Rank length) {
+  const Rank away = from < to ? to - from : from - to;
+  return away < length - away ? away : length - away;
+}
+
 /// For formulas of counts, all of which are exact in a double.
 constexpr double real(std::uint64_t count) {
   return static_cast<double>(count);
@@ -80,6 +86,9 @@ struct Shape {
   Required<std::optional<ShapeFigures>(const ShapeArguments&, std::uint64_t ranks)> figures;
   /// To be called where why_not() is empty.
   Place (*place)(const ShapeArguments&, Rank rank, Rank ranks) = on_circle;
+  /// How far two other ranks are from each other; null: only a search of the graph tells. To be
+  /// called where why_not() is empty.
+  std::uint32_t (*hops)(const ShapeArguments&, Rank from, Rank to, Rank ranks) = nullptr;
   bool drawn = false;       ///< by the seed
   bool datagrams = false;   ///< one UD QP at every rank: it has no other transport
   bool inflatable = false;  ///< can a rank have the QPs that it would have among more ranks?
@@ -95,6 +104,7 @@ struct ChosenShape {
   /// @return  empty: it can be made
   std::string why_not(Rank ranks) const;
   Graph make(Rank ranks) const { return shape->make(arguments, ranks); }
+  std::optional<ShapeFigures> figures(Rank ranks) const { return shape->figures(arguments, ranks); }
 };
 
 /// @return nothing: there is no such shape, or it takes other arguments

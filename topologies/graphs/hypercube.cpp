@@ -49,6 +49,8 @@ extern constexpr Shape kHypercube{
                           .hops_mean = real(n) / 2 * real(dimensions) / real(n - 1),
                           .hops_max = dimensions};
     },
-    .place = on_cube};
+    .place = on_cube,
+    .hops = [](const ShapeArguments&, Rank from, Rank to,
+               Rank) { return static_cast<std::uint32_t>(std::popcount(from ^ to)); }};
 
 }  // namespace rdmameter

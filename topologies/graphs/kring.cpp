@@ -36,7 +36,10 @@ extern constexpr Shape kRing{
     .name = "ring",
     .description = "a QP to each of two neighbours",
     .make = [](const ShapeArguments&, Rank ranks) { return make_kring(1, ranks); },
-    .figures = [](const ShapeArguments&, std::uint64_t n) { return kring_figures(1, n); }};
+    .figures = [](const ShapeArguments&, std::uint64_t n) { return kring_figures(1, n); },
+    .hops = [](const ShapeArguments&, Rank from, Rank to, Rank ranks) -> std::uint32_t {
+      return around(from, to, ranks);
+    }};
 
 extern constexpr Shape kKring{
     .name = "kring",
@@ -52,6 +55,11 @@ extern constexpr Shape kKring{
     .make = [](const ShapeArguments& arguments,
                Rank ranks) { return make_kring(static_cast<Rank>(arguments.numbers[0]), ranks); },
     .figures = [](const ShapeArguments& arguments,
-                  std::uint64_t n) { return kring_figures(arguments.numbers[0], n); }};
+                  std::uint64_t n) { return kring_figures(arguments.numbers[0], n); },
+    .hops =
+        [](const ShapeArguments& arguments, Rank from, Rank to, Rank ranks) {
+          const auto k = static_cast<std::uint32_t>(arguments.numbers[0]);
+          return (around(from, to, ranks) + k - 1) / k;
+        }};
 
 }  // namespace rdmameter

@@ -3,6 +3,13 @@
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
+namespace {
+
+std::uint32_t one_hop(const ShapeArguments&, Rank, Rank, Rank) {
+  return 1;
+}
+
+}  // namespace
 
 extern constexpr Shape kMesh{
     .name = "mesh",
@@ -21,6 +28,7 @@ extern constexpr Shape kMesh{
       return ShapeFigures{
           .neighbours = n - 1, .neighbours_mean = real(n - 1), .hops_mean = 1, .hops_max = 1};
     },
+    .hops = one_hop,
     .inflatable = true};
 
 extern constexpr Shape kUdmesh{
@@ -33,6 +41,7 @@ extern constexpr Shape kUdmesh{
           figures->one_qp = true;
           return figures;
         },
+    .hops = one_hop,
     .datagrams = true};
 
 }  // namespace rdmameter

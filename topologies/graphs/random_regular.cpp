@@ -104,14 +104,15 @@ Graph circles_through_all(std::uint64_t d, Rank n) {
 /// The mean over several sources in one seeded random graph.
 std::optional<ShapeFigures> random_figures(const ShapeArguments& arguments, std::uint64_t n) {
   constexpr std::uint64_t kMaxDegree = 64;
-  constexpr Rank kSources = 4;
+  // Fewer where each search takes long.
+  constexpr Rank kSources = 64, kFewSources = 4, kManyRanks = 65536;
   const std::uint64_t d = arguments.numbers[0];
   if (d < 2 || d >= n || n * d % 2 == 1 || d > kMaxDegree) return std::nullopt;
   if (d == n - 1)
     return ShapeFigures{.neighbours = d, .neighbours_mean = real(d), .hops_mean = 1, .hops_max = 1};
   const Graph graph = circles_through_all(d, static_cast<Rank>(n));
   std::uint64_t sum = 0, max = 0;
-  const Rank sources = std::min(kSources, graph.ranks());
+  const Rank sources = std::min(n > kManyRanks ? kFewSources : kSources, graph.ranks());
   for (Rank source = 0; source < sources; ++source)
     for (const std::uint64_t hops : tree_from(graph, source).hops) {
       sum += hops;

@@ -22,6 +22,9 @@ extern constexpr Shape kStar{
     .place =
         [](const ShapeArguments& none, Rank rank, Rank ranks) {
           return rank == 0 ? Place{0, 0} : on_circle(none, rank, ranks - 1);
-        }};
+        },
+    .hops = [](const ShapeArguments&, Rank from, Rank to, Rank) -> std::uint32_t {
+      return from == 0 || to == 0 ? 1 : 2;
+    }};
 
 }  // namespace rdmameter

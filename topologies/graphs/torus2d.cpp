@@ -71,6 +71,12 @@ extern constexpr Shape kTorus2d{
     },
     .make = make_torus,
     .figures = torus_figures_at,
-    .place = on_grid};
+    .place = on_grid,
+    .hops = [](const ShapeArguments& arguments, Rank from, Rank to, Rank) -> std::uint32_t {
+      const auto rows = static_cast<Rank>(arguments.numbers[0]);
+      const auto columns = static_cast<Rank>(arguments.numbers[1]);
+      return around(from / columns, to / columns, rows) +
+             around(from % columns, to % columns, columns);
+    }};
 
 }  // namespace rdmameter

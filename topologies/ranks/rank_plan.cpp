@@ -7,40 +7,12 @@
 
 #include "topologies/axes/rank_axes.h"
 #include "topologies/ranks/loop/message_buffer.h"
+#include "topologies/traffic/hop_count.h"
 
 namespace rdmameter {
 namespace {
 
 static_assert(kMaxTopologyRanks - 1 <= kRankMask);
-
-/// Most and mean hops of the flows; a rank's tree is made once, for all of its flows.
-struct HopCount {
-  std::uint32_t max = 0;
-  double mean = 0;
-  bool all_reached = true;
-  Flow unreached{};
-};
-
-HopCount count_hops(const Graph& graph, std::vector<Flow> hops) {
-  HopCount count;
-  std::ranges::sort(hops, {}, [](const Flow& hop) { return std::pair(hop.from, hop.to); });
-  hops.erase(std::unique(hops.begin(), hops.end()), hops.end());
-  double sum = 0;
-  Tree tree;
-  for (std::size_t i = 0; i < hops.size(); ++i) {
-    if (i == 0 || hops[i].from != hops[i - 1].from) tree = tree_from(graph, hops[i].from);
-    const std::uint32_t distance = tree.hops[hops[i].to];
-    if (distance == kUnreachable) {
-      count.all_reached = false;
-      count.unreached = hops[i];
-      return count;
-    }
-    count.max = std::max(count.max, distance);
-    sum += distance;
-  }
-  count.mean = hops.empty() ? 0 : sum / static_cast<double>(hops.size());
-  return count;
-}
 
 /// By destination: over the first neighbour on a shortest route.
 void plan_unicast(RankPlan& rank_plan, const Graph& graph, Rank rank, const Tree& tree) {
@@ -176,18 +148,15 @@ std::string why_no_topology(const TestCase& test_case) {
       test_case.active > test_case.inflate - 1)
     return fmt::format("--active {}: a rank of a mesh of {} has {} QPs", test_case.active,
                        test_case.inflate, test_case.inflate - 1);
-  CollectiveTotals totals;
-  if (const Collective* const collective = traffic.row->collective) {
+  if (const Collective* const collective = traffic.row->collective)
     if (std::string why = why_no_collective(test_case, *collective); !why.empty()) return why;
-    totals = totals_of(test_case, *collective);
-  }
-  const Graph graph = shape.make(ranks);
-  const HopCount hops = count_hops(graph, flows_of(plan_traffic(traffic, graph, totals)));
-  if (!hops.all_reached)
+  HopCount hops = count_hops(shape, traffic, ranks);
+  if (hops.bound > kMaxHops && hops.sampled()) hops = count_hops(shape, traffic, ranks, ranks);
+  if (hops.unreached)
     return fmt::format(
         "rank {} cannot reach rank {} over {}, whose parts are not connected: another --seed or "
         "more edges, or --traffic neighbours",
-        hops.unreached.from, hops.unreached.to, test_case.graph);
+        hops.unreached->from, hops.unreached->to, test_case.graph);
   if (test_case.rank_opcode != RankOpcode::send) {
     if (test_case.transport != Transport::rc)
       return "--opcode write and read work over RC alone: use --transport rc";
@@ -227,7 +196,8 @@ TopologyPlan plan_topology(const TestCase& test_case) {
     plan.relayed_hops = count_relayed_hops(plan.graph, plan.collective);
   }
   plan.flows = plan_traffic(plan.traffic, plan.graph, plan.collective);
-  const HopCount hops = count_hops(plan.graph, flows_of(plan.flows));
+  const HopCount hops =
+      count_hops(plan.shape, plan.traffic, plan.graph.ranks(), plan.graph.ranks());
   plan.max_hops = hops.max;
   plan.mean_hops = hops.mean;
   plan.datagram = plan.shape.shape->datagrams;

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/result/row_fields.h"
+#include "topologies/ranks/matrix_summary.h"
 
 namespace rdmameter {
 namespace {
@@ -59,6 +60,9 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const Ran
     for (std::size_t to = 0; to < std::min(ranks, result.matrix_row_ns.size()); ++to)
       if (result.matrix_row_ns[to] > 0) row[to] = result.matrix_row_ns[to];
   }
+  if (ranks <= kMaxMatrixRanks) return;
+  topology.matrix_summary = summarise_matrix(topology.matrix_ns, plan.graph);
+  topology.matrix_ns.clear();
 }
 
 /// Of each collective the time of the rank that took longest for it.

@@ -7,6 +7,7 @@ namespace rdmameter {
 extern constexpr TrafficKind kNeighbours{.name = "neighbours",
                                          .traffic_mode = TrafficMode::exchange,
                                          .reach = Reach::once,
+                                         .flow_set = FlowSet::edges,
                                          .description = "every edge both ways at once",
                                          .make = [](const Graph& graph, const TrafficArguments&) {
                                            TrafficPlan plan;

@@ -8,6 +8,7 @@ extern constexpr TrafficKind kPairs{
     .name = "pairs",
     .traffic_mode = TrafficMode::round_trip,
     .reach = Reach::pair,
+    .flow_set = FlowSet::others,
     .description =
         "round trips between every two ranks, one pair at a time, the network else quiet",
     .make = [](const Graph& graph, const TrafficArguments&) {

@@ -37,6 +37,13 @@ enum class Reach {
   other
 };
 
+/// Between which ranks its messages go.
+enum class FlowSet {
+  made,    ///< what TrafficKind::make lists, or a collective: not many for each rank
+  edges,   ///< from every rank to its neighbours
+  others,  ///< from every rank to every other
+};
+
 /// What a traffic consists of among so many ranks.
 struct TrafficPlan {
   /// Of TrafficMode::round_trip: the stops of each, the first and last being its initiator.
@@ -54,6 +61,7 @@ struct TrafficKind {
   std::size_t argument_count = 0;
   TrafficMode traffic_mode;
   Reach reach = Reach::other;
+  FlowSet flow_set = FlowSet::made;
   std::string_view description;
   /// Why there is no such traffic among so many ranks; empty: there is.
   std::string (*why_not)(const TrafficArguments&, Rank ranks) = [](const TrafficArguments&, Rank) {

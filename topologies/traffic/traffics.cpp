@@ -19,6 +19,7 @@ constexpr std::array kTraffics{&kPairs,  &kToken,     &kNeighbours, &kAlltoall, 
 TrafficKind traffic_of(const Collective& collective) {
   return {.name = collective.name,
           .traffic_mode = TrafficMode::collective,
+          .flow_set = collective.to_all ? FlowSet::others : FlowSet::made,
           .description = collective.description,
           .make = [](const Graph&, const TrafficArguments&) { return TrafficPlan{}; },
           .collective = &collective};

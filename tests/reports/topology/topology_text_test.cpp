@@ -77,6 +77,34 @@ TEST(TopologyCases, TheRateOfARankIsThatOfThoseThatSend) {
   EXPECT_DOUBLE_EQ(*cases[0].rank_gbps, *cases[0].gbps);
 }
 
+TEST(PairTimes, StandInPlaceOfAMatrixThatTheFileHasNot) {
+  std::vector<Row> rows;
+  for (std::uint64_t repetition = 0; repetition < 3; ++repetition)
+    rows.push_back(summarised_row(300, repetition, 3));
+  EXPECT_LT(row_to_json(rows.front()).dump().size(), std::size_t{5} << 20);
+  const std::string text = topology_text(topology_file(rows), {.style = kPlain});
+  EXPECT_THAT(text, HasSubstr("one way between pairs of ranks"));
+  EXPECT_THAT(text, HasSubstr("89700"));
+  EXPECT_THAT(text, HasSubstr("2.10 µs"));
+  const std::size_t slowest = text.find("slowest pairs: mesh, 300 ranks, 64 B");
+  ASSERT_NE(slowest, text.npos) << text;
+  EXPECT_NE(text.find("2.00", slowest), text.npos);
+  EXPECT_LT(text.find("3 of 3", slowest), text.find("1 of 3", slowest));
+  for (Row& row : rows) row.topology->yielding = true;
+  EXPECT_THAT(topology_text(topology_file(rows), {.style = kPlain}),
+              AllOf(HasSubstr("one way between pairs of ranks"), Not(HasSubstr("slowest pairs"))));
+  EXPECT_THAT(topology_text(topology_file(rows), {.judge_shared = true, .style = kPlain}),
+              HasSubstr("slowest pairs"));
+}
+
+TEST(Predictions, SayThatHopsOfRandomGraphsAreSampled) {
+  TopologyModel model;
+  model.graphs = {"mesh"};
+  EXPECT_THAT(prediction_remark(model), Not(HasSubstr("sampled")));
+  model.graphs.emplace_back("random:4");
+  EXPECT_THAT(prediction_remark(model), HasSubstr("64 sampled ranks"));
+}
+
 TEST(Straggler, IsNoneAmongEquals) {
   for (const char* graph : {"mesh", "ring", "hypercube"})
     for (const std::uint64_t ranks : {2, 4, 8, 16}) {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/traffic/hop_count.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "topologies/graphs/routes.h"
+
+namespace rdmameter {
+namespace {
+
+/// By rank: to whom it sends.
+class Receivers {
+ public:
+  /// @pre FlowSet is not `edges`
+  Receivers(const ChosenTraffic& traffic, Rank ranks) : row_(*traffic.row), ranks_(ranks) {
+    if (row_.flow_set != FlowSet::made || row_.collective != nullptr) return;
+    const Graph no_edges{.neighbours = std::vector<std::vector<Rank>>(ranks)};
+    made_.resize(ranks);
+    for (const Flow& flow : flows_of(row_.make(no_edges, traffic.numbers)))
+      made_[flow.from].push_back(flow.to);
+    for (auto& receivers : made_) {
+      std::ranges::sort(receivers);
+      receivers.erase(std::unique(receivers.begin(), receivers.end()), receivers.end());
+    }
+  }
+
+  std::vector<Rank> of(Rank rank) const {
+    if (row_.flow_set == FlowSet::others) {
+      std::vector<Rank> others;
+      for (Rank to = 0; to < ranks_; ++to)
+        if (to != rank) others.push_back(to);
+      return others;
+    }
+    if (row_.collective != nullptr) return collective_receivers(*row_.collective, rank, ranks_);
+    return made_[rank];
+  }
+
+ private:
+  const TrafficKind& row_;
+  const Rank ranks_;
+  std::vector<std::vector<Rank>> made_;
+};
+
+/// Most and mean of what is added.
+class Distances {
+ public:
+  void add(std::uint32_t hops) {
+    max_ = std::max(max_, hops);
+    sum_ += hops;
+    ++count_;
+  }
+  std::uint32_t max() const { return max_; }
+  double mean() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / real(count_); }
+
+ private:
+  std::uint32_t max_ = 0;
+  std::uint64_t sum_ = 0, count_ = 0;
+};
+
+std::vector<Rank> senders_among(const Receivers& receivers, Rank ranks) {
+  std::vector<Rank> senders;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    if (!receivers.of(rank).empty()) senders.push_back(rank);
+  return senders;
+}
+
+HopCount count_closed(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks) {
+  HopCount count{.senders = ranks, .looked_at = ranks};
+  if (traffic.row->flow_set == FlowSet::edges) {
+    count.max = 1;
+    count.mean = 1;
+  } else if (traffic.row->flow_set == FlowSet::others) {
+    const ShapeFigures figures = *shape.figures(ranks);
+    count.max = static_cast<std::uint32_t>(figures.hops_max);
+    count.mean = figures.hops_mean;
+  } else {
+    const Receivers receivers(traffic, ranks);
+    Distances distances;
+    for (Rank from = 0; from < ranks; ++from)
+      for (const Rank to : receivers.of(from))
+        distances.add(shape.shape->hops(shape.arguments, from, to, ranks));
+    count.max = distances.max();
+    count.mean = distances.mean();
+  }
+  count.bound = count.max;
+  return count;
+}
+
+/// By rank: the same number for those that routes connect.
+std::vector<Rank> parts_of(const Graph& graph) {
+  std::vector<Rank> part(graph.ranks(), graph.ranks());
+  std::vector<Rank> queue;
+  for (Rank first = 0; first < graph.ranks(); ++first) {
+    if (part[first] != graph.ranks()) continue;
+    part[first] = first;
+    queue.assign(1, first);
+    for (std::size_t at = 0; at < queue.size(); ++at)
+      for (const Rank next : graph.neighbours[queue[at]])
+        if (std::exchange(part[next], first) != first) queue.push_back(next);
+  }
+  return part;
+}
+
+std::optional<Flow> first_unreached(const Graph& graph, const Receivers& receivers) {
+  const std::vector<Rank> part = parts_of(graph);
+  if (std::ranges::all_of(part, [](Rank of) { return of == 0; })) return std::nullopt;
+  for (Rank from = 0; from < graph.ranks(); ++from)
+    for (const Rank to : receivers.of(from))
+      if (part[to] != part[from]) return Flow{from, to};
+  return std::nullopt;
+}
+
+HopCount count_searched(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks,
+                        Rank most) {
+  if (traffic.row->flow_set == FlowSet::edges)
+    return {.max = 1, .mean = 1, .bound = 1, .senders = ranks, .looked_at = ranks};
+  const Graph graph = shape.make(ranks);
+  const Receivers receivers(traffic, ranks);
+  HopCount count{.unreached = first_unreached(graph, receivers)};
+  if (count.unreached) return count;
+  const std::vector<Rank> senders = senders_among(receivers, ranks);
+  count.senders = static_cast<Rank>(senders.size());
+  count.looked_at = std::min(count.senders, most);
+  Distances distances;
+  std::uint64_t farthest = graph.ranks();  // that any rank is from one of those looked at
+  for (std::uint64_t i = 0; i < count.looked_at; ++i) {
+    const Rank from = senders[i * count.senders / count.looked_at];
+    const Tree tree = tree_from(graph, from);
+    for (const Rank to : receivers.of(from)) distances.add(tree.hops[to]);
+    farthest = std::min<std::uint64_t>(farthest, *std::ranges::max_element(tree.hops));
+  }
+  count.max = distances.max();
+  count.mean = distances.mean();
+  count.bound = count.sampled() ? 2 * farthest : count.max;
+  return count;
+}
+
+}  // namespace
+
+HopCount count_hops(const ChosenShape& shape, const ChosenTraffic& traffic, Rank ranks, Rank most) {
+  return shape.shape->hops != nullptr ? count_closed(shape, traffic, ranks)
+                                      : count_searched(shape, traffic, ranks, most);
+}
+
+}  // namespace rdmameter
