@@ -141,13 +141,14 @@ ExitStatus topo_connections(const ConnectionsOptions& options, const Invocation&
     std::vector<PlannedCase> cases;
     for (const ConnectionCase& one : plan.cases) cases.push_back(one.planned);
     const DryRun would = dry_run(cases, request.repetitions);
-    print_text(for_stdout(would.text));
+    std::string text = would.text;
     for (const auto& limit : plan.limits)
-      print("{} ends at {}: {}\n", limit["kind"].get<std::string>(),
-            limit["active"].get<std::uint64_t>(), limit["reason"].get<std::string>());
-    print("a curve with a knee: up to {} rounds of at most {} more numbers around it\n",
-          kRoundsAtKnee, kNumbersAtKnee);
-    print("not looked at: how many QPs the devices have\n");
+      text += fmt::format("{} ends at {}: {}\n", limit["kind"].get<std::string>(),
+                          limit["active"].get<std::uint64_t>(), limit["reason"].get<std::string>());
+    text +=
+        fmt::format("a curve with a knee: up to {} rounds of at most {} more numbers around it\n",
+                    kRoundsAtKnee, kNumbersAtKnee);
+    print_text(for_stdout(text + "not looked at: how many QPs the devices have\n"));
     return would.measures ? ExitStatus::pass : ExitStatus::usage;
   }
   if (!request.host)
