@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/text/ablation_text.h"
 #include "reports/text/background_table.h"
@@ -92,10 +93,10 @@ std::string percentiles(const std::vector<const Group*>& groups, const TextStyle
 
 /// Of cases with one kind of numbers.
 std::string show_kind(const std::vector<const Group*>& groups, const Common& known,
-                      const ShowOptions& options) {
+                      std::optional<double> line_rate, const ShowOptions& options) {
   const Group joined = join(groups);
   std::string text = "\n" + group_heading(joined, known, options.all, options.style);
-  const std::string bandwidth = bandwidth_table(joined, options.style);
+  const std::string bandwidth = bandwidth_table(joined, line_rate, options.style);
   text += bandwidth;
   if (bandwidth.empty() || options.all) {
     const std::string latency = latency_table(joined, options.style);
@@ -126,7 +127,8 @@ void tell_once(std::string& text, const std::string& remark) {
 }
 
 /// Kinds of numbers in the order of their first rows, a table for each.
-std::string show_groups(const std::vector<const Group*>& groups, const ShowOptions& options) {
+std::string show_groups(const std::vector<const Group*>& groups, std::optional<double> line_rate,
+                        const ShowOptions& options) {
   if (groups.empty()) return "";
   const Common common = common_of(join(groups), options.all);
   std::string settings = common.text();
@@ -139,7 +141,7 @@ std::string show_groups(const std::vector<const Group*>& groups, const ShowOptio
     if (found == kinds.end()) found = kinds.insert(kinds.end(), {kind, {}});
     found->second.push_back(group);
   }
-  for (const auto& [kind, members] : kinds) text += show_kind(members, common, options);
+  for (const auto& [kind, members] : kinds) text += show_kind(members, common, line_rate, options);
   tell_once(text, dim(wrap("  ", kTooFewSamples, options.style.width), options.style));
   text += background_matrix(join(groups), options.style);
   if (options.percentiles) text += percentiles(groups, options.style);
@@ -238,7 +240,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
   for (const Group& group : all)
     if (!of_topologies(group) && (options.all || !all_of_connections(group)))
       groups.push_back(&group);
-  text += show_groups(groups, options);
+  text += show_groups(groups, line_rate_gbps(file.context), options);
   text += connection_text(file, style);
   text += topology_text(file, {.predict = options.predict,
                                .memory_budget_bytes = options.memory_budget_bytes,

@@ -23,6 +23,8 @@
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
+#include "reports/text/case_names.h"
+#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 #include "reports/topology/topology_text.h"
 #include "topologies/axes/rank_axes.h"
@@ -198,6 +200,15 @@ bool nothing_to_measure(const std::vector<PlannedCase>& cases) {
       cases, [](const PlannedCase& planned) { return !planned.why_skipped.empty(); });
 }
 
+/// "mesh/rc/ranks:1  skipped: WHY"; at a terminal in lines that fit.
+std::string dry_run_text(const PlannedCase& planned, const TextStyle& style) {
+  const std::string told = planned.why_skipped.empty() ? hops_text(planned.test_case)
+                                                       : "skipped: " + planned.why_skipped;
+  if (style.narrow)
+    return name_lines(planned.name, style.width) + wrap("    ", told, style.width);
+  return fmt::format("{}  {}\n", planned.name, told);
+}
+
 /// Of the ranks that are not rank 0, which alone reports: what went wrong last, in case that one
 /// cannot.
 class Silence final : public RunListener {
@@ -349,9 +360,9 @@ ExitStatus refuse_lone_tasks(const OtherLauncher& launcher) {
 
 ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
   if (options.list) {
-    print("{}{}{}", list_text("Graphs", shapes()),
-          list_text("Traffics (--traffic)", traffic_kinds()),
-          list_text("Schedules (--schedule)", schedules()));
+    print_text(for_stdout(list_text("Graphs", shapes()) +
+                          list_text("Traffics (--traffic)", traffic_kinds()) +
+                          list_text("Schedules (--schedule)", schedules())));
     return ExitStatus::pass;
   }
   const TopoRequest request = interpret(options);
@@ -365,10 +376,7 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
         "PMIx: 'mpirun -n 4 rdmameter topo ...'");
   const std::vector<PlannedCase> cases = plan(request, *request.ranks);
   if (options.dry_run) {
-    for (const PlannedCase& planned : cases)
-      print("{}  {}\n", planned.name,
-            planned.why_skipped.empty() ? hops_text(planned.test_case)
-                                        : "skipped: " + planned.why_skipped);
+    for (const PlannedCase& planned : cases) print_text(dry_run_text(planned, terminal_style()));
     return nothing_to_measure(cases) ? ExitStatus::usage : ExitStatus::pass;
   }
   if (nothing_to_measure(cases)) return report_skipped(request, cases, invocation);

@@ -12,14 +12,13 @@
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
 #include "reports/stats/sample.h"
+#include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
 #include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kTimeWidth = 11;      // "±1234.5 µs"
 constexpr std::size_t kRateWidth = 12;      // "±123.4 Gb/s"
@@ -30,10 +29,6 @@ constexpr std::array kBandwidthColumns{Metric::gbps, Metric::mmsg_per_s};
 std::span<const Metric> columns_of(bool bandwidth) {
   if (bandwidth) return kBandwidthColumns;
   return kLatencyColumns;
-}
-
-bool in_both_directions(const Row& row) {
-  return row.case_object.is_object() && row.case_object.value("bidirectional", Json()) == true;
 }
 
 std::string cell(std::string_view text, std::size_t width) {
@@ -68,9 +63,7 @@ std::string CaseTable::add(const Row& row) {
   one.repetitions = row.repetitions;
   one.bandwidth = row.bandwidth.has_value();
   one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);
-  const bool on_device = !row.name.starts_with("tcp_");
-  if (one.bandwidth && on_device)
-    one.line_rate_gbps = line_rate_gbps_.value_or(0) * (in_both_directions(row) ? 2 : 1);
+  if (one.bandwidth) one.line_rate_gbps = line_rate_gbps(line_rate_gbps_, row).value_or(0);
   one.lost += row.lost.value_or(0);
   if (row.bandwidth) one.lost += bandwidth_lost(*row.bandwidth).value_or(0);
   const auto columns = columns_of(one.bandwidth);

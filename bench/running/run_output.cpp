@@ -126,7 +126,7 @@ void RunOutput::row(const Row& row) {
 
 /// At a terminal in lines that fit, of the name what is not told above.
 std::string RunOutput::told_line(const Row& row) const {
-  if (!framed_) return row_line(row, name_width_) + "\n";
+  if (!terminal_style().narrow) return row_line(row, name_width_) + "\n";
   constexpr std::size_t kNarrow = 36;
   const std::size_t width = terminal_style().width;
   const std::string name = printable(without_parts(row.name, common_));

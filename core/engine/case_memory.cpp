@@ -14,6 +14,7 @@
 #include "core/engine/over_time.h"
 #include "core/engine/per_qp.h"
 #include "core/engine/work.h"
+#include "core/verbs/device.h"
 #include "core/verbs/memory.h"
 
 namespace rdmameter {

@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"

@@ -62,13 +62,10 @@ std::string where_text(const PageCases& page, const Found& found) {
 
 /// "92.4 % of the line's 100 Gb/s"; empty: the case passes no line of a known rate.
 std::string share_of_line(const PageCases& page, const Found& found) {
-  if (found.one->test.starts_with("tcp_")) return "";
-  const auto line = line_rate_gbps(page.files[found.file].context);
-  if (!line) return "";
-  const Json& axes = found.one->first().summary.case_object;
-  const bool both_ways = axes.is_object() && axes.value("bidirectional", Json()) == true;
-  const double most = *line * (both_ways ? 2 : 1);
-  return fmt::format("{:.1f} % of the line's {:g} Gb/s", 100 * found.number->median / most, most);
+  const auto most = line_rate_gbps(line_rate_gbps(page.files[found.file].context),
+                                   *found.one->first().summary.repetitions.front());
+  if (!most) return "";
+  return fmt::format("{:.1f} % of the line's {:g} Gb/s", 100 * found.number->median / *most, *most);
 }
 
 /// "the tool's own part: 54.9 ns"; empty: the floor of this test is not known.

@@ -30,7 +30,7 @@ std::vector<AblationAxis> axes_in(const Json& context) {
 }
 
 /// A row's levels, and what its name is without them.
-struct Place {
+struct FactorPlace {
   std::string name;
   FactorSet has = 0, levels = 0;  ///< bits of the axes
 };
@@ -42,8 +42,8 @@ std::size_t find_part(const std::string& name, const std::string& part) {
   return name.npos;
 }
 
-Place place_of(const Row& row, const std::vector<AblationAxis>& axes) {
-  Place place{.name = row.name};
+FactorPlace place_of(const Row& row, const std::vector<AblationAxis>& axes) {
+  FactorPlace place{.name = row.name};
   for (std::size_t i = 0; i < axes.size(); ++i)
     for (const std::size_t level : {0U, 1U}) {
       const std::string part = fmt::format("/{}:{}", axes[i].option, axes[i].levels[level]);
@@ -77,11 +77,11 @@ std::vector<Ablation> ablations_of(const Json& context, std::span<const Row> row
   const std::vector<AblationAxis> axes = axes_in(context);
   struct Member {
     const Row* row;
-    Place place;
+    FactorPlace place;
   };
   std::vector<std::vector<Member>> experiments;
   for (const Row& row : rows) {
-    Place place = place_of(row, axes);
+    FactorPlace place = place_of(row, axes);
     if (place.has == 0) continue;
     auto same = std::ranges::find_if(experiments, [&](const auto& members) {
       return members.front().place.name == place.name && members.front().place.has == place.has;

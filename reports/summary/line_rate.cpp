@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/result/row_json.h"
+
 namespace rdmameter {
 namespace {
 
@@ -31,6 +33,19 @@ std::optional<double> line_rate_gbps(const Json& context) {
                           ends.at("initiator").value("hostname", Json()) ==
                               ends.at("responder").value("hostname", Json());
   return one_device ? std::nullopt : rate;
+}
+
+std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row) {
+  if (!of_the_link || row.name.starts_with("tcp_")) return std::nullopt;
+  const bool both_ways =
+      row.case_object.is_object() && row.case_object.value("bidirectional", Json()) == true;
+  return *of_the_link * (both_ways ? 2 : 1);
+}
+
+std::optional<double> line_percent(std::optional<double> of_the_link, const Row& row) {
+  const auto most = line_rate_gbps(of_the_link, row);
+  if (!most || !row.bandwidth) return std::nullopt;
+  return 100 * bandwidth_gbps(*row.bandwidth) / *most;
 }
 
 }  // namespace rdmameter

@@ -13,6 +13,7 @@
 
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
+#include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
 
@@ -100,6 +101,15 @@ std::vector<Column> collective_columns() {
   return list;
 }
 
+/// The share of the line rate, which is the context's and the row's together: the last column of
+/// both forms of CSV.
+constexpr std::string_view kLinePercent = "bandwidth_line_percent";
+
+std::string line_percent_cell(std::optional<double> line_rate, const Row& row) {
+  const auto percent = line_percent(line_rate, row);
+  return percent ? fmt::format(",{:.4g}", *percent) : ",";
+}
+
 std::string cell_at(const Json& row, const Column& column) {
   return row.contains(column.pointer) ? cell(row.at(column.pointer)) : "";
 }
@@ -131,14 +141,15 @@ std::vector<Column> all_columns() {
   return list;
 }
 
-std::string line_of(const ResultFile& file, const Row& row, const std::vector<Column>& columns) {
+std::string line_of(const ResultFile& file, const Row& row, const std::vector<Column>& columns,
+                    std::optional<double> line_rate) {
   std::string line;
   for (const std::string& first : {file.path, row.name, test_of(row), transport_of(row),
                                    std::string(status_text(row.status)), row.message})
     line += (line.empty() ? "" : ",") + csv_quoted(printable(first));
   const Json json = row_to_json(row);
   for (const Column& column : columns) line += "," + cell_at(json, column);
-  return line + "\n";
+  return line + line_percent_cell(line_rate, row) + "\n";
 }
 
 // ---- tidy: each variable is a column
@@ -167,7 +178,7 @@ std::string tidy_head(const std::vector<std::string>& axes) {
   for (const std::string_view key : kTraffic) text += fmt::format(",bandwidth_{}", key);
   for (const Column& column : load_columns()) text += "," + column.head;
   for (const Column& column : collective_columns()) text += "," + column.head;
-  return text + ",interrupted,name,message\n";
+  return text + fmt::format(",interrupted,name,message,{}\n", kLinePercent);
 }
 
 /// "half_round_trip" where the test's figures are halves: those are then in its columns.
@@ -184,8 +195,8 @@ std::string tidy_latency(const Json& row) {
   return text;
 }
 
-std::string tidy_line(const ResultFile& file, const Row& row,
-                      const std::vector<std::string>& axes) {
+std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<std::string>& axes,
+                      std::optional<double> line_rate) {
   const auto text_cell = [](std::string_view text) { return csv_quoted(printable(text)); };
   std::string line =
       text_cell(file.path) + "," + text_cell(test_of(row)) + "," + text_cell(transport_of(row));
@@ -199,7 +210,7 @@ std::string tidy_line(const ResultFile& file, const Row& row,
   for (const Column& column : load_columns()) line += "," + cell_at(json, column);
   for (const Column& column : collective_columns()) line += "," + cell_at(json, column);
   return line + fmt::format(",{},", row.interrupted) + text_cell(row.name) + "," +
-         text_cell(row.message) + "\n";
+         text_cell(row.message) + line_percent_cell(line_rate, row) + "\n";
 }
 
 }  // namespace
@@ -207,8 +218,10 @@ std::string tidy_line(const ResultFile& file, const Row& row,
 std::string to_tidy_csv(const std::vector<ResultFile>& files) {
   const std::vector<std::string> axes = axis_keys(files);
   std::string text = tidy_head(axes);
-  for (const ResultFile& file : files)
-    for (const Row& row : file.rows) text += tidy_line(file, row, axes);
+  for (const ResultFile& file : files) {
+    const auto line_rate = line_rate_gbps(file.context);
+    for (const Row& row : file.rows) text += tidy_line(file, row, axes, line_rate);
+  }
   return text;
 }
 
@@ -216,9 +229,11 @@ std::string to_csv(const std::vector<ResultFile>& files) {
   const std::vector<Column> columns = all_columns();
   std::string text = "file,name,test,transport,status,message";
   for (const Column& column : columns) text += fmt::format(",{}", column.head);
-  text += "\n";
-  for (const ResultFile& file : files)
-    for (const Row& row : file.rows) text += line_of(file, row, columns);
+  text += fmt::format(",{}\n", kLinePercent);
+  for (const ResultFile& file : files) {
+    const auto line_rate = line_rate_gbps(file.context);
+    for (const Row& row : file.rows) text += line_of(file, row, columns, line_rate);
+  }
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/result/row_json.h"
+#include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
 #include "reports/text/sweep_curve.h"
@@ -254,7 +255,8 @@ std::string latency_table(const Group& whole, const TextStyle& style) {
   return render(table, style) + legend(group, table, style);
 }
 
-std::string bandwidth_table(const Group& whole, const TextStyle& style) {
+std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_gbps,
+                            const TextStyle& style) {
   const Group group = only_with(whole, kBandwidth);
   if (group.cases.empty()) return "";
   Table table = key_table(group);
@@ -270,6 +272,9 @@ std::string bandwidth_table(const Group& whole, const TextStyle& style) {
     add_medians(table, cases_of(group),
                 {.head = std::string(unit.name), .optional = metric == Metric::mib_per_s}, unit, 4,
                 value);
+    if (metric == Metric::gbps)
+      add_medians(table, cases_of(group), {.head = "of line", .unit = "%"}, {"%", 1}, 1,
+                  [line_rate_gbps](const Row& row) { return line_percent(line_rate_gbps, row); });
   }
   const auto lost = [](const Row& row) { return bandwidth_lost(*row.bandwidth); };
   const bool any_lost = std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {

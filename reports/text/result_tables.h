@@ -40,7 +40,9 @@ void add_sweep(Table& table, CasesOfTable cases);
 /// A line for each case, and beneath it how its repetitions differ. Empty: no case has such
 /// numbers. Groups may be joined.
 std::string latency_table(const Group& group, const TextStyle& style);
-std::string bandwidth_table(const Group& group, const TextStyle& style);
+/// @param line_rate_gbps  of the result; nothing: no share of it is shown
+std::string bandwidth_table(const Group& group, std::optional<double> line_rate_gbps,
+                            const TextStyle& style);
 
 /// Of an open loop what was offered and reached, how many requests waited, service and lateness.
 std::string load_table(const Group& group, const TextStyle& style);

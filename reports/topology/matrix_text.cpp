@@ -93,14 +93,22 @@ std::string from_and_numbers(const Matrix& cells, const Shading& scale, std::siz
   return text;
 }
 
-std::string legend(const Shading& scale) {
+/// What each shade means: in as many lines as it takes to fit.
+std::string legend(const Shading& scale, std::size_t width) {
+  constexpr std::size_t kGap = 3;
   const Unit unit = time_unit(scale.min_ns);
-  std::string text(kMargin, ' ');
+  std::string text, line(kMargin, ' ');
   for (std::size_t step = 0; step < scale.steps; ++step) {
-    text += fmt::format("{0}{0} from {1}   ", kShades[step],
-                        cell_text(scale.min_ns * std::pow(scale.ratio, step), unit));
+    const std::string shade =
+        fmt::format("{0}{0} from {1}", kShades[step],
+                    cell_text(scale.min_ns * std::pow(scale.ratio, step), unit));
+    if (step > 0 && text_width(line) + text_width(shade) + kGap + text_width(unit.name) > width) {
+      text += line.substr(0, line.size() - kGap) + "\n";
+      line.assign(kMargin, ' ');
+    }
+    line += shade + std::string(kGap, ' ');
   }
-  return fmt::format("{}{}\n", text, unit.name);
+  return fmt::format("{}{}{}\n", text, line, unit.name);
 }
 
 }  // namespace
@@ -125,7 +133,7 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style) {
   std::string text = together > 1 ? "" : from_and_numbers(cells, scale, room);
   if (text.empty()) text = from_and_shades(cells, scale, ranks, together, cell_width);
   if (together > 1) text += fmt::format("{}{} ranks a cell\n", std::string(kMargin, ' '), together);
-  return text + legend(scale);
+  return text + legend(scale, style.width);
 }
 
 }  // namespace rdmameter

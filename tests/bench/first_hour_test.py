@@ -5,15 +5,20 @@
 Each test is a task. told() checks that a page leads there: it holds the words that are typed.
 """
 import csv
+import fcntl
 import importlib.util
 import io
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
+import statistics
+import struct
 import subprocess
 import sys
+import termios
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "device"))
@@ -77,7 +82,49 @@ class FirstHour(rdmameter.Test):
         self.told("docs/reports.md", "share of the line rate")
         self.types("report", self.result("bw.json", "write_bw", "--peer-device", "soft1", "--size", "64K"), "-o", "bw.html")
         html = (pathlib.Path(self.scratch) / "bw.html").read_text(encoding="utf-8")
-        self.assertRegex(html, r"<span>\d+\.\d % of the line&#39;s 100 Gb/s|<span>\d+\.\d % of the line's 100 Gb/s")
+        page_says = re.search(r"<span>(\d+\.\d) % of the line(?:&#39;|')s 100 Gb/s", html)
+        self.assertTrue(page_says, html[html.index("<main>"):html.index("<section id=summary")])
+        self.told("docs/results.md", "share of the line rate (`of line`)", "`bandwidth_line_percent`")
+        self.assertRegex(self.types("show", "bw.json"), r"(?m) of line .*\n.*\[%\]")
+        for form in ((), ("--tidy",)):
+            rows = list(csv.DictReader(io.StringIO(self.types("show", "--csv", *form, "bw.json"))))
+            shares = [float(row["bandwidth_line_percent"]) for row in rows]
+            for share, row in zip(shares, rows, strict=True):
+                self.assertAlmostEqual(share, float(row["bandwidth_gbps"]), delta=share / 1000)
+            self.assertAlmostEqual(statistics.median(shares), float(page_says[1]), delta=0.1)
+
+    def at_terminal(self, columns, *arguments):
+        """The lines that a terminal of so many columns shows."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        environment = {key: value for key, value in rdmameter.environment().items() if key not in ("COLUMNS", "CI")}
+        with os.fdopen(ours, "rb", buffering=0) as terminal, subprocess.Popen(
+                [rdmameter.program, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, cwd=self.scratch,
+                env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}) as child:
+            os.close(theirs)
+            text = b""
+            try:
+                while chunk := terminal.read(4096):
+                    text += chunk
+            except OSError:  # Linux's end of a pty
+                pass
+            self.assertEqual(child.wait(60), rdmameter.PASS, text.decode())
+        return [line.rsplit("\r\033[K", 1)[-1] for line in text.decode().replace("\r\n", "\n").split("\n")]
+
+    def test_topologies_are_no_wider_than_the_terminal(self):
+        self.told("README.md", "rdmameter topo mesh ring hypercube")
+        traffics = ("--traffic", "pairs,alltoall,flood", "--size", "8,4K", "--iterations", "50")
+        commands = [("topo", "--list"), ("topo", "mesh", "ring", "--ranks", "16", *traffics, "--verify", "--dry-run"),
+                    ("topo", "connections", "--loopback", "--dry-run"), ("show", "topo.json", "--predict", "64,1024", "--histogram")]
+        if shutil.which("mpirun"):
+            commands.insert(0, ("topo", "mesh", "ring", "--ranks", "4", *traffics, "-o", "topo.json"))
+        else:
+            commands.pop()
+        for columns in (60, 80, 200):
+            for arguments in commands:
+                lines = self.at_terminal(columns, *arguments)
+                self.assertGreater(len(lines), 5, (arguments, lines))
+                self.assertLessEqual(max(map(len, lines)), columns, (arguments, max(lines, key=len)))
 
     def test_mean_and_p99_as_csv_into_pandas(self):
         self.told("docs/results.md", "rdmameter show --csv --tidy result.json > result.csv")

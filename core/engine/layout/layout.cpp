@@ -5,6 +5,8 @@
 #include <bit>
 #include <numeric>
 
+#include "core/verbs/device.h"
+
 namespace rdmameter {
 namespace {
 

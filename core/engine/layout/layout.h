@@ -8,9 +8,10 @@
 
 #include "core/base/role.h"
 #include "core/test_case/test_case.h"
-#include "core/verbs/device.h"
 
 namespace rdmameter {
+
+struct DeviceLimits;  // core/verbs/device.h
 
 /// The Global Routing Header that precedes every UD receive (IBTA vol. 1, 11.4.1.2: the first 40
 /// bytes).

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `topo connections` is to measure, and the cases that follow from it and from the devices.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases/connection_cases.h"
+#include "bench/options/run_hosts.h"
+#include "core/engine/measurer.h"
+
+namespace rdmameter {
+
+struct ConnectionsRequest {
+  std::optional<RunHost> host;  ///< nothing: not said, which a dry run does not mind
+  std::vector<const ConnectionKind*> kinds;
+  std::vector<const ConnectionOpcode*> opcodes;
+  std::uint64_t max_qps = 4096, memory_budget_bytes = 0, repetitions = 0;
+  std::uint64_t order_seed = 0;
+  ConnectionSettings settings;
+  std::string output;
+};
+
+/// How many QPs a device has for the connections of a run; nothing: it does not say.
+struct DeviceQps {
+  std::optional<std::uint64_t> initiator, responder;
+  std::string reason;
+};
+
+/// From the environments of both ends. Two ends on one device have half of its QPs each.
+DeviceQps device_qps(const Measurer& measurer);
+
+struct ConnectionPlan {
+  std::vector<ConnectionCase> cases;
+  /// Of each curve that ends before --max-qps: where, and why.
+  nlohmann::ordered_json limits = nlohmann::ordered_json::array();
+};
+
+/// @throws UsageError  nothing is left to measure; an axis that no case uses
+ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQps& qps);
+
+}  // namespace rdmameter

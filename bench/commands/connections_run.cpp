@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/commands/connections_run.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "bench/doctor/examination_text.h"
+#include "bench/remote/remote_server.h"
+#include "bench/running/benchmark_flags.h"
+#include "bench/running/measurers.h"
+#include "bench/running/result_context.h"
+#include "bench/running/run_output.h"
+#include "bench/running/runner.h"
+#include "core/engine/case_memory.h"
+#include "core/log/print.h"
+#include "reports/text/text.h"
+#include "reports/topology/connection_text.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr double kNarrow = 1.02;  ///< a knee between numbers of a smaller ratio is found
+
+/// Writes into each row which point of which curve it is, and keeps it.
+class CurveRows final : public RunListener {
+ public:
+  CurveRows(RunOutput& output, const std::vector<ConnectionCase>& cases)
+      : output_(output), cases_(cases) {}
+
+  void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override {
+    output_.begin(name, done, all);
+  }
+  void row(const Row& row) override {
+    const ConnectionCase& about = cases_[row.family_index];
+    const TestCase& test_case = about.planned.test_case;
+    Row marked = row;
+    marked.extra["connections"] = {
+        {"kind", about.kind},
+        {"opcode", about.opcode},
+        {"active", about.active},
+        {"memory_bytes", case_memory_bytes(test_case, Role::initiator)},
+        {"peer_memory_bytes", case_memory_bytes(test_case, Role::responder)}};
+    output_.row(marked);
+    rows_.push_back(std::move(marked));
+  }
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  RunOutput& output_;
+  const std::vector<ConnectionCase>& cases_;
+  std::vector<Row> rows_;
+};
+
+class ConnectionsRun {
+ public:
+  ConnectionsRun(const ConnectionsRequest& request, const Invocation& invocation)
+      : request_(request), invocation_(invocation) {}
+
+  ExitStatus measure();
+
+ private:
+  std::unique_ptr<Measurer> open();
+  RunTally measure_round(std::vector<std::size_t> which, CurveRows& rows, Measurer& measurer);
+  std::vector<std::size_t> around_knees(const std::vector<Row>& rows);
+  std::size_t place_of(const ConnectionCurve& curve, std::uint64_t active);
+
+  const ConnectionsRequest& request_;
+  const Invocation& invocation_;
+  const ClockChoice clock_ = choose_clock();
+  std::unique_ptr<RemoteServer> server_;  // ends after the measurer
+  std::vector<ConnectionCase> cases_;
+  std::vector<PlannedCase> planned_;  ///< those of cases_
+  std::vector<std::uint64_t> repeated_;
+  std::uint64_t begun_ = 0, round_ = 0;
+};
+
+std::unique_ptr<Measurer> ConnectionsRun::open() {
+  RunTarget target = request_.host->target;
+  if (request_.host->remote) {
+    server_ = std::make_unique<RemoteServer>(*request_.host->remote, invocation_.interrupt);
+    target.server = server_->address();
+    target.token = server_->token();
+  }
+  const ConnectionKind& kind = *request_.kinds.front();
+  const auto opcode = std::ranges::find_if(
+      request_.opcodes, [&](const ConnectionOpcode* one) { return kind.carries(one->opcode); });
+  const ConnectionOpcode& first =
+      opcode == request_.opcodes.end() ? connection_opcodes().front() : **opcode;
+  const std::array cases{connection_case(kind, first, 1, true, request_.settings).planned};
+  return make_measurer(target, cases, clock_, invocation_.interrupt);
+}
+
+RunTally ConnectionsRun::measure_round(std::vector<std::size_t> which, CurveRows& rows,
+                                       Measurer& measurer) {
+  planned_.clear();
+  for (const ConnectionCase& one : cases_) planned_.push_back(one.planned);
+  const std::uint64_t measurements = which.size() * request_.repetitions;
+  const RunTally tally = run_round(planned_,
+                                   {.which = std::move(which),
+                                    .repetitions = request_.repetitions,
+                                    .seed = request_.order_seed + round_++,
+                                    .begun = begun_},
+                                   repeated_, measurer, invocation_.interrupt.word(), rows);
+  begun_ += measurements;
+  return tally;
+}
+
+/// The case of a rate, which is made where there is none.
+std::size_t ConnectionsRun::place_of(const ConnectionCurve& curve, std::uint64_t active) {
+  const auto found = std::ranges::find_if(cases_, [&](const ConnectionCase& one) {
+    return one.rate && one.kind == curve.kind && one.opcode == curve.opcode && one.active == active;
+  });
+  if (found != cases_.end()) return static_cast<std::size_t>(found - cases_.begin());
+  const auto kind = std::ranges::find(connection_kinds(), curve.kind, &ConnectionKind::name);
+  const auto opcode =
+      std::ranges::find(connection_opcodes(), curve.opcode, &ConnectionOpcode::name);
+  cases_.push_back(connection_case(*kind, *opcode, active, true, request_.settings));
+  return cases_.size() - 1;
+}
+
+/// What to measure so that knees become narrower: both ends of each, what lies between them, and
+/// the rate that they were compared with, so that all were measured at the same time.
+std::vector<std::size_t> ConnectionsRun::around_knees(const std::vector<Row>& rows) {
+  std::vector<std::size_t> which;
+  const auto add = [&](const ConnectionCurve& curve, std::uint64_t active) {
+    const std::size_t place = place_of(curve, active);
+    if (std::ranges::find(which, place) == which.end()) which.push_back(place);
+  };
+  for (const ConnectionCurve& curve : connection_curves(rows)) {
+    const Knee& knee = curve.knee;
+    if (!knee.found() && !knee.undecided()) continue;
+    const std::uint64_t low = knee.fast, high = knee.found() ? knee.slow : knee.most;
+    if (knee.found() &&
+        (high - low <= 1 || static_cast<double>(high) < kNarrow * static_cast<double>(low)))
+      continue;
+    for (const ConnectionPoint& point : curve.points)
+      if (!point.mmsg_per_s.empty() &&
+          ((point.active >= low && point.active <= high) || point.active == knee.best))
+        add(curve, point.active);
+    if (!knee.found()) continue;
+    for (const std::uint64_t active : between(low, high, kNumbersAtKnee)) add(curve, active);
+  }
+  return which;
+}
+
+ExitStatus ConnectionsRun::measure() {
+  check_writable(request_.output);
+  const BenchmarkFlags flags = initialize_benchmark({}, request_.repetitions);
+  const std::unique_ptr<Measurer> measurer = open();
+  ConnectionPlan plan = plan_connections(request_, device_qps(*measurer));
+  cases_ = std::move(plan.cases);
+  nlohmann::ordered_json context =
+      result_context(invocation_.command_line, {}, flags, clock_, *measurer);
+  context["rdmameter"]["order_seed"] = request_.order_seed;
+  context["rdmameter"]["connections"] = {{"max_qps", request_.max_qps},
+                                         {"memory_budget_bytes", request_.memory_budget_bytes},
+                                         {"window", request_.settings.window},
+                                         {"limits", plan.limits}};
+  tell_worst_findings();
+  RunOutput output(request_.output, context, {});
+  output.omit_lines();
+  CurveRows rows(output, cases_);
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < cases_.size(); ++i) which.push_back(i);
+  RunTally tally = measure_round(std::move(which), rows, *measurer);
+  for (unsigned round = 0; round < kRoundsAtKnee; ++round) {
+    if (tally.interrupted || !measurer->usable()) break;
+    which = around_knees(rows.rows());
+    if (which.empty()) break;
+    tally += measure_round(std::move(which), rows, *measurer);
+  }
+  output.finish(tally);
+  if (request_.output != "-") {
+    const TextStyle style = terminal_style();
+    const std::string text =
+        connection_text({.path = request_.output, .context = context, .rows = rows.rows()}, style);
+    print_text(style.utf8 ? text : to_ascii(text));
+  }
+  return tally.status();
+}
+
+}  // namespace
+
+ExitStatus measure_connections(const ConnectionsRequest& request, const Invocation& invocation) {
+  return ConnectionsRun(request, invocation).measure();
+}
+
+}  // namespace rdmameter
