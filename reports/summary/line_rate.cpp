@@ -22,7 +22,7 @@ std::optional<double> line_rate_gbps(const Json& context) {
   const Json one = device_of(context, "initiator"), other = device_of(context, "responder");
   std::optional<double> rate;
   for (const Json& device : {one, other}) {
-    if (!device.is_object() || device.value("driver", Json()) == "rxe") return std::nullopt;
+    if (!device.is_object() || device.value("driver", Json()) == "rdma_rxe") return std::nullopt;
     const Json told = device.value("rate_gbps", Json());
     if (!told.is_number() || !(told.get<double>() > 0)) return std::nullopt;
     rate = std::min(rate.value_or(told.get<double>()), told.get<double>());

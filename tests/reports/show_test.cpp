@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/result/row_json.h"
+#include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/text/csv.h"
 #include "reports/text/histogram_text.h"
@@ -334,6 +335,26 @@ TEST(Show, ReadsFilesAndRefusesBadOnes) {
   const std::string path = scratch.path("r.json");
   EXPECT_NE(show_files({path, path}, {.style = kPlain}).find("half round trip"), std::string::npos);
   EXPECT_THROW(show_files({path, scratch.path("none.json")}, {.style = kPlain}), UsageError);
+}
+
+TEST(LineRate, IsThatOfTheSlowerEndAndIsNotKnownOfADeviceInSoftware) {
+  const auto context = [](const char* driver, double rate_gbps) {
+    const auto end = [driver](const char* host, double gbps) {
+      return nlohmann::ordered_json{
+          {"hostname", host},
+          {"device", {{"name", "dev0"}, {"driver", driver}, {"rate_gbps", gbps}}}};
+    };
+    return nlohmann::ordered_json{
+        {"rdmameter", {{"initiator", end("a", 100)}, {"responder", end("b", rate_gbps)}}}};
+  };
+  EXPECT_EQ(line_rate_gbps(context("mlx5_core", 25)), 25);
+  EXPECT_EQ(line_rate_gbps(context("rdma_rxe", 25)), std::nullopt);
+  Row both_ways;
+  both_ways.name = "write_bw/rc";
+  both_ways.case_object = {{"bidirectional", true}};
+  EXPECT_EQ(line_rate_gbps(25.0, both_ways), 50);
+  both_ways.name = "tcp_bw";
+  EXPECT_EQ(line_rate_gbps(25.0, both_ways), std::nullopt);
 }
 
 TEST(Csv, HoldsEveryRow) {
