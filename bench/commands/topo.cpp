@@ -204,8 +204,7 @@ bool nothing_to_measure(const std::vector<PlannedCase>& cases) {
 std::string dry_run_text(const PlannedCase& planned, const TextStyle& style) {
   const std::string told = planned.why_skipped.empty() ? hops_text(planned.test_case)
                                                        : "skipped: " + planned.why_skipped;
-  if (style.narrow)
-    return name_lines(planned.name, style.width) + wrap("    ", told, style.width);
+  if (style.narrow) return name_lines(planned.name, style.width) + wrap("    ", told, style.width);
   return fmt::format("{}  {}\n", planned.name, told);
 }
 
