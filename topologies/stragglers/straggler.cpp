@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/straggler.h"
+#include "topologies/stragglers/straggler.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "reports/stats/sample.h"
-
 namespace rdmameter {
 namespace {
 
 using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-/// The value that a quarter of them does not exceed. @param values  not empty
-double lower_quartile(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[(values.size() - 1) / 4];
-}
 
 /// Hops of the shortest ways, 1 throughout where no edges are known.
 std::vector<std::vector<std::uint32_t>> hops_between(std::size_t ranks, const Edges& edges) {
@@ -43,60 +35,113 @@ std::vector<std::vector<std::uint32_t>> hops_between(std::size_t ranks, const Ed
   return hops;
 }
 
-/// Each time divided by what is usual for as many hops.
-Matrix in_proportion(const Matrix& matrix_ns, const Edges& edges) {
-  const auto hops = hops_between(matrix_ns.size(), edges);
-  std::map<std::uint32_t, std::vector<double>> by_hops;
-  for (std::size_t from = 0; from < matrix_ns.size(); ++from)
-    for (std::size_t to = 0; to < matrix_ns.size(); ++to)
-      if (from != to && matrix_ns[from][to])
-        by_hops[hops[from][to]].push_back(*matrix_ns[from][to]);
-  std::map<std::uint32_t, double> usual;
-  for (const auto& [distance, times] : by_hops) usual[distance] = lower_quartile(times);
-  Matrix matrix = matrix_ns;
-  for (std::size_t from = 0; from < matrix.size(); ++from)
-    for (std::size_t to = 0; to < matrix.size(); ++to) {
-      auto& cell = matrix[from][to];
-      if (from == to || !cell || !(usual[hops[from][to]] > 0))
-        cell.reset();
-      else
-        *cell /= usual[hops[from][to]];
-    }
-  return matrix;
-}
+/// Times of pairs of ranks, each divided by what is usual for as many hops.
+class Proportions {
+ public:
+  Proportions(const Matrix& matrix_ns, const Edges& edges)
+      : hops_(hops_between(matrix_ns.size(), edges)), cells_(matrix_ns) {
+    std::map<std::uint32_t, std::vector<double>> by_hops;
+    for (std::size_t from = 0; from < ranks(); ++from)
+      for (std::size_t to = 0; to < ranks(); ++to)
+        if (from != to && cells_[from][to]) by_hops[hops_[from][to]].push_back(*cells_[from][to]);
+    std::map<std::uint32_t, double> usual;
+    for (const auto& [distance, times] : by_hops) usual[distance] = usual_of(times);
+    for (std::size_t from = 0; from < ranks(); ++from)
+      for (std::size_t to = 0; to < ranks(); ++to) {
+        auto& cell = cells_[from][to];
+        if (from == to || !cell || !(usual[hops_[from][to]] > 0))
+          cell.reset();
+        else
+          *cell /= usual[hops_[from][to]];
+      }
+  }
 
-std::optional<Straggler> slow_rank(const Matrix& proportion) {
-  constexpr double kMinFactor = 1.33, kMinDeviations = 4;
-  std::vector<double> scores;
-  for (std::size_t rank = 0; rank < proportion.size(); ++rank) {
+  std::size_t ranks() const { return cells_.size(); }
+
+  /// Of all pairs that a rank is one of.
+  std::vector<double> of_rank(std::size_t rank) const {
     std::vector<double> own;
-    for (std::size_t other = 0; other < proportion.size(); ++other)
-      for (const auto& cell : {proportion[rank][other], proportion[other][rank]})
+    for (std::size_t other = 0; other < ranks(); ++other)
+      for (const auto& cell : {cells_[rank][other], cells_[other][rank]})
         if (cell) own.push_back(*cell);
+    return own;
+  }
+
+  /// Of two neighbours, whoever begins: the mean. Nothing: they are none, or were not measured.
+  std::optional<double> of_neighbours(std::size_t a, std::size_t b) const {
+    if (hops_[a][b] != 1) return std::nullopt;
+    const auto &there = cells_[a][b], &back = cells_[b][a];
+    if (!there) return back;
+    return back ? (*there + *back) / 2 : *there;
+  }
+
+  template <class Visit>
+  void visit_neighbours(Visit visit) const {
+    for (std::uint32_t a = 0; a < ranks(); ++a)
+      for (std::uint32_t b = a + 1; b < ranks(); ++b)
+        if (const auto factor = of_neighbours(a, b)) visit(a, b, *factor);
+  }
+
+ private:
+  const std::vector<std::vector<std::uint32_t>> hops_;
+  Matrix cells_;
+};
+
+std::optional<Straggler> slow_rank(const Proportions& proportions) {
+  constexpr double kMinDeviations = 4;
+  std::vector<double> scores;
+  for (std::size_t rank = 0; rank < proportions.ranks(); ++rank) {
+    std::vector<double> own = proportions.of_rank(rank);
     if (own.empty()) return std::nullopt;
-    scores.push_back(lower_quartile(std::move(own)));
+    scores.push_back(usual_of(std::move(own)));
   }
   const auto worst = std::max_element(scores.begin(), scores.end());
-  const double usual = median(scores);
+  const double usual = median_of_values(scores);
   std::vector<double> deviations;
   for (const double score : scores) deviations.push_back(std::abs(score - usual));
-  const double spread = 1.4826 * median(deviations);  // of a normal distribution: sigma
-  if (*worst < kMinFactor * usual || *worst < usual + kMinDeviations * spread) return std::nullopt;
-  return Straggler{static_cast<std::uint32_t>(worst - scores.begin()), {}, *worst / usual};
+  const double spread = 1.4826 * median_of_values(deviations);  // of a normal distribution: sigma
+  if (*worst < kSlowFactor * usual || *worst < usual + kMinDeviations * spread) return std::nullopt;
+  Straggler found{.verdict = Straggler::Verdict::node};
+  found.rank = static_cast<std::uint32_t>(worst - scores.begin());
+  found.factor = *worst / usual;
+  return found;
 }
 
-std::optional<Straggler> slow_pair(const Matrix& proportion) {
-  constexpr double kMinFactor = 1.5;
-  Straggler worst;
-  for (std::uint32_t from = 0; from < proportion.size(); ++from)
-    for (std::uint32_t to = 0; to < proportion.size(); ++to)
-      if (const auto& cell = proportion[from][to]; cell && *cell > worst.factor)
-        worst = {from, to, *cell};
-  if (worst.factor < kMinFactor) return std::nullopt;
-  return worst;
+std::optional<Straggler> slow_pair(const Proportions& proportions) {
+  Straggler worst{.verdict = Straggler::Verdict::path};
+  proportions.visit_neighbours([&](std::uint32_t a, std::uint32_t b, double factor) {
+    if (factor < kSlowFactor || factor <= worst.factor.value_or(0)) return;
+    worst.rank = a;
+    worst.to = b;
+    worst.factor = factor;
+  });
+  return worst.factor ? std::optional(worst) : std::nullopt;
+}
+
+/// Has a quarter of the pairs in which the suspect has no part at least half of its excess?
+bool slow_without(const Straggler& suspect, const Proportions& proportions) {
+  const double threshold = 1 + (suspect.factor.value_or(1) - 1) / 2;
+  std::size_t all = 0, slow = 0;
+  proportions.visit_neighbours([&](std::uint32_t a, std::uint32_t b, double factor) {
+    for (const auto& rank : {suspect.rank, suspect.to})
+      if (rank == a || rank == b) return;
+    ++all;
+    slow += factor >= threshold ? 1 : 0;
+  });
+  return slow != 0 && 4 * slow >= all;
 }
 
 }  // namespace
+
+double usual_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) / 4];
+}
+
+double median_of_values(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
 
 Matrix median_matrix(const std::vector<const Matrix*>& matrices) {
   if (matrices.empty()) return {};
@@ -108,17 +153,18 @@ Matrix median_matrix(const std::vector<const Matrix*>& matrices) {
         if (matrix->size() != result.size()) return {};
         if (const auto& cell = (*matrix)[row][column]) values.push_back(*cell);
       }
-      result[row][column] = values.empty() ? std::nullopt : std::optional(median(values));
+      result[row][column] = values.empty() ? std::nullopt : std::optional(median_of_values(values));
     }
   return result;
 }
 
-std::optional<Straggler> find_straggler(const Matrix& matrix_ns, const Edges& edges) {
+Straggler find_straggler(const Matrix& matrix_ns, const Edges& edges) {
   constexpr std::size_t kMinRanks = 3;  // of two, neither is slower than the other
-  if (matrix_ns.size() < kMinRanks) return std::nullopt;
-  const Matrix proportion = in_proportion(matrix_ns, edges);
-  if (const auto rank = slow_rank(proportion)) return rank;
-  return slow_pair(proportion);
+  if (matrix_ns.size() < kMinRanks) return {};
+  const Proportions proportions(matrix_ns, edges);
+  std::optional<Straggler> found = slow_rank(proportions);
+  if (!found) found = slow_pair(proportions);
+  return found && !slow_without(*found, proportions) ? *found : Straggler{};
 }
 
 }  // namespace rdmameter

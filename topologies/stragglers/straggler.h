@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank is slow with every peer?
+// Which rank is slow with every peer, or which pair of ranks, as far as a matrix of times tells.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,25 @@ using Matrix = std::vector<std::vector<std::optional<double>>>;
 /// The median of each cell over several matrices of one case; nothing where one has none.
 Matrix median_matrix(const std::vector<const Matrix*>& matrices);
 
-/// A rank, or else a pair of ranks, that takes longer than the others.
-struct Straggler {
-  std::uint32_t rank = 0;
-  std::optional<std::uint32_t> to;  ///< of a pair: from `rank` to this one
-  double factor = 1;                ///< times what others at the same number of hops take
-};
+/// The value that a quarter of them does not exceed: what is usual, however slow a few are.
+/// @param values  not empty
+double usual_of(std::vector<double> values);
+
+/// The median. @param values  not empty
+double median_of_values(std::vector<double> values);
+
+/// How often as long as usual something must take to be slow.
+inline constexpr double kSlowFactor = 1.33;
 
 /// A rank is a straggler where even the quicker quarter of its times takes far longer than the
 /// quicker quarter of all at the same number of hops (so that neither it nor what it relays for
 /// others sets the standard): by a third, and by more than four times the others' own spread.
-/// Where no rank is, the slowest pair, if it takes half as long again.
+/// Where no rank is, the slowest pair of neighbours, if it takes a third longer than usual.
+/// Where a quarter of the pairs of other ranks has at least half of its excess, times differ by
+/// groups (machines, switches), and there is no straggler.
 /// @param edges  of the graph, for the hops; empty: all pairs count as neighbours
-std::optional<Straggler> find_straggler(
-    const Matrix& matrix_ns, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges);
+/// @return  Verdict::none, node or path: a matrix has round trips, which tell no direction
+Straggler find_straggler(const Matrix& matrix_ns,
+                         const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges);
 
 }  // namespace rdmameter
