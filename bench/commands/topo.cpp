@@ -60,6 +60,7 @@ constexpr const char* kTopoFooter =
 struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
   std::optional<std::string> ranks, scale, order_seed;
   std::string patience = "60", predict, memory_budget, bootstrap_interface;
+  bool judge_shared = false;
 };
 
 const Axis& topology_axis(std::string_view option) {
@@ -111,6 +112,8 @@ void declare_options(CLI::App& app, TopoOptions& options) {
       app, "--bootstrap-if", options.bootstrap_interface, "NAME",
       "the network interface of each machine by whose address ranks reach each other by TCP, "
       "to exchange addresses of QPs and results. Default: any that leads there");
+  app.add_flag("--judge-shared", options.judge_shared,
+               help_text("look for a slow rank or pair of ranks even where ranks share cores"));
   add_predict_option(app, options.predict);
   add_memory_budget_option(app, options.memory_budget);
   for (const Axis& axis : topology_axes())
@@ -134,6 +137,7 @@ struct TopoRequest {
   std::string output, bootstrap_interface;
   std::uint64_t repetitions = 1;
   milliseconds patience{};
+  bool judge_shared = false;
   std::vector<std::uint64_t> predict;
   std::optional<std::uint64_t> memory_budget_bytes;
 };
@@ -157,6 +161,7 @@ TopoRequest interpret(const TopoOptions& options) {
         {&topology_axis("ranks"), read_axis_list(topology_axis("ranks"), *options.scale)});
   request.bootstrap_interface = options.bootstrap_interface;
   if (!request.bootstrap_interface.empty()) own_addresses(request.bootstrap_interface);
+  request.judge_shared = options.judge_shared;
   request.predict = predicted_ranks(options.predict);
   request.memory_budget_bytes = memory_budget_bytes(options.memory_budget);
   request.repetitions = options.repetition_count(1);
@@ -281,8 +286,8 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
   if (reports) check_writable(request.output);
   const ClockChoice clock = choose_clock();
-  const auto measurer =
-      make_topology_measurer(ranks, request.patience, clock, invocation.interrupt);
+  const auto measurer = make_topology_measurer(ranks, request.patience, clock, invocation.interrupt,
+                                               request.judge_shared);
   const std::uint64_t order_seed = request.order_seed.value_or(measurer->common_seed());
   const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
   if (!reports) {
@@ -305,6 +310,7 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
     print("\n{}", topology_text({.path = request.output, .context = context, .rows = rows.take()},
                                 {.predict = request.predict,
                                  .memory_budget_bytes = request.memory_budget_bytes,
+                                 .judge_shared = request.judge_shared,
                                  .style = terminal_style()}));
   if (!measurer->usable()) {
     flush_print();

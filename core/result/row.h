@@ -171,6 +171,23 @@ struct MatrixSummary {
 /// So many pairs of a MatrixSummary are listed.
 inline constexpr std::size_t kMaxSlowestPairs = 32;
 
+/// What takes much longer than the rest of a topology.
+struct Straggler {
+  enum class Verdict {
+    none,
+    node,       ///< a rank, with every peer
+    path,       ///< a pair of ranks; of its two directions neither alone
+    direction,  ///< from a rank to another, and not the way back
+    unknown,    ///< the measurement that was to tell has failed
+  };
+  Verdict verdict = Verdict::none;
+  std::optional<std::uint32_t> rank;  ///< of a path: the lower one; of a direction: from where
+  std::optional<std::uint32_t> to;    ///< of a path or direction
+  std::optional<double> factor;       ///< times what is usual; of a direction: one way
+  std::uint64_t measured_again = 0;   ///< round trips between ranks, to tell; 0: none was suspected
+  std::optional<std::string> reason;  ///< Verdict::unknown: why
+};
+
 /// Vectors are empty, and optionals nothing, where they do not apply or are not known. A vector by
 /// rank has one element for each.
 struct TopologyData {
@@ -199,6 +216,10 @@ struct TopologyData {
   /// Median one-way time, that is half a round trip, from row to column; nothing: not measured.
   std::vector<std::vector<std::optional<double>>> matrix_ns;
   std::optional<MatrixSummary> matrix_summary;  ///< of more than kMaxMatrixRanks
+  /// Of the traffic `pairs`: rounds, one after the other; pairs of a round are measured together.
+  std::optional<std::uint64_t> rounds;
+  /// Nothing: not judged, as where ranks shared cores.
+  std::optional<Straggler> straggler;
 
   struct AtDistance {
     std::uint64_t hops = 0;

@@ -215,6 +215,17 @@ void list_fields(auto& fields, Is<CollectiveData> auto& data) {
   fields("busbw_gb_per_s", data.busbw_gb_per_s);
 }
 
+void list_fields(auto& fields, Is<Straggler> auto& straggler) {
+  fields.named("verdict", straggler.verdict, verdict_name);
+  fields("rank", straggler.rank, {.max = kMaxRanks - 1});
+  fields("to", straggler.to, {.max = kMaxRanks - 1});
+  fields("factor", straggler.factor);
+  fields("measured_again", straggler.measured_again, {.max = kMaxExactCount});
+  fields("reason", straggler.reason);
+}
+/// Which ranks it names goes with the verdict. @throws UsageError
+void complete(Straggler& straggler, const CheckedJson& json);
+
 /// @throws std::logic_error  a vector by rank has not one element for each
 void check_lengths(const TopologyData& data);
 
@@ -237,6 +248,8 @@ void list_fields(auto& fields, Is<TopologyData> auto& data) {
   fields("barrier_ns", data.barrier_ns, {.short_form = true});
   fields("matrix_ns", data.matrix_ns, {.max_size = kMaxMatrixRanks, .short_form = true});
   fields("matrix_summary", data.matrix_summary);
+  fields("rounds", data.rounds, {.max = kMaxExactCount});
+  fields("straggler", data.straggler);
   fields("by_hops", data.by_hops);
   fields("collective", data.collective);
   fields("rank_gbps", data.rank_gbps);

@@ -31,6 +31,7 @@ std::string_view name_suffix(Row::Status status);
 const char* definition_name(LatencyData::Definition definition);
 const char* counted_by_name(BandwidthData::CountedBy end);
 const char* ended_name(UntilData::Ended ended);
+const char* verdict_name(Straggler::Verdict verdict);
 
 /// Payload over window, and messages over window; 0 for an empty window.
 double bandwidth_gbps(const BandwidthData& data);        ///< [1e9 bits/s]

@@ -28,6 +28,36 @@ void check_lengths(const TopologyData& data) {
   for (const auto& row : data.matrix_ns) check(row.empty() ? 1 : row.size(), "matrix_ns");
 }
 
+const char* verdict_name(Straggler::Verdict verdict) {
+  switch (verdict) {
+    case Straggler::Verdict::none:
+      return "none";
+    case Straggler::Verdict::node:
+      return "node";
+    case Straggler::Verdict::path:
+      return "path";
+    case Straggler::Verdict::direction:
+      return "direction";
+    case Straggler::Verdict::unknown:
+      return "unknown";
+  }
+  return "";
+}
+
+void complete(Straggler& straggler, const CheckedJson& json) {
+  using enum Straggler::Verdict;
+  const bool one = straggler.verdict == node;
+  const bool two = straggler.verdict == path || straggler.verdict == direction;
+  const auto check = [&](bool there, bool wanted, const char* key) {
+    if (there != wanted)
+      json.fail(fmt::format("of the verdict \"{}\" {} `{}`", verdict_name(straggler.verdict),
+                            wanted ? "needs" : "has no", key));
+  };
+  check(straggler.rank.has_value(), one || two, "rank");
+  check(straggler.to.has_value(), two, "to");
+  check(straggler.factor.has_value(), one || two, "factor");
+}
+
 void complete(TopologyData& data, const CheckedJson& json) {
   for (const char* key : {"qps_per_rank", "rank_gbps", "matrix_ns"})
     if (const auto by_rank = json.find(key)) check_length(*by_rank, data.ranks);
@@ -41,6 +71,10 @@ void complete(TopologyData& data, const CheckedJson& json) {
   for (std::size_t i = 0; i < data.edges.size(); ++i)
     if (data.edges[i].first == data.edges[i].second)
       json.at("edges").at(i).fail("joins a rank with itself");
+  if (data.straggler)
+    for (const auto& rank : {data.straggler->rank, data.straggler->to})
+      if (rank && *rank >= data.ranks)
+        json.at("straggler").fail(fmt::format("names rank {} of {}", *rank, data.ranks));
   for (std::size_t i = 1; i < data.by_hops.size(); ++i)
     if (data.by_hops[i].hops <= data.by_hops[i - 1].hops)
       json.at("by_hops").at(i).at("hops").fail("is not greater than the one before it");

@@ -154,8 +154,16 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
   const Unit unit = time_unit(shades.min_ns);
   if (numbered) svg += numbered_cells(cells, shades, unit);
   if (straggler && !straggler->to) {
-    const std::size_t at = straggler->rank / together;
+    const std::size_t at = *straggler->rank / together;
     svg += fmt::format("<path class=frame d=\"M0 {0}h{1}v1h-{1}zM{0} 0v{1}h1v-{1}z\"/>", at, size);
+  }
+  const auto frame_cell = [&svg, together](std::uint32_t from, std::uint32_t to) {
+    svg += fmt::format("<path class=frame d=\"M{} {}h1v1h-1z\"/>", to / together, from / together);
+  };
+  if (straggler && straggler->to) {
+    frame_cell(*straggler->rank, *straggler->to);
+    if (straggler->verdict == Straggler::Verdict::path)
+      frame_cell(*straggler->to, *straggler->rank);
   }
   const std::size_t step = std::max<std::size_t>(1, (size + 15) / 16);
   for (std::size_t at = 0; at < size; at += step)

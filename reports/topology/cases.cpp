@@ -79,6 +79,26 @@ std::string host_of(const Json& context, std::uint32_t rank) {
   return "";
 }
 
+bool is_slow(const Straggler& straggler) {
+  return straggler.rank.has_value();
+}
+
+/// The verdict of more than half of the repetitions that have one; none where they disagree.
+/// Nothing: no repetition has one.
+std::optional<Straggler> told_straggler(const CaseSummary& summary) {
+  std::vector<Straggler> verdicts;
+  for (const Row* row : summary.repetitions)
+    if (row->topology->straggler &&
+        row->topology->straggler->verdict != Straggler::Verdict::unknown)
+      verdicts.push_back(*row->topology->straggler);
+  if (verdicts.empty()) return std::nullopt;
+  const auto key = [](const Straggler& one) { return std::tuple(one.verdict, one.rank, one.to); };
+  for (const Straggler& one : verdicts)
+    if (2 * static_cast<std::size_t>(std::ranges::count(verdicts, key(one), key)) > verdicts.size())
+      return one;
+  return Straggler{};
+}
+
 }  // namespace
 
 std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
@@ -157,8 +177,11 @@ bool ranks_shared_cores(const TopologyCase& one) {
 
 std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& matrix_ns,
                                       bool judge_shared) {
+  if (const auto said = told_straggler(one.summary))
+    return is_slow(*said) ? said : std::optional<Straggler>();
   if (ranks_shared_cores(one) && !judge_shared) return std::nullopt;
-  return find_straggler(matrix_ns, one.topology->edges);
+  const Straggler found = find_straggler(matrix_ns, one.topology->edges);
+  return is_slow(found) ? std::optional(found) : std::nullopt;
 }
 
 std::string rank_text(const Json& context, std::uint32_t rank) {
@@ -167,13 +190,27 @@ std::string rank_text(const Json& context, std::uint32_t rank) {
 }
 
 std::string straggler_text(const std::optional<Straggler>& straggler, const Json& context) {
-  if (!straggler) return "";
-  const std::string who = rank_text(context, straggler->rank);
-  if (!straggler->to)
-    return fmt::format("{} takes {:.1f} times as long as the others, with every peer", who,
-                       straggler->factor);
-  return fmt::format("from {} to {} takes {:.1f} times as long as others as far apart", who,
-                     rank_text(context, *straggler->to), straggler->factor);
+  if (!straggler || !straggler->rank) return "";
+  const std::string who = rank_text(context, *straggler->rank);
+  const double factor = straggler->factor.value_or(1);
+  const auto to = [&] { return rank_text(context, straggler->to.value_or(0)); };
+  switch (straggler->verdict) {
+    case Straggler::Verdict::node:
+      return fmt::format("{} takes {:.1f} times as long as the others, with every peer", who,
+                         factor);
+    case Straggler::Verdict::path:
+      return fmt::format("{} and {} take {:.1f} times as long as other neighbours", who, to(),
+                         factor);
+    case Straggler::Verdict::direction:
+      return fmt::format(
+          "messages from {} to {} take {:.1f} times as long as those of other neighbours; the way "
+          "back does not",
+          who, to(), factor);
+    case Straggler::Verdict::none:
+    case Straggler::Verdict::unknown:
+      break;
+  }
+  return "";
 }
 
 Number kernel_count(const TopologyCase& one, std::string_view name) {

@@ -12,7 +12,7 @@
 #include "core/result/result_file.h"
 #include "reports/summary/summary.h"
 #include "reports/topology/model.h"
-#include "reports/topology/straggler.h"
+#include "topologies/stragglers/straggler.h"
 
 namespace rdmameter {
 
@@ -55,17 +55,19 @@ Matrix matrix_of(const TopologyCase& one);
 /// In any repetition.
 bool ranks_shared_cores(const TopologyCase& one);
 
-/// The rank or pair that is slow. None where ranks shared cores: who waits for a core looks slow,
-/// and another one does the next time.
+/// What is slow: the verdict of most repetitions where they have one; else what the matrix tells,
+/// but not where ranks shared cores: who waits for a core looks slow, and another one does the next
+/// time.
 /// @param matrix_ns     of the case
 /// @param judge_shared  judge there, too
+/// @return              Verdict::node, path or direction; nothing: nothing is slow
 std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& matrix_ns,
                                       bool judge_shared = false);
 
 /// "rank 5 (beta)": with its host, where the context has it.
 std::string rank_text(const nlohmann::ordered_json& context, std::uint32_t rank);
 
-/// "rank 5 (beta) takes 3.0 times as long as the others": empty where none does.
+/// "rank 5 (beta) takes 3.0 times as long as the others": empty where nothing is slow.
 /// @param context  of the result, for the name of the host
 std::string straggler_text(const std::optional<Straggler>& straggler,
                            const nlohmann::ordered_json& context);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reports/text/text.h"
-#include "reports/topology/straggler.h"
+#include "topologies/stragglers/straggler.h"
 
 namespace rdmameter {
 

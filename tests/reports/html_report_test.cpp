@@ -503,7 +503,8 @@ TEST(TopologyPictures, OfManyRanksStaySmall) {
   Matrix matrix(256, std::vector<std::optional<double>>(256));
   for (std::size_t i = 0; i < 256; ++i)
     for (std::size_t j = 0; j < 256; ++j) matrix[i][j] = 1'000.0 + static_cast<double>(i * j);
-  const std::string svg = matrix_svg(matrix, Straggler{.rank = 200, .to = {}, .factor = 2});
+  const std::string svg =
+      matrix_svg(matrix, Straggler{.verdict = Straggler::Verdict::node, .rank = 200, .factor = 2});
   EXPECT_THAT(svg, HasSubstr("A cell is 4 ranks"));
   EXPECT_LT(svg.size(), 100'000U);
   EXPECT_EQ(matrix_svg({}, {}), "");

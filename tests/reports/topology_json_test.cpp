@@ -52,6 +52,28 @@ TEST(TopologyJson, ASummaryOfAMatrixSurvivesThereAndBack) {
   EXPECT_THROW(read_back(json), UsageError);
 }
 
+TEST(TopologyJson, AStragglerHasTheRanksThatGoWithItsVerdict) {
+  TopologyData data{.graph = "mesh", .traffic = "pairs", .schedule = "rounds", .ranks = 4};
+  const auto read = [&data](const Straggler& straggler) {
+    data.straggler = straggler;
+    const Json json = write_fields(data);
+    return write_fields(read_fields<TopologyData>(CheckedJson(json, "test"))) == json;
+  };
+  using enum Straggler::Verdict;
+  EXPECT_TRUE(read({.verdict = none, .measured_again = 12}));
+  EXPECT_TRUE(read({.verdict = node, .rank = 3, .factor = 2}));
+  EXPECT_TRUE(read({.verdict = path, .rank = 0, .to = 3, .factor = 2}));
+  EXPECT_TRUE(read({.verdict = direction, .rank = 3, .to = 0, .factor = 2}));
+  EXPECT_TRUE(read({.verdict = unknown, .reason = "rank 2 on here: timeout"}));
+  for (const Straggler& wrong :
+       {Straggler{.verdict = none, .rank = 3}, Straggler{.verdict = node, .factor = 2},
+        Straggler{.verdict = node, .rank = 3, .to = 1, .factor = 2},
+        Straggler{.verdict = path, .rank = 3, .factor = 2},
+        Straggler{.verdict = direction, .rank = 3, .to = 1},
+        Straggler{.verdict = node, .rank = 4, .factor = 2}})
+    EXPECT_THROW(read(wrong), UsageError);
+}
+
 TEST(TopologyJson, LeavesOutTheEdgesOfALargeGraphAndTheMatrixOfManyRanks) {
   TopologyData data{.graph = "mesh", .traffic = "pairs", .schedule = "rounds", .ranks = 257};
   for (std::uint32_t a = 0; a < 91; ++a)

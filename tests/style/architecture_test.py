@@ -12,15 +12,16 @@ FOLDERS = ("core", "topologies", "reports", "bench", "tests")
 ORDER = {
     "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "doctor", "engine/layout", "engine/loop",
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
-    "topologies": ("graphs", "collectives", "traffic", "schedule", "axes", "ranks/loop", "ranks/bootstrap", "ranks"),
+    "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks"),
     "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),
     "bench": ("cases", "doctor", "background", "running", "remote", "options", "perftest", "generate", "commands", "", "micro"),
 }
 PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result", "test_case"))
-PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "collectives", "traffic", "schedule", "axes"))
+PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes"))
 MAY_INCLUDE = {
     "topologies/axes/": ("core/base/", "core/test_case/"),
-    **dict.fromkeys(PURE_TOPOLOGIES[:-1], ("core/base/",)),
+    "topologies/stragglers/": ("core/base/", "core/result/"),
+    **dict.fromkeys(PURE_TOPOLOGIES[:-2], ("core/base/",)),
     "core/": (),
     "topologies/": ("core/",),
     "reports/": PURE_CORE + PURE_TOPOLOGIES,

@@ -39,13 +39,14 @@ TEST(RankAxesOf, GraphsAndTrafficsAreTheirOwn) {
   const auto applies = [&](const char* option) { return rdmameter::applies(option, test_case); };
   for (const char* option :
        {"graph", "traffic", "ranks", "transport", "size", "depth", "recv", "mtu", "verify", "wait",
-        "qps-per-edge", "iterations", "memory", "cq-sharing"})
+        "qps-per-edge", "iterations", "memory", "cq-sharing", "pairs", "seed"})
     EXPECT_TRUE(applies(option)) << option;
   for (const char* option : {"qps", "rx-depth", "sge", "inline", "api", "cq", "duration", "core",
-                             "peer-device", "schedule", "seed", "loss-timeout", "objects"})
+                             "peer-device", "schedule", "loss-timeout", "objects"})
     EXPECT_FALSE(applies(option)) << option;
   test_case.traffic = "alltoall";
   EXPECT_TRUE(applies("schedule"));
+  EXPECT_FALSE(applies("seed"));
   test_case = with(test_case, "transport", "uc");
   EXPECT_TRUE(applies("loss-timeout"));
   test_case = with(test_case, "graph", "random:3");
@@ -75,6 +76,7 @@ TEST(RankAxesOf, StreamsHaveAnOpcodeAndNoSchedule) {
     EXPECT_TRUE(applies("opcode", test_case)) << traffic;
     EXPECT_FALSE(applies("schedule", test_case)) << traffic;
     EXPECT_EQ(applies("seed", test_case), test_case.traffic == "random");
+    EXPECT_FALSE(applies("pairs", test_case)) << traffic;
   }
   for (const char* traffic : {"pairs", "token", "neighbours", "alltoall", "allgather", "nosuch"})
     EXPECT_FALSE(applies("opcode", with(default_topology_case(), "traffic", traffic))) << traffic;

@@ -44,10 +44,13 @@ constexpr auto has_edges_of_qps = [](const TestCase& c) {
 constexpr auto streams_to_ranks = [](const TestCase& c) {
   return c.connects_ranks() && has_traffic_of(c, TrafficMode::stream, TrafficMode::drawn);
 };
-/// Its graph or its traffic, by the seed.
+bool measures_pairs(const TestCase& c) {
+  return reach_of(c.traffic) == Reach::pair;
+}
+/// Its graph, its traffic or the order of its pairs, by the seed.
 bool is_drawn(const TestCase& c) {
   const auto graph = find_shape(c.graph);
-  return (graph && graph->shape->drawn) ||
+  return (graph && graph->shape->drawn) || measures_pairs(c) ||
          has_traffic_of(c, TrafficMode::drawn, TrafficMode::drawn);
 }
 
@@ -64,6 +67,11 @@ const std::array kRankAxes{
          kNoWords, "mesh", "mesh", "which ranks have QPs between them", among_ranks},
     Axis{"traffic", "traffic", text_field<&TestCase::traffic>, shape, 0, 0, kNoWords, "pairs",
          "pairs", "which rank sends to which", among_ranks},
+    Axis{
+        "pairs", "pairs", text_field<&TestCase::pairs>, shape, 0, 0, kNoWords, "all", "all",
+        "which pairs of ranks --traffic pairs measures: all, or sampled:K with K drawn partners of "
+        "each rank",
+        measures_pairs},
     Axis{"schedule", "schedule", text_field<&TestCase::schedule>, shape, 0, 0, kNoWords,
          "simultaneous", "simultaneous", "in which order a rank sends to the others", is_scheduled},
     Axis{"ranks", "ranks", number_field<&TestCase::ranks>, count, 1, kMaxTopologyRanks, kNoWords,
@@ -83,7 +91,7 @@ const std::array kRankAxes{
          "what moves a stream's messages: sends, or RDMA WRITEs or READs between neighbours",
          streams_to_ranks},
     Axis{"seed", "seed", number_field<&TestCase::seed>, count, 0, kDeviceMax - 1, kNoWords, "1",
-         "1", "seed of random graphs and traffics", is_drawn},
+         "1", "seed of random graphs and traffics, and of the order of pairs", is_drawn},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <random>
@@ -20,6 +21,7 @@
 #include "core/wire/fields.h"
 #include "topologies/ranks/rank_run.h"
 #include "topologies/ranks/watchdog.h"
+#include "topologies/stragglers/elimination.h"
 
 namespace rdmameter {
 namespace {
@@ -56,8 +58,12 @@ class Laps {
 class RankMeasurer final : public TopologyMeasurer {
  public:
   RankMeasurer(Ranks& ranks, std::chrono::milliseconds patience, const ClockChoice& clock,
-               const InterruptSource& interrupt)
-      : ranks_(ranks), patience_(patience), clock_(clock), interrupt_(interrupt) {
+               const InterruptSource& interrupt, bool judge_shared)
+      : ranks_(ranks),
+        patience_(patience),
+        clock_(clock),
+        interrupt_(interrupt),
+        judge_shared_(judge_shared) {
     // All ranks know by this what the messages of every other one hold.
     std::random_device random;
     seed_ = std::stoull(ranks_.broadcast(std::to_string(random())));
@@ -80,6 +86,12 @@ class RankMeasurer final : public TopologyMeasurer {
   std::map<Rank, std::string> addresses(const Part& part) const;
   void connect(Part& part, const std::map<Rank, std::string>& received);
   void run(Part& part);
+  template <class Call>
+  void with_loops(Part& part, Call call);
+  bool can_be_judged(const Part& part) const;
+  std::string trips_to_judge(const Part& part, Outcome& outcome) const;
+  RankResult run_again(Part& part, const std::vector<RoundTripStops>& trips);
+  void judge(Part& part, Outcome& outcome);
   const char* path_of(const std::vector<RankResult>& results) const;
   Outcome collect(const Part& part, const std::vector<std::string>& reports);
 
@@ -96,6 +108,7 @@ class RankMeasurer final : public TopologyMeasurer {
   const std::chrono::milliseconds patience_;
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
+  const bool judge_shared_;
   CpuClaims claims_;
   OpenDevices devices_{{.files = FileMemory::devices, .still_wanted = [this] {
                           if (interrupt_.requested()) throw Interrupted("interrupted");
@@ -260,18 +273,29 @@ void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& receiv
   part.node->connect(graph_peers);
 }
 
-/// What fails here stands in the result: the others find out when their patience ends, or at once
-/// where nothing was asked of this rank.
-void RankMeasurer::run(Part& part) {
+/// Calls it with what the loops of this rank need. What fails there stands in the result: the
+/// others find out when their patience ends, or at once where nothing was asked of this rank.
+template <class Call>
+void RankMeasurer::with_loops(Part& part, Call call) {
   StopFlag stop;
   RankTally tally;
-  const bool yielding = yields(part.test_case);
-  const RankLoops& loops = choose_rank_loops(part.node->receive_mode(), yielding, clock_.kind);
+  const RankLoops& loops =
+      choose_rank_loops(part.node->receive_mode(), yields(part.test_case), clock_.kind);
   try {
     const Watchdog watchdog(tally.progress, patience_, interrupt_, stop);
     const Pinned pinned{part.placement.first(), "--core"};  // and not the watchdog
     RankRun run({*part.node, *part.barrier, part.test_case, part.plan, part.mine, ranks_.rank(),
                  loops, clock_, stop, tally});
+    call(run);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    part.result.failure = error.what();
+  }
+}
+
+void RankMeasurer::run(Part& part) {
+  with_loops(part, [&](RankRun& run) {
     run.begin();
     part.lap("first_barrier");
     run.run(part.result);
@@ -290,12 +314,60 @@ void RankMeasurer::run(Part& part) {
     part.result.relay_bytes = part.node->relay_bytes();
     part.result.kernel = kernel_objects(*part.device->context);
     part.result.mtu_bytes = part.node->mtu_bytes();
-    part.result.yielding = yielding;
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const std::exception& error) {
-    part.result.failure = error.what();
+    part.result.yielding = yields(part.test_case);
+  });
+}
+
+/// Late messages of UC and UD would come while others are measured.
+bool RankMeasurer::can_be_judged(const Part& part) const {
+  constexpr std::uint64_t kMinRanks = 3;
+  return part.plan.traffic.row->reach == Reach::pair && part.test_case.ranks >= kMinRanks &&
+         part.test_case.transport == Transport::rc;
+}
+
+/// At rank 0: writes a verdict that needs nothing more. @return  the round trips it needs; empty:
+/// none
+std::string RankMeasurer::trips_to_judge(const Part& part, Outcome& outcome) const {
+  TopologyData& topology = *outcome.topology;
+  if (topology.matrix_ns.empty() || (topology.yielding && !judge_shared_)) return {};
+  topology.straggler = find_straggler(topology.matrix_ns, topology.edges);
+  if (topology.straggler->verdict == Straggler::Verdict::none) return {};
+  return dump(elimination_trips(*topology.straggler, topology.matrix_ns, part.plan.graph,
+                                part.test_case.seed));
+}
+
+RankResult RankMeasurer::run_again(Part& part, const std::vector<RoundTripStops>& trips) {
+  part.result = {};
+  with_loops(part, [&](RankRun& run) { part.result.matrix_row_ns = run.run_again(trips); });
+  return part.result;
+}
+
+/// @param outcome  elsewhere than at rank 0, and where it failed, without a topology
+void RankMeasurer::judge(Part& part, Outcome& outcome) {
+  const std::string own = outcome.topology ? trips_to_judge(part, outcome) : std::string();
+  const std::string asked = with_all([&] { return ranks_.broadcast(own); });
+  if (asked.empty()) return;
+  const json message = json::parse(asked, nullptr, false);
+  std::vector<RoundTripStops> trips;
+  for (const json& stops : message) trips.push_back(stops.get<RoundTripStops>());
+  const std::string result =
+      part.taken ? rank_result_to_wire(run_again(part, trips)) : std::string();
+  const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
+  if (!outcome.topology) return;
+  std::vector<double> times_ns(trips.size());
+  std::string failure;
+  for (Rank rank = 0; rank < part.test_case.ranks; ++rank) {
+    const RankResult received = rank_result_from_wire(reports[rank]);
+    if (failure.empty() && !received.failure.empty())
+      failure = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], received.failure);
+    for (std::size_t i = 0; i < std::min(trips.size(), received.matrix_row_ns.size()); ++i)
+      times_ns[i] += received.matrix_row_ns[i];
   }
+  Straggler& straggler = outcome.topology->straggler.emplace();
+  if (failure.empty())
+    straggler = judge_elimination(trips, times_ns);
+  else
+    straggler = {.verdict = Straggler::Verdict::unknown, .reason = failure};
 }
 
 /// The path of the data, as a row between two ends has it.
@@ -364,9 +436,26 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
   if (part.taken) run(part);
   const std::string result = part.taken ? rank_result_to_wire(part.result) : std::string();
   const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
-  if (ranks_.rank() == 0) return collect(part, reports);
   Outcome outcome;
   outcome.effective = test_case;
+  std::exception_ptr failure;  // others wait to hear whether something is measured again
+  try {
+    if (ranks_.rank() == 0) outcome = collect(part, reports);
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+    outcome.topology.reset();
+  }
+  try {
+    if (can_be_judged(part)) judge(part, outcome);
+  } catch (const std::exception& error) {
+    if (ranks_.rank() != 0) throw;
+    // What was measured is kept. A rank that is gone fails the next case, and who has interrupted
+    // ends the run after this one.
+    if (outcome.topology)
+      outcome.topology->straggler = {.verdict = Straggler::Verdict::unknown,
+                                     .reason = error.what()};
+  }
+  if (failure) std::rethrow_exception(failure);
   return outcome;
 }
 
@@ -392,8 +481,9 @@ nlohmann::ordered_json RankMeasurer::ranks_environment(const TestCase& first) {
 std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
                                                          std::chrono::milliseconds patience,
                                                          const ClockChoice& clock,
-                                                         const InterruptSource& interrupt) {
-  return std::make_unique<RankMeasurer>(ranks, patience, clock, interrupt);
+                                                         const InterruptSource& interrupt,
+                                                         bool judge_shared) {
+  return std::make_unique<RankMeasurer>(ranks, patience, clock, interrupt, judge_shared);
 }
 
 std::string check_same(Ranks& ranks, const std::string& version, const std::string& options) {

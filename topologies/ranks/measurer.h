@@ -24,11 +24,13 @@ class TopologyMeasurer : public Measurer {
 
 /// Every rank makes one and measures the same cases in the same order. Outcomes are whole at rank 0
 /// alone.
-/// @param patience  how long a rank may keep the others waiting without any progress
+/// @param patience      how long a rank may keep the others waiting without any progress
+/// @param judge_shared  look for a straggler even where ranks share cores
 std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
                                                          std::chrono::milliseconds patience,
                                                          const ClockChoice& clock,
-                                                         const InterruptSource& interrupt);
+                                                         const InterruptSource& interrupt,
+                                                         bool judge_shared = false);
 
 /// All ranks are of one version and were given the same options.
 /// @param options  the command line, as far as it must be the same

@@ -52,6 +52,8 @@ class Node {
 
   /// Where this rank's round trips go first, from now on.
   void begin_round_trip_to(Rank first);
+  /// By source, the next stop of a round trip that has come here, from now on. Borrowed.
+  void reply_to(const std::vector<std::uint32_t>& by_source);
   /// How messages for this rank are delivered from now on: where a round trip begins, or at any
   /// other stop.
   void deliver_round_trips(bool begun_here);

@@ -236,6 +236,10 @@ void Node::begin_round_trip_to(Rank first) {
   work_.first->link = routes_[first].edges[0]->take();
 }
 
+void Node::reply_to(const std::vector<std::uint32_t>& by_source) {
+  relay_.reply_to = by_source.data();
+}
+
 void Node::deliver_round_trips(bool begun_here) {
   const bool numbered = !case_.reliable(), check = case_.verify;
   if (begun_here)

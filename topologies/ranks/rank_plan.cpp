@@ -133,6 +133,7 @@ std::string why_no_topology(const TestCase& test_case) {
   const ChosenTraffic traffic = read_traffic(test_case.traffic);
   find_schedule(test_case.schedule);
   const auto ranks = static_cast<Rank>(test_case.ranks);
+  if (traffic.row->reach == Reach::pair) partners_of_pairs(test_case.pairs, ranks);
   if (std::string why = shape.why_not(ranks); !why.empty()) return why;
   if (std::string why = traffic.row->why_not(traffic.numbers, ranks); !why.empty()) return why;
   if (test_case.transport == Transport::ud && !shape.shape->datagrams)
@@ -204,6 +205,12 @@ TopologyPlan plan_topology(const TestCase& test_case) {
   return plan;
 }
 
+std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase& test_case) {
+  if (plan.traffic.row->reach != Reach::pair) return {};
+  return pair_rounds(plan.graph, test_case.seed,
+                     partners_of_pairs(test_case.pairs, plan.graph.ranks()));
+}
+
 std::uint32_t hop_classes(const TopologyPlan& plan) {
   return std::max<std::uint32_t>(plan.max_hops, 1);
 }
@@ -222,6 +229,7 @@ RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank ran
   switch (plan.traffic_mode()) {
     case TrafficMode::round_trip:
       rank_plan.reply_to = stops_after(plan, rank);
+      rank_plan.pair_turns = pair_turns(rounds_of_pairs(plan, test_case), rank);
       break;
     case TrafficMode::exchange:
     case TrafficMode::spread:

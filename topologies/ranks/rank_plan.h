@@ -10,6 +10,7 @@
 #include "core/test_case/test_case.h"
 #include "topologies/graphs/routes.h"
 #include "topologies/ranks/link_rooms.h"
+#include "topologies/schedule/pair_rounds.h"
 #include "topologies/schedule/schedule.h"
 #include "topologies/traffic/traffic.h"
 
@@ -52,6 +53,9 @@ EdgeQps edge_qps(const TestCase& test_case);
 /// To be called where why_no_topology() is empty.
 TopologyPlan plan_topology(const TestCase& test_case);
 
+/// Of the traffic `pairs`; of others none.
+std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase& test_case);
+
 /// What a rank does with a message: over which of its neighbours (by their place in the graph's
 /// list) it goes on, and whether it is for the rank itself.
 struct PlannedRoute {
@@ -69,6 +73,7 @@ struct RankPlan {
   std::vector<Round> rounds;         ///< TrafficMode::exchange and spread
   std::vector<Rank> partners;  ///< TrafficMode::stream and drawn: whom its messages go to, in turn
   std::uint64_t window = 1;    ///< messages that it has under way at once, at most
+  std::vector<PairTurn> pair_turns;     ///< of the traffic `pairs`, by round
   std::vector<std::uint32_t> reply_to;  ///< TrafficMode::round_trip: by source, the next stop
   LinkCounts rooms;                     ///< messages that there is room for
   std::uint32_t max_copies = 1;         ///< of a message, each over another edge

@@ -54,6 +54,7 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const Ran
   }
   for (auto& [hops, latency] : by_hops) topology.by_hops.push_back({hops, std::move(latency)});
   if (!kind->half_round_trip) return;
+  topology.rounds = rounds_of_pairs(plan, outcome.effective).size();
   const std::size_t ranks = plan.graph.ranks();
   for (const RankResult& result : results) {
     std::vector<std::optional<double>>& row = topology.matrix_ns.emplace_back(ranks);

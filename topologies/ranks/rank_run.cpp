@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "core/base/cpu_time.h"
 #include "core/base/error.h"
@@ -33,6 +34,24 @@ void RankRun::check() {
   throw MeasurementError(loop_result_text(end, node.qp_text(end.qp_num)));
 }
 
+/// Waits until the others have this rank's part of the last barrier: who destroys its QPs before
+/// that leaves them waiting.
+void RankRun::retire_barrier() {
+  Barrier& own = barrier.barrier();
+  ibv_wc wc;
+  while (own.unretired != 0 && !stop.requested()) {
+    const int polled = ibv_poll_cq(own.cq, 1, &wc);
+    if (polled == 0) {
+      std::this_thread::yield();
+      continue;
+    }
+    if (!good(polled, wc))
+      throw MeasurementError(loop_result_text(no_completion(polled, wc), "a QP of the barrier"));
+    --own.unretired;
+  }
+  check();
+}
+
 void RankRun::run(RankResult& result) {
   measure_barrier(result);
   const std::uint64_t cpu_before = thread_cpu_ns();
@@ -53,6 +72,7 @@ void RankRun::run(RankResult& result) {
       break;
   }
   result.cpu_ns = thread_cpu_ns() - cpu_before;
+  retire_barrier();
   const Relay& relay = node.relay();
   result.operations = tally.operations;
   result.lost = tally.lost;
@@ -81,23 +101,38 @@ void RankRun::measure_barrier(RankResult& result) {
   tally.latency = scratch_.get();
 }
 
+/// What was late comes back to whom it belongs, before that one answers others again.
+void RankRun::pass_round_trip_barriers() {
+  pass_barrier();
+  if (loss_ns_ == 0) return;
+  node.deliver_round_trips(false);
+  pass_barrier();
+}
+
 /// One round trip at a time. Ranks at the barrier answer and relay meanwhile; the initiator arrives
 /// there when it is done.
 void RankRun::measure_round_trips(RankResult& result) {
   result.matrix_row_ns.resize(plan.graph.ranks());
   node.deliver_round_trips(false);
   pass_barrier();
+  if (!mine.pair_turns.empty()) return measure_pairs(result);
   for (const std::vector<Rank>& stops : plan.flows.round_trips) {
     if (stops.front() == rank) measure_round_trip(stops, result);
-    pass_barrier();
-    if (loss_ns_ == 0) continue;
-    // What was late comes back to whom it belongs, before that one answers others again.
-    node.deliver_round_trips(false);
-    pass_barrier();
+    pass_round_trip_barriers();
   }
 }
 
-void RankRun::measure_round_trip(const std::vector<Rank>& stops, RankResult& result) {
+/// All pairs of a round at once: one rank of each begins, then the other one.
+void RankRun::measure_pairs(RankResult& result) {
+  for (const auto& [partner, first] : mine.pair_turns)
+    for (const bool first_half : {true, false}) {
+      if (partner != rank && first == first_half) measure_round_trip({rank, partner, rank}, result);
+      pass_round_trip_barriers();
+    }
+}
+
+/// The samples of round trips that begin here.
+HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops) {
   node.begin_round_trip_to(stops[1]);
   node.deliver_round_trips(true);
   const std::uint64_t lost_before = tally.lost, operations_before = tally.operations;
@@ -111,7 +146,11 @@ void RankRun::measure_round_trip(const std::vector<Rank>& stops, RankResult& res
   tally.latency = scratch_.get();
   check();
   if (loss_ns_ == 0) node.deliver_round_trips(false);
-  const HistogramData samples = snapshot(*histogram);
+  return snapshot(*histogram);
+}
+
+void RankRun::measure_round_trip(const std::vector<Rank>& stops, RankResult& result) {
+  const HistogramData samples = time_round_trip(stops);
   const bool pair = stops.size() == 3;
   std::uint64_t hops = mine.hops[stops[1]];
   if (!pair) {
@@ -122,6 +161,25 @@ void RankRun::measure_round_trip(const std::vector<Rank>& stops, RankResult& res
   if (pair && samples.count > 0)
     result.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
   merge(result.by_hops[hops], samples);
+}
+
+std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips) {
+  std::vector<double> medians_ns;
+  std::vector<std::uint32_t> next(plan.graph.ranks());
+  node.deliver_round_trips(false);
+  for (const RoundTripStops& stops : trips) {
+    for (std::size_t i = 1; i + 1 < stops.size(); ++i)
+      if (stops[i] == rank) next[stops[i - 1]] = stops[i + 1];
+    node.reply_to(next);
+    pass_barrier();
+    HistogramData samples;
+    if (stops.front() == rank) samples = time_round_trip(stops);
+    medians_ns.push_back(samples.count == 0 ? 0 : static_cast<double>(percentile(samples, 50)));
+    pass_barrier();
+  }
+  retire_barrier();
+  node.reply_to(mine.reply_to);
+  return medians_ns;
 }
 
 std::uint64_t RankRun::messages_of_exchange() const {

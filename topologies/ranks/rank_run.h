@@ -13,6 +13,7 @@
 #include "topologies/ranks/node.h"
 #include "topologies/ranks/rank_plan.h"
 #include "topologies/ranks/rank_result.h"
+#include "topologies/stragglers/elimination.h"
 
 namespace rdmameter {
 
@@ -46,15 +47,23 @@ class RankRun : RankRunParts {
   void begin() { pass_barrier(); }
   void run(RankResult& result);
 
+  /// After run(), on RC: round trips, each while the network is otherwise quiet.
+  /// @return  by round trip the median where it began here [ns]; else 0
+  std::vector<double> run_again(const std::vector<RoundTripStops>& trips);
+
  private:
   void check();
   void pass_barrier() {
     loops.serve(node.work(), stop, tally);
     check();
   }
+  void retire_barrier();
   void measure_barrier(RankResult& result);
   void measure_round_trips(RankResult& result);
+  void measure_pairs(RankResult& result);
   void measure_round_trip(const std::vector<Rank>& stops, RankResult& result);
+  HistogramData time_round_trip(const std::vector<Rank>& stops);
+  void pass_round_trip_barriers();
   void measure_exchanges(RankResult& result);
   void measure_stream(RankResult& result);
   void measure_collectives(RankResult& result);

@@ -10,7 +10,7 @@ extern constexpr TrafficKind kPairs{
     .reach = Reach::pair,
     .flow_set = FlowSet::others,
     .description =
-        "round trips between every two ranks, one pair at a time, the network else quiet",
+        "round trips between every two ranks, in rounds of pairs that have no rank in common",
     .make = [](const Graph& graph, const TrafficArguments&) {
       TrafficPlan plan;
       for (const auto& [from, to] : all_pairs(graph.ranks()))

@@ -31,7 +31,7 @@ enum class TrafficMode {
 
 /// How far the messages of a traffic go: what the model of costs knows of it.
 enum class Reach {
-  pair,         ///< between two ranks at a time, the network else quiet: its latency is the path's
+  pair,         ///< between two ranks that no others disturb: its latency is the path's
   once,         ///< sent once for each rank that gets it: to a neighbour, or copied on its route
   between_all,  ///< from every rank to all others alike
   other

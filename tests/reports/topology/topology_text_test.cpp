@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "core/result/row_json.h"
 #include "reports/show.h"
 #include "reports/topology/cases.h"
 #include "reports/topology/growth_text.h"
@@ -109,27 +110,46 @@ TEST(Straggler, IsNoneAmongEquals) {
   for (const char* graph : {"mesh", "ring", "hypercube"})
     for (const std::uint64_t ranks : {2, 4, 8, 16}) {
       const Row row = pairs_row(graph, ranks, 64, 0, 1, {.spread = 0.05});
-      EXPECT_FALSE(find_straggler(row.topology->matrix_ns, row.topology->edges)) << graph << ranks;
+      EXPECT_EQ(find_straggler(row.topology->matrix_ns, row.topology->edges).verdict,
+                Straggler::Verdict::none)
+          << graph << ranks;
     }
 }
 
 TEST(Straggler, OfThreeRanksIsTheOneThatBothOthersWaitFor) {
   const Row row = pairs_row("mesh", 3, 64, 0, 1, {.straggler = 3});
   const auto found = find_straggler(row.topology->matrix_ns, row.topology->edges);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->rank, 2U);
-  EXPECT_FALSE(found->to);
+  EXPECT_EQ(found.verdict, Straggler::Verdict::node);
+  EXPECT_EQ(found.rank, 2U);
+  EXPECT_FALSE(found.to);
 }
 
 TEST(Straggler, MayBeOnePairAlone) {
   Row row = pairs_row("mesh", 6, 64, 0, 1);
   *row.topology->matrix_ns[4][1] *= 2;
+  *row.topology->matrix_ns[1][4] *= 2;
   const auto found = find_straggler(row.topology->matrix_ns, row.topology->edges);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->rank, 4U);
-  EXPECT_EQ(found->to, 1U);
+  EXPECT_EQ(found.verdict, Straggler::Verdict::path);
+  EXPECT_EQ(found.rank, 1U);
+  EXPECT_EQ(found.to, 4U);
   EXPECT_THAT(topology_text(topology_file({row}), {.style = kPlain}),
-              HasSubstr("from rank 4 (alpha) to rank 1 (beta) takes 2.0 times"));
+              HasSubstr("rank 1 (beta) and rank 4 (alpha) take 2.0 times"));
+}
+
+TEST(Straggler, IsWhatMostRepetitionsSayWhateverTheirMatrices) {
+  const Straggler direction{
+      .verdict = Straggler::Verdict::direction, .rank = 4, .to = 1, .factor = 2.5};
+  std::vector<Row> rows;
+  for (std::uint64_t repetition = 0; repetition < 3; ++repetition) {
+    rows.push_back(pairs_row("mesh", 6, 64, repetition, 3, {.straggler = 3}));
+    rows.back().topology->yielding = true;  // a run that was asked to judge all the same
+    rows.back().topology->straggler = repetition < 2 ? direction : Straggler{};
+  }
+  const std::string text = topology_text(topology_file(rows), {.style = kPlain});
+  EXPECT_THAT(text, HasSubstr("! messages from rank 4 (alpha) to rank 1 (beta) take 2.5 times"));
+  EXPECT_THAT(text, Not(HasSubstr("! rank 5")));
+  rows[0].topology->straggler = Straggler{};
+  EXPECT_THAT(topology_text(topology_file(rows), {.style = kPlain}), Not(HasSubstr("! ")));
 }
 
 TEST(DrawMatrix, TellsNoNoiseApart) {

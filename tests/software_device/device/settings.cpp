@@ -54,11 +54,13 @@ const Settings& read_settings() {
   const std::lock_guard locked(one_at_a_time);
   if (const Settings* const read = settings_read.load(); read != nullptr) return *read;
   static auto* const all = new std::list<Settings>;  // others may still look at earlier ones
+  const WireSettings wire = wire_settings();
   all->push_back({.session = session_name(),
                   .agreement = agreement_of_session(),
                   .devices = personalities(),
-                  .wire = wire_settings(),
+                  .wire = wire,
                   .costs = costs_of_verbs(),
+                  .delays = delays_of_qps(wire.instant),
                   .faults = faults_of_verbs(),
                   .strict = is_strict()});
   settings_read.store(&all->back(), std::memory_order_release);

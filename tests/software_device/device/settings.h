@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/software_device/device/costs.h"
+#include "tests/software_device/device/delays.h"
 #include "tests/software_device/device/faults.h"
 #include "tests/software_device/device/personality.h"
 #include "tests/software_device/device/wire_settings.h"
@@ -25,6 +26,7 @@ struct Settings {
   WireSettings wire;
   // Of this process alone:
   Costs costs;
+  QpDelays delays;
   std::vector<Fault> faults;
   /// What a correct program does not do ends it, with a message.
   bool strict = false;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/software_device/queues/queue_pair.h"
 
+#include <atomic>
 #include <mutex>
 
+#include "tests/software_device/device/settings.h"
 #include "tests/software_device/wire/send_queue.h"
 #include "tests/software_device/wire/waiting.h"
 
@@ -11,6 +13,8 @@ namespace {
 
 constexpr std::uint32_t kFirstQpn = 0x100;    // 0 and 1 are special QPs, and small numbers mislead
 constexpr std::uint32_t kGenerations = 0x7f;  // a QP number has 24 bits, and 0xffffff is multicast
+
+std::atomic<std::uint64_t> made_qps{0};
 
 QpEntry* take_qp_entry() {
   Tables& all = tables();
@@ -25,9 +29,15 @@ QpEntry* take_qp_entry() {
 
 }  // namespace
 
+std::uint64_t qps_made() {
+  return made_qps.load();
+}
+
 Offset<SharedQp> make_qp() {
   const auto qp = make_shared_object<SharedQp>();
   if (!qp) return {};
+  if (const auto delay = settings().delays.find(++made_qps); delay != settings().delays.end())
+    qp->delay_ns = delay->second;
   const std::lock_guard locked(tables().lock);
   QpEntry* const entry = take_qp_entry();
   if (entry == nullptr) return {};

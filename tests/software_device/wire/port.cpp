@@ -53,7 +53,7 @@ std::uint64_t leave_port(SharedQp& qp, std::uint32_t device, const Path& path,
 }
 
 std::uint64_t arrival_ns(SharedQp& qp, const Path& path, std::uint64_t left_ns) {
-  std::uint64_t arrives_ns = left_ns + path.latency_ns;
+  std::uint64_t arrives_ns = left_ns + path.latency_ns + qp.delay_ns;
   if (path.jitter_ns != 0)
     arrives_ns += static_cast<std::uint64_t>(draw(qp) * static_cast<double>(path.jitter_ns));
   qp.sq.last_arrival_ns = std::max(arrives_ns, qp.sq.last_arrival_ns + 1);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which QPs of this process are slow.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+namespace rdmameter::software {
+
+/// By the number of the QP, counted from 1 as this process creates them: how much later arrives
+/// what it sends [ns].
+using QpDelays = std::map<std::uint64_t, std::uint64_t>;
+
+/// RDMAMETER_DEVICE_DELAYS; what it does not understand ends the program.
+/// @param instant  there is no wire, and so nothing that could be late
+QpDelays delays_of_qps(bool instant);
+
+}  // namespace rdmameter::software
