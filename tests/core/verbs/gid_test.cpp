@@ -18,7 +18,7 @@ Gid gid(std::uint32_t index, std::string_view text, GidType type) {
 }
 
 /// A RoCE port as mlx5 shows it: each address as v1 and as v2, the link-local one first.
-const std::vector<Gid> kRoce = {
+const std::vector<Gid> kRoceGids = {
     gid(0, "fe80::1", GidType::roce_v1),         gid(1, "fe80::1", GidType::roce_v2),
     gid(2, "::ffff:10.9.0.1", GidType::roce_v1), gid(3, "::ffff:10.9.0.1", GidType::roce_v2),
     gid(4, "fd00:9::1", GidType::roce_v1),       gid(5, "fd00:9::1", GidType::roce_v2),
@@ -26,7 +26,7 @@ const std::vector<Gid> kRoce = {
 
 std::uint32_t chosen_of(std::vector<std::uint32_t> indices) {
   std::vector<Gid> some;
-  for (const std::uint32_t index : indices) some.push_back(kRoce[index]);
+  for (const std::uint32_t index : indices) some.push_back(kRoceGids[index]);
   return choose_gid(some, IBV_LINK_LAYER_ETHERNET, kAuto, "mlx5_0/1").index;
 }
 
@@ -80,11 +80,11 @@ TEST(ChooseGid, TakesIndexZeroOnInfiniband) {
 }
 
 TEST(ChooseGid, TakesWhatIsAskedFor) {
-  EXPECT_EQ(choose_gid(kRoce, IBV_LINK_LAYER_ETHERNET, 4, "mlx5_0/1").index, 4U);
+  EXPECT_EQ(choose_gid(kRoceGids, IBV_LINK_LAYER_ETHERNET, 4, "mlx5_0/1").index, 4U);
 }
 
 TEST(ChooseGid, NamesWhatExistsWhenTheIndexDoesNot) {
-  const auto ask_for_9 = [] { choose_gid(kRoce, IBV_LINK_LAYER_ETHERNET, 9, "mlx5_0/1"); };
+  const auto ask_for_9 = [] { choose_gid(kRoceGids, IBV_LINK_LAYER_ETHERNET, 9, "mlx5_0/1"); };
   const std::string text = error_of<UsageError>(ask_for_9);
   EXPECT_THAT(text, HasSubstr("--gid-index 9: mlx5_0/1 has no such GID"));
   EXPECT_THAT(text, HasSubstr("3 (RoCE v2, ::ffff:10.9.0.1)"));
@@ -99,19 +99,19 @@ TEST(ChooseGid, SaysWhatIsMissingWhenThereIsNone) {
 }
 
 TEST(GidMatch, RefusesDifferentTypes) {
-  EXPECT_EQ(check_gid_match(kRoce[3], kRoce[2]),
+  EXPECT_EQ(check_gid_match(kRoceGids[3], kRoceGids[2]),
             "The peer's GID is RoCE v1 and ours RoCE v2: choose --gid-index on either end.");
 }
 
 TEST(GidMatch, RefusesDifferentAddressFamiliesOfV2) {
-  EXPECT_THAT(check_gid_match(kRoce[3], kRoce[5]),
+  EXPECT_THAT(check_gid_match(kRoceGids[3], kRoceGids[5]),
               HasSubstr("is an IPv6 address and ours ::ffff:10.9.0.1 an IPv4"));
 }
 
 TEST(GidMatch, PassesWhatCanTalk) {
-  EXPECT_EQ(check_gid_match(kRoce[3], kRoce[6]), "");
-  EXPECT_EQ(check_gid_match(kRoce[1], kRoce[5]), "");
-  EXPECT_EQ(check_gid_match(kRoce[2], kRoce[4]), "");  // v1 carries the GID itself, not IP
+  EXPECT_EQ(check_gid_match(kRoceGids[3], kRoceGids[6]), "");
+  EXPECT_EQ(check_gid_match(kRoceGids[1], kRoceGids[5]), "");
+  EXPECT_EQ(check_gid_match(kRoceGids[2], kRoceGids[4]), "");  // v1 carries the GID itself, not IP
 }
 
 }  // namespace
