@@ -92,7 +92,7 @@ class Plan(wire.Test):
 
     def connect(self, ready, wait):
         """Tells the server its own end, so that a loopback of it begins."""
-        self.client.say({**{key: ready[key] for key in ("endpoint", "threads", "backward") if key in ready},
+        self.client.say({**{key: ready[key] for key in ("endpoint", "threads", "backward", "thread_domain") if key in ready},
                          "type": "connect", "wait": wait})
         return self.client.hear()
 

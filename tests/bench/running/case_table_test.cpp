@@ -96,7 +96,7 @@ TEST(LineRate, IsThatOfTheSlowerLinkWhereMessagesPassOne) {
   using nlohmann::ordered_json;
   const ordered_json quick{{"name", "mlx5_0"}, {"rate_gbps", 200.0}, {"driver", "mlx5_core"}};
   const ordered_json slow{{"name", "mlx5_0"}, {"rate_gbps", 100.0}, {"driver", "mlx5_core"}};
-  const ordered_json rxe{{"name", "rxe0"}, {"rate_gbps", 10.0}, {"driver", "rxe"}};
+  const ordered_json rxe{{"name", "rxe0"}, {"rate_gbps", 10.0}, {"driver", "rdma_rxe"}};
   EXPECT_EQ(line_rate_gbps(ends(quick, slow)), 100.0);
   EXPECT_EQ(line_rate_gbps(ends(quick, rxe)), std::nullopt);
   EXPECT_EQ(line_rate_gbps(ends(quick, nullptr)), std::nullopt);
