@@ -23,13 +23,15 @@ std::string_view variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::size_t terminal_width() {
-  const std::string_view columns = variable("COLUMNS");
+/// Of stdout, or what COLUMNS says; 0: not known. The terminal that mpirun gives to a rank has a
+/// width only where mpirun writes to one that has.
+std::size_t columns() {
+  const std::string_view text = variable("COLUMNS");
   std::size_t width = 0;
-  std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  std::from_chars(text.data(), text.data() + text.size(), width);
   winsize size{};
   if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-  return width == 0 ? 80 : std::clamp(width, kMinWidth, kMaxWidth);
+  return width;
 }
 
 /// As setlocale() would choose, without changing the process's locale.
@@ -74,10 +76,11 @@ std::string escaped(std::string_view text, int code, const TextStyle& style) {
 
 TextStyle terminal_style() {
   const bool terminal = isatty(STDOUT_FILENO) == 1;
-  return {.width = terminal_width(),
+  const std::size_t known = columns();
+  return {.width = known == 0 ? 80 : std::clamp(known, kMinWidth, kMaxWidth),
           .utf8 = locale_is_utf8(),
           .color = terminal && variable("NO_COLOR").empty(),
-          .narrow = terminal};
+          .narrow = terminal && known != 0};
 }
 
 std::size_t text_width(std::string_view text) {

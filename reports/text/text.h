@@ -14,7 +14,7 @@ struct TextStyle {
   std::size_t width = 80;  ///< columns
   bool utf8 = true;        ///< else ASCII only
   bool color = false;      ///< bold and dim by escape sequences
-  bool narrow = false;     ///< a terminal breaks wider lines; a log does not, so tables stay whole
+  bool narrow = false;     ///< lines break at the width of a terminal that tells it; not in a log
 };
 
 /// Of stdout: COLUMNS, else the terminal's width, else 80; UTF-8 where the locale's variables say
