@@ -11,7 +11,9 @@
 
 #include "tests/software_device/cm/cm_address.h"
 #include "tests/software_device/cm/cm_objects.h"
+#include "tests/software_device/device/personality.h"
 #include "tests/software_device/segment/process.h"
+#include "tests/software_device/verbs/objects.h"
 
 namespace rdmameter::software {
 namespace {
