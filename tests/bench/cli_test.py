@@ -19,6 +19,8 @@ import termios
 import time
 import unittest
 
+from terminal import at_terminal
+
 PROGRAM = None
 USAGE, NO_DEVICE, FAILED, INTERRUPTED = 2, 77, 99, 130
 
@@ -692,28 +694,11 @@ class Width(unittest.TestCase):
                 ("show", "--percentiles", f"{DATA}/base.json"),
                 ("run", "--loopback", "write_lat", "--sice", "64", "--transport"), ("--help",))
 
-    def at_terminal(self, columns, *arguments):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-        with os.fdopen(ours, "rb", buffering=0) as terminal, subprocess.Popen(
-                [PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-                env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}) as child:
-            os.close(theirs)
-            text = b""
-            try:
-                while chunk := terminal.read(4096):
-                    text += chunk
-            except OSError:  # Linux's end of a pty
-                pass
-            child.wait(60)
-        return text.decode().replace("\r\n", "\n")
-
     def test_of_a_terminal_is_kept_to(self):
         for columns in (60, 80, 200):
             for arguments in self.COMMANDS:
                 # A path has no blank to break it at.
-                lines = [line for line in self.at_terminal(columns, *arguments).splitlines() if self.DATA not in line]
+                lines = [line for line in at_terminal(columns, [PROGRAM, *arguments], os.environ)[0].splitlines() if self.DATA not in line]
                 self.assertLessEqual(max(map(len, lines)), max(columns, 79 if "--help" in arguments else 0), (columns, arguments, lines))
 
     def test_of_a_pipe_is_free(self):

@@ -5,24 +5,21 @@
 Each test is a task. told() checks that a page leads there: it holds the words that are typed.
 """
 import csv
-import fcntl
 import importlib.util
 import io
 import os
 import pathlib
-import pty
 import re
 import shutil
 import signal
 import statistics
-import struct
 import subprocess
 import sys
-import termios
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "device"))
 import rdmameter  # noqa: E402
+from terminal import at_terminal  # noqa: E402
 
 ROOT = HERE.parent.parent
 SHORT = ("--iterations", "1000", "--warmup", "10")
@@ -95,21 +92,10 @@ class FirstHour(rdmameter.Test):
 
     def at_terminal(self, columns, *arguments):
         """The lines that a terminal of so many columns shows."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        environment = {key: value for key, value in rdmameter.environment().items() if key not in ("COLUMNS", "CI")}
-        with os.fdopen(ours, "rb", buffering=0) as terminal, subprocess.Popen(
-                [rdmameter.program, *arguments], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, cwd=self.scratch,
-                env={**environment, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}) as child:
-            os.close(theirs)
-            text = b""
-            try:
-                while chunk := terminal.read(4096):
-                    text += chunk
-            except OSError:  # Linux's end of a pty
-                pass
-            self.assertEqual(child.wait(60), rdmameter.PASS, text.decode())
-        return [line.rsplit("\r\033[K", 1)[-1] for line in text.decode().replace("\r\n", "\n").split("\n")]
+        environment = {key: value for key, value in rdmameter.environment().items() if key != "CI"}
+        text, status = at_terminal(columns, [rdmameter.program, *arguments], environment, self.scratch)
+        self.assertEqual(status, rdmameter.PASS, text)
+        return [line.rsplit("\r\033[K", 1)[-1] for line in text.split("\n")]
 
     def test_topologies_are_no_wider_than_the_terminal(self):
         self.told("README.md", "rdmameter topo mesh ring hypercube")
