@@ -22,8 +22,8 @@ struct PairTurn {
 };
 
 /// @param text  "all" or "sampled:K"
-/// @return      partners of each rank; 0: all other ranks
-/// @throws UsageError  it is neither, or there are not so many other ranks
+/// @return      partners of each rank; 0: all other ranks, as also where K is as many or more
+/// @throws UsageError  it is neither
 std::uint64_t partners_of_pairs(std::string_view text, Rank ranks);
 
 /// The circle method: each rank has another partner in each of n - 1 rounds (n, if n is odd, and in
