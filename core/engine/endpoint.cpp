@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/engine/case_memory.h"
 #include "core/engine/loop/table.h"
-#include "core/verbs/async_events.h"
 #include "core/verbs/check.h"
 #include "core/verbs/environment.h"
 #include "core/verbs/iwarp.h"
@@ -36,27 +35,6 @@ std::string memory_kind(const OpenDevice& device, const TestCase& test_case, Rol
   const std::string& asked = test_case.end(role).memory;
   const bool of_client = role == Role::initiator && device.memory.files == FileMemory::none;
   return of_client && is_opened(asked) ? std::string() : asked;
-}
-
-/// What on-demand paging may be missing for.
-constexpr std::pair<std::uint32_t, std::string_view> kPagedUses[] = {
-    {IBV_ODP_SUPPORT_SEND, "sends"},
-    {IBV_ODP_SUPPORT_RECV, "receives"},
-    {IBV_ODP_SUPPORT_SRQ_RECV, "receives of an SRQ"},
-    {IBV_ODP_SUPPORT_WRITE, "RDMA WRITEs"},
-    {IBV_ODP_SUPPORT_READ, "RDMA READs"},
-    {IBV_ODP_SUPPORT_ATOMIC, "atomics"}};
-
-std::uint32_t paging_of(const ibv_odp_caps& odp, Transport transport) {
-  switch (transport) {
-    case Transport::rc:
-      return odp.per_transport_caps.rc_odp_caps;
-    case Transport::uc:
-      return odp.per_transport_caps.uc_odp_caps;
-    case Transport::ud:
-      return odp.per_transport_caps.ud_odp_caps;
-  }
-  return 0;
 }
 
 /// What an end's memory is there for, as on-demand paging tells uses apart (IBV_ODP_SUPPORT_...).
@@ -119,120 +97,6 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
 
 }  // namespace
 
-namespace {
-
-void query_port_and_gids(OpenDevice& open, std::uint64_t port_num, std::uint64_t gid_index) {
-  open.port = query_active_port(*open.context, port_num);
-  std::vector<Gid> gids = query_gids(*open.context, open.port.number);
-  find_subnets(gids);
-  open.gid = choose_gid(gids, open.port.link_layer, gid_index, open.port.where());
-  open.gids = gids_to_offer(std::move(gids), gid_index);
-}
-
-}  // namespace
-
-OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
-                        std::uint64_t gid_index) {
-  OpenDevice open;
-  open.context = open_device(device);
-  open.limits = query_limits(*open.context);
-  query_port_and_gids(open, port_num, gid_index);
-  open.numa_node = device_numa_node(open.port.device);
-  return open;
-}
-
-void look_again(OpenDevice& device, std::uint64_t gid_index) {
-  std::vector<std::string> noted;
-  take_fatal_event(*device.context, device.port.number, noted);
-  try {
-    query_port_and_gids(device, device.port.number, gid_index);
-  } catch (const Unsupported& error) {  // it could when it was opened
-    throw MeasurementError(error.what());
-  }
-}
-
-void use_gids_of(OpenDevice& device, std::span<const Gid> peer) {
-  if (const auto pair = choose_gid_pair(device.gids, peer)) device.gid = pair->mine;
-}
-
-EndpointInfo endpoint_info_of(const OpenDevice& device) {
-  EndpointInfo info;
-  info.lid = device.port.lid;
-  info.gid = device.gid;
-  info.gids = device.gids;
-  info.link_layer = device.port.link_layer;
-  info.needs_grh = device.port.needs_grh;
-  info.mtu_bytes = device.port.active_mtu_bytes;
-  info.reads_in = device.limits.max_qp_rd_atom;
-  info.reads_out = device.limits.max_qp_init_rd_atom;
-  info.qkey = kQkey;
-  return info;
-}
-
-int memory_access(const TestCase& test_case, int remote_access) {
-  int access = IBV_ACCESS_LOCAL_WRITE | remote_access;
-  if (test_case.registration.relaxed_ordering) access |= IBV_ACCESS_RELAXED_ORDERING;
-  if (test_case.registration.odp) access |= IBV_ACCESS_ON_DEMAND;
-  return access;
-}
-
-TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
-                            const std::string& where) {
-  std::uint64_t& every = test_case.queues.signal_every;
-  if (limits.unsignaled || every == 1) return test_case;
-  if (!test_case.queues.signal_by_default)
-    throw Unsupported(fmt::format(
-        "--signal-every {}: {} takes no request that asks for no completion; use --signal-every 1",
-        every, where));
-  every = 1;
-  return test_case;
-}
-
-TestCase with_known_connect(TestCase test_case, const OpenDevice& device) {
-  if (test_case.connect_by_default && !test_case.multicast() && is_iwarp(*device.context))
-    test_case.connect = Connect::cm;
-  return test_case;
-}
-
-void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
-  if (!is_iwarp(*device.context)) return;
-  const auto lacks = [&device](std::string_view what, std::string_view remedy) {
-    throw Unsupported(fmt::format("{} is an iWARP device, which has no {}: {}", device.port.where(),
-                                  what, remedy));
-  };
-  if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
-  if (test_case.transport != Transport::rc)
-    lacks(test_case.transport == Transport::uc ? "UC" : "UD", "use --transport rc");
-  if (test_case.atomic()) lacks("atomic operations", "use a test of sends, writes or reads");
-  if (test_case.immediate()) lacks("immediate data", "use the same test without");
-  if (!test_case.by_cm())
-    throw Unsupported(
-        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect: use --connect cm",
-                    device.port.where()));
-}
-
-void require_connectable(const OpenDevice& device) {
-  if (is_iwarp(*device.context))
-    throw Unsupported(
-        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and this test "
-                    "connects them without: choose another device, or RoCE where the adapter has "
-                    "both",
-                    device.port.where()));
-}
-
-void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
-                    const std::string& where) {
-  if (!test_case.registration.odp) return;
-  if ((limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
-    throw Unsupported(fmt::format("{} has no on-demand paging: use --odp off", where));
-  const std::uint32_t lacks = uses & ~paging_of(limits.odp, test_case.transport);
-  for (const auto& [use, name] : kPagedUses)
-    if ((lacks & use) != 0)
-      throw Unsupported(fmt::format("{} has no on-demand paging for {} over {}: use --odp off{}",
-                                    where, name, transport_text(test_case),
-                                    test_case.reliable() ? "" : ", or --transport rc"));
-}
-
 Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
     : device_(device),
       case_(checked_case(device, test_case, role)),
@@ -245,9 +109,10 @@ Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes,
               layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
-              memory_kind(device, case_, role), where_, device.memory) {
+              memory_kind(device, case_, role), where_, device.memory),
+      // One for each endpoint, since one thread alone uses an endpoint's queues.
+      domain_(*device.context, case_.queues.thread_domain, where_) {
   register_memory();
-  make_thread_domain();
   create_cqs();
   if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();
   create_qps();
@@ -269,14 +134,13 @@ AreaView Endpoint::register_area(const Area& area, std::size_t offset, int acces
   const std::uint64_t parts = case_.registration.mr_per_qp ? area.qps : 1;
   const std::uint64_t length = area.total_bytes() / parts;
   for (std::uint64_t part = 0; part < parts; ++part) {
-    mrs_.push_back(memory_.register_part(*pd_, offset + part * length, length, access));
+    mrs_.push_back(memory_.register_part(domain_.plain(), offset + part * length, length, access));
     view.lkeys.push_back(mrs_.back()->lkey);
   }
   return view;
 }
 
 void Endpoint::register_memory() {
-  pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
   const int access = memory_access(case_, remote_access(case_, is_iwarp(*device_.context)));
   view_.source = register_area(layout_.source, 0, access);
   const std::size_t targets = mrs_.size();
@@ -287,29 +151,6 @@ void Endpoint::register_memory() {
   const std::size_t begin = case_.returns_data() ? 0 : targets;
   const std::size_t end = case_.returns_data() ? targets : mrs_.size();
   for (std::size_t i = begin; i < end; ++i) info_.rkeys.push_back(mrs_[i]->rkey);
-}
-
-/// One for each endpoint, since one thread alone uses an endpoint's queues.
-void Endpoint::make_thread_domain() {
-  if (case_.queues.thread_domain == 0) return;
-  ibv_td_init_attr attributes{};
-  td_.reset(ibv_alloc_td(device_.context.get(), &attributes));
-  const char* verb = "ibv_alloc_td";
-  if (td_) {
-    verb = "ibv_alloc_parent_domain";
-    ibv_parent_domain_init_attr domain{};
-    domain.pd = pd_.get();
-    domain.td = td_.get();
-    domain_.reset(ibv_alloc_parent_domain(device_.context.get(), &domain));
-  }
-  if (domain_) return;
-  const int error = errno;
-  td_.reset();
-  if (case_.queues.thread_domain == kAuto) return;
-  if (error == EOPNOTSUPP || error == ENOSYS)
-    throw Unsupported(fmt::format(
-        "{} has no thread domains: use --thread-domain auto, or --thread-domain off", where_));
-  check_errno_value(error, verb, where_);
 }
 
 void Endpoint::create_cqs() {
@@ -343,7 +184,7 @@ std::vector<ibv_cq*> Endpoint::create_cqs(std::optional<CompletionQueues>& queue
   const CqPlan plan{.count = case_.cq_per_qp() ? case_.qps : 1,
                     .entries = entries,
                     .timestamps = case_.queues.timestamps && role_ == Role::initiator,
-                    .domain = domain_.get(),
+                    .domain = domain_.parent(),
                     .which = which};
   queues.emplace(*device_.context, plan, case_, where_);
   return queues->all();
@@ -372,8 +213,8 @@ void Endpoint::create_srq() {
   ibv_srq_init_attr attributes{};
   attributes.attr.max_wr = depths_.receive;
   attributes.attr.max_sge = static_cast<std::uint32_t>(case_.queues.recv_sge);
-  srq_.reset(check_pointer(ibv_create_srq(domain_ ? domain_.get() : pd_.get(), &attributes),
-                           "ibv_create_srq", fmt::format("{} WRs on {}", depths_.receive, where_)));
+  srq_.reset(check_pointer(ibv_create_srq(&domain_.of_queues(), &attributes), "ibv_create_srq",
+                           fmt::format("{} WRs on {}", depths_.receive, where_)));
   view_.srq = srq_.get();
 }
 
@@ -393,7 +234,7 @@ Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t& inline_bytes) {
       !srq_ && posts_receives(case_, role_) ? static_cast<std::uint32_t>(case_.queues.recv_sge) : 1;
   attr.cap.max_inline_data = inline_bytes;
   attr.qp_type = qp_type(case_.transport);
-  attr.pd = domain_ ? domain_.get() : pd_.get();
+  attr.pd = &domain_.of_queues();
   attr.comp_mask = IBV_QP_INIT_ATTR_PD;
   if (case_.extended_api()) {
     attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;

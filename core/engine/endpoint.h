@@ -5,75 +5,28 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "core/engine/completion_queue.h"
+#include "core/engine/device/device_terms.h"
+#include "core/engine/device/open_device.h"
+#include "core/engine/device/protection_domain.h"
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/cm/connector.h"
 #include "core/verbs/cm/multicast.h"
 #include "core/verbs/device.h"
-#include "core/verbs/gid_pair.h"
 #include "core/verbs/handles.h"
 #include "core/verbs/memory.h"
 #include "core/verbs/pkey.h"
 #include "core/verbs/qp_state.h"
 
 namespace rdmameter {
-
-/// An open device with the port and GID of a run. Kept over cases: opening is slow.
-struct OpenDevice {
-  Context context;
-  PortInfo port;
-  Gid gid;                ///< by itself, or with the GIDs of a peer that are known: use_gids_of()
-  std::vector<Gid> gids;  ///< that it may use towards a peer
-  DeviceLimits limits;
-  std::optional<int> numa_node;
-  MemoryTerms memory;
-  /// Most inline bytes that a QP was created with, by (transport, send depth, SGEs): found once, by
-  /// trying.
-  std::map<std::tuple<Transport, std::uint32_t, std::uint64_t>, std::uint32_t> max_inline;
-};
-
-/// @param device     empty: the first with an active port
-/// @param port_num   kAuto: the device's first active port
-/// @param gid_index  kAuto: see choose_gid()
-/// @throws NoDevice, UsageError, Unsupported, VerbsError
-OpenDevice open_for_run(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index);
-
-/// Asks anew for what changes while a run lasts: state, LID and MTU of the port, the GIDs. Events
-/// of such changes that wait are passed over.
-/// @param gid_index  as open_for_run()
-/// @throws MeasurementError  the port is not active any more, or has not that GID
-void look_again(OpenDevice& device, std::uint64_t gid_index);
-
-/// Takes the GID that goes best with those of the peer; where none goes, it stays as it is.
-void use_gids_of(OpenDevice& device, std::span<const Gid> peer);
-
-/// What an end tells the other: all that is needed to reach it.
-struct EndpointInfo {
-  std::uint16_t lid = 0;
-  Gid gid;                ///< the one that it uses
-  std::vector<Gid> gids;  ///< those that it may use
-  int link_layer = 0;
-  bool needs_grh = true;                      ///< see PortInfo
-  std::uint32_t mtu_bytes = 0;                ///< its port's active MTU
-  std::uint32_t reads_in = 0, reads_out = 0;  ///< outstanding reads that it can take, and make
-  std::uint64_t address = 0;                  ///< of the area that one-sided operations work on
-  std::vector<std::uint32_t> rkeys;           ///< of it: of each QP, or one for all
-  std::uint32_t qkey = 0;
-  std::vector<std::uint32_t> qpns, psns;
-};
-
-/// An open device's, without memory and QPs.
-EndpointInfo endpoint_info_of(const OpenDevice& device);
 
 nlohmann::json endpoint_info_to_wire(const EndpointInfo& info);
 /// @throws MeasurementError  a field is missing or out of range
@@ -104,6 +57,9 @@ std::uint32_t agreed_mtu(const TestCase& test_case, const EndpointInfo& mine,
                          const EndpointInfo& peer, const std::string& where,
                          const PeerNoun& names = {});
 
+/// @throws Unsupported  a UD message is longer than the path's MTU: the network would drop it
+void require_one_packet(const TestCase& test_case, std::uint64_t mtu_bytes);
+
 /// Reads and atomics under way per QP, in each direction as many as one end can make and the other
 /// can take.
 /// @param most  of each direction
@@ -113,31 +69,6 @@ void set_reads(QpPath& path, const EndpointInfo& mine, const EndpointInfo& peer,
 /// The way from a port of this machine to a peer's, for connections and address handles.
 QpPath path_between(const EndpointInfo& mine, std::uint8_t port_num, const TestCase& test_case,
                     const EndpointInfo& peer, const Agreed& agreed);
-
-/// What a case's memory is registered for. @param remote_access  IBV_ACCESS_REMOTE_...
-int memory_access(const TestCase& test_case, int remote_access);
-
-/// The case with as many signals as this device demands: where nobody has chosen them, a completion
-/// of each request.
-/// @throws Unsupported  somebody has chosen fewer
-TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
-                            const std::string& where);
-
-/// The case with rdma_cm where nobody has chosen how to connect, and the device knows nothing else.
-TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
-
-/// @throws Unsupported  the device is an iWARP one, and that has no such transport or operation, or
-/// its QPs are not connected so
-void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
-
-/// @throws Unsupported  QPs of this device cannot be connected by the program itself (iWARP)
-void require_connectable(const OpenDevice& device);
-
-/// @param uses  IBV_ODP_SUPPORT_SEND...: what the end's memory is there for
-/// @throws Unsupported  the case asks for on-demand paging, and the device does not have it for
-/// that
-void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
-                    const std::string& where);
 
 class Endpoint {
  public:
@@ -203,10 +134,9 @@ class Endpoint {
   bool data_in_order() const;
 
   /// Are its QPs of a thread domain of its own, so that the provider takes no locks?
-  bool has_thread_domain() const { return domain_ != nullptr; }
+  bool has_thread_domain() const { return domain_.parent() != nullptr; }
 
  private:
-  void make_thread_domain();
   void register_memory();
   AreaView register_area(const Area& area, std::size_t offset, int access);
   void create_cqs();
@@ -239,9 +169,7 @@ class Endpoint {
   EndpointView view_;
 
   MessageMemory memory_;
-  Pd pd_;
-  Td td_;
-  Pd domain_;  ///< of QPs: pd_ and td_ together; null: there is no thread domain
+  ProtectionDomain domain_;
   std::vector<Mr> mrs_;
   std::optional<CompletionQueues> send_cqs_, recv_cqs_;
   Srq srq_;

@@ -33,12 +33,17 @@ std::uint32_t agreed_mtu(const TestCase& test_case, const EndpointInfo& mine,
     throw Unsupported(fmt::format("--mtu {}: the active MTU is {} on {} and {} at {}", wanted,
                                   mine.mtu_bytes, where, peer.mtu_bytes, names.noun));
   const std::uint64_t mtu = wanted == kAuto ? both : wanted;
-  if (test_case.transport == Transport::ud && test_case.size_bytes > mtu)
+  require_one_packet(test_case, mtu);
+  return static_cast<std::uint32_t>(mtu);
+}
+
+void require_one_packet(const TestCase& test_case, std::uint64_t mtu_bytes) {
+  if (test_case.transport == Transport::ud && test_case.size_bytes > mtu_bytes)
     throw Unsupported(fmt::format(
         "a UD message is one packet: {} bytes are more than the path's MTU of {}; use --size {} or "
         "less{}",
-        test_case.size_bytes, mtu, mtu, test_case.topology() ? "" : ", or --transport rc"));
-  return static_cast<std::uint32_t>(mtu);
+        test_case.size_bytes, mtu_bytes, mtu_bytes,
+        test_case.topology() ? "" : ", or --transport rc"));
 }
 
 void set_reads(QpPath& path, const EndpointInfo& mine, const EndpointInfo& peer,
@@ -102,7 +107,7 @@ Agreed Endpoint::negotiate(const EndpointInfo& peer) {
 }
 
 void Endpoint::make_ah(ibv_ah_attr attributes, const std::string& towards) {
-  ahs_.emplace_back(check_pointer(ibv_create_ah(pd_.get(), &attributes), "ibv_create_ah",
+  ahs_.emplace_back(check_pointer(ibv_create_ah(&domain_.plain(), &attributes), "ibv_create_ah",
                                   fmt::format("towards {} on {}", towards, where_)));
   view_.ahs.push_back(ahs_.back().get());
 }

@@ -91,6 +91,10 @@ void VerbsRunner::connect_by_cm() {
   endpoint_.connect_by_cm(*cm_, peer_, agreed_, cm_port_, cm_nonce_);
   const std::optional<CmRoute>& route = cm_->route();
   if (route && route->qp_mtu_bytes != 0) agreed_.mtu_bytes = route->qp_mtu_bytes;
+  const bool managed = endpoint_.info().link_layer == IBV_LINK_LAYER_INFINIBAND;
+  if (case_.transport != Transport::ud || !managed || !route || !route->mtu_bytes) return;
+  agreed_.mtu_bytes = std::min(agreed_.mtu_bytes, *route->mtu_bytes);
+  require_one_packet(case_, agreed_.mtu_bytes);
 }
 
 void VerbsRunner::join_group() {

@@ -92,6 +92,8 @@ constexpr auto has_depth = [](const TestCase& c) {
   return bandwidth(c) || open_loop(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c) ||
          topology(c);
 };
+/// That a measured loop posts to and polls.
+constexpr auto has_queues = [](const TestCase& c) { return on_verbs(c) || topology(c); };
 constexpr auto receives = [](const TestCase& c) { return traffic(c) && c.takes_receive(); };
 constexpr auto has_receive_queues = [](const TestCase& c) {
   return receives(c) || (c.connects_ranks() && c.rank_opcode == RankOpcode::send);
@@ -246,7 +248,7 @@ const std::array kAxes{
          kThreadDomains, "auto", "auto",
          "a thread domain for each measuring thread, and CQs for one thread, so that the provider "
          "takes no locks; auto: where the device has that",
-         on_verbs},
+         has_queues},
     Axis{"recv", "recv", queues<&Queues::recv>, choice, 0, 1, kRecvQueues, "rq", "rq",
          "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
     Axis{"connect", "connect", number_field<&TestCase::connect>, choice, 0, 1, kConnects, "tcp",

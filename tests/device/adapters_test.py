@@ -121,9 +121,16 @@ class InfinibandByCm(rdmameter.Test):
                 rows += self.measure("write_bw", "read_lat", "fetch_add_lat", "--connect", "cm", *ends, *SHORT, "--verify")
                 rows += self.measure("send_bw", "--connect", "cm", "--qps", "4", "--threads", "2", "--bidirectional", *ends, *SHORT)
                 for row in rows:
-                    mtu = None if row["case"]["transport"] == "ud" else 2048
-                    self.assertEqual(row["route"], {"service_level": 3, "rate_gbps": 103.125, "mtu_bytes": mtu}, row["name"])
-                    self.assertEqual(row["case"]["mtu_bytes"], mtu or 4096, row["name"])
+                    self.assertEqual(row["route"], {"service_level": 3, "rate_gbps": 103.125, "mtu_bytes": 2048}, row["name"])
+                    self.assertEqual(row["case"]["mtu_bytes"], 2048, row["name"])
+
+    def test_the_route_bounds_a_ud_message_whatever_the_ports_take(self):
+        self.play("mlx5-ib")
+        for options in ((), ("--mtu", "4096")):
+            fits, too_long = self.run_program("--loopback", "send_lat", "--transport", "ud", "--connect", "cm", "--size",
+                                              "2048,2049", *options, *SHORT).rows
+            self.assertEqual(fits["case"]["mtu_bytes"], 2048)
+            self.assertRegex(too_long["skip_message"], "2049 bytes are more than the path's MTU of 2048; use --size 2048")
 
     def test_a_chosen_service_level_goes_before_that_of_the_route(self):
         self.play("mlx5-ib")
@@ -316,6 +323,32 @@ class Locks(rdmameter.Test):
                 [row] = self.measure("send_lat", "--thread-domain", domain, *options, *few)
                 least = row["latency"]["min"]
                 self.assertTrue(least < lock_ns if locks == 0 else least >= locks * lock_ns, (options, domain, least))
+
+    def topo(self, *options, status=rdmameter.PASS):
+        path = self.output()
+        started = rdmameter.Started([rdmameter.program, "topo", "mesh", "--ranks", "2", "--traffic", "pairs", *options, "-o", path], rdmameter.environment(), path)
+        self.addCleanup(started.end, 0)
+        done = started.end(120)
+        self.assertEqual(done.status, status, done)
+        [row] = done.rows
+        return row
+
+    def test_ranks_have_them_too(self):
+        self.play("mlx5-ib")
+        few = ("--iterations", "3", "--warmup", "1")
+        os.environ["RDMAMETER_DEVICE_COSTS"] = "lock=50ms"
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
+        for domain, chosen in (("auto", "on"), ("off", "off")):
+            row = self.topo("--thread-domain", domain, *few)
+            self.assertEqual(row["case"]["thread_domain"], chosen)
+            self.assertEqual(row["latency"]["min"] >= 50e6, chosen == "off", row["latency"])
+
+    def test_ranks_without_them_say_so(self):
+        self.play("bnxt")
+        row = self.topo(*SHORT)
+        self.assertEqual(row["case"]["thread_domain"], "off")
+        row = self.topo("--thread-domain", "on", *SHORT, status=rdmameter.USAGE)
+        self.assertIn("has no thread domains: use --thread-domain auto", row["skip_message"])
 
     def test_off_has_none(self):
         self.play("mlx5-ib")

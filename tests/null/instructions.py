@@ -18,11 +18,11 @@ import tempfile
 
 # (label, driver's arguments after the count, most instructions per message)
 BOUNDS = [
-    ("send_lat", [], 90),
-    ("send_lat_ud", [], 97),
-    ("write_lat", [], 80),
-    ("write_lat_uc", [], 77),
-    ("read_lat", [], 61),
+    ("send_lat", [], 89),
+    ("send_lat_ud", [], 95),
+    ("write_lat", [], 77),
+    ("write_lat_uc", [], 75),
+    ("read_lat", [], 58),
     ("write_bw", ["1", "128"], 16),
     ("write_bw", ["16", "16"], 5),
     ("write_bw", ["64", "64"], 1.5),
@@ -41,14 +41,14 @@ BOUNDS = [
     ("write_bw", ["1", "128", "qps"], 17),
     ("send_load", ["qps"], 340),
     # Posted by ibv_wr_*; then polled by ibv_start_poll as well.
-    ("send_lat", ["wr"], 143),
-    ("write_lat", ["wr"], 129),
-    ("read_lat", ["wr"], 110),
+    ("send_lat", ["wr"], 117),
+    ("write_lat", ["wr"], 108),
+    ("read_lat", ["wr"], 88),
     ("write_bw", ["1", "128", "wr"], 47),
     ("write_bw", ["16", "16", "wr"], 26),
-    ("send_lat", ["extended"], 127),
-    ("write_lat", ["extended"], 114),
-    ("read_lat", ["extended"], 96),
+    ("send_lat", ["extended"], 125),
+    ("write_lat", ["extended"], 112),
+    ("read_lat", ["extended"], 94),
     ("write_bw", ["1", "128", "extended"], 47),
     ("write_bw", ["16", "16", "extended"], 25),
 ]

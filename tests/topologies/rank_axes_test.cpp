@@ -39,7 +39,7 @@ TEST(RankAxesOf, GraphsAndTrafficsAreTheirOwn) {
   const auto applies = [&](const char* option) { return rdmameter::applies(option, test_case); };
   for (const char* option :
        {"graph", "traffic", "ranks", "transport", "size", "depth", "recv", "mtu", "verify", "wait",
-        "qps-per-edge", "iterations", "memory", "cq-sharing", "pairs", "seed"})
+        "qps-per-edge", "iterations", "memory", "cq-sharing", "pairs", "seed", "thread-domain"})
     EXPECT_TRUE(applies(option)) << option;
   for (const char* option : {"qps", "rx-depth", "sge", "inline", "api", "cq", "duration", "core",
                              "peer-device", "schedule", "loss-timeout", "objects"})

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/verbs/check.h"
 #include "core/verbs/pkey.h"
 #include "topologies/ranks/node.h"
 #include "topologies/ranks/qp_limit.h"
@@ -51,27 +50,31 @@ BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank,
       partners_(barrier_partners(rank, ranks)),
       memory_(*device.context, 0, kHeardAt + kMaxSteps * kWord, device.numa_node, "",
               device.port.where(), device.memory),
+      domain_(*device.context, test_case.queues.thread_domain, device.port.where()),
+      mr_(memory_.register_part(domain_.plain(), 0, memory_.size_bytes(),
+                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)),
+      cqs_(*device.context,
+           {.count = 1,
+            .entries = 2 * steps_of(ranks) + 2,
+            .timestamps = false,
+            .domain = domain_.parent(),
+            .which = "barrier CQ"},
+           case_, device.port.where()),
       maker_(kWord),
       info_(endpoint_info_of(device)) {
   const std::string where = device.port.where();
-  pd_.reset(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where));
-  mr_ = memory_.register_part(*pd_, 0, memory_.size_bytes(),
-                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   const std::uint32_t steps = steps_of(ranks);
-  cq_.reset(check_pointer(
-      ibv_create_cq(device.context.get(), static_cast<int>(2 * steps + 2), nullptr, nullptr, 0),
-      "ibv_create_cq", "barrier CQ on " + where));
   const std::uint16_t pkey_index = choose_pkey(*device.context, device.port, case_.path).index;
   while (qps_.size() < partners_.size()) {
     ibv_qp_init_attr attributes{};
-    attributes.send_cq = attributes.recv_cq = cq_.get();
+    attributes.send_cq = attributes.recv_cq = cqs_.all().front();
     attributes.cap = {.max_send_wr = 2 * steps,
                       .max_recv_wr = 1,
                       .max_send_sge = 1,
                       .max_recv_sge = 1,
                       .max_inline_data = 0};
     attributes.qp_type = IBV_QPT_RC;
-    Qp qp = maker_.make(*pd_, attributes);
+    Qp qp = maker_.make(domain_.of_queues(), attributes);
     if (!qp) throw_no_qp(device, "barrier", qps_.size(), partners_.size(), errno);
     qps_.push_back(std::move(qp));
     to_init(*qps_.back(), Transport::rc, device.port.number, pkey_index, IBV_ACCESS_REMOTE_WRITE,
@@ -118,7 +121,7 @@ void BarrierQps::connect(const std::map<Rank, EndpointInfo>& peers) {
   }
   barrier_.steps = steps_.data();
   barrier_.count = static_cast<std::uint32_t>(steps_.size());
-  barrier_.cq = cq_.get();
+  barrier_.cq = cqs_.all().front();
   barrier_.epoch = reinterpret_cast<std::uint64_t*>(memory_.host());
 }
 

@@ -31,6 +31,8 @@ class BarrierQps {
   void connect(const std::map<Rank, EndpointInfo>& peers);
   Barrier& barrier() { return barrier_; }
   std::size_t count() const { return qps_.size(); }
+  /// As Node's.
+  bool has_thread_domain() const { return domain_.parent() != nullptr; }
   /// Of a QP that was tried in vain, to see whether words can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }
 
@@ -40,9 +42,9 @@ class BarrierQps {
   const Rank rank_, ranks_;
   const std::vector<Rank> partners_;
   MessageMemory memory_;
-  Pd pd_;
+  ProtectionDomain domain_;
   Mr mr_;
-  Cq cq_;
+  CompletionQueues cqs_;
   QpMaker maker_;
   std::vector<Qp> qps_;
   EndpointInfo info_;

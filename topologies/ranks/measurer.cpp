@@ -314,6 +314,7 @@ void RankMeasurer::run(Part& part) {
     part.result.relay_bytes = part.node->relay_bytes();
     part.result.kernel = kernel_objects(*part.device->context);
     part.result.mtu_bytes = part.node->mtu_bytes();
+    part.result.thread_domain = part.node->has_thread_domain() && part.barrier->has_thread_domain();
     part.result.yielding = yields(part.test_case);
   });
 }

@@ -106,7 +106,8 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
       maker_(inline_bytes_of(receive_mode_, classes_)),
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes, memory_size(), device.numa_node,
-              test_case.initiator.memory, where_, device.memory) {
+              test_case.initiator.memory, where_, device.memory),
+      domain_(*device.context, test_case.queues.thread_domain, where_) {
   pattern_ = {.seed = seed,
               .zero = test_case.payload == kZeroPayload,
               .length = static_cast<std::uint32_t>(plan.message_bytes),
@@ -179,8 +180,7 @@ Node::Areas Node::areas(std::uint64_t links) const {
 void Node::create_memory() {
   require_connectable(device_);
   require_paging(device_.limits, case_, memory_uses(case_), where_);
-  pd_.reset(check_pointer(ibv_alloc_pd(device_.context.get()), "ibv_alloc_pd", where_));
-  mr_ = memory_.register_part(*pd_, 0, memory_.size_bytes(),
+  mr_ = memory_.register_part(domain_.plain(), 0, memory_.size_bytes(),
                               memory_access(case_, remote_access(case_)));
   auto* const bytes = reinterpret_cast<std::uint8_t*>(memory_.host());
   const Areas at = areas();
@@ -216,7 +216,8 @@ void Node::create_queues() {
       throw Unsupported(
           fmt::format("an SRQ of {} WRs, and {} has at most {}: use a smaller --depth", receives(),
                       where_, device_.limits.max_srq_wr));
-    srq_.reset(check_pointer(ibv_create_srq(pd_.get(), &attributes), "ibv_create_srq", where_));
+    srq_.reset(
+        check_pointer(ibv_create_srq(&domain_.of_queues(), &attributes), "ibv_create_srq", where_));
   }
   const std::uint16_t pkey_index = choose_pkey(*device_.context, device_.port, case_.path).index;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -251,18 +252,19 @@ void Node::create_cqs() {
         "{} CQs of a rank and one for its barrier, and {} has {}: use --cq-sharing shared, or a "
         "graph of fewer QPs",
         count, where_, device_.limits.max_cq));
-  for (std::uint64_t i = 0; i < count; ++i)
-    cqs_.emplace_back(check_pointer(
-        ibv_create_cq(device_.context.get(), static_cast<int>(std::max<std::uint64_t>(cqes, 1)),
-                      nullptr, nullptr, 0),
-        "ibv_create_cq",
-        fmt::format("CQ {} of {} on {}, which has {} in all", i + 1, count, where_,
-                    device_.limits.max_cq)));
+  cqs_.emplace(*device_.context,
+               CqPlan{.count = count,
+                      .entries = cqes,
+                      .timestamps = false,
+                      .domain = domain_.parent(),
+                      .which = fmt::format("CQ (one of {})", count)},
+               case_, where_);
+  cq_pointers_ = cqs_->all();
 }
 
 Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
   ibv_qp_init_attr attributes{};
-  attributes.send_cq = attributes.recv_cq = cqs_[cqs_.size() == 1 ? 0 : number].get();
+  attributes.send_cq = attributes.recv_cq = cq_pointers_[cq_pointers_.size() == 1 ? 0 : number];
   attributes.srq = srq_.get();
   const QueueEntries queues =
       receive_mode_ == ReceiveMode::datagram ? entries(classes_) : entries_of(number, classes_);
@@ -273,7 +275,7 @@ Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
       .max_recv_sge = 1,
       .max_inline_data = 0};
   attributes.qp_type = qp_type(case_.transport);
-  Qp qp = maker_.make(*pd_, attributes);
+  Qp qp = maker_.make(domain_.of_queues(), attributes);
   if (qp) return qp;
   const int error = errno;
   if (srq_ && case_.transport != Transport::rc && number == 0)
@@ -307,9 +309,9 @@ void Node::connect(const std::map<Rank, EndpointInfo>& peers) {
     mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
     if (datagram) {
       ibv_ah_attr attributes = ah_attributes(path);
-      ahs_.emplace_back(
-          check_pointer(create_ah_.time([&] { return ibv_create_ah(pd_.get(), &attributes); }),
-                        "ibv_create_ah", fmt::format("towards rank {} on {}", link.peer, where_)));
+      ahs_.emplace_back(check_pointer(
+          create_ah_.time([&] { return ibv_create_ah(&domain_.plain(), &attributes); }),
+          "ibv_create_ah", fmt::format("towards rank {} on {}", link.peer, where_)));
       link.ah = ahs_.back().get();
       link.remote_qpn = peer.qpns.at(0);
       link.remote_qkey = peer.qkey;
@@ -409,10 +411,10 @@ NamedCounts Node::connection_bytes() const {
   const Areas at = areas();
   const std::uint64_t buffers =
       at.buffers + (receive_mode_ == ReceiveMode::none ? places() : first.receives) * at.stride;
-  const std::uint64_t of_cq = completions(first) * kQueueEntryBytes / cqs_.size();
+  const std::uint64_t of_cq = completions(first) * kQueueEntryBytes / cq_pointers_.size();
   return {{"buffers", buffers},
           {"qps", qps_.size() * kQpBytes + completions(first) * kQueueEntryBytes},
-          {"cqs", cqs_.size() * pages_of(of_cq) * kPageBytes},  // each is mapped by itself
+          {"cqs", cq_pointers_.size() * pages_of(of_cq) * kPageBytes},  // each is mapped by itself
           {"mrs", pages_of(buffers) * kTableBytesPerPage}};
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -74,6 +75,8 @@ class Node {
   NamedCounts connect_ns() const;
   /// Of a QP that was tried in vain, to see whether credits can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }
+  /// Are its QPs of a thread domain, so that the provider takes no locks?
+  bool has_thread_domain() const { return domain_.parent() != nullptr; }
   /// Computed from what was asked for, by kind: what the connections take whatever the traffic
   /// ("buffers", "qps", "cqs", "mrs"), and what comes on top for messages that are relayed
   /// ("buffers", "queues"); empty: none are.
@@ -137,9 +140,9 @@ class Node {
   EndpointInfo info_;
 
   MessageMemory memory_;
-  Pd pd_;
+  ProtectionDomain domain_;
   Mr mr_;
-  std::vector<Cq> cqs_;  ///< one for all QPs, or each QP's own
+  std::optional<CompletionQueues> cqs_;  ///< one for all QPs, or each QP's own
   Srq srq_;
   std::vector<Ah> ahs_;
   std::vector<Qp> qps_;

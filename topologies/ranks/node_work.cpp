@@ -173,9 +173,9 @@ void Node::build_window() {
 /// Its messages to a rank all begin over one QP: they must arrive in order.
 void Node::build_collective() {
   if (plan_.traffic_mode() != TrafficMode::collective) return;
-  collective_ =
-      std::make_unique<RankCollective>(device_, case_, plan_, mine_.schedule, rank_, *pd_, pattern_,
-                                       [this](Rank to) { return routes_[to].edges[0]->next; });
+  collective_ = std::make_unique<RankCollective>(
+      device_, case_, plan_, mine_.schedule, rank_, domain_.plain(), pattern_,
+      [this](Rank to) { return routes_[to].edges[0]->next; });
 }
 
 void Node::choose_delivery() {
@@ -183,7 +183,6 @@ void Node::choose_delivery() {
   listing_.resize(link_count_);
   received_.resize(plan_.graph.ranks());
   awaited_.resize(plan_.graph.ranks());
-  for (const Cq& cq : cqs_) cq_pointers_.push_back(cq.get());
   relay_.cqs = cq_pointers_.data();
   relay_.cq_count = static_cast<std::uint32_t>(cq_pointers_.size());
   relay_.classes = classes_;

@@ -196,6 +196,7 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("checked_bytes", result.checked_bytes);
   fields("mtu_bytes", result.mtu_bytes);
   fields("yielding", result.yielding);
+  fields("thread_domain", result.thread_domain);
   fields("cpu", result.cpu);
   fields("numa_node", result.numa_node);
   fields("device_numa_node", result.device_numa_node);
@@ -284,6 +285,8 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
               ? result.mtu_bytes
               : std::min<std::uint64_t>(outcome.effective.path.mtu_bytes, result.mtu_bytes);
   }
+  outcome.effective.queues.thread_domain =
+      std::ranges::all_of(results, &RankResult::thread_domain) ? 1 : 0;
   if (barrier.count > 0) topology.barrier_ns = static_cast<double>(percentile(barrier, 50));
   add_latency(outcome, plan, results);
   if (plan.traffic_mode() == TrafficMode::collective)

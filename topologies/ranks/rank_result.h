@@ -39,6 +39,7 @@ struct RankResult {
   std::uint64_t checked_bytes = 0;
   std::uint32_t mtu_bytes = 0;
   bool yielding = false;
+  bool thread_domain = false;                     ///< of the graph's QPs and the barrier's
   std::optional<std::uint64_t> cpu, numa_node;    ///< where it was at the end
   std::optional<std::uint64_t> device_numa_node;  ///< nothing: the kernel names none
   std::string not_pinned;                         ///< why; empty: it was

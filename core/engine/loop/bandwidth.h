@@ -56,8 +56,10 @@ template <class P>
 LoopResult take_while_closing(LoopState& loop_state, const StopFlag& stop, LoopTally& tally,
                               std::uint32_t& closed) noexcept {
   ibv_wc wc;
-  const int polled = await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, tally.polls);
-  if (!good(polled, wc)) return no_completion(polled, wc);
+  Waits waits;
+  await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
+  tally.polls += waits.empties;
+  if (wc.status != IBV_WC_SUCCESS) return no_completion(waits.polled, wc);
   if (wc.wr_id == kClosing)
     ++closed;
   else
@@ -184,11 +186,12 @@ LoopResult bandwidth_initiator(LoopState& loop_state, const LoopPlan& plan,
       continue;
     }
     now = clock.now();
-    int i = 0;
+    const ibv_wc* wc = wcs;
+    int left = polled;
     do {
-      if (wcs[i].status != IBV_WC_SUCCESS) [[unlikely]]
+      if (wc->status != IBV_WC_SUCCESS) [[unlikely]]
         break;
-      const SendList& done = *reinterpret_cast<SendList*>(wcs[i].wr_id);
+      const SendList& done = *reinterpret_cast<SendList*>(wc->wr_id);
       histogram->record(clock.to_ns(now - done.stamp));
       Lane& lane = *done.lane;
       if constexpr (kPerQp<Numbers>) ++lane.cqes;
@@ -196,11 +199,12 @@ LoopResult bandwidth_initiator(LoopState& loop_state, const LoopPlan& plan,
                                post_list, clock);
       if (error != 0) [[unlikely]]
         break;
-    } while (++i < polled);
+      ++wc;
+    } while (--left != 0);
     ++batches;
-    cqes += static_cast<std::uint64_t>(i);
-    if (i != polled) [[unlikely]] {
-      end = error != 0 ? post_failure(error) : no_completion(1, wcs[i]);
+    cqes += static_cast<std::uint64_t>(polled - left);
+    if (left != 0) [[unlikely]] {
+      end = error != 0 ? post_failure(error) : no_completion(1, *wc);
       break;
     }
     retired = cqes * signal_every;

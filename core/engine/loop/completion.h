@@ -18,7 +18,8 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
   const typename P::Cq::Handle cq = P::Cq::of(loop_state.send_cq);
   SendList* list = loop_state.lanes[0].send;
   const std::uint64_t first = tally.operations, end_round = first + rounds;
-  std::uint64_t empties = 0, round = first;
+  std::uint64_t round = first;
+  Waits waits;
   LoopResult end;
   ibv_wc wc;
   const std::uint64_t start = clock.now();
@@ -34,10 +35,10 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
     }
     std::uint64_t posted = 0;
     if constexpr (P::Cq::kStamps) posted = clock.now();
-    const int polled = await_completion<P>(cq, wc, stop, empties);
+    await_completion<P>(cq, wc, stop, waits);
     const std::uint64_t seen = clock.now();
-    if (!good(polled, wc)) [[unlikely]] {
-      end = no_completion(polled, wc);
+    if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
+      end = no_completion(waits.polled, wc);
       break;
     }
     histogram.record(clock.to_ns(seen - sent));
@@ -51,7 +52,7 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
   tally.operations = round;
   tally.total += round - first;
   tally.cqes += round - first;
-  tally.polls += empties + round - first;
+  tally.polls += waits.empties + round - first;
   tally.elapsed_ns += clock.to_ns(clock.now() - start);
   return end;
 }

@@ -147,7 +147,8 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
   SendList* list = loop_state.lanes[0].send;
   std::uint8_t sequence = loop_state.sequence;
   const std::uint64_t end_round = tally.operations + rounds;
-  std::uint64_t empties = 0, reaped = 0, lost = 0, round = tally.operations;
+  std::uint64_t reaped = 0, lost = 0, round = tally.operations;
+  Waits waits;
   LoopResult end;
   ibv_wc wc;
   const std::uint64_t start = clock.now();
@@ -167,13 +168,13 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
     if constexpr (kStamps) posted = clock.now();
     int polled = 0;
     Arrived arrived = await_pong<By, Lossy, P>(loop_state, *list->lane, clock, sequence,
-                                               sent + loss_ticks, stop, empties, polled, wc);
+                                               sent + loss_ticks, stop, waits.empties, polled, wc);
     std::uint64_t seen = clock.now();
     if constexpr (By::kReceives && Lossy) {
       if (arrived == Arrived::yes && By::number(wc) != sequence) [[unlikely]] {
         std::uint64_t last_seen = seen;
         arrived = pass_over<By, P>(loop_state, *list->lane, clock, sequence, sent + loss_ticks,
-                                   stop, empties, polled, wc, last_seen);
+                                   stop, waits.empties, polled, wc, last_seen);
         seen = last_seen;
       }
     }
@@ -196,9 +197,9 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
       break;
     }
     if (list->signaled != 0) {
-      const int reap = await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, empties);
-      if (!good(reap, wc)) [[unlikely]] {
-        end = no_completion(reap, wc);
+      await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
+      if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
+        end = no_completion(waits.polled, wc);
         break;
       }
       ++reaped;
@@ -213,7 +214,7 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
   tally.total += done;
   const std::uint64_t answers = (done - lost) * loop_state.answers;
   tally.cqes += reaped + (By::kReceives ? answers : 0);
-  tally.polls += empties + answers + reaped;
+  tally.polls += waits.empties + answers + reaped;
   tally.elapsed_ns += clock.to_ns(clock.now() - start);
   return end;
 }
@@ -272,7 +273,8 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
                                const StopFlag& stop, LoopTally& tally) noexcept {
   SendList* list = loop_state.lanes[0].send;
   constexpr bool kForesees = By::kReceives && Lossy;
-  std::uint64_t empties = 0, answered = 0;
+  std::uint64_t answered = 0;
+  Waits waits;
   LoopResult end;
   ibv_wc wc;
   // What is in the next pong; more than a number: nothing.
@@ -281,10 +283,9 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
     RecvRing* ring = nullptr;
     [[maybe_unused]] std::uint8_t number = 0;
     if constexpr (By::kReceives) {
-      const int polled =
-          await_completion<P, By::kImmediate>(P::Cq::of(loop_state.recv_cq), wc, stop, empties);
-      if (!good(polled, wc)) [[unlikely]] {
-        end = no_completion(polled, wc);
+      await_completion<P, By::kImmediate>(P::Cq::of(loop_state.recv_cq), wc, stop, waits);
+      if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
+        end = no_completion(waits.polled, wc);
         break;
       }
       ring = receive_of(wc).ring;
@@ -296,7 +297,7 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
       }
     } else {
       Lane& lane = *list->lane;
-      if (!await_ping<P>(lane, lane.answered, stop, empties)) [[unlikely]] {
+      if (!await_ping<P>(lane, lane.answered, stop, waits.empties)) [[unlikely]] {
         end = {.why = LoopResult::Why::stopped};
         break;
       }
@@ -313,9 +314,9 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
     }
     tally.progress.store(++answered, std::memory_order_relaxed);
     if (list->signaled != 0) {
-      const int reap = await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, empties);
-      if (!good(reap, wc)) [[unlikely]] {
-        end = no_completion(reap, wc);
+      await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
+      if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
+        end = no_completion(waits.polled, wc);
         break;
       }
       if constexpr (kForesees) foreseen = foresee<By>(*list, number);
@@ -324,7 +325,7 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
   }
   loop_state.lanes[0].send = list;
   tally.operations = tally.total = answered;
-  tally.polls = empties + answered;
+  tally.polls = waits.empties + answered;
   return end;
 }
 

@@ -34,32 +34,36 @@ struct Policy {
           .qp_num = wc.qp_num};
 }
 
+/// Of waits for completions, one after the other.
+struct Waits {
+  std::uint64_t empties = 0;  ///< polls that found nothing
+  int polled = 1;             ///< by the last one, as no_completion() reads it
+};
+
 /// The part of await_completion() that waits. A function of its own: inlined, its loop would take
 /// the registers of the loop around it.
 template <class P, bool kImmediate>
-[[gnu::noinline]] int keep_polling(typename P::Cq::Handle cq, ibv_wc& wc, const StopFlag& stop,
-                                   std::uint64_t& empties) noexcept {
-  int polled = 0;
-  do {
-    if (stop.requested()) [[unlikely]]
-      break;
-    ++empties;
+[[gnu::noinline]] void keep_polling(int polled, typename P::Cq::Handle cq, ibv_wc& wc,
+                                    const StopFlag& stop, Waits& waits) noexcept {
+  while (polled == 0 && !stop.requested()) {
+    ++waits.empties;
     typename P::Waiter{}(cq);
     polled = P::Cq::template poll<kImmediate>(cq, 1, &wc);
-  } while (polled == 0);
-  return polled;
+  }
+  waits.polled = polled;
+  if (polled <= 0) wc.status = IBV_WC_GENERAL_ERR;
 }
 
-/// Polls `cq` until one completion is there.
-/// @param empties  counts polls that found nothing
+/// Polls `cq` until one completion is there. Whether it is a good one, `wc.status` alone tells: so
+/// a completion that is there at once takes one comparison.
+/// @param waits  why there is none, where the status is bad
 /// @tparam kImmediate  is the completion's immediate looked at?
-/// @return         1, or 0 when asked to stop, or ibv_poll_cq's negative result
 template <class P, bool kImmediate = false>
-[[gnu::always_inline]] inline int await_completion(typename P::Cq::Handle cq, ibv_wc& wc,
-                                                   const StopFlag& stop,
-                                                   std::uint64_t& empties) noexcept {
+[[gnu::always_inline]] inline void await_completion(typename P::Cq::Handle cq, ibv_wc& wc,
+                                                    const StopFlag& stop, Waits& waits) noexcept {
   const int polled = P::Cq::template poll<kImmediate>(cq, 1, &wc);
-  return polled != 0 ? polled : keep_polling<P, kImmediate>(cq, wc, stop, empties);
+  if (polled <= 0) [[unlikely]]
+    keep_polling<P, kImmediate>(polled, cq, wc, stop, waits);
 }
 
 /// Is there a good completion?

@@ -111,6 +111,12 @@ void resolve_route(rdma_cm_id& id, const CmEndpoint& end) {
   check_minus_one(rdma_resolve_route(&id, kResolve_ms), "rdma_resolve_route", end.text());
 }
 
+std::optional<std::uint32_t> resolved_mtu(const rdma_cm_id& id) noexcept {
+  if (id.route.num_paths == 0) return std::nullopt;
+  const std::uint32_t bytes = mtu_bytes(static_cast<ibv_mtu>(id.route.path_rec->mtu));
+  return bytes != 0 ? std::optional(bytes) : std::nullopt;
+}
+
 void request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& request) {
   const auto bytes = cm_request_bytes(request);
   rdma_conn_param wanted = parameters(end);

@@ -21,7 +21,7 @@ namespace rdmameter {
 struct CmRoute {
   std::uint8_t service_level = 0;
   std::optional<double> rate_gbps;  ///< the most that its slowest link takes; nullopt: not limited
-  std::optional<std::uint32_t> mtu_bytes;  ///< of a connection; nullopt: nothing says it
+  std::optional<std::uint32_t> mtu_bytes;  ///< nullopt: nothing says it
   std::uint32_t qp_mtu_bytes = 0;          ///< that its QP has got; 0: as without rdma_cm
 };
 CmRoute route_of(const ibv_ah_attr& way);
@@ -61,6 +61,9 @@ void require_device(const rdma_cm_id& id, const CmEndpoint& end);
 
 /// Step 2; ends by RDMA_CM_EVENT_ROUTE_RESOLVED.
 void resolve_route(rdma_cm_id& id, const CmEndpoint& end);
+
+/// What step 2 has found, as far as it says that. A datagram has nothing else that tells it.
+std::optional<std::uint32_t> resolved_mtu(const rdma_cm_id& id) noexcept;
 
 /// What ends step 3.
 rdma_cm_event_type answer_event(const CmEndpoint& end);

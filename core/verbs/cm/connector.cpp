@@ -83,6 +83,7 @@ void CmConnector::take_answer(Call& call, const rdma_cm_event& event, const CmEn
                     .qpn = event.param.ud.qp_num,
                     .qkey = event.param.ud.qkey};
     route_ = route_of(call.service.way);
+    route_->mtu_bytes = resolved_mtu(*event.id);
   } else {
     route_ = establish(*event.id, end, *call.qp);
   }

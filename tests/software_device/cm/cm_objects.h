@@ -22,6 +22,7 @@ struct CmId : rdma_cm_id {
   bool bound = false;
   std::uint32_t peer = 0;  ///< the other end's id
   CmAddress peer_address;
+  ibv_sa_path_rec path{};  ///< once its route is resolved
   std::uint32_t peer_qpn = 0, psn = 0, peer_psn = 0;
   bool asked = false;  ///< a request that has not been answered
   bool connected = false;

@@ -229,7 +229,11 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* destination, i
 }
 int rdma_resolve_route(rdma_cm_id* id, int /*timeout_ms*/) {
   if (id->verbs == nullptr) return fail_cm(EINVAL);
-  tell_self(to_ours(id), RDMA_CM_EVENT_ROUTE_RESOLVED);
+  CmId& ours = to_ours(id);
+  ours.path.mtu = static_cast<std::uint8_t>(personality(device_of(id->verbs)).route_mtu);
+  id->route.path_rec = &ours.path;
+  id->route.num_paths = 1;
+  tell_self(ours, RDMA_CM_EVENT_ROUTE_RESOLVED);
   return 0;
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/device/device_terms.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/verbs/iwarp.h"
+
+namespace rdmameter {
+namespace {
+
+/// What on-demand paging may be missing for.
+constexpr std::pair<std::uint32_t, std::string_view> kPagedUses[] = {
+    {IBV_ODP_SUPPORT_SEND, "sends"},
+    {IBV_ODP_SUPPORT_RECV, "receives"},
+    {IBV_ODP_SUPPORT_SRQ_RECV, "receives of an SRQ"},
+    {IBV_ODP_SUPPORT_WRITE, "RDMA WRITEs"},
+    {IBV_ODP_SUPPORT_READ, "RDMA READs"},
+    {IBV_ODP_SUPPORT_ATOMIC, "atomics"}};
+
+std::uint32_t paging_of(const ibv_odp_caps& odp, Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return odp.per_transport_caps.rc_odp_caps;
+    case Transport::uc:
+      return odp.per_transport_caps.uc_odp_caps;
+    case Transport::ud:
+      return odp.per_transport_caps.ud_odp_caps;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int memory_access(const TestCase& test_case, int remote_access) {
+  int access = IBV_ACCESS_LOCAL_WRITE | remote_access;
+  if (test_case.registration.relaxed_ordering) access |= IBV_ACCESS_RELAXED_ORDERING;
+  if (test_case.registration.odp) access |= IBV_ACCESS_ON_DEMAND;
+  return access;
+}
+
+TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
+                            const std::string& where) {
+  std::uint64_t& every = test_case.queues.signal_every;
+  if (limits.unsignaled || every == 1) return test_case;
+  if (!test_case.queues.signal_by_default)
+    throw Unsupported(fmt::format(
+        "--signal-every {}: {} takes no request that asks for no completion; use --signal-every 1",
+        every, where));
+  every = 1;
+  return test_case;
+}
+
+TestCase with_known_connect(TestCase test_case, const OpenDevice& device) {
+  if (test_case.connect_by_default && !test_case.multicast() && is_iwarp(*device.context))
+    test_case.connect = Connect::cm;
+  return test_case;
+}
+
+void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
+  if (!is_iwarp(*device.context)) return;
+  const auto lacks = [&device](std::string_view what, std::string_view remedy) {
+    throw Unsupported(fmt::format("{} is an iWARP device, which has no {}: {}", device.port.where(),
+                                  what, remedy));
+  };
+  if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
+  if (test_case.transport != Transport::rc)
+    lacks(test_case.transport == Transport::uc ? "UC" : "UD", "use --transport rc");
+  if (test_case.atomic()) lacks("atomic operations", "use a test of sends, writes or reads");
+  if (test_case.immediate()) lacks("immediate data", "use the same test without");
+  if (!test_case.by_cm())
+    throw Unsupported(
+        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect: use --connect cm",
+                    device.port.where()));
+}
+
+void require_connectable(const OpenDevice& device) {
+  if (is_iwarp(*device.context))
+    throw Unsupported(
+        fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect, and this test "
+                    "connects them without: choose another device, or RoCE where the adapter has "
+                    "both",
+                    device.port.where()));
+}
+
+void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
+                    const std::string& where) {
+  if (!test_case.registration.odp) return;
+  if ((limits.odp.general_caps & IBV_ODP_SUPPORT) == 0)
+    throw Unsupported(fmt::format("{} has no on-demand paging: use --odp off", where));
+  const std::uint32_t lacks = uses & ~paging_of(limits.odp, test_case.transport);
+  for (const auto& [use, name] : kPagedUses)
+    if ((lacks & use) != 0)
+      throw Unsupported(fmt::format("{} has no on-demand paging for {} over {}: use --odp off{}",
+                                    where, name, transport_text(test_case),
+                                    test_case.reliable() ? "" : ", or --transport rc"));
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device demands of a case, and what a case demands of a device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/engine/device/open_device.h"
+
+namespace rdmameter {
+
+/// What a case's memory is registered for. @param remote_access  IBV_ACCESS_REMOTE_...
+int memory_access(const TestCase& test_case, int remote_access);
+
+/// The case with as many signals as this device demands: where nobody has chosen them, a completion
+/// of each request.
+/// @throws Unsupported  somebody has chosen fewer
+TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
+                            const std::string& where);
+
+/// The case with rdma_cm where nobody has chosen how to connect, and the device knows nothing else.
+TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
+
+/// @throws Unsupported  the device is an iWARP one, and that has no such transport or operation, or
+/// its QPs are not connected so
+void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
+
+/// @throws Unsupported  QPs of this device cannot be connected by the program itself (iWARP)
+void require_connectable(const OpenDevice& device);
+
+/// @param uses  IBV_ODP_SUPPORT_SEND...: what the end's memory is there for
+/// @throws Unsupported  the case asks for on-demand paging, and the device does not have it for
+/// that
+void require_paging(const DeviceLimits& limits, const TestCase& test_case, std::uint32_t uses,
+                    const std::string& where);
+
+}  // namespace rdmameter

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/device/open_device.h"
+
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/verbs/async_events.h"
+#include "core/verbs/environment.h"
+#include "core/verbs/probe.h"
+#include "core/verbs/qp_state.h"
+
+namespace rdmameter {
+namespace {
+
+void query_port_and_gids(OpenDevice& open, std::uint64_t port_num, std::uint64_t gid_index) {
+  open.port = query_active_port(*open.context, port_num);
+  std::vector<Gid> gids = query_gids(*open.context, open.port.number);
+  find_subnets(gids);
+  open.gid = choose_gid(gids, open.port.link_layer, gid_index, open.port.where());
+  open.gids = gids_to_offer(std::move(gids), gid_index);
+}
+
+}  // namespace
+
+OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
+                        std::uint64_t gid_index) {
+  OpenDevice open;
+  open.context = open_device(device);
+  open.limits = query_limits(*open.context);
+  query_port_and_gids(open, port_num, gid_index);
+  open.numa_node = device_numa_node(open.port.device);
+  return open;
+}
+
+void look_again(OpenDevice& device, std::uint64_t gid_index) {
+  std::vector<std::string> noted;
+  take_fatal_event(*device.context, device.port.number, noted);
+  try {
+    query_port_and_gids(device, device.port.number, gid_index);
+  } catch (const Unsupported& error) {  // it could when it was opened
+    throw MeasurementError(error.what());
+  }
+}
+
+void use_gids_of(OpenDevice& device, std::span<const Gid> peer) {
+  if (const auto pair = choose_gid_pair(device.gids, peer)) device.gid = pair->mine;
+}
+
+EndpointInfo endpoint_info_of(const OpenDevice& device) {
+  EndpointInfo info;
+  info.lid = device.port.lid;
+  info.gid = device.gid;
+  info.gids = device.gids;
+  info.link_layer = device.port.link_layer;
+  info.needs_grh = device.port.needs_grh;
+  info.mtu_bytes = device.port.active_mtu_bytes;
+  info.reads_in = device.limits.max_qp_rd_atom;
+  info.reads_out = device.limits.max_qp_init_rd_atom;
+  info.qkey = kQkey;
+  return info;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device that is open for a run, and what an end says of it to the other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/test_case/test_case.h"
+#include "core/verbs/device.h"
+#include "core/verbs/gid_pair.h"
+#include "core/verbs/handles.h"
+#include "core/verbs/memory.h"
+
+namespace rdmameter {
+
+/// An open device with the port and GID of a run. Kept over cases: opening is slow.
+struct OpenDevice {
+  Context context;
+  PortInfo port;
+  Gid gid;                ///< by itself, or with the GIDs of a peer that are known: use_gids_of()
+  std::vector<Gid> gids;  ///< that it may use towards a peer
+  DeviceLimits limits;
+  std::optional<int> numa_node;
+  MemoryTerms memory;
+  /// Most inline bytes that a QP was created with, by (transport, send depth, SGEs): found once, by
+  /// trying.
+  std::map<std::tuple<Transport, std::uint32_t, std::uint64_t>, std::uint32_t> max_inline;
+};
+
+/// @param device     empty: the first with an active port
+/// @param port_num   kAuto: the device's first active port
+/// @param gid_index  kAuto: see choose_gid()
+/// @throws NoDevice, UsageError, Unsupported, VerbsError
+OpenDevice open_for_run(const std::string& device, std::uint64_t port_num, std::uint64_t gid_index);
+
+/// Asks anew for what changes while a run lasts: state, LID and MTU of the port, the GIDs. Events
+/// of such changes that wait are passed over.
+/// @param gid_index  as open_for_run()
+/// @throws MeasurementError  the port is not active any more, or has not that GID
+void look_again(OpenDevice& device, std::uint64_t gid_index);
+
+/// Takes the GID that goes best with those of the peer; where none goes, it stays as it is.
+void use_gids_of(OpenDevice& device, std::span<const Gid> peer);
+
+/// What an end tells the other: all that is needed to reach it.
+struct EndpointInfo {
+  std::uint16_t lid = 0;
+  Gid gid;                ///< the one that it uses
+  std::vector<Gid> gids;  ///< those that it may use
+  int link_layer = 0;
+  bool needs_grh = true;                      ///< see PortInfo
+  std::uint32_t mtu_bytes = 0;                ///< its port's active MTU
+  std::uint32_t reads_in = 0, reads_out = 0;  ///< outstanding reads that it can take, and make
+  std::uint64_t address = 0;                  ///< of the area that one-sided operations work on
+  std::vector<std::uint32_t> rkeys;           ///< of it: of each QP, or one for all
+  std::uint32_t qkey = 0;
+  std::vector<std::uint32_t> qpns, psns;
+};
+
+/// An open device's, without memory and QPs.
+EndpointInfo endpoint_info_of(const OpenDevice& device);
+
+}  // namespace rdmameter

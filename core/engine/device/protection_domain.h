@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The protection domain of one thread's memory and queues, with a thread domain where the device
+// has those: the provider then takes no locks for the queues.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/verbs/handles.h"
+
+namespace rdmameter {
+
+class ProtectionDomain {
+ public:
+  /// @param thread_domain  0: without; kAuto: where the device has one; else it must have
+  /// @param where          the port, for texts
+  /// @throws Unsupported, VerbsError
+  ProtectionDomain(ibv_context& context, std::uint64_t thread_domain, const std::string& where);
+
+  /// What memory and address handles are of.
+  ibv_pd& plain() const { return *pd_; }
+  /// What QPs and SRQs are of.
+  ibv_pd& of_queues() const { return parent_ ? *parent_ : *pd_; }
+  /// The thread domain's, for CQs without locks; null: there is none.
+  ibv_pd* parent() const { return parent_.get(); }
+
+ private:
+  Pd pd_;
+  Td td_;
+  Pd parent_;  ///< of pd_ and td_ together
+};
+
+}  // namespace rdmameter
