@@ -226,7 +226,7 @@ std::string failures(const std::vector<Row>& rows, Row::Status status, const cha
   std::string text;
   for (const auto& [message, names] : reasons)
     text += wrap("  ", printable(message), style.width) +
-            wrap("      ", names_text(names, all), style.width);
+            wrap("      ", names_text(names, all), style.width, name_breaks(style));
   return text.empty() ? "" : "\n" + bold(title, style) + "\n" + text;
 }
 

@@ -92,7 +92,7 @@ std::string CaseTable::rest() {
 
 std::string CaseTable::line(const std::string& name, const std::string& cells,
                             const std::string& remarks) const {
-  const bool fits = name_width_ + text_width(cells) <= width_;
+  const bool fits = std::max(name_width_, text_width(name)) + text_width(cells) <= width_;
   std::string text;
   if (!fits && !name.empty()) text = name_lines(name, width_);
   std::string numbers = pad_right(fits ? name : "", fits ? name_width_ : 0) + cells;

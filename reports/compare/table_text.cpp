@@ -78,10 +78,8 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
     for (const MetricEffect& each : test_case.others) add_effect(table, each, "");
   }
   if (table.titles.empty()) return "";
-  TextStyle indented = style;  // lines beneath a title are
-  indented.width = std::max<std::size_t>(style.width, 2) - 2;
   std::size_t widest = 0;
-  const std::string one_block = render(table, indented);
+  const std::string one_block = render(table, style);
   for (std::size_t begin = 0; begin < one_block.size();) {
     const std::size_t end = one_block.find('\n', begin);
     const std::string_view line = std::string_view(one_block).substr(begin, end - begin);
@@ -89,7 +87,7 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
     begin = end + 1;
   }
   if (style.narrow && widest > style.width) table.key_columns = 1;  // intervals and q go on below
-  return "\n" + render(table, indented) +
+  return "\n" + render(table, style) +
          dim(wrap("  ",
                   "q: how likely chance alone makes it as much worse, all cases taken together; at "
                   "most 0.025 is significant.",
@@ -103,7 +101,7 @@ std::string notes(const Comparison& comparison, const TextStyle& style) {
     if (!test_case.note.empty())
       text +=
           wrap("  ", fmt::format("{}: {}.", printable(test_case.name), printable(test_case.note)),
-               style.width);
+               style.width, name_breaks(style));
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace rdmameter {
 namespace {
@@ -42,6 +43,13 @@ std::size_t column_width(const Table& table, std::size_t index) {
   for (std::size_t i = 0; i < table.lines(); ++i)
     width = std::max(
         {width, text_width(shown(table, column.cells[i])), text_width(beneath(table, index, i))});
+  return width;
+}
+
+/// What the first `count` columns take of a line.
+std::size_t columns_width(const Table& table, std::size_t count) {
+  std::size_t width = table.titles.empty() ? 0 : kGap;
+  for (std::size_t i = 0; i < count; ++i) width += column_width(table, i) + kGap;
   return width;
 }
 
@@ -91,12 +99,9 @@ std::string render_columns(const Table& table, const std::vector<std::size_t>& c
 }
 
 std::string render_whole(const Table& table, const TextStyle& style) {
-  std::vector<std::size_t> keys;
-  std::size_t key_width = 0;
-  for (std::size_t i = 0; i < table.key_columns; ++i) {
-    keys.push_back(i);
-    key_width += column_width(table, i) + kGap;
-  }
+  std::vector<std::size_t> keys(table.key_columns);
+  std::iota(keys.begin(), keys.end(), 0);
+  const std::size_t key_width = columns_width(table, table.key_columns);
   std::string text;
   std::vector<std::size_t> chosen = keys;
   std::size_t width = key_width;
@@ -116,14 +121,45 @@ std::string render_whole(const Table& table, const TextStyle& style) {
 /// Without as many of the optional columns, from the first, as it takes to fit.
 /// @param left_out  heads of those columns
 Table narrowed(Table table, std::size_t width, std::string& left_out) {
-  std::size_t own = 0;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) own += column_width(table, i) + kGap;
+  std::size_t own = columns_width(table, table.columns.size());
   while (own > width) {
     const auto at = std::ranges::find(table.columns, true, &Table::Column::optional);
     if (at == table.columns.end()) break;
     own -= column_width(table, static_cast<std::size_t>(at - table.columns.begin())) + kGap;
     left_out += (left_out.empty() ? "" : ", ") + at->head;
     table.columns.erase(at);
+  }
+  return table;
+}
+
+/// Without the first line's indentation and the last line's end, which a title gets.
+std::string wrapped_title(const std::string& title, std::size_t width) {
+  const std::string lines = wrap(std::string(kGap, ' '), title, width);
+  return lines.substr(kGap, lines.size() - kGap - 1);
+}
+
+/// Where the key columns leave no room for one of the others, as many of them as leave room for
+/// several, from the first, are titles of the lines that share their values.
+Table with_keys_as_titles(Table table, std::size_t width) {
+  std::size_t widest = 0;
+  for (std::size_t i = table.key_columns; i < table.columns.size(); ++i)
+    widest = std::max(widest, column_width(table, i) + kGap);
+  if (!table.titles.empty() || columns_width(table, table.key_columns) + widest <= width)
+    return table;
+  const std::size_t room = widest == 0 ? 0 : std::max(widest, width / 2);
+  std::vector<std::string> titles(table.lines());
+  while (table.key_columns > 0 && table.columns.size() > 1 &&
+         columns_width(table, table.key_columns) + room > width) {
+    const Table::Column key = table.columns.front();
+    table.columns.erase(table.columns.begin());
+    --table.key_columns;
+    for (std::size_t i = 0; i < titles.size(); ++i)
+      titles[i] += fmt::format("{}{} {}{}{}", titles[i].empty() ? "" : ", ", key.head,
+                               key.cells[i].text, key.unit.empty() ? "" : " ", key.unit);
+    table.titles.clear();
+    for (std::size_t i = 0; i < titles.size(); ++i)
+      if (i == 0 || titles[i] != titles[i - 1])
+        table.titles.push_back({i, wrapped_title(titles[i], width)});
   }
   return table;
 }
@@ -139,9 +175,10 @@ std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> 
 
 std::string render(const Table& table, const TextStyle& style) {
   std::string left_out;
+  const Table fits = with_keys_as_titles(table, style.width);
   const std::string text = table.lines() < kLong
-                               ? render_whole(table, style)
-                               : render_whole(narrowed(table, style.width, left_out), style);
+                               ? render_whole(fits, style)
+                               : render_whole(narrowed(fits, style.width, left_out), style);
   if (left_out.empty()) return text;
   return text +
          dim(wrap("  ", "Too wide here, so left out: " + left_out + ".", style.width), style);

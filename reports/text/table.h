@@ -73,7 +73,7 @@ std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> 
 /// Lines that end in '\n', every column aligned to the right; beneath titles the first one to the
 /// left, as texts among the keys. Where the columns do not fit, optional ones of a long table are
 /// left out, which a last line says; those that do not fit even so go on below, the key columns
-/// repeated.
+/// repeated. Key columns that leave no room for another are titles instead, if there are none.
 std::string render(const Table& table, const TextStyle& style);
 
 /// The head, then a text for each line, all ending in '\n'.

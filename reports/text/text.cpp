@@ -97,14 +97,35 @@ std::string pad_right(std::string_view text, std::size_t width) {
   return std::string(text).append(own < width ? width - own : 0, ' ');
 }
 
-std::string wrap(std::string_view first, std::string_view text, std::size_t width) {
+namespace {
+
+/// How much of `text`, from its start, is one word of a line; of a word that is wider than `room`,
+/// as much as fits and ends in one of `breaks`, if there is such a part.
+std::size_t word_end(std::string_view text, std::size_t room, std::string_view breaks) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  if (text_width(text.substr(0, end)) <= room) return end;
+  std::size_t part = end;
+  for (std::size_t at = text.find_first_of(breaks); at < end;
+       at = text.find_first_of(breaks, at + 1)) {
+    if (part != end && text_width(text.substr(0, at + 1)) > room) break;
+    part = at + 1;
+  }
+  return part;
+}
+
+}  // namespace
+
+std::string wrap(std::string_view first, std::string_view text, std::size_t width,
+                 std::string_view breaks) {
   const std::size_t indent = text_width(first);
   std::string result(first);
   std::size_t column = indent;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view word =
+        text.substr(0, word_end(text, width > indent ? width - indent : 0, breaks));
+    text.remove_prefix(word.size());
+    const bool broken = !text.empty() && text.front() != ' ';
+    if (!broken && !text.empty()) text.remove_prefix(1);
     if (word.empty()) continue;
     const std::size_t own = text_width(word);
     if (column > indent && column + 1 + own > width) {
@@ -116,7 +137,7 @@ std::string wrap(std::string_view first, std::string_view text, std::size_t widt
       ++column;
     }
     result += word;
-    column += own;
+    column = broken ? std::max(width, indent + 1) : column + own;
   }
   return result + "\n";
 }

@@ -34,8 +34,15 @@ std::string pad_left(std::string_view text, std::size_t width);
 std::string pad_right(std::string_view text, std::size_t width);
 
 /// Breaks at spaces so that lines fit; a longer word has a line of its own.
-/// @param first  begins the first line; the others are indented by its width
-std::string wrap(std::string_view first, std::string_view text, std::size_t width);
+/// @param first   begins the first line; the others are indented by its width
+/// @param breaks  characters after which a word that is longer than a line may be broken
+std::string wrap(std::string_view first, std::string_view text, std::size_t width,
+                 std::string_view breaks = "");
+
+/// `breaks` for the names of cases: they are whole in a log, where people search for them.
+inline std::string_view name_breaks(const TextStyle& style) {
+  return style.narrow ? "/" : "";
+}
 
 /// Each character that reports print beyond ASCII gives way to one of ASCII, so columns stay
 /// aligned.

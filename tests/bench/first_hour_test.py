@@ -112,6 +112,15 @@ class FirstHour(rdmameter.Test):
                 self.assertGreater(len(lines), 5, (arguments, lines))
                 self.assertLessEqual(max(map(len, lines)), columns, (arguments, max(lines, key=len)))
 
+    def test_many_axes_are_no_wider_than_the_terminal(self):
+        axes = [word for axis in ("size 64,4K", "signal-every 1,4", "qps 1,2", "depth 4,8", "post-list 1,2", "wait spin,yield")
+                for word in f"--{axis}".split()]
+        run = ("run", "--loopback", "write_lat", "send_bw", *axes, "--iterations", "50", "--warmup", "0", "-o", "many.json")
+        for columns in (60, 80, 200):
+            for arguments in (*[run] * (columns < 200), ("show", "many.json"), ("show", "--all", "many.json")):
+                lines = self.at_terminal(columns, *arguments)
+                self.assertLessEqual(max(map(len, lines)), columns, (arguments, max(lines, key=len)))
+
     def test_mean_and_p99_as_csv_into_pandas(self):
         self.told("docs/results.md", "rdmameter show --csv --tidy result.json > result.csv")
         self.result("result.json", "write_lat", "write_bw", "--size", "64,4K")

@@ -85,6 +85,24 @@ TEST(Show, ColumnsThatDoNotFitGoOnBelow) {
   EXPECT_LE(widest_line(text), 48U);
 }
 
+TEST(Show, KeysThatLeaveNoRoomForANumberAreTitles) {
+  std::vector<Row> rows;
+  for (const std::uint64_t size : {64, 128})
+    for (const char* wait : {"spin", "event"}) {
+      Row row = latency_row("rc", size, 0, 1);
+      for (const char* key : {"post_list", "outstanding_reads", "completion_moderation"})
+        row.case_object[key] = 1000 * size;  // as wide as such numbers are
+      row.case_object["wait"] = wait;
+      rows.push_back(std::move(row));
+    }
+  for (const std::size_t width : {40U, 60U, 80U, 200U}) {
+    const std::string text = show_result(
+        sample_file(rows), {.histogram = false, .style = {.width = width, .utf8 = true}});
+    EXPECT_LE(widest_line(text), width) << text;
+    EXPECT_EQ(text.find("size 64 B") != text.npos, width < 80) << text;
+  }
+}
+
 TEST(Show, NamesEveryAxisAndFlagInWords) {
   Row row = latency_row("rc", 64, 0, 1);
   for (const Axis& axis : axes()) row.case_object[std::string(axis.key)] = "some value";

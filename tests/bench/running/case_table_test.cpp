@@ -68,7 +68,11 @@ TEST(CaseTable, EndsACaseWhoseLastRepetitionFailed) {
 TEST(CaseTable, FitsNarrowTerminals) {
   for (const std::size_t width : {60, 80, 200}) {
     CaseTable table(30, width, 100.0);
-    EXPECT_LE(widest_line(table.add(bandwidth_row_of(0, 0, 1, 5'000'000'000))), width) << width;
+    Row row = bandwidth_row_of(0, 0, 1, 5'000'000'000);
+    EXPECT_LE(widest_line(table.add(row)), width) << width;
+    row.family_index = 1;
+    row.name = "send_bw/rc/size:64/depth:4/post-list:1/wait:spin";  // wider than the names' column
+    EXPECT_LE(widest_line(table.add(row)), width) << width;
   }
 }
 
