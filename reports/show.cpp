@@ -16,6 +16,7 @@
 #include "reports/text/csv.h"
 #include "reports/text/environment_text.h"
 #include "reports/text/histogram_text.h"
+#include "reports/text/mix_table.h"
 #include "reports/text/parts_table.h"
 #include "reports/text/per_qp_table.h"
 #include "reports/text/percentile_text.h"
@@ -108,6 +109,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
     text += "\n" + bold("  over time", options.style) + "\n" + over_time;
   if (const std::string load = load_table(joined, options.style); !load.empty())
     text += "\n" + bold("  load", options.style) + "\n" + load;
+  text += mix_table(joined, options.style);
   text += sweep_table(joined, options.style);
   text += per_qp_text(joined, options.style);
   text += background_text(joined, options.style);

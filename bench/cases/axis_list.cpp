@@ -109,7 +109,8 @@ void Values::add_range(std::string_view first_text, std::string_view rest) {
 
 std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list) {
   Values values(axis, list);
-  if (axis.kind == AxisKind::labels && list.starts_with(kLabelsPerQp)) {  // its commas are its own
+  if (axis.kind == AxisKind::mix || (axis.kind == AxisKind::labels &&
+                                     list.starts_with(kLabelsPerQp))) {  // its commas are its own
     values.add(list);
     return values.take();
   }

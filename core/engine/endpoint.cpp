@@ -23,8 +23,8 @@ namespace {
 int remote_access(const TestCase& test_case, bool iwarp) {
   if (!test_case.one_sided()) return 0;
   // iWARP answers a read by writing into the memory that asked (RFC 5040, 4.1).
-  if (iwarp)
-    return IBV_ACCESS_REMOTE_WRITE | (test_case.returns_data() ? IBV_ACCESS_REMOTE_READ : 0);
+  if (test_case.mixed() || iwarp)
+    return IBV_ACCESS_REMOTE_WRITE | (reads_remotely(test_case) ? IBV_ACCESS_REMOTE_READ : 0);
   if (test_case.atomic()) return IBV_ACCESS_REMOTE_ATOMIC;
   return test_case.returns_data() ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
 }
@@ -40,6 +40,8 @@ std::string memory_kind(const OpenDevice& device, const TestCase& test_case, Rol
 /// What an end's memory is there for, as on-demand paging tells uses apart (IBV_ODP_SUPPORT_...).
 std::uint32_t memory_uses(const TestCase& test_case, Role role) {
   if (test_case.atomic()) return IBV_ODP_SUPPORT_ATOMIC;
+  if (test_case.mixed())
+    return IBV_ODP_SUPPORT_WRITE | (reads_remotely(test_case) ? IBV_ODP_SUPPORT_READ : 0);
   if (test_case.one_sided())
     return test_case.returns_data() ? IBV_ODP_SUPPORT_READ : IBV_ODP_SUPPORT_WRITE;
   const std::uint32_t receives =
@@ -61,7 +63,7 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
                                     wanted, max, remedy));
   };
   const QueueDepths depths = queue_depths_of(test_case, role);
-  hold("message size in bytes", test_case.size_bytes, device.port.max_message_bytes,
+  hold("message size in bytes", largest_message(test_case), device.port.max_message_bytes,
        "use a smaller --size");
   if (test_case.transport == Transport::ud)
     hold("a UD message is one packet; bytes of payload", test_case.size_bytes,

@@ -48,6 +48,23 @@ std::uint64_t window_of(std::uint64_t requests, double rate_per_ns) {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(requests) / rate_per_ns));
 }
 
+/// @param sum  empty, or of the same mix
+void add_parts(std::vector<LoadPart>& sum, const std::vector<LoadPart>& more) {
+  if (sum.empty()) {
+    sum = more;
+    return;
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    sum[i].due += more[i].due;
+    sum[i].completed += more[i].completed;
+    sum[i].offered_per_s += more[i].offered_per_s;
+    sum[i].reached_per_s += more[i].reached_per_s;
+    merge(sum[i].response.histogram, more[i].response.histogram);
+    merge(sum[i].service.histogram, more[i].service.histogram);
+    merge(sum[i].lateness.histogram, more[i].lateness.histogram);
+  }
+}
+
 /// @param sum  its intervals are a multiple of those of `more`, the doubled ones of a series
 void add_backlog(LoadData& sum, const LoadData& more) {
   const std::uint64_t joined =
@@ -86,6 +103,21 @@ std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t
   return gaps;
 }
 
+std::vector<std::uint8_t> draw_parts(const TestCase& test_case, std::uint64_t seed) {
+  constexpr std::uint64_t kOtherStream = 0x9e3779b97f4a7c15;
+  std::vector<std::uint64_t> below;  // of each part: the weights up to its own
+  for (const MixPart& part : mix_of(test_case))
+    below.push_back((below.empty() ? 0 : below.back()) + part.weight);
+  std::mt19937_64 random{seed ^ kOtherStream};
+  std::vector<std::uint8_t> drawn(gap_count(test_case));
+  for (std::uint8_t& part : drawn) {
+    __extension__ using uint128 = unsigned __int128;
+    const auto point = static_cast<std::uint64_t>((uint128{random()} * below.back()) >> 64);
+    part = static_cast<std::uint8_t>(std::ranges::upper_bound(below, point) - below.begin());
+  }
+  return drawn;
+}
+
 LoadData sum_of_loads(std::span<const LoadData> loads) {
   LoadData sum;
   double offered_per_ns = 0, reached_per_ns = 0;
@@ -97,6 +129,7 @@ LoadData sum_of_loads(std::span<const LoadData> loads) {
     sum.interval_ns = std::max(sum.interval_ns, each.interval_ns);
     merge(sum.service.histogram, each.service.histogram);
     merge(sum.lateness.histogram, each.lateness.histogram);
+    add_parts(sum.mix, each.mix);
     offered_per_ns += per_ns(each.due, each.window_ns);
     reached_per_ns += per_ns(each.completed, each.completing_ns);
   }
@@ -107,14 +140,45 @@ LoadData sum_of_loads(std::span<const LoadData> loads) {
 }
 
 std::uint64_t load_bytes(const TestCase& test_case) {
-  return sizeof(OpenLoop) + sizeof(std::uint64_t) * gap_count(test_case);
+  const std::size_t parts = test_case.mixed() ? mix_of(test_case).size() : 0;
+  const std::size_t each = sizeof(std::uint64_t) + (parts == 0 ? 0 : sizeof(std::uint8_t));
+  return sizeof(OpenLoop) + each * gap_count(test_case) + parts * sizeof(PartSamples);
 }
 
 Offered::Offered(const TestCase& test_case, std::uint64_t seed)
-    : gaps_ns_(draw_gaps_ns(test_case, seed)), loop_(std::make_unique<OpenLoop>()) {
+    : warmup_(test_case.warmup),
+      gaps_ns_(draw_gaps_ns(test_case, seed)),
+      loop_(std::make_unique<OpenLoop>()) {
   loop_->gaps_ns = gaps_ns_.data();
   loop_->gap_count = gaps_ns_.size();
   loop_->interval_ns = test_case.interval();
+  if (!test_case.mixed()) return;
+  mix_ = mix_of(test_case);
+  drawn_ = draw_parts(test_case, seed);
+  samples_ = std::make_unique<PartSamples[]>(mix_.size());
+  loop_->mix.drawn = drawn_.data();
+  loop_->mix.part_count = static_cast<std::uint32_t>(mix_.size());
+  loop_->mix.samples = samples_.get();
+}
+
+/// The loop keeps no count of what fell due: the draws say it.
+std::vector<LoadPart> Offered::parts_of_load() const {
+  std::vector<LoadPart> parts(mix_.size());
+  for (std::uint64_t i = 0; !parts.empty() && i < loop_->due; ++i)
+    ++parts[drawn_[(warmup_ + i) % drawn_.size()]].due;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    LoadPart& part = parts[p];
+    part.operation = traits(mix_[p].opcode).name;
+    part.size_bytes = mix_[p].size_bytes;
+    part.weight = mix_[p].weight;
+    part.response.histogram = snapshot(samples_[p].response);
+    part.service.histogram = snapshot(samples_[p].service);
+    part.lateness.histogram = snapshot(samples_[p].lateness);
+    part.completed = part.service.histogram.count;
+    part.offered_per_s = 1e9 * per_ns(part.due, loop_->window_ns);
+    part.reached_per_s = 1e9 * per_ns(part.completed, loop_->completing_ns);
+  }
+  return parts;
 }
 
 LoadData Offered::result() const {
@@ -130,6 +194,7 @@ LoadData Offered::result() const {
   data.backlog.assign(begin, begin + static_cast<std::ptrdiff_t>(loop_->backlog.count));
   data.service.histogram = snapshot(loop_->service);
   data.lateness.histogram = snapshot(loop_->lateness);
+  data.mix = parts_of_load();
   return data;
 }
 

@@ -27,7 +27,12 @@ inline constexpr std::uint64_t kMaxGaps = 1 << 20;
 /// @param seed       the same gives the same
 std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t seed);
 
-/// What draw_gaps_ns() and the loop's own records take.
+/// The part of the mix that each request of a thread is of, by its number in mix_of(): as many as
+/// there are gaps. Each is drawn by itself, with the parts' weights.
+/// @param seed  the same gives the same; the gaps of the same seed are independent of it
+std::vector<std::uint8_t> draw_parts(const TestCase& test_case, std::uint64_t seed);
+
+/// What draw_gaps_ns(), draw_parts() and the loop's own records take.
 std::uint64_t load_bytes(const TestCase& test_case);
 
 /// What the loops of several threads under one load come to. Rates add up, and so do the most that
@@ -45,7 +50,13 @@ class Offered {
   LoadData result() const;
 
  private:
+  std::vector<LoadPart> parts_of_load() const;
+
+  std::vector<MixPart> mix_;  ///< empty: there is none
+  std::uint64_t warmup_;
   std::vector<std::uint64_t> gaps_ns_;
+  std::vector<std::uint8_t> drawn_;
+  std::unique_ptr<PartSamples[]> samples_;
   std::unique_ptr<OpenLoop> loop_;
 };
 

@@ -27,10 +27,12 @@ CqRing ring_of(const TestCase& test_case, Role role, const std::vector<ibv_cq*>&
 /// The requests of one end, one at a time.
 class RequestBuilder {
  public:
-  RequestBuilder(const TestCase& test_case, Role role, const Area& local, const AreaView& view,
-                 const EndpointView& endpoint, bool inlined, std::uint32_t chain)
+  /// @param remote  of one-sided operations
+  RequestBuilder(const TestCase& test_case, const Area& remote, const Area& local,
+                 const AreaView& view, const EndpointView& endpoint, bool inlined,
+                 std::uint32_t chain)
       : case_(test_case),
-        remote_(test_case.one_sided() ? remote_area(test_case, role) : Area{}),
+        remote_(remote),
         local_(local),
         view_(view),
         endpoint_(endpoint),
@@ -132,7 +134,10 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
     if (!view.extended_qps.empty()) lanes_[qp].extended_qp = view.extended_qps[qp];
   }
   traffic_.lanes = lanes_.get();
-  if (posts_sends(test_case, role)) build_sends(test_case, role, layout, view);
+  if (test_case.mixed() && role == Role::initiator)
+    build_mix(test_case, layout, view);
+  else if (posts_sends(test_case, role))
+    build_sends(test_case, role, layout, view);
   if (posts_receives(test_case, role)) build_receives(test_case, layout, view);
   if (role == Role::initiator && numbers_sent(test_case) != NumberPlace::none)
     number_lanes(test_case);
@@ -145,6 +150,7 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
   if (test_case.open_loop() && role == Role::initiator) {
     offered_ = std::make_unique<Offered>(test_case, seed);
     traffic_.open_loop = &offered_->loop();
+    offered_->loop().mix.send = mix_send_.get();
   }
   if (test_case.pattern != Pattern::ping_pong) return;
   for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
@@ -229,8 +235,9 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
   send_sges_ = std::make_unique<ibv_sge[]>(std::size_t{chain} * qps * sges);
   send_lists_ = std::make_unique<SendList[]>(std::size_t{lists} * qps);
   closing_wrs_ = std::make_unique<ibv_send_wr[]>(qps);
+  const Area remote = test_case.one_sided() ? remote_area(test_case, role) : Area{};
   const RequestBuilder builder{
-      test_case, role,     local, test_case.returns_data() ? view.target : view.source,
+      test_case, remote,   local, test_case.returns_data() ? view.target : view.source,
       view,      inlined_, chain};
 
   for (std::uint32_t qp = 0; qp < qps; ++qp) {
@@ -259,6 +266,50 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
     lanes_[qp].closing = &closing_wrs_[qp];
   }
   if (!bandwidth && !test_case.open_loop()) thread_rings(lists);
+}
+
+/// For each part of a mix a ring on each QP, long enough for all that may be in flight. They share
+/// the slots of the largest message.
+void Work::build_mix(const TestCase& test_case, const Layout& layout, const EndpointView& view) {
+  const std::vector<MixPart> parts = mix_of(test_case);
+  const Area remote = remote_area(test_case, Role::initiator);
+  const std::uint32_t qps = traffic_.lane_count,
+                      chain = send_chain_length(test_case, Role::initiator);
+  const std::size_t rings = parts.size() * qps;
+  traffic_.depth = queue_depths_of(test_case, Role::initiator).send;
+  send_wrs_ = std::make_unique<ibv_send_wr[]>(rings * chain);
+  send_sges_ = std::make_unique<ibv_sge[]>(rings * chain);
+  mix_lists_ = std::make_unique<MixList[]>(rings * chain);
+  mix_send_ = std::make_unique<SendList*[]>(rings);
+  inlined_ = true;
+  for (std::uint32_t p = 0; p < parts.size(); ++p) {
+    TestCase part = test_case;
+    part.opcode = parts[p].opcode;
+    part.size_bytes = parts[p].size_bytes;
+    Area local = part.returns_data() ? layout.target : layout.source;
+    local.pieces = {{local.head_bytes, part.size_bytes}};
+    const bool inlined = !part.returns_data() && part.queues.inline_bytes != 0 &&
+                         part.size_bytes <= view.inline_bytes;
+    inlined_ = inlined_ && (inlined || part.returns_data());
+    const RequestBuilder builder{
+        part, remote, local, part.returns_data() ? view.target : view.source, view, inlined, chain};
+    for (std::uint32_t qp = 0; qp < qps; ++qp) {
+      const std::size_t ring = std::size_t{qp} * parts.size() + p;
+      MixList* const lists = &mix_lists_[ring * chain];
+      for (std::uint32_t i = 0; i < chain; ++i) {
+        ibv_send_wr& wr = send_wrs_[ring * chain + i];
+        builder.build(wr, &send_sges_[ring * chain + i], qp, i);
+        wr.send_flags |= IBV_SEND_SIGNALED;
+        wr.wr_id = reinterpret_cast<std::uint64_t>(static_cast<SendList*>(&lists[i]));
+        lists[i].head = &wr;
+        lists[i].next = &lists[(i + 1) % chain];
+        lists[i].lane = &lanes_[qp];
+        lists[i].signaled = 1;
+        lists[i].part = p;
+      }
+      mix_send_[ring] = lists;
+    }
+  }
 }
 
 /// Makes one ring of those of all QPs: a latency's messages go over them in turn.

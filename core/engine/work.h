@@ -50,6 +50,7 @@ class Work {
  private:
   void build_sends(const TestCase& test_case, Role role, const Layout& layout,
                    const EndpointView& view);
+  void build_mix(const TestCase& test_case, const Layout& layout, const EndpointView& view);
   void number_lanes(const TestCase& test_case);
   void expect_numbers(const TestCase& test_case);
   void keep_timestamps();
@@ -66,6 +67,8 @@ class Work {
   std::unique_ptr<ibv_recv_wr[]> recv_wrs_;
   std::unique_ptr<ibv_sge[]> send_sges_, recv_sges_;
   std::unique_ptr<SendList[]> send_lists_;
+  std::unique_ptr<MixList[]> mix_lists_;
+  std::unique_ptr<SendList*[]> mix_send_;
   std::unique_ptr<RecvList[]> recv_lists_;
   std::unique_ptr<ibv_send_wr[]> closing_wrs_;
   std::unique_ptr<std::uint32_t[]> next_numbers_;

@@ -42,6 +42,18 @@ struct BandwidthData {
   std::optional<std::uint64_t> duplicated, reordered;  ///< of those received, where numbers tell
 };
 
+/// Of an open loop's mix the requests of one operation and size.
+struct LoadPart {
+  std::string operation;  ///< "read", "write"
+  std::uint64_t size_bytes = 0;
+  std::uint64_t weight = 1;
+  std::uint64_t due = 0, completed = 0;
+  double offered_per_s = 0, reached_per_s = 0;
+  LatencyData response{.definition = LatencyData::Definition::response};
+  LatencyData service{.definition = LatencyData::Definition::service};
+  LatencyData lateness{.definition = LatencyData::Definition::lateness};
+};
+
 /// What an open loop was offered, and how far it kept up. The responses are the row's latency.
 struct LoadData {
   std::uint64_t due = 0;        ///< requests that fell due
@@ -54,6 +66,7 @@ struct LoadData {
   std::vector<std::uint64_t> backlog;  ///< the most in each interval of the measured part
   LatencyData service{.definition = LatencyData::Definition::service};
   LatencyData lateness{.definition = LatencyData::Definition::lateness};
+  std::vector<LoadPart> mix;  ///< empty: all requests are alike
 };
 
 /// A latency interval by interval; a vector has an element for each.

@@ -77,7 +77,21 @@ void list_fields(auto& fields, Is<OverTimeData> auto& data) {
 /// As many elements everywhere. @throws UsageError
 void complete(OverTimeData& data, const CheckedJson& json);
 
-inline constexpr std::size_t kMaxBacklogIntervals = 1024;
+inline constexpr std::size_t kMaxBacklogIntervals = 1024, kMaxLoadParts = 16;
+
+void list_fields(auto& fields, Is<LoadPart> auto& part) {
+  fields("operation", part.operation);
+  fields("size_bytes", part.size_bytes, {.min = 1, .max = kMaxExactCount});
+  fields("weight", part.weight, {.min = 1, .max = kMaxExactCount});
+  fields("due", part.due, {.max = kMaxExactCount});
+  fields("completed", part.completed, {.max = part.due});
+  fields("offered_per_s", part.offered_per_s);
+  fields("reached_per_s", part.reached_per_s);
+  fields.derived("reached_gbps", [&] { return load_part_gbps(part); });
+  fields("response", part.response);
+  fields("service", part.service);
+  fields("lateness", part.lateness);
+}
 
 void list_fields(auto& fields, Is<LoadData> auto& data) {
   fields("due", data.due, {.max = kMaxExactCount});
@@ -94,6 +108,7 @@ void list_fields(auto& fields, Is<LoadData> auto& data) {
   fields("backlog", data.backlog, {.max = kMaxExactCount, .max_size = kMaxBacklogIntervals});
   fields("service", data.service);
   fields("lateness", data.lateness);
+  fields("mix", data.mix, {.max_size = kMaxLoadParts});
 }
 
 inline constexpr std::size_t kMaxSweepPoints = 4096;

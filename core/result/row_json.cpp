@@ -120,6 +120,10 @@ double background_gbps(const BackgroundData& data) {
   return rate(data.bytes, data.window_ns) * 8;
 }
 
+double load_part_gbps(const LoadPart& part) {
+  return part.reached_per_s * static_cast<double>(part.size_bytes) * 8 / 1e9;
+}
+
 double load_offered_per_s(const LoadData& data) {
   return rate(data.due, data.window_ns) * 1e9;
 }

@@ -44,6 +44,7 @@ std::optional<double> settled_share(const SettledMetric& settled);
 double background_per_s(const BackgroundData& data);  ///< operations [1/s]
 double background_gbps(const BackgroundData& data);   ///< payload [1e9 bits/s]
 
+double load_part_gbps(const LoadPart& part);      ///< payload reached [1e9 bits/s]
 double load_offered_per_s(const LoadData& data);  ///< requests that fell due [1/s]
 double load_reached_per_s(const LoadData& data);  ///< requests that were completed [1/s]
 /// Reached over offered; nothing where nothing was offered.

@@ -88,6 +88,7 @@ constexpr auto any_bandwidth = [](const TestCase& c) { return c.pattern == Patte
 constexpr auto bandwidth = [](const TestCase& c) { return on_verbs(c) && any_bandwidth(c); };
 constexpr auto unicast_bandwidth = [](const TestCase& c) { return bandwidth(c) && !c.multicast(); };
 constexpr auto open_loop = [](const TestCase& c) { return c.open_loop(); };
+constexpr auto mixed = [](const TestCase& c) { return c.mixed(); };
 constexpr auto has_depth = [](const TestCase& c) {
   return bandwidth(c) || open_loop(c) || calls_for_qps(c) || calls_for_cqs(c) || connects_qps(c) ||
          topology(c);
@@ -112,7 +113,9 @@ constexpr auto has_memory = [](const TestCase& c) {
   return on_verbs(c) || topology(c) || calls_for_memory(c);
 };
 constexpr auto has_sges = [](const TestCase& c) { return on_verbs(c) && !c.atomic(); };
-constexpr auto returns_data = [](const TestCase& c) { return traffic(c) && c.returns_data(); };
+constexpr auto returns_data = [](const TestCase& c) {
+  return traffic(c) && (c.returns_data() || c.mixed());
+};
 constexpr auto is_split = [](const TestCase& c) {
   return has_sges(c) && (c.queues.sge > 1 || (receives_data(c) && c.queues.recv_sge > 1));
 };
@@ -199,6 +202,11 @@ const std::array kAxes{
          "when they fall due: at fixed gaps, at random as if of many clients (poisson), or N at a "
          "time at fixed gaps (burst:N)",
          open_loop},
+    Axis{"mix", "mix", text_field<&TestCase::mix>, AxisKind::mix, 0, 0, kNone, "read:70+write:30",
+         "read:70+write:30",
+         "of mix_load: which requests, each with its weight: reads and writes of --size "
+         "(read:70,write:30), or with sizes (read:4K:50,read:64:20,write:8:30)",
+         mixed},
     Axis{"depth", "depth", queues<&Queues::depth>, count, 1, 1ULL << 20, kNone, "1", "128",
          "send queue depth: requests in flight per QP [WRs]; if not given, it grows as "
          "--signal-every and --post-list need; CQEs of create_cq",

@@ -19,6 +19,7 @@ enum class Opcode : std::uint64_t {
   cmp_swap,
   tcp_send,    ///< over a socket, not over verbs
   mcast_send,  ///< to a multicast group
+  mix,         ///< reads and writes, each as drawn: see core/test_case/mix.h
 };
 
 /// What the rest of the program asks of an opcode. How it is posted stands in
@@ -59,6 +60,7 @@ inline constexpr std::array kOpcodes{
                  .returns_data = true},
     OpcodeTraits{.opcode = Opcode::tcp_send, .name = "tcp_send", .one_sided = true},
     OpcodeTraits{.opcode = Opcode::mcast_send, .name = "mcast_send", .takes_receive = true},
+    OpcodeTraits{.opcode = Opcode::mix, .name = "mix", .one_sided = true},
 };
 
 /// Does row i of a table belong to opcode i?

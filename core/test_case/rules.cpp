@@ -19,7 +19,7 @@ constexpr std::uint64_t kLongestChain = 65536;
 std::string why_not_on_transport(const TestCase& c) {
   if (c.transport == Transport::ud && c.one_sided())
     return "UD carries sends only: use --transport rc, or a send test";
-  if (c.transport == Transport::uc && c.returns_data())
+  if (c.transport == Transport::uc && reads_remotely(c))
     return fmt::format("UC has no {}, since nothing answers on it: use --transport rc",
                        c.atomic() ? "atomics" : "reads");
   const bool mtu_known = c.path.mtu_bytes != kAuto;
@@ -159,6 +159,28 @@ std::string why_not_answered(const TestCase& c) {
       c.queues.depth, c.queues.rx_depth, list, c.queues.depth + list - 1);
 }
 
+/// Its requests differ in what they ask for, and where their data lies.
+std::string why_not_mixed(const TestCase& c) {
+  constexpr std::uint64_t kMostMixedLists = 1ULL << 20;
+  if (!c.mixed()) return {};
+  if (c.sweeps())
+    return "a sweep of a mix has no curve for each of its parts: use --rate with a list of rates";
+  if (c.verify)
+    return "reads of a mix find what its writes have left, in no known order: use --verify off, "
+           "and check with read_load and write_load";
+  if (c.extended_api())
+    return "ibv_wr_* posts by a function for each operation, and a mix has several: use --api "
+           "classic";
+  if (c.queues.sge != 1) return "a mix splits no messages: use --sge 1";
+  const std::uint64_t lists = mix_of(c).size() * c.queues.depth * c.qps;
+  if (lists > kMostMixedLists)
+    return fmt::format(
+        "each part of a mix has --depth requests prebuilt on each QP, {} in all, more than {}: use "
+        "fewer --qps, a smaller --depth or fewer parts",
+        lists, kMostMixedLists);
+  return {};
+}
+
 std::string why_not_open_loop(const TestCase& c) {
   constexpr double kLongestPause_s = 5;  // a session takes a longer one for a peer that is gone
   if (!c.open_loop()) return {};
@@ -179,7 +201,8 @@ std::string why_not_open_loop(const TestCase& c) {
         "requests would be due only every {:.1f} s{}: use a higher --rate, so that it "
         "is at most every {} s",
         pause_s, c.threads > 1 ? " in a thread" : "", kLongestPause_s);
-  return why_not_answered(c);
+  const std::string why = why_not_mixed(c);
+  return why.empty() ? why_not_answered(c) : why;
 }
 
 /// What topologies have rules for beyond these, their own folder knows.

@@ -86,6 +86,8 @@ bool good_text(const Axis& axis, std::string_view text) {
       return shape_text(text);
     case AxisKind::labels:
       return parse_flow_labels(text).has_value();
+    case AxisKind::mix:
+      return parse_mix(text).has_value();
     case AxisKind::cpus:
       return good_cpus(axis, text);
     case AxisKind::count:
@@ -122,6 +124,7 @@ std::optional<std::uint64_t> parse_number(const Axis& axis, std::string_view tex
     case AxisKind::memory:
     case AxisKind::group:
     case AxisKind::labels:
+    case AxisKind::mix:
     case AxisKind::cpus:
     case AxisKind::shape:
       return std::nullopt;
@@ -185,6 +188,11 @@ std::string accepts_text(const Axis& axis) {
     case AxisKind::labels:
       return fmt::format("a whole number from 0 to {}, {}, or {}A,B,... with one for each QP",
                          axis.max, text, kLabelsPerQp);
+    case AxisKind::mix:
+      return fmt::format(
+          "OPERATION:WEIGHT or OPERATION:SIZE:WEIGHT, up to {} parts (A,B,...), each once, of read "
+          "and write, with weights from 1 to {}",
+          kMaxMixParts, kMaxMixWeight);
     case AxisKind::cpus:
       return fmt::format("auto, {}, or CPUs from 0 to {}: N, or a list such as 0-3+8", text,
                          axis.max);
@@ -207,6 +215,7 @@ void set_axis(TestCase& test_case, const Axis& axis, std::string_view text) {
     std::string canonical(word != axis.words.end() ? word->text : text);
     if (axis.kind == AxisKind::labels && word == axis.words.end())
       canonical = flow_labels_text(*parse_flow_labels(text));
+    if (axis.kind == AxisKind::mix) canonical = mix_text(*parse_mix(text));
     const bool by_default =
         axis.kind != AxisKind::shape && same_word(canonical, axis.latency_default);
     name->set(test_case, by_default ? "" : std::move(canonical));
@@ -242,10 +251,41 @@ std::string transport_text(const TestCase& test_case) {
   return has_one ? axis_text(test_case, transport) : std::string();
 }
 
+namespace {
+
+double mean_message_bytes(const TestCase& test_case) {
+  double bytes = 0, weights = 0;
+  for (const MixPart& part : mix_of(test_case)) {
+    bytes += static_cast<double>(part.weight) * static_cast<double>(part.size_bytes);
+    weights += static_cast<double>(part.weight);
+  }
+  return bytes / weights;
+}
+
+}  // namespace
+
 double messages_per_s(const TestCase& test_case) {
   const auto amount = static_cast<double>(test_case.rate & ~kBitRate);
   const bool bits = (test_case.rate & kBitRate) != 0;
-  return bits ? amount / (8.0 * static_cast<double>(test_case.size_bytes)) : amount;
+  return bits ? amount / (8.0 * mean_message_bytes(test_case)) : amount;
+}
+
+std::vector<MixPart> mix_of(const TestCase& test_case) {
+  if (!test_case.mixed()) return {{test_case.opcode, test_case.size_bytes}};
+  const std::string text = axis_text(test_case, *find_axis("mix"));
+  std::vector<MixPart> parts = parse_mix(text).value_or(std::vector<MixPart>{});
+  for (MixPart& part : parts)
+    if (part.size_bytes == 0) part.size_bytes = test_case.size_bytes;
+  return parts;
+}
+
+std::uint64_t largest_message(const TestCase& test_case) {
+  return std::ranges::max(mix_of(test_case), {}, &MixPart::size_bytes).size_bytes;
+}
+
+bool reads_remotely(const TestCase& test_case) {
+  return std::ranges::any_of(mix_of(test_case),
+                             [](const MixPart& part) { return traits(part.opcode).returns_data; });
 }
 
 TestCase default_case(Opcode opcode, Pattern pattern) {

@@ -13,8 +13,10 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/base/role.h"
+#include "core/test_case/mix.h"
 #include "core/test_case/opcode.h"
 #include "core/test_case/verb.h"
 
@@ -167,6 +169,7 @@ struct TestCase {
   std::uint64_t rate = 0;     ///< of an open loop [1/s]; with kBitRate: [bit/s]; kSweep
   std::uint64_t slo = 0;      ///< of a sweep: the p99 response allowed [ns]; see kTimesUnloaded
   ArrivalPattern arrivals = ArrivalPattern::poisson;
+  std::string mix;             ///< of Opcode::mix; empty: the default. See mix_of()
   bool bidirectional = false;  ///< the responder initiates as well, on QPs of its own
   Connect connect = Connect::tcp;
   bool connect_by_default = false;  ///< nobody has chosen connect; no axis
@@ -193,6 +196,8 @@ struct TestCase {
   bool control() const noexcept { return pattern == Pattern::control; }
   bool sweeps() const { return pattern == Pattern::open_loop && rate == kSweep; }
   bool open_loop() const noexcept { return pattern == Pattern::open_loop; }
+  /// Are its requests of several kinds?
+  bool mixed() const noexcept { return opcode == Opcode::mix; }
   /// Does each send have an answer?
   bool answered() const noexcept {
     return pattern == Pattern::ping_pong || (open_loop() && takes_receive());
@@ -263,6 +268,7 @@ enum class AxisKind {
   source,    ///< of bytes: one of `words`, or file:PATH
   memory,    ///< one of `words`, file:PATH, dmabuf:NAME or cuda:N
   group,     ///< the address of a multicast group
+  mix,       ///< parts of a mix: see parse_mix()
   labels,    ///< flow labels: one of `words`, a number, or per-qp:A,B
   cpus,      ///< one of `words`, or CPUs: "3", "0-3+8", each number at most `max`
   shape,     ///< a word with arguments behind colons, "torus2d:2x4", which topologies/ knows
@@ -326,7 +332,16 @@ std::string accepts_text(const Axis& axis);
 /// a call that concerns no QP.
 std::string transport_text(const TestCase& test_case);
 
-/// Requests that an open loop offers [1/s].
+/// The parts of a mix, each with its size. Of another case: its one kind of request.
+std::vector<MixPart> mix_of(const TestCase& test_case);
+
+/// The largest message that the case has [bytes].
+std::uint64_t largest_message(const TestCase& test_case);
+
+/// Does a part of it read from the responder, so that reads are under way?
+bool reads_remotely(const TestCase& test_case);
+
+/// Requests that an open loop offers [1/s]; of a mix bits are those of the mean size.
 double messages_per_s(const TestCase& test_case);
 
 /// Every axis at its default for this kind of test; inapplicable ones too, so that the case is

@@ -135,14 +135,14 @@ void read_payload(TestCase& test_case, const nlohmann::json& wire) {
 bool known_test(const TestCase& test_case) {
   switch (test_case.pattern) {
     case Pattern::bandwidth:
-      return true;
+      return !test_case.mixed();
     case Pattern::ping_pong:
-      return !test_case.returns_data();
+      return !test_case.returns_data() && !test_case.mixed();
     case Pattern::completion_latency:
       return test_case.returns_data() || test_case.opcode == Opcode::rdma_write;
     case Pattern::open_loop:
       return test_case.returns_data() || test_case.opcode == Opcode::rdma_write ||
-             test_case.opcode == Opcode::send;
+             test_case.opcode == Opcode::send || test_case.mixed();
     case Pattern::control:
       return has_responder(test_case.verb);
     case Pattern::topology:

@@ -9,6 +9,7 @@
 #include "reports/summary/background.h"
 #include "reports/text/ablation_text.h"
 #include "reports/text/background_table.h"
+#include "reports/text/mix_table.h"
 #include "reports/text/per_qp_table.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/text.h"
@@ -81,6 +82,25 @@ std::string load_numbers(const PageCases& page, PageCaseSpan cases) {
   NumberLines lines = lines_with(page, cases, has_load);
   add_load(lines.table, lines.cases);
   return html_of(std::move(lines), "Load");
+}
+
+/// A line for each part of a mix.
+std::string mix_numbers(const PageCases& page, PageCaseSpan cases) {
+  Table table;
+  table.columns = text_columns({"case", "result"});
+  std::vector<MixLine> lines;
+  for (const PageCase& one : cases)
+    for (std::size_t i = 0; i < one.of_file.size(); ++i) {
+      const auto& numbers = one.of_file[i];
+      if (!numbers || !has_mix(numbers->summary)) continue;
+      for (const MixLine& line : mix_lines(numbers->summary)) {
+        table.add_line({Table::Cell::markup(case_link(one)), page.labels[i]});
+        lines.push_back(line);
+      }
+    }
+  if (page.files.size() == 1) table.columns.pop_back();
+  add_mix(table, lines);
+  return html_table(table, "Parts of the mix");
 }
 
 std::string sweep_numbers(const PageCases& page, PageCaseSpan cases) {
@@ -158,7 +178,7 @@ Section numbers_section(const PageCases& page) {
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
-            sweep_numbers(page, cases) + per_qp_numbers(page, cases) +
+            mix_numbers(page, cases) + sweep_numbers(page, cases) + per_qp_numbers(page, cases) +
             background_numbers(page, cases) + until_numbers(page, cases) + "</section>\n";
     begin = end;
   }

@@ -88,6 +88,28 @@ std::vector<Column> load_columns() {
   return list;
 }
 
+/// Of each part of the longest mix that any row has, by its place in it.
+std::vector<Column> mix_columns(const std::vector<ResultFile>& files) {
+  static constexpr std::array kKeys{"operation"sv,     "size_bytes"sv,  "weight"sv,
+                                    "due"sv,           "completed"sv,   "offered_per_s"sv,
+                                    "reached_per_s"sv, "reached_gbps"sv};
+  static constexpr std::array kPercentiles{"p50"sv, "p99"sv};
+  std::size_t parts = 0;
+  for (const ResultFile& file : files)
+    for (const Row& row : file.rows)
+      if (row.load) parts = std::max(parts, row.load->mix.size());
+  std::vector<Column> list;
+  for (std::size_t p = 0; p < parts; ++p) {
+    const std::string head = fmt::format("load_mix_{}_", p);
+    const std::string object = fmt::format("/load/mix/{}", p);
+    add_columns(list, head, object, kKeys);
+    for (const char* time : {"response", "service", "lateness"})
+      add_columns(list, fmt::format("{}{}_", head, time), fmt::format("{}/{}", object, time),
+                  kPercentiles, "_ns");
+  }
+  return list;
+}
+
 /// Of a collective among ranks, and of any traffic the barrier: the same columns in both forms of
 /// CSV.
 std::vector<Column> collective_columns() {
@@ -169,7 +191,7 @@ constexpr std::array kTraffic{"messages"sv,  "bytes"sv,      "window_ns"sv,  "gb
                               "mib_per_s"sv, "mmsg_per_s"sv, "injected"sv,   "sent"sv,
                               "received"sv,  "lost"sv,       "duplicated"sv, "reordered"sv};
 
-std::string tidy_head(const std::vector<std::string>& axes) {
+std::string tidy_head(const std::vector<std::string>& axes, const std::vector<Column>& mix) {
   std::string text = "file,test,transport";
   for (const std::string& axis : axes) text += "," + csv_quoted(printable(axis));
   text += ",repetition,status,latency,latency_count";
@@ -178,6 +200,7 @@ std::string tidy_head(const std::vector<std::string>& axes) {
   for (const std::string_view key : kTraffic) text += fmt::format(",bandwidth_{}", key);
   for (const Column& column : load_columns()) text += "," + column.head;
   for (const Column& column : collective_columns()) text += "," + column.head;
+  for (const Column& column : mix) text += "," + column.head;
   return text + fmt::format(",interrupted,name,message,{}\n", kLinePercent);
 }
 
@@ -196,7 +219,7 @@ std::string tidy_latency(const Json& row) {
 }
 
 std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<std::string>& axes,
-                      std::optional<double> line_rate) {
+                      const std::vector<Column>& mix, std::optional<double> line_rate) {
   const auto text_cell = [](std::string_view text) { return csv_quoted(printable(text)); };
   std::string line =
       text_cell(file.path) + "," + text_cell(test_of(row)) + "," + text_cell(transport_of(row));
@@ -209,6 +232,7 @@ std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<
     line += "," + (bandwidth.is_object() ? cell(bandwidth.value(std::string(key), Json())) : "");
   for (const Column& column : load_columns()) line += "," + cell_at(json, column);
   for (const Column& column : collective_columns()) line += "," + cell_at(json, column);
+  for (const Column& column : mix) line += "," + cell_at(json, column);
   return line + fmt::format(",{},", row.interrupted) + text_cell(row.name) + "," +
          text_cell(row.message) + line_percent_cell(line_rate, row) + "\n";
 }
@@ -217,10 +241,11 @@ std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<
 
 std::string to_tidy_csv(const std::vector<ResultFile>& files) {
   const std::vector<std::string> axes = axis_keys(files);
-  std::string text = tidy_head(axes);
+  const std::vector<Column> mix = mix_columns(files);
+  std::string text = tidy_head(axes, mix);
   for (const ResultFile& file : files) {
     const auto line_rate = line_rate_gbps(file.context);
-    for (const Row& row : file.rows) text += tidy_line(file, row, axes, line_rate);
+    for (const Row& row : file.rows) text += tidy_line(file, row, axes, mix, line_rate);
   }
   return text;
 }

@@ -83,6 +83,77 @@ class Load(rdmameter.Test):
             self.assertIn(word, shown.stdout)
 
 
+class Mix(rdmameter.Test):
+    def parts_of(self, row):
+        """The parts of the mix; together they are what the row says of all requests."""
+        load, parts = row["load"], row["load"]["mix"]
+        wholes = {"response": row["latency"], "service": load["service"], "lateness": load["lateness"]}
+        for key in ("due", "completed"):
+            self.assertEqual(sum(part[key] for part in parts), load[key])
+        for time, whole in wholes.items():
+            for key in ("count", "sum"):
+                self.assertEqual(sum(part[time]["histogram"][key] for part in parts), whole["histogram"][key])
+        for part in parts:
+            self.assertEqual(part["service"]["histogram"]["count"], part["completed"])
+            self.assertAlmostEqual(part["reached_gbps"] / (part["reached_per_s"] * part["size_bytes"] * 8e-9), 1, delta=1e-4)
+        return parts
+
+    def test_each_part_has_its_share_of_the_requests(self):
+        done = self.run_program("--loopback", "mix_load", "--mix", "read:4K:50,read:64:20,write:8:30", "--qps", "2",
+                                "--iterations", "600", *SLOW_RATE)
+        self.assert_valid(done.path)
+        [row] = done.rows
+        self.assertEqual(row["case"]["mix"], "read:4096:50+read:64:20+write:8:30")
+        parts = self.parts_of(row)
+        self.assertEqual([(part["operation"], part["size_bytes"], part["weight"]) for part in parts],
+                         [("read", 4096, 50), ("read", 64, 20), ("write", 8, 30)])
+        self.assertEqual(row["load"]["completed"], 600)
+        for part in parts:  # 5 standard deviations of a binomial distribution
+            share = part["weight"] / 100
+            self.assertAlmostEqual(part["completed"], 600 * share, delta=5 * (600 * share * (1 - share)) ** 0.5)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_threads_have_parts_of_their_own_which_add_up(self):
+        [row] = self.measure("mix_load", "--size", "100", "--threads", "2", "--qps", "3", "--iterations", "300", *SLOW_RATE)
+        self.assertEqual(row["load"]["completed"], 600)
+        self.assertEqual([part["size_bytes"] for part in self.parts_of(row)], [100, 100])
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_reads_bring_their_bytes_here_and_writes_take_theirs_there(self):
+        wire = {"RDMAMETER_DEVICE_WIRE": "0-1:rate=10M"}  # 3.3 ms for 4 KiB, of one way alone
+        with unittest.mock.patch.dict(os.environ, wire):
+            [row] = self.measure("mix_load", "--device", "soft0", "--peer-device", "soft1", "--size", "4K", "--rate", "100",
+                                 "--iterations", "100", "--warmup", "10")
+        read, write = self.parts_of(row)
+        self.assertGreater(write["service"]["min"], 3_200_000)
+        self.assertLess(read["service"]["min"], 3_200_000)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_what_it_cannot_do_is_skipped_with_the_reason(self):
+        for options, reason in ((("--transport", "uc"), "--transport rc"), (("--verify",), "--verify off"),
+                                (("--rate", "sweep"), "list of rates"), (("--api", "extended"), "--api classic"),
+                                (("--sge", "2"), "--sge 1"), (("--depth", "1048576"), "smaller --depth")):
+            with self.subTest(options):
+                self.assertIn(reason, self.skipped("mix_load", *options))
+        for mix in ("send:1", "read:0", "read:70,read:30"):
+            done = self.run_program("--loopback", "mix_load", "--mix", mix, status=rdmameter.USAGE)
+            self.assertIn("OPERATION:SIZE:WEIGHT", done.stderr)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_its_parts_are_shown_and_exported(self):
+        done = self.run_program("--loopback", "mix_load", "--mix", "read:70,write:8:30", "--repetitions", "2", "--iterations", "400",
+                                *SLOW_RATE)
+        page = self.output()
+        for command, words in ((["show", done.path], ("parts of the mix", "read 64", "write 8")),
+                               (["show", "--csv", "--tidy", done.path], ("load_mix_1_operation", "load_mix_1_service_p50_ns")),
+                               (["report", done.path, "-o", page], ())):
+            shown = subprocess.run([rdmameter.program, *command], capture_output=True, text=True, check=True)
+            for word in words:
+                self.assertIn(word, shown.stdout)
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("Parts of the mix", file.read())
+
+
 @rdmameter.on(rdmameter.SOFTWARE)
 class Overload(rdmameter.Test):
     """A port that takes a message each millisecond takes no more, however slow the machine."""

@@ -35,6 +35,7 @@ BOUNDS = [
     # Requests of an open loop, all due at once; and the part of it that says when each is due.
     ("send_load", [], 312),
     ("write_load", [], 252),
+    ("mix_load", [], 344),
     ("due_times", [], 20),
     # Over 16 QPs, each of which has samples or a count of its own.
     ("send_lat", ["qps"], 126),

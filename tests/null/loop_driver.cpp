@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
       {"send_imm_bw_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},
       {"send_load", null_case(Opcode::send, Pattern::open_loop)},
       {"write_load", null_case(Opcode::rdma_write, Pattern::open_loop)},
+      {"mix_load", null_case(Opcode::mix, Pattern::open_loop)},
       {"receive", null_case(Opcode::send, Pattern::bandwidth)},
       {"receive_ud", null_case(Opcode::send, Pattern::bandwidth, Transport::ud)},
       {"receive_imm_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},

@@ -72,6 +72,7 @@ std::vector<TestCase> all_cases() {
     list.push_back(list[i]);
     list.back().queues.api = list.back().queues.cq = Interface::extended;
   }
+  list.push_back(null_case(Opcode::mix, Pattern::open_loop));
   list.push_back(list[classic]);
   list.back().queues.timestamps = 1;
   return list;

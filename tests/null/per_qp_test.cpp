@@ -47,7 +47,7 @@ TEST(PerQp, OfALatencyEachHasTheSamplesOfItsTurnsWithoutTheWarmUp) {
 }
 
 TEST(PerQp, OfAnOpenLoopTheyHaveAllServices) {
-  for (const Opcode opcode : {Opcode::send, Opcode::rdma_read}) {
+  for (const Opcode opcode : {Opcode::send, Opcode::rdma_read, Opcode::mix}) {
     NullSide side{over_qps(opcode, Pattern::open_loop)};
     ASSERT_EQ(side.run().why, LoopResult::Why::done);
     std::uint64_t count = 0, sum_ns = 0;

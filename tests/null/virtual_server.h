@@ -32,11 +32,18 @@ struct VirtualServer {
   std::uint64_t stall_at_ns = std::numeric_limits<std::uint64_t>::max(), stall_ns = 0;
   std::uint64_t pause_at_ns = 0, pause_ns = 0;  ///< it serves nobody
   std::uint64_t posts = 0, posts_before = 0;
+  std::vector<std::uint64_t> part_service_ns;  ///< of each part of a mix; empty: there is none
+
+  std::uint64_t service_of(std::uint64_t wr_id) const {
+    if (part_service_ns.empty()) return kService_ns;
+    const auto* list = reinterpret_cast<const SendList*>(wr_id);
+    return part_service_ns[static_cast<const MixList*>(list)->part];
+  }
 
   void take(std::uint64_t wr_id) {
     std::uint64_t begin_ns = std::max(now_ns, free_at_ns);
     if (begin_ns >= pause_at_ns) begin_ns = std::max(begin_ns, pause_at_ns + pause_ns);
-    free_at_ns = begin_ns + kService_ns;
+    free_at_ns = begin_ns + service_of(wr_id);
     requests.push_back({free_at_ns, wr_id});
     ++posts;
   }
@@ -96,22 +103,25 @@ struct VirtualRun {
       : test_case(new_case),
         gaps_ns(draw_gaps_ns(new_case, seed)),
         offered(new_case, seed),
-        lists(new_case.qps * new_case.queues.depth),
+        lists(new_case.qps * mix_of(new_case).size() * new_case.queues.depth),
         wrs(lists.size()),
         lanes(std::make_unique<Lane[]>(new_case.qps)) {
-    const std::size_t depth = test_case.queues.depth;
+    const std::size_t depth = test_case.queues.depth, parts = mix_of(test_case).size();
     for (std::size_t i = 0; i < lists.size(); ++i) {
       wrs[i].wr_id = reinterpret_cast<std::uint64_t>(&lists[i]);
-      lists[i] = {.head = &wrs[i],
-                  .next = &lists[(i + 1) % depth == 0 ? i + 1 - depth : i + 1],
-                  .lane = &lanes[i / depth],
-                  .signaled = 1};
-      if (i % depth == 0) lanes[i / depth].send = &lists[i];
+      Lane& lane = lanes[i / depth / parts];
+      lists[i].head = &wrs[i];
+      lists[i].next = &lists[(i + 1) % depth == 0 ? i + 1 - depth : i + 1];
+      lists[i].lane = &lane;
+      lists[i].part = static_cast<std::uint32_t>(i / depth % parts);
+      if (i % depth == 0) mix_send.push_back(&lists[i]);
+      if (i % depth == 0) lane.send = &lists[i];
     }
     loop_state.lanes = lanes.get();
     loop_state.lane_count = static_cast<std::uint32_t>(test_case.qps);
     loop_state.depth = static_cast<std::uint32_t>(depth);
     loop_state.open_loop = &offered.loop();
+    offered.loop().mix.send = mix_send.data();
     std::uint64_t due_ns = 0;
     for (const std::uint64_t gap : gaps_ns) server.due_ns.push_back(due_ns += gap);
     plan.operations = test_case.iterations == 0 ? plan.operations : test_case.iterations;
@@ -123,8 +133,10 @@ struct VirtualRun {
 
   LoopResult run() {
     virtual_server = &server;
-    return open_loop_initiator<ByCompletion, VirtualPolicy>(loop_state, plan, VirtualClock{}, stop,
-                                                            tally);
+    const auto initiator = test_case.mixed()
+                               ? open_loop_initiator<OfMix<ByCompletion>, VirtualPolicy>
+                               : open_loop_initiator<ByCompletion, VirtualPolicy>;
+    return initiator(loop_state, plan, VirtualClock{}, stop, tally);
   }
 
   double mean_ns() const {
@@ -134,7 +146,8 @@ struct VirtualRun {
   TestCase test_case;
   std::vector<std::uint64_t> gaps_ns;
   Offered offered;
-  std::vector<SendList> lists;
+  std::vector<MixList> lists;
+  std::vector<SendList*> mix_send;
   std::vector<ibv_send_wr> wrs;
   std::unique_ptr<Lane[]> lanes;
   VirtualServer server;

@@ -561,6 +561,16 @@ TEST(HtmlReport, HasATableOfTheLoadOfOpenLoopsAlone) {
   EXPECT_FALSE(has(own_page(others), "<caption>Load</caption>"));
 }
 
+TEST(HtmlReport, HasALineForEachPartOfAMix) {
+  const std::vector<ResultFile> files = {sample_file({mix_load_row()})};
+  const std::string page = own_page(files);
+  EXPECT_TRUE(has(page, "<caption>Parts of the mix</caption>"));
+  EXPECT_TRUE(has(page, "<td>read 4096<td class=number>700<"));
+  EXPECT_TRUE(has(page, "<td>write 8<td class=number>300<"));
+  const std::vector<ResultFile> others = {sample_file({open_loop_row(1000, 1000)})};
+  EXPECT_FALSE(has(own_page(others), "<caption>Parts of the mix</caption>"));
+}
+
 TEST(HtmlReport, FoldsAwayWhatIsBeyondAHundredCases) {
   Comparison comparison = sample_comparison();
   comparison.cases.assign(150, comparison.cases.front());

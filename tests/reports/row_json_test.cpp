@@ -199,6 +199,22 @@ TEST(RowJson, LoadIsReadBackWithBothItsHistogramsAndItsRatesAreDerived) {
   EXPECT_EQ(row_to_json(row), json);
 }
 
+TEST(RowJson, PartsOfAMixAreReadBackAndTheirPayloadIsDerived) {
+  const Json json = row_to_json(mix_load_row());
+  const Json& read = json["load"]["mix"][0];
+  EXPECT_EQ(read["operation"], "read");
+  EXPECT_NEAR(read["reached_gbps"].get<double>(), 700 * 4096 * 8e-9, 1e-6);
+  EXPECT_EQ(read["response"]["definition"], "response");
+  EXPECT_EQ(row_to_json(row_from_json(json, "here")), json);
+  Json wrong = json;
+  wrong["load"]["mix"][1]["completed"] = 301;  // of 300
+  EXPECT_THROW(row_from_json(wrong, "here"), UsageError);
+  wrong = json;
+  wrong["load"]["mix"] = std::vector<Json>(17, read);
+  EXPECT_THROW(row_from_json(wrong, "here"), UsageError);
+  EXPECT_FALSE(row_to_json(load_row())["load"].contains("mix"));
+}
+
 TEST(RowJson, LoadThatKeepsUpIsNotSaturatedAndMoreCompletedThanDueIsRefused) {
   Row row = load_row();
   row.load->completed = 500;

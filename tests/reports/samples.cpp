@@ -137,6 +137,29 @@ Row open_loop_row(std::uint64_t rate, std::uint64_t reached_per_s, std::uint64_t
   return row;
 }
 
+Row mix_load_row(std::uint64_t repetition, std::uint64_t repetitions) {
+  Row row = open_loop_row(1000, 1000, repetition, repetitions);
+  row.name = "mix_load/transport:rc/mix:read:4096:70+write:8:30";
+  row.case_object["test"] = "mix_load";
+  row.case_object["mix"] = "read:4096:70+write:8:30";
+  const auto part = [&](const char* operation, std::uint64_t size_bytes, std::uint64_t weight) {
+    const std::uint64_t count = 10 * weight;
+    LoadPart made{.operation = operation,
+                  .size_bytes = size_bytes,
+                  .weight = weight,
+                  .due = count,
+                  .completed = count,
+                  .offered_per_s = static_cast<double>(count),
+                  .reached_per_s = static_cast<double>(count)};
+    made.response.histogram = sample_histogram(count, 9'000 + size_bytes, 5);
+    made.service.histogram = sample_histogram(count, 8'000 + size_bytes, 6);
+    made.lateness.histogram = sample_histogram(count, 200, 7);
+    return made;
+  };
+  row.load->mix = {part("read", 4096, 70), part("write", 8, 30)};
+  return row;
+}
+
 Row skipped_row(std::uint64_t size_bytes) {
   Row row = row_of("send_lat", "ud", size_bytes);
   row.status = Row::Status::skipped;

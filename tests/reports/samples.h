@@ -29,7 +29,8 @@ Row receiver_counted_row(std::uint64_t size_bytes);
 /// A send_load repetition over RC, of a second: saturated where `reached_per_s` is the lower rate.
 Row open_loop_row(std::uint64_t rate, std::uint64_t reached_per_s, std::uint64_t repetition = 0,
                   std::uint64_t repetitions = 1);
-
+/// A mix_load repetition: 700 reads of 4096 bytes and 300 writes of 8.
+Row mix_load_row(std::uint64_t repetition = 0, std::uint64_t repetitions = 1);
 Row skipped_row(std::uint64_t size_bytes);
 /// The last of a case of run --until: twenty repetitions have not brought p99 to its goal.
 Row settled_row();

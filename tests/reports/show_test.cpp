@@ -475,6 +475,31 @@ TEST(Show, ALoadHasATableOfItsOwnWithUnsentRequestsOnlyWhereThereWereSome) {
   EXPECT_THAT(saturated, HasSubstr("Saturated in 1 of 2 rows"));
 }
 
+TEST(Show, AMixHasALineForEachPartWithMediansOverRepetitions) {
+  const std::string shown = show_result(sample_file({mix_load_row(0, 2), mix_load_row(1, 2)}),
+                                        {.histogram = false, .style = kPlain});
+  EXPECT_THAT(shown, HasSubstr("parts of the mix"));
+  for (const auto& [part, offered] : {std::pair{"read 4096", "700"}, std::pair{"write 8", "300"}}) {
+    const auto at = shown.find(part);
+    ASSERT_NE(at, shown.npos) << shown;
+    EXPECT_THAT(shown.substr(at, shown.find('\n', at) - at), HasSubstr(offered));
+  }
+  EXPECT_THAT(show_result(sample_file({open_loop_row(1000, 1000)}), {.style = kPlain}),
+              Not(HasSubstr("of the mix")));
+}
+
+TEST(TidyCsv, HasColumnsForThePartsOfAMix) {
+  const Row row = mix_load_row();
+  const auto lines = lines_of(to_tidy_csv({sample_file({row, latency_row("rc", 2, 0, 1)})}));
+  const auto cells = cells_of(lines[0], lines[1]);
+  const auto write = row_to_json(row).at("load").at("mix").at(1);
+  EXPECT_EQ(cells.at("load_mix_0_operation"), "read");
+  EXPECT_EQ(cells.at("load_mix_1_size_bytes"), "8");
+  EXPECT_EQ(cells.at("load_mix_1_service_p50_ns"), write["service"]["p50"].dump());
+  EXPECT_EQ(cells_of(lines[0], lines[2]).at("load_mix_1_size_bytes"), "");
+  EXPECT_THAT(to_csv({sample_file({row})}), Not(HasSubstr("load_mix")));
+}
+
 /// The bars' characters of a drawing: what stands right of the vertical axis.
 std::string bars_of(const std::string& text) {
   std::istringstream lines(text);

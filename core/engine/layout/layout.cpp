@@ -40,13 +40,13 @@ std::vector<std::uint64_t> lengths_of(Split split, std::uint64_t count, std::uin
 /// Slots begin on a cache line (large ones on a page) and end before a guard of at least one byte,
 /// which --verify finds untouched.
 Area area(const TestCase& test_case, std::uint64_t sges, std::uint64_t head_bytes) {
+  const std::uint64_t bytes = largest_message(test_case);
   Area area{.head_bytes = head_bytes,
-            .payload_bytes = test_case.size_bytes,
+            .payload_bytes = bytes,
             .qps = test_case.qps,
-            .pieces = pieces_of(test_case.queues.split, sges, test_case.size_bytes, head_bytes)};
+            .pieces = pieces_of(test_case.queues.split, sges, bytes, head_bytes)};
   const Piece& last = area.pieces.back();
-  const bool pages =
-      test_case.size_bytes >= kPage || (sges > 1 && test_case.queues.split != Split::even);
+  const bool pages = bytes >= kPage || (sges > 1 && test_case.queues.split != Split::even);
   area.stride_bytes = round_up(last.offset + last.length + 1, pages ? kPage : kCacheLine);
   return area;
 }
@@ -217,6 +217,7 @@ Layout layout_of(const TestCase& test_case, Role role) {
     if (requests) layout.source = request_area(test_case);
     if (serves)
       layout.target = test_case.one_sided() ? one_sided_area(test_case) : receive_area(test_case);
+    if (requests && reads_remotely(test_case)) layout.target = request_area(test_case);
   }
   return layout;
 }

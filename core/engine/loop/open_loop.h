@@ -21,6 +21,16 @@ struct ByAnswer {
   static constexpr bool kReceives = true;
 };
 
+/// What marks one of these as that of a mix: each request is of the part that was drawn for it.
+template <class Base>
+struct OfMix : Base {
+  using Mix = void;
+};
+template <class By>
+inline constexpr bool kOfMix = requires {
+  typename By::Mix;
+};
+
 /// The due times, one after the other.
 template <class Clock>
 class DueTimes {
@@ -159,22 +169,33 @@ class OpenLoopRun {
     return nullptr;
   }
 
+  /// What the oldest request that waits is posted with.
+  [[gnu::always_inline]] SendList*& next_list(Lane& lane) noexcept {
+    if constexpr (!kOfMix<By>) return lane.send;
+    const MixState& mix = load_.mix;
+    const auto index = static_cast<std::size_t>(&lane - loop_state_.lanes);
+    return mix.send[index * mix.part_count + mix.drawn[mix.next]];
+  }
+
   /// Posts the oldest request that waits, if there is one, and room for it.
   /// @return 0 or the errno value
   [[gnu::always_inline]] int post(std::uint64_t now) noexcept {
     if (posted_ == arrived_) return 0;
     Lane* const lane = free_lane();
     if (lane == nullptr) return 0;
-    SendList& list = *lane->send;
+    SendList*& next = next_list(*lane);
+    SendList& list = *next;
     list.due = posting_.now();
     list.stamp = now;
     list.measured = posted_ >= plan_.warmup ? 1 : 0;
     if (const int error = P::Post::post(loop_state_, *lane, list.head); error != 0) [[unlikely]]
       return error;
-    lane->send = list.next;
+    next = list.next;
     ++lane->outstanding;
     if constexpr (By::kReceives) ++lane->unanswered;
     posting_.advance();
+    if constexpr (kOfMix<By>)
+      load_.mix.next = load_.mix.next + 1 == load_.gap_count ? 0 : load_.mix.next + 1;
     ++posted_;
     return 0;
   }
@@ -202,6 +223,13 @@ class OpenLoopRun {
     most_ = arrived_ - posted_;
   }
 
+  [[gnu::always_inline]] void record_part(const MixList& list, std::uint64_t seen) noexcept {
+    PartSamples& part = load_.mix.samples[list.part];
+    part.response.record(clock_.to_ns(seen - list.due));
+    part.service.record(clock_.to_ns(seen - list.stamp));
+    part.lateness.record(clock_.to_ns(list.stamp - list.due));
+  }
+
   /// A request has ended.
   [[gnu::always_inline]] void record(const SendList& list, std::uint64_t seen) noexcept {
     const bool measured = list.measured != 0;
@@ -210,6 +238,8 @@ class OpenLoopRun {
     if constexpr (kPerQp<By>)
       if (measured) list.lane->samples->record(clock_.to_ns(seen - list.stamp));
     (measured ? load_.lateness : load_.unmeasured).record(clock_.to_ns(list.stamp - list.due));
+    if constexpr (kOfMix<By>)
+      if (measured) record_part(static_cast<const MixList&>(list), seen);
     ++completed_;
     load_.completed += list.measured;
     completed_at_[list.measured] = seen;

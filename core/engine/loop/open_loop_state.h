@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/engine/loop/loop_state.h"
 #include "core/instrument/histogram.h"
 
 namespace rdmameter {
@@ -35,6 +36,25 @@ struct BacklogSeries {
   }
 };
 
+/// A request of a mix. Each part of the mix has rings of its own.
+struct MixList : SendList {
+  std::uint32_t part = 0;
+};
+
+/// What a part of a mix came to, of the requests behind the warm-up.
+struct PartSamples {
+  Histogram response, service, lateness;
+};
+
+/// What an open loop of several kinds of requests needs beside an OpenLoop.
+struct MixState {
+  const std::uint8_t* drawn = nullptr;  ///< the part of each request, in the circle of the gaps
+  SendList** send = nullptr;  ///< [lane * part_count + part]: the request to be posted next
+  std::uint32_t part_count = 0;
+  PartSamples* samples = nullptr;  ///< of each part
+  std::size_t next = 0;            ///< of `drawn`: the next request's
+};
+
 struct OpenLoop {
   // Set before the loop runs.
   const std::uint64_t* gaps_ns = nullptr;  ///< before each request, read in a circle
@@ -54,6 +74,8 @@ struct OpenLoop {
   std::uint64_t backlog_max = 0;    ///< requests that were due and not posted
   std::uint64_t series_ns = 0;      ///< an interval of `backlog`, once the loop has ended
   BacklogSeries backlog;
+
+  MixState mix;  ///< of a mix
 };
 
 }  // namespace rdmameter

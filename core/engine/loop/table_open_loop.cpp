@@ -21,6 +21,9 @@ struct Answering {
 }  // namespace
 
 const Instances& open_loop_instances(const TestCase& test_case, bool per_qp) {
+  if (test_case.mixed())
+    return per_qp ? kInstances<Offering<EachQp<OfMix<ByCompletion>>>>
+                  : kInstances<Offering<OfMix<ByCompletion>>>;
   if (per_qp)
     return test_case.answered() ? kInstances<Offering<EachQp<ByAnswer>>>
                                 : kInstances<Offering<EachQp<ByCompletion>>>;

@@ -59,6 +59,7 @@ constexpr std::array kPostings{
             choose_post<Opcode::cmp_swap>},
     Posting{Opcode::tcp_send, {}, 0, not_posted},
     Posting{Opcode::mcast_send, IBV_WR_SEND, IBV_QP_EX_WITH_SEND, choose_post<Opcode::send>},
+    Posting{Opcode::mix, {}, 0, not_posted},
 };
 static_assert(kPostings.size() == kOpcodes.size() && in_order_of_opcodes(kPostings));
 

@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
@@ -289,6 +291,33 @@ TEST(OpenLoop, IsOfRcOnThreadsThatDoNotSleep) {
   EXPECT_EQ(why_impossible(with(write, "depth", "4096")), "");
 }
 
+TEST(OpenLoop, OfAMixHasPartsWithTheSizeOfTheCaseOrTheirOwn) {
+  const TestCase load = with(default_case(Opcode::mix, Pattern::open_loop), "size", "100");
+  EXPECT_EQ(case_json(load)["mix"], "read:70+write:30");
+  EXPECT_EQ(mix_of(load),
+            (std::vector<MixPart>{{Opcode::rdma_read, 100, 70}, {Opcode::rdma_write, 100, 30}}));
+  const TestCase sizes = with(load, "mix", "read:4K:1,write:1");
+  EXPECT_EQ(case_json(sizes)["mix"], "read:4096:1+write:1");
+  EXPECT_EQ(case_to_wire(case_from_wire(case_to_wire(sizes))), case_to_wire(sizes));
+  EXPECT_EQ(largest_message(sizes), 4096U);
+  EXPECT_EQ(messages_per_s(with(sizes, "rate", "16.784Mb/s")), 1000);  // of 2098 bytes on average
+  EXPECT_TRUE(reads_remotely(sizes));
+  EXPECT_FALSE(reads_remotely(with(load, "mix", "write:1")));
+  EXPECT_THAT(refusal("mix", "send:1"), HasSubstr("OPERATION:SIZE:WEIGHT"));
+  EXPECT_FALSE(case_json(default_case(Opcode::rdma_read, Pattern::open_loop)).contains("mix"));
+}
+
+TEST(OpenLoop, OfAMixIsNeitherVerifiedNorSweptNorSplitNorPostedByIbvWr) {
+  const TestCase load = default_case(Opcode::mix, Pattern::open_loop);
+  EXPECT_EQ(why_impossible(load), "");
+  for (const auto& [axis, value, remedy] :
+       {std::tuple{"verify", "on", "--verify off"}, std::tuple{"rate", "sweep", "a list of rates"},
+        std::tuple{"sge", "2", "--sge 1"}, std::tuple{"api", "extended", "--api classic"},
+        std::tuple{"transport", "uc", "--transport rc"},
+        std::tuple{"depth", "1048576", "a smaller --depth"}})
+    EXPECT_THAT(why_impossible(with(load, axis, value)), HasSubstr(remedy));
+}
+
 TEST(Interval, OfALatencyIsAskedForAndOfABandwidthASecond) {
   EXPECT_FALSE(latency().latency_over_time());
   EXPECT_TRUE(with(latency(), "interval", "100ms").latency_over_time());
@@ -306,6 +335,9 @@ TEST(OpenLoop, OfWhatHasNoAnswerAndNoCompletionIsRefused) {
   for (const Opcode opcode : {Opcode::write_imm, Opcode::send_imm, Opcode::tcp_send})
     EXPECT_THROW(case_from_wire(case_to_wire(default_case(opcode, Pattern::open_loop))),
                  UsageError);
+  for (const Pattern pattern :
+       {Pattern::bandwidth, Pattern::ping_pong, Pattern::completion_latency})
+    EXPECT_THROW(case_from_wire(case_to_wire(default_case(Opcode::mix, pattern))), UsageError);
 }
 
 TEST(CaseJson, OfATestOverTcpHasNoneOfVerbs) {

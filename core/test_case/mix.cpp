@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/test_case/mix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/parse_value.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::string_view kSeparators = ",+";
+
+std::optional<Opcode> parse_operation(std::string_view text) {
+  for (const Opcode opcode : {Opcode::rdma_read, Opcode::rdma_write})
+    if (traits(opcode).name == text) return opcode;
+  return std::nullopt;
+}
+
+/// "read:70" or "read:4K:70".
+std::optional<MixPart> parse_part(std::string_view text) {
+  const auto first = text.find(':'), last = text.rfind(':');
+  if (first == std::string_view::npos) return std::nullopt;
+  const auto opcode = parse_operation(text.substr(0, first));
+  const auto weight = parse_count(text.substr(last + 1));
+  if (!opcode || !weight || *weight == 0 || *weight > kMaxMixWeight) return std::nullopt;
+  MixPart part{.opcode = *opcode, .weight = *weight};
+  if (first == last) return part;
+  const auto size = parse_bytes(text.substr(first + 1, last - first - 1));
+  if (!size || *size == 0 || *size > kMaxMixSize) return std::nullopt;
+  part.size_bytes = *size;
+  return part;
+}
+
+}  // namespace
+
+std::optional<std::vector<MixPart>> parse_mix(std::string_view text) {
+  std::vector<MixPart> parts;
+  for (;;) {
+    const auto end = text.find_first_of(kSeparators);
+    const auto part = parse_part(text.substr(0, end));
+    if (!part || parts.size() == kMaxMixParts) return std::nullopt;
+    const bool twice = std::ranges::any_of(parts, [&](const MixPart& other) {
+      return other.opcode == part->opcode && other.size_bytes == part->size_bytes;
+    });
+    if (twice) return std::nullopt;
+    parts.push_back(*part);
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string mix_text(std::span<const MixPart> parts) {
+  std::string text;
+  for (const MixPart& part : parts) {
+    const std::string size = part.size_bytes == 0 ? "" : fmt::format("{}:", part.size_bytes);
+    text += fmt::format("{}{}:{}{}", text.empty() ? "" : "+", traits(part.opcode).name, size,
+                        part.weight);
+  }
+  return text;
+}
+
+}  // namespace rdmameter
