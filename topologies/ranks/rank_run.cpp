@@ -116,7 +116,7 @@ void RankRun::measure_round_trips(RankResult& result) {
   node.deliver_round_trips(false);
   pass_barrier();
   if (!mine.pair_turns.empty()) return measure_pairs(result);
-  for (const std::vector<Rank>& stops : plan.flows.round_trips) {
+  for (const std::vector<Rank>& stops : plan.round_trips) {
     if (stops.front() == rank) measure_round_trip(stops, result);
     pass_round_trip_barriers();
   }
