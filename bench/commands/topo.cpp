@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "bench/cases/axis_list.h"
+#include "bench/commands/topo_simulate.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/predict_option.h"
@@ -53,13 +54,14 @@ constexpr const char* kTopoFooter =
     "  rdmameter topo mesh ring --ranks 4 --size 8,4K -o topo.json\n"
     "  rdmameter topo mesh hypercube udmesh --ranks 8 --traffic alltoall --verify\n"
     "  mpirun -n 8 rdmameter topo mesh ring kring:2 --scale 2,4,8 -o topo.json\n"
+    "  rdmameter topo mesh ring --ranks 256 --simulate delay:2us,rate:100Gb/s\n"
     "  mpirun -n 4 rdmameter topo torus2d:2x2 --traffic neighbours --device rxe%l\n"
     "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json\n"
     "  rdmameter topo connections HOST   ('topo connections --help' says more)";
 
 struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
   std::optional<std::string> ranks, scale, order_seed;
-  std::string patience = "60", predict, memory_budget, bootstrap_interface;
+  std::string patience = "60", predict, memory_budget, bootstrap_interface, simulate;
   bool judge_shared = false;
 };
 
@@ -112,6 +114,9 @@ void declare_options(CLI::App& app, TopoOptions& options) {
       app, "--bootstrap-if", options.bootstrap_interface, "NAME",
       "the network interface of each machine by whose address ranks reach each other by TCP, "
       "to exchange addresses of QPs and results. Default: any that leads there");
+  add_option(app, "--simulate", options.simulate, "NETWORK",
+             "measure nothing: run the ranks in this process, in virtual time, on a network like "
+             "delay:2us,rate:100Gb/s (docs/topologies.md has all of it)");
   app.add_flag("--judge-shared", options.judge_shared,
                help_text("look for a slow rank or pair of ranks even where ranks share cores"));
   add_predict_option(app, options.predict);
@@ -134,13 +139,17 @@ struct TopoRequest {
   std::vector<std::string> graphs;
   std::vector<GivenAxis> given;
   std::optional<std::uint64_t> ranks, order_seed;
-  std::string output, bootstrap_interface;
+  std::string output, bootstrap_interface, simulate;
   std::uint64_t repetitions = 1;
   milliseconds patience{};
   bool judge_shared = false;
   std::vector<std::uint64_t> predict;
   std::optional<std::uint64_t> memory_budget_bytes;
 };
+
+bool is_given(const TopoRequest& request, std::string_view option) {
+  return std::ranges::find(request.given, option, &GivenAxis::option) != request.given.end();
+}
 
 TopoRequest interpret(const TopoOptions& options) {
   TopoRequest request;
@@ -151,7 +160,7 @@ TopoRequest interpret(const TopoOptions& options) {
     throw UsageError("name at least one graph ('rdmameter topo --list' prints them)");
   request.output = options.output_file();
   request.given = given_axes(options.axes);
-  if (std::ranges::find(request.given, "traffic", &GivenAxis::option) == request.given.end())
+  if (!is_given(request, "traffic"))
     request.given.push_back({&topology_axis("traffic"), {"pairs", "alltoall", "flood"}});
   if (options.ranks) request.ranks = read_option("--ranks", *options.ranks, 1, kMaxTopologyRanks);
   if (options.order_seed)
@@ -162,6 +171,7 @@ TopoRequest interpret(const TopoOptions& options) {
   request.bootstrap_interface = options.bootstrap_interface;
   if (!request.bootstrap_interface.empty()) own_addresses(request.bootstrap_interface);
   request.judge_shared = options.judge_shared;
+  request.simulate = options.simulate;
   request.predict = predicted_ranks(options.predict);
   request.memory_budget_bytes = memory_budget_bytes(options.memory_budget);
   request.repetitions = options.repetition_count(1);
@@ -371,6 +381,8 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
     return ExitStatus::pass;
   }
   const TopoRequest request = interpret(options);
+  if (!request.simulate.empty() && started_by_pmix())
+    throw UsageError("--simulate: all ranks are in one process; start it without a launcher");
   if (started_by_pmix() && !options.dry_run) return measure_as_rank(request, invocation);
   if (!options.dry_run)
     for (const OtherLauncher& launcher : kOtherLaunchers)
@@ -384,6 +396,13 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
     for (const PlannedCase& planned : cases) print_text(dry_run_text(planned, terminal_style()));
     return nothing_to_measure(cases) ? ExitStatus::usage : ExitStatus::pass;
   }
+  if (!request.simulate.empty())
+    return simulate_cases(cases,
+                          {.network = request.simulate,
+                           .output = request.output,
+                           .iterations_given = is_given(request, "iterations"),
+                           .warmup_given = is_given(request, "warmup")},
+                          invocation);
   if (nothing_to_measure(cases)) return report_skipped(request, cases, invocation);
   return launch_ranks(*request.ranks, invocation.arguments, invocation.interrupt);
 }
