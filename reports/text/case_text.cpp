@@ -70,9 +70,9 @@ std::vector<std::string> shared_facts(const Group& group) {
         return found != one->extra.end() && *found == value;
       });
       if (of_all)
-        facts.push_back(value.is_boolean() ? printable(key) : fact_text(key, value));
+        facts.push_back(value.is_boolean() ? split_key(key).name : fact_text(key, value));
       else if (value.is_boolean() && !has_column(group, key))
-        facts.push_back(fmt::format("{} in {}", printable(key), whose(rows, key)));
+        facts.push_back(fmt::format("{} in {}", split_key(key).name, whose(rows, key)));
     }
   }
   return facts;
@@ -136,7 +136,7 @@ std::string Common::text(const Common& known) const {
     for (const std::string& one : all)
       if (std::ranges::none_of(told, [&one](const std::string& before) {
             return before == one ||
-                   before.starts_with(one + " in ");  // "data_in_order in write_lat"
+                   before.starts_with(one + " in ");  // "data in order in write_lat"
           }))
         text += (text.empty() ? "" : ", ") + one;
   };

@@ -3,6 +3,7 @@
 // read the difference.
 #include "reports/show.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/result/row_json.h"
+#include "core/test_case/test_case.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/text/csv.h"
@@ -81,6 +83,20 @@ TEST(Show, ColumnsThatDoNotFitGoOnBelow) {
                   {.histogram = false, .style = narrow});
   expect_golden("narrow.txt", text);
   EXPECT_LE(widest_line(text), 48U);
+}
+
+TEST(Show, NamesEveryAxisAndFlagInWords) {
+  Row row = latency_row("rc", 64, 0, 1);
+  for (const Axis& axis : axes()) row.case_object[std::string(axis.key)] = "some value";
+  for (const char* flag : {"data_in_order", "peer_thread_domain"}) row.extra[flag] = true;
+  const std::string text =
+      show_result(sample_file({row}), {.all = true, .histogram = false, .style = {.width = 400}});
+  for (const Axis& axis : axes()) {
+    if (axis.key.find('_') == axis.key.npos) continue;
+    EXPECT_EQ(text.find(fmt::format("{} some", axis.key)), text.npos) << text;
+  }
+  EXPECT_THAT(text, AllOf(HasSubstr("signal every some value"), HasSubstr("data in order"),
+                          HasSubstr("peer thread domain")));
 }
 
 TEST(Show, OneCaseWithAPercentileThatOneRepetitionLacks) {

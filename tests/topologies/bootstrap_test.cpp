@@ -2,10 +2,16 @@
 // What ranks exchange over TCP, as far as it takes no launcher.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <future>
 
 #include "core/base/error.h"
+#include "core/wire/descriptor.h"
 #include "topologies/ranks/bootstrap/messages.h"
 #include "topologies/ranks/bootstrap/own_addresses.h"
+#include "topologies/ranks/bootstrap/rank_links.h"
 
 namespace rdmameter {
 namespace {
@@ -45,6 +51,50 @@ TEST(OwnAddresses, OfAnUnknownInterfaceAreAnErrorThatNamesTheOthers) {
         error.what(),
         AllOf(HasSubstr("--bootstrap-if nowhere0: there is no such interface"), HasSubstr("lo")));
   }
+}
+
+std::array<Descriptor, 2> connected_sockets() {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    ADD_FAILURE() << "socketpair";
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+OpenedLinks links_with(const std::string& name, Descriptor ahead, Descriptor behind) {
+  OpenedLinks links;
+  links.ahead.push_back({name, std::move(ahead)});
+  links.behind.push_back({name, std::move(behind)});
+  return links;
+}
+
+/// Of a wait for a message from the rank ahead that ends otherwise.
+std::string why_nothing_came(RankLinks& links) {
+  try {
+    return "received: " + links.receive_from_ahead(0);
+  } catch (const MeasurementError& error) {
+    return error.what();
+  }
+}
+
+// Each hears that the other one waits, so neither is silent. The shortest patience that
+// --patience takes.
+TEST(RankLinks, RanksThatWaitForEachOtherEndAfterThreePatiences) {
+  constexpr std::chrono::seconds kPatience{1};
+  const InterruptSource calm;
+  auto [first_ahead, second_behind] = connected_sockets();
+  auto [second_ahead, first_behind] = connected_sockets();
+  RankLinks first(links_with("rank 1", std::move(first_ahead), std::move(first_behind)), kPatience,
+                  calm);
+  RankLinks second(links_with("rank 0", std::move(second_ahead), std::move(second_behind)),
+                   kPatience, calm);
+  const auto begun = std::chrono::steady_clock::now();
+  auto seconds = std::async(std::launch::async, [&] { return why_nothing_came(second); });
+  // Whichever ends first tells the other one.
+  const auto ended = testing::MatchesRegex(
+      "no progress for [0-9]+ s, though rank [01] answers; the run ends on all ranks");
+  EXPECT_THAT(why_nothing_came(first), ended);
+  EXPECT_THAT(seconds.get(), ended);
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, 3 * kPatience);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace rdmameter {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr CalibrationFacts kGood{.has_counter = true,
                                  .first_ticks_per_ns = 2.5961,
@@ -83,6 +84,25 @@ TEST(ClockJudge, WarnsOfACounterWithACoarseTick) {
   EXPECT_EQ(clock_warning(kernel), "");
 }
 
+TEST(ClockJudge, CallsATickOfTenNanosecondsCoarseAndNoneBelow) {
+  CalibrationFacts facts = kGood;
+  for (const double tick_ns : {9.99, 10.0}) {
+    facts.first_ticks_per_ns = facts.second_ticks_per_ns = facts.ticks_per_ns = 1 / tick_ns;
+    EXPECT_EQ(clock_warning(judge_calibration(facts)).empty(), tick_ns < 10) << tick_ns;
+  }
+}
+
+TEST(KernelClock, TicksInNanosecondsAndNeverBackwards) {
+  const KernelClock clock;
+  EXPECT_EQ(clock.to_ns(12'345), 12'345U);
+  EXPECT_EQ(clock.to_ticks(12'345), 12'345U);
+  timespec before{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &before);
+  const std::uint64_t first = clock.now(), second = clock.now();
+  EXPECT_LE(static_cast<std::uint64_t>(before.tv_sec) * 1'000'000'000, first);
+  EXPECT_LE(first, second);
+}
+
 TEST(CounterClock, ConvertsDaysWithinAPartPerBillion) {
   for (const double ticks_per_ns : {0.024, 0.05, 1.0, 2.596105, 5.7}) {
     CalibrationFacts facts = kGood;
@@ -107,6 +127,9 @@ TEST(ChooseClock, SaysWhichAndWhatItCosts) {
   EXPECT_GT(choice.read_ns, 0);
   EXPECT_LT(choice.read_ns, 100'000);
   RecordProperty("reason", choice.reason);
+#if defined(__x86_64__) || defined(__aarch64__)
+  EXPECT_THAT(choice.reason, Not(HasSubstr("has no counter")));
+#endif
 }
 
 }  // namespace

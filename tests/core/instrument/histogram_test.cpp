@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "core/instrument/histogram_data.h"
@@ -129,6 +130,34 @@ TEST(HistogramMerge, IsExactlyRecordingTogether) {
   HistogramData other_way = record_all(second);
   merge(other_way, record_all(first));
   EXPECT_EQ(other_way, merged);
+}
+
+TEST(HistogramMerge, OfThreadsIsExactlyRecordingTogether) {
+  const std::uint64_t huge = 1ULL << 50;
+  for (const auto& [first, second] :
+       {std::pair(samples(1, 300), std::vector<std::uint64_t>{3, 9'000'000'000, huge}),
+        std::pair(std::vector<std::uint64_t>{3, 9'000'000'000, huge}, samples(1, 300))}) {
+    const auto sum = std::make_unique<Histogram>(), other = std::make_unique<Histogram>();
+    std::vector<std::uint64_t> both = first;
+    both.insert(both.end(), second.begin(), second.end());
+    for (const std::uint64_t value : first) sum->record(value);
+    for (const std::uint64_t value : second) other->record(value);
+    sum->add(*other);
+    EXPECT_EQ(snapshot(*sum), record_all(both));
+    sum->record(huge - 1);  // beyond every bucket, and no new maximum
+    EXPECT_EQ(sum->max_ns(), huge);
+  }
+}
+
+TEST(HistogramMerge, OfThreadsKeepsTheHighestThatHasABucket) {
+  for (const std::uint64_t mine : {5U, 7000U}) {
+    const auto sum = std::make_unique<Histogram>(), other = std::make_unique<Histogram>();
+    sum->record(mine);
+    other->record(7005 - mine);
+    sum->add(*other);
+    EXPECT_EQ(sum->max_ns(), 7000U);
+    EXPECT_EQ(sum->min_ns(), 5U);
+  }
 }
 
 TEST(HistogramMerge, WithNothingChangesNothing) {

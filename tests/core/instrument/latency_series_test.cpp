@@ -52,6 +52,58 @@ TEST_F(LatencySeriesTest, EachIntervalHasItsOwnSamplesAndLosses) {
   EXPECT_NEAR(static_cast<double>(*intervals[1].max), 5'000'000, 5'000);
 }
 
+TEST_F(LatencySeriesTest, APercentileIsKnownOnceTenSamplesAreBeyondIt) {
+  for (const std::uint64_t count : {19U, 20U, 999U, 1000U}) {
+    record(500, count);
+    series().close(all(), 0);
+  }
+  const auto intervals = series().intervals();
+  ASSERT_EQ(intervals.size(), 4U);
+  EXPECT_FALSE(intervals[0].p50);
+  EXPECT_TRUE(intervals[1].p50);
+  EXPECT_FALSE(intervals[2].p99);
+  EXPECT_TRUE(intervals[3].p99);
+}
+
+TEST_F(LatencySeriesTest, APercentileIsTheSampleOfItsRank) {
+  for (std::uint64_t i = 1; i <= 1000; ++i) record(100 * i);
+  series().close(all(), 0);
+  const auto interval = series().intervals().front();
+  EXPECT_NEAR(static_cast<double>(interval.p50.value()), 50'000, 50'000 / 256.0);
+  EXPECT_NEAR(static_cast<double>(interval.p99.value()), 99'000, 99'000 / 256.0);
+  EXPECT_NEAR(static_cast<double>(interval.max.value()), 100'000, 100'000 / 2048.0);
+}
+
+TEST_F(LatencySeriesTest, ASampleWithoutABucketCountsInItsIntervalAlone) {
+  constexpr std::uint64_t kBeyond = std::uint64_t{1} << kHistogramMaxBits;
+  record(10, 3);
+  series().close(all(), 0);
+  record(kBeyond + 7);
+  series().close(all(), 0);
+  record(20);
+  series().close(all(), 0);
+  const auto intervals = series().intervals();
+  ASSERT_EQ(intervals.size(), 3U);
+  EXPECT_EQ(intervals[0].max, 10U);
+  EXPECT_EQ(intervals[1].count, 1U);
+  EXPECT_EQ(intervals[1].max, kBeyond + 7);
+  EXPECT_EQ(intervals[2].count, 1U);
+  EXPECT_EQ(intervals[2].max, 20U);
+}
+
+TEST_F(LatencySeriesTest, OfSamplesWithoutABucketEachPercentileIsTheGreatest) {
+  record(std::uint64_t{4} << kHistogramMaxBits, 1000);
+  series().close(all(), 0);
+  const auto interval = series().intervals().front();
+  EXPECT_EQ(interval.p50, interval.max);
+  EXPECT_EQ(interval.p99, interval.max);
+}
+
+TEST_F(LatencySeriesTest, KnowsWhetherSamplesCanBeLost) {
+  EXPECT_TRUE(LatencySeries(100, true).lossy());
+  EXPECT_FALSE(LatencySeries(100, false).lossy());
+}
+
 TEST_F(LatencySeriesTest, ALongSampleLeavesTheIntervalsThatItTookEmpty) {
   record(10, 5);
   record(350);

@@ -62,6 +62,16 @@ TEST(Gate, FailsBeyondItsLimitAndNamesTheFigures) {
   EXPECT_THAT(findings.front().text, HasSubstr("1.10 µs over 5 repetitions"));
 }
 
+TEST(Gate, HoldsItsLimitIfItsRelationDoes) {
+  const ComparableCase constant = latency_case("a", 5, 1, [](auto, auto) { return 1000.0; });
+  EXPECT_EQ(verdict("* latency.p50 <= 1us", constant), CaseVerdict::pass);
+  EXPECT_EQ(verdict("* latency.p50 >= 1us", constant), CaseVerdict::pass);
+  EXPECT_EQ(verdict("* latency.p50 < 1us", constant), CaseVerdict::fail);
+  EXPECT_EQ(verdict("* latency.p50 > 1us", constant), CaseVerdict::fail);
+  EXPECT_EQ(verdict("* latency.p50 > 999ns", constant), CaseVerdict::pass);
+  EXPECT_EQ(verdict("* latency.p50 > 1001ns", constant), CaseVerdict::fail);
+}
+
 TEST(Gate, OnTheVeryLimitIsInconclusive) {
   EXPECT_EQ(verdict("* latency.p50 < 1002ns", five("a", 1000)), CaseVerdict::inconclusive);
 }

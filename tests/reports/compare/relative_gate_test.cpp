@@ -58,6 +58,11 @@ TEST(RelativeGate, FailsWhereTheWholeIntervalIsBeyond) {
   EXPECT_EQ(verdict_of_gate(case_of(1.1, 1.0, 1.15)), CaseVerdict::pass);
 }
 
+TEST(RelativeGate, HoldsAChangeOfExactlyItsShare) {
+  EXPECT_EQ(verdict_of_gate(case_of(1.2, 1.2, 1.2)), CaseVerdict::pass);
+  EXPECT_EQ(verdict_of_gate(case_of(1.201, 1.201, 1.201)), CaseVerdict::fail);
+}
+
 TEST(RelativeGate, OfAMetricThatACaseLacksIsInconclusiveAndNamesNoneIsRefused) {
   CaseComparison one = case_of(1, 1, 1);
   const auto named = read_relative_gate("write_lat/* p99.9=20%");

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "topologies/ranks/bootstrap/messages.h"
 #include "topologies/ranks/bootstrap/open_links.h"
+#include "topologies/ranks/bootstrap/pmix_job.h"
 #include "topologies/ranks/bootstrap/rank_links.h"
 #include "topologies/ranks/bootstrap/ranks.h"
 
@@ -15,7 +16,8 @@ namespace {
 class LinkedRanks final : public Ranks {
  public:
   LinkedRanks(const BootstrapOptions& options, const InterruptSource& interrupt)
-      : job_(options.patience, interrupt), links_(job_, options, interrupt) {
+      : job_(options.patience, interrupt),
+        links_(open_links(job_, options, interrupt), options.patience, interrupt) {
     hosts_ = all_gather(*this, own_host_name());
   }
 

@@ -13,6 +13,7 @@
 #include "core/wire/channel.h"
 #include "core/wire/fields.h"
 #include "topologies/ranks/bootstrap/own_addresses.h"
+#include "topologies/ranks/bootstrap/pmix_job.h"
 
 namespace rdmameter {
 namespace {

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "core/wire/socket.h"
-#include "topologies/ranks/bootstrap/pmix_job.h"
 #include "topologies/ranks/bootstrap/ranks.h"
 
 namespace rdmameter {
+
+class PmixJob;
 
 struct OpenedLink {
   std::string name;  ///< "rank 3 on node1"
@@ -25,7 +26,9 @@ struct OpenedLinks {
 std::string own_host_name();
 
 /// Publishes this rank's card (its addresses, port and secret), takes those of the ranks ahead, and
-/// connects with these; the ranks behind connect with this one.
+/// connects with these; the ranks behind connect with this one. Both ends of each connection prove
+/// that they know the secret of the end that listens, which only processes of this job can read
+/// (core/wire/auth.h). What follows is not sealed.
 /// @throws as join_ranks()
 OpenedLinks open_links(PmixJob& job, const BootstrapOptions& options,
                        const InterruptSource& interrupt);

@@ -11,7 +11,6 @@
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
-#include "topologies/ranks/bootstrap/open_links.h"
 
 namespace rdmameter {
 namespace {
@@ -29,10 +28,8 @@ constexpr milliseconds kForLeave{3000};
 
 }  // namespace
 
-RankLinks::RankLinks(PmixJob& job, const BootstrapOptions& options,
-                     const InterruptSource& interrupt)
-    : patience_(options.patience), interrupt_(interrupt) {
-  OpenedLinks opened = open_links(job, options, interrupt);
+RankLinks::RankLinks(OpenedLinks opened, milliseconds patience, const InterruptSource& interrupt)
+    : patience_(patience), tell_every_(std::min(kTellEvery, patience / 4)), interrupt_(interrupt) {
   const auto take = [](std::vector<OpenedLink>& from, std::vector<Link>& to) {
     for (OpenedLink& link : from)
       to.push_back({.name = std::move(link.name), .socket = std::move(link.socket)});
@@ -124,7 +121,7 @@ void RankLinks::look_at(const Link& on, Clock::time_point begun) {
 
 void RankLinks::tell_that_it_waits() {
   const auto now = Clock::now();
-  if (now - told_ < kTellEvery) return;
+  if (now - told_ < tell_every_) return;
   told_ = now;
   for (Link* link : all())
     if (link->out.empty() && link->socket && !link->left) append(*link, Kind::waiting, {});

@@ -12,23 +12,23 @@
 #include <vector>
 
 #include "core/wire/wait.h"
-#include "topologies/ranks/bootstrap/pmix_job.h"
-#include "topologies/ranks/bootstrap/ranks.h"
+#include "topologies/ranks/bootstrap/open_links.h"
 
 namespace rdmameter {
 
 /// A frame is 4 bytes of length, big-endian, one of its kind, and that many of its content.
 ///
-/// A rank that waits says so to its neighbours once a second. So a rank that hangs is known from
-/// those that only wait for it: a neighbour that waits for its message has heard nothing at all
-/// from it for the whole patience. That neighbour tells all others, over all links, and everybody's
-/// run is over.
+/// A rank that waits says so to its neighbours once a second, or four times in a shorter patience.
+/// So a rank that hangs is known from those that only wait for it: a neighbour that waits for its
+/// message has heard nothing at all from it for the whole patience. That neighbour tells all
+/// others, over all links, and everybody's run is over.
 class RankLinks {
  public:
-  /// Both ends of each connection prove that they know the secret of the end that listens, which
-  /// only processes of this job can read (core/wire/auth.h). What follows is not sealed.
-  /// @throws as join_ranks()
-  RankLinks(PmixJob& job, const BootstrapOptions& options, const InterruptSource& interrupt);
+  /// @param opened     by open_links(), whose ends have proved who they are
+  /// @param patience   how long a rank may keep the others waiting
+  /// @param interrupt  outlives it
+  RankLinks(OpenedLinks opened, std::chrono::milliseconds patience,
+            const InterruptSource& interrupt);
   /// Takes leave, and waits a moment until the others have taken theirs.
   ~RankLinks();
   RankLinks(RankLinks&&) = delete;
@@ -74,7 +74,7 @@ class RankLinks {
   bool all_are_written();
   [[noreturn]] void end(const std::string& why);
 
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds patience_, tell_every_;
   const InterruptSource& interrupt_;
   std::vector<Link> ahead_, behind_;
   Clock::time_point told_ = {};  ///< when it last told that it waits
