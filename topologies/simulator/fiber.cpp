@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// As QEMU's coroutines: ucontext begins a stack; after that setjmp and longjmp change stacks, since
+// swapcontext calls the kernel each time, for the mask of signals. glibc's check of longjmp takes a
+// change to a stack below for an error.
+#undef _FORTIFY_SOURCE
+#define _FORTIFY_SOURCE 0
+
 #include "topologies/simulator/fiber.h"
 
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <cerrno>
 #include <system_error>
@@ -55,31 +62,40 @@ Fiber::Fiber(std::function<void()> body)
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
   if (stack_ == MAP_FAILED)
     throw std::system_error(errno, std::generic_category(), "mmap of a simulated rank's stack");
-  getcontext(&own_);
-  own_.uc_stack.ss_sp = stack_;
-  own_.uc_stack.ss_size = kStackBytes;
-  own_.uc_link = nullptr;
-  makecontext(&own_, &Fiber::enter, 0);
 }
 
 Fiber::~Fiber() {
   munmap(stack_, kStackBytes);
 }
 
+/// The first time, on the fiber's own stack.
+void Fiber::begin() {
+  begun_ = true;
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack_;
+  context.uc_stack.ss_size = kStackBytes;
+  context.uc_link = nullptr;
+  makecontext(&context, &Fiber::enter, 0);
+  setcontext(&context);
+}
+
 void Fiber::resume() {
   running = this;
-  void* fake_stack = nullptr;
-  begin_switch(&fake_stack, stack_, kStackBytes);
-  swapcontext(&caller_, &own_);
-  end_switch(fake_stack, nullptr, nullptr);
+  begin_switch(&caller_fake_stack_, stack_, kStackBytes);
+  if (_setjmp(caller_) == 0) {
+    if (begun_) _longjmp(own_, 1);
+    begin();
+  }
+  Fiber& self = *running;
   running = nullptr;
+  end_switch(self.caller_fake_stack_, nullptr, nullptr);
 }
 
 void Fiber::wait() {
-  Fiber& self = *running;
-  begin_switch(&self.own_fake_stack_, self.caller_stack_, self.caller_stack_bytes_);
-  swapcontext(&self.own_, &self.caller_);
-  end_switch(self.own_fake_stack_, &self.caller_stack_, &self.caller_stack_bytes_);
+  begin_switch(&running->own_fake_stack_, running->caller_stack_, running->caller_stack_bytes_);
+  if (_setjmp(running->own_) == 0) _longjmp(running->caller_, 1);
+  end_switch(running->own_fake_stack_, &running->caller_stack_, &running->caller_stack_bytes_);
 }
 
 void Fiber::enter() {
@@ -88,7 +104,7 @@ void Fiber::enter() {
   self.body_();
   self.ended_ = true;
   begin_switch(nullptr, self.caller_stack_, self.caller_stack_bytes_);
-  setcontext(&self.caller_);
+  _longjmp(self.caller_, 1);
 }
 
 }  // namespace rdmameter

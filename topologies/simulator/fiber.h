@@ -2,7 +2,7 @@
 // A flow of control with a stack of its own, which runs in turn with others on one thread.
 #pragma once
 
-#include <ucontext.h>
+#include <setjmp.h>
 
 #include <cstddef>
 #include <functional>
@@ -25,14 +25,15 @@ class Fiber {
   static void wait();
 
  private:
+  void begin();
   static void enter();
 
   std::function<void()> body_;
-  ucontext_t own_{}, caller_{};
+  jmp_buf own_, caller_;  ///< where it goes on, and who has resumed it
   void* stack_;
-  bool ended_ = false;
+  bool begun_ = false, ended_ = false;
   // What a sanitizer must know of the two stacks.
-  void* own_fake_stack_ = nullptr;
+  void *own_fake_stack_ = nullptr, *caller_fake_stack_ = nullptr;
   const void* caller_stack_ = nullptr;
   std::size_t caller_stack_bytes_ = 0;
 };

@@ -103,6 +103,20 @@ TEST(Simulator, RanksOfOneHostHaveAPathOfTheirOwn) {
   EXPECT_NEAR(*matrix[0][3], 2080, 0.001 * 2080);
 }
 
+/// Rank 1 is on the host of rank 0; the bytes of ranks 2 and 3 alone share rank 0's network port.
+TEST(Simulator, RanksOfOneHostHaveAPortOfTheirOwn) {
+  SimNetwork network = one_network();
+  network.ranks_per_host = 2;
+  network.within_host = network.between_hosts;
+  TestCase test_case = case_of("mesh", "incast:3", 4, 1 << 16);
+  test_case.iterations = 100;
+  test_case.warmup = 0;
+  const Outcome outcome = simulate(test_case, network);
+  const double least_ns = 200.0 * (1 << 16) * 80 / 1000;
+  EXPECT_GE(static_cast<double>(outcome.bandwidth->window_ns), least_ns);
+  EXPECT_LE(static_cast<double>(outcome.bandwidth->window_ns), 1.02 * least_ns);
+}
+
 TEST(Simulator, EveryTrafficOfEveryGraphArrivesWhole) {
   for (const auto& [graph, ranks] : std::vector<std::pair<std::string, std::uint64_t>>{
            {"mesh", 4}, {"ring", 5}, {"star", 4}, {"torus2d:2x3", 6}})
