@@ -147,10 +147,6 @@ struct TopoRequest {
   std::optional<std::uint64_t> memory_budget_bytes;
 };
 
-bool is_given(const TopoRequest& request, std::string_view option) {
-  return std::ranges::find(request.given, option, &GivenAxis::option) != request.given.end();
-}
-
 TopoRequest interpret(const TopoOptions& options) {
   TopoRequest request;
   for (const std::string& list : options.positionals)
@@ -160,7 +156,7 @@ TopoRequest interpret(const TopoOptions& options) {
     throw UsageError("name at least one graph ('rdmameter topo --list' prints them)");
   request.output = options.output_file();
   request.given = given_axes(options.axes);
-  if (!is_given(request, "traffic"))
+  if (std::ranges::find(request.given, "traffic", &GivenAxis::option) == request.given.end())
     request.given.push_back({&topology_axis("traffic"), {"pairs", "alltoall", "flood"}});
   if (options.ranks) request.ranks = read_option("--ranks", *options.ranks, 1, kMaxTopologyRanks);
   if (options.order_seed)
@@ -266,18 +262,45 @@ class Keeping final : public RunListener {
   std::vector<Row> rows_;
 };
 
-/// What is skipped whoever measures needs no ranks.
-ExitStatus report_skipped(const TopoRequest& request, const std::vector<PlannedCase>& cases,
-                          const Invocation& invocation) {
+/// What --predict and --memory-budget ask for, if anything.
+void print_predictions(const TopoRequest& request, const nlohmann::ordered_json& context,
+                       std::vector<Row> rows) {
+  if ((request.predict.empty() && !request.memory_budget_bytes) || request.output == "-") return;
+  print("\n{}", topology_text({.path = request.output, .context = context, .rows = std::move(rows)},
+                              {.predict = request.predict,
+                               .memory_budget_bytes = request.memory_budget_bytes,
+                               .judge_shared = request.judge_shared,
+                               .style = terminal_style()}));
+}
+
+/// What needs no other process: cases that are skipped whoever measures, or simulated.
+ExitStatus run_here(const TopoRequest& request, const std::vector<PlannedCase>& cases,
+                    Measurer& measurer, const Invocation& invocation) {
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
   check_writable(request.output);
-  FailedMeasurer nobody(nullptr);
-  RunOutput output(request.output,
-                   result_context(invocation.command_line, {}, flags, choose_clock(), nobody),
-                   cases);
-  const RunTally tally = run_cases(cases, flags, nobody, invocation.interrupt.word(), output);
+  const nlohmann::ordered_json context =
+      result_context(invocation.command_line, {}, flags, choose_clock(), measurer);
+  RunOutput output(request.output, context, cases);
+  Keeping rows(output);
+  const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), rows);
   output.finish(tally);
+  if (tally.measured > 0) print_predictions(request, context, rows.take());
   return tally.status();
+}
+
+/// @throws UsageError  an option that says how ranks are measured
+void check_simulated(const TopoOptions& options, const TopoRequest& request) {
+  if (started_by_pmix())
+    throw UsageError("--simulate: all ranks are in one process; start it without a launcher");
+  if (request.repetitions > 1)
+    throw UsageError("--simulate, --repetitions: each repetition would give the same numbers");
+  for (const auto& [option, is_given] : {std::pair{"--order-seed", options.order_seed.has_value()},
+                                         {"--patience", options.patience != TopoOptions().patience},
+                                         {"--bootstrap-if", !options.bootstrap_interface.empty()},
+                                         {"--judge-shared", options.judge_shared}})
+    if (is_given)
+      throw UsageError(fmt::format(
+          "--simulate, {}: it says how ranks are measured; leave one of them out", option));
 }
 
 ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& invocation) {
@@ -316,12 +339,7 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
   const RunTally tally = run_interleaved(cases, flags.repetitions, order_seed, *measurer,
                                          invocation.interrupt.word(), rows);
   output.finish(tally);
-  if ((!request.predict.empty() || request.memory_budget_bytes) && request.output != "-")
-    print("\n{}", topology_text({.path = request.output, .context = context, .rows = rows.take()},
-                                {.predict = request.predict,
-                                 .memory_budget_bytes = request.memory_budget_bytes,
-                                 .judge_shared = request.judge_shared,
-                                 .style = terminal_style()}));
+  print_predictions(request, context, rows.take());
   if (!measurer->usable()) {
     flush_print();
     ranks.abort(static_cast<int>(ExitStatus::failed));
@@ -381,8 +399,8 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
     return ExitStatus::pass;
   }
   const TopoRequest request = interpret(options);
-  if (!request.simulate.empty() && started_by_pmix())
-    throw UsageError("--simulate: all ranks are in one process; start it without a launcher");
+  const bool simulated = !request.simulate.empty();
+  if (simulated) check_simulated(options, request);
   if (started_by_pmix() && !options.dry_run) return measure_as_rank(request, invocation);
   if (!options.dry_run)
     for (const OtherLauncher& launcher : kOtherLaunchers)
@@ -391,19 +409,18 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
     throw UsageError(
         "say how many ranks: --ranks N starts them here, or start it under a launcher that speaks "
         "PMIx: 'mpirun -n 4 rdmameter topo ...'");
-  const std::vector<PlannedCase> cases = plan(request, *request.ranks);
+  std::vector<PlannedCase> cases = plan(request, *request.ranks);
+  if (simulated) make_simulated(cases, request.simulate, request.given);
   if (options.dry_run) {
     for (const PlannedCase& planned : cases) print_text(dry_run_text(planned, terminal_style()));
     return nothing_to_measure(cases) ? ExitStatus::usage : ExitStatus::pass;
   }
-  if (!request.simulate.empty())
-    return simulate_cases(cases,
-                          {.network = request.simulate,
-                           .output = request.output,
-                           .iterations_given = is_given(request, "iterations"),
-                           .warmup_given = is_given(request, "warmup")},
-                          invocation);
-  if (nothing_to_measure(cases)) return report_skipped(request, cases, invocation);
+  if (simulated)
+    return run_here(request, cases, *make_simulated_measurer(request.simulate), invocation);
+  if (nothing_to_measure(cases)) {
+    FailedMeasurer nobody(nullptr);
+    return run_here(request, cases, nobody, invocation);
+  }
   return launch_ranks(*request.ranks, invocation.arguments, invocation.interrupt);
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/commands/topo_simulate.h"
 
-#include "bench/running/benchmark_flags.h"
-#include "bench/running/result_context.h"
-#include "bench/running/run_output.h"
-#include "bench/running/runner.h"
-#include "topologies/ranks/rank_plan.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/error.h"
 #include "topologies/simulator/simulator.h"
 
 namespace rdmameter {
@@ -28,35 +29,46 @@ class SimulatedMeasurer final : public Measurer {
   const SimNetwork network_;
 };
 
-/// All samples of one pair, or exchange, are alike, but a p50 takes 20 of all ranks; a stream needs
-/// time to fill its queues.
-void set_counts(TestCase& test_case, const SimulatedRun& run) {
+/// Those that change what a simulation does, or that it refuses with a reason of its own.
+constexpr std::string_view kKnownAxes[] = {
+    "transport",  "traffic",      "pairs",      "schedule", "ranks", "inflate",
+    "active",     "qps-per-edge", "opcode",     "seed",     "size",  "depth",
+    "cq-sharing", "recv",         "iterations", "warmup",   "verify"};
+
+bool is_given(std::span<const GivenAxis> given, std::string_view option) {
+  return std::ranges::find(given, option, &GivenAxis::option) != given.end();
+}
+
+/// All samples of a pair are alike, and those of an exchange begin at a barrier; but a p50 takes 20
+/// of all ranks. A stream needs time to fill its queues.
+void set_counts(TestCase& test_case, std::span<const GivenAxis> given) {
   const TrafficMode mode = read_traffic(test_case.traffic).row->traffic_mode;
   const bool streams = mode == TrafficMode::stream || mode == TrafficMode::drawn;
-  if (!run.iterations_given) test_case.iterations = streams ? 512 : 2 + 20 / test_case.ranks;
-  if (!run.warmup_given) test_case.warmup = streams ? 64 : 1;
+  if (!is_given(given, "iterations"))
+    test_case.iterations = streams ? 512 : 1 + 20 / test_case.ranks;
+  if (!is_given(given, "warmup")) test_case.warmup = streams ? 64 : 0;
 }
 
 }  // namespace
 
-ExitStatus simulate_cases(std::vector<PlannedCase> cases, const SimulatedRun& run,
-                          const Invocation& invocation) {
-  SimulatedMeasurer measurer(read_network(run.network));
+std::unique_ptr<Measurer> make_simulated_measurer(const std::string& network) {
+  return std::make_unique<SimulatedMeasurer>(read_network(network));
+}
+
+void make_simulated(std::vector<PlannedCase>& cases, const std::string& network,
+                    std::span<const GivenAxis> given) {
+  read_network(network);  // a dry run refuses it, too
+  for (const GivenAxis& axis : given)
+    if (std::ranges::find(kKnownAxes, axis.option()) == std::end(kKnownAxes))
+      throw UsageError(fmt::format(
+          "--simulate, --{}: the simulated network does not know it; leave one of them out",
+          axis.option()));
   for (PlannedCase& planned : cases) {
     planned.name += "/simulated";
-    // So that no row is taken for one of the same case that was measured.
-    planned.test_case.initiator.device = "simulated:" + run.network;
-    set_counts(planned.test_case, run);
+    planned.test_case.initiator.device = "simulated:" + network;
+    set_counts(planned.test_case, given);
     if (planned.why_skipped.empty()) planned.why_skipped = why_not_simulated(planned.test_case);
   }
-  const BenchmarkFlags flags = initialize_benchmark({}, 1);
-  check_writable(run.output);
-  RunOutput output(run.output,
-                   result_context(invocation.command_line, {}, flags, choose_clock(), measurer),
-                   cases);
-  const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), output);
-  output.finish(tally);
-  return tally.status();
 }
 
 }  // namespace rdmameter

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// rdmameter topo --simulate: cases in virtual time, in this process.
+// rdmameter topo --simulate: what makes planned cases simulated ones, and what simulates them.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bench/cases/cases.h"
-#include "bench/options/command.h"
+#include "core/engine/measurer.h"
 
 namespace rdmameter {
 
-struct SimulatedRun {
-  std::string network;  ///< see kNetworkForm
-  std::string output;   ///< of the result; empty: none
-  bool iterations_given = false, warmup_given = false;
-};
-
-/// Simulates the cases, each once, since another time gives the same; shows and writes the rows as
-/// those of measured cases, but with another name, device and path.
-/// @param cases  planned; it adds why one of them cannot be simulated
+/// Simulates each case in this process; the rows' path is "simulated".
+/// @param network  see kNetworkForm
 /// @throws UsageError  no such network
-ExitStatus simulate_cases(std::vector<PlannedCase> cases, const SimulatedRun& run,
-                          const Invocation& invocation);
+std::unique_ptr<Measurer> make_simulated_measurer(const std::string& network);
+
+/// Gives the cases another name and device, so that no row is taken for one that was measured, and
+/// as many iterations as a simulation needs. Adds why one of them cannot be simulated.
+/// @param given  what was typed: counts among it stay as they are
+/// @throws UsageError  no such network; an axis of which it knows nothing
+void make_simulated(std::vector<PlannedCase>& cases, const std::string& network,
+                    std::span<const GivenAxis> given);
 
 }  // namespace rdmameter
