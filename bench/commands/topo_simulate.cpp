@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "topologies/simulator/simulator.h"
+#include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
 namespace {
