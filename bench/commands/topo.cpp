@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "bench/cases/axis_list.h"
+#include "bench/commands/topo_simulate.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/predict_option.h"
@@ -53,13 +54,14 @@ constexpr const char* kTopoFooter =
     "  rdmameter topo mesh ring --ranks 4 --size 8,4K -o topo.json\n"
     "  rdmameter topo mesh hypercube udmesh --ranks 8 --traffic alltoall --verify\n"
     "  mpirun -n 8 rdmameter topo mesh ring kring:2 --scale 2,4,8 -o topo.json\n"
+    "  rdmameter topo mesh ring --ranks 256 --simulate delay:2us,rate:100Gb/s\n"
     "  mpirun -n 4 rdmameter topo torus2d:2x2 --traffic neighbours --device rxe%l\n"
     "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json\n"
     "  rdmameter topo connections HOST   ('topo connections --help' says more)";
 
 struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
   std::optional<std::string> ranks, scale, order_seed;
-  std::string patience = "60", predict, memory_budget, bootstrap_interface;
+  std::string patience = "60", predict, memory_budget, bootstrap_interface, simulate;
   bool judge_shared = false;
 };
 
@@ -112,6 +114,9 @@ void declare_options(CLI::App& app, TopoOptions& options) {
       app, "--bootstrap-if", options.bootstrap_interface, "NAME",
       "the network interface of each machine by whose address ranks reach each other by TCP, "
       "to exchange addresses of QPs and results. Default: any that leads there");
+  add_option(app, "--simulate", options.simulate, "NETWORK",
+             "measure nothing: run the ranks in this process, in virtual time, on a network like "
+             "delay:2us,rate:100Gb/s (docs/topologies.md has all of it)");
   app.add_flag("--judge-shared", options.judge_shared,
                help_text("look for a slow rank or pair of ranks even where ranks share cores"));
   add_predict_option(app, options.predict);
@@ -134,7 +139,7 @@ struct TopoRequest {
   std::vector<std::string> graphs;
   std::vector<GivenAxis> given;
   std::optional<std::uint64_t> ranks, order_seed;
-  std::string output, bootstrap_interface;
+  std::string output, bootstrap_interface, simulate;
   std::uint64_t repetitions = 1;
   milliseconds patience{};
   bool judge_shared = false;
@@ -162,6 +167,7 @@ TopoRequest interpret(const TopoOptions& options) {
   request.bootstrap_interface = options.bootstrap_interface;
   if (!request.bootstrap_interface.empty()) own_addresses(request.bootstrap_interface);
   request.judge_shared = options.judge_shared;
+  request.simulate = options.simulate;
   request.predict = predicted_ranks(options.predict);
   request.memory_budget_bytes = memory_budget_bytes(options.memory_budget);
   request.repetitions = options.repetition_count(1);
@@ -256,18 +262,45 @@ class Keeping final : public RunListener {
   std::vector<Row> rows_;
 };
 
-/// What is skipped whoever measures needs no ranks.
-ExitStatus report_skipped(const TopoRequest& request, const std::vector<PlannedCase>& cases,
-                          const Invocation& invocation) {
+/// What --predict and --memory-budget ask for, if anything.
+void print_predictions(const TopoRequest& request, const nlohmann::ordered_json& context,
+                       std::vector<Row> rows) {
+  if ((request.predict.empty() && !request.memory_budget_bytes) || request.output == "-") return;
+  print("\n{}", topology_text({.path = request.output, .context = context, .rows = std::move(rows)},
+                              {.predict = request.predict,
+                               .memory_budget_bytes = request.memory_budget_bytes,
+                               .judge_shared = request.judge_shared,
+                               .style = terminal_style()}));
+}
+
+/// What needs no other process: cases that are skipped whoever measures, or simulated.
+ExitStatus run_here(const TopoRequest& request, const std::vector<PlannedCase>& cases,
+                    Measurer& measurer, const Invocation& invocation) {
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
   check_writable(request.output);
-  FailedMeasurer nobody(nullptr);
-  RunOutput output(request.output,
-                   result_context(invocation.command_line, {}, flags, choose_clock(), nobody),
-                   cases);
-  const RunTally tally = run_cases(cases, flags, nobody, invocation.interrupt.word(), output);
+  const nlohmann::ordered_json context =
+      result_context(invocation.command_line, {}, flags, choose_clock(), measurer);
+  RunOutput output(request.output, context, cases);
+  Keeping rows(output);
+  const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), rows);
   output.finish(tally);
+  if (tally.measured > 0) print_predictions(request, context, rows.take());
   return tally.status();
+}
+
+/// @throws UsageError  an option that says how ranks are measured
+void check_simulated(const TopoOptions& options, const TopoRequest& request) {
+  if (started_by_pmix())
+    throw UsageError("--simulate: all ranks are in one process; start it without a launcher");
+  if (request.repetitions > 1)
+    throw UsageError("--simulate, --repetitions: each repetition would give the same numbers");
+  for (const auto& [option, is_given] : {std::pair{"--order-seed", options.order_seed.has_value()},
+                                         {"--patience", options.patience != TopoOptions().patience},
+                                         {"--bootstrap-if", !options.bootstrap_interface.empty()},
+                                         {"--judge-shared", options.judge_shared}})
+    if (is_given)
+      throw UsageError(fmt::format(
+          "--simulate, {}: it says how ranks are measured; leave one of them out", option));
 }
 
 ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& invocation) {
@@ -306,12 +339,7 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
   const RunTally tally = run_interleaved(cases, flags.repetitions, order_seed, *measurer,
                                          invocation.interrupt.word(), rows);
   output.finish(tally);
-  if ((!request.predict.empty() || request.memory_budget_bytes) && request.output != "-")
-    print("\n{}", topology_text({.path = request.output, .context = context, .rows = rows.take()},
-                                {.predict = request.predict,
-                                 .memory_budget_bytes = request.memory_budget_bytes,
-                                 .judge_shared = request.judge_shared,
-                                 .style = terminal_style()}));
+  print_predictions(request, context, rows.take());
   if (!measurer->usable()) {
     flush_print();
     ranks.abort(static_cast<int>(ExitStatus::failed));
@@ -371,6 +399,8 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
     return ExitStatus::pass;
   }
   const TopoRequest request = interpret(options);
+  const bool simulated = !request.simulate.empty();
+  if (simulated) check_simulated(options, request);
   if (started_by_pmix() && !options.dry_run) return measure_as_rank(request, invocation);
   if (!options.dry_run)
     for (const OtherLauncher& launcher : kOtherLaunchers)
@@ -379,12 +409,18 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
     throw UsageError(
         "say how many ranks: --ranks N starts them here, or start it under a launcher that speaks "
         "PMIx: 'mpirun -n 4 rdmameter topo ...'");
-  const std::vector<PlannedCase> cases = plan(request, *request.ranks);
+  std::vector<PlannedCase> cases = plan(request, *request.ranks);
+  if (simulated) make_simulated(cases, request.simulate, request.given);
   if (options.dry_run) {
     for (const PlannedCase& planned : cases) print_text(dry_run_text(planned, terminal_style()));
     return nothing_to_measure(cases) ? ExitStatus::usage : ExitStatus::pass;
   }
-  if (nothing_to_measure(cases)) return report_skipped(request, cases, invocation);
+  if (simulated)
+    return run_here(request, cases, *make_simulated_measurer(request.simulate), invocation);
+  if (nothing_to_measure(cases)) {
+    FailedMeasurer nobody(nullptr);
+    return run_here(request, cases, nobody, invocation);
+  }
   return launch_ranks(*request.ranks, invocation.arguments, invocation.interrupt);
 }
 

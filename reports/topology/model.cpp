@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <string_view>
 
@@ -32,6 +31,24 @@ Json setting_of(const Row& row) {
     // Sends are what those rows have, too, that leave no choice of an opcode.
     if (!is_of_the_model(key) && !(key == "opcode" && value == "send")) setting[key] = value;
   return setting;
+}
+
+/// Axes that only some traffics or graphs have: that the others lack them is no difference.
+bool may_lack(std::string_view key) {
+  return key == "pairs" || key == "seed";
+}
+
+/// Has the other one all of this, but for what it may lack?
+bool is_part_of(const Json& setting, const Json& other) {
+  for (const auto& [key, value] : setting.items()) {
+    const auto found = other.find(key);
+    if (found == other.end() ? !may_lack(key) : *found != value) return false;
+  }
+  return true;
+}
+
+bool fits(const Json& setting, const Json& other) {
+  return is_part_of(setting, other) && is_part_of(other, setting);
 }
 
 std::uint64_t count_at(const Json& object, const char* key, std::uint64_t otherwise) {
@@ -81,8 +98,12 @@ class ModelCollector {
  public:
   explicit ModelCollector(Json setting) { model_.setting = std::move(setting); }
 
-  void add(const Row& row) {
+  const Json& setting() const { return model_.setting; }
+
+  /// @param setting  of the row; fits
+  void add(const Row& row, const Json& setting) {
     const TopologyData& topology = *row.topology;
+    for (const auto& [key, value] : setting.items()) model_.setting.emplace(key, Json(value));
     if (std::find(model_.graphs.begin(), model_.graphs.end(), topology.graph) ==
         model_.graphs.end())
       model_.graphs.push_back(topology.graph);
@@ -161,7 +182,6 @@ Prediction::AtSize at_size(const TopologyModel& model, const Prediction& predict
 
 std::vector<TopologyModel> topology_models(std::span<const Row> rows) {
   std::vector<ModelCollector> collectors;
-  std::map<std::string, std::size_t> at;
   // As they were planned: they may have been measured in another order.
   std::vector<const Row*> planned;
   for (const Row& row : rows) planned.push_back(&row);
@@ -169,10 +189,12 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows) {
   for (const Row* each : planned) {
     const Row& row = *each;
     if (row.status != Row::Status::ok || !row.topology || row.topology->ranks < 2) continue;
-    Json setting = setting_of(row);
-    const auto [where, is_new] = at.try_emplace(setting.dump(), collectors.size());
-    if (is_new) collectors.emplace_back(std::move(setting));
-    collectors[where->second].add(row);
+    const Json setting = setting_of(row);
+    auto found = std::ranges::find_if(
+        collectors, [&](const ModelCollector& one) { return fits(one.setting(), setting); });
+    if (found == collectors.end())
+      found = collectors.insert(collectors.end(), ModelCollector(setting));
+    found->add(row, setting);
   }
   std::vector<TopologyModel> models;
   for (ModelCollector& collector : collectors) models.push_back(collector.take());
@@ -200,9 +222,8 @@ std::string exchange_name(const TopologyData& topology) {
 
 std::size_t model_of(std::span<const TopologyModel> models, const Row& row) {
   const Json setting = setting_of(row);
-  const auto found = std::find_if(models.begin(), models.end(), [&setting](const auto& model) {
-    return model.setting == setting;
-  });
+  const auto found = std::ranges::find_if(
+      models, [&](const TopologyModel& model) { return fits(model.setting, setting); });
   return static_cast<std::size_t>(found - models.begin());
 }
 

@@ -32,7 +32,9 @@ struct TopologyModel {
   std::vector<std::string> exchanges;
 };
 
-/// One model for each setting. Rows without a topology, or without a measurement, are passed over.
+/// One model for each setting. A row whose traffic lacks an axis of another (pairs, seed) goes into
+/// the first model that fits otherwise. Rows without a topology, or without a measurement, are
+/// passed over.
 std::vector<TopologyModel> topology_models(std::span<const Row> rows);
 
 /// The mean over all pairs of the median one-way time of as many hops: what predictions of the mean

@@ -725,6 +725,52 @@ class Failures(unittest.TestCase):
         self.assertRegex(result.stderr, "2 of 2 measurements failed: .*127.0.0.1:1")
 
 
+class Simulated(unittest.TestCase):
+    ARGUMENTS = ("topo", "mesh", "ring", "--ranks", "4", "--simulate", "delay:2us,rate:100Gb/s")
+
+    def simulated(self, path, *more):
+        result = run(*self.ARGUMENTS, *more, "-o", path)
+        self.assertEqual(result.returncode, 0, result)
+        with open(path, encoding="utf-8") as file:
+            return result.stdout, json.load(file)
+
+    def test_rows_are_marked_and_come_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stdout, first = self.simulated(folder + "/first.json", "--predict", "64")
+            self.assertIn("predicted, not measured", stdout)
+            self.assertEqual(len(first["benchmarks"]), 6)  # pairs, all-to-all and flood
+            for row in first["benchmarks"]:
+                self.assertTrue(row["name"].endswith("/simulated"), row["name"])
+                self.assertEqual((row["path"], row["case"]["device"]), ("simulated", "simulated:delay:2us,rate:100Gb/s"))
+            self.assertEqual(self.simulated(folder + "/second.json")[1]["benchmarks"], first["benchmarks"])
+            shown = run("show", folder + "/first.json").stdout
+            self.assertRegex(shown, r"(?m)^ +4 +mesh +rc +3 .*\n +4 +ring +rc +2 .*\n  No knee")
+
+            for row in first["benchmarks"]:
+                row["name"] = row["run_name"] = row["name"].removesuffix("/simulated")
+                row["case"]["device"] = "auto"
+            with open(folder + "/measured.json", "w", encoding="utf-8") as file:
+                json.dump(first, file)
+            compared = run("compare", folder + "/measured.json", folder + "/second.json", "--allow-environment-change")
+            self.assertEqual(compared.returncode, USAGE, compared)
+            self.assertIn("no case in common", compared.stderr)
+
+    def test_options_of_a_measurement_are_refused(self):
+        for option in (("--repetitions", "3"), ("--mtu", "1024"), ("--device", "x"), ("--patience", "5"), ("--judge-shared",),
+                       ("--order-seed", "3"), ("--bootstrap-if", "lo"), ("--wait", "spin")):
+            result = run(*self.ARGUMENTS, *option)
+            self.assertEqual(result.returncode, USAGE, result)
+            self.assertIn(f"--simulate, {option[0]}: ", result.stderr)
+        result = run(*self.ARGUMENTS[:-1], "rate:1Gb/s", "--dry-run")
+        self.assertEqual(result.returncode, USAGE, result)
+        self.assertIn("the delay is missing", result.stderr)
+
+    def test_what_cannot_be_simulated_is_skipped(self):
+        result = run(*self.ARGUMENTS, "--transport", "uc")
+        self.assertEqual(result.returncode, USAGE, result)
+        self.assertIn("only RC is simulated", result.stdout)
+
+
 class NoDevice(unittest.TestCase):
     def setUp(self):
         if has_device():

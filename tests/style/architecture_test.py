@@ -12,7 +12,7 @@ FOLDERS = ("core", "topologies", "reports", "bench", "tests")
 ORDER = {
     "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "doctor", "engine/device", "engine/layout", "engine/loop",
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
-    "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks"),
+    "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks", "simulator"),
     "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),
     "bench": ("cases", "doctor", "background", "running", "remote", "options", "perftest", "generate", "commands", "", "micro"),
 }

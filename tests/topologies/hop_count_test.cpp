@@ -91,8 +91,13 @@ TEST(CountHops, IsThatOfEveryFlow) {
         if (!shape.why_not(n).empty()) continue;
         const HopCount hops = count_hops(shape, traffic, n);
         const Graph graph = shape.make(n);
-        std::vector<Flow> flows = flows_of(kind->make(graph, traffic.numbers));
-        if (kind->collective != nullptr)
+        std::vector<Flow> flows;
+        for (Rank from = 0; kind->flow_set != FlowSet::made && from < n; ++from)
+          for (Rank to = 0; to < n; ++to)
+            if (kind->flow_set == FlowSet::others ? from != to : graph.has_edge(from, to))
+              flows.push_back({from, to});
+        if (kind->make != nullptr) flows = flows_of(kind->make(n, traffic.numbers));
+        if (kind->flow_set == FlowSet::made && kind->collective != nullptr)
           for (const auto& flow : collective_totals(*kind->collective, n, 100).flows)
             flows.push_back({flow.from, flow.to});
         const Searched searched = search(graph, flows);

@@ -51,7 +51,8 @@ Walked walk_all(const TopologyPlan& plan, const TestCase& test_case) {
   if (spread)
     for (Rank source = 0; source < test_case.ranks; ++source) walk(walk, source, source, 0);
   else
-    for (const Flow& flow : flows_of(plan.flows)) walk(walk, flow.from, flow.to, 0);
+    for (Rank from = 0; from < test_case.ranks; ++from)
+      for (const Rank to : plan.receivers(from)) walk(walk, from, to, 0);
   return walked;
 }
 
@@ -62,9 +63,10 @@ TEST(LinkRooms, CountEveryMessageWhereItsRouteLeads) {
       const TestCase test_case = case_of(shaped, traffic);
       const TopologyPlan plan = plan_topology(test_case);
       const std::uint32_t classes = hop_classes(plan);
+      const CommonPlan common = common_plan(plan, test_case);
       Walked walked = walk_all(plan, test_case);
       for (Rank rank = 0; rank < shaped.ranks; ++rank) {
-        const LinkCounts counts = count_link_messages(plan, rank, classes);
+        const LinkCounts counts = count_link_messages(plan, common, rank, classes);
         for (std::size_t i = 0; i < counts.in.size(); ++i) {
           const Rank neighbour = plan.graph.neighbours[rank][i / classes];
           const auto hop_class = static_cast<std::uint32_t>(i % classes);
@@ -75,9 +77,14 @@ TEST(LinkRooms, CountEveryMessageWhereItsRouteLeads) {
     }
 }
 
+LinkCounts rooms_of(const TestCase& test_case, Rank rank) {
+  const TopologyPlan plan = plan_topology(test_case);
+  return link_rooms(plan, common_plan(plan, test_case), test_case, rank);
+}
+
 /// Of a rank's first link.
 std::uint64_t room_of_class(const TestCase& test_case, std::uint32_t hop_class) {
-  return link_rooms(plan_topology(test_case), test_case, 0).in[hop_class];
+  return rooms_of(test_case, 0).in[hop_class];
 }
 
 TEST(LinkRooms, AConnectionHasTheDepthWhateverTheTraffic) {
@@ -94,9 +101,9 @@ TEST(LinkRooms, RelayedMessagesHaveNoMoreThanCanBeThereTwice) {
   EXPECT_EQ(room_of_class(ring, 1), 16u);  // 31 messages, and --depth 16
   EXPECT_EQ(room_of_class(ring, 29), 4u);  // from rank 30, to ranks 0 and 63
   ring.traffic = "neighbours";
-  EXPECT_EQ(link_rooms(plan_topology(ring), ring, 0).in.size(), 2u);  // nobody relays
+  EXPECT_EQ(rooms_of(ring, 0).in.size(), 2u);  // nobody relays
   TestCase star = case_of({"star", 6}, "incast:3");
-  EXPECT_EQ(link_rooms(plan_topology(star), star, 3).in.size(), 1u);  // rank 0 is the centre
+  EXPECT_EQ(rooms_of(star, 3).in.size(), 1u);  // rank 0 is the centre
 }
 
 TEST(LinkRooms, StreamsAndLateMessagesMayBeAnyNumber) {

@@ -38,28 +38,36 @@ std::string thrown(const TestCase& test_case) {
   return "";
 }
 
-TEST(Traffic, PairsBeginAtBothEnds) {
-  const TopologyPlan plan = plan_topology(topology("mesh", "pairs", 3));
-  EXPECT_EQ(plan.flows.round_trips.size(), 6u);
-  for (const auto& round_trip : plan.flows.round_trips) {
-    EXPECT_EQ(round_trip.size(), 3u);
-    EXPECT_EQ(round_trip.front(), round_trip.back());
-  }
+TEST(Traffic, PairsBeginAtBothEndsAndComeBackAtOnce) {
+  const TestCase test_case = topology("mesh", "pairs", 3);
+  const TopologyPlan plan = plan_topology(test_case);
+  EXPECT_THAT(plan.receivers(1), ElementsAre(0, 2));
+  EXPECT_THAT(plan.senders(1), ElementsAre(0, 2));
+  EXPECT_THAT(plan_rank(plan, test_case, 1).reply_to, ElementsAre(0, 1, 2));
 }
 
 TEST(Traffic, ATokenVisitsEveryRankOnce) {
-  EXPECT_THAT(plan_topology(topology("ring", "token", 4)).flows.round_trips,
+  EXPECT_THAT(plan_topology(topology("ring", "token", 4)).round_trips,
               ElementsAre(ElementsAre(0, 1, 2, 3, 0)));
 }
 
 TEST(Traffic, NeighboursFollowTheEdges) {
-  EXPECT_EQ(plan_topology(topology("ring", "neighbours", 5)).flows.flows.size(), 10u);
-  EXPECT_EQ(plan_topology(topology("star", "neighbours", 5)).flows.flows.size(), 8u);
+  const TopologyPlan ring = plan_topology(topology("ring", "neighbours", 5));
+  EXPECT_THAT(ring.receivers(0), ElementsAre(1, 4));
+  EXPECT_THAT(ring.senders(4), ElementsAre(0, 3));
+  EXPECT_TRUE(ring.sends(0, 4));
+  EXPECT_FALSE(ring.sends(0, 2));
 }
 
 TEST(Traffic, BisectionCrossesTheMiddleAndLeavesAnOddOneOut) {
-  EXPECT_THAT(plan_topology(topology("mesh", "bisection", 5)).flows.flows,
-              ElementsAre(Flow{0, 2}, Flow{2, 0}, Flow{1, 3}, Flow{3, 1}));
+  const TopologyPlan plan = plan_topology(topology("mesh", "bisection", 5));
+  for (const auto& [rank, other] : std::map<Rank, Rank>{{0, 2}, {1, 3}, {2, 0}, {3, 1}}) {
+    EXPECT_THAT(plan.receivers(rank), ElementsAre(other));
+    EXPECT_THAT(plan.senders(rank), ElementsAre(other));
+    EXPECT_TRUE(plan.sends(rank, other));
+  }
+  EXPECT_THAT(plan.receivers(4), IsEmpty());
+  EXPECT_FALSE(plan.sends(0, 1));
 }
 
 TEST(Traffic, DrawnPartnersAreUniformAndNeverOneself) {
@@ -121,6 +129,17 @@ TEST(Traffic, AWayLongerThanALabelHoldsIsRefused) {
   EXPECT_THAT(why_no_topology(topology("ring", "neighbours", 600)), IsEmpty());
 }
 
+TEST(CommonPlan, HasTreesOnlyWhereMessagesAreRelayedOrCopied) {
+  const auto trees = [](const char* graph, const char* traffic) {
+    const TestCase test_case = topology(graph, traffic, 8);
+    return common_plan(plan_topology(test_case), test_case).trees.size();
+  };
+  EXPECT_EQ(trees("mesh", "alltoall"), 0u);
+  EXPECT_EQ(trees("ring", "neighbours"), 0u);
+  EXPECT_EQ(trees("ring", "alltoall"), 8u);
+  EXPECT_EQ(trees("mesh", "allgather"), 8u);
+}
+
 /// Both ends of each flow have it in the same round, so no rank waits for what is not sent.
 void expect_matching(const TestCase& test_case) {
   const TopologyPlan plan = plan_topology(test_case);
@@ -131,7 +150,9 @@ void expect_matching(const TestCase& test_case) {
       for (const Rank from : round.from) ++awaited[{from, rank}];
     }
   EXPECT_EQ(sent, awaited);
-  EXPECT_EQ(sent.size(), plan.flows.flows.size());
+  std::size_t flows = 0;
+  for (Rank rank = 0; rank < test_case.ranks; ++rank) flows += plan.receivers(rank).size();
+  EXPECT_EQ(sent.size(), flows);
   for (const auto& [flow, times] : sent) EXPECT_EQ(times, 1);
 }
 

@@ -8,26 +8,11 @@
 namespace rdmameter {
 namespace {
 
-/// Which rank sends to which, to be asked often.
-class FlowTable {
- public:
-  FlowTable(const std::vector<Flow>& flows, Rank ranks)
-      : ranks_(ranks), has_(std::size_t{ranks} * ranks) {
-    for (const Flow& flow : flows) has_[at(flow.from, flow.to)] = true;
-  }
-  bool has(Rank from, Rank to) const { return has_[at(from, to)]; }
-
- private:
-  std::size_t at(Rank from, Rank to) const { return std::size_t{from} * ranks_ + to; }
-
-  const Rank ranks_;
-  std::vector<bool> has_;
-};
-
 class LinkCounter {
  public:
-  LinkCounter(const TopologyPlan& plan, Rank rank, std::uint32_t classes)
-      : plan_(plan), graph_(plan.graph), rank_(rank), classes_(classes) {
+  LinkCounter(const TopologyPlan& plan, const std::vector<Tree>& trees, Rank rank,
+              std::uint32_t classes)
+      : plan_(plan), graph_(plan.graph), trees_(trees), rank_(rank), classes_(classes) {
     counts_.in.resize(graph_.degree(rank) * classes);
     counts_.out.resize(counts_.in.size());
   }
@@ -35,14 +20,10 @@ class LinkCounter {
   /// A message goes on as each rank on its route has it, by the rank's own tree: towards one
   /// destination the routes from everywhere are a tree, too. Of it this rank's branch counts.
   LinkCounts of_flows() {
-    const FlowTable flows(flows_of(plan_.flows), graph_.ranks());
-    for (Rank from = 0; from < graph_.ranks(); ++from)
-      next_.push_back(tree_from(graph_, from).first);
     for (Rank to = 0; to < graph_.ranks(); ++to) {
-      if (to != rank_) climb(flows, to, rank_, 0, counts_.out, next_[rank_][to]);
+      if (to != rank_) climb(to, rank_, 0, counts_.out, next(rank_, to));
       for (const Rank behind : graph_.neighbours[rank_])
-        if (behind != to && next_[behind][to] == rank_)
-          climb(flows, to, behind, 0, counts_.in, behind);
+        if (behind != to && next(behind, to) == rank_) climb(to, behind, 0, counts_.in, behind);
     }
     return std::move(counts_);
   }
@@ -50,7 +31,7 @@ class LinkCounter {
   /// Of TrafficMode::spread: a message goes over each edge of its source's tree once.
   LinkCounts of_spread() {
     for (Rank source = 0; source < graph_.ranks(); ++source) {
-      const Tree tree = tree_from(graph_, source);
+      const Tree& tree = trees_[source];
       if (source != rank_) count(counts_.in, tree.parent[rank_], tree.hops[rank_] - 1);
       for (const Rank ahead : graph_.neighbours[rank_])
         if (ahead != source && tree.parent[ahead] == rank_)
@@ -60,25 +41,27 @@ class LinkCounter {
   }
 
  private:
+  Rank next(Rank rank, Rank to) const { return trees_.empty() ? to : trees_[rank].first[to]; }
+
   void count(std::vector<std::uint64_t>& counts, Rank neighbour, std::uint32_t hop_class) {
     ++counts[place_of(graph_.neighbours[rank_], neighbour) * classes_ + hop_class];
   }
 
   /// Counts the messages to `to` that come past `here`, which is `passed` hops before the link.
-  void climb(const FlowTable& flows, Rank to, Rank here, std::uint32_t passed,
-             std::vector<std::uint64_t>& counts, Rank neighbour) {
-    if (flows.has(here, to)) count(counts, neighbour, passed);
+  void climb(Rank to, Rank here, std::uint32_t passed, std::vector<std::uint64_t>& counts,
+             Rank neighbour) {
+    if (plan_.sends(here, to)) count(counts, neighbour, passed);
     if (passed + 1 == classes_) return;  // no message has come farther
     for (const Rank behind : graph_.neighbours[here])
-      if (behind != to && next_[behind][to] == here)
-        climb(flows, to, behind, passed + 1, counts, neighbour);
+      if (behind != to && next(behind, to) == here)
+        climb(to, behind, passed + 1, counts, neighbour);
   }
 
   const TopologyPlan& plan_;
   const Graph& graph_;
+  const std::vector<Tree>& trees_;  ///< none: every message has one hop
   const Rank rank_;
   const std::uint32_t classes_;
-  std::vector<std::vector<Rank>> next_;  ///< by rank and destination
   LinkCounts counts_;
 };
 
@@ -102,19 +85,21 @@ std::uint64_t at_once(const TopologyPlan& plan, const TestCase& test_case, std::
 
 }  // namespace
 
-LinkCounts count_link_messages(const TopologyPlan& plan, Rank rank, std::uint32_t classes) {
-  LinkCounter counter(plan, rank, classes);
+LinkCounts count_link_messages(const TopologyPlan& plan, const CommonPlan& common, Rank rank,
+                               std::uint32_t classes) {
+  LinkCounter counter(plan, common.trees, rank, classes);
   return plan.traffic_mode() == TrafficMode::spread ? counter.of_spread() : counter.of_flows();
 }
 
-LinkCounts link_rooms(const TopologyPlan& plan, const TestCase& test_case, Rank rank) {
+LinkCounts link_rooms(const TopologyPlan& plan, const CommonPlan& common, const TestCase& test_case,
+                      Rank rank) {
   const std::uint64_t depth = test_case.queues.depth;
   const std::uint32_t classes = hop_classes(plan);
   if (classes == 1) {  // nobody relays, so that there is nothing to count
     const std::vector<std::uint64_t> each(plan.graph.degree(rank), depth);
     return {.in = each, .out = each};
   }
-  LinkCounts rooms = count_link_messages(plan, rank, classes);
+  LinkCounts rooms = count_link_messages(plan, common, rank, classes);
   for (auto* counts : {&rooms.in, &rooms.out})
     for (std::size_t i = 0; i < counts->size(); ++i)
       (*counts)[i] =

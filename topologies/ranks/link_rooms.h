@@ -10,6 +10,7 @@
 
 namespace rdmameter {
 
+struct CommonPlan;
 struct TestCase;
 struct TopologyPlan;
 
@@ -20,12 +21,14 @@ struct LinkCounts {
 
 /// Of the traffic's messages, one for each flow: how many pass a rank's links in each hop class.
 /// @param classes  hop classes: no route has more hops
-LinkCounts count_link_messages(const TopologyPlan& plan, Rank rank, std::uint32_t classes);
+LinkCounts count_link_messages(const TopologyPlan& plan, const CommonPlan& common, Rank rank,
+                               std::uint32_t classes);
 
 /// Room for the first class is what a connection has whatever the traffic: `depth` receives. A
 /// later class, which only relayed messages have, has room for twice as many as can be there at
 /// once (the next ones come while the buffers of the last ones are on their way back), at most
 /// `depth`; none where no message comes.
-LinkCounts link_rooms(const TopologyPlan& plan, const TestCase& test_case, Rank rank);
+LinkCounts link_rooms(const TopologyPlan& plan, const CommonPlan& common, const TestCase& test_case,
+                      Rank rank);
 
 }  // namespace rdmameter

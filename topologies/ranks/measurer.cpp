@@ -19,6 +19,8 @@
 #include "core/verbs/environment.h"
 #include "core/verbs/kernel_objects.h"
 #include "core/wire/fields.h"
+#include "topologies/ranks/barrier_qps.h"
+#include "topologies/ranks/node.h"
 #include "topologies/ranks/rank_run.h"
 #include "topologies/ranks/watchdog.h"
 #include "topologies/stragglers/elimination.h"
@@ -284,8 +286,8 @@ void RankMeasurer::with_loops(Part& part, Call call) {
   try {
     const Watchdog watchdog(tally.progress, patience_, interrupt_, stop);
     const Pinned pinned{part.placement.first(), "--core"};  // and not the watchdog
-    RankRun run({*part.node, *part.barrier, part.test_case, part.plan, part.mine, ranks_.rank(),
-                 loops, clock_, stop, tally});
+    RankRun run({part.node->work(), part.barrier->barrier(), part.test_case, part.plan, part.mine,
+                 ranks_.rank(), loops, clock_, stop, tally});
     call(run);
   } catch (const Interrupted&) {
     throw;

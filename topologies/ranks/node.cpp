@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "core/base/error.h"
 #include "core/engine/layout/layout.h"
@@ -16,26 +15,6 @@
 
 namespace rdmameter {
 namespace {
-
-constexpr std::size_t kLine = 64;
-// What a provider keeps, as far as that is known without asking it.
-constexpr std::uint64_t kQpBytes = 4096, kQueueEntryBytes = 64, kTableBytesPerPage = 8;
-constexpr std::uint64_t kPageBytes = 4096;
-
-std::size_t whole_lines(std::size_t bytes) {
-  return (bytes + kLine - 1) / kLine * kLine;
-}
-
-ReceiveMode receive_mode_of(const TestCase& test_case, const TopologyPlan& plan) {
-  if (plan.datagram) return ReceiveMode::datagram;
-  if (plan.traffic_mode() == TrafficMode::collective) return ReceiveMode::sized;
-  if (test_case.rank_opcode != RankOpcode::send) return ReceiveMode::none;
-  return test_case.shared_receives() ? ReceiveMode::shared : ReceiveMode::own;
-}
-
-std::uint64_t pages_of(std::uint64_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes;
-}
 
 /// Of a credit. An mlx5 WQE of a write has room for so much in its first 64 bytes: more would make
 /// the queues larger than those of connections without credits.
@@ -90,91 +69,29 @@ QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, Endpoin
 
 Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
            const RankPlan& mine, Rank rank, std::uint64_t seed)
-    : device_(device),
-      case_(test_case),
-      plan_(plan),
-      mine_(mine),
-      rank_(rank),
-      neighbours_(plan.graph.neighbours[rank]),
-      receive_mode_(receive_mode_of(test_case, plan)),
+    : NodeLayout(test_case, plan, mine, rank, seed, device.limits.max_qp_wr),
+      device_(device),
       where_(device.port.where()),
-      classes_(hop_classes(plan)),
-      link_count_(neighbours_.size() * edge_qps(test_case).all),
-      ud_receives_(static_cast<std::uint32_t>(std::min<std::uint64_t>(
-          test_case.queues.depth * std::max<std::size_t>(neighbours_.size(), 1),
-          device.limits.max_qp_wr))),
       maker_(inline_bytes_of(receive_mode_, classes_)),
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes, memory_size(), device.numa_node,
               test_case.initiator.memory, where_, device.memory),
       domain_(*device.context, test_case.queues.thread_domain, where_) {
-  pattern_ = {.seed = seed,
-              .zero = test_case.payload == kZeroPayload,
-              .length = static_cast<std::uint32_t>(plan.message_bytes),
-              .compared = 0};
-  const bool numbered = plan.traffic_mode() == TrafficMode::round_trip && !test_case.reliable();
-  pattern_.compared = pattern_.length - (numbered ? 1 : 0);
   create_memory();
   create_queues();
-  build_links();
-  build_routes();
-  build_buffers();
-  build_rounds();
-  build_window();
-  build_collective();
-  choose_delivery();
-}
-
-/// Messages of the first so many classes that a link has room for. @param rooms  in or out
-std::uint64_t Node::room(const std::vector<std::uint64_t>& rooms, std::uint64_t link,
-                         std::uint32_t classes) const {
-  const auto first =
-      rooms.begin() + static_cast<std::ptrdiff_t>(link / edge_qps(case_).all * classes_);
-  return std::accumulate(first, first + classes, std::uint64_t{0});
-}
-
-/// One send is for credits.
-Node::QueueEntries Node::entries_of(std::uint64_t link, std::uint32_t classes) const {
-  return {.sends = room(mine_.rooms.out, link, classes) + 1,
-          .receives = receive_mode_ == ReceiveMode::none ? 0 : room(mine_.rooms.in, link, classes)};
-}
-
-/// Of all links.
-Node::QueueEntries Node::entries(std::uint32_t classes) const {
-  if (receive_mode_ == ReceiveMode::datagram) return {ud_receives_, ud_receives_};
-  QueueEntries sum;
-  for (std::uint64_t link = 0; link < link_count_; ++link) {
-    const QueueEntries of_link = entries_of(link, classes);
-    sum.sends += of_link.sends;
-    sum.receives += of_link.receives;
-  }
-  return sum;
-}
-
-/// Buffers for what comes in.
-std::uint64_t Node::places() const {
-  return receive_mode_ == ReceiveMode::none ? link_count_ * case_.queues.depth : receives();
-}
-
-std::uint64_t Node::receives() const {
-  return entries(classes_).receives;
-}
-
-std::size_t Node::memory_size() const {
-  const Areas at = areas();
-  return at.buffers + places() * at.stride;
-}
-
-/// @param links  of a rank, this one or a peer
-Node::Areas Node::areas(std::uint64_t links) const {
-  const std::size_t words = whole_lines(links * classes_ * sizeof(std::uint32_t));
-  Areas result{};
-  result.stride =
-      whole_lines(plan_.message_bytes + (receive_mode_ == ReceiveMode::datagram ? kGrhBytes : 0));
-  result.credited = result.stride;  // behind the one message that this rank sends
-  result.freed = result.credited + words;
-  result.buffers = result.freed + words;
-  return result;
+  NodeParts parts{.srq = srq_.get(),
+                  .memory = memory_.host(),
+                  .address = memory_.address(),
+                  .lkey = mr_->lkey,
+                  .where = where_};
+  for (const Qp& qp : qps_) parts.qps.push_back(qp.get());
+  parts.cqs = cq_pointers_;
+  work_ = std::make_unique<NodeWork>(static_cast<const NodeLayout&>(*this), std::move(parts));
+  if (plan.traffic_mode() != TrafficMode::collective) return;
+  collective_ =
+      std::make_unique<RankCollective>(device_, case_, plan_, mine_.schedule, rank_, domain_.plain(),
+                                       pattern_, [this](Rank to) { return work_->link_to(to); });
+  work_->take_part_in(*collective_);
 }
 
 void Node::create_memory() {
@@ -195,7 +112,7 @@ void Node::create_memory() {
 }
 
 void Node::create_queues() {
-  const std::uint64_t count = receive_mode_ == ReceiveMode::datagram ? 1 : link_count_;
+  const std::uint64_t count = qp_count();
   require_qps(device_, count);
   std::uint64_t deepest = receive_mode_ == ReceiveMode::datagram ? case_.queues.depth : 0;
   for (std::uint64_t link = 0; link < link_count_; ++link) {
@@ -246,7 +163,7 @@ void Node::create_cqs() {
         "{} must hold {} completions, and the largest of {} holds {}: use a smaller --depth{}",
         per_qp ? "each CQ" : "the CQ of a rank", cqes, where_, device_.limits.max_cqe,
         per_qp || datagram ? "" : ", fewer --qps-per-edge or --cq-sharing per-qp"));
-  const std::uint64_t count = per_qp ? std::max<std::uint64_t>(link_count_, 1) : 1;
+  const std::uint64_t count = cq_count();
   if (count + 1 > device_.limits.max_cq)  // the barrier has one, too
     throw Unsupported(fmt::format(
         "{} CQs of a rank and one for its barrier, and {} has {}: use --cq-sharing shared, or a "
@@ -299,11 +216,9 @@ void Node::connect(const std::map<Rank, EndpointInfo>& peers) {
   const std::uint64_t per_edge = edge_qps(case_).all;
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
   for (std::uint64_t i = 0; i < link_count_; ++i) {
-    Link& link = links_[i];
+    Link& link = work_->links()[i];
     const EndpointInfo& peer = info_of(peers, link.peer);
     const std::uint64_t between = i % per_edge;
-    const std::uint64_t theirs =
-        place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + between;
     const QpPath path = path_to_rank(device_, case_, peer);
     const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
     mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
@@ -319,19 +234,7 @@ void Node::connect(const std::map<Rank, EndpointInfo>& peers) {
       bring_up(*link.qp, path, 0, 0, info_.psns[0]);
       continue;
     }
-    credit_sges_[i] = {
-        .addr = memory_.address() + areas().freed + i * classes_ * sizeof(std::uint32_t),
-        .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
-        .lkey = mr_->lkey};
-    link.credit = {};
-    link.credit.wr_id = reinterpret_cast<std::uint64_t>(&link);
-    link.credit.sg_list = &credit_sges_[i];
-    link.credit.num_sge = 1;
-    link.credit.opcode = IBV_WR_RDMA_WRITE;
-    link.credit.send_flags = IBV_SEND_SIGNALED | maker_.inline_flag();
-    link.credit.wr.rdma.remote_addr = peer.address + theirs * classes_ * sizeof(std::uint32_t);
-    link.credit.wr.rdma.rkey = peer.rkeys.at(0);
-    if (receive_mode_ == ReceiveMode::none) connect_memory(link, peer, theirs);
+    work_->connect_link(i, peer.address, peer.rkeys.at(0), maker_.inline_flag());
     bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[i]);
   }
 }
@@ -348,90 +251,6 @@ NamedCounts Node::connect_ns() const {
   NamedCounts times{{"create_qp", maker_.created_ns()}, {"modify_qp", modify_qp_.total_ns()}};
   if (!ahs_.empty()) times.emplace_back("create_ah", create_ah_.total_ns());
   return times;
-}
-
-/// A peer's memory is laid out as this rank's, by its own number of links.
-void Node::connect_memory(Link& link, const EndpointInfo& peer, std::uint64_t theirs) {
-  const Areas at = areas(plan_.graph.degree(link.peer) * edge_qps(case_).all);
-  const std::uint64_t begin = peer.address - at.credited;  // what is read: its one message
-  link.remote_key = peer.rkeys.at(0);
-  link.remote_address = case_.rank_opcode == RankOpcode::read
-                            ? begin
-                            : begin + at.buffers + theirs * case_.queues.depth * at.stride;
-}
-
-/// @return  is a whole message of that rank there?
-bool Node::check_place(std::uint64_t place, Rank origin) {
-  const Areas at = areas();
-  auto* const bytes =
-      reinterpret_cast<std::uint8_t*>(memory_.host()) + at.buffers + place * at.stride;
-  const std::uint64_t wrong = check_message(bytes, pattern_, origin);
-  if (wrong != 0 && std::all_of(bytes, bytes + pattern_.length,
-                                [](std::uint8_t byte) { return byte == kEmptied; }))
-    return false;  // nothing has come here yet
-  count_checked(relay_, wrong, pattern_.length, origin);
-  return true;
-}
-
-void Node::check_places(std::span<const Rank> senders) {
-  if (case_.rank_opcode == RankOpcode::read) {
-    for (std::uint64_t i = 0; i < window_.size(); ++i)
-      if (window_[i]->link != nullptr && !check_place(i, window_[i]->link->peer))
-        throw MeasurementError(fmt::format("--verify: a read from rank {} has brought nothing",
-                                           window_[i]->link->peer));
-    return;
-  }
-  std::vector<std::uint8_t> there(plan_.graph.ranks());
-  for (std::uint64_t i = 0; i < places(); ++i) {
-    const Rank peer = links_[i / case_.queues.depth].peer;
-    if (check_place(i, peer)) there[peer] = 1;
-  }
-  for (const Rank sender : senders)
-    if (there[sender] == 0)
-      throw MeasurementError(
-          fmt::format("--verify: nothing of what rank {} wrote is here", sender));
-}
-
-std::uint64_t Node::sent() const {
-  std::uint64_t count = 0;
-  for (const CreditWindow& credit_window : credit_windows_) count += credit_window.sent;
-  return count;
-}
-
-/// A message that begins here is of the first class, one that is passed on of a later one.
-std::uint64_t Node::passed_on() const {
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < credit_windows_.size(); ++i)
-    if (i % classes_ != 0) count += credit_windows_[i].sent;
-  return count;
-}
-
-NamedCounts Node::connection_bytes() const {
-  const QueueEntries first = entries(1);
-  const Areas at = areas();
-  const std::uint64_t buffers =
-      at.buffers + (receive_mode_ == ReceiveMode::none ? places() : first.receives) * at.stride;
-  const std::uint64_t of_cq = completions(first) * kQueueEntryBytes / cq_pointers_.size();
-  return {{"buffers", buffers},
-          {"qps", qps_.size() * kQpBytes + completions(first) * kQueueEntryBytes},
-          {"cqs", cq_pointers_.size() * pages_of(of_cq) * kPageBytes},  // each is mapped by itself
-          {"mrs", pages_of(buffers) * kTableBytesPerPage}};
-}
-
-NamedCounts Node::relay_bytes() const {
-  const QueueEntries all = entries(classes_), first = entries(1);
-  if (completions(all) == completions(first)) return {};
-  constexpr std::uint64_t kEntries = 2;  // the queue's and the CQ's
-  return {{"buffers", (all.receives - first.receives) * areas().stride},
-          {"queues", kEntries * (completions(all) - completions(first)) * kQueueEntryBytes}};
-}
-
-std::string Node::qp_text(std::uint32_t qp_num) const {
-  if (receive_mode_ == ReceiveMode::datagram) return fmt::format("QP {:#x} on {}", qp_num, where_);
-  for (const Link& link : links_)
-    if (link.qp->qp_num == qp_num)
-      return fmt::format("QP {:#x} towards rank {} on {}", qp_num, link.peer, where_);
-  return fmt::format("barrier QP {:#x} on {}", qp_num, where_);
 }
 
 }  // namespace rdmameter

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node's measured path works on: links and their credit windows, buffers with a receive
-// posted for each, hops, rounds. Built once, before any QP is connected.
+#include "topologies/ranks/node_work.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <utility>
 
+#include "core/base/error.h"
+#include "core/engine/layout/layout.h"
 #include "core/verbs/check.h"
 #include "topologies/ranks/loop/deliver.h"
-#include "topologies/ranks/node.h"
+#include "topologies/ranks/rank_collective.h"
 
 namespace rdmameter {
 namespace {
@@ -18,9 +23,19 @@ std::uint32_t half_of(std::uint64_t room) {
 
 }  // namespace
 
-void Node::build_links() {
+NodeWork::NodeWork(const NodeLayout& layout, NodeParts parts)
+    : NodeLayout(layout), parts_(std::move(parts)) {
+  build_links();
+  build_routes();
+  build_buffers();
+  build_rounds();
+  build_window();
+  choose_delivery();
+}
+
+void NodeWork::build_links() {
   const Areas at = areas();
-  std::byte* const base = memory_.host();
+  std::byte* const base = parts_.memory;
   auto* const credited = reinterpret_cast<std::uint32_t*>(base + at.credited);
   auto* const freed = reinterpret_cast<std::uint32_t*>(base + at.freed);
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
@@ -32,7 +47,7 @@ void Node::build_links() {
   const auto [per_edge, active] = edge_qps(case_);
   for (std::uint64_t i = 0; i < link_count_; ++i) {
     Link& link = links_[i];
-    link.qp = qps_[datagram ? 0 : i].get();
+    link.qp = parts_.qps[datagram ? 0 : i];
     link.freed = freed + i * classes_;
     link.credit_windows = &credit_windows_[i * classes_];
     link.credit_batches = &credit_batches_[i * classes_];
@@ -47,17 +62,17 @@ void Node::build_links() {
     }
     const std::uint64_t first = i / per_edge * per_edge;
     link.next_of_edge = &links_[i + 1 < first + active ? i + 1 : first];
-    link.srq = srq_.get();
+    link.srq = parts_.srq;
     link.max_listed = half_of(link.credit_windows[0].room);
     link.peer = neighbours_[i / per_edge];
     edges_[i / per_edge].next = &links_[first];
   }
-  datagrams_.qp = qps_.empty() ? nullptr : qps_.front().get();
+  datagrams_.qp = parts_.qps.empty() ? nullptr : parts_.qps.front();
   datagram_batch_.size = std::max<std::uint32_t>(ud_receives_ / 8, 1);
   datagrams_.credit_batches = &datagram_batch_;
 }
 
-void Node::build_routes() {
+void NodeWork::build_routes() {
   routes_.resize(mine_.routes.size());
   std::size_t edges = 0;
   for (const PlannedRoute& route : mine_.routes) edges += route.neighbours.size();
@@ -70,7 +85,7 @@ void Node::build_routes() {
   }
 }
 
-void Node::build_buffers() {
+void NodeWork::build_buffers() {
   const Areas at = areas();
   const bool datagram = receive_mode_ == ReceiveMode::datagram;
   const std::size_t head = datagram ? kGrhBytes : 0;
@@ -89,16 +104,16 @@ void Node::build_buffers() {
     const std::size_t begin = at.buffers + i * at.stride;
     ibv_sge& in = buffer_sges_[2 * i];
     ibv_sge& out = buffer_sges_[2 * i + 1];
-    in = {.addr = memory_.address() + begin,
+    in = {.addr = parts_.address + begin,
           .length = length + static_cast<std::uint32_t>(head),
-          .lkey = mr_->lkey};
-    out = {.addr = in.addr + head, .length = length, .lkey = mr_->lkey};
+          .lkey = parts_.lkey};
+    out = {.addr = in.addr + head, .length = length, .lkey = parts_.lkey};
     buffer.receive = {.wr_id = reinterpret_cast<std::uint64_t>(&buffer),
                       .next = nullptr,
                       .sg_list = &in,
                       .num_sge = 1};
     buffer.home = datagram ? &datagrams_ : &links_[link];
-    buffer.data = reinterpret_cast<std::uint8_t*>(memory_.host()) + begin + head;
+    buffer.data = reinterpret_cast<std::uint8_t*>(parts_.memory) + begin + head;
     buffer.hops = &buffer_hops_[i * mine_.max_copies];
     for (std::uint32_t k = 0; k < mine_.max_copies; ++k) {
       Hop& hop = buffer.hops[k];
@@ -109,13 +124,13 @@ void Node::build_buffers() {
       hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
     }
     ibv_recv_wr* bad;
-    const int error = srq_ ? ibv_post_srq_recv(srq_.get(), &buffer.receive, &bad)
-                           : ibv_post_recv(buffer.home->qp, &buffer.receive, &bad);
-    check_errno_value(error, srq_ ? "ibv_post_srq_recv" : "ibv_post_recv", where_);
+    const int error = parts_.srq ? ibv_post_srq_recv(parts_.srq, &buffer.receive, &bad)
+                                 : ibv_post_recv(buffer.home->qp, &buffer.receive, &bad);
+    check_errno_value(error, parts_.srq ? "ibv_post_srq_recv" : "ibv_post_recv", parts_.where);
   }
 }
 
-Hop Node::hop_of_source() {
+Hop NodeWork::hop_of_source() {
   Hop hop{};
   hop.wr = {};
   hop.wr.sg_list = &source_sge_;
@@ -125,10 +140,10 @@ Hop Node::hop_of_source() {
 }
 
 /// The rounds of an exchange; of a spread, whose one round sends a copy over each of its edges.
-void Node::build_rounds() {
-  source_sge_ = {.addr = memory_.address(),
+void NodeWork::build_rounds() {
+  source_sge_ = {.addr = parts_.address,
                  .length = static_cast<std::uint32_t>(plan_.message_bytes),
-                 .lkey = mr_->lkey};
+                 .lkey = parts_.lkey};
   const auto add_hop = [&](std::vector<Hop*>& hops, Edge& edge, std::uint32_t to) {
     Hop& hop = own_hops_.emplace_back(hop_of_source());
     hop.wr.imm_data = htonl(label(rank_, to));
@@ -151,7 +166,7 @@ void Node::build_rounds() {
   }
 }
 
-void Node::build_window() {
+void NodeWork::build_window() {
   const std::uint64_t length = mine_.window, depth = case_.queues.depth;
   const Areas at = areas();
   window_sges_.resize(length);
@@ -163,36 +178,24 @@ void Node::build_window() {
       hop.remote_offset = i % depth * at.stride;
     } else if (case_.rank_opcode == RankOpcode::read) {
       window_sges_[i] = source_sge_;
-      window_sges_[i].addr = memory_.address() + at.buffers + i * at.stride;
+      window_sges_[i].addr = parts_.address + at.buffers + i * at.stride;
       hop.wr.opcode = IBV_WR_RDMA_READ;
       hop.wr.sg_list = &window_sges_[i];
     }
   }
 }
 
-/// Its messages to a rank all begin over one QP: they must arrive in order.
-void Node::build_collective() {
-  if (plan_.traffic_mode() != TrafficMode::collective) return;
-  collective_ = std::make_unique<RankCollective>(
-      device_, case_, plan_, mine_.schedule, rank_, domain_.plain(), pattern_,
-      [this](Rank to) { return routes_[to].edges[0]->next; });
-}
-
-void Node::choose_delivery() {
+void NodeWork::choose_delivery() {
   blocked_.resize(link_count_);
   listing_.resize(link_count_);
   received_.resize(plan_.graph.ranks());
   awaited_.resize(plan_.graph.ranks());
-  relay_.cqs = cq_pointers_.data();
-  relay_.cq_count = static_cast<std::uint32_t>(cq_pointers_.size());
+  relay_.cqs = parts_.cqs.data();
+  relay_.cq_count = static_cast<std::uint32_t>(parts_.cqs.size());
   relay_.classes = classes_;
   relay_.routes = routes_.data();
   relay_.route_shift = plan_.traffic_mode() == TrafficMode::spread ? kRankBits : 0;
   relay_.deliver = case_.verify ? count_message<true> : count_message<false>;
-  if (collective_) {
-    relay_.deliver = take_part;
-    relay_.collective = work_.collective = &collective_->work();
-  }
   relay_.blocked = blocked_.data();
   relay_.listing = listing_.data();
   relay_.received = received_.data();
@@ -202,25 +205,11 @@ void Node::choose_delivery() {
   relay_.last_byte = static_cast<std::uint32_t>(plan_.message_bytes - 1);
   relay_.checker = &pattern_;
   if (case_.transport == Transport::uc) relay_.reclaim_after_ns = case_.loss_timeout_ns;
-  if (receive_mode_ == ReceiveMode::shared) {
-    // So large that no two of its QPs share a place.
-    std::size_t size = std::bit_ceil(link_count_);
-    for (bool clash = true; clash; size *= 2) {
-      link_of_qpn_.assign(2 * size, nullptr);
-      relay_.qpn_mask = static_cast<std::uint32_t>(2 * size - 1);
-      clash = false;
-      for (Link& link : links_) {
-        Link*& place = link_of_qpn_[link.qp->qp_num & relay_.qpn_mask];
-        clash |= place != nullptr;
-        place = &link;
-      }
-    }
-    relay_.link_of_qpn = link_of_qpn_.data();
-  }
+  if (receive_mode_ == ReceiveMode::shared) index_links();
   work_.relay = &relay_;
   work_.first = window_.front();
   if (!case_.reliable() && plan_.traffic_mode() == TrafficMode::round_trip)
-    work_.departure = reinterpret_cast<std::uint8_t*>(memory_.host()) + relay_.last_byte;
+    work_.departure = reinterpret_cast<std::uint8_t*>(parts_.memory) + relay_.last_byte;
   work_.rounds = rounds_.data();
   work_.round_count = static_cast<std::uint32_t>(rounds_.size());
   work_.window = window_.data();
@@ -230,16 +219,38 @@ void Node::choose_delivery() {
   work_.routes = routes_.data();
 }
 
-void Node::begin_round_trip_to(Rank first) {
+void NodeWork::index_links() {
+  // So large that no two of its QPs share a place.
+  std::size_t size = std::bit_ceil(link_count_);
+  for (bool clash = true; clash; size *= 2) {
+    link_of_qpn_.assign(2 * size, nullptr);
+    relay_.qpn_mask = static_cast<std::uint32_t>(2 * size - 1);
+    clash = false;
+    for (Link& link : links_) {
+      Link*& place = link_of_qpn_[link.qp->qp_num & relay_.qpn_mask];
+      clash |= place != nullptr;
+      place = &link;
+    }
+  }
+  relay_.link_of_qpn = link_of_qpn_.data();
+}
+
+void NodeWork::take_part_in(RankCollective& collective) {
+  collective_ = &collective;
+  relay_.deliver = take_part;
+  relay_.collective = work_.collective = &collective.work();
+}
+
+void NodeWork::begin_round_trip_to(Rank first) {
   work_.first->wr.imm_data = htonl(label(rank_, first));
   work_.first->link = routes_[first].edges[0]->take();
 }
 
-void Node::reply_to(const std::vector<std::uint32_t>& by_source) {
+void NodeWork::reply_to(const std::vector<std::uint32_t>& by_source) {
   relay_.reply_to = by_source.data();
 }
 
-void Node::deliver_round_trips(bool begun_here) {
+void NodeWork::deliver_round_trips(bool begun_here) {
   const bool numbered = !case_.reliable(), check = case_.verify;
   if (begun_here)
     relay_.deliver = numbered ? (check ? come_back<true, true> : come_back<true, false>)
@@ -248,6 +259,93 @@ void Node::deliver_round_trips(bool begun_here) {
     relay_.deliver = receive_mode_ == ReceiveMode::own      ? send_on<ReceiveMode::own>
                      : receive_mode_ == ReceiveMode::shared ? send_on<ReceiveMode::shared>
                                                             : send_on<ReceiveMode::datagram>;
+}
+
+void NodeWork::connect_link(std::uint64_t number, std::uint64_t peer_address,
+                            std::uint32_t peer_rkey, unsigned inline_flag) {
+  Link& link = links_[number];
+  const std::uint64_t per_edge = edge_qps(case_).all;
+  const std::uint64_t theirs =
+      place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + number % per_edge;
+  credit_sges_[number] = {
+      .addr = parts_.address + areas().freed + number * classes_ * sizeof(std::uint32_t),
+      .length = classes_ * static_cast<std::uint32_t>(sizeof(std::uint32_t)),
+      .lkey = parts_.lkey};
+  link.credit = {};
+  link.credit.wr_id = reinterpret_cast<std::uint64_t>(&link);
+  link.credit.sg_list = &credit_sges_[number];
+  link.credit.num_sge = 1;
+  link.credit.opcode = IBV_WR_RDMA_WRITE;
+  link.credit.send_flags = IBV_SEND_SIGNALED | inline_flag;
+  link.credit.wr.rdma.remote_addr = peer_address + theirs * classes_ * sizeof(std::uint32_t);
+  link.credit.wr.rdma.rkey = peer_rkey;
+  if (receive_mode_ == ReceiveMode::none) connect_memory(link, peer_address, peer_rkey, theirs);
+}
+
+/// A peer's memory is laid out as this rank's, by its own number of links.
+void NodeWork::connect_memory(Link& link, std::uint64_t peer_address, std::uint32_t peer_rkey,
+                              std::uint64_t theirs) {
+  const Areas at = areas(plan_.graph.degree(link.peer) * edge_qps(case_).all);
+  const std::uint64_t begin = peer_address - at.credited;  // what is read: its one message
+  link.remote_key = peer_rkey;
+  link.remote_address = case_.rank_opcode == RankOpcode::read
+                            ? begin
+                            : begin + at.buffers + theirs * case_.queues.depth * at.stride;
+}
+
+/// @return  is a whole message of that rank there?
+bool NodeWork::check_place(std::uint64_t place, Rank origin) {
+  const Areas at = areas();
+  auto* const bytes =
+      reinterpret_cast<std::uint8_t*>(parts_.memory) + at.buffers + place * at.stride;
+  const std::uint64_t wrong = check_message(bytes, pattern_, origin);
+  if (wrong != 0 && std::all_of(bytes, bytes + pattern_.length,
+                                [](std::uint8_t byte) { return byte == kEmptied; }))
+    return false;  // nothing has come here yet
+  count_checked(relay_, wrong, pattern_.length, origin);
+  return true;
+}
+
+void NodeWork::check_places(std::span<const Rank> senders) {
+  if (case_.rank_opcode == RankOpcode::read) {
+    for (std::uint64_t i = 0; i < window_.size(); ++i)
+      if (window_[i]->link != nullptr && !check_place(i, window_[i]->link->peer))
+        throw MeasurementError(fmt::format("--verify: a read from rank {} has brought nothing",
+                                           window_[i]->link->peer));
+    return;
+  }
+  std::vector<std::uint8_t> there(plan_.graph.ranks());
+  for (std::uint64_t i = 0; i < places(); ++i) {
+    const Rank peer = links_[i / case_.queues.depth].peer;
+    if (check_place(i, peer)) there[peer] = 1;
+  }
+  for (const Rank sender : senders)
+    if (there[sender] == 0)
+      throw MeasurementError(
+          fmt::format("--verify: nothing of what rank {} wrote is here", sender));
+}
+
+std::uint64_t NodeWork::sent() const {
+  std::uint64_t count = 0;
+  for (const CreditWindow& credit_window : credit_windows_) count += credit_window.sent;
+  return count;
+}
+
+/// A message that begins here is of the first class, one that is passed on of a later one.
+std::uint64_t NodeWork::passed_on() const {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < credit_windows_.size(); ++i)
+    if (i % classes_ != 0) count += credit_windows_[i].sent;
+  return count;
+}
+
+std::string NodeWork::qp_text(std::uint32_t qp_num) const {
+  if (receive_mode_ == ReceiveMode::datagram)
+    return fmt::format("QP {:#x} on {}", qp_num, parts_.where);
+  for (const Link& link : links_)
+    if (link.qp->qp_num == qp_num)
+      return fmt::format("QP {:#x} towards rank {} on {}", qp_num, link.peer, parts_.where);
+  return fmt::format("barrier QP {:#x} on {}", qp_num, parts_.where);
 }
 
 }  // namespace rdmameter

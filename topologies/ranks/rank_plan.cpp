@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "topologies/axes/rank_axes.h"
 #include "topologies/ranks/loop/message_buffer.h"
@@ -25,22 +26,26 @@ void plan_unicast(RankPlan& rank_plan, const Graph& graph, Rank rank, const Tree
 }
 
 /// By source: to the ranks for which this one comes just before on the source's tree.
-void plan_spread(RankPlan& rank_plan, const Graph& graph, Rank rank) {
+void plan_spread(RankPlan& rank_plan, const Graph& graph, Rank rank,
+                 const std::vector<Tree>& trees) {
   for (Rank source = 0; source < graph.ranks(); ++source) {
-    const Tree tree = tree_from(graph, source);
+    const Tree& tree = trees[source];
     PlannedRoute& route = rank_plan.routes[source];
     route.here = source != rank;
-    for (Rank to = 0; to < graph.ranks(); ++to)
-      if (to != source && tree.parent[to] == rank)
-        route.neighbours.push_back(place_of(graph.neighbours[rank], to));
+    const std::vector<Rank>& neighbours = graph.neighbours[rank];
+    for (std::uint32_t place = 0; place < neighbours.size(); ++place)
+      if (neighbours[place] != source && tree.parent[neighbours[place]] == rank)
+        route.neighbours.push_back(place);
     rank_plan.max_copies =
         std::max(rank_plan.max_copies, static_cast<std::uint32_t>(route.neighbours.size()));
   }
 }
 
+/// Of pairs a message goes back at once.
 std::vector<std::uint32_t> stops_after(const TopologyPlan& plan, Rank rank) {
   std::vector<std::uint32_t> next(plan.graph.ranks(), rank);
-  for (const auto& round_trip : plan.flows.round_trips)
+  if (plan.traffic.row->reach == Reach::pair) std::iota(next.begin(), next.end(), 0U);
+  for (const auto& round_trip : plan.round_trips)
     for (std::size_t i = 1; i + 1 < round_trip.size(); ++i)
       if (round_trip[i] == rank) next[round_trip[i - 1]] = round_trip[i + 1];
   return next;
@@ -53,28 +58,30 @@ std::vector<Rank> drawn_partners(const TestCase& test_case, Rank rank) {
   return partners;
 }
 
-/// By rank: whom its messages of a stream go to, the one that follows it most closely first, so
-/// that not all begin with the same.
-std::vector<std::vector<Rank>> stream_partners(const TopologyPlan& plan) {
+/// Whom a rank's messages of a stream go to, the one that follows it most closely first, so that
+/// not all begin with the same.
+std::vector<Rank> stream_partners(const TopologyPlan& plan, Rank from) {
   const Rank ranks = plan.graph.ranks();
-  std::vector<std::vector<Rank>> partners(ranks);
-  for (const Flow& flow : plan.flows.flows) partners[flow.from].push_back(flow.to);
-  for (Rank from = 0; from < ranks; ++from)
-    std::ranges::sort(partners[from], {}, [&](Rank to) { return ranks_ahead({from, to}, ranks); });
+  std::vector<Rank> partners = plan.receivers(from);
+  std::ranges::sort(partners, {}, [&](Rank to) { return ranks_ahead({from, to}, ranks); });
   return partners;
 }
 
-/// Calls `visit` with every other rank's partners, in the order of its messages; not with those of
-/// ranks that send nothing.
+/// Calls `visit` with every other rank that may send to this one, and whom it sends to, in the
+/// order of its messages.
 template <class Visit>
 void visit_senders(const TopologyPlan& plan, const TestCase& test_case, Rank rank, Visit visit) {
   const bool drawn = plan.traffic_mode() == TrafficMode::drawn;
-  const auto streams = drawn ? std::vector<std::vector<Rank>>() : stream_partners(plan);
-  for (Rank from = 0; from < plan.graph.ranks(); ++from) {
-    if (from == rank) continue;
-    const auto& partners = drawn ? drawn_partners(test_case, from) : streams[from];
-    if (!partners.empty()) visit(from, partners);
-  }
+  for (const Rank from : plan.senders(rank))
+    visit(from, drawn ? drawn_partners(test_case, from) : stream_partners(plan, from));
+}
+
+/// That begin or end at a rank.
+std::vector<Flow> flows_at(const TopologyPlan& plan, Rank rank) {
+  std::vector<Flow> flows;
+  for (const Rank to : plan.receivers(rank)) flows.push_back({rank, to});
+  for (const Rank from : plan.senders(rank)) flows.push_back({from, rank});
+  return flows;
 }
 
 CollectiveTotals totals_of(const TestCase& test_case, const Collective& collective) {
@@ -84,11 +91,13 @@ CollectiveTotals totals_of(const TestCase& test_case, const Collective& collecti
 }
 
 /// A collective's flows are those of its schedule.
-TrafficPlan plan_traffic(const ChosenTraffic& traffic, const Graph& graph,
-                         const CollectiveTotals& totals) {
-  TrafficPlan plan = traffic.row->make(graph, traffic.numbers);
-  for (const auto& flow : totals.flows) plan.flows.push_back({flow.from, flow.to});
-  return plan;
+void plan_flows(TopologyPlan& plan) {
+  const TrafficKind& row = *plan.traffic.row;
+  TrafficPlan made;
+  if (row.make != nullptr) made = row.make(plan.graph.ranks(), plan.traffic.numbers);
+  for (const auto& flow : plan.collective.flows) made.flows.push_back({flow.from, flow.to});
+  plan.flows = FlowIndex(row.flow_set, plan.graph.ranks(), flows_of(made));
+  plan.round_trips = std::move(made.round_trips);
 }
 
 /// Messages that a rank passes on, once for each time.
@@ -127,6 +136,18 @@ std::string why_no_collective(const TestCase& test_case, const Collective& colle
 }
 
 }  // namespace
+
+std::vector<Rank> TopologyPlan::receivers(Rank from) const {
+  return traffic.row->flow_set == FlowSet::edges ? graph.neighbours[from] : flows.receivers(from);
+}
+
+std::vector<Rank> TopologyPlan::senders(Rank to) const {
+  return traffic.row->flow_set == FlowSet::edges ? graph.neighbours[to] : flows.senders(to);
+}
+
+bool TopologyPlan::sends(Rank from, Rank to) const {
+  return traffic.row->flow_set == FlowSet::edges ? graph.has_edge(from, to) : flows.has(from, to);
+}
 
 std::string why_no_topology(const TestCase& test_case) {
   const ChosenShape shape = read_shape(test_case.graph, test_case.seed);
@@ -187,6 +208,7 @@ TopologyPlan plan_topology(const TestCase& test_case) {
   TopologyPlan plan{.shape = read_shape(test_case.graph, test_case.seed),
                     .traffic = read_traffic(test_case.traffic),
                     .graph = {},
+                    .round_trips = {},
                     .flows = {}};
   plan.graph = plan.shape.make(static_cast<Rank>(test_case.ranks));
   plan.message_bytes = test_case.size_bytes;
@@ -196,7 +218,7 @@ TopologyPlan plan_topology(const TestCase& test_case) {
     plan.message_bytes = plan.collective.largest_words * kWordBytes;
     plan.relayed_hops = count_relayed_hops(plan.graph, plan.collective);
   }
-  plan.flows = plan_traffic(plan.traffic, plan.graph, plan.collective);
+  plan_flows(plan);
   const HopCount hops =
       count_hops(plan.shape, plan.traffic, plan.graph.ranks(), plan.graph.ranks());
   plan.max_hops = hops.max;
@@ -215,29 +237,38 @@ std::uint32_t hop_classes(const TopologyPlan& plan) {
   return std::max<std::uint32_t>(plan.max_hops, 1);
 }
 
-RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank rank) {
+CommonPlan common_plan(const TopologyPlan& plan, const TestCase& test_case) {
+  CommonPlan common{.trees = {}, .rounds = rounds_of_pairs(plan, test_case)};
+  if (hop_classes(plan) > 1 || plan.traffic_mode() == TrafficMode::spread)
+    for (Rank root = 0; root < plan.graph.ranks(); ++root)
+      common.trees.push_back(tree_from(plan.graph, root));
+  return common;
+}
+
+RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const TestCase& test_case,
+                   Rank rank) {
   const Graph& graph = plan.graph;
   RankPlan rank_plan;
-  const Tree tree = tree_from(graph, rank);
+  const Tree tree = common.trees.empty() ? tree_from(graph, rank) : common.trees[rank];
   rank_plan.hops = tree.hops;
-  rank_plan.rooms = link_rooms(plan, test_case, rank);
+  rank_plan.rooms = link_rooms(plan, common, test_case, rank);
   rank_plan.routes.resize(graph.ranks());
   if (plan.traffic_mode() == TrafficMode::spread)
-    plan_spread(rank_plan, graph, rank);
+    plan_spread(rank_plan, graph, rank, common.trees);
   else
     plan_unicast(rank_plan, graph, rank, tree);
   switch (plan.traffic_mode()) {
     case TrafficMode::round_trip:
       rank_plan.reply_to = stops_after(plan, rank);
-      rank_plan.pair_turns = pair_turns(rounds_of_pairs(plan, test_case), rank);
+      rank_plan.pair_turns = pair_turns(common.rounds, rank);
       break;
     case TrafficMode::exchange:
     case TrafficMode::spread:
       rank_plan.rounds =
-          rounds_of(rank, plan.flows.flows, graph.ranks(), find_schedule(test_case.schedule));
+          rounds_of(rank, flows_at(plan, rank), graph.ranks(), find_schedule(test_case.schedule));
       break;
     case TrafficMode::stream:
-      rank_plan.partners = stream_partners(plan)[rank];
+      rank_plan.partners = stream_partners(plan, rank);
       rank_plan.window =
           test_case.queues.depth * std::max<std::size_t>(rank_plan.partners.size(), 1);
       break;

@@ -12,6 +12,7 @@
 #include "topologies/ranks/link_rooms.h"
 #include "topologies/schedule/pair_rounds.h"
 #include "topologies/schedule/schedule.h"
+#include "topologies/traffic/flow_index.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
@@ -27,9 +28,9 @@ struct TopologyPlan {
   ChosenShape shape;
   ChosenTraffic traffic;
   Graph graph;
-  TrafficPlan flows;
-  std::uint32_t max_hops = 0;  ///< of any message
-  double mean_hops = 0;        ///< over the pairs between which messages go
+  std::vector<std::vector<Rank>> round_trips;  ///< as TrafficPlan has them
+  std::uint32_t max_hops = 0;                  ///< of any message
+  double mean_hops = 0;                        ///< over the pairs between which messages go
   bool datagram = false;
   std::uint64_t message_bytes = 0;  ///< of the largest message
   // Of TrafficMode::collective.
@@ -38,6 +39,13 @@ struct TopologyPlan {
   std::uint64_t relayed_hops = 0;  ///< of its messages, beyond the first of each
 
   TrafficMode traffic_mode() const { return traffic.row->traffic_mode; }
+
+  // Ranks that messages of that one go to, or come from; ascending.
+  std::vector<Rank> receivers(Rank from) const;
+  std::vector<Rank> senders(Rank to) const;
+  bool sends(Rank from, Rank to) const;
+
+  FlowIndex flows;  ///< of FlowSet::edges empty
 };
 
 /// Why this case cannot be measured, beyond what why_impossible() knows; empty: it can.
@@ -55,6 +63,14 @@ TopologyPlan plan_topology(const TestCase& test_case);
 
 /// Of the traffic `pairs`; of others none.
 std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase& test_case);
+
+/// What the plans of all ranks are made from, of size O(n^2) where messages are relayed: a process
+/// that plans several ranks makes it once.
+struct CommonPlan {
+  std::vector<Tree> trees;        ///< by root; none where every message has one hop
+  std::vector<PairRound> rounds;  ///< rounds_of_pairs()
+};
+CommonPlan common_plan(const TopologyPlan& plan, const TestCase& test_case);
 
 /// What a rank does with a message: over which of its neighbours (by their place in the graph's
 /// list) it goes on, and whether it is for the rank itself.
@@ -80,7 +96,11 @@ struct RankPlan {
   RankSchedule schedule = {};           ///< TrafficMode::collective
 };
 
-RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank rank);
+RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const TestCase& test_case,
+                   Rank rank);
+inline RankPlan plan_rank(const TopologyPlan& plan, const TestCase& test_case, Rank rank) {
+  return plan_rank(plan, common_plan(plan, test_case), test_case, rank);
+}
 
 /// The ranks whose first message of a stream is for this rank.
 std::vector<Rank> senders_of(const TopologyPlan& plan, const TestCase& test_case, Rank rank);

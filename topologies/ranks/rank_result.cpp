@@ -26,7 +26,7 @@ std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {
     case TrafficMode::round_trip:  // a single walk goes past all ranks and back; others join two
                                    // ranks each
       return LatencyData{.definition = LatencyData::Definition::round_trip,
-                         .half_round_trip = plan.flows.round_trips.size() != 1};
+                         .half_round_trip = plan.traffic.row->reach == Reach::pair};
     case TrafficMode::exchange:
     case TrafficMode::spread:
       return LatencyData{.definition = LatencyData::Definition::exchange};

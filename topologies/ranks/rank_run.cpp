@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "core/base/cpu_time.h"
 #include "core/base/error.h"
 #include "core/engine/endpoint_runner.h"
+#include "topologies/ranks/rank_collective.h"
 
 namespace rdmameter {
 namespace {
@@ -37,17 +37,16 @@ void RankRun::check() {
 /// Waits until the others have this rank's part of the last barrier: who destroys its QPs before
 /// that leaves them waiting.
 void RankRun::retire_barrier() {
-  Barrier& own = barrier.barrier();
   ibv_wc wc;
-  while (own.unretired != 0 && !stop.requested()) {
-    const int polled = ibv_poll_cq(own.cq, 1, &wc);
+  while (barrier.unretired != 0 && !stop.requested()) {
+    const int polled = ibv_poll_cq(barrier.cq, 1, &wc);
     if (polled == 0) {
-      std::this_thread::yield();
+      loops.wait(barrier.cq);
       continue;
     }
     if (!good(polled, wc))
       throw MeasurementError(loop_result_text(no_completion(polled, wc), "a QP of the barrier"));
-    --own.unretired;
+    --barrier.unretired;
   }
   check();
 }
@@ -116,7 +115,7 @@ void RankRun::measure_round_trips(RankResult& result) {
   node.deliver_round_trips(false);
   pass_barrier();
   if (!mine.pair_turns.empty()) return measure_pairs(result);
-  for (const std::vector<Rank>& stops : plan.flows.round_trips) {
+  for (const std::vector<Rank>& stops : plan.round_trips) {
     if (stops.front() == rank) measure_round_trip(stops, result);
     pass_round_trip_barriers();
   }

@@ -8,9 +8,8 @@
 
 #include "core/base/stop.h"
 #include "core/instrument/clock.h"
-#include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/loop/loop_table.h"
-#include "topologies/ranks/node.h"
+#include "topologies/ranks/node_work.h"
 #include "topologies/ranks/rank_plan.h"
 #include "topologies/ranks/rank_result.h"
 #include "topologies/stragglers/elimination.h"
@@ -22,8 +21,8 @@ inline constexpr const char* kOutOfPatience = "nothing has moved for too long (-
 
 /// What a repetition works on. Borrowed.
 struct RankRunParts {
-  Node& node;
-  BarrierQps& barrier;
+  NodeWork& node;
+  Barrier& barrier;
   const TestCase& test_case;
   const TopologyPlan& plan;
   const RankPlan& mine;
@@ -38,7 +37,7 @@ class RankRun : RankRunParts {
  public:
   explicit RankRun(const RankRunParts& parts)
       : RankRunParts(parts), loss_ns_(test_case.reliable() ? 0 : test_case.loss_timeout_ns) {
-    node.work().barrier = &barrier.barrier();
+    node.work().barrier = &barrier;
     tally.latency = scratch_.get();
   }
 

@@ -4,21 +4,16 @@
 
 namespace rdmameter {
 
-extern constexpr TrafficKind kAlltoall{
-    .name = "alltoall",
-    .traffic_mode = TrafficMode::exchange,
-    .reach = Reach::between_all,
-    .flow_set = FlowSet::others,
-    .description = "a message of its own to every other rank",
-    .make = [](const Graph& graph, const TrafficArguments&) -> TrafficPlan {
-      return {.flows = all_pairs(graph.ranks())};
-    }};
+extern constexpr TrafficKind kAlltoall{.name = "alltoall",
+                                       .traffic_mode = TrafficMode::exchange,
+                                       .reach = Reach::between_all,
+                                       .flow_set = FlowSet::others,
+                                       .description = "a message of its own to every other rank"};
 
 extern constexpr TrafficKind kAllgather{.name = "allgather",
                                         .traffic_mode = TrafficMode::spread,
                                         .reach = Reach::once,
                                         .flow_set = FlowSet::others,
-                                        .description = "every rank's message to all others",
-                                        .make = kAlltoall.make};
+                                        .description = "every rank's message to all others"};
 
 }  // namespace rdmameter

@@ -9,9 +9,9 @@ extern constexpr TrafficKind kBisection{
     .name = "bisection",
     .traffic_mode = TrafficMode::stream,
     .description = "each rank of one half with one of the other, both ways, all the time",
-    .make = [](const Graph& graph, const TrafficArguments&) {
+    .make = [](Rank ranks, const TrafficArguments&) {
       TrafficPlan plan;
-      const Rank half = graph.ranks() / 2;
+      const Rank half = ranks / 2;
       for (Rank rank = 0; rank < half; ++rank) {
         plan.flows.push_back({rank, rank + half});
         plan.flows.push_back({rank + half, rank});

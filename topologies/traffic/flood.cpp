@@ -4,15 +4,10 @@
 
 namespace rdmameter {
 
-extern const TrafficKind kNeighbours;
-
 extern constexpr TrafficKind kFlood{
     .name = "flood",
     .traffic_mode = TrafficMode::stream,
     .flow_set = FlowSet::edges,
-    .description = "every rank to all its neighbours in turn, all the time",
-    .make = [](const Graph& graph, const TrafficArguments& none) {
-      return kNeighbours.make(graph, none);
-    }};
+    .description = "every rank to all its neighbours in turn, all the time"};
 
 }  // namespace rdmameter

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "topologies/graphs/routes.h"
+#include "topologies/traffic/flow_index.h"
 
 namespace rdmameter {
 namespace {
@@ -14,32 +15,21 @@ class Receivers {
  public:
   /// @pre FlowSet is not `edges`
   Receivers(const ChosenTraffic& traffic, Rank ranks) : row_(*traffic.row), ranks_(ranks) {
-    if (row_.flow_set != FlowSet::made || row_.collective != nullptr) return;
-    const Graph no_edges{.neighbours = std::vector<std::vector<Rank>>(ranks)};
-    made_.resize(ranks);
-    for (const Flow& flow : flows_of(row_.make(no_edges, traffic.numbers)))
-      made_[flow.from].push_back(flow.to);
-    for (auto& receivers : made_) {
-      std::ranges::sort(receivers);
-      receivers.erase(std::unique(receivers.begin(), receivers.end()), receivers.end());
-    }
+    const bool made = row_.flow_set == FlowSet::made && row_.collective == nullptr;
+    index_ = {row_.flow_set, ranks,
+              made ? flows_of(row_.make(ranks, traffic.numbers)) : std::vector<Flow>()};
   }
 
   std::vector<Rank> of(Rank rank) const {
-    if (row_.flow_set == FlowSet::others) {
-      std::vector<Rank> others;
-      for (Rank to = 0; to < ranks_; ++to)
-        if (to != rank) others.push_back(to);
-      return others;
-    }
-    if (row_.collective != nullptr) return collective_receivers(*row_.collective, rank, ranks_);
-    return made_[rank];
+    return row_.flow_set == FlowSet::made && row_.collective != nullptr
+               ? collective_receivers(*row_.collective, rank, ranks_)
+               : index_.receivers(rank);
   }
 
  private:
   const TrafficKind& row_;
   const Rank ranks_;
-  std::vector<std::vector<Rank>> made_;
+  FlowIndex index_;
 };
 
 /// Most and mean of what is added.

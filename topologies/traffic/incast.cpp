@@ -18,7 +18,7 @@ extern constexpr TrafficKind kIncast{
                          arguments[0], ranks, ranks - 1);
     },
     .make =
-        [](const Graph&, const TrafficArguments& arguments) {
+        [](Rank, const TrafficArguments& arguments) {
           TrafficPlan plan;
           for (Rank from = 1; from <= arguments[0]; ++from) plan.flows.push_back({from, 0});
           return plan;

@@ -8,13 +8,6 @@ extern constexpr TrafficKind kNeighbours{.name = "neighbours",
                                          .traffic_mode = TrafficMode::exchange,
                                          .reach = Reach::once,
                                          .flow_set = FlowSet::edges,
-                                         .description = "every edge both ways at once",
-                                         .make = [](const Graph& graph, const TrafficArguments&) {
-                                           TrafficPlan plan;
-                                           for (Rank from = 0; from < graph.ranks(); ++from)
-                                             for (const Rank to : graph.neighbours[from])
-                                               plan.flows.push_back({from, to});
-                                           return plan;
-                                         }};
+                                         .description = "every edge both ways at once"};
 
 }  // namespace rdmameter

@@ -10,12 +10,6 @@ extern constexpr TrafficKind kPairs{
     .reach = Reach::pair,
     .flow_set = FlowSet::others,
     .description =
-        "round trips between every two ranks, in rounds of pairs that have no rank in common",
-    .make = [](const Graph& graph, const TrafficArguments&) {
-      TrafficPlan plan;
-      for (const auto& [from, to] : all_pairs(graph.ranks()))
-        plan.round_trips.push_back({from, to, from});
-      return plan;
-    }};
+        "round trips between every two ranks, in rounds of pairs that have no rank in common"};
 
 }  // namespace rdmameter

@@ -26,9 +26,6 @@ extern constexpr TrafficKind kRandomTraffic{
     .traffic_mode = TrafficMode::drawn,
     .reach = Reach::between_all,
     .flow_set = FlowSet::others,
-    .description = "every message to a rank that is drawn (--seed), all the time",
-    .make = [](const Graph& graph, const TrafficArguments&) -> TrafficPlan {
-      return {.flows = all_pairs(graph.ranks())};
-    }};
+    .description = "every message to a rank that is drawn (--seed), all the time"};
 
 }  // namespace rdmameter

@@ -9,8 +9,8 @@ namespace rdmameter {
 extern constexpr TrafficKind kToken{.name = "token",
                                     .traffic_mode = TrafficMode::round_trip,
                                     .description = "one message around: 0, 1, 2 ... 0",
-                                    .make = [](const Graph& graph, const TrafficArguments&) {
-                                      std::vector<Rank> stops(graph.ranks() + 1);
+                                    .make = [](Rank ranks, const TrafficArguments&) {
+                                      std::vector<Rank> stops(ranks + 1);
                                       std::iota(stops.begin(), stops.end() - 1, Rank{0});
                                       return TrafficPlan{.round_trips = {stops}};
                                     }};

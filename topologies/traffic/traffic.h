@@ -44,7 +44,7 @@ enum class FlowSet {
   others,  ///< from every rank to every other
 };
 
-/// What a traffic consists of among so many ranks.
+/// What a traffic of FlowSet::made consists of among so many ranks.
 struct TrafficPlan {
   /// Of TrafficMode::round_trip: the stops of each, the first and last being its initiator.
   std::vector<std::vector<Rank>> round_trips = {};
@@ -67,8 +67,8 @@ struct TrafficKind {
   std::string (*why_not)(const TrafficArguments&, Rank ranks) = [](const TrafficArguments&, Rank) {
     return std::string();
   };
-  /// Of a collective nothing: its flows are those of collective_totals().
-  Required<TrafficPlan(const Graph& graph, const TrafficArguments&)> make;
+  /// Of FlowSet::made; null: a collective, whose flows are those of collective_totals().
+  TrafficPlan (*make)(Rank ranks, const TrafficArguments&) = nullptr;
   const Collective* collective = nullptr;  ///< of TrafficMode::collective
 };
 
@@ -84,9 +84,6 @@ Reach reach_of(std::string_view traffic);
 
 /// @throws UsageError  there is no such traffic (the text lists them), or it takes other arguments
 ChosenTraffic read_traffic(std::string_view text);
-
-/// From every rank to every other one.
-std::vector<Flow> all_pairs(Rank ranks);
 
 /// TrafficMode::drawn: to whom a rank's n-th message goes. The same at every rank that asks.
 Rank drawn_partner(std::uint64_t seed, Rank rank, std::uint64_t n, Rank ranks);

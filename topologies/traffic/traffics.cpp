@@ -21,7 +21,6 @@ TrafficKind traffic_of(const Collective& collective) {
           .traffic_mode = TrafficMode::collective,
           .flow_set = collective.to_all ? FlowSet::others : FlowSet::made,
           .description = collective.description,
-          .make = [](const Graph&, const TrafficArguments&) { return TrafficPlan{}; },
           .collective = &collective};
 }
 
@@ -49,14 +48,6 @@ Reach reach_of(std::string_view traffic) {
 
 ChosenTraffic read_traffic(std::string_view text) {
   return read_row(traffic_kinds(), "traffic", text);
-}
-
-std::vector<Flow> all_pairs(Rank ranks) {
-  std::vector<Flow> flows;
-  for (Rank from = 0; from < ranks; ++from)
-    for (Rank to = 0; to < ranks; ++to)
-      if (from != to) flows.push_back({from, to});
-  return flows;
 }
 
 std::vector<Flow> flows_of(const TrafficPlan& plan) {

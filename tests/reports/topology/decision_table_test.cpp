@@ -86,6 +86,30 @@ TEST(DecisionTable, NamesTheAxesInWhichLinesOfOneTransportDiffer) {
   EXPECT_EQ(choices[1].over, "rc depth:16");
 }
 
+TEST(DecisionTable, AnAxisOfOneTrafficMakesNoLineOfItsOwn) {
+  const auto drawn = [](std::uint64_t seed) {
+    Row row = pairs_row("mesh", 4, 64, 0, 1);
+    row.case_object["pairs"] = "all";
+    row.case_object["seed"] = seed;
+    return row;
+  };
+  Row flood = alltoall_row("mesh", 4, 64, 0, 1);
+  flood.topology->traffic = "flood";
+  flood.case_object["traffic"] = "flood";
+  flood.topology->rank_gbps.assign(4, 1);
+  for (const auto& rows : {std::vector{drawn(1), flood}, std::vector{flood, drawn(1)}}) {
+    const auto choices = choices_of(rows);
+    ASSERT_EQ(choices.size(), 1U);
+    EXPECT_EQ(choices[0].over, "rc");
+    EXPECT_TRUE(choices[0].p50_ns && choices[0].rank_mmsg_per_s);
+  }
+  const auto both = choices_of({flood, drawn(1), drawn(2)});
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(both[0].over, "rc seed:1");
+  EXPECT_TRUE(both[0].rank_mmsg_per_s);
+  EXPECT_EQ(both[1].over, "rc seed:2");
+}
+
 TEST(DecisionTable, IsTheFirstThingThatIsShown) {
   const std::vector<Row> rows{pairs_row("mesh", 4, 64, 0, 1)};
   const std::string text = topology_text({"x.json", topology_context(4), rows}, {});

@@ -23,6 +23,7 @@ struct RankLoops {
                  RankTally&) noexcept;
   void (*collective)(RankWork&, std::uint64_t, const ClockChoice&, const StopFlag&,
                      RankTally&) noexcept;
+  void (*wait)(ibv_cq*) noexcept;  ///< what an empty poll costs
 };
 
 /// @param yielding  give the core away between polls

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks in virtual time, against the closed forms of what they do.
+#include "topologies/simulator/simulator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/base/error.h"
+#include "topologies/axes/rank_axes.h"
+#include "topologies/ranks/rank_plan.h"
+#include "topologies/simulator/sim_fabric.h"
+
+namespace rdmameter {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kUs = 1'000'000;  // [ps]
+
+/// 2 us, 3 us where a rank passes a message on, and 100 Gb/s.
+SimNetwork one_network() {
+  return {.between_hosts = {.delay_ps = 2 * kUs, .relay_delay_ps = 3 * kUs, .ps_per_byte = 80},
+          .within_host = {}};
+}
+
+TestCase case_of(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
+                 std::uint64_t size_bytes) {
+  TestCase test_case = default_topology_case();
+  test_case.graph = graph;
+  test_case.traffic = traffic;
+  test_case.ranks = ranks;
+  test_case.size_bytes = size_bytes;
+  test_case.iterations = 3;
+  test_case.warmup = 1;
+  return test_case;
+}
+
+std::uint64_t round_trip_ns(std::uint64_t hops, std::uint64_t bytes) {
+  return (2 * (2 * kUs + (hops - 1) * 3 * kUs + hops * bytes * 80) + 500) / 1000;
+}
+
+TEST(Simulator, ARoundTripTakesTwiceDelayAndSizeByRate) {
+  for (const std::uint64_t size : {8u, 4096u, 1u << 20}) {
+    const Outcome outcome = simulate(case_of("mesh", "pairs", 2, size), one_network());
+    const HistogramData& samples = outcome.latency->histogram;
+    EXPECT_EQ(samples.count, 6u);
+    EXPECT_EQ(samples.min_ns, round_trip_ns(1, size));
+    EXPECT_EQ(samples.max_ns, round_trip_ns(1, size));
+  }
+}
+
+/// Credits go over the same ports: four words take 1.3 ns there.
+TEST(Simulator, ARelayAddsItsOwnDelayAndTheBytesOnceMore) {
+  const Outcome outcome = simulate(case_of("ring", "pairs", 9, 1000), one_network());
+  ASSERT_EQ(outcome.topology->by_hops.size(), 4u);
+  for (const auto& [hops, latency] : outcome.topology->by_hops) {
+    EXPECT_EQ(latency.histogram.count, 9u * 2 * 3);
+    EXPECT_GE(latency.histogram.min_ns, round_trip_ns(hops, 1000)) << hops;
+    EXPECT_LE(latency.histogram.max_ns, round_trip_ns(hops, 1000) + 3) << hops;
+  }
+}
+
+/// Each rank's port sends its n - 1 messages one after the other; no two of them meet at another
+/// port, since each rank begins with the rank after it. The last one's acknowledgement ends it.
+TEST(Simulator, AnAllToAllOverAMeshTakesTheTimeOfItsPorts) {
+  constexpr std::uint64_t kRanks = 8, kSize = 1 << 16;
+  TestCase test_case = case_of("mesh", "alltoall", kRanks, kSize);
+  test_case.schedule = "staggered";
+  test_case.iterations = 1;
+  test_case.warmup = 0;
+  const Outcome outcome = simulate(test_case, one_network());
+  const HistogramData& samples = outcome.latency->histogram;
+  EXPECT_EQ(samples.count, kRanks);
+  EXPECT_EQ(samples.min_ns, ((kRanks - 1) * kSize * 80 + 2 * 2 * kUs) / 1000);
+  EXPECT_EQ(samples.max_ns, samples.min_ns);
+}
+
+/// If all begin with rank 0, its port takes one message at a time.
+TEST(Simulator, MessagesThatMeetAtAPortWaitForEachOther) {
+  constexpr std::uint64_t kRanks = 5, kSize = 1 << 16;
+  TestCase test_case = case_of("mesh", "incast:4", kRanks, kSize);
+  test_case.iterations = 100;
+  test_case.warmup = 0;
+  const Outcome outcome = simulate(test_case, one_network());
+  EXPECT_EQ(outcome.bandwidth->messages, 400u);
+  const double least_ns = 400.0 * kSize * 80 / 1000;
+  EXPECT_GE(static_cast<double>(outcome.bandwidth->window_ns), least_ns);
+  EXPECT_LE(static_cast<double>(outcome.bandwidth->window_ns), 1.02 * least_ns);
+}
+
+TEST(Simulator, RanksOfOneHostHaveAPathOfTheirOwn) {
+  SimNetwork network = one_network();
+  network.ranks_per_host = 2;
+  network.within_host = {.delay_ps = kUs / 2, .relay_delay_ps = kUs / 2, .ps_per_byte = 8};
+  const Outcome outcome = simulate(case_of("mesh", "pairs", 4, 1000), network);
+  const auto& matrix = outcome.topology->matrix_ns;
+  EXPECT_EQ(matrix[0][1], 508.0);
+  EXPECT_EQ(matrix[3][2], 508.0);
+  EXPECT_NEAR(*matrix[1][2], 2080, 0.001 * 2080);
+  EXPECT_NEAR(*matrix[0][3], 2080, 0.001 * 2080);
+}
+
+/// Rank 1 is on the host of rank 0; the bytes of ranks 2 and 3 alone share rank 0's network port.
+TEST(Simulator, RanksOfOneHostHaveAPortOfTheirOwn) {
+  SimNetwork network = one_network();
+  network.ranks_per_host = 2;
+  network.within_host = network.between_hosts;
+  TestCase test_case = case_of("mesh", "incast:3", 4, 1 << 16);
+  test_case.iterations = 100;
+  test_case.warmup = 0;
+  const Outcome outcome = simulate(test_case, network);
+  const double least_ns = 200.0 * (1 << 16) * 80 / 1000;
+  EXPECT_GE(static_cast<double>(outcome.bandwidth->window_ns), least_ns);
+  EXPECT_LE(static_cast<double>(outcome.bandwidth->window_ns), 1.02 * least_ns);
+}
+
+TEST(Simulator, EveryTrafficOfEveryGraphArrivesWhole) {
+  for (const auto& [graph, ranks] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"mesh", 4}, {"ring", 5}, {"star", 4}, {"torus2d:2x3", 6}})
+    for (const char* traffic : {"pairs", "token", "neighbours", "alltoall", "allgather", "incast:2",
+                                "bisection", "flood", "random"}) {
+      SCOPED_TRACE(graph + " " + traffic);
+      TestCase test_case = case_of(graph, traffic, ranks, 24);
+      test_case.verify = 1;
+      test_case.queues.depth = 2;
+      test_case.iterations = 40;
+      ASSERT_THAT(why_not_simulated(test_case), IsEmpty());
+      const Outcome outcome = simulate(test_case, one_network());
+      EXPECT_GT(outcome.extra.at("verified_bytes"), 0);
+    }
+}
+
+TEST(Simulator, ComesToTheSameAgain) {
+  const TestCase test_case = case_of("ring", "alltoall", 8, 512);
+  const Outcome first = simulate(test_case, one_network());
+  const Outcome second = simulate(test_case, one_network());
+  EXPECT_EQ(first.elapsed_ns, second.elapsed_ns);
+  EXPECT_EQ(first.latency->histogram.sum_ns, second.latency->histogram.sum_ns);
+}
+
+TEST(Simulator, SaysWhatItDoesNotKnow) {
+  TestCase test_case = case_of("mesh", "flood", 4, 8);
+  test_case.transport = Transport::uc;
+  EXPECT_THAT(why_not_simulated(test_case), HasSubstr("RC"));
+  test_case.transport = Transport::rc;
+  test_case.rank_opcode = RankOpcode::write;
+  EXPECT_THAT(why_not_simulated(test_case), HasSubstr("--opcode send"));
+  EXPECT_THAT(why_not_simulated(case_of("mesh", "allreduce-ring", 4, 64)),
+              HasSubstr("collectives"));
+}
+
+TEST(SimNetwork, IsReadFromWhatOneTypes) {
+  const SimNetwork plain = read_network("delay:2us");
+  EXPECT_EQ(plain.between_hosts.delay_ps, 2 * kUs);
+  EXPECT_EQ(plain.between_hosts.relay_delay_ps, 2 * kUs);
+  EXPECT_EQ(plain.between_hosts.ps_per_byte, 80);
+  EXPECT_EQ(plain.ranks_per_host, 1u);
+  const SimNetwork hosts = read_network(
+      "rate:400Gb/s,delay:2us,relay:2.5us,ranks-per-host:8,host-delay:400ns,host-rate:800Gb/s");
+  EXPECT_EQ(hosts.between_hosts.relay_delay_ps, 2'500'000u);
+  EXPECT_EQ(hosts.between_hosts.ps_per_byte, 20);
+  EXPECT_EQ(hosts.within_host.delay_ps, 400'000u);
+  EXPECT_EQ(hosts.within_host.ps_per_byte, 10);
+  EXPECT_TRUE(hosts.same_host(8, 15));
+  EXPECT_FALSE(hosts.same_host(7, 8));
+}
+
+TEST(SimNetwork, SaysWhatIsWrong) {
+  for (const auto& [text, why] :
+       std::map<std::string, std::string>{{"rate:100Gb/s", "delay is missing"},
+                                          {"delay", "no value"},
+                                          {"delay:2us,", "no value"},
+                                          {"delay:2us,delay:3us", "twice"},
+                                          {"delay:2s", "at most 1s"},
+                                          {"delay:2us,rate:100", "of bits"},
+                                          {"delay:2us,speed:3", "speed is not known"},
+                                          {"delay:2us,ranks-per-host:0", "from 1 to"}})
+    try {
+      read_network(text);
+      ADD_FAILURE() << text;
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(why));
+    }
+}
+
+TEST(SimFabric, RanksThatWaitForWhatNeverComesAreAnError) {
+  SimFabric fabric(one_network(), 2, false);
+  EXPECT_THROW(fabric.run([](Rank rank) {
+    if (rank == 1) Fiber::wait();
+  }),
+               MeasurementError);
+}
+
+}  // namespace
+}  // namespace rdmameter

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured loops of one policy, as the table has them.
+#pragma once
+
+#include "topologies/ranks/loop/loop_table.h"
+
+namespace rdmameter {
+
+/// Specialised for each clock that there are instances for.
+template <class Clock>
+Clock clock_of(const ClockChoice& choice);
+template <>
+inline CounterClock clock_of<CounterClock>(const ClockChoice& choice) {
+  return choice.counter;
+}
+template <>
+inline KernelClock clock_of<KernelClock>(const ClockChoice&) {
+  return {};
+}
+
+template <class P>
+struct RankLoopInstance {
+  using Clock = typename P::Clock;
+
+  static void barriers(RankWork& work, std::uint64_t count, const ClockChoice& choice,
+                       const StopFlag& stop, RankTally& tally) noexcept {
+    time_barriers<P>(work, count, clock_of<Clock>(choice), stop, tally);
+  }
+  static void round_trips(RankWork& work, std::uint64_t rounds, std::uint64_t loss_ns,
+                          const ClockChoice& choice, const StopFlag& stop,
+                          RankTally& tally) noexcept {
+    round_trip<P>(work, rounds, loss_ns, clock_of<Clock>(choice), stop, tally);
+  }
+  static void exchanges(RankWork& work, std::uint64_t count, std::uint64_t loss_ns,
+                        const ClockChoice& choice, const StopFlag& stop,
+                        RankTally& tally) noexcept {
+    exchange<P>(work, count, loss_ns, clock_of<Clock>(choice), stop, tally);
+  }
+  static void streams(RankWork& work, std::uint64_t count, std::uint64_t quiet_ns,
+                      const ClockChoice& choice, const StopFlag& stop, RankTally& tally) noexcept {
+    stream<P>(work, count, quiet_ns, clock_of<Clock>(choice), stop, tally);
+  }
+
+  static void collectives(RankWork& work, std::uint64_t count, const ClockChoice& choice,
+                          const StopFlag& stop, RankTally& tally) noexcept {
+    collective<P>(work, count, clock_of<Clock>(choice), stop, tally);
+  }
+
+  static void wait(ibv_cq* cq) noexcept { typename P::Waiter{}(cq); }
+
+  static constexpr RankLoops loops() {
+    if constexpr (P::kReceive == ReceiveMode::sized)
+      return {serve<P>, barriers, nullptr, nullptr, nullptr, collectives, wait};
+    else
+      return {serve<P>, barriers, round_trips, exchanges, streams, nullptr, wait};
+  }
+  static constexpr RankLoops kLoops = loops();
+};
+
+}  // namespace rdmameter

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/ranks/node_layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/engine/layout/layout.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kLine = 64;
+// What a provider keeps, as far as that is known without asking it.
+constexpr std::uint64_t kQpBytes = 4096, kQueueEntryBytes = 64, kTableBytesPerPage = 8;
+constexpr std::uint64_t kPageBytes = 4096;
+
+std::size_t whole_lines(std::size_t bytes) {
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
+ReceiveMode receive_mode_of(const TestCase& test_case, const TopologyPlan& plan) {
+  if (plan.datagram) return ReceiveMode::datagram;
+  if (plan.traffic_mode() == TrafficMode::collective) return ReceiveMode::sized;
+  if (test_case.rank_opcode != RankOpcode::send) return ReceiveMode::none;
+  return test_case.shared_receives() ? ReceiveMode::shared : ReceiveMode::own;
+}
+
+std::uint64_t pages_of(std::uint64_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes;
+}
+
+MessagePattern pattern_of(const TestCase& test_case, const TopologyPlan& plan, std::uint64_t seed) {
+  const auto length = static_cast<std::uint32_t>(plan.message_bytes);
+  const bool numbered = plan.traffic_mode() == TrafficMode::round_trip && !test_case.reliable();
+  return {.seed = seed,
+          .zero = test_case.payload == kZeroPayload,
+          .length = length,
+          .compared = length - (numbered ? 1 : 0)};
+}
+
+}  // namespace
+
+NodeLayout::NodeLayout(const TestCase& test_case, const TopologyPlan& plan, const RankPlan& mine,
+                       Rank rank, std::uint64_t seed, std::uint64_t max_qp_wr)
+    : case_(test_case),
+      plan_(plan),
+      mine_(mine),
+      rank_(rank),
+      neighbours_(plan.graph.neighbours[rank]),
+      receive_mode_(receive_mode_of(test_case, plan)),
+      classes_(hop_classes(plan)),
+      link_count_(neighbours_.size() * edge_qps(test_case).all),
+      ud_receives_(static_cast<std::uint32_t>(std::min<std::uint64_t>(
+          test_case.queues.depth * std::max<std::size_t>(neighbours_.size(), 1), max_qp_wr))),
+      pattern_(pattern_of(test_case, plan, seed)) {}
+
+std::uint64_t NodeLayout::cq_count() const {
+  const bool per_qp =
+      case_.queues.cq_sharing == CqSharing::per_qp && receive_mode_ != ReceiveMode::datagram;
+  return per_qp ? std::max<std::uint64_t>(link_count_, 1) : 1;
+}
+
+/// Messages of the first so many classes that a link has room for. @param rooms  in or out
+std::uint64_t NodeLayout::room(const std::vector<std::uint64_t>& rooms, std::uint64_t link,
+                               std::uint32_t classes) const {
+  const auto first =
+      rooms.begin() + static_cast<std::ptrdiff_t>(link / edge_qps(case_).all * classes_);
+  return std::accumulate(first, first + classes, std::uint64_t{0});
+}
+
+/// One send is for credits.
+NodeLayout::QueueEntries NodeLayout::entries_of(std::uint64_t link, std::uint32_t classes) const {
+  return {.sends = room(mine_.rooms.out, link, classes) + 1,
+          .receives = receive_mode_ == ReceiveMode::none ? 0 : room(mine_.rooms.in, link, classes)};
+}
+
+/// Of all links.
+NodeLayout::QueueEntries NodeLayout::entries(std::uint32_t classes) const {
+  if (receive_mode_ == ReceiveMode::datagram) return {ud_receives_, ud_receives_};
+  QueueEntries sum;
+  for (std::uint64_t link = 0; link < link_count_; ++link) {
+    const QueueEntries of_link = entries_of(link, classes);
+    sum.sends += of_link.sends;
+    sum.receives += of_link.receives;
+  }
+  return sum;
+}
+
+/// Buffers for what comes in.
+std::uint64_t NodeLayout::places() const {
+  return receive_mode_ == ReceiveMode::none ? link_count_ * case_.queues.depth : receives();
+}
+
+std::uint64_t NodeLayout::receives() const {
+  return entries(classes_).receives;
+}
+
+std::size_t NodeLayout::memory_size() const {
+  const Areas at = areas();
+  return at.buffers + places() * at.stride;
+}
+
+/// @param links  of a rank, this one or a peer
+NodeLayout::Areas NodeLayout::areas(std::uint64_t links) const {
+  const std::size_t words = whole_lines(links * classes_ * sizeof(std::uint32_t));
+  Areas result{};
+  result.stride =
+      whole_lines(plan_.message_bytes + (receive_mode_ == ReceiveMode::datagram ? kGrhBytes : 0));
+  result.credited = result.stride;  // behind the one message that this rank sends
+  result.freed = result.credited + words;
+  result.buffers = result.freed + words;
+  return result;
+}
+
+NamedCounts NodeLayout::connection_bytes() const {
+  const QueueEntries first = entries(1);
+  const Areas at = areas();
+  const std::uint64_t buffers =
+      at.buffers + (receive_mode_ == ReceiveMode::none ? places() : first.receives) * at.stride;
+  const std::uint64_t of_cq = completions(first) * kQueueEntryBytes / cq_count();
+  return {{"buffers", buffers},
+          {"qps", qp_count() * kQpBytes + completions(first) * kQueueEntryBytes},
+          {"cqs", cq_count() * pages_of(of_cq) * kPageBytes},  // each is mapped by itself
+          {"mrs", pages_of(buffers) * kTableBytesPerPage}};
+}
+
+NamedCounts NodeLayout::relay_bytes() const {
+  const QueueEntries all = entries(classes_), first = entries(1);
+  if (completions(all) == completions(first)) return {};
+  constexpr std::uint64_t kEntries = 2;  // the queue's and the CQ's
+  return {{"buffers", (all.receives - first.receives) * areas().stride},
+          {"queues", kEntries * (completions(all) - completions(first)) * kQueueEntryBytes}};
+}
+
+}  // namespace rdmameter

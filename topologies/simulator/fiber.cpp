@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// As QEMU's coroutines: ucontext begins a stack; after that setjmp and longjmp change stacks, since
+// swapcontext calls the kernel each time, for the mask of signals. glibc's check of longjmp takes a
+// change to a stack below for an error.
+#undef _FORTIFY_SOURCE
+#define _FORTIFY_SOURCE 0
+
+#include "topologies/simulator/fiber.h"
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define RDMAMETER_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RDMAMETER_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef RDMAMETER_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace rdmameter {
+namespace {
+
+// Untouched pages of it take no memory. Formatting an error is what takes most; a sanitizer's
+// frames are larger.
+#ifdef RDMAMETER_ADDRESS_SANITIZER
+constexpr std::size_t kStackBytes = 512 << 10;
+#else
+constexpr std::size_t kStackBytes = 128 << 10;
+#endif
+
+thread_local Fiber* running = nullptr;
+
+/// @param fake_stack  where the stack that is left keeps its own; null: it is never come back to
+void begin_switch([[maybe_unused]] void** fake_stack, [[maybe_unused]] const void* stack,
+                  [[maybe_unused]] std::size_t bytes) {
+#ifdef RDMAMETER_ADDRESS_SANITIZER
+  __sanitizer_start_switch_fiber(fake_stack, stack, bytes);
+#endif
+}
+
+/// @param old_stack  of the stack that was left
+void end_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const void** old_stack,
+                [[maybe_unused]] std::size_t* old_bytes) {
+#ifdef RDMAMETER_ADDRESS_SANITIZER
+  __sanitizer_finish_switch_fiber(fake_stack, old_stack, old_bytes);
+#endif
+}
+
+}  // namespace
+
+Fiber::Fiber(std::function<void()> body)
+    : body_(std::move(body)),
+      stack_(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+  if (stack_ == MAP_FAILED)
+    throw std::system_error(errno, std::generic_category(), "mmap of a simulated rank's stack");
+}
+
+Fiber::~Fiber() {
+  munmap(stack_, kStackBytes);
+}
+
+/// The first time, on the fiber's own stack.
+void Fiber::begin() {
+  begun_ = true;
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = stack_;
+  context.uc_stack.ss_size = kStackBytes;
+  context.uc_link = nullptr;
+  makecontext(&context, &Fiber::enter, 0);
+  setcontext(&context);
+}
+
+void Fiber::resume() {
+  running = this;
+  begin_switch(&caller_fake_stack_, stack_, kStackBytes);
+  if (_setjmp(caller_) == 0) {
+    if (begun_) _longjmp(own_, 1);
+    begin();
+  }
+  Fiber& self = *running;
+  running = nullptr;
+  end_switch(self.caller_fake_stack_, nullptr, nullptr);
+}
+
+void Fiber::wait() {
+  begin_switch(&running->own_fake_stack_, running->caller_stack_, running->caller_stack_bytes_);
+  if (_setjmp(running->own_) == 0) _longjmp(running->caller_, 1);
+  end_switch(running->own_fake_stack_, &running->caller_stack_, &running->caller_stack_bytes_);
+}
+
+void Fiber::enter() {
+  Fiber& self = *running;
+  end_switch(nullptr, &self.caller_stack_, &self.caller_stack_bytes_);
+  self.body_();
+  self.ended_ = true;
+  begin_switch(nullptr, self.caller_stack_, self.caller_stack_bytes_);
+  _longjmp(self.caller_, 1);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flow of control with a stack of its own, which runs in turn with others on one thread.
+#pragma once
+
+#include <setjmp.h>
+
+#include <cstddef>
+#include <functional>
+
+namespace rdmameter {
+
+class Fiber {
+ public:
+  /// @param body  throws nothing
+  explicit Fiber(std::function<void()> body);
+  Fiber(Fiber&&) = delete;
+  /// Of one that has not ended, what lives on its stack is not destroyed.
+  ~Fiber();
+
+  /// Runs it until it waits or ends. @pre it has not ended; not to be called by a fiber
+  void resume();
+  bool ended() const { return ended_; }
+
+  /// Of the fiber that runs: goes back to resume().
+  static void wait();
+
+ private:
+  void begin();
+  static void enter();
+
+  std::function<void()> body_;
+  jmp_buf own_, caller_;  ///< where it goes on, and who has resumed it
+  void* stack_;
+  bool begun_ = false, ended_ = false;
+  // What a sanitizer must know of the two stacks.
+  void *own_fake_stack_ = nullptr, *caller_fake_stack_ = nullptr;
+  const void* caller_stack_ = nullptr;
+  std::size_t caller_stack_bytes_ = 0;
+};
+
+}  // namespace rdmameter

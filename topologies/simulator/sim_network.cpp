@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/simulator/sim_network.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/parse_value.h"
+#include "topologies/axes/rank_axes.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::uint64_t kMaxDelay_ns = 1'000'000'000;
+
+/// The parts of "key:value,key:value", each to be taken once.
+class NetworkText {
+ public:
+  explicit NetworkText(std::string_view text) : text_(text) {
+    for (std::string_view rest = text;;) {
+      const std::size_t comma = rest.find(','), colon = rest.find(':');
+      if (colon == rest.npos || colon > comma) refuse("a part has no value");
+      const std::string key(rest.substr(0, colon));
+      if (!parts_.try_emplace(key, rest.substr(colon + 1, comma - colon - 1)).second)
+        refuse(key + " is there twice");
+      if (comma == rest.npos) break;
+      rest = rest.substr(comma + 1);
+    }
+  }
+
+  std::optional<std::uint64_t> delay_ps(const char* key) {
+    const auto value = take(key);
+    if (!value) return std::nullopt;
+    const auto ns = parse_seconds_ns(*value);
+    if (!ns || *ns > kMaxDelay_ns) refuse(fmt::format("{} is at most 1s", key));
+    return *ns * kPsPerNs;
+  }
+
+  std::optional<double> ps_per_byte(const char* key) {
+    constexpr double kBitsPs = 8e12;  // of a byte at 1 bit/s
+    const auto value = take(key);
+    if (!value) return std::nullopt;
+    const auto rate = parse_rate(*value);
+    if (!rate || (*rate & kBitRate) == 0) refuse(fmt::format("{} is one of bits", key));
+    return kBitsPs / static_cast<double>(*rate & ~kBitRate);
+  }
+
+  std::optional<Rank> ranks(const char* key) {
+    const auto value = take(key);
+    if (!value) return std::nullopt;
+    const auto count = parse_count(*value);
+    if (!count || *count == 0 || *count > kMaxTopologyRanks)
+      refuse(fmt::format("{} is from 1 to {}", key, kMaxTopologyRanks));
+    return static_cast<Rank>(*count);
+  }
+
+  void end() const {
+    if (!parts_.empty()) refuse(fmt::format("{} is not known", parts_.begin()->first));
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw UsageError(fmt::format("--simulate {}: {}; it takes {}", text_, why, kNetworkForm));
+  }
+
+ private:
+  std::optional<std::string> take(const char* key) {
+    const auto found = parts_.find(key);
+    if (found == parts_.end()) return std::nullopt;
+    std::string value = std::move(found->second);
+    parts_.erase(found);
+    return value;
+  }
+
+  const std::string_view text_;
+  std::map<std::string, std::string> parts_;
+};
+
+}  // namespace
+
+SimNetwork read_network(std::string_view text) {
+  constexpr double kUsualPsPerByte = 80;  // 100 Gb/s
+  NetworkText parts(text);
+  const auto delay_ps = parts.delay_ps("delay");
+  if (!delay_ps) parts.refuse("the delay is missing");
+  SimNetwork network;
+  network.between_hosts = {.delay_ps = *delay_ps,
+                           .relay_delay_ps = parts.delay_ps("relay").value_or(*delay_ps),
+                           .ps_per_byte = parts.ps_per_byte("rate").value_or(kUsualPsPerByte)};
+  network.ranks_per_host = parts.ranks("ranks-per-host").value_or(1);
+  network.within_host = network.between_hosts;
+  if (const auto host_ps = parts.delay_ps("host-delay"))
+    network.within_host.delay_ps = network.within_host.relay_delay_ps = *host_ps;
+  if (const auto ps = parts.ps_per_byte("host-rate")) network.within_host.ps_per_byte = *ps;
+  parts.end();
+  return network;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topologies/simulator/simulator.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cerrno>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "core/base/error.h"
+#include "topologies/ranks/barrier_qps.h"
+#include "topologies/ranks/loop/loop_table_instance.h"
+#include "topologies/ranks/node_work.h"
+#include "topologies/ranks/rank_run.h"
+#include "topologies/simulator/sim_fabric.h"
+
+namespace rdmameter {
+
+template <>
+VirtualClock clock_of<VirtualClock>(const ClockChoice&) {
+  return {};
+}
+
+namespace {
+
+using VirtualLoops = RankLoopInstance<RankPolicy<VirtualClock, VirtualWait, ReceiveMode::own>>;
+
+/// Of all ranks' payloads.
+constexpr std::uint64_t kPayloadSeed = 1;
+constexpr std::uint64_t kAnyDepth = 1U << 30;  ///< a simulated device has queues of any length
+
+/// Untouched pages of it take no memory: buffers whose bytes nobody moves.
+class SparseMemory {
+ public:
+  explicit SparseMemory(std::size_t bytes)
+      : bytes_(bytes),
+        begin_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    if (begin_ == MAP_FAILED)
+      throw std::system_error(errno, std::generic_category(), "mmap of a simulated rank's memory");
+  }
+  SparseMemory(SparseMemory&&) = delete;
+  ~SparseMemory() { munmap(begin_, bytes_); }
+  std::byte* begin() const { return static_cast<std::byte*>(begin_); }
+
+ private:
+  const std::size_t bytes_;
+  void* const begin_;
+};
+
+/// The words of a rank's barrier, and its steps.
+class SimBarrier {
+ public:
+  SimBarrier(SimFabric& fabric, Rank rank, Rank ranks)
+      : partners_(barrier_partners(rank, ranks)), received_(std::bit_width(ranks - 1)) {
+    barrier_.cq = fabric.make_cq();
+    for (std::size_t i = 0; i < partners_.size(); ++i)
+      qps_.push_back(fabric.make_qp(rank, barrier_.cq));
+    barrier_.epoch = &epoch_;
+    sge_ = {.addr = reinterpret_cast<std::uint64_t>(&epoch_), .length = sizeof epoch_, .lkey = 0};
+  }
+  SimBarrier(SimBarrier&&) = delete;
+
+  Barrier& barrier() { return barrier_; }
+  std::size_t qp_count() const { return qps_.size(); }
+  ibv_qp* qp_to(Rank partner) const { return qps_[place_of(partners_, partner)]; }
+
+  /// @param others  by rank
+  void connect(Rank rank, const std::function<SimBarrier&(Rank)>& other, Rank ranks) {
+    for (const Rank partner : partners_)
+      SimFabric::connect(qp_to(partner), other(partner).qp_to(rank));
+    steps_.resize(received_.size());
+    for (std::uint32_t k = 0; k < steps_.size(); ++k) {
+      const Rank ahead = (rank + (Rank{1} << k)) % ranks;
+      BarrierStep& step = steps_[k];
+      step.qp = qp_to(ahead);
+      step.received = &received_[k];
+      step.wr = {};
+      step.wr.sg_list = &sge_;
+      step.wr.num_sge = 1;
+      step.wr.opcode = IBV_WR_RDMA_WRITE;
+      step.wr.send_flags = IBV_SEND_SIGNALED;
+      step.wr.wr.rdma.remote_addr = reinterpret_cast<std::uint64_t>(&other(ahead).received_[k]);
+    }
+    barrier_.steps = steps_.data();
+    barrier_.count = static_cast<std::uint32_t>(steps_.size());
+  }
+
+ private:
+  const std::vector<Rank> partners_;
+  std::vector<ibv_qp*> qps_;
+  std::vector<std::uint64_t> received_;
+  std::uint64_t epoch_ = 0;
+  ibv_sge sge_{};
+  std::vector<BarrierStep> steps_;
+  Barrier barrier_;
+};
+
+/// What Node makes on a device, on simulated QPs.
+class SimRank {
+ public:
+  SimRank(SimFabric& fabric, const TestCase& test_case, const TopologyPlan& plan,
+          const CommonPlan& common, Rank rank)
+      : rank_(rank),
+        case_(test_case),
+        plan_(plan),
+        mine_(plan_rank(plan, common, test_case, rank)),
+        layout_(test_case, plan, mine_, rank, kPayloadSeed, kAnyDepth),
+        memory_(layout_.memory_size()),
+        barrier_(fabric, rank, plan.graph.ranks()) {
+    NodeParts parts{.memory = memory_.begin(), .address = address()};
+    for (std::uint64_t i = 0; i < layout_.cq_count(); ++i) parts.cqs.push_back(fabric.make_cq());
+    for (std::uint64_t i = 0; i < layout_.qp_count(); ++i)
+      parts.qps.push_back(fabric.make_qp(rank, parts.cqs[parts.cqs.size() == 1 ? 0 : i]));
+    fill_message(reinterpret_cast<std::uint8_t*>(memory_.begin()), layout_.pattern(), rank);
+    parts.where = "a simulated device";
+    work_ = std::make_unique<NodeWork>(layout_, std::move(parts));
+  }
+  SimRank(SimRank&&) = delete;
+
+  SimBarrier& barrier() { return barrier_; }
+
+  /// Of each edge the rank with the lower number connects both ends' QPs.
+  void connect(const std::function<SimRank&(Rank)>& other) {
+    const std::uint64_t per_edge = edge_qps(case_).all;
+    for (std::uint64_t i = 0; i < layout_.link_count(); ++i) {
+      Link& link = work_->links()[i];
+      SimRank& peer = other(link.peer);
+      work_->connect_link(i, peer.address() + peer.layout_.credited_at(), 0, 0);
+      const std::uint64_t theirs =
+          place_of(plan_.graph.neighbours[link.peer], rank_) * per_edge + i % per_edge;
+      if (rank_ < link.peer) SimFabric::connect(link.qp, peer.work_->links()[theirs].qp);
+    }
+    barrier_.connect(
+        rank_, [&](Rank rank) -> SimBarrier& { return other(rank).barrier_; }, plan_.graph.ranks());
+  }
+
+  /// In its fiber. What fails stands in the result.
+  void run() noexcept {
+    try {
+      RankRun run({*work_, barrier_.barrier(), case_, plan_, mine_, rank_, VirtualLoops::kLoops,
+                   clock_, stop_, tally_});
+      run.begin();
+      run.run(result_);
+    } catch (const std::exception& error) {
+      result_.failure = error.what();
+    }
+    result_.cpu_ns = 0;
+    result_.qps = layout_.qp_count();
+    result_.barrier_qps = barrier_.qp_count();
+    result_.connection_bytes = layout_.connection_bytes();
+    result_.relay_bytes = layout_.relay_bytes();
+  }
+
+  RankResult take_result() { return std::move(result_); }
+
+ private:
+  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_.begin()); }
+
+  const Rank rank_;
+  const TestCase& case_;
+  const TopologyPlan& plan_;
+  const RankPlan mine_;
+  const NodeLayout layout_;
+  const SparseMemory memory_;
+  SimBarrier barrier_;
+  std::unique_ptr<NodeWork> work_;
+  const ClockChoice clock_;
+  const StopFlag stop_;
+  RankTally tally_;
+  RankResult result_;
+};
+
+}  // namespace
+
+std::string why_not_simulated(const TestCase& test_case) {
+  if (test_case.transport != Transport::rc) return "only RC is simulated: nothing is lost there";
+  if (test_case.rank_opcode != RankOpcode::send) return "only --opcode send is simulated";
+  if (test_case.shared_receives()) return "shared receives are not simulated: use --recv rq";
+  if (read_traffic(test_case.traffic).row->collective != nullptr)
+    return "collectives are not simulated";
+  return {};
+}
+
+Outcome simulate(const TestCase& test_case, const SimNetwork& network) {
+  const auto ranks = static_cast<Rank>(test_case.ranks);
+  const TopologyPlan plan = plan_topology(test_case);
+  SimFabric fabric(network, ranks, test_case.verify != 0);
+  std::deque<SimRank> all;
+  {
+    const CommonPlan common = common_plan(plan, test_case);
+    for (Rank rank = 0; rank < ranks; ++rank)
+      all.emplace_back(fabric, test_case, plan, common, rank);
+  }
+  const auto by_number = [&all](Rank rank) -> SimRank& { return all[rank]; };
+  for (SimRank& one : all) one.connect(by_number);
+  fabric.run([&](Rank rank) { all[rank].run(); });
+  if (fabric.not_ready() != 0)
+    throw MeasurementError("a simulated message found no receive: credits are wrong");
+  std::vector<RankResult> results;
+  for (SimRank& one : all) results.push_back(one.take_result());
+  for (Rank rank = 0; rank < ranks; ++rank)
+    if (!results[rank].failure.empty())
+      throw MeasurementError("rank " + std::to_string(rank) + ": " + results[rank].failure);
+  Outcome outcome = merge_results(test_case, plan, results);
+  outcome.extra.erase("placement");
+  return outcome;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case of ranks in virtual time: the plans, credits and measured loops of the ranks themselves,
+// on QPs whose messages take the times of a network model. Nothing is measured.
+#pragma once
+
+#include <string>
+
+#include "core/engine/measurer.h"
+#include "topologies/simulator/sim_network.h"
+
+namespace rdmameter {
+
+/// Why this case is not simulated, beyond what why_no_topology() knows; empty: it can be.
+std::string why_not_simulated(const TestCase& test_case);
+
+/// A repetition, as all ranks together would measure it; the same at each call.
+/// @pre    why_no_topology() and why_not_simulated() are empty
+/// @return latencies, rates and counts; no connect time, no placement, no CPU time
+/// @throws MeasurementError  a rank has failed
+Outcome simulate(const TestCase& test_case, const SimNetwork& network);
+
+}  // namespace rdmameter
