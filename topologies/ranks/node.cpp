@@ -88,9 +88,9 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
   parts.cqs = cq_pointers_;
   work_ = std::make_unique<NodeWork>(static_cast<const NodeLayout&>(*this), std::move(parts));
   if (plan.traffic_mode() != TrafficMode::collective) return;
-  collective_ =
-      std::make_unique<RankCollective>(device_, case_, plan_, mine_.schedule, rank_, domain_.plain(),
-                                       pattern_, [this](Rank to) { return work_->link_to(to); });
+  collective_ = std::make_unique<RankCollective>(device_, case_, plan_, mine_.schedule, rank_,
+                                                 domain_.plain(), pattern_,
+                                                 [this](Rank to) { return work_->link_to(to); });
   work_->take_part_in(*collective_);
 }
 
