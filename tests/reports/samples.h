@@ -30,6 +30,9 @@ Row receiver_counted_row(std::uint64_t size_bytes);
 Row open_loop_row(std::uint64_t rate, std::uint64_t reached_per_s, std::uint64_t repetition = 0,
                   std::uint64_t repetitions = 1);
 
+/// A send_lat repetition with two late samples: one local with a stall, one undecided.
+Row blamed_row();
+
 Row skipped_row(std::uint64_t size_bytes);
 /// The last of a case of run --until: twenty repetitions have not brought p99 to its goal.
 Row settled_row();

@@ -28,7 +28,7 @@
 namespace rdmameter {
 namespace {
 
-using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
+using ::testing::AllOf, ::testing::ContainsRegex, ::testing::HasSubstr, ::testing::Not;
 
 std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);
@@ -455,6 +455,17 @@ TEST(Show, ALoadHasATableOfItsOwnWithUnsentRequestsOnlyWhereThereWereSome) {
   EXPECT_THAT(kept_up, Not(HasSubstr("unsent")));
   EXPECT_THAT(saturated, HasSubstr("unsent"));
   EXPECT_THAT(saturated, HasSubstr("Saturated in 1 of 2 rows"));
+}
+
+TEST(Show, LateSamplesAreToldByCauseWithTheTimeOfTheLongestStalls) {
+  const std::string text =
+      show_result(sample_file({blamed_row()}), {.histogram = false, .style = kPlain});
+  EXPECT_THAT(text, HasSubstr("late samples, by who was late"));
+  EXPECT_THAT(text, ContainsRegex("case +from +late +local +peer +path +undecided"));
+  EXPECT_THAT(text, ContainsRegex("send_lat rc +20 +2 +1 +0 +0 +1\n"));
+  EXPECT_THAT(text, HasSubstr("4990.0 µs at 2027-01-15T08:00:00.000000019Z (monotonic 0.0000"));
+  EXPECT_THAT(show_result(sample_file({latency_row("rc", 64, 0, 1, 2100)}), {.style = kPlain}),
+              Not(HasSubstr("who was late")));
 }
 
 /// The bars' characters of a drawing: what stands right of the vertical axis.
