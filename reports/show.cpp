@@ -11,6 +11,7 @@
 #include "reports/summary/summary.h"
 #include "reports/text/ablation_text.h"
 #include "reports/text/background_table.h"
+#include "reports/text/blame_table.h"
 #include "reports/text/case_names.h"
 #include "reports/text/case_text.h"
 #include "reports/text/csv.h"
@@ -107,6 +108,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   }
   if (const std::string over_time = over_time_table(joined, options.style); !over_time.empty())
     text += "\n" + bold("  over time", options.style) + "\n" + over_time;
+  text += blame_text(joined, options.style);
   if (const std::string load = load_table(joined, options.style); !load.empty())
     text += "\n" + bold("  load", options.style) + "\n" + load;
   text += mix_table(joined, options.style);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/engine/blame/watch_log.h"
 #include "core/engine/layout/layout.h"
 #include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
@@ -101,6 +102,7 @@ std::uint64_t thread_bytes(const TestCase& asked, Role role) {
     each += sizeof(std::uint64_t) * skipped_numbers_per_qp(test_case);
   if (role == Role::initiator && test_case.open_loop()) bytes += load_bytes(test_case);
   if (role == Role::initiator) bytes += latency_series_bytes(test_case);
+  bytes += watch_log_bytes(test_case, role);
   if (role == Role::initiator && test_case.pattern != Pattern::bandwidth &&
       keeps_each_qp(test_case))
     bytes += qp_samples_bytes(test_case.qps);

@@ -14,6 +14,7 @@
 
 #include "core/base/role.h"
 #include "core/base/stop.h"
+#include "core/engine/blame/watch_log.h"
 #include "core/engine/layout/verify.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/engine/per_qp.h"
@@ -102,6 +103,8 @@ class EndpointRunner {
   virtual std::optional<LoadData> load() const { return std::nullopt; }
   /// What each QP of this end did, of all threads; empty: there is one, and nobody asked about it.
   virtual std::vector<QpFigures> per_qp() const { return {}; }
+  /// What the loop noted of itself, once it has ended; null: the case is not watched.
+  virtual const WatchData* watched() const { return nullptr; }
   /// Null where the loop takes no samples.
   std::unique_ptr<Histogram> take_latency() { return std::move(latency_); }
   /// Null where it keeps none; of several threads, until they have ended.

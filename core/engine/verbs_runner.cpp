@@ -149,6 +149,12 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
   if (chosen == nullptr) return nullptr;
   return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
                         LoopTally& tally) {
+    if (WatchLog* const watch = work_->watch(); watch != nullptr) {
+      watch->begin(choice);
+      const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);
+      watched_ = watch->data(choice);
+      return end;
+    }
     if (!case_.queues.timestamps || role_ == Role::responder)
       return chosen(work_->loop_state(), plan, choice, stop, tally);
     const ClockPair before = read_both_clocks(*device_.context, choice, where());

@@ -32,6 +32,7 @@ class VerbsRunner final : public EndpointRunner {
   std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
   std::optional<LoadData> load() const override { return work_->load(); }
   std::vector<QpFigures> per_qp() const override;
+  const WatchData* watched() const override { return watched_ ? &*watched_ : nullptr; }
   nlohmann::ordered_json counters() const override;
   nlohmann::ordered_json resources() const override { return endpoint_.resources(); }
   nlohmann::ordered_json facts() const override;
@@ -54,6 +55,7 @@ class VerbsRunner final : public EndpointRunner {
   Agreed agreed_;
   std::unique_ptr<Work> work_;
   nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
+  std::optional<WatchData> watched_;
   EndpointInfo peer_;
   std::vector<std::string> noted_events_;  ///< changes of the port while it ran
   bool peer_thread_domain_ = false;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/engine/blame/watch_log.h"
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
 #include "core/engine/load.h"
@@ -33,6 +34,9 @@ class Work {
 
   /// Receives that each QP has taken; of an SRQ one number for all.
   std::vector<std::uint64_t> arrivals() const;
+
+  /// What this end's loop notes of itself; null: the case is not watched.
+  WatchLog* watch() const { return watch_.get(); }
 
   /// Are this end's messages inlined (small enough for the QP's inline room, and asked for)?
   bool inlined() const { return inlined_; }
@@ -77,6 +81,7 @@ class Work {
   std::unique_ptr<Offered> offered_;
   bool keeps_each_qp_ = false;
   std::unique_ptr<QpSampleSet> qp_samples_;
+  std::unique_ptr<WatchLog> watch_;
 };
 
 /// Samples whose moments are kept: a power of two.

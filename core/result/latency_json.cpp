@@ -121,4 +121,11 @@ void complete(OverTimeData& data, const CheckedJson& json) {
   if (intervals == 0 || !alike) json.fail("has not one number for each interval");
 }
 
+void complete(BlameData& data, const CheckedJson& json) {
+  if (data.local.count + data.peer.count + data.path.count + data.undecided.count != data.late)
+    json.at("late").fail("is not the sum of the four causes' counts");
+  if (data.both + data.not_kept != data.undecided.count)
+    json.at("undecided").fail("is not the sum of `both` and `not_kept`");
+}
+
 }  // namespace rdmameter

@@ -77,6 +77,30 @@ struct OverTimeData {
   std::vector<std::uint64_t> lost;                            ///< UC and UD; else empty
 };
 
+/// Who was late: the late samples of a latency by cause. The four histograms sum to `late`.
+struct BlameData {
+  /// A time in which the initiator's loop was away from its polls.
+  struct Stall {
+    std::uint64_t duration_ns = 0;
+    std::uint64_t monotonic_ns = 0;  ///< when it began: CLOCK_MONOTONIC
+    std::string utc;                 ///< likewise: "2026-01-31T23:59:59.123456789Z"
+  };
+  /// The times between two polls that an end kept: the longest.
+  struct Gaps {
+    std::uint64_t limit_ns = 0;  ///< all that are as long as that
+    HistogramData histogram;
+  };
+  std::uint64_t limit_ns = 0;  ///< samples of this length or more are late
+  std::uint64_t p50_ns = 0;
+  std::uint64_t late = 0;
+  HistogramData local, peer, path, undecided;
+  std::uint64_t both = 0;  ///< undecided: several causes are possible
+  std::uint64_t not_kept =
+      0;  ///< undecided: the sample, or gaps as short as would do, were not kept
+  Gaps local_gaps, peer_gaps;
+  std::vector<Stall> stalls;  ///< the longest of those that made a sample late, the longest first
+};
+
 /// One measurement of a sweep.
 struct SweepPoint {
   std::uint64_t rate_per_s = 0;  ///< asked for
@@ -253,6 +277,7 @@ struct Measurement {
   std::optional<LatencyData> latency;
   std::optional<BandwidthData> bandwidth;
   std::optional<OverTimeData> over_time;
+  std::optional<BlameData> blame;
   std::optional<LoadData> load;
   std::optional<SweepData> sweep;
   std::optional<BackgroundData> background;

@@ -77,6 +77,34 @@ void list_fields(auto& fields, Is<OverTimeData> auto& data) {
 /// As many elements everywhere. @throws UsageError
 void complete(OverTimeData& data, const CheckedJson& json);
 
+void list_fields(auto& fields, Is<BlameData::Stall> auto& stall) {
+  fields("duration_ns", stall.duration_ns, {.max = kMaxExactCount});
+  fields("monotonic_ns", stall.monotonic_ns, {.max = kMaxExactCount});
+  fields("utc", stall.utc);
+}
+
+void list_fields(auto& fields, Is<BlameData::Gaps> auto& gaps) {
+  fields("limit_ns", gaps.limit_ns, {.max = kMaxExactCount});
+  fields("histogram", gaps.histogram);
+}
+
+void list_fields(auto& fields, Is<BlameData> auto& data) {
+  fields("limit_ns", data.limit_ns, {.max = kMaxExactCount});
+  fields("p50_ns", data.p50_ns, {.max = kMaxExactCount});
+  fields("late", data.late, {.max = kMaxExactCount});
+  fields("local", data.local);
+  fields("peer", data.peer);
+  fields("path", data.path);
+  fields("undecided", data.undecided);
+  fields("both", data.both, {.max = data.undecided.count});
+  fields("not_kept", data.not_kept, {.max = data.undecided.count});
+  fields("local_gaps", data.local_gaps);
+  fields("peer_gaps", data.peer_gaps);
+  fields("stalls", data.stalls, {.max_size = 64});
+}
+/// The causes sum to what is late. @throws UsageError
+void complete(BlameData& data, const CheckedJson& json);
+
 inline constexpr std::size_t kMaxBacklogIntervals = 1024, kMaxLoadParts = 16;
 
 void list_fields(auto& fields, Is<LoadPart> auto& part) {
@@ -304,6 +332,7 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("latency", row.latency);
   fields("bandwidth", row.bandwidth);
   fields("over_time", row.over_time);
+  fields("blame", row.blame);
   fields("load", row.load);
   fields("sweep", row.sweep);
   fields("background", row.background);

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/base/softirq.h"
+#include "core/engine/blame/judge.h"
 #include "core/engine/over_time.h"
 #include "core/session/bandwidth_result.h"
 #include "core/session/heartbeat.h"
@@ -257,6 +258,12 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   outcome.over_time = over_time_of(runner.over_time());
   if (const auto figures = runner.per_qp(); !figures.empty()) outcome.per_qp = per_qp_data(figures);
   if (const auto samples = runner.take_latency()) outcome.latency = latency_of(case_, *samples);
+  if (const WatchData* const watched = runner.watched(); watched != nullptr)
+    outcome.blame = judge_late_samples({.samples = outcome.latency->histogram,
+                                        .late_ns = case_.late_ns,
+                                        .warmup = case_.warmup,
+                                        .own = *watched,
+                                        .peer = forward_.watched});
   return outcome;
 }
 

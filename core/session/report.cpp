@@ -34,6 +34,38 @@ Verdict verdict_from_wire(const nlohmann::json& wire) {
           .first_fault = require_string(wire, "first_fault", 200)};
 }
 
+constexpr std::uint64_t kMaxGap_ns = 1ULL << 53;
+
+/// Three numbers for each gap: its message, its length, and 2 if it was found plus 1 if it was
+/// first.
+nlohmann::json gaps_to_wire(const WatchData& watched) {
+  auto gaps = nlohmann::json::array();
+  for (const WatchData::Gap& gap : watched.gaps)
+    for (const std::uint64_t number :
+         {gap.message, std::min(gap.length_ns, kMaxGap_ns),
+          std::uint64_t{(gap.found ? 2U : 0U) + (gap.first ? 1U : 0U)}})
+      gaps.push_back(number);
+  return gaps;
+}
+
+WatchData gaps_from_wire(const nlohmann::json& wire) {
+  WatchData watched{.gap_limit_ns = require_uint(wire, "gap_limit_ns", 0, kMaxGap_ns)};
+  const nlohmann::json& gaps = require_array(wire, "gaps", 3 * kMaxPollGaps);
+  const bool numbers =
+      gaps.size() % 3 == 0 && std::ranges::all_of(gaps, [](const auto& each) {
+        return each.is_number_unsigned() && each.template get<std::uint64_t>() <= kMax;
+      });
+  if (!numbers) throw MeasurementError("the peer's message: `gaps` must be three numbers for each");
+  for (std::size_t i = 0; i < gaps.size(); i += 3) {
+    const auto flags = gaps[i + 2].get<std::uint64_t>();
+    watched.gaps.push_back({.message = gaps[i].get<std::uint64_t>(),
+                            .length_ns = gaps[i + 1].get<std::uint64_t>(),
+                            .found = (flags & 2) != 0,
+                            .first = (flags & 1) != 0});
+  }
+  return watched;
+}
+
 }  // namespace
 
 nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test_case,
@@ -49,6 +81,10 @@ nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test
     object["reordered"] = tally.reordered;
   }
   if (test_case.peers > 1) object["arrivals"] = runner.arrivals();
+  if (const WatchData* const watched = runner.watched(); watched != nullptr) {
+    object["gap_limit_ns"] = watched->gap_limit_ns;
+    object["gaps"] = gaps_to_wire(*watched);
+  }
   if (!test_case.verify) return object;
   if (const auto verdict = runner.verify(runner.has_loop() ? runner.totals() : sent))
     object["verdict"] = verdict_to_wire(*verdict);
@@ -81,6 +117,7 @@ Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case) {
   if (test_case.peers > 1)
     report.arrivals =
         totals_from_wire(wire, "arrivals", require_array(wire, "arrivals", kMaxPeers).size());
+  if (test_case.blame) report.watched = gaps_from_wire(wire);
   if (test_case.verify && wire.contains("verdict"))
     report.verdict = verdict_from_wire(require_object(wire, "verdict"));
   return report;

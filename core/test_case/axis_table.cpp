@@ -147,6 +147,10 @@ constexpr auto has_intervals = [](const TestCase& c) {
   return any_bandwidth(c) || open_loop(c) || c.until_interrupted() ||
          (c.closed_loop() && !c.over_tcp());
 };
+constexpr auto can_blame = [](const TestCase& c) {
+  return on_verbs(c) && c.pattern == Pattern::ping_pong && !c.multicast();
+};
+constexpr auto blames = [](const TestCase& c) { return can_blame(c) && c.blame; };
 
 using enum AxisKind;
 
@@ -300,6 +304,12 @@ const std::array kAxes{
          "(auto: none), backlog (auto: 1s); with --duration 0, and of a long case at a terminal, "
          "also print a line at each [s]",
          has_intervals},
+    Axis{"blame", "blame", number_field<&TestCase::blame>, choice, 0, 1, kOffOn, "off", "off",
+         "say of each late sample who was late: this end's poll loop, the peer's, or the path",
+         can_blame},
+    Axis{"late", "late_ns", number_field<&TestCase::late_ns>, seconds, 100, 3600 * kSecond_ns,
+         kFound, "auto", "auto",
+         "of --blame: samples of this length or more are late; auto: those beyond p99 [s]", blames},
 
     Axis{"sl", "service_level", path<&Path::service_level>, count, 0, 15, kNone, "0", "0",
          "service level (on RoCE: the VLAN priority)", has_path},

@@ -218,6 +218,19 @@ std::string why_not_among_ranks(const TestCase& c) {
   return {};
 }
 
+/// Messages are numbered by counting them, each loop's in its order.
+std::string why_not_blamed(const TestCase& c) {
+  if (!c.blame || c.pattern != Pattern::ping_pong) return {};
+  if (!c.reliable())
+    return "--blame counts messages, of which none may be lost: use --transport rc";
+  if (c.qps != 1 || c.threads != 1)
+    return "--blame follows one message at a time: use --qps 1 and --threads 1";
+  if (c.wait == Wait::event)
+    return "--blame watches a loop that polls, and --wait event sleeps: use another --wait";
+  if (c.queues.timestamps) return "--blame keeps no timestamps: use --timestamps off";
+  return {};
+}
+
 }  // namespace
 
 std::string why_impossible(const TestCase& test_case) {
@@ -234,6 +247,7 @@ std::string why_impossible(const TestCase& test_case) {
   if (why.empty()) why = why_not_in_memory(test_case);
   if (why.empty()) why = why_not_received(test_case);
   if (why.empty()) why = why_not_open_loop(test_case);
+  if (why.empty()) why = why_not_blamed(test_case);
   if (why.empty() && test_case.pattern == Pattern::bandwidth) why = why_not_in_queue(test_case);
   return why;
 }

@@ -184,6 +184,8 @@ struct TestCase {
   std::string payload;                ///< empty: random; zero, file:PATH
   std::string payload_bytes;          ///< of the file, once the initiator has read it; no axis
   std::uint64_t interval_ns = kAuto;  ///< of a series over time; kAuto: see interval()
+  bool blame = false;                 ///< is each late sample's cause looked for?
+  std::uint64_t late_ns = kAuto;      ///< samples as long as that are late; kAuto: those beyond p99
 
   QueueSettings queues;
   PathSettings path;

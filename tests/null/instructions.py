@@ -37,6 +37,11 @@ BOUNDS = [
     ("write_load", [], 252),
     ("mix_load", [], 344),
     ("due_times", [], 20),
+    # Watched by --blame: 10 more than without it, 14 by memory; and with ten empty polls for each message, 116 more.
+    ("send_lat", ["blame"], 99),
+    ("write_lat", ["blame"], 91),
+    ("send_lat", ["idle"], 235),
+    ("send_lat", ["idle", "blame"], 351),
     # Over 16 QPs, each of which has samples or a count of its own.
     ("send_lat", ["qps"], 126),
     ("write_bw", ["1", "128", "qps"], 17),

@@ -60,7 +60,10 @@ struct NullSide {
     loop = choose_loop(test_case, role, test_case.wait, clock.kind);
   }
 
-  LoopResult run() { return loop(work.loop_state(), plan, clock, stop, tally); }
+  LoopResult run() {
+    if (work.watch() != nullptr) work.watch()->begin(clock);
+    return loop(work.loop_state(), plan, clock, stop, tally);
+  }
 
   TestCase test_case;
   Role role;

@@ -150,6 +150,22 @@ TEST(RowJson, LatencyOverTimeHasOneNumberForEachInterval) {
   }
 }
 
+TEST(RowJson, BlameIsReadBack) {
+  const Row row = row_from_json(row_to_json(blamed_row()), "here");
+  EXPECT_EQ(row.blame->late, 2U);
+  EXPECT_EQ(row.blame->local, blamed_row().blame->local);
+  EXPECT_EQ(row.blame->local_gaps.limit_ns, 200U);
+  EXPECT_EQ(row.blame->stalls.at(0).utc, "2027-01-15T08:00:00.000000019Z");
+}
+
+TEST(RowJson, CausesOfLateSamplesSum) {
+  for (const char* key : {"late", "both", "not_kept"}) {
+    Json json = row_to_json(blamed_row());
+    json["blame"][key] = 7;
+    EXPECT_THROW(row_from_json(json, "here"), UsageError) << key;
+  }
+}
+
 /// An open loop's, of 500 requests over a second of which 400 were completed in 0.9 s.
 Row load_row() {
   Row row = latency_row("rc", 2, 0, 1, 400);

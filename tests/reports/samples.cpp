@@ -30,6 +30,14 @@ Row row_of(const std::string& test, const std::string& transport, std::uint64_t 
   return row;
 }
 
+HistogramData one_sample(std::uint64_t ns) {
+  return {.count = 1,
+          .sum_ns = ns,
+          .min_ns = ns,
+          .max_ns = ns,
+          .buckets = {{static_cast<std::uint32_t>(histogram_index(ns)), 1}}};
+}
+
 }  // namespace
 
 HistogramData sample_histogram(std::uint64_t count, std::uint64_t typical_ns, std::uint32_t seed) {
@@ -157,6 +165,19 @@ Row mix_load_row(std::uint64_t repetition, std::uint64_t repetitions) {
     return made;
   };
   row.load->mix = {part("read", 4096, 70), part("write", 8, 30)};
+  return row;
+}
+
+Row blamed_row() {
+  Row row = latency_row("rc", 64, 0, 1, 2100);
+  row.blame = BlameData{.limit_ns = 20'000,
+                        .p50_ns = 9'000,
+                        .late = 2,
+                        .local = one_sample(5'000'000),
+                        .undecided = one_sample(30'000),
+                        .both = 1,
+                        .local_gaps = {.limit_ns = 200, .histogram = one_sample(4'990'000)},
+                        .stalls = {{4'990'000, 123, "2027-01-15T08:00:00.000000019Z"}}};
   return row;
 }
 

@@ -31,6 +31,10 @@ Row open_loop_row(std::uint64_t rate, std::uint64_t reached_per_s, std::uint64_t
                   std::uint64_t repetitions = 1);
 /// A mix_load repetition: 700 reads of 4096 bytes and 300 writes of 8.
 Row mix_load_row(std::uint64_t repetition = 0, std::uint64_t repetitions = 1);
+
+/// A send_lat repetition with two late samples: one local with a stall, one undecided.
+Row blamed_row();
+
 Row skipped_row(std::uint64_t size_bytes);
 /// The last of a case of run --until: twenty repetitions have not brought p99 to its goal.
 Row settled_row();

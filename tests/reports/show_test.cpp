@@ -28,7 +28,7 @@
 namespace rdmameter {
 namespace {
 
-using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
+using ::testing::AllOf, ::testing::ContainsRegex, ::testing::HasSubstr, ::testing::Not;
 
 std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);
@@ -498,6 +498,17 @@ TEST(TidyCsv, HasColumnsForThePartsOfAMix) {
   EXPECT_EQ(cells.at("load_mix_1_service_p50_ns"), write["service"]["p50"].dump());
   EXPECT_EQ(cells_of(lines[0], lines[2]).at("load_mix_1_size_bytes"), "");
   EXPECT_THAT(to_csv({sample_file({row})}), Not(HasSubstr("load_mix")));
+}
+
+TEST(Show, LateSamplesAreToldByCauseWithTheTimeOfTheLongestStalls) {
+  const std::string text =
+      show_result(sample_file({blamed_row()}), {.histogram = false, .style = kPlain});
+  EXPECT_THAT(text, HasSubstr("late samples, by who was late"));
+  EXPECT_THAT(text, ContainsRegex("case +from +late +local +peer +path +undecided"));
+  EXPECT_THAT(text, ContainsRegex("send_lat rc +20 +2 +1 +0 +0 +1\n"));
+  EXPECT_THAT(text, HasSubstr("4990.0 µs at 2027-01-15T08:00:00.000000019Z (monotonic 0.0000"));
+  EXPECT_THAT(show_result(sample_file({latency_row("rc", 64, 0, 1, 2100)}), {.style = kPlain}),
+              Not(HasSubstr("who was late")));
 }
 
 /// The bars' characters of a drawing: what stands right of the vertical axis.

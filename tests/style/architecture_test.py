@@ -10,7 +10,7 @@ import sys
 FOLDERS = ("core", "topologies", "reports", "bench", "tests")
 # Each folder may include what stands above it in its list, and of other lists what MAY_INCLUDE names.
 ORDER = {
-    "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "doctor", "engine/device", "engine/layout", "engine/loop",
+    "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "doctor", "engine/device", "engine/layout", "engine/loop", "engine/blame",
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
     "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks", "simulator"),
     "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),

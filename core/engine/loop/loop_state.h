@@ -127,6 +127,7 @@ struct TimestampRing {
 using PostFunction = int (*)(ibv_qp_ex*, const ibv_send_wr*);
 
 struct OpenLoop;
+struct PollWatch;
 
 struct LoopState {
   Lane* lanes = nullptr;
@@ -143,6 +144,7 @@ struct LoopState {
   Arrivals arrivals;
   TimestampRing timestamps;
   OpenLoop* open_loop = nullptr;  ///< not null: the initiator of one
+  PollWatch* watch = nullptr;     ///< not null: this end's loop watches itself
 };
 
 class LoadGate;

@@ -4,6 +4,7 @@
 // replenishing and recording come after it.
 #pragma once
 
+#include "core/engine/loop/poll_watch.h"
 #include "core/engine/loop/step.h"
 
 namespace rdmameter {
@@ -65,6 +66,16 @@ template <class By, class P>
     if (polled == 0) return Arrived::late;
     return good(polled, wc) ? Arrived::yes : Arrived::no;
   }
+}
+
+/// look_for_pong() as a watched loop looks: more than 0 where something is there.
+template <class By, class P>
+[[gnu::always_inline]] inline int poll_for_pong(LoopState& loop_state, const Lane& lane,
+                                                std::uint8_t sequence, ibv_wc& wc) noexcept {
+  if constexpr (By::kReceives)
+    return P::Cq::template poll<By::kImmediate>(P::Cq::of(loop_state.recv_cq), 1, &wc);
+  else
+    return int{*lane.arrival == sequence};
 }
 
 /// The initiator's wait, once the pong was not there at first sight. A function of its own:
@@ -167,9 +178,21 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
     std::uint64_t posted = 0;
     if constexpr (kStamps) posted = clock.now();
     int polled = 0;
-    Arrived arrived = await_pong<By, Lossy, P>(loop_state, *list->lane, clock, sequence,
-                                               sent + loss_ticks, stop, waits.empties, polled, wc);
-    std::uint64_t seen = clock.now();
+    Arrived arrived;
+    std::uint64_t seen = sent;
+    if constexpr (kWatched<By>) {
+      polled =
+          watched_wait<P>(*loop_state.watch, clock, round, P::Cq::of(loop_state.recv_cq), stop,
+                          waits.empties, seen, [&loop_state, &lane = *list->lane, sequence, &wc] {
+                            return poll_for_pong<By, P>(loop_state, lane, sequence, wc);
+                          });
+      arrived = polled > 0 && (!By::kReceives || wc.status == IBV_WC_SUCCESS) ? Arrived::yes
+                                                                              : Arrived::no;
+    } else {
+      arrived = await_pong<By, Lossy, P>(loop_state, *list->lane, clock, sequence,
+                                         sent + loss_ticks, stop, waits.empties, polled, wc);
+      seen = clock.now();
+    }
     if constexpr (By::kReceives && Lossy) {
       if (arrived == Arrived::yes && By::number(wc) != sequence) [[unlikely]] {
         std::uint64_t last_seen = seen;
@@ -183,6 +206,11 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
       if constexpr (kPerQp<By>) list->lane->samples->record(clock.to_ns(seen - sent));
       if constexpr (kStamps)
         keep(loop_state.timestamps, {sent, posted, loop_state.recv_cq.completed_at, seen});
+      if constexpr (kWatched<By>) {
+        PollWatch& watch = *loop_state.watch;
+        if (seen - sent >= watch.samples.limit) [[unlikely]]
+          watch.samples.add({sent, seen - sent, watch.first_message + round});
+      }
       tally.progress.store(round + 1, std::memory_order_relaxed);
       if constexpr (By::kReceives) {
         if (const int error = replenish(*receive_of(wc).ring); error != 0) [[unlikely]] {
@@ -232,6 +260,7 @@ LoopResult ping_pong_initiator(LoopState& loop_state, const LoopPlan& plan,
     return warm;
   }
   forget_warm_up(loop_state);
+  if constexpr (kWatched<By>) loop_state.watch->begin(*tally.scratch, plan.warmup, clock);
   return measure(plan, tally, [&](std::uint64_t rounds, std::uint64_t duration_ns) {
     return ping<By, Lossy, P>(loop_state, clock, rounds, duration_ns, loss_ticks, stop,
                               *tally.latency, tally);
@@ -269,7 +298,8 @@ template <class By>
 /// pong. It cannot come after the pong: an answer to a ping that comes twice, or late, would have
 /// the number of one that is still to come.
 template <class By, bool Lossy, class P>
-LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typename P::Clock&,
+LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&,
+                               [[maybe_unused]] const typename P::Clock& clock,
                                const StopFlag& stop, LoopTally& tally) noexcept {
   SendList* list = loop_state.lanes[0].send;
   constexpr bool kForesees = By::kReceives && Lossy;
@@ -279,11 +309,23 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
   ibv_wc wc;
   // What is in the next pong; more than a number: nothing.
   [[maybe_unused]] std::uint32_t foreseen = 256;
+  // When a watched loop looked at the clock last.
+  [[maybe_unused]] std::uint64_t last = kWatched<By> ? clock.now() : 0;
+  const auto watched = [&](auto& cq, const auto& poll) {
+    return watched_wait<P>(*loop_state.watch, clock, answered, P::Cq::of(cq), stop, waits.empties,
+                           last, poll);
+  };
   for (;;) {
     RecvRing* ring = nullptr;
     [[maybe_unused]] std::uint8_t number = 0;
     if constexpr (By::kReceives) {
-      await_completion<P, By::kImmediate>(P::Cq::of(loop_state.recv_cq), wc, stop, waits);
+      if constexpr (kWatched<By>)
+        waits.polled = found(wc, watched(loop_state.recv_cq, [&] {
+                               return P::Cq::template poll<By::kImmediate>(
+                                   P::Cq::of(loop_state.recv_cq), 1, &wc);
+                             }));
+      else
+        await_completion<P, By::kImmediate>(P::Cq::of(loop_state.recv_cq), wc, stop, waits);
       if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
         end = no_completion(waits.polled, wc);
         break;
@@ -297,7 +339,13 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
       }
     } else {
       Lane& lane = *list->lane;
-      if (!await_ping<P>(lane, lane.answered, stop, waits.empties)) [[unlikely]] {
+      bool arrived;
+      if constexpr (kWatched<By>)
+        arrived = watched(loop_state.recv_cq,
+                          [&lane] { return int{*lane.arrival != lane.answered}; }) != 0;
+      else
+        arrived = await_ping<P>(lane, lane.answered, stop, waits.empties);
+      if (!arrived) [[unlikely]] {
         end = {.why = LoopResult::Why::stopped};
         break;
       }
@@ -314,7 +362,12 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&, const typ
     }
     tally.progress.store(++answered, std::memory_order_relaxed);
     if (list->signaled != 0) {
-      await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
+      if constexpr (kWatched<By>)  // the next ping waits for these polls, too
+        waits.polled = found(wc, watched(loop_state.send_cq, [&] {
+                               return P::Cq::poll(P::Cq::of(loop_state.send_cq), 1, &wc);
+                             }));
+      else
+        await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
       if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
         end = no_completion(waits.polled, wc);
         break;

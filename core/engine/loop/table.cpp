@@ -10,6 +10,8 @@ const Instances* instances_for(const TestCase& test_case, Role role) {
   const bool initiator = role == Role::initiator, per_qp = keeps_each_qp(test_case);
   switch (test_case.pattern) {
     case Pattern::ping_pong:
+      if (test_case.blame)
+        return initiator ? &watched_ping_instances(test_case) : &watched_pong_instances(test_case);
       if (!initiator) return &pong_instances(test_case);
       return per_qp ? &ping_instances_per_qp(test_case) : &ping_instances(test_case);
     case Pattern::completion_latency:

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/engine/blame/judge.h"
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/table.h"
 #include "core/engine/null/null_device.h"
@@ -26,6 +27,7 @@ struct NullRun {
   LoopTally tally;
   std::unique_ptr<Histogram> latency = std::make_unique<Histogram>();
   std::optional<LoadData> load;
+  std::optional<WatchData> watched;
   std::unique_ptr<LatencySeries> over_time;
   std::vector<QpFigures> per_qp;
   std::uint64_t buffer_bytes = 0;
@@ -53,10 +55,12 @@ void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clo
   const IntervalThread lines{test_case, [&] { return run.tally.progress.load(); }, on_interval,
                              run.over_time.get()};
   pinned = std::make_unique<Pinned>(cpu, "--core");
+  if (work.watch() != nullptr) work.watch()->begin(clock);
   run.end = choose_loop(test_case, Role::initiator, wait, clock.kind)(work.loop_state(), plan,
                                                                       clock, stop, run.tally);
   run.place = place_now();
   run.load = work.load();
+  if (work.watch() != nullptr) run.watched = work.watch()->data(clock);
   run.per_qp = work.per_qp(run.tally.elapsed_ns);
 }
 
@@ -131,6 +135,12 @@ class NullMeasurer final : public Measurer {
     outcome.interrupted = run.interrupted;
     outcome.elapsed_ns = run.tally.elapsed_ns;
     if (run.latency) outcome.latency = latency_of(test_case, *run.latency);
+    if (run.watched)
+      outcome.blame = judge_late_samples({.samples = outcome.latency->histogram,
+                                          .late_ns = test_case.late_ns,
+                                          .warmup = test_case.warmup,
+                                          .own = *run.watched,
+                                          .peer = {}});
     outcome.load = run.load;
     outcome.over_time = over_time_of(run.over_time.get());
     settle_interval(outcome.effective);

@@ -46,5 +46,38 @@ TEST(PlacementOnTheWire, IsRefusedWhereItIsNone) {
   }
 }
 
+const nlohmann::json kGaps = nlohmann::json::parse(R"({
+    "operations": 3, "elapsed_ns": 4, "traffic_ns": 0, "total": [3],
+    "gap_limit_ns": 200, "gaps": [7, 5000, 3, 9, 600, 2]})");
+
+TestCase blamed() {
+  TestCase test_case = default_case(Opcode::send, Pattern::ping_pong);
+  test_case.blame = true;
+  return test_case;
+}
+
+TEST(GapsOnTheWire, ComeAsTheyWere) {
+  const WatchData watched = report_from_wire(kGaps, blamed()).watched;
+  EXPECT_EQ(watched.gap_limit_ns, 200U);
+  ASSERT_EQ(watched.gaps.size(), 2U);
+  EXPECT_EQ(watched.gaps[0].message, 7U);
+  EXPECT_EQ(watched.gaps[0].length_ns, 5000U);
+  EXPECT_TRUE(watched.gaps[0].found && watched.gaps[0].first);
+  EXPECT_TRUE(watched.gaps[1].found && !watched.gaps[1].first);
+}
+
+TEST(GapsOnTheWire, AreRefusedWhereTheyAreNone) {
+  for (const char* gaps : {"null", "[1]", "[1,2,-3]", "[1,2,3.5]", "[[1,2,3]]"}) {
+    nlohmann::json wrong = kGaps;
+    wrong["gaps"] = nlohmann::json::parse(gaps);
+    EXPECT_THROW(report_from_wire(wrong, blamed()), MeasurementError) << gaps;
+  }
+  nlohmann::json many = kGaps;
+  many["gaps"] = std::vector<unsigned>(3 * (kMaxPollGaps + 1));
+  EXPECT_THROW(report_from_wire(many, blamed()), MeasurementError);
+  many.erase("gaps");
+  EXPECT_THROW(report_from_wire(many, blamed()), MeasurementError);
+}
+
 }  // namespace
 }  // namespace rdmameter

@@ -212,13 +212,25 @@ TEST(WhyImpossible, GivesQpsThatShareAPathNoLabelsOfTheirOwn) {
   EXPECT_THAT(why_impossible(with(spread, "transport", "ud")), HasSubstr("address handle"));
 }
 
+TEST(WhyImpossible, BlamesOneMessageAtATimeOfALoopThatPolls) {
+  const TestCase blamed = with(latency(), "blame", "on");
+  EXPECT_EQ(why_impossible(blamed), "");
+  EXPECT_THAT(why_impossible(with(blamed, "transport", "uc")), HasSubstr("--transport rc"));
+  EXPECT_THAT(why_impossible(with(blamed, "qps", "2")), HasSubstr("--qps 1"));
+  EXPECT_THAT(why_impossible(with(blamed, "threads", "2")), HasSubstr("--threads 1"));
+  const TestCase send = with(default_case(Opcode::send, Pattern::ping_pong), "blame", "on");
+  EXPECT_EQ(why_impossible(send), "");
+  EXPECT_THAT(why_impossible(with(send, "wait", "event")), HasSubstr("another --wait"));
+}
+
 TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
   EXPECT_EQ(
       case_json(with(latency(), "core", "3")).dump(),
       R"({"transport":"rc","size_bytes":64,"qps":1,"threads":1,"signal_every":1,"inline_bytes":"auto",)"
       R"("sge":1,"api":"classic","cq":"classic","cq_depth":"auto","thread_domain":"auto",)"
       R"("connect":"tcp","mtu_bytes":"auto","iterations":10000,"warmup":100,)"
-      R"("wait":"auto","verify":false,"payload":"random","interval_ns":"auto","service_level":0,)"
+      R"("wait":"auto","verify":false,"payload":"random","interval_ns":"auto","blame":false,)"
+      R"("service_level":0,)"
       R"("traffic_class":0,)"
       R"("flow_label":0,"pkey":"auto","pkey_index":0,"qp_timeout":14,"retry_count":7,"memory":"host",)"
       R"("peer_memory":"host","mr_per_qp":false,"relaxed_ordering":false,"odp":false,)"

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/blame/judge.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <memory>
+#include <span>
+
+#include "core/instrument/histogram.h"
+
+namespace rdmameter {
+namespace {
+
+using Gap = WatchData::Gap;
+
+std::uint32_t bucket_of(std::uint64_t ns) {
+  constexpr std::uint64_t kLargest = (1ULL << kHistogramMaxBits) - 1;
+  return static_cast<std::uint32_t>(histogram_index(std::min(ns, kLargest)));
+}
+
+/// The least length that is late, where a bucket begins.
+std::uint64_t late_limit(const HistogramData& samples, std::uint64_t asked_ns) {
+  if (asked_ns == kAuto) return histogram_lowest(bucket_of(percentile(samples, 99)) + 1);
+  const std::uint32_t bucket = bucket_of(asked_ns);
+  return histogram_lowest(histogram_lowest(bucket) == asked_ns ? bucket : bucket + 1);
+}
+
+/// An end's gaps before messages `first` up to `last`, by message.
+std::vector<Gap> gaps_between(const WatchData& end, std::uint64_t first, std::uint64_t last) {
+  std::vector<Gap> gaps;
+  std::ranges::copy_if(end.gaps, std::back_inserter(gaps),
+                       [&](const Gap& gap) { return gap.message >= first && gap.message <= last; });
+  std::ranges::sort(gaps, {}, &Gap::message);
+  return gaps;
+}
+
+std::span<const Gap> before(const std::vector<Gap>& gaps, std::uint64_t message) {
+  return {std::ranges::lower_bound(gaps, message, {}, &Gap::message),
+          std::ranges::upper_bound(gaps, message, {}, &Gap::message)};
+}
+
+BlameData::Gaps gaps_data(std::uint64_t limit_ns, const std::vector<Gap>& gaps) {
+  const auto lengths = std::make_unique<Histogram>();
+  for (const Gap& gap : gaps) lengths->record(gap.length_ns);
+  return {.limit_ns = limit_ns, .histogram = snapshot(*lengths)};
+}
+
+std::string utc_text(std::int64_t ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const auto seconds = static_cast<std::time_t>(ns / kSecond);
+  std::tm time{};
+  gmtime_r(&seconds, &time);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", time, ns % kSecond);
+}
+
+/// Samples of one cause.
+struct Samples {
+  std::unique_ptr<Histogram> lengths = std::make_unique<Histogram>();
+  void add(std::uint64_t length_ns) { lengths->record(length_ns); }
+};
+
+class Judge {
+ public:
+  explicit Judge(const Evidence& evidence)
+      : evidence_(evidence),
+        last_(evidence.warmup + std::max<std::uint64_t>(evidence.samples.count, 1) - 1),
+        local_gaps_(gaps_between(evidence.own, evidence.warmup, last_)),
+        // The one that waits for the message behind the last begins with the last one's turnaround.
+        peer_gaps_(gaps_between(evidence.peer, evidence.warmup, last_ + 1)) {
+    data_.limit_ns = late_limit(evidence.samples, evidence.late_ns);
+    data_.p50_ns = percentile(evidence.samples, 50);
+  }
+
+  BlameData judge() {
+    for (const WatchData::Sample& sample : evidence_.own.samples)
+      if (sample.length_ns >= data_.limit_ns) judge(sample);
+    add_those_not_kept();
+    data_.local = snapshot(*local_.lengths);
+    data_.peer = snapshot(*peer_.lengths);
+    data_.path = snapshot(*path_.lengths);
+    data_.undecided = snapshot(*undecided_.lengths);
+    data_.local_gaps = gaps_data(evidence_.own.gap_limit_ns, local_gaps_);
+    data_.peer_gaps = gaps_data(evidence_.peer.gap_limit_ns,
+                                gaps_between(evidence_.peer, evidence_.warmup, last_));
+    name_stalls();
+    return std::move(data_);
+  }
+
+ private:
+  /// What a sample takes that is not late: p50, unless that is late itself.
+  std::uint64_t usual_ns() const {
+    return data_.p50_ns < data_.limit_ns ? data_.p50_ns : data_.limit_ns / 2;
+  }
+
+  /// Would it not have been late without the gap?
+  bool in_time_without(const WatchData::Sample& sample, const Gap& gap) const {
+    return sample.length_ns < data_.limit_ns + gap.length_ns;
+  }
+
+  /// How long the initiator was away so that this sample took longer: until it found the pong, or
+  /// before it had posted the ping.
+  std::uint64_t local_ns(const WatchData::Sample& sample) {
+    std::uint64_t ns = 0;
+    for (const Gap& gap : before(local_gaps_, sample.message)) {
+      if (!gap.found && !(gap.first && in_time_without(sample, gap))) continue;
+      ns += gap.length_ns;
+      stalls_.push_back(gap);
+    }
+    return ns;
+  }
+
+  /// How long the responder was: until it found the ping, or before it had posted the pong. A gap
+  /// of the second kind is before the next ping.
+  std::uint64_t peer_ns(const WatchData::Sample& sample) const {
+    std::uint64_t ns = 0;
+    for (const Gap& gap : before(peer_gaps_, sample.message))
+      if (gap.found) ns += gap.length_ns;
+    for (const Gap& gap : before(peer_gaps_, sample.message + 1))
+      if (gap.first && in_time_without(sample, gap)) ns += gap.length_ns;
+    return ns;
+  }
+
+  void judge(const WatchData::Sample& sample) {
+    ++data_.late;
+    const std::uint64_t half_ns = (sample.length_ns - usual_ns() + 1) / 2;
+    const std::uint64_t local = local_ns(sample), peer = peer_ns(sample);
+    if (local >= half_ns && peer < half_ns) {
+      local_.add(sample.length_ns);
+    } else if (peer >= half_ns && local < half_ns) {
+      peer_.add(sample.length_ns);
+    } else if (local + peer >= half_ns) {
+      undecided_.add(sample.length_ns);
+      ++data_.both;
+    } else if (half_ns < std::max(evidence_.own.gap_limit_ns, evidence_.peer.gap_limit_ns)) {
+      undecided_.add(sample.length_ns);
+      ++data_.not_kept;
+    } else {
+      path_.add(sample.length_ns);
+    }
+  }
+
+  /// Late samples that only the histogram knows.
+  void add_those_not_kept() {
+    for (const auto& [bucket, count] : evidence_.samples.buckets) {
+      if (bucket < bucket_of(data_.limit_ns)) continue;
+      std::uint64_t kept = 0;
+      for (const Samples* samples : {&local_, &peer_, &path_, &undecided_})
+        kept += samples->lengths->bucket(bucket);
+      for (; kept < count; ++kept) {
+        undecided_.add(histogram_lowest(bucket));
+        ++data_.not_kept;
+        ++data_.late;
+      }
+    }
+  }
+
+  void name_stalls() {
+    std::ranges::sort(stalls_, std::ranges::greater{}, &Gap::length_ns);
+    stalls_.resize(std::min(stalls_.size(), kMaxStalls));
+    for (const Gap& gap : stalls_)
+      data_.stalls.push_back({.duration_ns = gap.length_ns,
+                              .monotonic_ns = gap.begun_ns,
+                              .utc = utc_text(gap.begun_utc_ns)});
+  }
+
+  const Evidence evidence_;
+  const std::uint64_t last_;  ///< of the measured messages
+  const std::vector<Gap> local_gaps_, peer_gaps_;
+  Samples local_, peer_, path_, undecided_;
+  std::vector<Gap> stalls_;
+  BlameData data_;
+};
+
+}  // namespace
+
+BlameData judge_late_samples(const Evidence& evidence) {
+  return Judge(evidence).judge();
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/blame/watch_log.h"
+
+#include <algorithm>
+#include <ctime>
+#include <limits>
+
+namespace rdmameter {
+namespace {
+
+/// A gap below this is a poll's or a post's usual time: nothing is late by it.
+constexpr std::uint64_t kLeastGap_ns = 200;
+/// Of a limit of late samples: gaps that are much shorter make none late.
+constexpr std::uint64_t kGapsPerLimit = 16;
+
+std::uint64_t time_of(clockid_t id) {
+  timespec time;
+  clock_gettime(id, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+bool by_counter(const ClockChoice& clock) {
+  return clock.kind == ClockChoice::Kind::counter;
+}
+
+std::uint64_t watch_ns(const ClockChoice& clock, std::uint64_t ticks) {
+  return by_counter(clock) ? clock.counter.to_ns(ticks) : ticks;
+}
+
+std::uint64_t watch_ticks(const ClockChoice& clock, std::uint64_t ns) {
+  return by_counter(clock) ? clock.counter.to_ticks(ns) : ns;
+}
+
+std::size_t most_samples(Role role) {
+  return role == Role::initiator ? kMaxLongSamples : 0;
+}
+
+}  // namespace
+
+WatchLog::WatchLog(const TestCase& test_case, Role role)
+    : late_ns_(test_case.late_ns),
+      gaps_(std::make_unique<PollGap[]>(kMaxPollGaps)),
+      samples_(std::make_unique<LongSample[]>(most_samples(role))) {
+  watch_.gaps.entries = gaps_.get();
+  watch_.gaps.capacity = kMaxPollGaps;
+  watch_.samples.entries = samples_.get();
+  watch_.samples.capacity = most_samples(role);
+  watch_.samples.limit = std::numeric_limits<std::uint64_t>::max();  // none of the warm-up
+}
+
+void WatchLog::begin(const ClockChoice& clock) {
+  const std::uint64_t gap_ns =
+      late_ns_ == kAuto ? kLeastGap_ns : std::max(kLeastGap_ns, late_ns_ / kGapsPerLimit);
+  watch_.gaps.limit = watch_ticks(clock, gap_ns);
+  watch_.sample_limit = late_ns_ == kAuto ? 0 : watch_ticks(clock, late_ns_);
+  began_ticks_ = by_counter(clock) ? clock.counter.now() : KernelClock{}.now();
+  began_ns_ = time_of(CLOCK_MONOTONIC);
+  began_utc_ns_ = static_cast<std::int64_t>(time_of(CLOCK_REALTIME));
+}
+
+WatchData WatchLog::data(const ClockChoice& clock) const {
+  WatchData data{.gap_limit_ns = watch_ns(clock, watch_.gaps.limit),
+                 .sample_limit_ns = watch_ns(clock, watch_.samples.limit)};
+  for (std::size_t i = 0; i < watch_.gaps.count; ++i) {
+    const PollGap& gap = gaps_[i];
+    const std::uint64_t since_ns = watch_ns(clock, gap.begun - began_ticks_);
+    data.gaps.push_back({.message = gap.message,
+                         .length_ns = watch_ns(clock, gap.length),
+                         .found = gap.found,
+                         .first = gap.first,
+                         .begun_ns = began_ns_ + since_ns,
+                         .begun_utc_ns = began_utc_ns_ + static_cast<std::int64_t>(since_ns)});
+  }
+  for (std::size_t i = 0; i < watch_.samples.count; ++i)
+    data.samples.push_back({samples_[i].message, watch_ns(clock, samples_[i].length)});
+  return data;
+}
+
+std::uint64_t watch_log_bytes(const TestCase& test_case, Role role) {
+  if (!test_case.blame) return 0;
+  return kMaxPollGaps * sizeof(PollGap) + most_samples(role) * sizeof(LongSample);
+}
+
+}  // namespace rdmameter

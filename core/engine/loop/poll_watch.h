@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured path of `--blame`: a loop that watches itself notes when it was away from its polls,
+// and which samples took long. It judges nothing; core/engine/blame/ does, afterwards. Part of the
+// measured path of those cases alone that ask for it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/stop.h"
+#include "core/engine/loop/loop_state.h"
+
+namespace rdmameter {
+
+/// What marks a policy of a loop as one that watches itself: `using Watches`.
+template <class Base>
+struct Watched : Base {
+  using Watches = void;
+};
+template <class Of>
+inline constexpr bool kWatched = requires {
+  typename Of::Watches;
+};
+
+/// A time between two looks at the clock, of which there is one after each poll.
+struct PollGap {
+  std::uint64_t begun, length;  ///< [ticks]
+  std::uint64_t message;        ///< that the loop waited for, from 0, warm-up included
+  bool found;                   ///< the poll at its end, or the next one, found that message
+  bool first;                   ///< there was no poll for that message before it
+};
+
+/// A sample that took long.
+struct LongSample {
+  std::uint64_t begun, length;  ///< [ticks]
+  std::uint64_t message;        ///< as in PollGap
+};
+
+/// The longest of what is added: all that are as long as `limit`, which rises whenever there is no
+/// room left.
+template <class Entry>
+struct LongestOf {
+  Entry* entries = nullptr;
+  std::size_t capacity = 0;  ///< 2 at least
+  std::size_t count = 0;
+  std::uint64_t limit = 0;  ///< shorter ones are not to be added [ticks]
+
+  /// A function of its own, being rare.
+  [[gnu::noinline]] void add(const Entry& entry) noexcept {
+    if (count == capacity) drop_shorter_half();
+    entries[count++] = entry;
+  }
+
+ private:
+  void drop_shorter_half() noexcept {
+    count = capacity / 2;
+    std::nth_element(entries, entries + count, entries + capacity,
+                     [](const Entry& a, const Entry& b) { return a.length > b.length; });
+    limit = entries[count].length + 1;
+  }
+};
+
+struct PollWatch {
+  LongestOf<PollGap> gaps;
+  LongestOf<LongSample> samples;
+  std::uint64_t sample_limit = 0;   ///< of `samples` behind the warm-up [ticks]; 0: see begin()
+  std::uint64_t first_message = 0;  ///< of those that the loop's tally counts
+
+  /// The warm-up is over: nothing of it counts. Where no limit is given, samples are long that are
+  /// longer than half of the warm-up's, until there is no room for them.
+  template <class Clock>
+  [[gnu::noinline]] void begin(const Histogram& of_warmup, std::uint64_t warmup,
+                               const Clock& clock) noexcept {
+    gaps.count = samples.count = 0;
+    first_message = warmup;
+    samples.limit = sample_limit;
+    std::uint64_t below = 0;
+    for (std::uint32_t i = 0; sample_limit == 0 && 2 * below < warmup && i < kHistogramBuckets - 1;
+         ++i) {
+      below += of_warmup.bucket(i);
+      samples.limit = clock.to_ticks(histogram_lowest(i + 1));
+    }
+  }
+};
+
+/// Notes a gap, for which a watched loop looks once more: it looks at the clock after a poll, so
+/// that it may have gone away between the two. A function of its own, being rare.
+/// @param polled  what the look at the gap's end gave; @return likewise, of the last look
+template <class Look>
+[[gnu::noinline]] int look_after_gap(PollWatch& watch, std::uint64_t begun, std::uint64_t length,
+                                     std::uint64_t round, bool first, int polled,
+                                     const Look& look) noexcept {
+  if (polled == 0) polled = look();
+  watch.gaps.add({begun, length, watch.first_message + round, polled > 0, first});
+  return polled;
+}
+
+/// The wait of a watched loop, once the message was not there at first sight. A function of its
+/// own: inlined, its loop would take the registers of the loop around it.
+template <class P, class Handle, class Look>
+[[gnu::noinline]] int keep_watching(int polled, PollWatch& watch, const typename P::Clock& clock,
+                                    std::uint64_t round, Handle cq, const StopFlag& stop,
+                                    std::uint64_t& empties, std::uint64_t& last,
+                                    const Look& look) noexcept {
+  const std::uint64_t limit = watch.gaps.limit;
+  // A look at the clock from `due` on ends a gap: that takes less than a subtraction for each.
+  std::uint64_t due = last + limit, empty = empties;
+  while (polled == 0 && !stop.requested()) {
+    ++empty;
+    typename P::Waiter{}(cq);
+    polled = look();
+    std::uint64_t now = clock.now();
+    if (now >= due) [[unlikely]] {
+      const std::uint64_t begun = due - limit;
+      polled = look_after_gap(watch, begun, now - begun, round, false, polled, look);
+      now = clock.now();
+    }
+    due = now + limit;
+  }
+  last = due - limit;
+  empties = empty;
+  return polled;
+}
+
+/// A watched loop's wait for a message: after each look for it one at the clock.
+/// @param round  of the loop: the message, counted from PollWatch::first_message
+/// @param last   when the loop looked at the clock last [ticks]; then: when it found the message
+/// @param look   looks once: 0 where nothing is there, negative for a failure
+/// @return       what the last look gave; 0: told to stop
+template <class P, class Handle, class Look>
+[[gnu::always_inline]] inline int watched_wait(PollWatch& watch, const typename P::Clock& clock,
+                                               std::uint64_t round, Handle cq, const StopFlag& stop,
+                                               std::uint64_t& empties, std::uint64_t& last,
+                                               const Look& look) noexcept {
+  int polled = look();
+  const std::uint64_t begun = last;
+  last = clock.now();
+  // Copies whose addresses are taken here alone: what the loop around has at hand stays in
+  // registers.
+  if (const std::uint64_t length = last - begun; length >= watch.gaps.limit) [[unlikely]] {
+    const Look apart = look;
+    polled = look_after_gap(watch, begun, length, round, true, polled, apart);
+    last = clock.now();
+  }
+  if (polled > 0) [[likely]]
+    return polled;
+  const Look apart = look;
+  std::uint64_t seen = last;
+  polled = keep_watching<P>(polled, watch, clock, round, cq, stop, empties, seen, apart);
+  last = seen;
+  return polled;
+}
+
+/// Marks a completion that is none as a bad one, as await_completion() does. @return `polled`
+[[gnu::always_inline]] inline int found(ibv_wc& wc, int polled) noexcept {
+  if (polled <= 0) [[unlikely]]
+    wc.status = IBV_WC_GENERAL_ERR;
+  return polled;
+}
+
+}  // namespace rdmameter

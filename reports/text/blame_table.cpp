@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text/blame_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "reports/text/case_text.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kMostStalls = 5;
+
+using Blamed = std::vector<const CaseSummary*>;
+
+std::string blamed_name(const Group& group, const CaseSummary& summary) {
+  std::vector<std::string> keys = group.varying;
+  std::erase_if(keys, [](const std::string& key) { return key == "test" || key == "transport"; });
+  const Row& row = *summary.repetitions.front();
+  const std::string axes = case_text(summary.case_object, keys);
+  return printable(test_of(row)) + " " + printable(transport_of(row)) +
+         (axes.empty() ? "" : ", " + axes);
+}
+
+/// Over all repetitions of a case.
+template <class Count>
+std::uint64_t blamed_sum(const CaseSummary& summary, Count count) {
+  std::uint64_t total = 0;
+  for (const Row* row : summary.repetitions) total += count(*row->blame);
+  return total;
+}
+
+template <class Count>
+void add_blamed(Table& table, const Blamed& cases, const char* head, Count count) {
+  Table::Column column{.head = head};
+  for (const CaseSummary* summary : cases)
+    column.cells.emplace_back(fmt::format("{}", blamed_sum(*summary, count)));
+  table.columns.push_back(std::move(column));
+}
+
+/// The least limit of its repetitions.
+std::string blame_limit_text(const CaseSummary& summary) {
+  const auto least = std::ranges::min_element(summary.repetitions, {},
+                                              [](const Row* row) { return row->blame->limit_ns; });
+  return fmt::format("{:.4g}", static_cast<double>((*least)->blame->limit_ns) * 1e-3);
+}
+
+std::string stalls_text(const Blamed& cases, const TextStyle& style) {
+  std::vector<BlameData::Stall> stalls;
+  for (const CaseSummary* summary : cases)
+    for (const Row* row : summary->repetitions)
+      stalls.insert(stalls.end(), row->blame->stalls.begin(), row->blame->stalls.end());
+  std::ranges::sort(stalls, std::ranges::greater{}, &BlameData::Stall::duration_ns);
+  stalls.resize(std::min(stalls.size(), kMostStalls));
+  std::string lines;
+  for (const BlameData::Stall& stall : stalls)
+    lines += fmt::format("  {:>8.1f} µs at {} (monotonic {}.{:09} s)\n",
+                         static_cast<double>(stall.duration_ns) * 1e-3, printable(stall.utc),
+                         stall.monotonic_ns / 1'000'000'000, stall.monotonic_ns % 1'000'000'000);
+  return lines.empty() ? "" : dim("  The longest stalls of the initiator's loop:\n", style) + lines;
+}
+
+}  // namespace
+
+std::string blame_text(const Group& group, const TextStyle& style) {
+  Table table;
+  table.key_columns = 1;
+  table.columns = {{.head = "case", .is_text = true}, {.head = "from", .unit = "µs"}};
+  Blamed cases;
+  for (const CaseSummary& summary : group.cases) {
+    if (!std::ranges::all_of(summary.repetitions,
+                             [](const Row* row) { return row->blame.has_value(); }))
+      continue;
+    table.columns[0].cells.emplace_back(blamed_name(group, summary));
+    table.columns[1].cells.emplace_back(blame_limit_text(summary));
+    cases.push_back(&summary);
+  }
+  if (cases.empty()) return "";
+  add_blamed(table, cases, "late", [](const BlameData& data) { return data.late; });
+  add_blamed(table, cases, "local", [](const BlameData& data) { return data.local.count; });
+  add_blamed(table, cases, "peer", [](const BlameData& data) { return data.peer.count; });
+  add_blamed(table, cases, "path", [](const BlameData& data) { return data.path.count; });
+  add_blamed(table, cases, "undecided", [](const BlameData& data) { return data.undecided.count; });
+  return "\n" + bold("  late samples, by who was late", style) + "\n" + render(table, style) +
+         dim(wrap("  ", "Whole round trips of that length or more, of all repetitions.",
+                  style.width),
+             style) +
+         stalls_text(cases, style);
+}
+
+}  // namespace rdmameter
