@@ -55,7 +55,7 @@ template <class Numbers, class P>
 template <class P>
 LoopResult take_while_closing(LoopState& loop_state, const StopFlag& stop, LoopTally& tally,
                               std::uint32_t& closed) noexcept {
-  ibv_wc wc;
+  ibv_wc wc{};
   Waits waits;
   await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
   tally.polls += waits.empties;
