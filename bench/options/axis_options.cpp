@@ -54,6 +54,9 @@ std::string type_text(const Axis& axis) {
     case AxisKind::labels:
       types.push_back("COUNT|per-qp:A,B");
       break;
+    case AxisKind::mix:
+      types.push_back("OP[:SIZE]:WEIGHT,...");
+      break;
     case AxisKind::cpus:
       types.push_back("CPUS");
       break;
@@ -92,6 +95,7 @@ std::string range_text(const Axis& axis) {
     case AxisKind::memory:
     case AxisKind::group:
     case AxisKind::labels:
+    case AxisKind::mix:
     case AxisKind::cpus:
     case AxisKind::shape:
       return "";
