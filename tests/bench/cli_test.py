@@ -145,7 +145,7 @@ class Help(unittest.TestCase):
                              ("send", "lat bw"), ("send_imm", "lat bw"), ("write", "lat cqe_lat bw"),
                              ("write_imm", "lat bw"), ("read", "lat bw"), ("fetch_add", "lat bw"),
                              ("cmp_swap", "lat bw"), ("send", "load"), ("write", "load"), ("read", "load"),
-                             ("fetch_add", "load"), ("cmp_swap", "load"), ("mcast", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
+                             ("fetch_add", "load"), ("cmp_swap", "load"), ("mix", "load"), ("mcast", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
                          ["reg_mr", "dereg_mr", "create_cq", "destroy_cq", "create_qp", "destroy_qp",
                           "modify_qp_init", "modify_qp_rtr", "modify_qp_rts", "create_ah", "destroy_ah",
                           "bind_mw_1", "bind_mw_2", "invalidate_mw",
