@@ -16,15 +16,6 @@ constexpr std::size_t kMostStalls = 5;
 
 using Blamed = std::vector<const CaseSummary*>;
 
-std::string blamed_name(const Group& group, const CaseSummary& summary) {
-  std::vector<std::string> keys = group.varying;
-  std::erase_if(keys, [](const std::string& key) { return key == "test" || key == "transport"; });
-  const Row& row = *summary.repetitions.front();
-  const std::string axes = case_text(summary.case_object, keys);
-  return printable(test_of(row)) + " " + printable(transport_of(row)) +
-         (axes.empty() ? "" : ", " + axes);
-}
-
 /// Over all repetitions of a case.
 template <class Count>
 std::uint64_t blamed_sum(const CaseSummary& summary, Count count) {
@@ -74,7 +65,7 @@ std::string blame_text(const Group& group, const TextStyle& style) {
     if (!std::ranges::all_of(summary.repetitions,
                              [](const Row* row) { return row->blame.has_value(); }))
       continue;
-    table.columns[0].cells.emplace_back(blamed_name(group, summary));
+    table.columns[0].cells.emplace_back(name_in_group(group, summary));
     table.columns[1].cells.emplace_back(blame_limit_text(summary));
     cases.push_back(&summary);
   }

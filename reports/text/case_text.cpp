@@ -195,4 +195,13 @@ std::string latency_title(const Group& group) {
   return "";
 }
 
+std::string name_in_group(const Group& group, const CaseSummary& summary) {
+  std::vector<std::string> keys = group.varying;
+  std::erase_if(keys, [](const std::string& key) { return key == "test" || key == "transport"; });
+  const Row& row = *summary.repetitions.front();
+  const std::string axes = case_text(summary.case_object, keys);
+  return printable(test_of(row)) + " " + printable(transport_of(row)) +
+         (axes.empty() ? "" : ", " + axes);
+}
+
 }  // namespace rdmameter

@@ -25,6 +25,9 @@ std::string value_text(const nlohmann::ordered_json& value);
 std::string case_text(const nlohmann::ordered_json& case_object,
                       const std::vector<std::string>& keys);
 
+/// "send_lat rc, size 64 B": a case among those of its group.
+std::string name_in_group(const Group& group, const CaseSummary& summary);
+
 /// "half round trip", "completion latency", "response, from due time"...; empty: no case has a
 /// latency.
 std::string latency_title(const Group& group);

@@ -56,16 +56,6 @@ std::string port_text(const CaseSummary& summary, std::uint64_t qp) {
   return port ? fmt::format(" (port {})", *port) : "";
 }
 
-/// The cases of a group that have such numbers, with what they are called.
-std::string name_of(const Group& group, const CaseSummary& summary) {
-  std::vector<std::string> keys = group.varying;
-  std::erase_if(keys, [](const std::string& key) { return key == "test" || key == "transport"; });
-  const Row& row = *summary.repetitions.front();
-  const std::string axes = case_text(summary.case_object, keys);
-  return printable(test_of(row)) + " " + printable(transport_of(row)) +
-         (axes.empty() ? "" : ", " + axes);
-}
-
 }  // namespace
 
 bool has_per_qp(const CaseSummary& summary) {
@@ -123,7 +113,7 @@ std::string per_qp_text(const Group& group, const TextStyle& style) {
   std::vector<const CaseSummary*> cases;
   for (const CaseSummary& summary : group.cases) {
     if (!has_per_qp(summary)) continue;
-    table.columns[0].cells.emplace_back(name_of(group, summary));
+    table.columns[0].cells.emplace_back(name_in_group(group, summary));
     cases.push_back(&summary);
   }
   if (cases.empty()) return "";
