@@ -20,9 +20,11 @@ def gid_indexes():
 
 class Connecting(rdmameter.Test):
     def test_every_operation_moves_its_data_over_rc(self):
-        rows = self.measure("all", *CM, "--transport", "rc", "--size", "64", *PATIENT)
+        rows = self.run_program("--loopback", "all", *CM, "--transport", "rc", "--size", "64", *PATIENT).rows
+        skipped = {row["case"]["test"] for row in rows if "skip_message" in row}
+        self.assertEqual(skipped, {"mix_load"})  # its bytes cannot be told
         for row in rows:
-            if row["case"].get("transport") == "rc" and row["latency"]["definition"] != "call":
+            if "latency" in row and row["case"].get("transport") == "rc" and row["latency"]["definition"] != "call":
                 self.assertEqual(row["case"]["connect"], "cm", row["name"])
 
     def test_datagrams_and_unreliable_connections_go_as_well(self):
