@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/engine/interval_thread.h"
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/measurer.h"
 #include "core/wire/wait.h"
 

@@ -9,7 +9,7 @@
 #include "bench/commands/judging.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
-#include "bench/running/run_output.h"
+#include "bench/running/lines/run_output.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
 #include "core/result/result_file.h"

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "bench/options/help_text.h"
-#include "bench/running/run_output.h"
+#include "bench/running/lines/run_output.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/engine/interval_thread.h"
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/search/sweep_measurer.h"
 
 namespace rdmameter {

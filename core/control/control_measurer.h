@@ -6,11 +6,11 @@
 
 #include "core/base/stop.h"
 #include "core/control/control_call.h"
-#include "core/engine/interval_thread.h"
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/measurer.h"
 #include "core/engine/placement/placement.h"
 #include "core/instrument/clock.h"
-#include "core/verbs/memory_file.h"
+#include "core/verbs/memory/memory_file.h"
 
 namespace rdmameter {
 

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/control/control_call.h"
 #include "core/verbs/check.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 
 namespace rdmameter {
 namespace {

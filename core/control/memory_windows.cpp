@@ -11,7 +11,7 @@
 #include "core/base/error.h"
 #include "core/control/control_call.h"
 #include "core/verbs/check.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 #include "core/verbs/probe.h"
 #include "core/verbs/wc_status.h"
 

@@ -7,16 +7,16 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/engine/account/load.h"
+#include "core/engine/account/over_time.h"
+#include "core/engine/account/per_qp.h"
 #include "core/engine/blame/watch_log.h"
 #include "core/engine/layout/layout.h"
-#include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/engine/loop/table.h"
-#include "core/engine/over_time.h"
-#include "core/engine/per_qp.h"
 #include "core/engine/work.h"
 #include "core/verbs/device.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 
 namespace rdmameter {
 namespace {

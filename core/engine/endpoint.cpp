@@ -12,8 +12,8 @@
 #include "core/verbs/check.h"
 #include "core/verbs/environment.h"
 #include "core/verbs/iwarp.h"
+#include "core/verbs/memory/scatter_to_cqe.h"
 #include "core/verbs/probe.h"
-#include "core/verbs/scatter_to_cqe.h"
 
 namespace rdmameter {
 namespace {

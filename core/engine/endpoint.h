@@ -22,7 +22,7 @@
 #include "core/verbs/cm/multicast.h"
 #include "core/verbs/device.h"
 #include "core/verbs/handles.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 #include "core/verbs/pkey.h"
 #include "core/verbs/qp_state.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/base/cpu_time.h"
-#include "core/engine/over_time.h"
+#include "core/engine/account/over_time.h"
 #include "core/verbs/wc_status.h"
 
 namespace rdmameter {

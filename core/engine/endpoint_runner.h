@@ -14,10 +14,10 @@
 
 #include "core/base/role.h"
 #include "core/base/stop.h"
+#include "core/engine/account/per_qp.h"
 #include "core/engine/blame/watch_log.h"
 #include "core/engine/layout/verify.h"
 #include "core/engine/loop/loop_state.h"
-#include "core/engine/per_qp.h"
 #include "core/engine/placement/affinity.h"
 #include "core/instrument/clock.h"
 #include "core/instrument/latency_series.h"

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/engine/load.h"
+#include "core/engine/account/load.h"
 #include "core/engine/placement/affinity.h"
 #include "core/instrument/histogram_data.h"
 #include "core/wire/fields.h"

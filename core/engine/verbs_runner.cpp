@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/engine/latency_breakdown.h"
+#include "core/engine/account/latency_breakdown.h"
 #include "core/engine/loop/table.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/async_events.h"

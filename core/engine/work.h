@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "core/engine/account/load.h"
+#include "core/engine/account/per_qp.h"
 #include "core/engine/blame/watch_log.h"
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
-#include "core/engine/load.h"
 #include "core/engine/loop/loop_state.h"
-#include "core/engine/per_qp.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "core/engine/interval_thread.h"
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
-#include "core/verbs/memory_file.h"
+#include "core/verbs/memory/memory_file.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
 

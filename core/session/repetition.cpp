@@ -6,8 +6,8 @@
 #include <random>
 
 #include "core/base/softirq.h"
+#include "core/engine/account/over_time.h"
 #include "core/engine/blame/judge.h"
-#include "core/engine/over_time.h"
 #include "core/session/bandwidth_result.h"
 #include "core/session/heartbeat.h"
 #include "core/session/loop_thread.h"

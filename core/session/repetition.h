@@ -7,8 +7,8 @@
 #include <optional>
 #include <span>
 
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/duplex.h"
-#include "core/engine/interval_thread.h"
 #include "core/engine/measurer.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/message_exchange.h"

@@ -8,7 +8,7 @@
 
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/socket_state.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 #include "core/wire/socket.h"
 
 namespace rdmameter {

@@ -7,13 +7,13 @@
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/summary/background.h"
-#include "reports/text/ablation_text.h"
-#include "reports/text/background_table.h"
 #include "reports/text/mix_table.h"
-#include "reports/text/per_qp_table.h"
+#include "reports/text/parts/ablation_text.h"
+#include "reports/text/parts/background_table.h"
+#include "reports/text/parts/per_qp_table.h"
+#include "reports/text/parts/until_text.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/text.h"
-#include "reports/text/until_text.h"
 
 namespace rdmameter {
 namespace {

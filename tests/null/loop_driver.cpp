@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/engine/load.h"
+#include "core/engine/account/load.h"
 #include "core/engine/loop/open_loop.h"
 #include "tests/null/null_case.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What loops keep of each QP, and what is said of all of them.
-#include "core/engine/per_qp.h"
+#include "core/engine/account/per_qp.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

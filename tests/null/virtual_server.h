@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/load.h"
+#include "core/engine/account/load.h"
 #include "core/engine/loop/open_loop.h"
 
 namespace rdmameter {

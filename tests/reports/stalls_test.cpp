@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/instrument/histogram.h"
-#include "reports/text/stall_text.h"
+#include "reports/text/parts/stall_text.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

@@ -10,11 +10,11 @@ import sys
 FOLDERS = ("core", "topologies", "reports", "bench", "tests")
 # Each folder may include what stands above it in its list, and of other lists what MAY_INCLUDE names.
 ORDER = {
-    "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/cm", "doctor", "engine/device", "engine/layout", "engine/loop", "engine/blame",
+    "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/memory", "verbs/cm", "doctor", "engine/device", "engine/layout", "engine/loop", "engine/account", "engine/blame",
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
     "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks", "simulator"),
-    "reports": ("stats", "summary", "text", "compare", "topology", "history", "export", "html", ""),
-    "bench": ("cases", "doctor", "background", "running", "remote", "options", "perftest", "generate", "commands", "", "micro"),
+    "reports": ("stats", "summary", "text", "text/parts", "compare", "topology", "history", "export", "html", ""),
+    "bench": ("cases", "doctor", "background", "running", "running/lines", "remote", "options", "perftest", "generate", "commands", "", "micro"),
 }
 PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result", "test_case"))
 PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes"))

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/engine/endpoint.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 #include "topologies/graphs/graph.h"
 #include "topologies/ranks/loop/barrier.h"
 #include "topologies/ranks/qp_maker.h"

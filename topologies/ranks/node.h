@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/engine/endpoint.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 #include "topologies/ranks/node_work.h"
 #include "topologies/ranks/qp_maker.h"
 #include "topologies/ranks/rank_collective.h"

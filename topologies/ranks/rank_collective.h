@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/engine/endpoint.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 #include "topologies/ranks/loop/collective_loop.h"
 #include "topologies/ranks/loop/payload.h"
 #include "topologies/ranks/rank_plan.h"

@@ -14,7 +14,7 @@
 #include "core/verbs/device.h"
 #include "core/verbs/gid_pair.h"
 #include "core/verbs/handles.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 
 namespace rdmameter {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an open loop is given and what it keeps: when its requests are due, drawn before the clock
-// starts, and how late and how many they were. Plain data; core/engine/load.h makes and reads it.
+// starts, and how late and how many they were. Plain data; core/engine/account/load.h makes and
+// reads it.
 #pragma once
 
 #include <algorithm>

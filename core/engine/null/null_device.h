@@ -17,7 +17,7 @@
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
 #include "core/test_case/test_case.h"
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 
 namespace rdmameter {
 

@@ -7,11 +7,11 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/engine/account/over_time.h"
 #include "core/engine/blame/judge.h"
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/table.h"
 #include "core/engine/null/null_device.h"
-#include "core/engine/over_time.h"
 #include "core/engine/placement/placement.h"
 #include "core/engine/work.h"
 #include "core/instrument/histogram_data.h"

@@ -2,7 +2,7 @@
 // Measures cases on the built-in null device: the instrument's floor, by the loops themselves.
 #pragma once
 
-#include "core/engine/interval_thread.h"
+#include "core/engine/account/interval_thread.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
 #include "core/wire/wait.h"

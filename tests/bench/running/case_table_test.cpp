@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/case_table.h"
+#include "bench/running/lines/case_table.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/running/row_line.h"
+#include "bench/running/lines/row_line.h"
 #include "fake_measurer.h"
 
 namespace rdmameter {

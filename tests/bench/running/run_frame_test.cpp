@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/run_frame.h"
+#include "bench/running/lines/run_frame.h"
 
 #include <gtest/gtest.h>
 

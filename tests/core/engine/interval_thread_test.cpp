@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/interval_thread.h"
+#include "core/engine/account/interval_thread.h"
 
 #include <gtest/gtest.h>
 

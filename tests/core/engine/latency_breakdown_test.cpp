@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/latency_breakdown.h"
+#include "core/engine/account/latency_breakdown.h"
 
 #include <gtest/gtest.h>
 

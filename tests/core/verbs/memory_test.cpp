@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/case_table.h"
+#include "bench/running/lines/case_table.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/running/row_line.h"
+#include "bench/running/lines/row_line.h"
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
 #include "reports/stats/sample.h"

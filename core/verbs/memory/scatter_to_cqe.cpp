@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/scatter_to_cqe.h"
+#include "core/verbs/memory/scatter_to_cqe.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/until_text.h"
+#include "reports/text/parts/until_text.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/run_output.h"
+#include "bench/running/lines/run_output.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bench/running/row_line.h"
-#include "bench/running/run_frame.h"
+#include "bench/running/lines/row_line.h"
+#include "bench/running/lines/run_frame.h"
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"
@@ -18,12 +18,12 @@
 #include "core/log/tell.h"
 #include "core/result/output_file.h"
 #include "reports/summary/line_rate.h"
-#include "reports/text/ablation_text.h"
 #include "reports/text/case_names.h"
-#include "reports/text/stall_text.h"
+#include "reports/text/parts/ablation_text.h"
+#include "reports/text/parts/stall_text.h"
+#include "reports/text/parts/until_text.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
-#include "reports/text/until_text.h"
 
 namespace rdmameter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/memory.h"
+#include "core/verbs/memory/memory.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 #include "core/base/sysfs.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
-#include "core/verbs/dmabuf.h"
+#include "core/verbs/memory/dmabuf.h"
 
 namespace rdmameter {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "core/verbs/memory_file.h"
+#include "core/verbs/memory/memory_file.h"
 #include "core/wire/descriptor.h"
 
 namespace rdmameter {

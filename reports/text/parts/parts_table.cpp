@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/parts_table.h"
+#include "reports/text/parts/parts_table.h"
 
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/over_time.h"
+#include "core/engine/account/over_time.h"
 
 namespace rdmameter {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/cuda_memory.h"
+#include "core/verbs/memory/cuda_memory.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

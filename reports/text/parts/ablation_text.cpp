@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/ablation_text.h"
+#include "reports/text/parts/ablation_text.h"
 
 #include <fmt/format.h>
 

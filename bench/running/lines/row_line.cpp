@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/running/row_line.h"
+#include "bench/running/lines/row_line.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "core/result/row_json.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/unit.h"
+#include "reports/text/parts/until_text.h"
 #include "reports/text/text.h"
-#include "reports/text/until_text.h"
 
 namespace rdmameter {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/background_table.h"
+#include "reports/text/parts/background_table.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/memory_file.h"
+#include "core/verbs/memory/memory_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/per_qp_table.h"
+#include "reports/text/parts/per_qp_table.h"
 
 #include <fmt/format.h>
 

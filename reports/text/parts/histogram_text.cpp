@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/histogram_text.h"
+#include "reports/text/parts/histogram_text.h"
 
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/verbs/dmabuf.h"
+#include "core/verbs/memory/dmabuf.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "core/base/still_wanted.h"
-#include "core/verbs/cuda_memory.h"
 #include "core/verbs/handles.h"
-#include "core/verbs/memory_file.h"
+#include "core/verbs/memory/cuda_memory.h"
+#include "core/verbs/memory/memory_file.h"
 
 namespace rdmameter {
 

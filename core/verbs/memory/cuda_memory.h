@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "core/verbs/memory_file.h"
+#include "core/verbs/memory/memory_file.h"
 #include "core/wire/descriptor.h"
 
 namespace rdmameter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/load.h"
+#include "core/engine/account/load.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/stall_text.h"
+#include "reports/text/parts/stall_text.h"
 
 #include <fmt/core.h>
 

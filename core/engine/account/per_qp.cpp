@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/per_qp.h"
+#include "core/engine/account/per_qp.h"
 
 #include <algorithm>
 #include <cmath>
