@@ -118,15 +118,17 @@ TEST_F(WatcherTest, ATickThatThrowsLeavesTheVerdictToPoll) {
   EXPECT_EQ(spin(stop), StopReason::peer);
 }
 
-TEST_F(WatcherTest, StartsAndEndsInUnderAMillisecond) {
+TEST_F(WatcherTest, StartsAndEndsWithinAMillisecondOfAnyThread) {
   // Machines are shared: a new thread may wait for a time slice. One that waited for the watcher's
   // own sake would do so always.
-  double min = INFINITY;
+  double watched = INFINITY, any = INFINITY;
   for (int count = 0; count < 51; ++count) {
-    min = std::min(
-        min, seconds_of([&] { Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop); }));
+    watched = std::min(watched, seconds_of([&] {
+                         Watcher watcher(pair.channel.fd(), soon(), pair.interrupt, stop);
+                       }));
+    any = std::min(any, seconds_of([] { std::thread([] {}).join(); }));
   }
-  EXPECT_LT(min, 0.001);
+  EXPECT_LT(watched, any + 0.001);
   EXPECT_EQ(stop.reason(), StopReason::none);
 }
 
