@@ -40,13 +40,7 @@ fi
 no_machine_paths() { ! git grep -nIE '(^|[^[:alnum:]_./-])/(work|home|Users)/[[:alnum:]]'; }
 check "no file names a path of somebody's machine" no_machine_paths
 
-no_programs() {
-    local status=0 file
-    while read -rd '' file; do
-        if [ "$(head -c 4 -- "$file" | tr -d '\0')" = $'\x7fELF' ]; then echo "$file"; status=1; fi
-    done < <(git ls-files -z)
-    return $status
-}
+no_programs() { ! git ls-files -z | xargs -0 grep -lP '\A\x7fELF' --; }
 check "no built program or object is kept" no_programs
 
 no_stray_space() { ! git grep -nIE '[[:space:]]+$' -- '*.h' '*.cpp' '*.build' '*.sh' 'tools/*' '*.py' '*.md'; }
