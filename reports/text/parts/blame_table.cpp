@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/blame_table.h"
+#include "reports/text/parts/blame_table.h"
 
 #include <fmt/format.h>
 

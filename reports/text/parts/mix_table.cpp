@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/mix_table.h"
+#include "reports/text/parts/mix_table.h"
 
 #include <fmt/format.h>
 
