@@ -164,7 +164,10 @@ Offered::Offered(const TestCase& test_case, std::uint64_t seed)
 /// The loop keeps no count of what fell due: the draws say it.
 std::vector<LoadPart> Offered::parts_of_load() const {
   std::vector<LoadPart> parts(mix_.size());
-  for (std::uint64_t i = 0; !parts.empty() && i < loop_->due; ++i)
+  if (parts.empty()) return parts;
+  // The draws come again from the first on: those of whole turns are the same in each.
+  for (const std::uint32_t p : drawn_) parts[p].due += loop_->due / drawn_.size();
+  for (std::uint64_t i = 0; i < loop_->due % drawn_.size(); ++i)
     ++parts[drawn_[(warmup_ + i) % drawn_.size()]].due;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     LoadPart& part = parts[p];

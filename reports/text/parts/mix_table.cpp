@@ -79,7 +79,7 @@ std::string mix_table(const Group& group, const TextStyle& style) {
   for (const CaseSummary& summary : group.cases) {
     if (!has_mix(summary)) continue;
     for (const MixLine& line : mix_lines(summary)) {
-      table.add_line({printable(case_text(summary.case_object, group.varying))});
+      table.add_line({name_in_group(group, summary)});
       lines.push_back(line);
     }
   }

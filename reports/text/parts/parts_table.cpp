@@ -62,10 +62,8 @@ std::string parts_table(const Group& group, const TextStyle& style) {
   table.key_columns = 2;
   for (const CaseSummary& summary : group.cases)
     for (const Part& part : parts_of(*summary.repetitions.front())) {
-      const std::string name = case_text(summary.case_object, group.varying);
       const auto count = [&](const Row& row) { return number_at(row, part.where, part.count); };
-      table.add_line({name.empty() ? printable(group.test) : name, part.name,
-                      median_text(summary, 0, count),
+      table.add_line({name_in_group(group, summary), part.name, median_text(summary, 0, count),
                       median_text(summary, 4, [&](const Row& row) { return rate(row, part); })});
     }
   return table.lines() == 0 ? "" : render(table, style);
