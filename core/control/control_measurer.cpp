@@ -49,7 +49,7 @@ class ControlMeasurer final : public Measurer {
  private:
   static std::unique_ptr<ControlCall> make_near(OpenDevice& device, const TestCase& test_case,
                                                 const Placement& placement) {
-    const Pinned pinned{placement.first(), "--core"};
+    const Pinned pinned = pinned_to_make(placement, "--core");
     return make_control_call(device, test_case);
   }
 
@@ -66,8 +66,10 @@ class ControlMeasurer final : public Measurer {
 Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placement& placement,
                      const ClockChoice& clock, const StopFlag& interrupt,
                      const IntervalListener& on_interval) {
+  std::unique_ptr<Histogram> samples;
   {
     const Pinned pinned{placement.first(), "--core"};
+    samples = std::make_unique<Histogram>();
     for (std::uint64_t i = 0; i < test_case.objects; ++i) {
       if (interrupt.requested()) throw Interrupted("interrupted");
       verb.hold();
@@ -76,7 +78,6 @@ Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placeme
   LoopPlan plan;
   fill_plan(plan, test_case);
   Outcome outcome;
-  const auto samples = std::make_unique<Histogram>();
   std::atomic<std::uint64_t> progress{0};
   const IntervalThread lines{test_case, [&] { return progress.load(); }, on_interval};
   const Pinned pinned{placement.first(), "--core"};  // and not the thread of `lines`

@@ -114,7 +114,7 @@ struct ConnectPlan {
 Outcome measure(MessageExchange& messages, const CmWatch& watch, const ConnectPlan& plan,
                 const ClockChoice& clock, const InterruptSource& interrupt) {
   const auto& [device, test_case, placement, same_host] = plan;
-  const Pinned pinned{placement.first(), "--core"};
+  const Pinned pinned = pinned_to_make(placement, "--core");
   messages.send({{"case", case_to_wire(test_case)},
                  {"seed", 0},
                  {"gids", gids_to_wire(device.gids)},
@@ -155,7 +155,7 @@ Outcome measure_connects(Channel& channel, OpenDevice& device, const TestCase& t
 
 bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_case,
                     const Placement& placement, const InterruptSource& interrupt) {
-  const Pinned pinned{placement.first(), "--peer-core"};
+  const Pinned pinned = pinned_to_make(placement, "--peer-core");
   MessageExchange messages{channel};
   ConnectEndpoint end{device, test_case, Role::responder, {&interrupt, channel.fd()}};
   nlohmann::json ready = end.connection_info();

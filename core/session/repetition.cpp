@@ -270,7 +270,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
 /// All that is made before the traffic, on the CPU of the first loop: so memory of this end, and of
 /// the provider, is on that CPU's node. No thread that goes on afterwards begins here.
 Duplex Repetition::prepare(bool same_host) {
-  const Pinned pinned{placement_.first(), "--core"};
+  const Pinned pinned = pinned_to_make(placement_, "--core");
   const std::uint64_t seed = random_seed();
   send({{"case", case_to_wire(case_)},
         {"seed", seed},

@@ -242,7 +242,7 @@ void ClientSession::settle_here(TestCase& test_case) {
 /// @return nothing: the initiator has abandoned the case
 std::optional<Duplex> ClientSession::meet(TestCase& test_case, std::uint64_t seed,
                                           const Placement& placement) {
-  const Pinned pinned{placement.first(), "--peer-core"};
+  const Pinned pinned = pinned_to_make(placement, "--peer-core");
   std::optional<Duplex> duplex = make_duplex(test_case, seed);
   const std::optional<unsigned> cpu = placement.only();
   nlohmann::json ready = duplex->connection_info();

@@ -22,7 +22,8 @@ std::string name(const ibv_qp& qp, const std::string& where) {
 }  // namespace
 
 std::uint32_t random_psn() {
-  return std::random_device{}() & k24Bits;
+  thread_local std::random_device device;
+  return device() & k24Bits;
 }
 
 QpPath path_of(const TestCase& test_case) {

@@ -3,13 +3,27 @@
 """What spoils a measurement, said of both ends before one."""
 import json
 import os
+import subprocess
 
 import rdmameter
 
 
 class Doctor(rdmameter.Test):
-    def doctor(self, *arguments, token=None):
-        return rdmameter.Started([rdmameter.program, "doctor", *arguments], rdmameter.environment(token)).end(120)
+    def doctor(self, *arguments, token=None, prefix=()):
+        return rdmameter.Started([*prefix, rdmameter.program, "doctor", *arguments], rdmameter.environment(token)).end(120)
+
+    def with_a_port(self, state, rate):
+        """A prefix under which this machine has one InfiniBand port, and may lock memory."""
+        fake = os.path.join(self.scratch, state)
+        port = os.path.join(fake, "infiniband", "mlx5_0", "ports", "1")
+        os.makedirs(port)
+        for name, text in (("state", state), ("rate", rate), ("link_layer", "InfiniBand")):
+            with open(os.path.join(port, name), "w", encoding="ascii") as file:
+                file.write(text + "\n")
+        prefix = ("unshare", "--mount", "--map-root-user", "sh", "-c", 'mount --bind "$0" /sys/class && exec "$@"', fake)
+        if subprocess.run([*prefix, "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no mount namespaces here")
+        return prefix
 
     def problems_of(self, said):
         ends = [said["findings"], said["peer"]["findings"], said["between"]]
@@ -26,6 +40,17 @@ class Doctor(rdmameter.Test):
         self.assertEqual(done.status, 1 if self.problems_of(said) else rdmameter.PASS, done)
         server.await_log("examines this machine")
         self.assertTrue(rdmameter.wait_until(lambda: not server.sessions()), server.log)
+
+    def test_a_warning_fails_where_it_is_asked_to_and_a_problem_everywhere(self):
+        for state, rate, check, weight, statuses in (("4: ACTIVE", "25 Gb/sec (1X EDR)", "link", "warning", (rdmameter.PASS, 1)),
+                                                     ("1: DOWN", "100 Gb/sec (4X EDR)", "device", "problem", (1, 1))):
+            prefix = self.with_a_port(state, rate)
+            for options, status in zip(((), ("--strict",)), statuses):
+                done = self.doctor("--json", *options, prefix=prefix)
+                weights = {finding["check"]: finding["weight"] for finding in json.loads(done.stdout)["findings"]}
+                self.assertEqual(weights.pop(check), weight, done)
+                self.assertNotIn("problem", weights.values(), done)
+                self.assertEqual(done.status, status, done)
 
     def test_a_server_goes_on_measuring_afterwards(self):
         server = self.serve()

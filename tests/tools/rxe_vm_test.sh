@@ -202,6 +202,8 @@ check "the other node has ended, too" same "$(at_work)" 0
 
 "$rxe_vm" run --nodes 0 -- true >out 2>err
 check "no node at all is wrong use" same $? 2
+"$rxe_vm" run --cpus 2 --numa-nodes 3 -- true >out 2>err
+check "CPUs that NUMA nodes cannot share equally are wrong use" same $? 2
 "$rxe_vm" run --share "$scratch/none" -- true >out 2>err
 check "wrong use ends with 2" same $? 2
 check "wrong use is explained" contains err "none: no such directory"

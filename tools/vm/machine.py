@@ -62,6 +62,17 @@ def kernel_parameters(kvm, image, job):
     return parameters
 
 
+def size_arguments(options):
+    """CPUs and memory, of as many NUMA nodes as are asked for: each a socket with its share of both."""
+    count = options.numa_nodes
+    arguments = ["-smp", f"{options.cpus},sockets={count}", "-m", str(options.memory)]
+    for node in range(count if count > 1 else 0):
+        cpus = options.cpus // count
+        arguments += ["-object", f"memory-backend-ram,id=memory{node},size={options.memory // count}M",
+                      "-numa", f"node,nodeid={node},memdev=memory{node},cpus={node * cpus}-{node * cpus + cpus - 1}"]
+    return arguments
+
+
 def qemu_command(kvm, image, parameters, console, shares, network, options, ports):
     """@param parameters  the kernel's
     @param console     file that gets the kernel's messages
@@ -78,7 +89,7 @@ def qemu_command(kvm, image, parameters, console, shares, network, options, port
         "setpriv", "--pdeathsig", "KILL",
         "qemu-system-x86_64", "-machine", "q35", "-nodefaults", "-no-user-config",
         "-display", "none", "-no-reboot", "-accel", *accel,
-        "-smp", str(options.cpus), "-m", str(options.memory),
+        *size_arguments(options),
         "-kernel", image.vmlinux, "-initrd", image.initramfs,
         "-append", " ".join(parameters),
         "-chardev", f"file,id=console,path={escape(console)}", "-serial", "chardev:console",

@@ -231,7 +231,7 @@ void RankMeasurer::create(Part& part) {
   part.device = &device_of(test_case);
   part.counters_before = read_counters(part.device->port.device, part.device->port.number);
   part.placement = choose_placement(wish_of(part), claims_);
-  const Pinned pinned{part.placement.first(), "--core"};
+  const Pinned pinned = pinned_to_make(part.placement, "--core");
   part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
   part.node = std::make_unique<Node>(*part.device, test_case, part.plan, part.mine, ranks_.rank(),
                                      seed_ + cases_);

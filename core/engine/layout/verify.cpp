@@ -21,6 +21,19 @@ std::uint64_t splitmix64(std::uint64_t counter) {
   return z ^ (z >> 31);
 }
 
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+
+/// By whole words, and what is left of the last one: much of what is done before a case begins.
+void fill_words(std::byte* to, std::size_t length, std::uint64_t counter) {
+  for (; length >= kWord; length -= kWord, to += kWord, ++counter) {
+    const std::uint64_t word = splitmix64(counter);
+    std::memcpy(to, &word, kWord);
+  }
+  if (length == 0) return;
+  const std::uint64_t word = splitmix64(counter);
+  std::memcpy(to, &word, length);
+}
+
 /// A sender's area need not have as many slots as the receiver's, so slots are told by number. What
 /// is random never begins with the poison, so that a slot which holds a message is told from one
 /// which does not.
@@ -37,10 +50,11 @@ void make_payload(std::span<std::byte> bytes, const PayloadPattern& pattern, std
   const std::uint64_t stream = ((pattern.by_qp ? qp : 0) << 32) + (pattern.by_slot ? slot + 1 : 0);
   const std::uint64_t state = splitmix64(pattern.seed ^ splitmix64(stream));
   in_parts(bytes.size(), looks, [&](std::size_t begin, std::size_t length) {
-    for (std::size_t at = begin; at < begin + length; at += 8) {
-      const std::uint64_t word = pattern.zero ? 0 : splitmix64(state + at / 8);
-      std::memcpy(&bytes[at], &word, std::min<std::size_t>(8, bytes.size() - at));
-    }
+    std::byte* const to = &bytes[begin];
+    if (pattern.zero)
+      std::memset(to, 0, length);
+    else
+      fill_words(to, length, state + begin / kWord);
   });
   if (!bytes.empty() && bytes[0] == kPoison) bytes[0] = ~kPoison;
 }

@@ -2,6 +2,7 @@
 #include "core/engine/placement/placement.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 
@@ -128,6 +129,12 @@ PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view dev
           .loops = loops,
           .needed = loops * (same_host ? 2 : 1),
           .avoid = avoid};
+}
+
+Pinned pinned_to_make(const Placement& placement, std::string_view option) {
+  static const bool several = read_line("/sys/devices/system/node/online").value_or("0") != "0";
+  if (placement.first() && several) malloc_trim(0);
+  return Pinned{placement.first(), option};
 }
 
 nlohmann::ordered_json placement_json(const Placement& placement,

@@ -80,6 +80,13 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
 PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device, bool same_host,
                       std::span<const unsigned> avoid = {});
 
+/// Pins the calling thread to where the objects of its end are to be made, if anywhere. What it
+/// allocates from now on is of that CPU's node, but for pages that it shares with what was there
+/// before: free memory, which may be of any node, goes back to the kernel first.
+/// @param option  as Pinned()
+/// @throws UsageError  as Pinned()
+Pinned pinned_to_make(const Placement& placement, std::string_view option);
+
 /// {"pinned", "reason", "cpus", "numa_nodes", "device_numa_node", "device_cpus"}: for a row.
 /// @param loops  where they were; may be fewer than the placement has, for some ends have none
 nlohmann::ordered_json placement_json(const Placement& placement, std::span<const LoopPlace> loops);
