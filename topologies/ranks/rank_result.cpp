@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/ranks/rank_result.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -39,6 +41,24 @@ std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {
   return std::nullopt;
 }
 
+/// Of both directions those that have no time. A rank that only waited knows less of the reason
+/// than the other one of its pair.
+void add_failed_pairs(TopologyData& topology, std::span<const RankResult> results) {
+  std::map<std::pair<Rank, Rank>, std::string> reasons;
+  for (const bool waited : {false, true})
+    for (Rank rank = 0; rank < results.size(); ++rank)
+      for (const LostPair& pair : results[rank].lost_pairs)
+        if (pair.waited == waited && pair.with < results.size())
+          reasons.try_emplace({std::min(rank, pair.with), std::max(rank, pair.with)},
+                              fmt::format("rank {}: {}", rank, pair.reason));
+  for (const auto& [pair, reason] : reasons)
+    for (const auto& [from, to] : {pair, std::pair(pair.second, pair.first)}) {
+      const auto& times = results[from].matrix_row_ns;
+      if ((to >= times.size() || times[to] == 0) && topology.failed_pairs.size() < kMaxFailedPairs)
+        topology.failed_pairs.push_back({.from = from, .to = to, .reason = reason});
+    }
+}
+
 void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results) {
   const std::optional<LatencyData> kind = latency_kind(plan);
   if (!kind) return;
@@ -54,6 +74,7 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const Ran
   }
   for (auto& [hops, latency] : by_hops) topology.by_hops.push_back({hops, std::move(latency)});
   if (!kind->half_round_trip) return;
+  add_failed_pairs(topology, results);
   topology.rounds = rounds_of_pairs(plan, outcome.effective).size();
   const std::size_t ranks = plan.graph.ranks();
   for (const RankResult& result : results) {
@@ -166,8 +187,15 @@ nlohmann::ordered_json placements(std::span<const RankResult> results) {
 
 }  // namespace
 
+void list_fields(auto& fields, Is<LostPair> auto& pair) {
+  fields("with", pair.with);
+  fields("reason", pair.reason);
+  fields("waited", pair.waited);
+}
+
 void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("failure", result.failure);
+  fields("no_barrier_with", result.no_barrier_with);
   fields("device", result.device);
   fields("connect_ns", result.connect_ns);
   fields("setup_ns", result.setup_ns);
@@ -179,6 +207,8 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("barrier", result.barrier);
   fields("matrix_row_ns", result.matrix_row_ns);
   fields("by_hops", result.by_hops);
+  fields("lost_pairs", result.lost_pairs);
+  fields("half_rounds", result.half_rounds);
   fields("exchanges", result.exchanges);
   fields("collective_ns", result.collective_ns);
   fields("operations", result.operations);
@@ -237,6 +267,20 @@ double jain_index(std::span<const double> shares) {
     squares += share * share;
   }
   return squares == 0 ? 1 : sum * sum / (static_cast<double>(shares.size()) * squares);
+}
+
+void add_attempt(RankResult& result, const RankResult& later) {
+  merge(result.barrier, later.barrier);
+  for (const auto& [hops, samples] : later.by_hops) merge(result.by_hops[hops], samples);
+  for (std::size_t to = 0; to < result.matrix_row_ns.size(); ++to)
+    if (later.matrix_row_ns.at(to) > 0) result.matrix_row_ns[to] = later.matrix_row_ns[to];
+  result.lost_pairs.insert(result.lost_pairs.end(), later.lost_pairs.begin(),
+                           later.lost_pairs.end());
+  for (std::uint64_t RankResult::*count :
+       {&RankResult::operations, &RankResult::lost, &RankResult::cpu_ns, &RankResult::wrs,
+        &RankResult::doorbells, &RankResult::cqes, &RankResult::polls, &RankResult::passed_on,
+        &RankResult::checked_bytes})
+    result.*count += later.*count;
 }
 
 Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,

@@ -17,8 +17,17 @@
 
 namespace rdmameter {
 
+/// Why a rank has no time of a pair that it is one of.
+struct LostPair {
+  Rank with = 0;
+  std::string reason;
+  bool waited = false;  ///< in vain: the other one may know more
+};
+
 struct RankResult {
   std::string failure;  ///< empty: all went well
+  /// The failure is of the barrier's QP towards that rank.
+  std::optional<std::uint64_t> no_barrier_with;
   std::string device;
 
   NamedCounts connect_ns;  ///< by verb, of the graph's own QPs
@@ -30,6 +39,8 @@ struct RankResult {
   /// hops.
   std::vector<double> matrix_row_ns;
   std::map<std::uint64_t, HistogramData> by_hops;
+  std::vector<LostPair> lost_pairs;
+  std::uint64_t half_rounds = 0;  ///< of `pairs`, that all ranks have passed
   HistogramData exchanges;
   std::vector<std::uint64_t> collective_ns;  ///< of each collective: this rank's own time
   std::uint64_t operations = 0, lost = 0;
@@ -48,6 +59,10 @@ struct RankResult {
 std::string rank_result_to_wire(const RankResult& result);
 /// @throws MeasurementError  it is not what rank_result_to_wire() makes
 RankResult rank_result_from_wire(const std::string& wire);
+
+/// Adds what one rank has measured after an earlier attempt of the same case; what is told of its
+/// QPs stays that of the earlier one.
+void add_attempt(RankResult& result, const RankResult& later);
 
 /// Merges what the ranks have told; histograms exactly.
 /// @param results  by rank, none with a failure
