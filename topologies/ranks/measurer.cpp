@@ -43,6 +43,12 @@ std::string dump(const json& message) {
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+std::string combined_samples(const std::string& a, const std::string& b) {
+  RankSamples samples = rank_samples_from_wire(a);
+  merge(samples, rank_samples_from_wire(b));
+  return rank_samples_to_wire(samples);
+}
+
 /// Measures the time from its making, or from the last lap, on.
 class Laps {
  public:
@@ -450,15 +456,18 @@ void RankMeasurer::connect_all(Part& part) {
   part.lap("wait");
 }
 
-/// @return  at rank 0 the results of all ranks
+/// @return  at rank 0 the results of all ranks; all samples are in the first
 std::vector<RankResult> RankMeasurer::run_all(Part& part) {
   if (part.taken) run(part);
   const std::string own = part.taken ? rank_result_to_wire(part.result) : std::string();
   const std::vector<std::string> reports = with_all([&] { return ranks_.gather(own); });
+  const std::string samples = with_all(
+      [&] { return ranks_.reduce(rank_samples_to_wire(part.result.samples), combined_samples); });
   std::vector<RankResult> results;
-  if (ranks_.rank() == 0)
-    for (Rank rank = 0; rank < part.test_case.ranks; ++rank)
-      results.push_back(rank_result_from_wire(reports[rank]));
+  if (ranks_.rank() != 0) return results;
+  for (Rank rank = 0; rank < part.test_case.ranks; ++rank)
+    results.push_back(rank_result_from_wire(reports[rank]));
+  results.front().samples = rank_samples_from_wire(samples);
   return results;
 }
 

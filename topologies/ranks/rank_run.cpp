@@ -126,7 +126,7 @@ void RankRun::measure_barrier(RankResult& result) {
   tally.latency = histogram.get();
   loops.time_barriers(node.work(), kTimedBarriers, clock, stop, tally);
   check();
-  result.barrier = snapshot(*histogram);
+  result.samples.barrier = snapshot(*histogram);
   tally.latency = scratch_.get();
 }
 
@@ -232,7 +232,7 @@ void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag&
   }
   if (pair && samples.count > 0)
     result.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
-  merge(result.by_hops[hops], samples);
+  merge(result.samples.by_hops[hops], samples);
 }
 
 std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips) {
@@ -273,7 +273,7 @@ void RankRun::measure_exchanges(RankResult& result) {
   check();
   result.elapsed_ns = tally.elapsed_ns;
   result.sending_ns = tally.sending_ns;
-  result.exchanges = snapshot(*histogram);
+  result.samples.exchanges = snapshot(*histogram);
   result.sent = test_case.iterations * messages_of_exchange();
   std::uint64_t expected = 0;
   for (const Round& round : mine.rounds) expected += round.from.size();
@@ -343,8 +343,11 @@ void RankRun::measure_collectives(RankResult& result) {
   collective.time_next(test_case.iterations);
   tally.operations = 0;
   run_collectives(test_case.iterations, test_case.verify != 0);
-  result.collective_ns = collective.take_samples();
-  for (const std::uint64_t ns : result.collective_ns) result.elapsed_ns += ns;
+  result.samples.collective_ns = collective.take_samples();
+  for (const std::uint64_t ns : result.samples.collective_ns) result.elapsed_ns += ns;
+  result.collective_mean_ns =
+      static_cast<double>(result.elapsed_ns) /
+      static_cast<double>(std::max<std::size_t>(result.samples.collective_ns.size(), 1));
   pass_barrier();
 }
 
