@@ -173,6 +173,7 @@ void Run::count(const Row& row) {
   switch (row.status) {
     case Row::Status::ok:
       ++tally_.measured;
+      if (row.topology && !row.topology->failed_pairs.empty()) ++tally_.incomplete;
       break;
     case Row::Status::error:
       ++tally_.failed;
@@ -194,6 +195,7 @@ void shuffle(std::vector<std::size_t>& order, std::mt19937_64& random) {
 ExitStatus RunTally::status() const {
   if (interrupted) return ExitStatus::interrupted;
   if (failed > 0) return measured > 0 ? ExitStatus::failed : failure.value_or(ExitStatus::failed);
+  if (incomplete > 0) return ExitStatus::failed;
   return measured > 0 ? ExitStatus::pass : ExitStatus::usage;
 }
 
@@ -205,6 +207,7 @@ RunTally& RunTally::operator+=(const RunTally& more) {
   measured += more.measured;
   skipped += more.skipped;
   failed += more.failed;
+  incomplete += more.incomplete;
   interrupted = interrupted || more.interrupted;
   return *this;
 }

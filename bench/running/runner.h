@@ -34,6 +34,7 @@ class RunListener {
 /// How a run ended.
 struct RunTally {
   std::uint64_t measured = 0, skipped = 0, failed = 0;  ///< rows
+  std::uint64_t incomplete = 0;                         ///< of those measured: pairs have failed
   bool interrupted = false;
   std::optional<ExitStatus> failure;  ///< that of all failed rows, where they agree
 

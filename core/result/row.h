@@ -208,6 +208,15 @@ struct MatrixSummary {
 /// So many pairs of a MatrixSummary are listed.
 inline constexpr std::size_t kMaxSlowestPairs = 32;
 
+/// From one rank to another: why it has no time.
+struct FailedPair {
+  std::uint64_t from = 0, to = 0;
+  std::string reason;
+};
+
+/// So many of a row are listed.
+inline constexpr std::size_t kMaxFailedPairs = 1024;
+
 /// What takes much longer than the rest of a topology.
 struct Straggler {
   enum class Verdict {
@@ -253,6 +262,7 @@ struct TopologyData {
   /// Median one-way time, that is half a round trip, from row to column; nothing: not measured.
   std::vector<std::vector<std::optional<double>>> matrix_ns;
   std::optional<MatrixSummary> matrix_summary;  ///< of more than kMaxMatrixRanks
+  std::vector<FailedPair> failed_pairs;         ///< of the traffic `pairs`; the others have times
   /// Of the traffic `pairs`: rounds, one after the other; pairs of a round are measured together.
   std::optional<std::uint64_t> rounds;
   /// Nothing: not judged, as where ranks shared cores.

@@ -244,6 +244,12 @@ void list_fields(auto& fields, Is<MatrixSummary> auto& summary) {
   fields("slowest", summary.slowest, {.max_size = kMaxSlowestPairs});
 }
 
+void list_fields(auto& fields, Is<FailedPair> auto& pair) {
+  fields("from", pair.from, {.max = kMaxRanks - 1});
+  fields("to", pair.to, {.max = kMaxRanks - 1});
+  fields("reason", pair.reason);
+}
+
 void list_fields(auto& fields, Is<CollectiveData> auto& data) {
   fields("bytes", data.bytes, {.max = kMaxExactCount});
   fields("steps", data.steps, {.max = kMaxExactCount});
@@ -291,6 +297,7 @@ void list_fields(auto& fields, Is<TopologyData> auto& data) {
   fields("barrier_ns", data.barrier_ns, {.short_form = true});
   fields("matrix_ns", data.matrix_ns, {.max_size = kMaxMatrixRanks, .short_form = true});
   fields("matrix_summary", data.matrix_summary);
+  fields("failed_pairs", data.failed_pairs, {.max_size = kMaxFailedPairs});
   fields("rounds", data.rounds, {.max = kMaxExactCount});
   fields("straggler", data.straggler);
   fields("by_hops", data.by_hops);

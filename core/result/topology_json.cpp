@@ -68,6 +68,9 @@ void complete(TopologyData& data, const CheckedJson& json) {
   for (std::size_t i = 0; i < slowest.size(); ++i)
     if (std::max(slowest[i].from, slowest[i].to) >= data.ranks)
       json.at("matrix_summary").at("slowest").at(i).fail("names a rank that is not there");
+  for (std::size_t i = 0; i < data.failed_pairs.size(); ++i)
+    if (std::max(data.failed_pairs[i].from, data.failed_pairs[i].to) >= data.ranks)
+      json.at("failed_pairs").at(i).fail("names a rank that is not there");
   for (std::size_t i = 0; i < data.edges.size(); ++i)
     if (data.edges[i].first == data.edges[i].second)
       json.at("edges").at(i).fail("joins a rank with itself");

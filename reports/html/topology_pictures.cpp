@@ -92,6 +92,16 @@ std::string numbered_cells(const std::vector<Cell>& cells, const Shades& shades,
   return svg;
 }
 
+std::string crossed_cells(const RankCells& failed, std::size_t together) {
+  std::string crosses;
+  for (const auto& [from, to] : failed)
+    crosses += fmt::format("M{} {}l.6 .6m0-.6l-.6 .6", static_cast<double>(to / together) + 0.2,
+                           static_cast<double>(from / together) + 0.2);
+  return crosses.empty()
+             ? ""
+             : fmt::format("<path class=frame d=\"{}\"><title>failed</title></path>", crosses);
+}
+
 std::string scale_html(const Shades& shades) {
   std::string html = "<p class=scale>" + markup_text(time_value(shades.min_ns));
   if (shades.of(shades.max_ns) != shades.of(shades.min_ns)) {
@@ -136,7 +146,8 @@ std::vector<Place> places_of(const TopologyData& topology) {
 
 }  // namespace
 
-std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& straggler) {
+std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& straggler,
+                       const RankCells& failed) {
   const std::size_t ranks = matrix_ns.size();
   const std::size_t together = (ranks + kMaxCells - 1) / kMaxCells;
   if (ranks == 0) return "";
@@ -150,6 +161,7 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
       "{}\">",
       ranks, size + 2, size + 2);
   svg += ranks <= kMaxListed ? told_cells(cells, shades) : shaded_paths(cells, shades);
+  svg += crossed_cells(failed, together);
   const bool numbered = ranks <= kMaxNumbered;
   const Unit unit = time_unit(shades.min_ns);
   if (numbered) svg += numbered_cells(cells, shades, unit);
@@ -174,7 +186,8 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
          (together > 1
               ? fmt::format("<p class=hint>A cell is {} ranks, as slow as the slowest.</p>\n",
                             together)
-              : "");
+              : "") +
+         (failed.empty() ? "" : "<p class=hint>A cross: the pair failed.</p>\n");
 }
 
 std::string graph_svg(const TopologyData& topology, const std::optional<Straggler>& straggler) {

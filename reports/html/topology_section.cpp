@@ -13,6 +13,7 @@
 #include "reports/topology/cases.h"
 #include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
+#include "reports/topology/failed_pairs.h"
 #include "reports/topology/model_text.h"
 #include "reports/topology/pair_times_table.h"
 #include "reports/topology/shapes_table.h"
@@ -56,6 +57,13 @@ std::string decision_html(Cases cases, std::span<const TopologyModel> models,
   return html;
 }
 
+std::string failures_html(const ResultFile& file, const TopologyCase& one) {
+  std::string html;
+  for (const std::string& sentence : failed_pairs_text(one, file.context))
+    html += "<p class=slow>" + markup_text(sentence) + ".</p>\n";
+  return html;
+}
+
 /// A figure of each case worth it: the graph, and the matrix beside it.
 std::string pictures(const ResultFile& file, Cases cases) {
   std::string html;
@@ -63,13 +71,14 @@ std::string pictures(const ResultFile& file, Cases cases) {
   for (const TopologyCase* one : pictured_cases(cases, false)) {
     const Matrix matrix = matrix_of(*one);
     const auto straggler = straggler_of(*one, matrix);
-    const std::string heat = matrix_svg(matrix, straggler);
+    const std::string heat = matrix_svg(matrix, straggler, failed_cells(*one));
     if (heat.empty() || ++drawn > kMaxPictures) continue;
     const std::string slow = straggler_text(straggler, file.context);
     html += fmt::format(
         "<figure class=topology><figcaption>{}</figcaption>\n<div>{}<div>{}</div>"
-        "</div>{}</figure>\n",
+        "</div>{}{}</figure>\n",
         markup_text(case_title(*one)), graph_svg(*one->topology, straggler), heat,
+        failures_html(file, *one),
         slow.empty() ? "" : "<p class=slow>" + markup_text(slow) + ".</p>\n");
   }
   if (html.empty()) return "";
@@ -82,9 +91,11 @@ std::string pair_times_html(const ResultFile& file, Cases cases) {
   const Table times = pair_times_table(cases);
   if (times.lines() == 0) return "";
   std::string html = html_table(times, "One way between pairs of ranks");
-  for (const TopologyCase& one : cases)
+  for (const TopologyCase& one : cases) {
+    if (one.topology->matrix_summary) html += failures_html(file, one);
     if (const Table slowest = slowest_pairs_table(one, file.context, false); slowest.lines() > 0)
       html += html_table(slowest, "Slowest pairs: " + case_title(one));
+  }
   return html;
 }
 

@@ -154,7 +154,10 @@ std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> ca
     const auto same = std::find_if(chosen.begin(), chosen.end(), [&](const TopologyCase* other) {
       return other->topology->graph == one.topology->graph && other->model == one.model;
     });
-    if (all || same == chosen.end() || straggler)
+    const bool failed = std::ranges::any_of(one.summary.repetitions, [](const Row* row) {
+      return !row->topology->failed_pairs.empty();
+    });
+    if (all || same == chosen.end() || straggler || failed)
       chosen.push_back(&one);
     else if (std::tuple((*same)->topology->ranks, one.size_bytes) <
              std::tuple(one.topology->ranks, (*same)->size_bytes))

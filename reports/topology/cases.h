@@ -45,7 +45,8 @@ std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, st
 std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> cases);
 
 /// Those whose matrix is worth a picture: for each shape that of most ranks and the least size, and
-/// each with a straggler; or all that have one. @param judge_shared  as straggler_of()
+/// each with a straggler or a failed pair; or all that have one. @param judge_shared  as
+/// straggler_of()
 std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
                                                 bool judge_shared = false);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array kShades = {"░", "▒", "▓", "█"};
 constexpr std::size_t kMargin = 8;
+constexpr const char* kFailed = "x";
 
 /// Geometric steps from the least to the largest time, none narrower than a tenth: shades that
 /// tell noise from noise would deceive.
@@ -53,14 +54,28 @@ std::string cell_text(double ns, const Unit& unit) {
   return value < 100 ? fmt::format("{:#.3g}", value) : fixed(value, 0);
 }
 
-std::string from_and_shades(const Matrix& cells, const Shading& scale, std::size_t ranks,
-                            std::size_t together, std::size_t cell_width) {
+RankCells blocks_of(const RankCells& cells, std::size_t together) {
+  RankCells blocks;
+  for (const auto& [row, column] : cells) blocks.emplace(row / together, column / together);
+  return blocks;
+}
+
+/// What a cell without a time shows.
+const char* empty_cell(const RankCells& failed, std::size_t row, std::size_t column) {
+  return failed.contains({row, column}) ? kFailed : " ";
+}
+
+std::string from_and_shades(const Matrix& cells, const RankCells& failed, const Shading& scale,
+                            std::size_t ranks, std::size_t together, std::size_t cell_width) {
   std::string text = fmt::format("{}to rank 0{}\n", pad_left("from", kMargin - 1) + " ",
                                  ranks > 1 ? fmt::format(" ... {}", ranks - 1) : "");
   for (std::size_t row = 0; row < cells.size(); ++row) {
     std::string line = pad_left(fmt::format("{} ", row * together), kMargin);
-    for (const auto& cell : cells[row])
-      for (std::size_t i = 0; i < cell_width; ++i) line += cell ? kShades[scale.step(*cell)] : " ";
+    for (std::size_t column = 0; column < cells.size(); ++column) {
+      const auto& cell = cells[row][column];
+      for (std::size_t i = 0; i < cell_width; ++i)
+        line += cell ? kShades[scale.step(*cell)] : empty_cell(failed, row, column);
+    }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
@@ -68,7 +83,8 @@ std::string from_and_shades(const Matrix& cells, const Shading& scale, std::size
 }
 
 /// With the time in each cell, behind its shade. Empty: it does not fit.
-std::string from_and_numbers(const Matrix& cells, const Shading& scale, std::size_t room) {
+std::string from_and_numbers(const Matrix& cells, const RankCells& failed, const Shading& scale,
+                             std::size_t room) {
   const Unit unit = time_unit(scale.min_ns);
   std::size_t widest = fmt::formatted_size("{}", cells.size() - 1);
   for (const auto& row : cells)
@@ -83,10 +99,12 @@ std::string from_and_numbers(const Matrix& cells, const Shading& scale, std::siz
   text += "\n";
   for (std::size_t row = 0; row < cells.size(); ++row) {
     std::string line = pad_left(fmt::format("{} ", row), kMargin);
-    for (const auto& cell : cells[row])
+    for (std::size_t column = 0; column < cells.size(); ++column) {
+      const auto& cell = cells[row][column];
       line += cell ? fmt::format(" {} {}", kShades[scale.step(*cell)],
                                  pad_left(cell_text(*cell, unit), widest))
-                   : std::string(width, ' ');
+                   : pad_left(empty_cell(failed, row, column), width);
+    }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
@@ -113,7 +131,7 @@ std::string legend(const Shading& scale, std::size_t width) {
 
 }  // namespace
 
-std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style) {
+std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const RankCells& failed) {
   const std::size_t room = std::max<std::size_t>(style.width, 40) - kMargin - 1;
   const std::size_t ranks = matrix_ns.size();
   const std::size_t cell_width = 2 * ranks <= room ? 2 : 1;
@@ -130,9 +148,11 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style) {
   if (max_ns == 0) return "";
   constexpr double kMaxRatio = 1e6;  // times of one network do not differ more
   const Shading scale = shading_of(std::max(min_ns, max_ns / kMaxRatio), max_ns);
-  std::string text = together > 1 ? "" : from_and_numbers(cells, scale, room);
-  if (text.empty()) text = from_and_shades(cells, scale, ranks, together, cell_width);
+  const RankCells crossed = blocks_of(failed, together);
+  std::string text = together > 1 ? "" : from_and_numbers(cells, crossed, scale, room);
+  if (text.empty()) text = from_and_shades(cells, crossed, scale, ranks, together, cell_width);
   if (together > 1) text += fmt::format("{}{} ranks a cell\n", std::string(kMargin, ' '), together);
+  if (!failed.empty()) text += fmt::format("{}{} failed\n", std::string(kMargin, ' '), kFailed);
   return text + legend(scale, style.width);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "reports/text/text.h"
+#include "reports/topology/failed_pairs.h"
 #include "topologies/stragglers/straggler.h"
 
 namespace rdmameter {
@@ -12,7 +13,9 @@ namespace rdmameter {
 /// A line for each rank, a cell for each peer, the darker the longer, with the time where that
 /// fits; where cells alone do not fit, several ranks share one, which is as dark as the longest of
 /// them. Below it, what the shades mean.
+/// @param failed  crossed, where they have no time
 /// @return empty for a matrix without a time
-std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style);
+std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style,
+                        const RankCells& failed = {});
 
 }  // namespace rdmameter

@@ -12,6 +12,7 @@
 #include "reports/topology/cases.h"
 #include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
+#include "reports/topology/failed_pairs.h"
 #include "reports/topology/growth_text.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
@@ -112,15 +113,23 @@ std::string collectives_text(Cases cases, const TextStyle& style) {
          render(table, style);
 }
 
+std::string failures(const ResultFile& file, const TopologyCase& one, const TextStyle& style) {
+  std::string text;
+  for (const std::string& sentence : failed_pairs_text(one, file.context))
+    text += bold(wrap("  ! ", sentence + ".", style.width), style);
+  return text;
+}
+
 std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
   std::string text;
   for (const TopologyCase* one :
        pictured_cases(cases, options.all_matrices, options.judge_shared)) {
     const Matrix matrix = matrix_of(*one);
-    const std::string drawn = draw_matrix(matrix, options.style);
+    const std::string drawn = draw_matrix(matrix, options.style, failed_cells(*one));
     if (drawn.empty()) continue;
     text +=
         "\n" + bold("  one way between ranks: " + case_title(*one), options.style) + "\n" + drawn;
+    text += failures(file, *one, options.style);
     if (const std::string slow =
             straggler_text(straggler_of(*one, matrix, options.judge_shared), file.context);
         !slow.empty())
@@ -135,11 +144,13 @@ std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOp
   if (times.lines() == 0) return "";
   std::string text = "\n" + bold("  one way between pairs of ranks", options.style) + "\n" +
                      render(times, options.style);
-  for (const TopologyCase& one : cases)
+  for (const TopologyCase& one : cases) {
+    if (one.topology->matrix_summary) text += failures(file, one, options.style);
     if (const Table slowest = slowest_pairs_table(one, file.context, options.judge_shared);
         slowest.lines() > 0)
       text += "\n" + bold("  slowest pairs: " + case_title(one), options.style) + "\n" +
               render(slowest, options.style);
+  }
   return text;
 }
 

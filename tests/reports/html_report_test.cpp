@@ -508,6 +508,8 @@ TEST(TopologyPictures, OfManyRanksStaySmall) {
   EXPECT_THAT(svg, HasSubstr("A cell is 4 ranks"));
   EXPECT_LT(svg.size(), 100'000U);
   EXPECT_EQ(matrix_svg({}, {}), "");
+  EXPECT_THAT(matrix_svg(matrix, std::nullopt, {{0, 200}}), HasSubstr("<title>failed</title>"));
+  EXPECT_THAT(matrix_svg(matrix, std::nullopt), Not(HasSubstr("failed")));
   EXPECT_EQ(graph_svg(TopologyData{.graph = "mesh", .ranks = 8}, {}), "") << "no edges known";
 }
 

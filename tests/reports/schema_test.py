@@ -105,6 +105,8 @@ def wrong_topology(topology):
         yield "matrix_ns is not square"
     if any(rank >= ranks for edge in topology.get("edges", []) for rank in edge):
         yield "edges name a rank that is not there"
+    if any(max(pair["from"], pair["to"]) >= ranks for pair in topology.get("failed_pairs", [])):
+        yield "failed_pairs name a rank that is not there"
     if "qps_total" in topology and sum(topology.get("qps_per_rank", [topology["qps_total"]])) != topology["qps_total"]:
         yield "qps_total is not the sum of qps_per_rank"
     if "hops" in topology and topology["hops"]["mean"] > topology["hops"]["max"] * (1 + 1e-9):
@@ -281,6 +283,7 @@ MUTATIONS = [
     ("pairs", ("topology", "matrix_ns", 0), [None]),
     ("pairs", ("topology", "matrix_ns", 0, 1), -1),
     ("pairs", ("topology", "matrix_ns"), []),
+    ("pairs", ("topology", "failed_pairs"), [{"from": 0, "to": 99, "reason": "no answer"}]),
     ("pairs", ("topology", "by_hops", 0, "hops"), -1),
     ("pairs", ("topology", "by_hops", 0, "latency", "p50"), 1),
     ("pairs", ("topology", "by_hops", 0, "latency"), GONE),

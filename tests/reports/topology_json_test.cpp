@@ -172,6 +172,8 @@ INSTANTIATE_TEST_SUITE_P(
                     BadTopology{"/barrier_ns", "-1", "barrier_ns is negative"},
                     BadTopology{"/barrier_ns", "\"1\"", "barrier_ns is not a number"},
                     BadTopology{"/matrix_ns/3", "[1, 2, 3]", "matrix_ns[3] has 3 elements"},
+                    BadTopology{"/failed_pairs", R"([{"from": 0, "to": 99, "reason": "r"}])",
+                                "failed_pairs[0] names a rank that is not there"},
                     BadTopology{"/matrix_ns/1/0", "-1", "matrix_ns[1][0] is negative"},
                     BadTopology{"/matrix_ns", "[]", "matrix_ns has 0 elements"},
                     BadTopology{"/by_hops/1/hops", "1", "is not greater than the one before it"},

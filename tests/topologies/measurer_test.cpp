@@ -37,6 +37,7 @@ class ThreadRank final : public Ranks {
     std::vector<std::string> all = all_messages(message);
     return rank_ == 0 ? std::move(all) : std::vector<std::string>();
   }
+  std::string reduce(const std::string&, const Combine&) override { return {}; }
   std::string broadcast(const std::string& message) override { return all_messages(message)[0]; }
   std::map<Rank, std::string> exchange(const std::map<Rank, std::string>&) override { return {}; }
   [[noreturn]] void abort(int) override { std::abort(); }

@@ -29,7 +29,7 @@ TestCase pairs_of_two() {
 RankResult result_with(double median, HistogramData histogram) {
   RankResult rank_result;
   rank_result.matrix_row_ns = {0, 0};
-  rank_result.by_hops[1] = std::move(histogram);
+  rank_result.samples.by_hops[1] = std::move(histogram);
   rank_result.setup_ns = {{"memory", 10}, {"wait", 20}};
   rank_result.connect_ns = {{"create_qp", 100}, {"modify_qp", 200}};
   rank_result.connection_bytes = {{"buffers", static_cast<std::uint64_t>(median)}};
@@ -42,16 +42,11 @@ RankResult result_with(double median, HistogramData histogram) {
 
 TEST(RankResult, ComesBackFromTheWireAsItWas) {
   RankResult sent = result_with(3, samples({1, 5, 1ULL << 40, 1ULL << 45}));
-  sent.exchanges = samples({7});
-  sent.barrier = samples({9, 9});
   sent.sending_ns = 4;
   sent.yielding = true;
   sent.cpu = 7;
   sent.not_pinned = "too few";
   const RankResult got = rank_result_from_wire(rank_result_to_wire(sent));
-  EXPECT_EQ(got.by_hops, sent.by_hops);
-  EXPECT_EQ(got.exchanges, sent.exchanges);
-  EXPECT_EQ(got.barrier, sent.barrier);
   EXPECT_EQ(got.connect_ns, sent.connect_ns);
   EXPECT_EQ(got.setup_ns, sent.setup_ns);
   EXPECT_EQ(got.kernel, sent.kernel);
@@ -61,6 +56,32 @@ TEST(RankResult, ComesBackFromTheWireAsItWas) {
   EXPECT_EQ(got.cpu, 7u);
   EXPECT_EQ(got.numa_node, std::nullopt);
   EXPECT_EQ(got.not_pinned, "too few");
+}
+
+TEST(RankSamples, ComeBackFromTheWireAsTheyWere) {
+  RankSamples sent{.barrier = samples({9, 9}), .exchanges = samples({7})};
+  sent.by_hops[2] = samples({1, 5, 1ULL << 40, 1ULL << 45});
+  sent.collective_ns = {3, 1};
+  const RankSamples got = rank_samples_from_wire(rank_samples_to_wire(sent));
+  EXPECT_EQ(got.by_hops, sent.by_hops);
+  EXPECT_EQ(got.exchanges, sent.exchanges);
+  EXPECT_EQ(got.barrier, sent.barrier);
+  EXPECT_EQ(got.collective_ns, sent.collective_ns);
+  for (const char* text : {"", "[]", R"({"barrier": 1})"})
+    EXPECT_THROW(rank_samples_from_wire(text), MeasurementError) << text;
+}
+
+TEST(RankSamples, OfManyRanksTakeNoMoreRoomThanOfFew) {
+  RankSamples all;
+  std::size_t of_two = 0;
+  for (std::uint64_t rank = 0; rank < 256; ++rank) {
+    const auto histogram = std::make_unique<Histogram>();
+    for (std::uint64_t i = 0; i < 1000; ++i) histogram->record(1000 + (i * 7 + rank) % 1000);
+    merge(all, {.barrier = snapshot(*histogram), .by_hops = {{1, snapshot(*histogram)}}});
+    if (rank == 1) of_two = rank_samples_to_wire(all).size();
+  }
+  EXPECT_EQ(all.by_hops.at(1).count, 256'000u);
+  EXPECT_LT(rank_samples_to_wire(all).size(), 2 * of_two);  // numbers have more digits
 }
 
 TEST(RankResult, AFailureIsAllThatIsSaid) {
@@ -129,9 +150,12 @@ TEST(RankResult, ASampleOfACollectiveIsTheTimeOfTheRankThatTookLongestForIt) {
   test_case.traffic = "allreduce-ring";
   test_case.size_bytes = 1000;
   std::vector<RankResult> results(2);
-  results[0].collective_ns = {10, 20, 30};
-  results[1].collective_ns = {15, 5, 40};
-  results[0] = rank_result_from_wire(rank_result_to_wire(results[0]));
+  results[0].samples.collective_ns = {10, 20, 30};
+  results[1].samples.collective_ns = {15, 5, 40};
+  for (RankResult& result : results) result.collective_mean_ns = 20;
+  // Samples may have been merged on their way.
+  merge(results[0].samples, rank_samples_from_wire(rank_samples_to_wire(results[1].samples)));
+  results[1] = rank_result_from_wire(rank_result_to_wire(results[1]));
   const Outcome outcome = merge_results(test_case, plan_topology(test_case), results);
   EXPECT_EQ(outcome.latency->definition, LatencyData::Definition::collective);
   EXPECT_EQ(outcome.latency->histogram.count, 3u);

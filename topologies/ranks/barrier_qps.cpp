@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/verbs/pkey.h"
 #include "topologies/ranks/node.h"
 #include "topologies/ranks/qp_limit.h"
@@ -17,26 +18,100 @@ namespace {
 
 /// The epoch's own word stands first, apart from those that others write into.
 constexpr std::size_t kWord = sizeof(std::uint64_t), kHeardAt = 64;
-constexpr std::uint32_t kMaxSteps = 32;
 
-std::uint32_t steps_of(Rank ranks) {
-  return static_cast<std::uint32_t>(std::bit_width(ranks - 1));
+/// Of all ranks, from rank 0 on.
+struct BarrierTree {
+  std::vector<Rank> parents;
+  std::vector<std::vector<Rank>> children;
+
+  /// Of the steps of a rank the one up to, or down from, its parent.
+  std::uint32_t with_parent(Rank rank, bool down) const {
+    return static_cast<std::uint32_t>(children[rank].size()) + (down ? 1 : 0);
+  }
+  /// ...and that with one of its children.
+  std::uint32_t with_child(Rank rank, Rank child, bool down) const {
+    const auto place = static_cast<std::uint32_t>(place_of(children[rank], child));
+    return down ? with_parent(rank, false) + (rank == 0 ? 0 : 2) + place : place;
+  }
+};
+
+bool holds(const RankPairs& pairs, Rank a, Rank b) {
+  return pairs.contains({std::min(a, b), std::max(a, b)});
+}
+
+BarrierTree tree_without(Rank ranks, const RankPairs& avoided) {
+  BarrierTree tree{.parents = std::vector<Rank>(ranks, ranks),
+                   .children = std::vector<std::vector<Rank>>(ranks)};
+  std::vector<Rank> reached{0};
+  for (std::size_t i = 0; i < reached.size(); ++i)
+    for (Rank child = 1; child < ranks; ++child) {
+      const Rank parent = reached[i];
+      if (child == parent || tree.parents[child] != ranks || holds(avoided, parent, child))
+        continue;
+      tree.parents[child] = parent;
+      tree.children[parent].push_back(child);
+      reached.push_back(child);
+    }
+  for (Rank rank = 1; rank < ranks; ++rank)
+    if (tree.parents[rank] == ranks)
+      throw MeasurementError(fmt::format(
+          "no messages get through to rank {}: its barrier has failed with the others", rank));
+  return tree;
+}
+
+/// Each step is a meeting of two ranks, which tell each other.
+std::vector<BarrierMeeting> tree_meetings(Rank rank, const BarrierTree& tree) {
+  std::vector<BarrierMeeting> meetings;
+  const auto meet_children = [&](bool down) {
+    for (const Rank child : tree.children[rank])
+      meetings.push_back({child, child, tree.with_parent(child, down)});
+  };
+  meet_children(false);
+  if (rank != 0)
+    for (const bool down : {false, true}) {
+      const Rank parent = tree.parents[rank];
+      meetings.push_back({parent, parent, tree.with_child(parent, rank, down)});
+    }
+  meet_children(true);
+  return meetings;
+}
+
+std::vector<BarrierMeeting> dissemination(Rank rank, Rank ranks) {
+  std::vector<BarrierMeeting> meetings;
+  for (Rank distance = 1; distance < ranks; distance *= 2)
+    meetings.push_back({(rank + distance) % ranks, (rank + ranks - distance) % ranks,
+                        static_cast<std::uint32_t>(meetings.size())});
+  return meetings;
+}
+
+bool needs(Rank ranks, const RankPairs& pairs) {
+  return std::ranges::any_of(pairs, [ranks](const auto& pair) {
+    const Rank between = pair.second - pair.first;
+    return pair.second < ranks &&
+           (std::has_single_bit(between) || std::has_single_bit(ranks - between));
+  });
 }
 
 }  // namespace
 
-std::vector<Rank> barrier_partners(Rank rank, Rank ranks) {
+std::vector<BarrierMeeting> barrier_meetings(Rank rank, Rank ranks, const RankPairs& avoided) {
+  if (!needs(ranks, avoided)) return dissemination(rank, ranks);
+  return tree_meetings(rank, tree_without(ranks, avoided));
+}
+
+std::vector<Rank> barrier_partners(const std::vector<BarrierMeeting>& meetings) {
   std::vector<Rank> partners;
-  for (Rank distance = 1; distance < ranks; distance *= 2) {
-    partners.push_back((rank + distance) % ranks);
-    partners.push_back((rank + ranks - distance) % ranks);
+  for (const BarrierMeeting& meeting : meetings) {
+    partners.push_back(meeting.ahead);
+    partners.push_back(meeting.behind);
   }
   std::ranges::sort(partners);
   partners.erase(std::unique(partners.begin(), partners.end()), partners.end());
   return partners;
 }
 
-BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank, Rank ranks)
+BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank, Rank ranks,
+                       const RankPairs& avoided)
     : device_(device),
       case_([&] {
         TestCase new_case =
@@ -45,17 +120,16 @@ BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank,
         new_case.size_bytes = kWord;
         return new_case;
       }()),
-      rank_(rank),
-      ranks_(ranks),
-      partners_(barrier_partners(rank, ranks)),
-      memory_(*device.context, 0, kHeardAt + kMaxSteps * kWord, device.numa_node, "",
+      meetings_(barrier_meetings(rank, ranks, avoided)),
+      partners_(barrier_partners(meetings_)),
+      memory_(*device.context, 0, kHeardAt + (meetings_.size() + 1) * kWord, device.numa_node, "",
               device.port.where(), device.memory),
       domain_(*device.context, test_case.queues.thread_domain, device.port.where()),
       mr_(memory_.register_part(domain_.plain(), 0, memory_.size_bytes(),
                                 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)),
       cqs_(*device.context,
            {.count = 1,
-            .entries = 2 * steps_of(ranks) + 2,
+            .entries = 2 * meetings_.size() + 2,
             .timestamps = false,
             .domain = domain_.parent(),
             .which = "barrier CQ"},
@@ -63,7 +137,7 @@ BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank,
       maker_(kWord),
       info_(endpoint_info_of(device)) {
   const std::string where = device.port.where();
-  const std::uint32_t steps = steps_of(ranks);
+  const auto steps = static_cast<std::uint32_t>(meetings_.size());
   const std::uint16_t pkey_index = choose_pkey(*device.context, device.port, case_.path).index;
   while (qps_.size() < partners_.size()) {
     ibv_qp_init_attr attributes{};
@@ -103,10 +177,10 @@ void BarrierQps::connect(const std::map<Rank, EndpointInfo>& peers) {
     to_rts(*qps_[i], Transport::rc, path, info_.psns[i], where);
   }
   epoch_sge_ = {.addr = memory_.address(), .length = kWord, .lkey = mr_->lkey};
-  steps_.resize(steps_of(ranks_));
+  steps_.resize(meetings_.size());
   const auto* const received = reinterpret_cast<std::uint64_t*>(memory_.host() + kHeardAt);
   for (std::uint32_t k = 0; k < steps_.size(); ++k) {
-    const Rank ahead = (rank_ + (Rank{1} << k)) % ranks_;
+    const auto& [ahead, behind, word] = meetings_[k];
     BarrierStep& step = steps_[k];
     step.qp = qps_[place_of(partners_, ahead)].get();
     step.received = received + k;
@@ -116,13 +190,26 @@ void BarrierQps::connect(const std::map<Rank, EndpointInfo>& peers) {
     step.wr.opcode = IBV_WR_RDMA_WRITE;
     step.wr.send_flags = IBV_SEND_SIGNALED | maker_.inline_flag();
     const EndpointInfo& peer = info_of(peers, ahead);
-    step.wr.wr.rdma.remote_addr = peer.address + k * kWord;
+    step.wr.wr.rdma.remote_addr = peer.address + word * kWord;
     step.wr.wr.rdma.rkey = peer.rkeys.at(0);
   }
   barrier_.steps = steps_.data();
   barrier_.count = static_cast<std::uint32_t>(steps_.size());
   barrier_.cq = cqs_.all().front();
   barrier_.epoch = reinterpret_cast<std::uint64_t*>(memory_.host());
+}
+
+std::optional<Rank> BarrierQps::failed_towards() {
+  ibv_wc wc;
+  LoopResult end = barrier_.end;
+  while (end.why != LoopResult::Why::completion_failed) {
+    const int polled = ibv_poll_cq(cqs_.all().front(), 1, &wc);
+    if (polled <= 0) return std::nullopt;
+    if (!good(polled, wc)) end = no_completion(polled, wc);
+  }
+  for (std::size_t i = 0; i < qps_.size(); ++i)
+    if (qps_[i]->qp_num == end.qp_num) return partners_[i];
+  return std::nullopt;
 }
 
 }  // namespace rdmameter

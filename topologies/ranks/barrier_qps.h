@@ -3,6 +3,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/engine/endpoint.h"
@@ -13,15 +16,32 @@
 
 namespace rdmameter {
 
-/// The ranks that a rank's barrier has to do with: those 2^k ahead and behind, each once,
-/// ascending.
-std::vector<Rank> barrier_partners(Rank rank, Rank ranks);
+/// Of two ranks each, the lower one first.
+using RankPairs = std::set<std::pair<Rank, Rank>>;
+
+/// A step of a rank's barrier.
+struct BarrierMeeting {
+  Rank ahead, behind;  ///< whom it tells, and whom it hears
+  std::uint32_t word;  ///< of those that `ahead` hears: which step of its own it is there
+};
+
+/// A rank's steps. Dissemination; where it would need an avoided pair, up and down a tree that has
+/// none.
+/// @throws MeasurementError  no tree reaches all ranks
+std::vector<BarrierMeeting> barrier_meetings(Rank rank, Rank ranks, const RankPairs& avoided);
+
+/// The ranks that a rank's barrier has to do with, each once, ascending.
+std::vector<Rank> barrier_partners(const std::vector<BarrierMeeting>& meetings);
+inline std::vector<Rank> barrier_partners(Rank rank, Rank ranks) {
+  return barrier_partners(barrier_meetings(rank, ranks, {}));
+}
 
 class BarrierQps {
  public:
   /// Creates a QP for each partner.
   /// @throws VerbsError, Unsupported
-  BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank, Rank ranks);
+  BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank, Rank ranks,
+             const RankPairs& avoided);
   BarrierQps(BarrierQps&&) = delete;
 
   const std::vector<Rank>& partners() const { return partners_; }
@@ -31,6 +51,8 @@ class BarrierQps {
   void connect(const std::map<Rank, EndpointInfo>& peers);
   Barrier& barrier() { return barrier_; }
   std::size_t count() const { return qps_.size(); }
+  /// Towards whom a QP has failed, to be asked when nothing of the barrier is needed any more.
+  std::optional<Rank> failed_towards();
   /// As Node's.
   bool has_thread_domain() const { return domain_.parent() != nullptr; }
   /// Of a QP that was tried in vain, to see whether words can go inline.
@@ -39,7 +61,7 @@ class BarrierQps {
  private:
   OpenDevice& device_;
   const TestCase case_;
-  const Rank rank_, ranks_;
+  const std::vector<BarrierMeeting> meetings_;
   const std::vector<Rank> partners_;
   MessageMemory memory_;
   ProtectionDomain domain_;

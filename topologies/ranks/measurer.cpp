@@ -21,6 +21,7 @@
 #include "core/wire/fields.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/node.h"
+#include "topologies/ranks/pair_attempts.h"
 #include "topologies/ranks/rank_run.h"
 #include "topologies/ranks/watchdog.h"
 #include "topologies/stragglers/elimination.h"
@@ -40,6 +41,12 @@ json failure_json(const std::exception& error) {
 
 std::string dump(const json& message) {
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string combined_samples(const std::string& a, const std::string& b) {
+  RankSamples samples = rank_samples_from_wire(a);
+  merge(samples, rank_samples_from_wire(b));
+  return rank_samples_to_wire(samples);
 }
 
 /// Measures the time from its making, or from the last lap, on.
@@ -84,6 +91,9 @@ class RankMeasurer final : public TopologyMeasurer {
   struct Part;
   void share_cores();
   PlacementWish wish_of(const Part& part) const;
+  void connect_all(Part& part);
+  std::vector<RankResult> run_all(Part& part);
+  std::vector<RankResult> measure_all(Part& part);
   void create(Part& part);
   std::map<Rank, std::string> addresses(const Part& part) const;
   void connect(Part& part, const std::map<Rank, std::string>& received);
@@ -95,7 +105,7 @@ class RankMeasurer final : public TopologyMeasurer {
   RankResult run_again(Part& part, const std::vector<RoundTripStops>& trips);
   void judge(Part& part, Outcome& outcome);
   const char* path_of(const std::vector<RankResult>& results) const;
-  Outcome collect(const Part& part, const std::vector<std::string>& reports);
+  Outcome collect(const Part& part, const std::vector<RankResult>& results);
 
   /// After this the case goes on only if no rank has failed.
   /// @param failure  empty: this rank has not
@@ -118,6 +128,7 @@ class RankMeasurer final : public TopologyMeasurer {
   std::uint64_t seed_ = 0, cases_ = 0;
   std::size_t cores_ = 0;  ///< of this machine, that its ranks may use
   bool usable_ = true;
+  RankPairs no_barrier_;  ///< whose barrier QPs have failed
 };
 
 /// On which cores the ranks of this machine are. A batch system may leave them a few of those that
@@ -209,6 +220,7 @@ struct RankMeasurer::Part {
   const TopologyPlan plan;
   const bool taken;  ///< else it only keeps the others company
   RankPlan mine;
+  PairsLeft pairs;
   OpenDevice* device = nullptr;
   Counters counters_before;
   std::unique_ptr<BarrierQps> barrier;
@@ -229,7 +241,8 @@ PlacementWish RankMeasurer::wish_of(const Part& part) const {
 void RankMeasurer::create(Part& part) {
   const TestCase& test_case = part.test_case;
   part.device = &device_of(test_case);
-  part.counters_before = read_counters(part.device->port.device, part.device->port.number);
+  if (part.counters_before.empty())
+    part.counters_before = read_counters(part.device->port.device, part.device->port.number);
   part.placement = choose_placement(wish_of(part), claims_);
   const Pinned pinned = pinned_to_make(part.placement, "--core");
   part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
@@ -237,7 +250,7 @@ void RankMeasurer::create(Part& part) {
                                      seed_ + cases_);
   part.lap("memory", sum_of(part.node->connect_ns()) + part.node->trial_ns());
   part.barrier = std::make_unique<BarrierQps>(*part.device, test_case, ranks_.rank(),
-                                              static_cast<Rank>(test_case.ranks));
+                                              static_cast<Rank>(test_case.ranks), no_barrier_);
   part.lap("barrier_qps", part.barrier->trial_ns());
   count_of(part.result.setup_ns, "trial_qps") = part.node->trial_ns() + part.barrier->trial_ns();
 }
@@ -284,15 +297,19 @@ void RankMeasurer::with_loops(Part& part, Call call) {
   const RankLoops& loops =
       choose_rank_loops(part.node->receive_mode(), yields(part.test_case), clock_.kind);
   try {
-    const Watchdog watchdog(tally.progress, patience_, interrupt_, stop);
+    Watchdog watchdog(tally.progress, patience_, interrupt_, stop);
     const Pinned pinned{part.placement.first(), "--core"};  // and not the watchdog
     RankRun run({part.node->work(), part.barrier->barrier(), part.test_case, part.plan, part.mine,
-                 ranks_.rank(), loops, clock_, stop, tally});
+                 ranks_.rank(), loops, clock_, stop, tally, &watchdog, patience_ / 2, part.pairs});
     call(run);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
     part.result.failure = error.what();
+    if (const auto peer = part.barrier->failed_towards()) {
+      part.result.no_barrier_with = *peer;
+      part.result.failure += fmt::format(". No message of the barrier gets to rank {}", *peer);
+    }
   }
 }
 
@@ -324,7 +341,7 @@ void RankMeasurer::run(Part& part) {
 /// Late messages of UC and UD would come while others are measured.
 bool RankMeasurer::can_be_judged(const Part& part) const {
   constexpr std::uint64_t kMinRanks = 3;
-  return part.plan.traffic.row->reach == Reach::pair && part.test_case.ranks >= kMinRanks &&
+  return part.plan.in_rounds() && part.test_case.ranks >= kMinRanks &&
          part.test_case.transport == Transport::rc;
 }
 
@@ -332,6 +349,7 @@ bool RankMeasurer::can_be_judged(const Part& part) const {
 /// none
 std::string RankMeasurer::trips_to_judge(const Part& part, Outcome& outcome) const {
   TopologyData& topology = *outcome.topology;
+  if (!topology.failed_pairs.empty()) return {};
   if (topology.matrix_ns.empty() || (topology.yielding && !judge_shared_)) return {};
   topology.straggler = find_straggler(topology.matrix_ns, topology.edges);
   if (topology.straggler->verdict == Straggler::Verdict::none) return {};
@@ -384,13 +402,11 @@ const char* RankMeasurer::path_of(const std::vector<RankResult>& results) const 
 }
 
 /// At rank 0: merges the results of all ranks. @throws MeasurementError  what has failed
-Outcome RankMeasurer::collect(const Part& part, const std::vector<std::string>& reports) {
-  std::vector<RankResult> results;
+Outcome RankMeasurer::collect(const Part& part, const std::vector<RankResult>& results) {
   std::string failure;
   bool only_waited = true;
   for (Rank rank = 0; rank < part.test_case.ranks; ++rank) {
-    results.push_back(rank_result_from_wire(reports[rank]));
-    const std::string& why = results.back().failure;
+    const std::string& why = results[rank].failure;
     if (why.empty()) continue;
     // A rank that only waited in vain knows least of what went wrong.
     const bool waited = why == kOutOfPatience;
@@ -400,6 +416,10 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<std::string>& 
   }
   if (!failure.empty()) throw MeasurementError(failure);
   Outcome outcome = merge_results(part.test_case, part.plan, results);
+  if (const auto& lost = outcome.topology->failed_pairs;
+      !lost.empty() && outcome.latency->histogram.count == 0)
+    throw MeasurementError(fmt::format("no pair could be measured; rank {} and rank {}: {}",
+                                       lost.front().from, lost.front().to, lost.front().reason));
   const PortInfo& port = part.device->port;
   outcome.device_counters = {
       {"initiator",
@@ -414,9 +434,7 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<std::string>& 
   return outcome;
 }
 
-Outcome RankMeasurer::measure(const TestCase& test_case) {
-  ++cases_;
-  Part part(test_case, ranks_.rank());
+void RankMeasurer::connect_all(Part& part) {
   // A step of this rank's own, whose failure all ranks hear of.
   const auto step = [&part](const std::function<void()>& own) -> json {
     if (!part.taken) return {};
@@ -436,14 +454,59 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
   part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
   agree(connected);
   part.lap("wait");
+}
+
+/// @return  at rank 0 the results of all ranks; all samples are in the first
+std::vector<RankResult> RankMeasurer::run_all(Part& part) {
   if (part.taken) run(part);
-  const std::string result = part.taken ? rank_result_to_wire(part.result) : std::string();
-  const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
+  const std::string own = part.taken ? rank_result_to_wire(part.result) : std::string();
+  const std::vector<std::string> reports = with_all([&] { return ranks_.gather(own); });
+  const std::string samples = with_all(
+      [&] { return ranks_.reduce(rank_samples_to_wire(part.result.samples), combined_samples); });
+  std::vector<RankResult> results;
+  if (ranks_.rank() != 0) return results;
+  for (Rank rank = 0; rank < part.test_case.ranks; ++rank)
+    results.push_back(rank_result_from_wire(reports[rank]));
+  results.front().samples = rank_samples_from_wire(samples);
+  return results;
+}
+
+/// Connects and runs. Of `pairs` as often as pairs fail, and others are left: all QPs are made
+/// anew, since nobody knows what of the old ones is still under way.
+std::vector<RankResult> RankMeasurer::measure_all(Part& part) {
+  connect_all(part);
+  std::vector<RankResult> results = run_all(part);
+  if (!part.plan.in_rounds()) return results;
+  PairAttempts attempts(2 * part.mine.pair_turns.size());
+  for (;;) {
+    std::string next;
+    if (ranks_.rank() == 0 && attempts.add(std::move(results), no_barrier_)) {
+      json message = attempts.next();
+      message["no_barrier"] = no_barrier_;
+      next = dump(message);
+    }
+    next = with_all([&] { return ranks_.broadcast(next); });
+    if (next.empty()) return attempts.take_results();
+    const json message = json::parse(next);
+    part.pairs = pairs_left(message, ranks_.rank());
+    no_barrier_ = message.at("no_barrier").get<RankPairs>();
+    part.barrier.reset();
+    part.node.reset();
+    part.result = {};
+    connect_all(part);
+    results = run_all(part);
+  }
+}
+
+Outcome RankMeasurer::measure(const TestCase& test_case) {
+  ++cases_;
+  Part part(test_case, ranks_.rank());
+  const std::vector<RankResult> results = measure_all(part);
   Outcome outcome;
   outcome.effective = test_case;
   std::exception_ptr failure;  // others wait to hear whether something is measured again
   try {
-    if (ranks_.rank() == 0) outcome = collect(part, reports);
+    if (ranks_.rank() == 0) outcome = collect(part, results);
   } catch (const std::exception&) {
     failure = std::current_exception();
     outcome.topology.reset();

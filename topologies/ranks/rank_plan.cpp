@@ -228,7 +228,7 @@ TopologyPlan plan_topology(const TestCase& test_case) {
 }
 
 std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase& test_case) {
-  if (plan.traffic.row->reach != Reach::pair) return {};
+  if (!plan.in_rounds()) return {};
   return pair_rounds(plan.graph, test_case.seed,
                      partners_of_pairs(test_case.pairs, plan.graph.ranks()));
 }

@@ -39,6 +39,7 @@ struct TopologyPlan {
   std::uint64_t relayed_hops = 0;  ///< of its messages, beyond the first of each
 
   TrafficMode traffic_mode() const { return traffic.row->traffic_mode; }
+  bool in_rounds() const { return traffic.row->reach == Reach::pair; }  ///< of pairs of ranks
 
   // Ranks that messages of that one go to, or come from; ascending.
   std::vector<Rank> receivers(Rank from) const;

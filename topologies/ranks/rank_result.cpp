@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/ranks/rank_result.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -39,21 +41,39 @@ std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {
   return std::nullopt;
 }
 
-void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results) {
+/// Of both directions those that have no time. A rank that only waited knows less of the reason
+/// than the other one of its pair.
+void add_failed_pairs(TopologyData& topology, std::span<const RankResult> results) {
+  std::map<std::pair<Rank, Rank>, std::string> reasons;
+  for (const bool waited : {false, true})
+    for (Rank rank = 0; rank < results.size(); ++rank)
+      for (const LostPair& pair : results[rank].lost_pairs)
+        if (pair.waited == waited && pair.with < results.size())
+          reasons.try_emplace({std::min(rank, pair.with), std::max(rank, pair.with)},
+                              fmt::format("rank {}: {}", rank, pair.reason));
+  for (const auto& [pair, reason] : reasons)
+    for (const auto& [from, to] : {pair, std::pair(pair.second, pair.first)}) {
+      const auto& times = results[from].matrix_row_ns;
+      if ((to >= times.size() || times[to] == 0) && topology.failed_pairs.size() < kMaxFailedPairs)
+        topology.failed_pairs.push_back({.from = from, .to = to, .reason = reason});
+    }
+}
+
+void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results,
+                 const RankSamples& samples) {
   const std::optional<LatencyData> kind = latency_kind(plan);
   if (!kind) return;
   outcome.latency = kind;
   TopologyData& topology = *outcome.topology;
   std::map<std::uint64_t, LatencyData> by_hops;
-  for (const RankResult& result : results) {
-    merge(outcome.latency->histogram, result.exchanges);
-    for (const auto& [hops, histogram] : result.by_hops) {
-      merge(by_hops.try_emplace(hops, *kind).first->second.histogram, histogram);
-      merge(outcome.latency->histogram, histogram);
-    }
+  outcome.latency->histogram = samples.exchanges;
+  for (const auto& [hops, histogram] : samples.by_hops) {
+    by_hops.try_emplace(hops, *kind).first->second.histogram = histogram;
+    merge(outcome.latency->histogram, histogram);
   }
   for (auto& [hops, latency] : by_hops) topology.by_hops.push_back({hops, std::move(latency)});
   if (!kind->half_round_trip) return;
+  add_failed_pairs(topology, results);
   topology.rounds = rounds_of_pairs(plan, outcome.effective).size();
   const std::size_t ranks = plan.graph.ranks();
   for (const RankResult& result : results) {
@@ -66,21 +86,14 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const Ran
   topology.matrix_ns.clear();
 }
 
-/// Of each collective the time of the rank that took longest for it.
-HistogramData slowest(std::span<const RankResult> results) {
+HistogramData histogram_of(std::span<const std::uint64_t> times_ns) {
   const auto histogram = std::make_unique<Histogram>();
-  std::vector<std::uint64_t> longest = results.front().collective_ns;
-  for (const RankResult& result : results) {
-    longest.resize(std::min(longest.size(), result.collective_ns.size()));
-    for (std::size_t i = 0; i < longest.size(); ++i)
-      longest[i] = std::max(longest[i], result.collective_ns[i]);
-  }
-  for (const std::uint64_t ns : longest) histogram->record(ns);
+  for (const std::uint64_t ns : times_ns) histogram->record(ns);
   return snapshot(*histogram);
 }
 
-void add_collective(Outcome& outcome, const TopologyPlan& plan,
-                    std::span<const RankResult> results) {
+void add_collective(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results,
+                    const RankSamples& samples) {
   const CollectiveTotals& totals = plan.collective;
   const CollectiveKind kind = plan.traffic.row->collective->kind;
   const Rank ranks = plan.graph.ranks();
@@ -93,15 +106,12 @@ void add_collective(Outcome& outcome, const TopologyPlan& plan,
   data.relayed_hops = plan.relayed_hops;
   std::vector<double> means;
   for (const RankResult& result : results) {
-    double sum = 0;
-    for (const std::uint64_t ns : result.collective_ns) sum += static_cast<double>(ns);
-    means.push_back(sum /
-                    static_cast<double>(std::max<std::size_t>(result.collective_ns.size(), 1)));
+    means.push_back(result.collective_mean_ns);
     data.rank_mean_ns += means.back() / static_cast<double>(results.size());
   }
   data.rank_min_ns = *std::ranges::min_element(means);
   data.rank_max_ns = *std::ranges::max_element(means);
-  outcome.latency->histogram = slowest(results);
+  outcome.latency->histogram = histogram_of(samples.collective_ns);
   const HistogramData& times = outcome.latency->histogram;
   outcome.operations = times.count;
   if (data.bytes == 0 || times.sum_ns == 0) return;
@@ -166,8 +176,22 @@ nlohmann::ordered_json placements(std::span<const RankResult> results) {
 
 }  // namespace
 
+void list_fields(auto& fields, Is<LostPair> auto& pair) {
+  fields("with", pair.with);
+  fields("reason", pair.reason);
+  fields("waited", pair.waited);
+}
+
+void list_fields(auto& fields, Is<RankSamples> auto& samples) {
+  fields("barrier", samples.barrier);
+  fields("exchanges", samples.exchanges);
+  fields("by_hops", samples.by_hops);
+  fields("collective_ns", samples.collective_ns);
+}
+
 void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("failure", result.failure);
+  fields("no_barrier_with", result.no_barrier_with);
   fields("device", result.device);
   fields("connect_ns", result.connect_ns);
   fields("setup_ns", result.setup_ns);
@@ -176,11 +200,10 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("kernel", result.kernel);
   fields("qps", result.qps);
   fields("barrier_qps", result.barrier_qps);
-  fields("barrier", result.barrier);
   fields("matrix_row_ns", result.matrix_row_ns);
-  fields("by_hops", result.by_hops);
-  fields("exchanges", result.exchanges);
-  fields("collective_ns", result.collective_ns);
+  fields("lost_pairs", result.lost_pairs);
+  fields("half_rounds", result.half_rounds);
+  fields("collective_mean_ns", result.collective_mean_ns);
   fields("operations", result.operations);
   fields("lost", result.lost);
   fields("sent", result.sent);
@@ -203,20 +226,50 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("not_pinned", result.not_pinned);
 }
 
+namespace {
+
+template <class Told>
+Told from_wire(const std::string& text, const char* what) {
+  try {
+    const auto json = nlohmann::ordered_json::parse(text);
+    return read_fields<Told>(CheckedJson(json, what));
+  } catch (const nlohmann::json::exception& error) {
+    throw MeasurementError(fmt::format("{} cannot be read: {}", what, error.what()));
+  } catch (const UsageError& error) {
+    throw MeasurementError(error.what());
+  }
+}
+
+}  // namespace
+
 std::string rank_result_to_wire(const RankResult& result) {
   // A failure quotes what a library may have said in another encoding.
   return write_fields(result).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-RankResult rank_result_from_wire(const std::string& text) {
-  try {
-    const auto json = nlohmann::ordered_json::parse(text);
-    return read_fields<RankResult>(CheckedJson(json, "a rank's result"));
-  } catch (const nlohmann::json::exception& error) {
-    throw MeasurementError(std::string("a rank's result cannot be read: ") + error.what());
-  } catch (const UsageError& error) {
-    throw MeasurementError(error.what());
+RankResult rank_result_from_wire(const std::string& wire) {
+  return from_wire<RankResult>(wire, "a rank's result");
+}
+
+std::string rank_samples_to_wire(const RankSamples& samples) {
+  return write_fields(samples).dump();
+}
+
+RankSamples rank_samples_from_wire(const std::string& wire) {
+  return from_wire<RankSamples>(wire, "samples of ranks");
+}
+
+void merge(RankSamples& samples, const RankSamples& more) {
+  merge(samples.barrier, more.barrier);
+  merge(samples.exchanges, more.exchanges);
+  for (const auto& [hops, histogram] : more.by_hops) merge(samples.by_hops[hops], histogram);
+  if (samples.collective_ns.empty() || more.collective_ns.empty()) {
+    if (samples.collective_ns.empty()) samples.collective_ns = more.collective_ns;
+    return;
   }
+  samples.collective_ns.resize(std::min(samples.collective_ns.size(), more.collective_ns.size()));
+  for (std::size_t i = 0; i < samples.collective_ns.size(); ++i)
+    samples.collective_ns[i] = std::max(samples.collective_ns[i], more.collective_ns[i]);
 }
 
 std::uint64_t& count_of(NamedCounts& counts, std::string_view name) {
@@ -239,6 +292,19 @@ double jain_index(std::span<const double> shares) {
   return squares == 0 ? 1 : sum * sum / (static_cast<double>(shares.size()) * squares);
 }
 
+void add_attempt(RankResult& result, const RankResult& later) {
+  merge(result.samples, later.samples);
+  for (std::size_t to = 0; to < result.matrix_row_ns.size(); ++to)
+    if (later.matrix_row_ns.at(to) > 0) result.matrix_row_ns[to] = later.matrix_row_ns[to];
+  result.lost_pairs.insert(result.lost_pairs.end(), later.lost_pairs.begin(),
+                           later.lost_pairs.end());
+  for (std::uint64_t RankResult::*count :
+       {&RankResult::operations, &RankResult::lost, &RankResult::cpu_ns, &RankResult::wrs,
+        &RankResult::doorbells, &RankResult::cqes, &RankResult::polls, &RankResult::passed_on,
+        &RankResult::checked_bytes})
+    result.*count += later.*count;
+}
+
 Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
                       std::span<const RankResult> results) {
   Outcome outcome;
@@ -252,7 +318,7 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
                                             .hops = Hops{plan.max_hops, plan.mean_hops},
                                             .qps_total = 0,
                                             .barrier_qps = 0});
-  HistogramData barrier;
+  RankSamples samples;
   std::uint64_t lost = 0, wrs = 0, doorbells = 0, cqes = 0, polls = 0, passed_on = 0, checked = 0;
   for (const RankResult& result : results) {
     topology.qps_per_rank.push_back(result.qps);
@@ -268,7 +334,7 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
     }
     if (sum_of(result.relay_bytes) > sum_of(topology.relay_bytes))
       topology.relay_bytes = result.relay_bytes;
-    merge(barrier, result.barrier);
+    merge(samples, result.samples);
     outcome.operations += result.operations;
     outcome.elapsed_ns = std::max(outcome.elapsed_ns, result.elapsed_ns);
     outcome.cpu_ns += result.cpu_ns;
@@ -287,10 +353,11 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
   }
   outcome.effective.queues.thread_domain =
       std::ranges::all_of(results, &RankResult::thread_domain) ? 1 : 0;
-  if (barrier.count > 0) topology.barrier_ns = static_cast<double>(percentile(barrier, 50));
-  add_latency(outcome, plan, results);
+  if (samples.barrier.count > 0)
+    topology.barrier_ns = static_cast<double>(percentile(samples.barrier, 50));
+  add_latency(outcome, plan, results, samples);
   if (plan.traffic_mode() == TrafficMode::collective)
-    add_collective(outcome, plan, results);
+    add_collective(outcome, plan, results, samples);
   else if (plan.traffic_mode() != TrafficMode::round_trip)
     add_bandwidth(outcome, test_case, results);
   if (!test_case.reliable() && plan.traffic_mode() == TrafficMode::round_trip) outcome.lost = lost;

@@ -17,21 +17,36 @@
 
 namespace rdmameter {
 
+/// Why a rank has no time of a pair that it is one of.
+struct LostPair {
+  Rank with = 0;
+  std::string reason;
+  bool waited = false;  ///< in vain: the other one may know more
+};
+
+/// Samples of one rank, or of several together: they are merged on their way to rank 0.
+struct RankSamples {
+  HistogramData barrier, exchanges;
+  std::map<std::uint64_t, HistogramData> by_hops;  ///< of walks
+  std::vector<std::uint64_t> collective_ns;  ///< of each collective: of the slowest of these ranks
+};
+
 struct RankResult {
   std::string failure;  ///< empty: all went well
+  /// The failure is of the barrier's QP towards that rank.
+  std::optional<std::uint64_t> no_barrier_with;
   std::string device;
 
   NamedCounts connect_ns;  ///< by verb, of the graph's own QPs
   NamedCounts setup_ns, connection_bytes, relay_bytes;
   NamedCounts kernel;  ///< what it counts of this rank; empty: it does not tell
   std::uint64_t qps = 0, barrier_qps = 0;
-  HistogramData barrier;
-  /// Of walks that begin here: median half round trip [ns; 0: none] by destination, and samples by
-  /// hops.
+  RankSamples samples;  ///< not on the wire with the rest
+  /// Of walks that begin here: median half round trip [ns; 0: none] by destination.
   std::vector<double> matrix_row_ns;
-  std::map<std::uint64_t, HistogramData> by_hops;
-  HistogramData exchanges;
-  std::vector<std::uint64_t> collective_ns;  ///< of each collective: this rank's own time
+  std::vector<LostPair> lost_pairs;
+  std::uint64_t half_rounds = 0;  ///< of `pairs`, that all ranks have passed
+  double collective_mean_ns = 0;  ///< of this rank's own times
   std::uint64_t operations = 0, lost = 0;
   std::uint64_t sent = 0, arrived = 0;  ///< messages of the measured part; sent to each destination
   std::uint64_t elapsed_ns = 0, sending_ns = 0, cpu_ns = 0;
@@ -49,8 +64,17 @@ std::string rank_result_to_wire(const RankResult& result);
 /// @throws MeasurementError  it is not what rank_result_to_wire() makes
 RankResult rank_result_from_wire(const std::string& wire);
 
+std::string rank_samples_to_wire(const RankSamples& samples);
+/// @throws MeasurementError  it is not what rank_samples_to_wire() makes
+RankSamples rank_samples_from_wire(const std::string& wire);
+void merge(RankSamples& samples, const RankSamples& more);
+
+/// Adds what one rank has measured after an earlier attempt of the same case; what is told of its
+/// QPs stays that of the earlier one.
+void add_attempt(RankResult& result, const RankResult& later);
+
 /// Merges what the ranks have told; histograms exactly.
-/// @param results  by rank, none with a failure
+/// @param results  by rank, none with a failure; samples may be merged in one of them
 Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
                       std::span<const RankResult> results);
 

@@ -9,21 +9,41 @@
 #include "core/base/error.h"
 #include "core/engine/endpoint_runner.h"
 #include "topologies/ranks/rank_collective.h"
+#include "topologies/ranks/watchdog.h"
 
 namespace rdmameter {
 namespace {
 
 constexpr std::uint64_t kTimedBarriers = 100;
 
+/// The time that a pair has. While it lives, `late` is requested once that is over.
+class PairLimit {
+ public:
+  PairLimit(Watchdog* watchdog, std::chrono::milliseconds limit) : watchdog_(watchdog) {
+    if (watchdog_ != nullptr) watchdog_->limit(late, limit);
+  }
+  ~PairLimit() {
+    if (watchdog_ != nullptr) watchdog_->lift_limit();
+  }
+  PairLimit(PairLimit&&) = delete;
+
+  StopFlag late;
+
+ private:
+  Watchdog* const watchdog_;
+};
+
 }  // namespace
 
-void RankRun::check() {
+/// @param until  what the loop looked at
+void RankRun::check(const StopFlag& until) {
   const LoopResult& end = node.relay().end;
-  switch (stop.reason()) {
+  switch (until.reason()) {
     case StopReason::interrupted:
       throw Interrupted("interrupted");
     case StopReason::deadline:
-      throw MeasurementError(kOutOfPatience);
+      if (&until == &stop) throw MeasurementError(kOutOfPatience);
+      throw MeasurementError("the pair took longer than half of --patience");
     case StopReason::none:
     case StopReason::finish:
     case StopReason::peer:
@@ -32,6 +52,14 @@ void RankRun::check() {
   }
   if (end.why == LoopResult::Why::done) return;
   throw MeasurementError(loop_result_text(end, node.qp_text(end.qp_num)));
+}
+
+/// Of a barrier that this rank has arrived at, when nothing of the graph can be relayed any more.
+void RankRun::await_barrier() {
+  while (!barrier.passed() && barrier.end.why == LoopResult::Why::done && !stop.requested())
+    loops.wait(barrier.cq);
+  node.relay().end = barrier.end;
+  check();
 }
 
 /// Waits until the others have this rank's part of the last barrier: who destroys its QPs before
@@ -44,8 +72,10 @@ void RankRun::retire_barrier() {
       loops.wait(barrier.cq);
       continue;
     }
-    if (!good(polled, wc))
-      throw MeasurementError(loop_result_text(no_completion(polled, wc), "a QP of the barrier"));
+    if (!good(polled, wc)) {
+      node.relay().end = barrier.end = no_completion(polled, wc);
+      break;
+    }
     --barrier.unretired;
   }
   check();
@@ -96,7 +126,7 @@ void RankRun::measure_barrier(RankResult& result) {
   tally.latency = histogram.get();
   loops.time_barriers(node.work(), kTimedBarriers, clock, stop, tally);
   check();
-  result.barrier = snapshot(*histogram);
+  result.samples.barrier = snapshot(*histogram);
   tally.latency = scratch_.get();
 }
 
@@ -116,40 +146,83 @@ void RankRun::measure_round_trips(RankResult& result) {
   pass_barrier();
   if (!mine.pair_turns.empty()) return measure_pairs(result);
   for (const std::vector<Rank>& stops : plan.round_trips) {
-    if (stops.front() == rank) measure_round_trip(stops, result);
+    if (stops.front() == rank) measure_round_trip(stops, stop, result);
     pass_round_trip_barriers();
   }
 }
 
-/// All pairs of a round at once: one rank of each begins, then the other one.
+/// All pairs of a round at once: one rank of each begins, then the other one. It ends for all ranks
+/// where one of them has raised the alarm: QPs of the graph are of no use any more.
 void RankRun::measure_pairs(RankResult& result) {
-  for (const auto& [partner, first] : mine.pair_turns)
-    for (const bool first_half : {true, false}) {
-      if (partner != rank && first == first_half) measure_round_trip({rank, partner, rank}, result);
-      pass_round_trip_barriers();
+  for (std::uint64_t half = pairs.half_round; half < 2 * mine.pair_turns.size(); ++half) {
+    const auto& [partner, first] = mine.pair_turns[half / 2];
+    const bool begins = first == (half % 2 == 0);
+    if (partner != rank && begins && !pairs.lost.contains(partner)) measure_pair(partner, result);
+    meet_after_pair(partner, result);
+    result.half_rounds = half + 1;
+    if (barrier.alarmed()) return;
+  }
+}
+
+void RankRun::measure_pair(Rank partner, RankResult& result) {
+  const PairLimit limit(watchdog, pair_limit);
+  try {
+    measure_round_trip({rank, partner, rank}, limit.late, result);
+    if (result.matrix_row_ns[partner] == 0)
+      lose_pair(partner, "no message came back", false, result);
+  } catch (const MeasurementError& error) {
+    lose_pair(partner, error.what(), limit.late.requested(), result);
+    barrier.alarm = true;
+  }
+}
+
+void RankRun::lose_pair(Rank partner, const std::string& reason, bool waited, RankResult& result) {
+  result.lost_pairs.push_back({.with = partner, .reason = reason, .waited = waited});
+}
+
+/// A pair that fails keeps nobody from the barrier. Who finds a QP of the graph unusable relays no
+/// more: no other pair of this round needs it.
+void RankRun::meet_after_pair(Rank partner, RankResult& result) {
+  Relay& relay = node.relay();
+  if (relay.end.why != LoopResult::Why::done) {
+    barrier.arrive();
+    await_barrier();
+  } else {
+    loops.serve(node.work(), stop, tally);
+    if (stop.requested() || barrier.end.why != LoopResult::Why::done) check();
+    if (relay.end.why != LoopResult::Why::done) {
+      const std::string reason = loop_result_text(relay.end, node.qp_text(relay.end.qp_num));
+      if (partner != rank) lose_pair(partner, reason, false, result);
+      barrier.alarm = true;
+      await_barrier();
     }
+  }
+  if (loss_ns_ == 0 || barrier.alarmed()) return;
+  node.deliver_round_trips(false);
+  pass_barrier();
 }
 
 /// The samples of round trips that begin here.
-HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops) {
+HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops, const StopFlag& until) {
   node.begin_round_trip_to(stops[1]);
   node.deliver_round_trips(true);
   const std::uint64_t lost_before = tally.lost, operations_before = tally.operations;
-  loops.round_trip(node.work(), test_case.warmup, loss_ns_, clock, stop, tally);
-  check();
+  loops.round_trip(node.work(), test_case.warmup, loss_ns_, clock, until, tally);
+  check(until);
   tally.lost = lost_before;
   tally.operations = operations_before;
   const auto histogram = std::make_unique<Histogram>();
   tally.latency = histogram.get();
-  loops.round_trip(node.work(), test_case.iterations, loss_ns_, clock, stop, tally);
+  loops.round_trip(node.work(), test_case.iterations, loss_ns_, clock, until, tally);
   tally.latency = scratch_.get();
-  check();
+  check(until);
   if (loss_ns_ == 0) node.deliver_round_trips(false);
   return snapshot(*histogram);
 }
 
-void RankRun::measure_round_trip(const std::vector<Rank>& stops, RankResult& result) {
-  const HistogramData samples = time_round_trip(stops);
+void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until,
+                                 RankResult& result) {
+  const HistogramData samples = time_round_trip(stops, until);
   const bool pair = stops.size() == 3;
   std::uint64_t hops = mine.hops[stops[1]];
   if (!pair) {
@@ -159,7 +232,7 @@ void RankRun::measure_round_trip(const std::vector<Rank>& stops, RankResult& res
   }
   if (pair && samples.count > 0)
     result.matrix_row_ns[stops[1]] = static_cast<double>(percentile(samples, 50)) / 2;
-  merge(result.by_hops[hops], samples);
+  merge(result.samples.by_hops[hops], samples);
 }
 
 std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips) {
@@ -172,7 +245,7 @@ std::vector<double> RankRun::run_again(const std::vector<RoundTripStops>& trips)
     node.reply_to(next);
     pass_barrier();
     HistogramData samples;
-    if (stops.front() == rank) samples = time_round_trip(stops);
+    if (stops.front() == rank) samples = time_round_trip(stops, stop);
     medians_ns.push_back(samples.count == 0 ? 0 : static_cast<double>(percentile(samples, 50)));
     pass_barrier();
   }
@@ -200,7 +273,7 @@ void RankRun::measure_exchanges(RankResult& result) {
   check();
   result.elapsed_ns = tally.elapsed_ns;
   result.sending_ns = tally.sending_ns;
-  result.exchanges = snapshot(*histogram);
+  result.samples.exchanges = snapshot(*histogram);
   result.sent = test_case.iterations * messages_of_exchange();
   std::uint64_t expected = 0;
   for (const Round& round : mine.rounds) expected += round.from.size();
@@ -270,8 +343,11 @@ void RankRun::measure_collectives(RankResult& result) {
   collective.time_next(test_case.iterations);
   tally.operations = 0;
   run_collectives(test_case.iterations, test_case.verify != 0);
-  result.collective_ns = collective.take_samples();
-  for (const std::uint64_t ns : result.collective_ns) result.elapsed_ns += ns;
+  result.samples.collective_ns = collective.take_samples();
+  for (const std::uint64_t ns : result.samples.collective_ns) result.elapsed_ns += ns;
+  result.collective_mean_ns =
+      static_cast<double>(result.elapsed_ns) /
+      static_cast<double>(std::max<std::size_t>(result.samples.collective_ns.size(), 1));
   pass_barrier();
 }
 

@@ -3,7 +3,9 @@
 // arrives at the barrier.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "core/base/stop.h"
@@ -16,8 +18,17 @@
 
 namespace rdmameter {
 
+class Watchdog;
+
 /// Why a loop of a rank ended that others have kept waiting.
 inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
+
+/// Of the traffic `pairs`: what is left after pairs have failed.
+struct PairsLeft {
+  std::uint64_t half_round =
+      0;                     ///< to begin with; of each pair first one rank begins, then the other
+  std::set<Rank> lost = {};  ///< partners with whom nothing is measured any more
+};
 
 /// What a repetition works on. Borrowed.
 struct RankRunParts {
@@ -31,6 +42,9 @@ struct RankRunParts {
   const ClockChoice& clock;
   const StopFlag& stop;
   RankTally& tally;
+  Watchdog* watchdog = nullptr;  ///< null: no pair has a limit
+  std::chrono::milliseconds pair_limit = {};
+  PairsLeft pairs = {};
 };
 
 class RankRun : RankRunParts {
@@ -51,17 +65,23 @@ class RankRun : RankRunParts {
   std::vector<double> run_again(const std::vector<RoundTripStops>& trips);
 
  private:
-  void check();
+  void check() { check(stop); }
+  void check(const StopFlag& until);
   void pass_barrier() {
     loops.serve(node.work(), stop, tally);
     check();
   }
+  void await_barrier();
   void retire_barrier();
   void measure_barrier(RankResult& result);
   void measure_round_trips(RankResult& result);
   void measure_pairs(RankResult& result);
-  void measure_round_trip(const std::vector<Rank>& stops, RankResult& result);
-  HistogramData time_round_trip(const std::vector<Rank>& stops);
+  void measure_pair(Rank partner, RankResult& result);
+  void meet_after_pair(Rank partner, RankResult& result);
+  void lose_pair(Rank partner, const std::string& reason, bool waited, RankResult& result);
+  void measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until,
+                          RankResult& result);
+  HistogramData time_round_trip(const std::vector<Rank>& stops, const StopFlag& until);
   void pass_round_trip_barriers();
   void measure_exchanges(RankResult& result);
   void measure_stream(RankResult& result);

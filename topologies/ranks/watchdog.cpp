@@ -9,7 +9,7 @@ namespace rdmameter {
 
 Watchdog::Watchdog(const std::atomic<std::uint64_t>& progress, std::chrono::milliseconds patience,
                    const InterruptSource& interrupt, StopFlag& stop)
-    : thread_(start_thread([this, &progress, patience, &interrupt, &stop] {
+    : stop_(stop), thread_(start_thread([this, &progress, patience, &interrupt] {
         std::uint64_t seen = progress.load(std::memory_order_relaxed);
         Deadline deadline = Deadline::in(patience);
         for (;;) {
@@ -20,19 +20,43 @@ Watchdog::Watchdog(const std::atomic<std::uint64_t>& progress, std::chrono::mill
             case Waited::ready:
               return;
             case Waited::interrupted:
-              return stop.request(StopReason::interrupted);
+              return request(StopReason::interrupted);
             case Waited::deadline:
               break;
           }
+          look_at_limit();
           const std::uint64_t now = progress.load(std::memory_order_relaxed);
           if (now != seen) {
             seen = now;
             deadline = Deadline::in(patience);
           } else if (deadline.passed()) {
-            return stop.request(StopReason::deadline);
+            return request(StopReason::deadline);
           }
         }
       })) {}
+
+void Watchdog::limit(StopFlag& part, std::chrono::milliseconds time) {
+  const std::lock_guard locked(mutex_);
+  if (stop_.requested()) return part.request(stop_.reason());
+  part_ = &part;
+  part_ends_ = Deadline::in(time);
+}
+
+void Watchdog::lift_limit() {
+  const std::lock_guard locked(mutex_);
+  part_ = nullptr;
+}
+
+void Watchdog::look_at_limit() {
+  const std::lock_guard locked(mutex_);
+  if (part_ != nullptr && part_ends_.passed()) part_->request(StopReason::deadline);
+}
+
+void Watchdog::request(StopReason reason) {
+  const std::lock_guard locked(mutex_);
+  stop_.request(reason);
+  if (part_ != nullptr) part_->request(reason);
+}
 
 Watchdog::~Watchdog() {
   wake_.raise();

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 
 #include "core/base/stop.h"
@@ -20,7 +21,19 @@ class Watchdog {
   ~Watchdog();
   Watchdog(Watchdog&&) = delete;
 
+  /// From now on `part` is requested, too: by an interrupt, and once so much time has passed.
+  void limit(StopFlag& part, std::chrono::milliseconds time);
+  /// Ends that; the flag may go.
+  void lift_limit();
+
  private:
+  void look_at_limit();
+  void request(StopReason reason);
+
+  StopFlag& stop_;
+  std::mutex mutex_;  ///< of the two that follow
+  StopFlag* part_ = nullptr;
+  Deadline part_ends_ = Deadline::never();
   EventFd wake_;
   std::thread thread_;
 };

@@ -60,6 +60,14 @@ std::string bandwidth_text(const BandwidthData& bandwidth) {
   return text;
 }
 
+/// "2 pairs failed (from 0 to 3: ...)": the first of them.
+std::string failed_pairs_text(const TopologyData& topology) {
+  const auto& [from, to, reason] = topology.failed_pairs.front();
+  const std::size_t count = topology.failed_pairs.size();
+  return fmt::format("{} pair{} failed (from {} to {}; {})", count, count == 1 ? "" : "s", from, to,
+                     printable(headline(reason)));
+}
+
 std::string load_text(const LoadData& load) {
   std::string text = fmt::format("  offered {:.0f}/s reached {:.0f}/s", load_offered_per_s(load),
                                  load_reached_per_s(load));
@@ -95,6 +103,8 @@ std::string row_text(const Row& row) {
   if (row.load) text += load_text(*row.load);
   if (row.sweep) text += sweep_text(*row.sweep);
   if (row.lost) text += fmt::format("  lost {}", *row.lost);
+  if (row.topology && !row.topology->failed_pairs.empty())
+    text += "  " + failed_pairs_text(*row.topology);
   if (row.until) text += "  " + until_text(row);
   if (row.interrupted) text += fmt::format("  (interrupted after {} iterations)", row.iterations);
   return text;

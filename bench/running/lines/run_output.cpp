@@ -192,6 +192,9 @@ void RunOutput::finish(const RunTally& tally) {
   else if (tally.failed > 0)
     last = fmt::format("rdmameter: {} of {} measurements failed{}\n", tally.failed,
                        tally.failed + tally.measured, untold_error());
+  else if (tally.incomplete > 0)
+    last = fmt::format("rdmameter: pairs of ranks failed in {} of {} measurements\n",
+                       tally.incomplete, tally.measured);
   else if (tally.measured == 0)
     last = fmt::format("rdmameter: nothing was left to measure: each case was skipped{}\n",
                        lines_ ? " for the reason above" : "");

@@ -174,6 +174,31 @@ TEST(DrawMatrix, HasTheTimesWhereTheyFit) {
               AllOf(HasSubstr("to rank 0 ... 19"), Not(HasSubstr("2.00 ░"))));
 }
 
+TEST(DrawMatrix, CrossesPairsThatFailed) {
+  Matrix matrix(2, std::vector<std::optional<double>>(2, 2'000));
+  matrix[0][0].reset();
+  matrix[1][0].reset();
+  EXPECT_EQ(draw_matrix(matrix, kPlain, {{1, 0}}),
+            " from to      0      1\n"
+            "      0         ░ 2.00\n"
+            "      1       x ░ 2.00\n"
+            "        x failed\n"
+            "        ░░ from 2.00   µs\n");
+}
+
+TEST(FailedPairs, AreTold) {
+  std::vector<Row> rows{pairs_row("mesh", 4, 64, 0, 2), pairs_row("mesh", 4, 64, 1, 2)};
+  rows[0].topology->failed_pairs = {{1, 3, "rank 1: no answer. Look at the cable."},
+                                    {3, 1, "rank 1: no answer. Look at the cable."},
+                                    {2, 0, "rank 2: late"}};
+  rows[0].topology->matrix_ns[1][3].reset();
+  const std::string text = topology_text(topology_file(rows), {.style = {.width = 200}});
+  EXPECT_THAT(text, HasSubstr("failed in 1 of 2 repetitions: rank 1: no answer.\n"));
+  EXPECT_THAT(text, HasSubstr("! between rank 1 ("));
+  EXPECT_THAT(text, HasSubstr("! from rank 2 ("));
+  EXPECT_THAT(text, Not(HasSubstr("cable")));
+}
+
 TEST(DrawMatrix, ManyRanksShareCells) {
   Matrix matrix(256, std::vector<std::optional<double>>(256, 1'000));
   matrix[200][100] = 9'000;

@@ -36,8 +36,10 @@ std::uint64_t qps_made() {
 Offset<SharedQp> make_qp() {
   const auto qp = make_shared_object<SharedQp>();
   if (!qp) return {};
-  if (const auto delay = settings().delays.find(++made_qps); delay != settings().delays.end())
-    qp->delay_ns = delay->second;
+  if (const auto delay = settings().delays.find(++made_qps); delay != settings().delays.end()) {
+    qp->silent = delay->second == kLost;
+    if (!qp->silent) qp->delay_ns = delay->second;
+  }
   const std::lock_guard locked(tables().lock);
   QpEntry* const entry = take_qp_entry();
   if (entry == nullptr) return {};

@@ -41,6 +41,7 @@ struct SharedQp {
   ibv_qp_type type = IBV_QPT_RC;
   bool signal_all = false;
   bool scatters_to_cqe = false;  ///< see Personality
+  bool silent = false;           ///< nothing that it sends arrives
   std::uint64_t delay_ns = 0;    ///< what it sends arrives so much later
   std::uint32_t max_send_wr = 0, max_send_sge = 0, max_inline_bytes = 0;
   Offset<SharedCq> send_cq{}, recv_cq{};

@@ -101,6 +101,18 @@ TEST(SoftwareDeviceWire, WhatASlowQpSendsArrivesLaterAndWhatOthersSendDoesNot) {
   EXPECT_TRUE(is_empty(*link.a.send_cq));
 }
 
+TEST(SoftwareDeviceWire, WhatASilentQpSendsNeverArrivesAndItsRetriesEnd) {
+  const WithSettings has_a_wire(kWireVariable, "latency=1us");
+  const WithSettings are("RDMAMETER_DEVICE_DELAYS", std::to_string(qps_made() + 1) + "=lost");
+  Link link;  // whose first QP is `here`
+  ASSERT_EQ(post_send(*link.here, link.request(IBV_WR_RDMA_WRITE, 8)), 0);
+  ibv_sge back = link.b.sge(0, 8);
+  ASSERT_EQ(post_send(*link.there, to_remote(request(IBV_WR_RDMA_WRITE, back), link.a.address())),
+            0);
+  EXPECT_EQ(next_completion(*link.b.send_cq).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(next_completion(*link.a.send_cq).status, IBV_WC_RETRY_EXC_ERR);
+}
+
 TEST(SoftwareDeviceWire, AMessageIsThereBeforeItsAnswerIsHere) {
   const WithSettings are(kWireVariable, "1-0:latency=60s");
   Link link;

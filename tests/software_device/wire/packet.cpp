@@ -89,7 +89,7 @@ ibv_wc_status send_packet(SharedQp& qp, const Request& request, std::span<const 
     return IBV_WC_LOC_PROT_ERR;
   }
   const std::uint64_t arrives_ns = arrival_ns(qp, path, left_ns);
-  if (strikes(qp, path.loss)) {
+  if (loses(qp, path)) {
     port.lost.fetch_add(1);
     release(packet.bytes, size_of(*packet));
     return IBV_WC_SUCCESS;

@@ -60,6 +60,10 @@ std::uint64_t arrival_ns(SharedQp& qp, const Path& path, std::uint64_t left_ns) 
   return qp.sq.last_arrival_ns;
 }
 
+bool loses(SharedQp& qp, const Path& path) {
+  return qp.silent || strikes(qp, path.loss);
+}
+
 bool strikes(SharedQp& qp, double share) {
   return share != 0 && draw(qp) < share;
 }

@@ -28,6 +28,9 @@ std::uint64_t leave_port(SharedQp& qp, std::uint32_t device, const Path& path, s
 /// When a message arrives: after all that the QP sent before it.
 std::uint64_t arrival_ns(SharedQp& qp, const Path& path, std::uint64_t left_ns);
 
+/// Is its next message lost on this path?
+bool loses(SharedQp& qp, const Path& path);
+
 /// Does chance, as the seed has it, strike a share of events? The QP's next draw.
 bool strikes(SharedQp& qp, double share);
 

@@ -136,7 +136,7 @@ Outcome execute_waiting(SharedQp& qp, WaitingRequest& slot) {
   if (settings().wire.instant) return execute(qp, slot.request, data);
   if (qp.reliable()) {
     const Path& path = settings().wire.path(qp.device, destination_of(qp, slot.request));
-    if (!strikes(qp, path.loss)) return execute(qp, slot.request, data);
+    if (!loses(qp, path)) return execute(qp, slot.request, data);
     tables().ports[qp.device].lost.fetch_add(1);
     return {.fate = Fate::unanswered};
   }

@@ -28,6 +28,7 @@ class LinkedRanks final : public Ranks {
   const std::vector<std::string>& hosts() const override { return hosts_; }
 
   std::vector<std::string> gather(const std::string& message) override;
+  std::string reduce(const std::string& message, const Combine& combine) override;
   std::string broadcast(const std::string& message) override;
   std::map<Rank, std::string> exchange(const std::map<Rank, std::string>& messages) override;
 
@@ -42,8 +43,8 @@ class LinkedRanks final : public Ranks {
   std::vector<std::string> hosts_;
 };
 
-/// The tree of gather() and broadcast(): a rank's parent is 2^step behind it, where 2^step is the
-/// lowest bit of its number; its children are less than that ahead.
+/// The tree of gather(), reduce() and broadcast(): a rank's parent is 2^step behind it, where
+/// 2^step is the lowest bit of its number; its children are less than that ahead.
 std::size_t LinkedRanks::own_step() const {
   std::size_t step = 0;
   while (step < links_.steps() && (rank() >> step & 1) == 0) ++step;
@@ -63,6 +64,15 @@ std::vector<std::string> LinkedRanks::gather(const std::string& message) {
   std::vector<std::string> by_rank(size());
   for (RankMessage& theirs : messages) by_rank[theirs.from] = std::move(theirs.text);
   return by_rank;
+}
+
+std::string LinkedRanks::reduce(const std::string& message, const Combine& combine) {
+  std::string combined = message;
+  for (std::size_t step = 0; step < own_step(); ++step)
+    if (has_child(step)) combined = combine(combined, links_.receive_from_ahead(step));
+  if (rank() == 0) return combined;
+  links_.send_behind(own_step(), combined);
+  return {};
 }
 
 std::string LinkedRanks::broadcast(const std::string& message) {

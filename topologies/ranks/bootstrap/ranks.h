@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +16,11 @@
 
 namespace rdmameter {
 
-/// All ranks call gather(), broadcast() and exchange() in the same order. Each of them throws
+/// What two messages make together. The order in which several are combined is not known.
+using Combine = std::function<std::string(const std::string&, const std::string&)>;
+
+/// All ranks call gather(), reduce(), broadcast() and exchange() in the same order. Each of them
+/// throws
 ///   MeasurementError  ranks that do not answer or are gone, by number and host: the run is over
 ///   Interrupted
 class Ranks {
@@ -30,6 +35,10 @@ class Ranks {
 
   /// @return  at rank 0 the message of each rank, by rank; elsewhere nothing
   virtual std::vector<std::string> gather(const std::string& message) = 0;
+
+  /// Messages are combined on the way, so that no rank gets more than its neighbours' in a tree.
+  /// @return  at rank 0 what all messages make together; elsewhere nothing
+  virtual std::string reduce(const std::string& message, const Combine& combine) = 0;
 
   /// @param message  of rank 0; those of others are ignored
   /// @return  rank 0's

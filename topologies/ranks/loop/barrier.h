@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measured path of a barrier over RDMA: dissemination (Hensgen, Finkel and Manber, 1988). In
 // step k a rank tells the one 2^k ahead, and waits for the one 2^k behind; after log2(n) steps each
-// has heard of all. A word is written into the other's memory, by QPs that carry nothing else.
+// has heard of all. A word is written into the other's memory, by QPs that carry nothing else. It
+// is twice the barrier's number, and one more once a rank has raised the alarm: so all ranks that
+// pass a barrier know whether any of them has.
 #pragma once
 
 #include "core/engine/loop/step.h"
@@ -18,10 +20,14 @@ struct Barrier {
   BarrierStep* steps = nullptr;
   std::uint32_t count = 0;
   ibv_cq* cq = nullptr;
-  volatile std::uint64_t* epoch = nullptr;  ///< registered; which barrier this is
+  volatile std::uint64_t* epoch = nullptr;  ///< registered; the word of this barrier
   std::uint32_t at = 0, unretired = 0;
-  bool sent = false;  ///< the write of this step
+  bool sent = false;   ///< the write of this step
+  bool alarm = false;  ///< this rank raises it with its next barrier
   LoopResult end;
+
+  /// Has any rank, with the barrier that was passed last?
+  bool alarmed() const noexcept { return (*epoch & 1) != 0; }
 
   /// To be called once, when the rank arrives; then passed() until it is.
   void arrive() noexcept {
@@ -35,12 +41,16 @@ struct Barrier {
     if (!begun_) {
       // A write of the last barrier must not carry this one's number: its WR reads the word.
       if (!retired()) return false;
-      *epoch = *epoch + 1;
+      *epoch = (*epoch | 1) + 1 + (alarm ? 1 : 0);
+      alarm = false;
       begun_ = true;
     }
     while (at < count) {
       if (!sent && !send()) return false;
-      if (*steps[at].received < *epoch) return false;
+      // Who is at the next barrier already has passed this one, and nobody raised the alarm.
+      const std::uint64_t received = *steps[at].received, own = *epoch;
+      if ((received | 1) < (own | 1)) return false;
+      if (received == (own | 1)) *epoch = received;
       ++at;
       sent = false;
     }

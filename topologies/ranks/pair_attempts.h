@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attempts at one case of the traffic `pairs`: after a pair has failed, all ranks connect anew
+// and go on with those that are left. At rank 0.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "topologies/ranks/barrier_qps.h"
+#include "topologies/ranks/rank_result.h"
+#include "topologies/ranks/rank_run.h"
+
+namespace rdmameter {
+
+class PairAttempts {
+ public:
+  /// @param half_rounds  of the whole case
+  explicit PairAttempts(std::uint64_t half_rounds) : half_rounds_(half_rounds) {}
+
+  /// What the ranks have told of an attempt. One that the barrier has failed in counts for nothing,
+  /// but for the pairs that later barriers avoid.
+  /// @param avoided  by barriers, so far; more are added
+  /// @return  is another attempt needed, and of use?
+  bool add(std::vector<RankResult> results, RankPairs& avoided);
+
+  /// What each rank must know of the next one.
+  nlohmann::json next() const;
+
+  /// Of all attempts, by rank. Those of an attempt that had no use tell why.
+  std::vector<RankResult> take_results() { return std::move(results_); }
+
+ private:
+  const std::uint64_t half_rounds_;
+  std::uint64_t passed_ = 0;  ///< half rounds
+  RankPairs lost_;
+  std::vector<RankResult> results_;
+};
+
+/// Of one rank. @param next  of PairAttempts
+PairsLeft pairs_left(const nlohmann::json& next, Rank rank);
+
+}  // namespace rdmameter
