@@ -24,8 +24,9 @@ BOUNDS = [
     ("write_lat_uc", [], 75),
     ("read_lat", [], 58),
     ("write_bw", ["1", "128"], 16),
-    ("write_bw", ["16", "16"], 5),
-    ("write_bw", ["64", "64"], 1.5),
+    ("write_bw", ["1", "1"], 56),
+    ("write_bw", ["16", "16"], 3.8),
+    ("write_bw", ["64", "64"], 1.2),
     # A receiver of RC, then of messages with numbers; and who writes those.
     ("receive", [], 18),
     ("receive_ud", [], 28),
