@@ -22,6 +22,7 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/server/session_process.h"
+#include "core/session/protocol.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -113,7 +114,8 @@ struct CommandLine {
 
   CommandLine() {
     app.name("rdmameter");
-    app.set_version_flag("--version", "rdmameter " RDMAMETER_VERSION);
+    app.set_version_flag(
+        "--version", fmt::format("rdmameter " RDMAMETER_VERSION ", protocol {}", kProtocolVersion));
     app.formatter(std::make_shared<HelpFormatter>());
     app.footer(
         "'rdmameter SUBCOMMAND --help' says more, with examples.\n\n"

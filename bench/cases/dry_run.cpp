@@ -82,7 +82,7 @@ std::string totals_time_text(const Totals& totals, std::uint64_t repetitions) {
   if (totals.sweeps) return "time: not known, as a sweep finds the rates of its measurements\n";
   const auto times = static_cast<double>(repetitions);
   const std::string assumed = span_text(totals.operations_ns * times);
-  const std::string text = fmt::format("{:.0f} operations, {} if each takes 10 us and 100 Gb/s",
+  const std::string text = fmt::format("{:.0f} operations, {} at 10 us each and 100 Gb/s",
                                        totals.operations * times, assumed);
   if (totals.duration_ns == 0) return fmt::format("time: {}\n", text);
   return fmt::format("time: {} of measuring; warm-up and the like: {}\n",

@@ -243,7 +243,10 @@ Action declare_serve(CLI::App& app) {
                  help_text(fmt::format("TCP port to listen on; 0: any free one. Default: {}",
                                        kDefaultPort)))
       ->type_name("N");
-  app.add_option("--token-file", options->token_file, help_text(kTokenFileHelp))->type_name("FILE");
+  app.add_option("--token-file", options->token_file,
+                 help_text("a file whose first line is the token. Without it: RDMAMETER_TOKEN; "
+                           "without that: a random one"))
+      ->type_name("FILE");
   app.add_flag("--token-stdin", options->token_stdin,
                help_text("as `run ssh://HOST` starts it: the first line of stdin is the token, the "
                          "server listens on the address of SSH_CONNECTION and any free port, "

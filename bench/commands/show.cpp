@@ -90,8 +90,9 @@ Action declare_show(CLI::App& app) {
   app.add_flag("--no-histogram", options->no_histogram, "tables alone");
   app.add_flag(
       "--compare", options->compare,
-      help_text("two results side by side, every metric of every case; 'rdmameter compare' "
-                "is for verdicts"));
+      help_text(
+          "two results side by side, every metric of every case, as 'rdmameter compare' shows "
+          "them, without its conclusion and its status"));
   add_predict_option(app, options->predict);
   add_memory_budget_option(app, options->memory_budget);
   app.add_flag("--judge-shared", options->judge_shared,

@@ -52,8 +52,12 @@ std::string full_name(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
   const std::vector<std::string_view> views(known.begin(), known.end());
+  const bool one_letter = name.size() == 2 && name[0] == '-' && name[1] != '-';
   throw UsageError(fmt::format("unknown option '{}'{} ('{} --help' lists the options)", name,
-                               did_you_mean(name, views), full_name(app)));
+                               one_letter ? "; options have long names here (perftest's command "
+                                            "lines: 'rdmameter perftest TOOL ...')"
+                                          : did_you_mean(name, views),
+                               full_name(app)));
 }
 
 [[noreturn]] void refuse_subcommand(const CLI::App& app, const std::string& typed) {

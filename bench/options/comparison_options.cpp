@@ -44,7 +44,7 @@ void declare_verdict_options(CLI::App& app, VerdictOptions& options) {
              "what must hold: 'CASE METRIC RELATION LIMIT'; '[CASE] METRIC=N%': at most N % worse "
              "than BASE; work: what repeats (WRs, doorbells, CQEs per message), times being "
              "information then; times: no regression of times. May be given more than once. "
-             "Default: times")
+             "Default: the gates of the plan, else times")
       ->allow_extra_args(false);
   add_option(app, "--floor", options.floor, "N",
              "a change below this never fails, nor one below 1.5 times the deviation among the "

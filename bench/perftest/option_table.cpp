@@ -42,7 +42,8 @@ constexpr std::string_view kGpu =
     "rdmameter measures memory of the host, of the RDMA device, and of a GPU by --use_cuda alone; "
     "for this use perftest itself";
 constexpr std::string_view kPaced =
-    "rdmameter does not limit the rate; leave it out to measure as fast as the device goes";
+    "a bandwidth test goes as fast as the device; for the latency at a given rate: `rdmameter run "
+    "HOST write_load --rate RATE`";
 constexpr std::string_view kEthernet = "it belongs to perftest's raw_ethernet_* tools; use those";
 constexpr std::string_view kOneVendor =
     "rdmameter uses no extension of one vendor; leave it out, or use perftest itself";

@@ -36,7 +36,7 @@ class FoundToken {
     if (!local_) return error;
     return TokenError(
         fmt::format("{}. No server of yours has left a token for port {} in {}: is it another "
-                    "user's server?",
+                    "user's server, or was it started with a token?",
                     error.what(), port_, folders_.text()));
   }
 

@@ -105,7 +105,9 @@ Greeting greet_initiator(Channel& channel, const std::string& token, Deadline de
   const Challenge both{kProtocolVersion, theirs, nonce};
   if (!token.empty()) {
     if (!proof_holds(token, Role::initiator, both, proof))
-      throw TokenError("the token is wrong: use the one that this server printed when it started");
+      throw TokenError(
+          "the token is wrong: it must be that of this server (its RDMAMETER_TOKEN or "
+          "--token-file, or what it printed when it started)");
     greeting.welcome_proof = make_proof(token, Role::responder, both);
     greeting.seal_keys = make_seal_keys(token, Role::responder, both);
   }

@@ -401,7 +401,9 @@ std::string sweep_table(const Group& whole, const TextStyle& style) {
   if (any([](const SweepData& data) { return data.slo_missed_below; }))
     notes += "A lower rate than the one found is beyond the SLO, too: there is no single bend. ";
   if (any([](const SweepData& data) { return !data.saturation_per_s; }))
-    notes += "No saturation: more was kept up with than can be offered, or the sweep was ended. ";
+    notes +=
+        "No saturation: the highest rate that was offered was still reached (beside other load: "
+        "repeat with more --iterations), or the sweep was ended. ";
   return render(table, style) + (notes.empty() ? "" : dim(wrap("  ", notes, style.width), style)) +
          legend(group, table, style) + sweep_curves(group, style);
 }

@@ -135,7 +135,7 @@ class Help(unittest.TestCase):
     def test_version(self):
         result = run("--version")
         self.assertEqual(result.returncode, 0)
-        self.assertRegex(result.stdout, r"^rdmameter \d+\.\d+\.\d+\n$")
+        self.assertRegex(result.stdout, r"^rdmameter \d+\.\d+\.\d+, protocol \d+\n$")
 
     def test_list_has_a_line_for_each_test(self):
         result = run("run", "--list")

@@ -166,7 +166,7 @@ TEST(DryRun, CountsTheTimeOfLargeMessages) {
                                                             {"signal-every", "1"}}),
                                         3);
   EXPECT_TRUE(measures);
-  EXPECT_THAT(text, HasSubstr("time: 3000 operations, 9 min if each takes 10 us and 100 Gb/s\n"));
+  EXPECT_THAT(text, HasSubstr("time: 3000 operations, 9 min at 10 us each and 100 Gb/s\n"));
   EXPECT_THAT(text, HasSubstr(" GiB at the initiator"));
 }
 
