@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """A path between two ranks over which nothing gets through: its pair is told as failed, and the others are measured."""
-import os
 import subprocess
 
 import rdmameter
@@ -14,21 +13,9 @@ A, B = 1, 3
 class LostPairs(Topo):
     def run_ranks(self, lost, *arguments):
         """@param lost  by rank the QPs, as it creates them, whose messages get lost"""
-        path = self.output()
-        command = ["mpirun", "--oversubscribe"]
-        for rank in range(RANKS):
-            silent = ",".join(f"{number}=lost" for number in lost.get(rank, ()))
-            command += ([":"] if rank else []) + ["-n", "1", "env", f"RDMAMETER_DEVICE_DELAYS={silent}", rdmameter.program, "topo",
-                                                  *arguments, "--traffic", "pairs", "--size", "8", "--iterations", "3", "--warmup", "1",
-                                                  "--wait", "yield", "--retry-count", "1", "-o", path]
-        started = rdmameter.Started(command, rdmameter.environment() | {
-            "RDMAMETER_DEVICE_WIRE": "latency=100us", "RDMAMETER_DEVICE_SESSION": f"lost-{os.getpid()}",
-            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, path)
-        self.addCleanup(started.end, 0)
-        done = started.end(120)
-        self.assertEqual(done.status, rdmameter.FAILED, done)
-        self.assert_valid(done.path)
-        return done
+        silent = [",".join(f"{number}=lost" for number in lost.get(rank, ())) for rank in range(RANKS)]
+        return self.mpirun("lost", "latency=100us", silent, *arguments, "--traffic", "pairs", "--size", "8", "--iterations", "3",
+                           "--warmup", "1", "--wait", "yield", "--retry-count", "1", status=rdmameter.FAILED)
 
     def assert_only_lost(self, done, *cells):
         [row] = done.rows

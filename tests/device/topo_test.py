@@ -28,6 +28,22 @@ class Topo(rdmameter.Test):
         self.assertEqual(done.status, status, done)
         return done
 
+    def mpirun(self, name, wire, delays, *arguments, status):
+        """Ranks, each with its own RDMAMETER_DEVICE_DELAYS of `delays`."""
+        path = self.output()
+        command = ["mpirun", "--oversubscribe"]
+        for rank, delay in enumerate(delays):
+            command += ([":"] if rank else []) + ["-n", "1", "env", f"RDMAMETER_DEVICE_DELAYS={delay}", rdmameter.program, "topo",
+                                                  *arguments, "-o", path]
+        started = rdmameter.Started(command, rdmameter.environment() | {
+            "RDMAMETER_DEVICE_WIRE": wire, "RDMAMETER_DEVICE_SESSION": f"{name}-{os.getpid()}",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, path)
+        self.addCleanup(started.end, 0)
+        done = started.end(120)
+        self.assertEqual(done.status, status, done)
+        self.assert_valid(done.path)
+        return done
+
     def ranks_of(self, started):
         """Processes of the ranks, by rank."""
         found = {}

@@ -88,6 +88,7 @@ std::vector<RankResult> four_results(std::uint64_t half_rounds) {
     result.half_rounds = half_rounds;
     result.matrix_row_ns.resize(4);
     result.operations = 1;
+    result.elapsed_ns = 10;
   }
   return results;
 }
@@ -108,6 +109,7 @@ TEST(PairAttempts, GoOnBehindAPairThatFailed) {
   const auto all = attempts.take_results();
   EXPECT_EQ(all[0].matrix_row_ns[2], 7);
   EXPECT_EQ(all[0].operations, 2u);
+  EXPECT_EQ(all[0].elapsed_ns, 20u);
   EXPECT_EQ(all[3].lost_pairs.size(), 1u);
 }
 

@@ -84,7 +84,7 @@ std::vector<BarrierMeeting> dissemination(Rank rank, Rank ranks) {
   return meetings;
 }
 
-bool needs(Rank ranks, const RankPairs& pairs) {
+bool dissemination_needs_any(Rank ranks, const RankPairs& pairs) {
   return std::ranges::any_of(pairs, [ranks](const auto& pair) {
     const Rank between = pair.second - pair.first;
     return pair.second < ranks &&
@@ -95,7 +95,7 @@ bool needs(Rank ranks, const RankPairs& pairs) {
 }  // namespace
 
 std::vector<BarrierMeeting> barrier_meetings(Rank rank, Rank ranks, const RankPairs& avoided) {
-  if (!needs(ranks, avoided)) return dissemination(rank, ranks);
+  if (!dissemination_needs_any(ranks, avoided)) return dissemination(rank, ranks);
   return tree_meetings(rank, tree_without(ranks, avoided));
 }
 

@@ -292,17 +292,26 @@ double jain_index(std::span<const double> shares) {
   return squares == 0 ? 1 : sum * sum / (static_cast<double>(shares.size()) * squares);
 }
 
+namespace {
+
+void add_counts(RankResult& sum, const RankResult& more) {
+  for (std::uint64_t RankResult::*count :
+       {&RankResult::operations, &RankResult::lost, &RankResult::cpu_ns, &RankResult::wrs,
+        &RankResult::doorbells, &RankResult::cqes, &RankResult::polls, &RankResult::passed_on,
+        &RankResult::checked_bytes})
+    sum.*count += more.*count;
+}
+
+}  // namespace
+
 void add_attempt(RankResult& result, const RankResult& later) {
   merge(result.samples, later.samples);
   for (std::size_t to = 0; to < result.matrix_row_ns.size(); ++to)
     if (later.matrix_row_ns.at(to) > 0) result.matrix_row_ns[to] = later.matrix_row_ns[to];
   result.lost_pairs.insert(result.lost_pairs.end(), later.lost_pairs.begin(),
                            later.lost_pairs.end());
-  for (std::uint64_t RankResult::*count :
-       {&RankResult::operations, &RankResult::lost, &RankResult::cpu_ns, &RankResult::wrs,
-        &RankResult::doorbells, &RankResult::cqes, &RankResult::polls, &RankResult::passed_on,
-        &RankResult::checked_bytes})
-    result.*count += later.*count;
+  add_counts(result, later);
+  result.elapsed_ns += later.elapsed_ns;
 }
 
 Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
@@ -318,8 +327,8 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
                                             .hops = Hops{plan.max_hops, plan.mean_hops},
                                             .qps_total = 0,
                                             .barrier_qps = 0});
-  RankSamples samples;
-  std::uint64_t lost = 0, wrs = 0, doorbells = 0, cqes = 0, polls = 0, passed_on = 0, checked = 0;
+  RankResult all;
+  RankSamples& samples = all.samples;
   for (const RankResult& result : results) {
     topology.qps_per_rank.push_back(result.qps);
     *topology.qps_total += result.qps;
@@ -335,22 +344,16 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
     if (sum_of(result.relay_bytes) > sum_of(topology.relay_bytes))
       topology.relay_bytes = result.relay_bytes;
     merge(samples, result.samples);
-    outcome.operations += result.operations;
+    add_counts(all, result);
     outcome.elapsed_ns = std::max(outcome.elapsed_ns, result.elapsed_ns);
-    outcome.cpu_ns += result.cpu_ns;
-    lost += result.lost;
-    wrs += result.wrs;
-    doorbells += result.doorbells;
-    cqes += result.cqes;
-    polls += result.polls;
-    passed_on += result.passed_on;
-    checked += result.checked_bytes;
     if (result.mtu_bytes != 0)
       outcome.effective.path.mtu_bytes =
           outcome.effective.path.mtu_bytes == kAuto
               ? result.mtu_bytes
               : std::min<std::uint64_t>(outcome.effective.path.mtu_bytes, result.mtu_bytes);
   }
+  outcome.operations = all.operations;
+  outcome.cpu_ns = all.cpu_ns;
   outcome.effective.queues.thread_domain =
       std::ranges::all_of(results, &RankResult::thread_domain) ? 1 : 0;
   if (samples.barrier.count > 0)
@@ -360,11 +363,13 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
     add_collective(outcome, plan, results, samples);
   else if (plan.traffic_mode() != TrafficMode::round_trip)
     add_bandwidth(outcome, test_case, results);
-  if (!test_case.reliable() && plan.traffic_mode() == TrafficMode::round_trip) outcome.lost = lost;
-  outcome.work = {{"wrs", wrs}, {"doorbells", doorbells}, {"cqes", cqes}, {"polls", polls}};
-  outcome.extra["passed_on"] = passed_on;
+  if (!test_case.reliable() && plan.traffic_mode() == TrafficMode::round_trip)
+    outcome.lost = all.lost;
+  outcome.work = {
+      {"wrs", all.wrs}, {"doorbells", all.doorbells}, {"cqes", all.cqes}, {"polls", all.polls}};
+  outcome.extra["passed_on"] = all.passed_on;
   outcome.extra["placement"] = placements(results);
-  if (test_case.verify) outcome.extra["verified_bytes"] = checked;
+  if (test_case.verify) outcome.extra["verified_bytes"] = all.checked_bytes;
   return outcome;
 }
 
