@@ -53,7 +53,7 @@ constexpr std::array kCatalog{
     Test{"cmp_swap_load", Opcode::cmp_swap, Pattern::open_loop,
          "atomic compare and swap at a --rate, from due time to completion"},
     Test{"mix_load", Opcode::mix, Pattern::open_loop,
-         "RDMA READ and WRITE, a --mix of them at a --rate, from due time to completion"},
+         "a --mix of requests at a --rate, from due time to completion or answer"},
     Test{"mcast_lat", Opcode::mcast_send, Pattern::ping_pong,
          "SEND to a multicast group, until its last receiver has answered"},
     Test{"mcast_bw", Opcode::mcast_send, Pattern::bandwidth,

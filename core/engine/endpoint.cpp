@@ -21,12 +21,16 @@ namespace {
 /// What the peer may do with this end's memory: what the case does, and no more. Some devices open
 /// no memory to peers at all, yet carry sends.
 int remote_access(const TestCase& test_case, bool iwarp) {
-  if (!test_case.one_sided()) return 0;
+  int access = 0;
+  for (const MixPart& part : mix_of(test_case)) {
+    const OpcodeTraits& kind = traits(part.opcode);
+    if (kind.atomic)
+      access |= IBV_ACCESS_REMOTE_ATOMIC;
+    else if (kind.one_sided)
+      access |= kind.returns_data ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+  }
   // iWARP answers a read by writing into the memory that asked (RFC 5040, 4.1).
-  if (test_case.mixed() || iwarp)
-    return IBV_ACCESS_REMOTE_WRITE | (reads_remotely(test_case) ? IBV_ACCESS_REMOTE_READ : 0);
-  if (test_case.atomic()) return IBV_ACCESS_REMOTE_ATOMIC;
-  return test_case.returns_data() ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+  return access != 0 && iwarp ? access | IBV_ACCESS_REMOTE_WRITE : access;
 }
 
 /// What a client has opened is no memory at its responder: the side that initiates there has
@@ -39,15 +43,20 @@ std::string memory_kind(const OpenDevice& device, const TestCase& test_case, Rol
 
 /// What an end's memory is there for, as on-demand paging tells uses apart (IBV_ODP_SUPPORT_...).
 std::uint32_t memory_uses(const TestCase& test_case, Role role) {
-  if (test_case.atomic()) return IBV_ODP_SUPPORT_ATOMIC;
-  if (test_case.mixed())
-    return IBV_ODP_SUPPORT_WRITE | (reads_remotely(test_case) ? IBV_ODP_SUPPORT_READ : 0);
-  if (test_case.one_sided())
-    return test_case.returns_data() ? IBV_ODP_SUPPORT_READ : IBV_ODP_SUPPORT_WRITE;
   const std::uint32_t receives =
       test_case.shared_receives() ? IBV_ODP_SUPPORT_SRQ_RECV : IBV_ODP_SUPPORT_RECV;
-  return (posts_sends(test_case, role) ? std::uint32_t{IBV_ODP_SUPPORT_SEND} : 0) |
-         (posts_receives(test_case, role) ? receives : 0);
+  std::uint32_t uses = 0;
+  for (const MixPart& part : mix_of(test_case)) {
+    const OpcodeTraits& kind = traits(part.opcode);
+    if (kind.atomic)
+      uses |= IBV_ODP_SUPPORT_ATOMIC;
+    else if (kind.one_sided)
+      uses |= kind.returns_data ? IBV_ODP_SUPPORT_READ : IBV_ODP_SUPPORT_WRITE;
+    else
+      uses |= (posts_sends(test_case, role) ? std::uint32_t{IBV_ODP_SUPPORT_SEND} : 0) |
+              (posts_receives(test_case, role) ? receives : 0);
+  }
+  return uses;
 }
 
 /// Its numbers of SGEs and signals known. @throws Unsupported  the device cannot do it
@@ -90,7 +99,7 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
       hold("QPs in a multicast group", test_case.qps, limits.max_mcast_qp_attach,
            "use fewer --peers");
   }
-  if (test_case.atomic() && limits.atomic_cap == IBV_ATOMIC_NONE)
+  if (has_atomics(test_case) && limits.atomic_cap == IBV_ATOMIC_NONE)
     throw Unsupported(fmt::format("{} has no atomic operations", where));
   require_paging(limits, test_case, memory_uses(test_case, role), where);
   require_memory(test_case, role);
@@ -147,6 +156,7 @@ void Endpoint::register_memory() {
   view_.source = register_area(layout_.source, 0, access);
   const std::size_t targets = mrs_.size();
   view_.target = register_area(layout_.target, layout_.source.total_bytes(), access);
+  if (case_.mixed()) view_.source = view_.target;
   // The area that the peer's one-sided operations work on: it writes into the target, reads the
   // source.
   info_.address = case_.returns_data() ? view_.source.address : view_.target.address;

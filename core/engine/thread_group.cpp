@@ -193,13 +193,7 @@ std::optional<Verdict> ThreadGroup::verify(const std::vector<std::uint64_t>& pee
     const std::optional<Verdict> one = members_[i]->verify({peer_totals[i]});
     if (!one) continue;
     if (!sum) sum.emplace();
-    sum->checked_bytes += one->checked_bytes;
-    sum->missing_bytes += one->missing_bytes;
-    sum->wrong_bytes += one->wrong_bytes;
-    sum->guard_bytes_hit += one->guard_bytes_hit;
-    sum->whole_slots += one->whole_slots;
-    if (sum->first_fault.empty() && !one->first_fault.empty())
-      sum->first_fault = fmt::format("thread {}: {}", i, one->first_fault);
+    add(*sum, *one, fmt::format("thread {}", i));
   }
   return sum;
 }

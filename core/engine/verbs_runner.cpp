@@ -28,8 +28,10 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role rol
                   device_.memory.still_wanted);
   });
   // A ping-pong's responder answers the first byte that differs from what its target holds.
-  endpoint_.edit_target(
-      [&](std::span<std::byte> bytes) { poison_target(bytes, device_.memory.still_wanted); });
+  endpoint_.edit_target([&](std::span<std::byte> bytes) {
+    poison_target(bytes, device_.memory.still_wanted);
+    if (case_.mixed()) fill_mix(bytes, mix_end(), device_.memory.still_wanted);
+  });
   if (role_ == Role::responder) plan_.warmup *= copies_of(case_);
   if (!both_at_once()) return;
   const CmEndpoint end = endpoint_.cm_endpoint();
@@ -168,6 +170,7 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
 
 std::optional<Verdict> VerbsRunner::verify(const std::vector<std::uint64_t>& peer_totals) const {
   const std::uint64_t peer_total = peer_totals.front();
+  if (case_.mixed()) return verify_mix(peer_total);
   if (case_.atomic()) return verify_atomics(role_ == Role::initiator ? tally().total : peer_total);
   const Area& area = endpoint_.layout().target;
   if (area.slots == 0) return std::nullopt;
@@ -192,6 +195,15 @@ std::optional<Verdict> VerbsRunner::verify(const std::vector<std::uint64_t>& pee
   endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
     verdict = check_target(bytes, area, pattern_of(case_, seed_, sender), skip, min,
                            device_.memory.still_wanted);
+  });
+  return verdict;
+}
+
+/// @param total  requests made
+Verdict VerbsRunner::verify_mix(std::uint64_t total) const {
+  Verdict verdict;
+  endpoint_.inspect_target([&](std::span<const std::byte> bytes) {
+    verdict = check_mix(bytes, mix_end(), total, device_.memory.still_wanted);
   });
   return verdict;
 }

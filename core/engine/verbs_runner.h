@@ -4,6 +4,7 @@
 
 #include "core/engine/endpoint.h"
 #include "core/engine/endpoint_runner.h"
+#include "core/engine/mix_verify.h"
 #include "core/engine/work.h"
 #include "core/verbs/counters.h"
 
@@ -47,6 +48,8 @@ class VerbsRunner final : public EndpointRunner {
   /// What rdma_cm has found of the way on InfiniBand; nullopt: nothing, or it was not asked.
   std::optional<CmRoute> route_found() const;
   void build_work();
+  MixEnd mix_end() const { return {case_, endpoint_.layout(), role_, seed_}; }
+  Verdict verify_mix(std::uint64_t total) const;
   Verdict verify_atomics(std::uint64_t total) const;
 
   OpenDevice& device_;

@@ -114,12 +114,19 @@ std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_l
 
 std::uint32_t send_chain_length(const TestCase& test_case, Role role) {
   const Layout layout = layout_of(test_case, role);
-  const Area& local = test_case.returns_data() ? layout.target : layout.source;
+  const Area& local = test_case.mixed() ? layout.target : request_area_of(test_case, layout);
   const bool bandwidth = test_case.pattern == Pattern::bandwidth;
   return send_chain_length(signal_period(test_case),
                            static_cast<std::uint32_t>(bandwidth ? test_case.queues.post_list : 1),
                            queue_depths_of(test_case, role).send, local.slots,
                            static_cast<std::uint32_t>(peers_per_qp(test_case, role)));
+}
+
+std::uint32_t mix_chain_length(const TestCase& test_case, std::size_t part) {
+  const TestCase alike = case_of_part(test_case, mix_of(test_case)[part]);
+  const Layout layout = layout_of(test_case, Role::initiator);
+  const std::uint64_t slots = request_area_of(alike, layout.parts[part]).slots;
+  return static_cast<std::uint32_t>((test_case.queues.depth + slots - 1) / slots * slots);
 }
 
 Work::Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view,
@@ -134,11 +141,12 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
     if (!view.extended_qps.empty()) lanes_[qp].extended_qp = view.extended_qps[qp];
   }
   traffic_.lanes = lanes_.get();
-  if (test_case.mixed() && role == Role::initiator)
-    build_mix(test_case, layout, view);
-  else if (posts_sends(test_case, role))
-    build_sends(test_case, role, layout, view);
-  if (posts_receives(test_case, role)) build_receives(test_case, layout, view);
+  if (test_case.mixed()) {
+    build_mix(test_case, role, layout, view);
+  } else {
+    if (posts_sends(test_case, role)) build_sends(test_case, role, layout, view);
+    if (posts_receives(test_case, role)) build_receives(test_case, layout, view);
+  }
   if (role == Role::initiator && numbers_sent(test_case) != NumberPlace::none)
     number_lanes(test_case);
   if (role == Role::responder && numbers_read(test_case) != NumberPlace::none)
@@ -220,7 +228,7 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
   const bool bandwidth = test_case.pattern == Pattern::bandwidth;
   const std::uint32_t signal_every = signal_period(test_case);
   const auto post_list = static_cast<std::uint32_t>(bandwidth ? test_case.queues.post_list : 1);
-  const Area& local = test_case.returns_data() ? layout.target : layout.source;
+  const Area& local = request_area_of(test_case, layout);
   inlined_ = !test_case.returns_data() && test_case.queues.inline_bytes != 0 &&
              test_case.size_bytes <= view.inline_bytes;
 
@@ -272,48 +280,63 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
   if (!bandwidth && !test_case.open_loop()) thread_rings(lists);
 }
 
-/// For each part of a mix a ring on each QP, long enough for all that may be in flight. They share
-/// the slots of the largest message.
-void Work::build_mix(const TestCase& test_case, const Layout& layout, const EndpointView& view) {
+/// Of each part of a mix the initiator has a ring on each QP, and both ends have what sends need.
+void Work::build_mix(const TestCase& test_case, Role role, const Layout& layout,
+                     const EndpointView& view) {
   const std::vector<MixPart> parts = mix_of(test_case);
-  const Area remote = remote_area(test_case, Role::initiator);
-  const std::uint32_t qps = traffic_.lane_count,
-                      chain = send_chain_length(test_case, Role::initiator);
-  const std::size_t rings = parts.size() * qps;
-  traffic_.depth = queue_depths_of(test_case, Role::initiator).send;
-  send_wrs_ = std::make_unique<ibv_send_wr[]>(rings * chain);
-  send_sges_ = std::make_unique<ibv_sge[]>(rings * chain);
-  mix_lists_ = std::make_unique<MixList[]>(rings * chain);
-  mix_send_ = std::make_unique<SendList*[]>(rings);
-  inlined_ = true;
-  for (std::uint32_t p = 0; p < parts.size(); ++p) {
-    TestCase part = test_case;
-    part.opcode = parts[p].opcode;
-    part.size_bytes = parts[p].size_bytes;
-    Area local = part.returns_data() ? layout.target : layout.source;
-    local.pieces = {{local.head_bytes, part.size_bytes}};
-    const bool inlined = !part.returns_data() && part.queues.inline_bytes != 0 &&
-                         part.size_bytes <= view.inline_bytes;
-    inlined_ = inlined_ && (inlined || part.returns_data());
-    const RequestBuilder builder{
-        part, remote, local, part.returns_data() ? view.target : view.source, view, inlined, chain};
-    for (std::uint32_t qp = 0; qp < qps; ++qp) {
-      const std::size_t ring = std::size_t{qp} * parts.size() + p;
-      MixList* const lists = &mix_lists_[ring * chain];
-      for (std::uint32_t i = 0; i < chain; ++i) {
-        ibv_send_wr& wr = send_wrs_[ring * chain + i];
-        builder.build(wr, &send_sges_[ring * chain + i], qp, i);
-        wr.send_flags |= IBV_SEND_SIGNALED;
-        wr.wr_id = reinterpret_cast<std::uint64_t>(static_cast<SendList*>(&lists[i]));
-        lists[i].head = &wr;
-        lists[i].next = &lists[(i + 1) % chain];
-        lists[i].lane = &lanes_[qp];
-        lists[i].signaled = 1;
-        lists[i].part = p;
-      }
-      mix_send_[ring] = lists;
-    }
+  if (role == Role::initiator) build_rings(test_case, layout, view);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const TestCase part = case_of_part(test_case, parts[p]);
+    if (!part.takes_receive()) continue;
+    if (role == Role::responder) build_sends(part, role, layout.parts[p], view);
+    build_receives(part, layout.parts[p], view);
   }
+}
+
+void Work::build_rings(const TestCase& test_case, const Layout& layout, const EndpointView& view) {
+  const std::size_t parts = layout.parts.size(), qps = traffic_.lane_count;
+  std::size_t requests = 0, built = 0;
+  for (std::size_t p = 0; p < parts; ++p) requests += mix_chain_length(test_case, p) * qps;
+  traffic_.depth = queue_depths_of(test_case, Role::initiator).send;
+  send_wrs_ = std::make_unique<ibv_send_wr[]>(requests);
+  send_sges_ = std::make_unique<ibv_sge[]>(requests);
+  mix_lists_ = std::make_unique<MixList[]>(requests);
+  mix_send_ = std::make_unique<SendList*[]>(parts * qps);
+  inlined_ = true;
+  for (std::uint32_t p = 0; p < parts; ++p) built += build_part(test_case, p, built, layout, view);
+}
+
+/// @param first  of its requests, among those of all parts
+/// @return how many they are
+std::size_t Work::build_part(const TestCase& test_case, std::uint32_t number, std::size_t first,
+                             const Layout& layout, const EndpointView& view) {
+  const TestCase part = case_of_part(test_case, mix_of(test_case)[number]);
+  const Area& local = request_area_of(part, layout.parts[number]);
+  const Area remote = part.one_sided() ? remote_part(test_case, number) : Area{};
+  const bool inlined =
+      !part.returns_data() && part.queues.inline_bytes != 0 && part.size_bytes <= view.inline_bytes;
+  inlined_ = inlined_ && (inlined || part.returns_data());
+  const std::uint32_t chain = mix_chain_length(test_case, number);
+  const RequestBuilder builder{part, remote, local, view.target, view, inlined, chain};
+  for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
+    const std::size_t begin = first + std::size_t{qp} * chain;
+    MixList* const ring = &mix_lists_[begin];
+    for (std::uint32_t i = 0; i < chain; ++i) {
+      ibv_send_wr& wr = send_wrs_[begin + i];
+      builder.build(wr, &send_sges_[begin + i], qp, i);
+      wr.send_flags |= IBV_SEND_SIGNALED;
+      wr.wr_id = reinterpret_cast<std::uint64_t>(static_cast<SendList*>(&ring[i]));
+      ring[i].head = &wr;
+      ring[i].next = &ring[(i + 1) % chain];
+      ring[i].lane = &lanes_[qp];
+      ring[i].signaled = 1;
+      ring[i].part = number;
+      ring[i].answered = part.takes_receive() ? 1 : 0;
+    }
+    mix_send_[qp * layout.parts.size() + number] = ring;
+    if (part.takes_receive()) lanes_[qp].oldest = ring;
+  }
+  return std::size_t{chain} * traffic_.lane_count;
 }
 
 /// Makes one ring of those of all QPs: a latency's messages go over them in turn.

@@ -54,7 +54,11 @@ class Work {
  private:
   void build_sends(const TestCase& test_case, Role role, const Layout& layout,
                    const EndpointView& view);
-  void build_mix(const TestCase& test_case, const Layout& layout, const EndpointView& view);
+  void build_mix(const TestCase& test_case, Role role, const Layout& layout,
+                 const EndpointView& view);
+  void build_rings(const TestCase& test_case, const Layout& layout, const EndpointView& view);
+  std::size_t build_part(const TestCase& test_case, std::uint32_t number, std::size_t first,
+                         const Layout& layout, const EndpointView& view);
   void number_lanes(const TestCase& test_case);
   void expect_numbers(const TestCase& test_case);
   void keep_timestamps();
@@ -102,5 +106,8 @@ std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_l
 
 /// The same, of a case.
 std::uint32_t send_chain_length(const TestCase& test_case, Role role);
+
+/// WRs in a ring of a part of a mix: at least the depth, and a multiple of the part's slots.
+std::uint32_t mix_chain_length(const TestCase& test_case, std::size_t part);
 
 }  // namespace rdmameter

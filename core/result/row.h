@@ -44,7 +44,7 @@ struct BandwidthData {
 
 /// Of an open loop's mix the requests of one operation and size.
 struct LoadPart {
-  std::string operation;  ///< "read", "write"
+  std::string operation;  ///< "read", "fetch_add"...
   std::uint64_t size_bytes = 0;
   std::uint64_t weight = 1;
   std::uint64_t due = 0, completed = 0;

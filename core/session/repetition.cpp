@@ -199,7 +199,8 @@ std::uint64_t Repetition::judge(const Duplex& duplex) const {
         verdict.guard_bytes_hit));
   };
   require_clean(
-      duplex.forward->verify(case_.returns_data() ? duplex.forward->totals() : forward_.totals),
+      duplex.forward->verify(case_.returns_data() || case_.mixed() ? duplex.forward->totals()
+                                                                   : forward_.totals),
       "initiator");
   require_clean(forward_.verdict, "responder");
   if (!duplex.backward) return checked_bytes;

@@ -208,8 +208,8 @@ const std::array kAxes{
          open_loop},
     Axis{"mix", "mix", text_field<&TestCase::mix>, AxisKind::mix, 0, 0, kNone, "read:70+write:30",
          "read:70+write:30",
-         "of mix_load: which requests, each with its weight: reads and writes of --size "
-         "(read:70,write:30), or with sizes (read:4K:50,write:8:30)",
+         "of mix_load: which requests, each with its weight (read:70,write:30), or with its size "
+         "as well (read:4K:50,write:8:30): read, write, send, fetch_add, cmp_swap",
          mixed},
     Axis{"depth", "depth", queues<&Queues::depth>, count, 1, 1ULL << 20, kNone, "1", "128",
          "send queue depth: requests in flight per QP [WRs]; if not given, it grows as "

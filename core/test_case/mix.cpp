@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSeparators = ",+";
 
 std::optional<Opcode> parse_operation(std::string_view text) {
-  for (const Opcode opcode : {Opcode::rdma_read, Opcode::rdma_write})
+  for (const Opcode opcode : kMixed)
     if (traits(opcode).name == text) return opcode;
   return std::nullopt;
 }
@@ -28,7 +28,7 @@ std::optional<MixPart> parse_part(std::string_view text) {
   MixPart part{.opcode = *opcode, .weight = *weight};
   if (first == last) return part;
   const auto size = parse_bytes(text.substr(first + 1, last - first - 1));
-  if (!size || *size == 0 || *size > kMaxMixSize) return std::nullopt;
+  if (!size || *size == 0 || *size > kMaxMixSize || traits(*opcode).atomic) return std::nullopt;
   part.size_bytes = *size;
   return part;
 }
@@ -42,7 +42,8 @@ std::optional<std::vector<MixPart>> parse_mix(std::string_view text) {
     const auto part = parse_part(text.substr(0, end));
     if (!part || parts.size() == kMaxMixParts) return std::nullopt;
     const bool twice = std::ranges::any_of(parts, [&](const MixPart& other) {
-      return other.opcode == part->opcode && other.size_bytes == part->size_bytes;
+      return other.opcode == part->opcode &&
+             (part->opcode == Opcode::send || other.size_bytes == part->size_bytes);
     });
     if (twice) return std::nullopt;
     parts.push_back(*part);

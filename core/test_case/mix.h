@@ -2,6 +2,7 @@
 // The mix of an open loop's requests: which operations, of which sizes, how often each.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,21 +17,25 @@ namespace rdmameter {
 
 /// Requests of one operation and one size.
 struct MixPart {
-  Opcode opcode = Opcode::rdma_read;  ///< rdma_read or rdma_write
-  std::uint64_t size_bytes = 0;       ///< 0: the case's --size
+  Opcode opcode = Opcode::rdma_read;  ///< one of kMixed
+  std::uint64_t size_bytes = 0;       ///< 0: the case's --size, or the one that an atomic has
   std::uint64_t weight = 1;           ///< its share is weight / sum of all weights
 
   bool operator==(const MixPart&) const = default;
 };
 
+/// What a mix may have. Sends are of one size, since their answers are of the same.
+inline constexpr std::array kMixed{Opcode::rdma_read, Opcode::rdma_write, Opcode::send,
+                                   Opcode::fetch_add, Opcode::cmp_swap};
 inline constexpr std::size_t kMaxMixParts = 16;
 inline constexpr std::uint64_t kMaxMixWeight = 1'000'000;
 inline constexpr std::uint64_t kMaxMixSize = 1ULL << 31;
 
 /// What --mix says: "read:70,write:30", or with sizes "read:4K:50,read:64:20,write:8:30". A '+'
 /// separates parts as well, as in the names of cases, where a comma would end a value.
-/// @return nothing where it is no mix: an unknown operation, a weight of 0, a part twice, more than
-///         kMaxMixParts parts
+/// @return nothing where it is no mix: an unknown operation, a weight of 0, a part twice, sends of
+/// two
+///         sizes, a size of an atomic, more than kMaxMixParts parts
 std::optional<std::vector<MixPart>> parse_mix(std::string_view text);
 
 /// As names and results have it: "read:4096:50+write:30".

@@ -19,7 +19,7 @@ enum class Opcode : std::uint64_t {
   cmp_swap,
   tcp_send,    ///< over a socket, not over verbs
   mcast_send,  ///< to a multicast group
-  mix,         ///< reads and writes, each as drawn: see core/test_case/mix.h
+  mix,         ///< of several opcodes, each request as drawn: see core/test_case/mix.h
 };
 
 /// What the rest of the program asks of an opcode. How it is posted stands in

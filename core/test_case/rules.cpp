@@ -165,9 +165,6 @@ std::string why_not_mixed(const TestCase& c) {
   if (!c.mixed()) return {};
   if (c.sweeps())
     return "a sweep of a mix has no curve for each of its parts: use --rate with a list of rates";
-  if (c.verify)
-    return "reads of a mix find what its writes have left, in no known order: use --verify off, "
-           "and check with read_load and write_load";
   if (c.extended_api())
     return "ibv_wr_* posts by a function for each operation, and a mix has several: use --api "
            "classic";

@@ -190,8 +190,10 @@ std::string accepts_text(const Axis& axis) {
                          axis.max, text, kLabelsPerQp);
     case AxisKind::mix:
       return fmt::format(
-          "OPERATION:WEIGHT or OPERATION:SIZE:WEIGHT, up to {} parts (A,B,...), each once, of read "
-          "and write, with weights from 1 to {}",
+          "OPERATION:WEIGHT or OPERATION:SIZE:WEIGHT, up to {} parts (A,B,...), each once, of "
+          "read, "
+          "write, send (of one size), fetch_add and cmp_swap (without a size), with weights from 1 "
+          "to {}",
           kMaxMixParts, kMaxMixWeight);
     case AxisKind::cpus:
       return fmt::format("auto, {}, or CPUs from 0 to {}: N, or a list such as 0-3+8", text,
@@ -275,8 +277,17 @@ std::vector<MixPart> mix_of(const TestCase& test_case) {
   const std::string text = axis_text(test_case, *find_axis("mix"));
   std::vector<MixPart> parts = parse_mix(text).value_or(std::vector<MixPart>{});
   for (MixPart& part : parts)
-    if (part.size_bytes == 0) part.size_bytes = test_case.size_bytes;
+    if (part.size_bytes == 0)
+      part.size_bytes = traits(part.opcode).atomic ? kAtomicBytes : test_case.size_bytes;
   return parts;
+}
+
+TestCase case_of_part(const TestCase& test_case, const MixPart& part) {
+  TestCase alike = test_case;
+  alike.opcode = part.opcode;
+  alike.size_bytes = part.size_bytes;
+  alike.mix.clear();
+  return alike;
 }
 
 std::uint64_t largest_message(const TestCase& test_case) {
@@ -286,6 +297,11 @@ std::uint64_t largest_message(const TestCase& test_case) {
 bool reads_remotely(const TestCase& test_case) {
   return std::ranges::any_of(mix_of(test_case),
                              [](const MixPart& part) { return traits(part.opcode).returns_data; });
+}
+
+bool has_atomics(const TestCase& test_case) {
+  return std::ranges::any_of(mix_of(test_case),
+                             [](const MixPart& part) { return traits(part.opcode).atomic; });
 }
 
 TestCase default_case(Opcode opcode, Pattern pattern) {

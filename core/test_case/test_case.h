@@ -235,7 +235,11 @@ struct TestCase {
   bool one_sided() const noexcept { return traits(opcode).one_sided; }
   /// To all of its peers at once. Over UD, which is what multicast there is.
   bool multicast() const noexcept { return opcode == Opcode::mcast_send; }
-  bool takes_receive() const noexcept { return traits(opcode).takes_receive; }
+  /// Does a part of it? No other operation's name has this word.
+  bool mixes_sends() const noexcept {
+    return mixed() && mix.find(traits(Opcode::send).name) != std::string::npos;
+  }
+  bool takes_receive() const noexcept { return traits(opcode).takes_receive || mixes_sends(); }
   bool immediate() const noexcept { return traits(opcode).immediate; }
   bool returns_data() const noexcept { return traits(opcode).returns_data; }
 
@@ -337,11 +341,17 @@ std::string transport_text(const TestCase& test_case);
 /// The parts of a mix, each with its size. Of another case: its one kind of request.
 std::vector<MixPart> mix_of(const TestCase& test_case);
 
+/// A part of a mix as a case of its own, which all of its requests are alike in.
+TestCase case_of_part(const TestCase& test_case, const MixPart& part);
+
 /// The largest message that the case has [bytes].
 std::uint64_t largest_message(const TestCase& test_case);
 
 /// Does a part of it read from the responder, so that reads are under way?
 bool reads_remotely(const TestCase& test_case);
+
+/// Is a part of it atomic?
+bool has_atomics(const TestCase& test_case);
 
 /// Requests that an open loop offers [1/s]; of a mix bits are those of the mean size.
 double messages_per_s(const TestCase& test_case);

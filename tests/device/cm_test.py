@@ -21,8 +21,7 @@ def gid_indexes():
 class Connecting(rdmameter.Test):
     def test_every_operation_moves_its_data_over_rc(self):
         rows = self.run_program("--loopback", "all", *CM, "--transport", "rc", "--size", "64", *PATIENT).rows
-        skipped = {row["case"]["test"] for row in rows if "skip_message" in row}
-        self.assertEqual(skipped, {"mix_load"})  # its bytes cannot be told
+        self.assertFalse([row["name"] for row in rows if "skip_message" in row])
         for row in rows:
             if "latency" in row and row["case"].get("transport") == "rc" and row["latency"]["definition"] != "call":
                 self.assertEqual(row["case"]["connect"], "cm", row["name"])

@@ -118,6 +118,26 @@ class Mix(rdmameter.Test):
         self.assertEqual(row["load"]["completed"], 600)
         self.assertEqual([part["size_bytes"] for part in self.parts_of(row)], [100, 100])
 
+    def test_every_operation_can_be_a_part_and_is_verified(self):
+        for extra in (("--qps", "1,3"), ("--threads", "2", "--qps", "2", "--mr-per-qp", "on")):
+            for row in self.measure("mix_load", "--mix", "read:4K:30,write:20,send:2000:30,fetch_add:10,cmp_swap:10", "--size", "100",
+                                    *extra, "--iterations", "400", *SLOW_RATE, "--verify"):
+                with self.subTest(row["name"]):
+                    parts = self.parts_of(row)
+                    self.assertEqual([(part["operation"], part["size_bytes"]) for part in parts],
+                                     [("read", 4096), ("write", 100), ("send", 2000), ("fetch_add", 8), ("cmp_swap", 8)])
+                    self.assertEqual((row["load"]["completed"], row["load"]["unsent"]), (400 * row["case"].get("threads", 1), 0))
+                    self.assertGreater(row["verified_bytes"], 100_000)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_send_ends_by_its_answer_and_a_write_by_its_completion(self):
+        with unittest.mock.patch.dict(os.environ, {"RDMAMETER_DEVICE_WIRE": "rate=10M"}):  # 3.3 ms for 4 KiB
+            [row] = self.measure("mix_load", "--mix", "write:8:50,send:4K:50", "--device", "soft0", "--peer-device", "soft1",
+                                 "--rate", "50", "--iterations", "60", "--warmup", "4")
+        write, send = self.parts_of(row)
+        self.assertGreater(send["service"]["min"], 2 * 3_200_000)  # the way there, and that of an answer of the same size
+        self.assertLess(write["service"]["min"], 3_200_000)
+
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_reads_bring_their_bytes_here_and_writes_take_theirs_there(self):
         wire = {"RDMAMETER_DEVICE_WIRE": "0-1:rate=10M"}  # 3.3 ms for 4 KiB, of one way alone
@@ -130,12 +150,12 @@ class Mix(rdmameter.Test):
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_what_it_cannot_do_is_skipped_with_the_reason(self):
-        for options, reason in ((("--transport", "uc"), "--transport rc"), (("--verify",), "--verify off"),
+        for options, reason in ((("--transport", "uc"), "--transport rc"), (("--recv", "srq", "--mix", "send:1"), "--recv rq"),
                                 (("--rate", "sweep"), "list of rates"), (("--api", "extended"), "--api classic"),
                                 (("--sge", "2"), "--sge 1"), (("--depth", "1048576"), "smaller --depth")):
             with self.subTest(options):
                 self.assertIn(reason, self.skipped("mix_load", *options))
-        for mix in ("send:1", "read:0", "read:70,read:30"):
+        for mix in ("erase:1", "read:0", "read:70,read:30", "send:1,send:64:1", "fetch_add:64:1"):
             done = self.run_program("--loopback", "mix_load", "--mix", mix, status=rdmameter.USAGE)
             self.assertIn("OPERATION:SIZE:WEIGHT", done.stderr)
 

@@ -37,6 +37,7 @@ BOUNDS = [
     ("send_load", [], 312),
     ("write_load", [], 252),
     ("mix_load", [], 344),
+    ("mix_load_of_sends", [], 379),
     ("due_times", [], 20),
     # Watched by --blame: 10 more than without it, 14 by memory; and with ten empty polls for each message, 116 more.
     ("send_lat", ["blame"], 99),

@@ -43,6 +43,12 @@ template <class Clock>
   return sum;
 }
 
+TestCase mix_of_sends() {
+  TestCase test_case = null_case(Opcode::mix, Pattern::open_loop);
+  test_case.mix = "read:40+send:30+write:20+fetch_add:10";
+  return test_case;
+}
+
 int draw_due_times(std::uint64_t requests) {
   TestCase test_case = null_case(Opcode::send, Pattern::open_loop);
   test_case.iterations = requests;
@@ -71,6 +77,7 @@ int main(int argc, char** argv) {
       {"send_load", null_case(Opcode::send, Pattern::open_loop)},
       {"write_load", null_case(Opcode::rdma_write, Pattern::open_loop)},
       {"mix_load", null_case(Opcode::mix, Pattern::open_loop)},
+      {"mix_load_of_sends", mix_of_sends()},
       {"receive", null_case(Opcode::send, Pattern::bandwidth)},
       {"receive_ud", null_case(Opcode::send, Pattern::bandwidth, Transport::ud)},
       {"receive_imm_ud", null_case(Opcode::send_imm, Pattern::bandwidth, Transport::ud)},

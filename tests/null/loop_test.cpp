@@ -18,6 +18,12 @@ TestCase ping_pong(Opcode opcode, Transport transport = Transport::rc) {
   return null_case(opcode, Pattern::ping_pong, transport);
 }
 
+TestCase mix_of_all() {
+  TestCase test_case = null_case(Opcode::mix, Pattern::open_loop);
+  test_case.mix = "read:1+write:1+send:1+fetch_add:1+cmp_swap:1";
+  return test_case;
+}
+
 /// Each case over one QP and over three, by both ways to post and to poll.
 std::vector<TestCase> every_way(const std::vector<TestCase>& cases) {
   std::vector<TestCase> list;
@@ -99,29 +105,35 @@ std::string name_of(const ::testing::TestParamInfo<TestCase>& info) {
   constexpr const char* kTransports[] = {"Rc", "Uc", "Ud"};
   const bool completion = info.param.pattern == Pattern::completion_latency;
   const char* const kind = completion ? "Cqe" : info.param.open_loop() ? "Load" : "";
-  return fmt::format("{}{}{}{}Qps{}{}{}", kOpcodes[static_cast<std::size_t>(info.param.opcode)],
-                     kind, kTransports[static_cast<std::size_t>(info.param.transport)],
-                     info.param.qps, info.param.cq_per_qp() ? "CqEach" : "",
-                     info.param.extended_api() ? "Wr" : "", info.param.extended_cq() ? "CqEx" : "");
+  return fmt::format("{}{}{}{}{}Qps{}{}{}", kOpcodes[static_cast<std::size_t>(info.param.opcode)],
+                     info.param.mixes_sends() ? "OfAll" : "", kind,
+                     kTransports[static_cast<std::size_t>(info.param.transport)], info.param.qps,
+                     info.param.cq_per_qp() ? "CqEach" : "", info.param.extended_api() ? "Wr" : "",
+                     info.param.extended_cq() ? "CqEx" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Loops, EveryLatency,
-    ::testing::ValuesIn(every_way(
-        {ping_pong(Opcode::send), ping_pong(Opcode::send, Transport::uc),
-         ping_pong(Opcode::send, Transport::ud), ping_pong(Opcode::rdma_write),
-         ping_pong(Opcode::rdma_write, Transport::uc), ping_pong(Opcode::send_imm),
-         ping_pong(Opcode::send_imm, Transport::ud), ping_pong(Opcode::write_imm),
-         ping_pong(Opcode::write_imm, Transport::uc), ping_pong(Opcode::mcast_send, Transport::ud),
-         null_case(Opcode::rdma_read, Pattern::completion_latency),
-         null_case(Opcode::rdma_write, Pattern::completion_latency),
-         null_case(Opcode::fetch_add, Pattern::completion_latency),
-         null_case(Opcode::cmp_swap, Pattern::completion_latency),
-         null_case(Opcode::send, Pattern::open_loop),
-         null_case(Opcode::rdma_write, Pattern::open_loop),
-         null_case(Opcode::rdma_read, Pattern::open_loop),
-         null_case(Opcode::cmp_swap, Pattern::open_loop),
-         null_case(Opcode::mix, Pattern::open_loop)})),
+    ::testing::ValuesIn(every_way({ping_pong(Opcode::send),
+                                   ping_pong(Opcode::send, Transport::uc),
+                                   ping_pong(Opcode::send, Transport::ud),
+                                   ping_pong(Opcode::rdma_write),
+                                   ping_pong(Opcode::rdma_write, Transport::uc),
+                                   ping_pong(Opcode::send_imm),
+                                   ping_pong(Opcode::send_imm, Transport::ud),
+                                   ping_pong(Opcode::write_imm),
+                                   ping_pong(Opcode::write_imm, Transport::uc),
+                                   ping_pong(Opcode::mcast_send, Transport::ud),
+                                   null_case(Opcode::rdma_read, Pattern::completion_latency),
+                                   null_case(Opcode::rdma_write, Pattern::completion_latency),
+                                   null_case(Opcode::fetch_add, Pattern::completion_latency),
+                                   null_case(Opcode::cmp_swap, Pattern::completion_latency),
+                                   null_case(Opcode::send, Pattern::open_loop),
+                                   null_case(Opcode::rdma_write, Pattern::open_loop),
+                                   null_case(Opcode::rdma_read, Pattern::open_loop),
+                                   null_case(Opcode::cmp_swap, Pattern::open_loop),
+                                   null_case(Opcode::mix, Pattern::open_loop),
+                                   mix_of_all()})),
     name_of);
 
 class LossyPingPong : public ::testing::TestWithParam<TestCase> {};

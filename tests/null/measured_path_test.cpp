@@ -72,7 +72,10 @@ std::vector<TestCase> all_cases() {
     list.push_back(list[i]);
     list.back().queues.api = list.back().queues.cq = Interface::extended;
   }
-  list.push_back(null_case(Opcode::mix, Pattern::open_loop));
+  for (const char* mix : {"", "read:40+send:30+write:20+fetch_add:10"}) {
+    list.push_back(null_case(Opcode::mix, Pattern::open_loop));
+    list.back().mix = mix;
+  }
   list.push_back(list[classic]);
   list.back().queues.timestamps = 1;
   return list;

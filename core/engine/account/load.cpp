@@ -118,6 +118,16 @@ std::vector<std::uint8_t> draw_parts(const TestCase& test_case, std::uint64_t se
   return drawn;
 }
 
+std::vector<std::uint64_t> count_parts(std::span<const std::uint8_t> drawn, std::size_t parts,
+                                       std::uint64_t first, std::uint64_t count) {
+  std::vector<std::uint64_t> counts(parts);
+  // The draws come again from the first on: those of whole turns are the same in each.
+  for (const std::uint8_t part : drawn) counts[part] += count / drawn.size();
+  for (std::uint64_t i = 0; i < count % drawn.size(); ++i)
+    ++counts[drawn[(first % drawn.size() + i) % drawn.size()]];
+  return counts;
+}
+
 LoadData sum_of_loads(std::span<const LoadData> loads) {
   LoadData sum;
   double offered_per_ns = 0, reached_per_ns = 0;
@@ -165,12 +175,10 @@ Offered::Offered(const TestCase& test_case, std::uint64_t seed)
 std::vector<LoadPart> Offered::parts_of_load() const {
   std::vector<LoadPart> parts(mix_.size());
   if (parts.empty()) return parts;
-  // The draws come again from the first on: those of whole turns are the same in each.
-  for (const std::uint32_t p : drawn_) parts[p].due += loop_->due / drawn_.size();
-  for (std::uint64_t i = 0; i < loop_->due % drawn_.size(); ++i)
-    ++parts[drawn_[(warmup_ + i) % drawn_.size()]].due;
+  const std::vector<std::uint64_t> due = count_parts(drawn_, mix_.size(), warmup_, loop_->due);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     LoadPart& part = parts[p];
+    part.due = due[p];
     part.operation = traits(mix_[p].opcode).name;
     part.size_bytes = mix_[p].size_bytes;
     part.weight = mix_[p].weight;

@@ -32,6 +32,11 @@ std::vector<std::uint64_t> draw_gaps_ns(const TestCase& test_case, std::uint64_t
 /// @param seed  the same gives the same; the gaps of the same seed are independent of it
 std::vector<std::uint8_t> draw_parts(const TestCase& test_case, std::uint64_t seed);
 
+/// How many of a thread's requests are of each part of the mix, by draw_parts().
+/// @param first, count  of the requests, warm-up included
+std::vector<std::uint64_t> count_parts(std::span<const std::uint8_t> drawn, std::size_t parts,
+                                       std::uint64_t first, std::uint64_t count);
+
 /// What draw_gaps_ns(), draw_parts() and the loop's own records take.
 std::uint64_t load_bytes(const TestCase& test_case);
 

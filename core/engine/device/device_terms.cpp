@@ -69,7 +69,7 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
   if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
   if (test_case.transport != Transport::rc)
     lacks(test_case.transport == Transport::uc ? "UC" : "UD", "use --transport rc");
-  if (test_case.atomic()) lacks("atomic operations", "use a test of sends, writes or reads");
+  if (has_atomics(test_case)) lacks("atomic operations", "use a test of sends, writes or reads");
   if (test_case.immediate()) lacks("immediate data", "use the same test without");
   if (!test_case.by_cm())
     throw Unsupported(

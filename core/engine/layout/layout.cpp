@@ -51,12 +51,15 @@ Area area(const TestCase& test_case, std::uint64_t sges, std::uint64_t head_byte
   return area;
 }
 
-void set_slots(const TestCase& test_case, Area& area, std::uint64_t stride_bytes,
-               std::uint64_t max) {
+std::uint64_t bytes_per_qp(const TestCase& test_case, std::uint64_t qps) {
   const bool scarce =
       test_case.initiator.memory == kDeviceMemory || test_case.responder.memory == kDeviceMemory;
-  const std::uint64_t in_all = scarce ? kDeviceMemoryBytes : kBytesInAll;
-  const std::uint64_t share = std::min(kBytesPerQp, in_all / area.qps);
+  return std::min(kBytesPerQp, (scarce ? kDeviceMemoryBytes : kBytesInAll) / qps);
+}
+
+void set_slots(const TestCase& test_case, Area& area, std::uint64_t stride_bytes,
+               std::uint64_t max) {
+  const std::uint64_t share = bytes_per_qp(test_case, area.qps);
   area.slots = std::clamp<std::uint64_t>(share / stride_bytes, 1, max);
 }
 
@@ -109,6 +112,34 @@ Area receive_area(const TestCase& test_case) {
   if (test_case.shared_receives()) result.qps = 1;
   set_slots(test_case, result, result.stride_bytes, test_case.queues.rx_depth);
   return result;
+}
+
+/// Puts the area behind others of the same QP.
+/// @param share_bytes  that it may take of each QP's, if it has more than one slot
+/// @param end          of those before it; then its own
+void place(Area& area, std::uint64_t share_bytes, std::uint64_t& end) {
+  if (area.slots == 0) return;
+  area.slots = std::clamp<std::uint64_t>(share_bytes / area.stride_bytes, 1, area.slots);
+  area.begin_bytes = round_up(end, area.stride_bytes % kPage == 0 ? kPage : kCacheLine);
+  end = area.begin_bytes + area.slots * area.stride_bytes;
+}
+
+/// Each part has areas of its own, so that what its requests bring can be told. All parts of a QP
+/// lie side by side: they are registered at once, and the peer needs one address.
+Layout layout_of_mix(const TestCase& test_case, Role role) {
+  const std::vector<MixPart> parts = mix_of(test_case);
+  const std::uint64_t share_bytes = bytes_per_qp(test_case, test_case.qps) / parts.size();
+  Layout layout;
+  std::uint64_t end = 0;
+  for (const MixPart& part : parts) {
+    Layout& own = layout.parts.emplace_back(layout_of(case_of_part(test_case, part), role));
+    place(own.source, share_bytes, end);
+    place(own.target, share_bytes, end);
+  }
+  layout.target = {.slots = 1, .stride_bytes = round_up(end, kPage), .qps = test_case.qps};
+  for (Layout& own : layout.parts)
+    own.source.qp_stride_bytes = own.target.qp_stride_bytes = layout.target.stride_bytes;
+  return layout;
 }
 
 }  // namespace
@@ -207,6 +238,7 @@ QueueDepths queue_depths_of(const TestCase& test_case, Role role) {
 }
 
 Layout layout_of(const TestCase& test_case, Role role) {
+  if (test_case.mixed()) return layout_of_mix(test_case, role);
   Layout layout;
   const bool requests = posts_sends(test_case, role);
   const bool serves = role == Role::responder || test_case.answered();
@@ -217,7 +249,6 @@ Layout layout_of(const TestCase& test_case, Role role) {
     if (requests) layout.source = request_area(test_case);
     if (serves)
       layout.target = test_case.one_sided() ? one_sided_area(test_case) : receive_area(test_case);
-    if (requests && reads_remotely(test_case)) layout.target = request_area(test_case);
   }
   return layout;
 }
@@ -226,6 +257,15 @@ Area remote_area(const TestCase& test_case, Role role) {
   const Layout far =
       layout_of(test_case, role == Role::initiator ? Role::responder : Role::initiator);
   return test_case.returns_data() ? far.source : far.target;
+}
+
+const Area& request_area_of(const TestCase& test_case, const Layout& layout) {
+  return test_case.returns_data() ? layout.target : layout.source;
+}
+
+Area remote_part(const TestCase& test_case, std::size_t part) {
+  const Layout far = layout_of(test_case, Role::responder).parts[part];
+  return traits(mix_of(test_case)[part].opcode).returns_data ? far.source : far.target;
 }
 
 TestCase with_known_sges(const TestCase& test_case, const DeviceLimits& limits) {

@@ -26,9 +26,11 @@ struct Piece {
 /// One area of an end's buffer: for each QP `slots` slots, each as long as its message, pieces,
 /// guards and all. What no piece covers is guard, but for the head of the first.
 struct Area {
-  std::uint64_t slots = 0;         ///< per QP; 0: this end has no such area
-  std::uint64_t stride_bytes = 0;  ///< slot to slot
-  std::uint64_t head_bytes = 0;    ///< before the first piece: 40 in UD receives
+  std::uint64_t begin_bytes = 0;      ///< of a part of a mix: what lies before it of each QP
+  std::uint64_t qp_stride_bytes = 0;  ///< of a part of a mix: all parts of a QP; 0: its own slots
+  std::uint64_t slots = 0;            ///< per QP; 0: this end has no such area
+  std::uint64_t stride_bytes = 0;     ///< slot to slot
+  std::uint64_t head_bytes = 0;       ///< before the first piece: 40 in UD receives
   std::uint64_t payload_bytes = 0;
   std::uint64_t qps = 0;
   std::vector<Piece> pieces;  ///< of the payload, in its order, ascending
@@ -36,7 +38,8 @@ struct Area {
   std::uint64_t total_bytes() const { return qps * slots * stride_bytes; }
   /// Offset of a slot from the area's begin.
   std::uint64_t slot(std::uint64_t qp, std::uint64_t index) const {
-    return (qp * slots + index) * stride_bytes;
+    const std::uint64_t of_qp = qp_stride_bytes == 0 ? slots * stride_bytes : qp_stride_bytes;
+    return begin_bytes + qp * of_qp + index * stride_bytes;
   }
   std::uint64_t payload(std::uint64_t qp, std::uint64_t index) const {
     return slot(qp, index) + pieces.front().offset;
@@ -49,6 +52,8 @@ struct Area {
 struct Layout {
   Area source;  ///< what leaves this end: sends, writes, and what the peer reads
   Area target;  ///< what arrives at this end: receives, the peer's writes, and what reads bring
+  /// Of a mix, whose one area is `target`: in it, of each QP, both areas of each part.
+  std::vector<Layout> parts;
 };
 
 /// Queue sizes of one end.
@@ -69,8 +74,14 @@ std::vector<Piece> pieces_of(Split split, std::uint64_t count, std::uint64_t pay
 /// @param test_case  with its SGEs known (no kDeviceMax)
 Layout layout_of(const TestCase& test_case, Role role);
 
+/// The area of this end that its requests take their data from, or bring it to. Not of a mix.
+const Area& request_area_of(const TestCase& test_case, const Layout& layout);
+
 /// The area at the other end that this end's one-sided operations work on.
 Area remote_area(const TestCase& test_case, Role role);
+
+/// The area at the responder that one-sided operations of this part of a mix work on.
+Area remote_part(const TestCase& test_case, std::size_t part);
 
 QueueDepths queue_depths_of(const TestCase& test_case, Role role);
 

@@ -148,6 +148,16 @@ void blame(Verdict& verdict, std::string_view what, std::uint64_t qp, std::uint6
 
 }  // namespace
 
+void add(Verdict& sum, const Verdict& more, std::string_view where) {
+  sum.checked_bytes += more.checked_bytes;
+  sum.missing_bytes += more.missing_bytes;
+  sum.wrong_bytes += more.wrong_bytes;
+  sum.guard_bytes_hit += more.guard_bytes_hit;
+  sum.whole_slots += more.whole_slots;
+  if (sum.first_fault.empty() && !more.first_fault.empty())
+    sum.first_fault = fmt::format("{}: {}", where, more.first_fault);
+}
+
 PayloadPattern pattern_of(const TestCase& test_case, std::uint64_t case_seed, Role sender) {
   return {.seed = splitmix64(case_seed + static_cast<std::uint64_t>(sender)),
           .zero = test_case.payload == kZeroPayload,

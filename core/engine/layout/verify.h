@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/base/still_wanted.h"
 #include "core/engine/layout/layout.h"
@@ -24,6 +25,9 @@ struct Verdict {
   std::uint64_t whole_slots = 0;      ///< that hold a message without a fault
   std::string first_fault;            ///< where and what; empty: none
 };
+
+/// Adds up what several areas held. @param where  in which `more` was found, for people
+void add(Verdict& sum, const Verdict& more, std::string_view where);
 
 /// What tells one payload from another.
 struct PayloadPattern {

@@ -16,7 +16,8 @@ namespace rdmameter {
 struct ByCompletion {
   static constexpr bool kReceives = false;
 };
-/// The peer's answer, a message on the QP that the request went over; RC keeps both in order.
+/// The peer's answer, a message on the QP that the request went over; RC keeps both in order. In a
+/// mix that of a send; other requests end by their completions.
 struct ByAnswer {
   static constexpr bool kReceives = true;
 };
@@ -192,7 +193,10 @@ class OpenLoopRun {
       return error;
     next = list.next;
     ++lane->outstanding;
-    if constexpr (By::kReceives) ++lane->unanswered;
+    if constexpr (By::kReceives && kOfMix<By>)
+      lane->unanswered += static_cast<const MixList&>(list).answered;
+    else if constexpr (By::kReceives)
+      ++lane->unanswered;
     posting_.advance();
     if constexpr (kOfMix<By>)
       load_.mix.next = load_.mix.next + 1 == load_.gap_count ? 0 : load_.mix.next + 1;
@@ -270,7 +274,30 @@ class OpenLoopRun {
     ++polls_;
     if constexpr (!By::kReceives) return {};
     ++polls_;
+    if constexpr (kOfMix<By>) return complete();
     return reap_sends<P>(loop_state_, reaped_);
+  }
+
+  /// Of a mix with sends: takes the completions, which end its other requests.
+  [[gnu::always_inline]] LoopResult complete() noexcept {
+    ibv_wc wcs[kPollBatch];
+    const int polled = P::Cq::poll(P::Cq::of(loop_state_.send_cq), kPollBatch, wcs);
+    if (polled < 0) [[unlikely]]
+      return no_completion(polled, wcs[0]);
+    if (polled == 0) return {};
+    const std::uint64_t seen = clock_.now();
+    for (int i = 0; i < polled; ++i) {
+      if (wcs[i].status != IBV_WC_SUCCESS) [[unlikely]]
+        return no_completion(1, wcs[i]);
+      const auto& list = static_cast<const MixList&>(*reinterpret_cast<SendList*>(wcs[i].wr_id));
+      --list.lane->outstanding;
+      if (list.answered == 0)
+        record(list, seen);
+      else
+        ++reaped_;
+    }
+    tally_.progress.store(completed_, std::memory_order_relaxed);
+    return {};
   }
 
   /// @return 0 or the errno value

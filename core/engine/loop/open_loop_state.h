@@ -40,6 +40,7 @@ struct BacklogSeries {
 /// A request of a mix. Each part of the mix has rings of its own.
 struct MixList : SendList {
   std::uint32_t part = 0;
+  std::uint32_t answered = 0;  ///< 1: it ends by an answer, and its completion only makes room
 };
 
 /// What a part of a mix came to, of the requests behind the warm-up.

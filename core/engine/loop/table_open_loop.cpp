@@ -21,6 +21,9 @@ struct Answering {
 }  // namespace
 
 const Instances& open_loop_instances(const TestCase& test_case, bool per_qp) {
+  if (test_case.mixed() && test_case.answered())
+    return per_qp ? kInstances<Offering<EachQp<OfMix<ByAnswer>>>>
+                  : kInstances<Offering<OfMix<ByAnswer>>>;
   if (test_case.mixed())
     return per_qp ? kInstances<Offering<EachQp<OfMix<ByCompletion>>>>
                   : kInstances<Offering<OfMix<ByCompletion>>>;

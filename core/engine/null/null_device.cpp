@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/null/null_device.h"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -293,7 +294,7 @@ NullEndpoint::NullEndpoint(const TestCase& test_case, Role role, const NullFault
     qp.qp.qp_base.context = &context_;
     qp.qp.qp_base.qp_num = i + 1;
     null_verbs::extend(qp.qp);
-    qp.message_bytes = test_case.size_bytes;
+    qp.message_bytes = std::ranges::min(mix_of(test_case), {}, &MixPart::size_bytes).size_bytes;
     qp.send_cq = &send_cqs_[cqs == 1 ? 0 : i];
     qp.recv_cq = &recv_cqs_[cqs == 1 ? 0 : i];
     qp.receives.resize(std::bit_ceil(depths.receive));

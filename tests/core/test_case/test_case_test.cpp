@@ -315,16 +315,30 @@ TEST(OpenLoop, OfAMixHasPartsWithTheSizeOfTheCaseOrTheirOwn) {
   EXPECT_EQ(messages_per_s(with(sizes, "rate", "16.784Mb/s")), 1000);  // of 2098 bytes on average
   EXPECT_TRUE(reads_remotely(sizes));
   EXPECT_FALSE(reads_remotely(with(load, "mix", "write:1")));
-  EXPECT_THAT(refusal("mix", "send:1"), HasSubstr("OPERATION:SIZE:WEIGHT"));
+  EXPECT_THAT(refusal("mix", "erase:1"), HasSubstr("OPERATION:SIZE:WEIGHT"));
   EXPECT_FALSE(case_json(default_case(Opcode::rdma_read, Pattern::open_loop)).contains("mix"));
 }
 
-TEST(OpenLoop, OfAMixIsNeitherVerifiedNorSweptNorSplitNorPostedByIbvWr) {
+TEST(OpenLoop, OfAMixHasReceivesForItsSendsAndAtomicsOfEightBytes) {
+  const TestCase plain = default_case(Opcode::mix, Pattern::open_loop);
+  const TestCase load = with(with(plain, "size", "100"), "mix", "send:1,cmp_swap:1");
+  EXPECT_EQ(mix_of(load), (std::vector<MixPart>{{Opcode::send, 100, 1}, {Opcode::cmp_swap, 8, 1}}));
+  EXPECT_TRUE(load.answered());
+  EXPECT_FALSE(plain.answered());
+  EXPECT_TRUE(has_atomics(load));
+  EXPECT_FALSE(has_atomics(plain));
+  EXPECT_TRUE(case_json(load).contains("rx_depth"));
+  EXPECT_FALSE(case_json(plain).contains("rx_depth"));
+  EXPECT_THAT(why_impossible(with(load, "depth", "498")), HasSubstr("--rx-depth 513 or more"));
+  EXPECT_THAT(why_impossible(with(load, "recv", "srq")), HasSubstr("--recv rq"));
+}
+
+TEST(OpenLoop, OfAMixIsNeitherSweptNorSplitNorPostedByIbvWr) {
   const TestCase load = default_case(Opcode::mix, Pattern::open_loop);
   EXPECT_EQ(why_impossible(load), "");
   for (const auto& [axis, value, remedy] :
-       {std::tuple{"verify", "on", "--verify off"}, std::tuple{"rate", "sweep", "a list of rates"},
-        std::tuple{"sge", "2", "--sge 1"}, std::tuple{"api", "extended", "--api classic"},
+       {std::tuple{"rate", "sweep", "a list of rates"}, std::tuple{"sge", "2", "--sge 1"},
+        std::tuple{"api", "extended", "--api classic"},
         std::tuple{"transport", "uc", "--transport rc"},
         std::tuple{"depth", "1048576", "a smaller --depth"}})
     EXPECT_THAT(why_impossible(with(load, axis, value)), HasSubstr(remedy));
