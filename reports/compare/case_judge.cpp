@@ -107,6 +107,7 @@ class Judge {
       one.name = pairs_[i].other->name;
       one.half = pairs_[i].other->half;
       one.load = pairs_[i].other->load;
+      one.part = pairs_[i].other->part;
       if (!not_measured(pairs_[i], one) && !not_comparable(pairs_[i], one)) measured_.push_back(i);
     }
     judgement_.family = measured_.size();

@@ -78,22 +78,47 @@ std::optional<CheckedJson> group_in(const CheckedJson& row, std::string_view pat
   return group;
 }
 
-Replicate read_replicate(const CheckedJson& row) {
+/// The same of a part of a mix: its responses are its latency.
+std::optional<CheckedJson> group_in_part(const CheckedJson& part, std::string_view path) {
+  constexpr std::string_view kOfLoad = "load.";
+  if (path == "latency") return part.find("response");
+  if (path == "load") return part;
+  return path.starts_with(kOfLoad) ? part.find(path.substr(kOfLoad.size())) : std::nullopt;
+}
+
+/// Which repetition of which run it is.
+Replicate numbered_replicate(const CheckedJson& row) {
   Replicate replicate;
   if (const auto run = row.find("run")) replicate.run = run->count();
   replicate.repetition = row.at("repetition_index").count();
-  replicate.work = work_per_message(row);
-  read_losses(row, replicate);
+  return replicate;
+}
+
+/// @param group_of  the object that a group of metrics stands in, by its path
+template <class GroupOf>
+void read_values(Replicate& replicate, GroupOf group_of) {
   std::string_view read;  // the group
-  std::optional<CheckedJson> group = row;
+  std::optional<CheckedJson> group = group_of(read);
   for (const MetricInfo& info : metrics()) {
-    if (info.group != read) group = group_in(row, info.group);
+    if (info.group != read) group = group_of(info.group);
     read = info.group;
     const auto number = group ? group->find(info.field) : std::nullopt;
     if (number && !number->null())
       replicate.value[static_cast<std::size_t>(info.metric)] = number->not_negative();
   }
+}
+
+Replicate read_replicate(const CheckedJson& row) {
+  Replicate replicate = numbered_replicate(row);
+  replicate.work = work_per_message(row);
+  read_losses(row, replicate);
+  read_values(replicate, [&](std::string_view path) { return group_in(row, path); });
   return replicate;
+}
+
+/// "read:4096"
+std::string part_label(const CheckedJson& part) {
+  return fmt::format("{}:{}", part.at("operation").text(), part.at("size_bytes").count());
 }
 
 /// Takes in rows one after the other.
@@ -121,15 +146,49 @@ class Collector {
       test_case.load = row.find("load").has_value();
       test_case.sweep = row.find("sweep").has_value();
       test_case.replicates.push_back(std::move(replicate));
+      const std::string name = test_case.name;
+      add_parts(row, name);
     }
   }
 
  private:
+  /// Each part of a mix is judged as a case of its own. Not in `ab`, which measures whole cases
+  /// again.
+  void add_parts(const CheckedJson& row, const std::string& name) {
+    const auto load = row.find("load");
+    const auto mix = load ? load->find("mix") : std::nullopt;
+    for (std::size_t i = 0; mix && !row.find("side") && i < mix->array_size(); ++i) {
+      const CheckedJson part = mix->at(i);
+      Replicate replicate = numbered_replicate(row);
+      read_values(replicate, [&](std::string_view path) { return group_in_part(part, path); });
+      case_of_part(row, name, part).replicates.push_back(std::move(replicate));
+    }
+  }
+
+  ComparableCase& case_of_part(const CheckedJson& row, const std::string& name,
+                               const CheckedJson& part) {
+    Json axes = row.at("case").object();
+    axes["part"] = part_label(part);
+    const std::string identity = case_identity(name.substr(0, name.find('/')), axes);
+    std::vector<ComparableCase>& cases = file_.sides[0];
+    const auto [at, is_new] = by_identity_.try_emplace(identity, cases.size());
+    if (is_new) {
+      axes.erase("test");
+      cases.push_back({.name = fmt::format("{}/part:{}", name, part_label(part)),
+                       .identity = identity,
+                       .axes = std::move(axes),
+                       .part = true,
+                       .load = true,
+                       .definition = "response [ns]"});
+    }
+    return cases[at->second];
+  }
+
   /// In `ab` both sides' cases stand in one order, whatever differs between the sides.
   ComparableCase& case_of(const CheckedJson& row) {
     const auto side = row.find("side");
     const std::size_t which = side && side->text() == "b" ? 1 : 0;
-    const std::string& name = row.at("run_name").text();
+    const std::string name = row.at("run_name").text();
     const std::string test = name.substr(0, name.find('/'));
     const std::string key =
         side ? fmt::format("{} {} {}", which, test, row.at("family_index").count())

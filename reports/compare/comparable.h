@@ -41,6 +41,7 @@ struct ComparableCase {
   std::string identity;      ///< case_identity(); equal: the same was measured
   nlohmann::json axes = {};  ///< the `case` object without the test, in the order of its keys
   bool half = false;         ///< what is told are half round trips
+  bool part = false;         ///< of a mix: the requests of one operation and size
   bool bandwidth = false;
   bool load = false;       ///< an open loop: its latencies are responses
   bool sweep = false;      ///< of many rates: where latency over load bends

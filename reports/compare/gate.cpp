@@ -159,13 +159,18 @@ Gate read_gate(const std::string& text) {
   return gate;
 }
 
+bool is_gated(const std::string& pattern, const std::string& name, bool part) {
+  return fnmatch(pattern.c_str(), name.c_str(), 0) == 0 &&
+         (!part || pattern.find("part:") != std::string::npos);
+}
+
 std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
                                      const std::vector<ComparableCase>& cases) {
   std::vector<GateFinding> findings;
   for (const Gate& gate : gates) {
     const std::size_t before = findings.size();
     for (const ComparableCase& test_case : cases)
-      if (fnmatch(gate.pattern.c_str(), test_case.name.c_str(), 0) == 0)
+      if (is_gated(gate.pattern, test_case.name, test_case.part))
         findings.push_back(check(gate, test_case));
     if (findings.size() > before) continue;
     std::vector<std::string> names;

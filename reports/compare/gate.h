@@ -34,6 +34,10 @@ struct GateFinding {
   std::string text;                         ///< the figures, or why there are none
 };
 
+/// Is it a gate of this case? Parts of a mix have none but those whose pattern names a part.
+/// @param part  is the case one?
+bool is_gated(const std::string& pattern, const std::string& name, bool part);
+
 /// A gate fails where the median over the repetitions is beyond the limit and so is the whole of
 /// its bootstrap interval; where only the median is, nothing is certain.
 /// @throws UsageError  a gate's pattern matches no case, naming what there is

@@ -2,7 +2,6 @@
 #include "reports/compare/relative_gate.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <charconv>
@@ -90,7 +89,7 @@ std::vector<GateFinding> check_relative_gates(const std::vector<RelativeGate>& g
   for (const RelativeGate& gate : gates) {
     const std::size_t before = findings.size();
     for (const CaseComparison& one : cases) {
-      if (fnmatch(gate.pattern.c_str(), one.name.c_str(), 0) != 0) continue;
+      if (!is_gated(gate.pattern, one.name, one.part)) continue;
       const bool other_kind =
           gate.pattern == "*" && !one.effects.empty() && effect_in(one, gate.metric) == nullptr;
       if (!other_kind) findings.push_back(check_one(gate, one));

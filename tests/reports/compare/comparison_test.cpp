@@ -789,6 +789,67 @@ TEST(Comparable, CountsTheRequestsOfALatencysWarmUpToo) {
   EXPECT_EQ(work.at("doorbells"), 1);
 }
 
+Comparable read_mix() {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("r.json");
+  {
+    ResultWriter writer(path, sample_context());
+    writer.append(mix_load_row());
+  }
+  return read_comparable(path);
+}
+
+TEST(Comparable, HasEachPartOfAMixAsACaseOfItsOwn) {
+  const Comparable read = read_mix();
+  const Row row = mix_load_row();
+  const std::vector<ComparableCase>& cases = read.sides[0];
+  ASSERT_EQ(cases.size(), 3U);
+  EXPECT_FALSE(cases[0].part);
+  EXPECT_EQ(cases[1].name, row.name + "/part:read:4096");
+  EXPECT_EQ(cases[2].name, row.name + "/part:write:8");
+  for (std::size_t i = 1; i < cases.size(); ++i) {
+    const LoadPart& part = row.load->mix[i - 1];
+    EXPECT_TRUE(cases[i].part && cases[i].load);
+    EXPECT_EQ(cases[i].axes["mix"], row.case_object["mix"]);
+    EXPECT_EQ(cases[i].values(Metric::p50)->front(), *summarize(part.response.histogram, 1).p50);
+    EXPECT_EQ(cases[i].values(Metric::service_p50)->front(),
+              *summarize(part.service.histogram, 1).p50);
+    EXPECT_EQ(cases[i].values(Metric::reached_share), std::nullopt);
+  }
+}
+
+TEST(Comparison, JudgesEachPartOfAMixByItself) {
+  Comparable base = read_mix();
+  base.runs = 8;
+  for (ComparableCase& test_case : base.sides[0]) {
+    const Replicate first = test_case.replicates.front();
+    test_case.replicates.clear();
+    for (std::uint64_t run = 0; run < base.runs; ++run) {
+      Replicate next = first;
+      next.run = run;
+      for (auto& value : next.value)
+        if (value) *value *= 1 + 0.001 * static_cast<double>(run % 3);
+      test_case.replicates.push_back(next);
+    }
+  }
+  Comparable other = base;
+  for (Replicate& replicate : other.sides[0][1].replicates)
+    *replicate.value[static_cast<std::size_t>(Metric::p50)] *= 2;
+  const Comparison comparison = compare_files(base, other, {});
+  ASSERT_EQ(comparison.cases.size(), 3U);
+  EXPECT_THAT(comparison.cases[0].name, HasSubstr("/part:read:4096"));
+  EXPECT_LT(comparison.cases[0].verdict, CaseVerdict::inconclusive);  // failed, or suspect
+  EXPECT_NE(comparison.cases[1].verdict, CaseVerdict::fail);
+  EXPECT_NE(comparison.cases[2].verdict, CaseVerdict::fail);
+  ComparisonOptions options;
+  options.gates = {"mix_load/* latency.p50 <= 1us", "*/part:write:8 latency.p50 <= 1us"};
+  const auto gates = compare_files(base, other, options).gates;
+  ASSERT_EQ(gates.size(), 2U);  // the first is not of parts
+  for (const GateFinding& finding : gates)
+    EXPECT_THAT(finding.name,
+                AnyOf(::testing::Eq(base.sides[0][0].name), HasSubstr("part:write:8")));
+}
+
 TEST(Comparable, HasWhatTheRowsSay) {
   const ScratchDirectory scratch;
   const std::string path = scratch.path("r.json");
