@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`run --background`: a case alone, and beside other traffic in the same window."""
 import os
+import re
 import signal
 import subprocess
 import unittest.mock
@@ -57,6 +58,14 @@ class OfAPort(rdmameter.Test):
         shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True).stdout
         self.assertIn("beside each, over that alone", shown)
 
+    def test_a_matrix_of_short_cases_has_their_p50(self):
+        done = self.measure_beside("write_lat", "--size", "8,16", "--iterations", "20", "--warmup", "2", "--background", ATTACKER,
+                                   "--background", "send_lat")
+        shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True).stdout
+        matrix = shown[shown.index("p50, too few samples for p99"):].splitlines()[2:]
+        self.assertRegex(matrix[1], r"\d")
+        self.assertNotIn("–", "".join(matrix[1:4:2]))
+
     def test_ctrl_c_ends_both(self):
         run = self.start("--loopback", "write_lat", "--duration", "60", "--background", ATTACKER, "--benchmark_filter=write_bw")
         run.work(2)
@@ -65,6 +74,18 @@ class OfAPort(rdmameter.Test):
 
 
 class Places(rdmameter.Test):
+    def test_victims_meet_attackers_over_operations_sizes_and_service_levels(self):
+        victims = [(test, size, 1) for test in ("write_lat", "read_lat") for size in (64, 4096)]
+        attackers = ["none", "write_bw --size 65536 --sl 3", "send_lat --tclass 32"]
+        done = self.run_program("--loopback", "write_lat", "read_lat", "--size", "64,4K", "--sl", "1", "--iterations", "1000", "--background",
+                                "write_bw --size 64K --sl 3", "--background", "send_lat --tclass 32", timeout=120)
+        cases = [row["case"] for row in done.rows]
+        self.assertEqual([(case["test"], case["size_bytes"], case["service_level"], case["background"]) for case in cases],
+                         [(*victim, attacker) for victim in victims for attacker in attackers])
+        shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True).stdout
+        matrix = shown[shown.index("p99 (of bandwidths Gb/s) beside each"):]
+        self.assertEqual(len(set(re.findall(r"(?:write|read)_lat rc, size (?:64|4096) B", matrix))), 4)
+
     def test_a_server_serves_the_background_as_a_client_of_its_own(self):
         server = self.serve()
         done = self.run_program(f"127.0.0.1:{server.port}", "write_lat", "--iterations", "100", "--background",

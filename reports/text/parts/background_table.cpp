@@ -101,6 +101,10 @@ std::string background_matrix(const Group& group, const TextStyle& style) {
   const auto victims = distinct_texts(effects, victim),
              backgrounds = distinct_texts(effects, background);
   if (victims.size() < 2 || backgrounds.size() < 2) return "";
+  // Short cases have too few samples for the tail.
+  const bool tails =
+      std::ranges::any_of(effects, [](const auto& effect) { return effect.p99.has_value(); }) ||
+      std::ranges::none_of(effects, [](const auto& effect) { return effect.p50.has_value(); });
   Table table;
   table.key_columns = 1;
   table.columns = {{.head = "case", .is_text = true}};
@@ -114,12 +118,14 @@ std::string background_matrix(const Group& group, const TextStyle& style) {
       const bool known = found != effects.end();
       line.emplace_back(effect_text(!known             ? std::nullopt
                                     : found->bandwidth ? found->bandwidth
-                                                       : found->p99));
+                                    : tails            ? found->p99
+                                                       : found->p50));
     }
     table.add_line(std::move(line));
   }
-  return "\n" + bold("p99 (of bandwidths Gb/s) beside each, over that alone", style) + "\n" +
-         render(table, style);
+  const std::string title = fmt::format("{} (of bandwidths Gb/s) beside each, over that alone",
+                                        tails ? "p99" : "p50, too few samples for p99");
+  return "\n" + bold(title, style) + "\n" + render(table, style);
 }
 
 }  // namespace rdmameter
