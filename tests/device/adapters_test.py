@@ -9,6 +9,21 @@ BETWEEN_BOTH = ("--device", "soft0", "--peer-device", "soft1")
 SHORT = ("--iterations", "50", "--warmup", "10")
 
 
+class WithRanks(rdmameter.Test):
+    def let_cost(self, costs):
+        os.environ["RDMAMETER_DEVICE_COSTS"] = costs
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
+
+    def topo(self, *options, traffic="pairs", status=rdmameter.PASS):
+        path = self.output()
+        started = rdmameter.Started([rdmameter.program, "topo", "mesh", "--ranks", "2", "--traffic", traffic, *options, "-o", path], rdmameter.environment(), path)
+        self.addCleanup(started.end, 0)
+        done = started.end(120)
+        self.assertEqual(done.status, status, done)
+        [row] = done.rows
+        return row
+
+
 @rdmameter.on(rdmameter.SOFTWARE)
 class Paths(rdmameter.Test):
     def test_a_virtual_function_is_reached_with_a_grh(self):
@@ -287,7 +302,7 @@ class Paging(rdmameter.Test):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
-class Inline(rdmameter.Test):
+class Inline(WithRanks):
     def test_automatic_ends_at_the_limit_of_the_device(self):
         for personality, limit in (("bnxt", 96), ("irdma-roce", 101), ("tiny", 0)):
             self.play(personality)
@@ -296,9 +311,24 @@ class Inline(rdmameter.Test):
                 self.assertEqual(row.get("inlined", False), size <= limit, (personality, size))
                 self.assertEqual(row["case"]["inline_bytes"] != 0, size <= limit, (personality, size))
 
+    def test_short_messages_of_latencies_spare_the_device_a_fetch(self):
+        self.let_cost("fetch=20ms")
+        few = ("--iterations", "3", "--warmup", "1")
+        for test in ("send_lat", "write_lat"):
+            for inline, fetches in (("auto", False), ("off", True)):
+                [row] = self.measure(test, "--size", "64", "--inline", inline, *few)
+                self.assertEqual(row["latency"]["min"] >= 20e6, fetches, (test, inline, row["latency"]["min"]))
+
+    def test_barriers_and_credits_of_ranks_spare_the_device_a_fetch(self):
+        """By what a fetch costs on this device: an exchange is one message each way, for which the one before has left a credit."""
+        self.let_cost("fetch=50ms")
+        row = self.topo("--depth", "1", "--iterations", "6", "--warmup", "1", traffic="alltoall")
+        self.assertLess(row["topology"]["barrier_ns"], 50e6)
+        self.assertTrue(50e6 <= row["latency"]["min"] < 100e6, row["latency"])
+
 
 @rdmameter.on(rdmameter.SOFTWARE)
-class Locks(rdmameter.Test):
+class Locks(WithRanks):
     def test_each_thread_has_a_thread_domain_and_cqs_of_its_own_where_the_device_has_them(self):
         self.play("mlx5-ib")
         for options, threads, cqs in (((), 1, 2), (("--threads", "2"), 2, 4), (("--qps", "3", "--cq-sharing", "per-qp"), 1, 6),
@@ -315,8 +345,7 @@ class Locks(rdmameter.Test):
     def test_queues_are_made_without_locks(self):
         """By what a lock costs on this device: each post and each poll that takes one."""
         self.play("mlx5-ib")
-        os.environ["RDMAMETER_DEVICE_COSTS"] = "lock=50ms"
-        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
+        self.let_cost("lock=50ms")
         lock_ns, few = 50e6, ("--iterations", "3", "--warmup", "1", "--core", "off")
         for options in ((), ("--cq", "extended"), ("--connect", "cm")):
             for domain, locks in (("auto", 0), ("off", 2)):  # a post at each end; polls pass while messages are on their way
@@ -324,20 +353,10 @@ class Locks(rdmameter.Test):
                 least = row["latency"]["min"]
                 self.assertTrue(least < lock_ns if locks == 0 else least >= locks * lock_ns, (options, domain, least))
 
-    def topo(self, *options, status=rdmameter.PASS):
-        path = self.output()
-        started = rdmameter.Started([rdmameter.program, "topo", "mesh", "--ranks", "2", "--traffic", "pairs", *options, "-o", path], rdmameter.environment(), path)
-        self.addCleanup(started.end, 0)
-        done = started.end(120)
-        self.assertEqual(done.status, status, done)
-        [row] = done.rows
-        return row
-
     def test_ranks_have_them_too(self):
         self.play("mlx5-ib")
         few = ("--iterations", "3", "--warmup", "1")
-        os.environ["RDMAMETER_DEVICE_COSTS"] = "lock=50ms"
-        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
+        self.let_cost("lock=50ms")
         for domain, chosen in (("auto", "on"), ("off", "off")):
             row = self.topo("--thread-domain", domain, *few)
             self.assertEqual(row["case"]["thread_domain"], chosen)

@@ -26,6 +26,10 @@ void last_until(std::uint64_t until_ns) {
   }
 }
 
+void spend(std::uint64_t cost_ns) {
+  if (cost_ns != 0) last_until(now_ns() + cost_ns);
+}
+
 std::uint64_t duration_ns(Verb verb, std::uint64_t pages) {
   const Costs& costs = settings().costs;
   return costs.call_ns[index(verb)] + pages * costs.page_ns;
@@ -41,8 +45,11 @@ ControlCall::~ControlCall() {
 }
 
 void spend_lock() {
-  if (const std::uint64_t cost_ns = settings().costs.lock_ns; cost_ns != 0)
-    last_until(now_ns() + cost_ns);
+  spend(settings().costs.lock_ns);
+}
+
+void spend_fetch() {
+  spend(settings().costs.fetch_ns);
 }
 
 }  // namespace rdmameter::software

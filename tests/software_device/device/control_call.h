@@ -12,6 +12,8 @@ namespace rdmameter::software {
 
 /// A post or a poll takes the lock of its queue, as the costs have it.
 void spend_lock();
+/// A request's bytes are fetched from memory, likewise.
+void spend_fetch();
 
 class ControlCall {
  public:

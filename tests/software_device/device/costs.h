@@ -14,6 +14,8 @@ struct Costs {
   std::uint64_t page_ns = 20;  ///< of each page that is registered
   /// Of each post to a QP, and each poll of a CQ, that is not for one thread alone.
   std::uint64_t lock_ns = 0;
+  /// Of each request whose bytes the device fetches from memory, since they are not inline.
+  std::uint64_t fetch_ns = 0;
 };
 
 /// RDMAMETER_DEVICE_COSTS; what it does not understand ends the program.

@@ -102,6 +102,25 @@ std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index) {
   return std::nullopt;
 }
 
+/// RoCE v2 over IPv4 has its header in the last 20 bytes.
+Grh grh_between(std::uint32_t from_device, std::uint32_t to_device) {
+  Grh bytes{};
+  if (personality(from_device).infiniband()) {
+    bytes[0] = 0x60;
+    bytes[6] = 0x1b;
+    std::ranges::copy(gid_at(from_device, 0)->gid.raw, &bytes[8]);
+    std::ranges::copy(gid_at(to_device, 0)->gid.raw, &bytes[24]);
+    return bytes;
+  }
+  bytes[20] = 0x45;
+  bytes[28] = 64;  // hops
+  bytes[29] = 17;  // UDP
+  const ibv_gid from = ipv4_gid(from_device), to = ipv4_gid(to_device);
+  std::memcpy(&bytes[32], &from.raw[kMappedIpv4At], 4);
+  std::memcpy(&bytes[36], &to.raw[kMappedIpv4At], 4);
+  return bytes;
+}
+
 /// Of IPv6, or of IPv4 mapped into it (RoCE v2).
 bool is_multicast(const ibv_gid& gid) {
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};

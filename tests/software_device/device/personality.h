@@ -100,6 +100,10 @@ std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index);
 /// The IPv4 address that rdma_cm knows, as a GID.
 ibv_gid ipv4_gid(std::uint32_t device);
 
+/// The bytes in front of a datagram (IBTA: global route header).
+using Grh = std::array<std::uint8_t, 40>;
+Grh grh_between(std::uint32_t from_device, std::uint32_t to_device);
+
 /// Is there a route from a device's address to another one? Only VLANs keep addresses apart.
 bool routed(std::uint32_t device, std::uint32_t gid_index, const ibv_gid& to);
 

@@ -4,9 +4,11 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
+#include "tests/software_device/device/personality.h"
 #include "tests/software_device/queues/completion_queue.h"
 #include "tests/software_device/queues/receive_queue.h"
 #include "tests/software_device/segment/segment.h"
@@ -46,6 +48,7 @@ struct SharedQp {
   std::uint32_t max_send_wr = 0, max_send_sge = 0, max_inline_bytes = 0;
   Offset<SharedCq> send_cq{}, recv_cq{};
   Offset<SharedRq> rq{};
+  std::array<Grh, kDevices> headers{};  ///< of what it sends to each device: UD
 
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
   // Set by ibv_modify_qp(), and read while a request is executed.

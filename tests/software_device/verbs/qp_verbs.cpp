@@ -75,6 +75,9 @@ void fill_shared(SharedQp& shared, ibv_pd& pd, const Qp& qp) {
   shared.max_inline_bytes = wanted.cap.max_inline_data;
   shared.send_cq = to_ours(wanted.send_cq).shared;
   shared.recv_cq = to_ours(wanted.recv_cq).shared;
+  if (shared.datagram())
+    for (std::uint32_t to = 0; to < kDevices; ++to)
+      shared.headers[to] = grh_between(shared.device, to);
   shared.rq = wanted.srq != nullptr ? to_ours(wanted.srq).shared : qp.own_rq;
 }
 

@@ -13,7 +13,6 @@
 namespace rdmameter::software {
 namespace {
 
-constexpr std::uint32_t kGrhBytes = 40;
 constexpr std::uint32_t kMulticastQpn = 0xffffff;
 constexpr std::uint32_t kControlledQkey = 0x80000000;  // IBTA 10.2.5: the sender's own is used
 
@@ -48,39 +47,23 @@ bool locate(std::span<const ibv_sge> sges, std::uint32_t need, std::uint32_t pd,
   return true;
 }
 
-/// The bytes that a request sends.
+/// The bytes that a request sends; of a datagram its header before them.
 struct Source {
   Pieces pieces;
   bool valid = true;
 };
 Source source_of(const SharedQp& qp, const Request& request, std::span<const ibv_sge> sges,
-                 HeldKeys& keys) {
+                 HeldKeys& keys, const Grh* header = nullptr) {
   Source source{.pieces = Pieces(request.inlined() ? own_process() : qp.process)};
+  // Where the rest lies, too: a datagram is executed by whoever posts it, or from a copy (Packet).
+  if (header != nullptr)
+    source.pieces.add(reinterpret_cast<std::uint64_t>(header->data()), header->size());
   if (!request.inlined()) {
     source.valid = locate(sges, 0, qp.pd, keys, source.pieces);
     return source;
   }
   for (const ibv_sge& sge : sges) source.pieces.add(sge.addr, sge.length);
   return source;
-}
-
-/// The 40 bytes in front of a datagram. RoCE v2 over IPv4 has its header in the last 20 of them.
-std::array<std::uint8_t, kGrhBytes> grh_of(const SharedQp& from, const SharedQp& to) {
-  std::array<std::uint8_t, kGrhBytes> bytes{};
-  if (personality(from.device).infiniband()) {
-    bytes[0] = 0x60;
-    bytes[6] = 0x1b;
-    std::memcpy(&bytes[8], gid_at(from.device, 0)->gid.raw, 16);
-    std::memcpy(&bytes[24], gid_at(to.device, 0)->gid.raw, 16);
-    return bytes;
-  }
-  bytes[20] = 0x45;
-  bytes[28] = 64;  // hops
-  bytes[29] = 17;  // UDP
-  const ibv_gid source = ipv4_gid(from.device), destination = ipv4_gid(to.device);
-  std::memcpy(&bytes[32], &source.raw[12], 4);
-  std::memcpy(&bytes[36], &destination.raw[12], 4);
-  return bytes;
 }
 
 /// How a message met the receive that was posted for it.
@@ -100,21 +83,12 @@ bool misses_by_poll(const SharedQp& to, Rqe& receive, const Pieces& source, cons
 }
 
 /// Puts the bytes of a SEND where a posted receive wants them.
-Receipt scatter(const SharedQp& from, const SharedQp& to, const Source& source, Rqe& receive,
-                HeldKeys& keys) {
-  const std::uint32_t header = to.datagram() ? kGrhBytes : 0;
-  if (receive.total_bytes < header + source.pieces.bytes())
+Receipt scatter(const SharedQp& to, const Source& source, Rqe& receive, HeldKeys& keys) {
+  if (receive.total_bytes < source.pieces.bytes())
     return {IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR};
   Pieces sink(to.process);
   if (!locate(receive.sges(), IBV_ACCESS_LOCAL_WRITE, to.rq->pd, keys, sink))
     return {IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR};
-  if (header != 0) {
-    const auto grh = grh_of(from, to);
-    Pieces front(own_process());
-    front.add(reinterpret_cast<std::uint64_t>(grh.data()), grh.size());
-    transfer(front, sink);
-    sink = sink.without_first(header);
-  }
   const Moved moved = transfer(source.pieces, sink);
   if (moved == Moved::lost_process) return {.sender_lost = true};
   if (moved == Moved::all)
@@ -137,12 +111,11 @@ unsigned receive_flags(const SharedQp& to, const Request& request) {
 /// Takes the receive that a message has used, then says so: who polls may post into its place.
 void complete_receive(const SharedQp& from, SharedQp& to, const Request& request,
                       std::uint64_t bytes, const Receipt& receipt) {
-  const std::uint32_t header = to.datagram() ? kGrhBytes : 0;
   complete(*to.recv_cq,
            {.wr_id = to.rq->take().wr_id,
             .status = receipt.at_receiver,
             .opcode = receive_opcode(request),
-            .byte_len = static_cast<std::uint32_t>(bytes) + header,
+            .byte_len = static_cast<std::uint32_t>(bytes),
             .imm_or_key = request.imm_or_key,
             .qpn = to.qpn,
             .src_qp = from.qpn,
@@ -172,7 +145,7 @@ Outcome deliver_send(SharedQp& qp, SharedQp& peer, const Request& request, const
     const std::lock_guard locked(rq.ring.consumers);
     if (rq.ring.empty()) return no_receive(qp, peer);
     Rqe& receive = rq.at(rq.ring.tail());
-    receipt = scatter(qp, peer, source, receive, keys);
+    receipt = scatter(peer, source, receive, keys);
     if (receipt.sender_lost) return lost(qp);
     complete_receive(qp, peer, request, source.pieces.bytes(), receipt);
   }
@@ -293,7 +266,8 @@ Outcome reach_memory(SharedQp& qp, SharedQp& peer, const Request& request,
     default:
       break;
   }
-  const Source source = source_of(qp, request, sges, keys);
+  const Source source =
+      source_of(qp, request, sges, keys, qp.datagram() ? &qp.headers[peer.device] : nullptr);
   if (!source.valid) return ends(IBV_WC_LOC_PROT_ERR);
   if (request.opcode == IBV_WR_RDMA_WRITE) return write_remote(qp, peer, request, source, keys);
   if (request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM)

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <mutex>
 
+#include "tests/software_device/device/control_call.h"
 #include "tests/software_device/device/settings.h"
 #include "tests/software_device/segment/clock.h"
 #include "tests/software_device/wire/execute.h"
@@ -283,6 +284,7 @@ int post_send(SharedQp& qp, const ibv_send_wr& wr) {
   if (const int error = request_of(wr, qp.datagram(), request); error != 0) return error;
   if (sq.posted - sq.retired.load(std::memory_order_acquire) >= qp.max_send_wr)
     return queue_is_full(qp);
+  if (carries_data(request) && !request.inlined() && wr.num_sge != 0) spend_fetch();
   request.injected = injected.status;
   sq.unsignaled = is_signaled(qp, wr.send_flags) ? 0 : sq.unsignaled + 1;
   request.number = sq.posted++;
