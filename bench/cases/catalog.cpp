@@ -19,6 +19,8 @@ constexpr Test control(std::string_view name, Verb verb, std::string_view descri
 
 constexpr std::array kCatalog{
     Test{"send_lat", Opcode::send, Pattern::ping_pong, "SEND and RECEIVE, round trips"},
+    Test{"send_cqe_lat", Opcode::send, Pattern::completion_latency,
+         "SEND and RECEIVE, from post to completion"},
     Test{"send_bw", Opcode::send, Pattern::bandwidth, "SEND and RECEIVE, bandwidth"},
     Test{"send_imm_lat", Opcode::send_imm, Pattern::ping_pong, "SEND with immediate, round trips"},
     Test{"send_imm_bw", Opcode::send_imm, Pattern::bandwidth, "SEND with immediate, bandwidth"},

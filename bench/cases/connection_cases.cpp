@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cases/connection_cases.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "core/base/parse_value.h"
 #include "core/engine/case_memory.h"
 
 namespace rdmameter {
@@ -20,16 +23,23 @@ bool sends_alone(Opcode opcode) {
   return opcode == Opcode::send;
 }
 
-constexpr std::array kConnectionKinds{
+/// The most threads that share a QP.
+constexpr std::uint64_t kMostSharers = 256;
+constexpr std::string_view kShared = "shared";
+constexpr std::string_view kSharedDescription =
+    "RC QPs, each shared by T threads of the initiator, each of which uses all of them";
+
+const std::array kConnectionKinds{
     ConnectionKind{"rc", "RC QPs, each with its own receive queue", 65536, any_opcode},
     ConnectionKind{"srq", "RC QPs whose receives are in one SRQ; sends alone", 65536, sends_alone},
     ConnectionKind{"ud", "one UD QP with so many address handles; sends alone", 4096, sends_alone},
+    ConnectionKind{"shared:2", kSharedDescription, 65536, any_opcode, 2},
 };
 
 constexpr std::array kConnectionOpcodes{
-    ConnectionOpcode{"send", "send_bw", "send_lat", Opcode::send},
-    ConnectionOpcode{"write", "write_bw", "write_lat", Opcode::rdma_write},
-    ConnectionOpcode{"read", "read_bw", "read_lat", Opcode::rdma_read},
+    ConnectionOpcode{"send", "send_bw", "send_lat", "send_cqe_lat", Opcode::send},
+    ConnectionOpcode{"write", "write_bw", "write_lat", "write_cqe_lat", Opcode::rdma_write},
+    ConnectionOpcode{"read", "read_bw", "read_lat", "read_lat", Opcode::rdma_read},
 };
 
 const Test& test_named(std::string_view name) {
@@ -62,6 +72,7 @@ GivenAxes telling_axes(const ConnectionKind& kind, std::uint64_t active) {
   GivenAxes axes;
   axes.set("transport", kind.name == "ud" ? "ud" : "rc");
   if (kind.name == "srq") axes.set("recv", "srq");
+  if (kind.sharers > 1) axes.set("sharers", kind.sharers);
   return axes.set(kind.name == "ud" ? "peers" : "qps", active);
 }
 
@@ -69,6 +80,20 @@ GivenAxes telling_axes(const ConnectionKind& kind, std::uint64_t active) {
 
 std::span<const ConnectionKind> connection_kinds() {
   return kConnectionKinds;
+}
+
+std::optional<ConnectionKind> connection_kind(std::string_view name) {
+  const auto known = std::ranges::find(kConnectionKinds, name, &ConnectionKind::name);
+  if (known != kConnectionKinds.end()) return *known;
+  if (!name.starts_with(kShared)) return std::nullopt;
+  ConnectionKind kind = kConnectionKinds.back();
+  name.remove_prefix(kShared.size());
+  if (name.empty()) return kind;
+  const auto sharers = name.front() == ':' ? parse_count(name.substr(1)) : std::nullopt;
+  if (!sharers || *sharers < 2 || *sharers > kMostSharers) return std::nullopt;
+  kind.name = fmt::format("{}:{}", kShared, *sharers);
+  kind.sharers = *sharers;
+  return kind;
 }
 
 std::span<const ConnectionOpcode> connection_opcodes() {
@@ -85,8 +110,10 @@ ConnectionCase connection_case(const ConnectionKind& kind, const ConnectionOpcod
   axes.set("rx-depth", kind.name == "srq" ? std::max(kReceives, kLeastReceives * active)
                                           : std::max(kReceives / active, kLeastReceives));
   if (rate) {
-    axes.set("depth", kind.name == "ud" ? settings.window
-                                        : std::max<std::uint64_t>(settings.window / active, 1));
+    const std::uint64_t least = kind.sharers;
+    axes.set("depth", kind.name == "ud"
+                          ? settings.window
+                          : std::max(settings.window / active / least, std::uint64_t{1}) * least);
     axes.set("signal-every", 1);
     axes.set("warmup", std::max<std::uint64_t>(256, 4 * active));
     axes.set("duration", settings.duration);
@@ -97,7 +124,9 @@ ConnectionCase connection_case(const ConnectionKind& kind, const ConnectionOpcod
   axes.add(settings.given);
   for (const GivenAxis& one : settings.given)
     if (one.option() == "size") told.set("size", one.values.front());
-  const Test& test = test_named(rate ? opcode.rate_test : opcode.latency_test);
+  const Test& test = test_named(rate               ? opcode.rate_test
+                                : kind.sharers > 1 ? opcode.sharers_latency_test
+                                                   : opcode.latency_test);
   ConnectionCase made{axes.plan(test), kind.name, opcode.name, active, rate};
   made.planned.name = told.plan(test).name;
   return made;

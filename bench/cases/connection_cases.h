@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,18 +15,23 @@ namespace rdmameter {
 
 /// What a connection is, and how its number becomes that of something of a test case.
 struct ConnectionKind {
-  std::string_view name;  ///< as people type it: "rc"
+  std::string name;  ///< as people type it: "rc", "shared:2"
   std::string_view description;
   std::uint64_t max;  ///< of them at all
   bool (*carries)(Opcode opcode);
+  std::uint64_t sharers = 1;  ///< threads that use each together
 };
 
-/// rc, srq, ud.
+/// rc, srq, ud, shared:2: what is measured by default.
 std::span<const ConnectionKind> connection_kinds();
+
+/// The kind of this name, which may be "shared:T" with any T, and "shared" for "shared:2".
+std::optional<ConnectionKind> connection_kind(std::string_view name);
 
 /// Opcodes by the names that people type: "send", "write", "read".
 struct ConnectionOpcode {
   std::string_view name, rate_test, latency_test;
+  std::string_view sharers_latency_test;  ///< of QPs that threads share
   Opcode opcode;
 };
 std::span<const ConnectionOpcode> connection_opcodes();
@@ -41,7 +47,8 @@ struct ConnectionSettings {
 /// One number of connections, with its place in the curves.
 struct ConnectionCase {
   PlannedCase planned;
-  std::string_view kind, opcode;
+  std::string kind;
+  std::string_view opcode;
   std::uint64_t active = 0;
   bool rate = false;  ///< else it is the latency
 };

@@ -65,25 +65,26 @@ DeviceQps device_qps(const Measurer& measurer) {
 ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQps& qps) {
   ConnectionPlan plan;
   std::uint64_t most = 0;
-  for (const ConnectionOpcode* opcode : request.opcodes)
-    for (const ConnectionKind* kind : request.kinds) {
-      if (!kind->carries(opcode->opcode)) continue;
-      const CurveEnd end = curve_end(request, *kind, *opcode, qps);
+  for (const ConnectionOpcode& opcode : request.opcodes)
+    for (const ConnectionKind& kind : request.kinds) {
+      if (!kind.carries(opcode.opcode)) continue;
+      const CurveEnd end = curve_end(request, kind, opcode, qps);
       if (!end.reason.empty())
-        plan.limits.push_back({{"kind", fmt::format("{}, {}", opcode->name, kind->name)},
+        plan.limits.push_back({{"kind", fmt::format("{}, {}", opcode.name, kind.name)},
                                {"active", end.active},
                                {"reason", end.reason}});
       for (const std::uint64_t active : doubling_to(end.active))
         for (const bool rate : {true, false})
           if (rate || request.settings.iterations != 0)
-            plan.cases.push_back(connection_case(*kind, *opcode, active, rate, request.settings));
+            plan.cases.push_back(connection_case(kind, opcode, active, rate, request.settings));
       most = std::max(most, end.active);
     }
   if (plan.cases.empty())
-    throw UsageError(most == 0 && !plan.limits.empty()
-                         ? fmt::format("not even one connection fits: {}",
-                                       plan.limits.front()["reason"].get<std::string>())
-                         : "--over srq and ud carry sends alone: add rc, or --opcode send");
+    throw UsageError(
+        most == 0 && !plan.limits.empty()
+            ? fmt::format("not even one connection fits: {}",
+                          plan.limits.front()["reason"].get<std::string>())
+            : "--over srq and ud carry sends alone: add rc or shared, or --opcode send");
   std::vector<PlannedCase> planned;
   for (const ConnectionCase& one : plan.cases) planned.push_back(one.planned);
   refuse_unused(request.settings.given, planned);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "bench/doctor/examination_text.h"
 #include "bench/remote/remote_server.h"
@@ -82,11 +83,11 @@ std::unique_ptr<Measurer> ConnectionsRun::open() {
     target.server = server_->address();
     target.token = server_->token();
   }
-  const ConnectionKind& kind = *request_.kinds.front();
+  const ConnectionKind& kind = request_.kinds.front();
   const auto opcode = std::ranges::find_if(
-      request_.opcodes, [&](const ConnectionOpcode* one) { return kind.carries(one->opcode); });
+      request_.opcodes, [&](const ConnectionOpcode& one) { return kind.carries(one.opcode); });
   const ConnectionOpcode& first =
-      opcode == request_.opcodes.end() ? connection_opcodes().front() : **opcode;
+      opcode == request_.opcodes.end() ? connection_opcodes().front() : *opcode;
   const std::array cases{connection_case(kind, first, 1, true, request_.settings).planned};
   return make_measurer(target, cases, clock_, invocation_.interrupt);
 }
@@ -112,7 +113,7 @@ std::size_t ConnectionsRun::place_of(const ConnectionCurve& curve, std::uint64_t
     return one.rate && one.kind == curve.kind && one.opcode == curve.opcode && one.active == active;
   });
   if (found != cases_.end()) return static_cast<std::size_t>(found - cases_.begin());
-  const auto kind = std::ranges::find(connection_kinds(), curve.kind, &ConnectionKind::name);
+  const std::optional<ConnectionKind> kind = connection_kind(curve.kind);
   const auto opcode =
       std::ranges::find(connection_opcodes(), curve.opcode, &ConnectionOpcode::name);
   cases_.push_back(connection_case(*kind, *opcode, active, true, request_.settings));

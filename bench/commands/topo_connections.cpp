@@ -53,25 +53,30 @@ struct ConnectionsOptions : MeasuringOptions {  // of the positionals one, HOST
 };
 
 /// Of a list those that it names, each once; of an empty one all.
-template <class Named>
-std::vector<const Named*> named_in(std::string_view option, std::string_view list,
-                                   std::span<const Named> known) {
-  std::vector<const Named*> found;
+/// @param find  the one of a name, if there is one
+template <class Named, class Find>
+std::vector<Named> named_in(std::string_view option, std::string_view list,
+                            std::span<const Named> known, std::string_view takes, Find find) {
+  std::vector<Named> found;
   std::vector<std::string_view> names;
   for (const Named& one : known) names.push_back(one.name);
-  if (list.empty())
-    for (const Named& one : known) found.push_back(&one);
+  if (list.empty()) found.assign(known.begin(), known.end());
   for (std::string_view rest = list; !rest.empty();) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = rest.substr(0, comma);
-    const auto at = std::ranges::find(known, word, &Named::name);
-    if (at == known.end())
+    const std::optional<Named> one = find(word);
+    if (!one)
       throw UsageError(fmt::format("{} '{}': takes {}, several with commas between them{}", option,
-                                   list, fmt::join(names, ", "), did_you_mean(word, names)));
-    if (std::ranges::find(found, &*at) == found.end()) found.push_back(&*at);
+                                   list, takes, did_you_mean(word, names)));
+    if (std::ranges::find(found, one->name, &Named::name) == found.end()) found.push_back(*one);
     rest = comma == rest.npos ? "" : rest.substr(comma + 1);
   }
   return found;
+}
+
+std::optional<ConnectionOpcode> connection_opcode(std::string_view name) {
+  const auto found = std::ranges::find(connection_opcodes(), name, &ConnectionOpcode::name);
+  return found == connection_opcodes().end() ? std::nullopt : std::optional(*found);
 }
 
 /// One value of an axis, in its one spelling.
@@ -110,8 +115,10 @@ ConnectionsRequest interpret_connections(const ConnectionsOptions& options) {
   ConnectionsRequest request;
   request.output = options.output_file();
   request.repetitions = options.repetition_count(kDefaultRepetitions);
-  request.kinds = named_in("--over", options.over, connection_kinds());
-  request.opcodes = named_in("--opcode", options.opcodes, connection_opcodes());
+  request.kinds = named_in("--over", options.over, connection_kinds(),
+                           "rc, srq, ud, shared:T (2 to 256 threads)", connection_kind);
+  request.opcodes = named_in("--opcode", options.opcodes, connection_opcodes(), "send, write, read",
+                             connection_opcode);
   if (options.max_qps)
     request.max_qps = read_option("--max-qps", *options.max_qps, 1, kMaxConnections);
   const auto budget = parse_bytes(options.memory_budget);
@@ -170,7 +177,7 @@ std::string kinds_help() {
   for (const ConnectionKind& kind : connection_kinds())
     text += fmt::format(" {}: {};", kind.name, kind.description);
   text.back() = '.';
-  return text + " Default: all";
+  return text + " shared:T takes any T up to 256. Default: all of these";
 }
 
 std::string axis_default(const Axis& axis) {

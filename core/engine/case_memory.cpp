@@ -32,7 +32,7 @@ std::uint64_t send_bytes(const TestCase& test_case, Role role, std::uint64_t dep
   const std::uint64_t wqe =
       kQueueEntryBytes + std::max(inlined, (test_case.queues.sge - 1) * sizeof(ibv_sge));
   const bool mixed = test_case.mixed() && role == Role::initiator;
-  const std::uint64_t rings = mixed ? mix_of(test_case).size() : 1;
+  const std::uint64_t rings = mixed ? mix_of(test_case).size() : test_case.sharers;
   return rings * send_chain_length(test_case, role) *
              (sizeof(ibv_send_wr) + test_case.queues.sge * sizeof(ibv_sge) +
               (mixed ? sizeof(MixList) : sizeof(SendList))) +

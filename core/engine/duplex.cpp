@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/duplex.h"
 
+#include "core/engine/sharer_group.h"
 #include "core/engine/thread_group.h"
 #include "core/engine/verbs_runner.h"
 #include "core/wire/fields.h"
@@ -15,6 +16,8 @@ std::unique_ptr<EndpointRunner> make_verbs_runner(OpenDevice& device, const Test
     own.path.first_qp = (its_seed - seed) / 2 * test_case.qps;
     return std::make_unique<VerbsRunner>(device, own, role, its_seed, watch);
   };
+  if (test_case.shares_qps() && role == Role::initiator)
+    return std::make_unique<SharerGroup>(device, test_case, seed, watch);
   if (test_case.threads == 1) return make(seed);
   return std::make_unique<ThreadGroup>(test_case, role, seed, make);
 }

@@ -122,7 +122,9 @@ Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
               layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
               memory_kind(device, case_, role), where_, device.memory),
       // One for each endpoint, since one thread alone uses an endpoint's queues.
-      domain_(*device.context, case_.queues.thread_domain, where_) {
+      domain_(*device.context,
+              case_.shares_qps() && role == Role::initiator ? 0 : case_.queues.thread_domain,
+              where_) {
   register_memory();
   create_cqs();
   if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();

@@ -44,7 +44,8 @@ ThreadGroup::ThreadGroup(const TestCase& test_case, Role role, std::uint64_t see
                          const MakeMember& make_member)
     : EndpointRunner(test_case, role, seed) {
   over_time_.reset();  // each member has its own
-  for (std::uint64_t i = 0; i < test_case.threads; ++i)
+  const std::uint64_t sharers = role == Role::initiator ? test_case.sharers : 1;
+  for (std::uint64_t i = 0; i < test_case.threads * sharers; ++i)
     members_.push_back(make_member(seed + 2 * i));
 }
 

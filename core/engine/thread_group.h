@@ -3,17 +3,19 @@
 // together.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "core/engine/endpoint_runner.h"
 
 namespace rdmameter {
 
-class ThreadGroup final : public EndpointRunner {
+class ThreadGroup : public EndpointRunner {
  public:
   using MakeMember = std::function<std::unique_ptr<EndpointRunner>(std::uint64_t seed)>;
 
-  /// Makes `test_case.threads` members.
+  /// Makes a member for each of this end's threads.
   /// @param make_member  makes one, its payload patterns by the seed that it is given
   ThreadGroup(const TestCase& test_case, Role role, std::uint64_t seed,
               const MakeMember& make_member);
@@ -44,6 +46,9 @@ class ThreadGroup final : public EndpointRunner {
   std::vector<LoopPlace> places() const override;
   std::optional<LoadData> load() const override;
   std::vector<QpFigures> per_qp() const override;
+
+ protected:
+  std::span<const std::unique_ptr<EndpointRunner>> members() const { return members_; }
 
  private:
   /// Never asked for: the members have theirs.

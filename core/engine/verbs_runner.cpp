@@ -18,7 +18,8 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role rol
     : EndpointRunner(with_known_sges(at_end(test_case, role), device.limits), role, seed),
       device_(device),
       counters_before_(read_counters(device.port.device, device.port.number)),
-      endpoint_(device, case_, role),
+      shared_(std::make_shared<Endpoint>(device, case_, role)),
+      endpoint_(*shared_),
       watch_(watch) {
   endpoint_.edit_source([&](std::span<std::byte> bytes) {
     if (case_.atomic())
@@ -45,6 +46,15 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role rol
   cm_port_ = cm_->listen(end, case_.qps);
 }
 
+VerbsRunner::VerbsRunner(const VerbsRunner& first, std::uint32_t sharer)
+    : EndpointRunner(first.case_, first.role_, first.seed_),
+      device_(first.device_),
+      counters_before_(first.counters_before_),
+      shared_(first.shared_),
+      endpoint_(first.endpoint_),
+      sharer_(sharer),
+      watch_(first.watch_) {}
+
 nlohmann::json VerbsRunner::connection_info() const {
   nlohmann::json object = {{"endpoint", endpoint_info_to_wire(endpoint_.info())},
                            {"device", device_.port.device},
@@ -61,6 +71,10 @@ nlohmann::json VerbsRunner::connection_info() const {
 }
 
 void VerbsRunner::connect(const nlohmann::json& peer) {
+  if (sharer_ != 0) {
+    if (!both_at_once()) build_work();
+    return;
+  }
   peer_ = endpoint_info_from_wire(
       require_object(peer, "endpoint"),
       static_cast<std::uint32_t>(role_ == Role::initiator ? case_.qps * case_.peers
@@ -82,6 +96,7 @@ void VerbsRunner::connect(const nlohmann::json& peer) {
 
 void VerbsRunner::establish() {
   if (!both_at_once()) return;
+  if (sharer_ != 0) return build_work();
   if (case_.multicast())
     join_group();
   else
@@ -110,7 +125,8 @@ void VerbsRunner::join_group() {
 }
 
 void VerbsRunner::build_work() {
-  work_ = std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view(), seed_);
+  work_ =
+      std::make_unique<Work>(case_, role_, endpoint_.layout(), endpoint_.view(), seed_, sharer_);
   work_->post_receives();
 }
 
@@ -180,10 +196,11 @@ std::optional<Verdict> VerbsRunner::verify(const std::vector<std::uint64_t>& pee
   const std::uint64_t filled =
       ping_pong || case_.pattern == Pattern::completion_latency
           ? peer_total / case_.qps
-          : case_.queues.depth / case_.queues.post_list * case_.queues.post_list;
+          : in_flight(case_) / case_.queues.post_list * case_.queues.post_list;
   // An open loop's requests take whatever QP has room.
   const bool known = case_.reliable() && !(case_.shared_receives() && case_.takes_receive()) &&
-                     !(case_.open_loop() && area.qps > 1);
+                     !(case_.open_loop() && area.qps > 1) &&
+                     !(case_.shares_qps() && case_.closed_loop() && area.qps > 1);
   const std::uint64_t min = !known ? 0 : area.qps == 1 ? peer_total : filled;
   const Role sender = role_ == Role::initiator ? Role::responder : Role::initiator;
   // A number in the immediate leaves the payload alone.

@@ -18,6 +18,10 @@ class VerbsRunner final : public EndpointRunner {
   VerbsRunner(OpenDevice& device, const TestCase& test_case, Role role, std::uint64_t seed,
               CmWatch watch = {});
 
+  /// Shares the endpoint, which the other one connects, and has work of its own. The initiator.
+  /// @param sharer  which of those that share it, above 0
+  VerbsRunner(const VerbsRunner& first, std::uint32_t sharer);
+
   nlohmann::json connection_info() const override;
   /// Builds and posts the receives, then brings the QPs to RTS: in this order, so that a peer that
   /// is ready may send at once. Of rdma_cm's connections, only takes over the peer's facts.
@@ -54,7 +58,9 @@ class VerbsRunner final : public EndpointRunner {
 
   OpenDevice& device_;
   const Counters counters_before_;
-  mutable Endpoint endpoint_;
+  const std::shared_ptr<Endpoint> shared_;  ///< of several runners only where they share QPs
+  Endpoint& endpoint_;
+  const std::uint32_t sharer_ = 0;
   Agreed agreed_;
   std::unique_ptr<Work> work_;
   nlohmann::ordered_json shares_;  ///< null: the case has no timestamps

@@ -28,21 +28,23 @@ CqRing ring_of(const TestCase& test_case, Role role, const std::vector<ibv_cq*>&
 class RequestBuilder {
  public:
   /// @param remote  of one-sided operations
+  /// @param first   the slot that WR 0 of a chain uses
   RequestBuilder(const TestCase& test_case, const Area& remote, const Area& local,
                  const AreaView& view, const EndpointView& endpoint, bool inlined,
-                 std::uint32_t chain)
+                 std::uint32_t chain, std::uint32_t first = 0)
       : case_(test_case),
         remote_(remote),
         local_(local),
         view_(view),
         endpoint_(endpoint),
         inlined_(inlined),
-        chain_(chain) {}
+        chain_(chain),
+        first_(first) {}
 
   /// Fills in WR `i` of QP `qp`'s chain but for its place in a list.
   /// @param sges  as many as the area has pieces
   void build(ibv_send_wr& wr, ibv_sge* sges, std::uint32_t qp, std::uint32_t i) const {
-    const std::uint64_t slot = i % local_.slots;
+    const std::uint64_t slot = (first_ + i) % local_.slots;
     for (std::size_t k = 0; k < local_.pieces.size(); ++k)
       sges[k] = {.addr = view_.address + local_.slot(qp, slot) + local_.pieces[k].offset,
                  .length = static_cast<std::uint32_t>(local_.pieces[k].length),
@@ -87,6 +89,7 @@ class RequestBuilder {
   const EndpointView& endpoint_;
   const bool inlined_;
   const std::uint32_t chain_;
+  const std::uint32_t first_;  ///< slot of WR 0
 };
 
 }  // namespace
@@ -113,6 +116,10 @@ std::uint32_t send_chain_length(std::uint32_t signal_every, std::uint32_t post_l
 }
 
 std::uint32_t send_chain_length(const TestCase& test_case, Role role) {
+  if (test_case.shares_qps()) {  // its lists are posted again one by one, as they come back
+    const bool several = test_case.pattern == Pattern::bandwidth;
+    return static_cast<std::uint32_t>(several ? test_case.depth_of_sharer() : 1);
+  }
   const Layout layout = layout_of(test_case, role);
   const Area& local = test_case.mixed() ? layout.target : request_area_of(test_case, layout);
   const bool bandwidth = test_case.pattern == Pattern::bandwidth;
@@ -130,7 +137,7 @@ std::uint32_t mix_chain_length(const TestCase& test_case, std::size_t part) {
 }
 
 Work::Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view,
-           std::uint64_t seed) {
+           std::uint64_t seed, std::uint32_t sharer) {
   traffic_.lane_count = static_cast<std::uint32_t>(view.qps.size());
   traffic_.send_cq = ring_of(test_case, role, view.send_cqs);
   traffic_.recv_cq = ring_of(test_case, role, view.recv_cqs);
@@ -144,7 +151,7 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
   if (test_case.mixed()) {
     build_mix(test_case, role, layout, view);
   } else {
-    if (posts_sends(test_case, role)) build_sends(test_case, role, layout, view);
+    if (posts_sends(test_case, role)) build_sends(test_case, role, layout, view, sharer);
     if (posts_receives(test_case, role)) build_receives(test_case, layout, view);
   }
   if (role == Role::initiator && numbers_sent(test_case) != NumberPlace::none)
@@ -224,7 +231,7 @@ std::vector<QpFigures> Work::per_qp(std::uint64_t window_ns) const {
 }
 
 void Work::build_sends(const TestCase& test_case, Role role, const Layout& layout,
-                       const EndpointView& view) {
+                       const EndpointView& view, std::uint32_t sharer) {
   const bool bandwidth = test_case.pattern == Pattern::bandwidth;
   const std::uint32_t signal_every = signal_period(test_case);
   const auto post_list = static_cast<std::uint32_t>(bandwidth ? test_case.queues.post_list : 1);
@@ -234,7 +241,8 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
 
   traffic_.signal_every = signal_every;
   traffic_.post_list = post_list;
-  traffic_.depth = queue_depths_of(test_case, role).send;
+  traffic_.depth = test_case.shares_qps() ? send_chain_length(test_case, role)
+                                          : queue_depths_of(test_case, role).send;
   traffic_.closing_in_turn = !test_case.atomic();
   if (test_case.extended_api())
     traffic_.post = choose_extended_post(test_case, inlined_, local.pieces.size());
@@ -250,7 +258,7 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
   const Area remote = test_case.one_sided() ? remote_area(test_case, role) : Area{};
   const RequestBuilder builder{
       test_case, remote,   local, test_case.returns_data() ? view.target : view.source,
-      view,      inlined_, chain};
+      view,      inlined_, chain, sharer * chain};
 
   for (std::uint32_t qp = 0; qp < qps; ++qp) {
     ibv_send_wr* const wrs = &send_wrs_[std::size_t{chain} * qp];
@@ -278,6 +286,15 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
     lanes_[qp].closing = &closing_wrs_[qp];
   }
   if (!bandwidth && !test_case.open_loop()) thread_rings(lists);
+  if (test_case.shares_qps() && role == Role::initiator)
+    own_lists(bandwidth ? 0 : sharer * qps / static_cast<std::uint32_t>(test_case.sharers));
+}
+
+/// Says whose the lists are. @param first  the QP at which a latency begins: each sharer has
+/// another
+void Work::own_lists(std::uint32_t first) {
+  for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) lanes_[qp].mailbox = &mailbox_;
+  if (first != 0) lanes_[0].send = lanes_[first].send;
 }
 
 /// Of each part of a mix the initiator has a ring on each QP, and both ends have what sends need.
@@ -288,7 +305,7 @@ void Work::build_mix(const TestCase& test_case, Role role, const Layout& layout,
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const TestCase part = case_of_part(test_case, parts[p]);
     if (!part.takes_receive()) continue;
-    if (role == Role::responder) build_sends(part, role, layout.parts[p], view);
+    if (role == Role::responder) build_sends(part, role, layout.parts[p], view, 0);
     build_receives(part, layout.parts[p], view);
   }
 }

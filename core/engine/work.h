@@ -21,9 +21,10 @@ namespace rdmameter {
 class Work {
  public:
   /// Builds everything that the measured loop will post. Does not post anything.
-  /// @param seed  of the times when an open loop's requests are due
+  /// @param seed    of the times when an open loop's requests are due
+  /// @param sharer  whose work it is, of those that share the QPs
   Work(const TestCase& test_case, Role role, const Layout& layout, const EndpointView& view,
-       std::uint64_t seed = 0);
+       std::uint64_t seed = 0, std::uint32_t sharer = 0);
   Work(Work&&) = delete;  // WRs point to each other
 
   /// Posts `rx_depth` receives on every QP, or on the SRQ: to be done before the peer may send.
@@ -53,7 +54,8 @@ class Work {
 
  private:
   void build_sends(const TestCase& test_case, Role role, const Layout& layout,
-                   const EndpointView& view);
+                   const EndpointView& view, std::uint32_t sharer);
+  void own_lists(std::uint32_t first);
   void build_mix(const TestCase& test_case, Role role, const Layout& layout,
                  const EndpointView& view);
   void build_rings(const TestCase& test_case, const Layout& layout, const EndpointView& view);
@@ -66,6 +68,7 @@ class Work {
   void build_receives(const TestCase& test_case, const Layout& layout, const EndpointView& view);
 
   LoopState traffic_;
+  Mailbox mailbox_;
   bool inlined_ = false;
   std::uint32_t receives_per_ring_ = 0, ring_count_ = 0;
   std::unique_ptr<Lane[]> lanes_;

@@ -60,7 +60,8 @@ void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
   const std::optional<unsigned> mine = placement_.only();
   const nlohmann::json theirs = ready.value("only_cpu", nlohmann::json());
   const bool one_core = same_host && mine && theirs.is_number_unsigned() && theirs == *mine;
-  const std::uint64_t threads = case_.threads * (case_.bidirectional ? 2 : 1) * (same_host ? 2 : 1);
+  const std::uint64_t threads =
+      case_.loops(Role::initiator) + (same_host ? case_.loops(Role::responder) : 0);
   const bool share = one_core || (threads > 2 && threads > placement_.allowed.size());
   case_.wait = share ? Wait::yield : Wait::spin;
 }
@@ -135,12 +136,13 @@ void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, Windo
                   return true;
                 },
             .stopped = [&] { runner.abort_traffic(); }};
+  const std::uint64_t loops = case_.threads * case_.sharers;
   {
     const IntervalThread lines{case_, [&] { return runner.progress(); }, on_interval_,
                                runner.over_time()};
     const Watcher watcher{channel_.fd(), Deadline::never(), interrupt_,
                           stop,          StopReason::peer,  std::move(tick)};
-    end = runner.run(case_.wait, placement_.of_loops(0, case_.threads), clock_, stop);
+    end = runner.run(case_.wait, placement_.of_loops(0, loops), clock_, stop);
     window_end_ = std::chrono::steady_clock::now();
   }
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.

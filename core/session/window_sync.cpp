@@ -10,9 +10,11 @@ namespace rdmameter {
 WindowSync::WindowSync(Channel& channel, const TestCase& test_case, EndpointRunner* sender,
                        const EventFd& attention)
     : channel_(channel), attention_(attention), both_ways_(test_case.bidirectional) {
-  const bool together = test_case.threads > 1 || both_ways_;
-  if (sender == nullptr || test_case.pattern != Pattern::bandwidth || !together) return;
-  gate_.emplace(static_cast<std::uint32_t>(test_case.threads), both_ways_);
+  const std::uint64_t loops = test_case.threads * test_case.sharers;
+  const bool together =
+      test_case.pattern == Pattern::bandwidth ? loops > 1 || both_ways_ : test_case.shares_qps();
+  if (sender == nullptr || !together) return;
+  gate_.emplace(static_cast<std::uint32_t>(loops), both_ways_);
   if (both_ways_)
     gate_->on_last([](void* wake) { static_cast<const EventFd*>(wake)->raise(); },
                    const_cast<EventFd*>(&attention_));

@@ -123,6 +123,12 @@ constexpr auto reliable = [](const TestCase& c) { return has_path(c) && c.reliab
 constexpr auto can_be_not_ready = [](const TestCase& c) {
   return reliable(c) && c.takes_receive();
 };
+/// What completes at the initiator tells it that a message has arrived; atomics are verified by
+/// their order on a QP.
+constexpr auto may_share_qps = [](const TestCase& c) {
+  return unicast(c) && c.reliable() && !c.atomic() &&
+         (any_bandwidth(c) || c.pattern == Pattern::completion_latency);
+};
 /// A completion latency and an open loop signal every WR by definition.
 constexpr auto may_leave_unsignaled = [](const TestCase& c) {
   return on_verbs(c) && c.pattern != Pattern::completion_latency && !open_loop(c);
@@ -180,6 +186,10 @@ const std::array kAxes{
          "threads of each end, each with its own --qps QPs, CQs and memory, on the CPUs from "
          "--core on",
          unicast},
+    Axis{"sharers", "sharers", number_field<&TestCase::sharers>, count, 1, 256, kNone, "1", "1",
+         "threads of the initiator that post to the same QPs and poll the same CQ, each with its "
+         "part of --depth",
+         may_share_qps},
     Axis{"bidirectional", "bidirectional", number_field<&TestCase::bidirectional>, choice, 0, 1,
          kOffOn, "off", "off",
          "let the responder send, too, at the same time, with its own threads and QPs",

@@ -105,6 +105,31 @@ std::string why_not_in_memory(const TestCase& c) {
   return {};
 }
 
+/// A list comes back to its owner by its one completion, from whichever thread polls that.
+std::string why_not_shared(const TestCase& c) {
+  if (!c.shares_qps()) return {};
+  if (c.threads != 1 || c.bidirectional)
+    return "--sharers are threads of one group of QPs, one way: use --threads 1 and "
+           "--bidirectional off";
+  if (c.wait == Wait::event)
+    return "an event wakes one of the --sharers, and another one may wait for what that one "
+           "polls: use --wait spin or yield";
+  if (c.queues.thread_domain == 1)
+    return "QPs of a thread domain are for one thread: use --thread-domain off, or --sharers 1";
+  if (c.latency_over_time())
+    return "--sharers keep no latencies over time: use a --duration above 0, and no --interval";
+  if (c.pattern != Pattern::bandwidth) return {};
+  if (c.queues.signal_every != c.queues.post_list)
+    return fmt::format(
+        "each list of a sharer ends with a signaled WR, which brings it back to its owner: use "
+        "--signal-every {}, as --post-list",
+        c.queues.post_list);
+  if (c.depth_of_sharer() != 0) return {};
+  return fmt::format(
+      "{} sharers with lists of {} do not fit a send queue of {}: use --depth {} or more",
+      c.sharers, c.queues.post_list, c.queues.depth, c.sharers * c.queues.post_list);
+}
+
 /// Lists tile the receive queue.
 std::string why_not_received(const TestCase& c) {
   if (!c.takes_receive() || c.queues.recv_post_list == kAuto ||
@@ -245,6 +270,7 @@ std::string why_impossible(const TestCase& test_case) {
   if (why.empty()) why = why_not_received(test_case);
   if (why.empty()) why = why_not_open_loop(test_case);
   if (why.empty()) why = why_not_blamed(test_case);
+  if (why.empty()) why = why_not_shared(test_case);
   if (why.empty() && test_case.pattern == Pattern::bandwidth) why = why_not_in_queue(test_case);
   return why;
 }

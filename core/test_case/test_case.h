@@ -166,6 +166,7 @@ struct TestCase {
   std::uint64_t size_bytes = 0;
   std::uint64_t qps = 0;
   std::uint64_t threads = 1;  ///< at each end, each with QPs, CQs and memory of its own
+  std::uint64_t sharers = 1;  ///< threads of the initiator that use each QP together
   std::uint64_t rate = 0;     ///< of an open loop [1/s]; with kBitRate: [bit/s]; kSweep
   std::uint64_t slo = 0;      ///< of a sweep: the p99 response allowed [ns]; see kTimesUnloaded
   ArrivalPattern arrivals = ArrivalPattern::poisson;
@@ -212,6 +213,15 @@ struct TestCase {
   bool extended_api() const noexcept { return queues.api == Interface::extended; }
   bool extended_cq() const noexcept { return queues.cq == Interface::extended; }
   bool shared_receives() const noexcept { return queues.recv == RecvQueue::srq; }
+  bool shares_qps() const noexcept { return sharers > 1; }
+  /// Threads that run loops at an end.
+  std::uint64_t loops(Role role) const noexcept {
+    return threads * (bidirectional ? 2 : 1) * (role == Role::initiator ? sharers : 1);
+  }
+  /// WRs of a sharer on each QP: whole lists.
+  std::uint64_t depth_of_sharer() const noexcept {
+    return queues.depth / sharers / queues.post_list * queues.post_list;
+  }
   bool cq_per_qp() const noexcept { return queues.cq_sharing == CqSharing::per_qp && qps > 1; }
   bool until_interrupted() const noexcept { return duration_ns == kUntilInterrupted; }
   /// One sample after the other, each measured from its post.

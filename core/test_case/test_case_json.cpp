@@ -139,7 +139,8 @@ bool known_test(const TestCase& test_case) {
     case Pattern::ping_pong:
       return !test_case.returns_data() && !test_case.mixed();
     case Pattern::completion_latency:
-      return test_case.returns_data() || test_case.opcode == Opcode::rdma_write;
+      return test_case.returns_data() || test_case.opcode == Opcode::rdma_write ||
+             test_case.opcode == Opcode::send;
     case Pattern::open_loop:
       return test_case.returns_data() || test_case.opcode == Opcode::rdma_write ||
              test_case.opcode == Opcode::send || test_case.mixed();

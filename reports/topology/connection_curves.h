@@ -26,7 +26,7 @@ struct ConnectionPoint {
 
 /// One opcode over connections of one kind.
 struct ConnectionCurve {
-  std::string kind, opcode;  ///< "rc", "srq", "ud"; "send", "write", "read"
+  std::string kind, opcode;  ///< "rc", "srq", "ud", "shared:2"; "send", "write", "read"
   std::uint64_t size_bytes = 0;
   std::vector<ConnectionPoint> points;  ///< ascending; those with a rate, a latency or both
   Knee knee;                            ///< of the rates

@@ -69,7 +69,8 @@ class Connections(rdmameter.Test):
     def test_each_kind_and_opcode_has_rates_latencies_and_memory(self):
         done = self.connections("--duration", "2ms", "--iterations", "20", "--max-qps", "3", "--repetitions", "1")
         self.assert_valid(done.path)
-        curves = [("rc", "send"), ("srq", "send"), ("ud", "send"), ("rc", "write"), ("rc", "read")]
+        curves = [("rc", "send"), ("srq", "send"), ("ud", "send"), ("rc", "write"), ("rc", "read"),
+                  ("shared:2", "send"), ("shared:2", "write"), ("shared:2", "read")]
         for kind, opcode in curves:
             with self.subTest(f"{opcode} over {kind}"):
                 for key in ("bandwidth", "latency"):
@@ -79,6 +80,7 @@ class Connections(rdmameter.Test):
             kind, active = row["connections"]["kind"], row["connections"]["active"]
             self.assertEqual(row["resources"]["qps"], 1 if kind == "ud" else active)
             self.assertEqual(row["case"].get("recv") == "srq", kind == "srq")
+            self.assertEqual(len(row.get("per_thread", [])), row["case"].get("sharers", 1) if kind == "shared:2" else 0)
             self.assertEqual(row["case"].get("peers", 1), active if kind == "ud" else 1)
             self.assertGreater(row["connections"]["memory_bytes"], 0)
 
@@ -148,7 +150,8 @@ class Connections(rdmameter.Test):
         self.assertIn("(--memory-budget)", run.stdout)
 
     def test_wrong_options_say_what_is_right(self):
-        for arguments, said in ((("--over", "uc"), "--over 'uc': takes rc, srq, ud"),
+        for arguments, said in ((("--over", "uc"), "--over 'uc': takes rc, srq, ud, shared:T"),
+                                (("--over", "shared:1"), "shared:T (2 to 256 threads)"),
                                 (("--opcode", "sent"), "did you mean 'send'?"),
                                 (("--over", "srq", "--opcode", "read"), "carry sends alone"),
                                 (("--size", "8,16"), "--size: takes one value here"),

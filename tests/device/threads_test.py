@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--threads and --bidirectional: every thread and direction carries verified traffic, and the whole is their sum."""
 import os
+import unittest.mock
 
 import rdmameter
 
@@ -47,6 +48,54 @@ class Threads(rdmameter.Test):
         done = self.run_program("--loopback", "write_bw", "--threads", str(cpus + 1), "--core", core, "--size", "64",
                                 "--iterations", "300", status=rdmameter.USAGE)
         self.assertIn("there is no such CPU here", done.stderr)
+
+
+class Sharers(rdmameter.Test):
+    """--sharers: threads that post to the same QPs, and poll the same CQ."""
+
+    def counts(self, row, sharers):
+        """Each thread has measured its own messages, and each of them once."""
+        each = [thread["operations"] for thread in row["per_thread"]]
+        self.assertEqual(len(each), sharers)
+        self.assertGreater(row["verified_bytes"], 0)
+        self.assertEqual(row["work"]["cqes"] * row["case"].get("signal_every", 1), row["work"]["wrs"])
+        return each
+
+    @rdmameter.on("software")
+    def test_whoever_polls_a_completion_gives_it_back_to_its_owner(self):
+        # Messages are under way for a while, so threads poll each other's. A list that comes back to another thread, or
+        # twice, is posted to a full queue, which ends the program.
+        with unittest.mock.patch.dict(os.environ, {"RDMAMETER_DEVICE_WIRE": "latency=20us", "RDMAMETER_DEVICE_STRICT": "1"}):
+            for post_list in ("1", "2"):
+                rows = self.measure("send_bw", "write_bw", "read_bw", "--sharers", "4", "--qps", "2", "--size", "256", "--depth", "16",
+                                    "--post-list", post_list, "--signal-every", post_list, "--peer-device", "soft1", "--verify", *FEW)
+                for row in rows:
+                    with self.subTest(row["name"]):
+                        each = self.counts(row, 4)
+                        self.assertEqual(row["resources"]["qps"], 2)
+                        self.assertEqual(row["bandwidth"]["messages"], sum(each))
+                        self.assertEqual(row["latency"]["count"] * int(post_list), sum(each))
+                        self.assertLessEqual(max(each), 300 + 64)  # what one poll may bring beyond
+                        self.assertGreaterEqual(min(each), 300)
+            for row in self.measure("send_cqe_lat", "write_cqe_lat", "read_lat", "--sharers", "3", "--qps", "2", "--size", "256",
+                                    "--iterations", "100", "--warmup", "10", "--wait", "yield", "--peer-device", "soft1", "--verify"):
+                with self.subTest(row["name"]):
+                    self.assertEqual(self.counts(row, 3), [100] * 3)
+                    self.assertEqual(row["latency"]["count"], 300)
+                    self.assertGreaterEqual(row["latency"]["min"], 40_000)
+
+    @rdmameter.spared_in_vm
+    def test_QPs_that_threads_share_keep_their_locks_and_what_cannot_be_is_skipped(self):
+        few = ("write_bw", "--sharers", "2", "--signal-every", "1", "--size", "64")
+        for api in ("classic", "extended"):
+            [row] = self.measure(*few, "--api", api, *FEW, "--verify")
+            self.assertFalse(row["case"]["thread_domain"] == "on", row["case"])
+        for arguments, why in ((("--threads", "2"), "--threads 1"), (("--wait", "event"), "--wait spin or yield"),
+                               (("--thread-domain", "on"), "--thread-domain off"), (("--depth", "1"), "--depth 2 or more"),
+                               (("--signal-every", "4"), "--signal-every 1")):
+            run = self.run_program("--loopback", *few[:3], *(few[3:5] if "--signal-every" not in arguments else ()),
+                                   *few[5:], *arguments, status=rdmameter.USAGE)
+            self.assertIn(why, run.stdout + run.stderr)
 
 
 class BothWays(rdmameter.Test):

@@ -208,7 +208,9 @@ std::uint64_t copies_of(const TestCase& test_case) {
 
 std::uint64_t in_flight(const TestCase& test_case) {
   const bool several = test_case.pattern == Pattern::bandwidth || test_case.open_loop();
-  return several ? test_case.queues.depth : 1;
+  const std::uint64_t alone = several ? test_case.queues.depth : 1;
+  if (!test_case.shares_qps()) return alone;
+  return test_case.sharers * (several ? test_case.depth_of_sharer() : 1);
 }
 
 bool posts_sends(const TestCase& test_case, Role role) {

@@ -30,7 +30,16 @@ struct SendList {
   std::uint64_t stamp;     ///< when it was posted [ticks]; kept where a WR of it is signaled
   std::uint32_t signaled;  ///< how many WRs of the list are signaled
   std::uint32_t measured;  ///< open loop: 1 behind the warm-up
-  std::uint64_t due;       ///< open loop: when it was to be posted [ticks]
+  union {
+    std::uint64_t due;   ///< open loop: when it was to be posted [ticks]
+    SendList* returned;  ///< of sharers: the one that came back to the same owner before it
+  };
+};
+
+/// Of one of several threads that share QPs: lists of its own whose completions others have polled.
+/// The others push, the owner takes all.
+struct alignas(64) Mailbox {
+  std::atomic<SendList*> last{nullptr};
 };
 
 /// wr_id of a lane's closing WR, which no list holds.
@@ -80,6 +89,7 @@ struct alignas(64) Lane {
   QpSamples* samples = nullptr;                    ///< of a latency, or an open loop's service
   std::uint64_t cqes = 0;                          ///< of a bandwidth: good send completions so far
   std::uint64_t cqes_opened = 0, cqes_closed = 0;  ///< when the window did
+  Mailbox* mailbox = nullptr;                      ///< of the thread whose lists these are
 };
 
 struct CqRing;

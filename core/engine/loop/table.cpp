@@ -8,6 +8,7 @@ namespace {
 
 const Instances* instances_for(const TestCase& test_case, Role role) {
   const bool initiator = role == Role::initiator, per_qp = keeps_each_qp(test_case);
+  if (initiator && test_case.shares_qps()) return &sharer_instances(test_case.pattern);
   switch (test_case.pattern) {
     case Pattern::ping_pong:
       if (test_case.blame)
@@ -15,7 +16,8 @@ const Instances* instances_for(const TestCase& test_case, Role role) {
       if (!initiator) return &pong_instances(test_case);
       return per_qp ? &ping_instances_per_qp(test_case) : &ping_instances(test_case);
     case Pattern::completion_latency:
-      return initiator ? &completion_instances(per_qp) : nullptr;
+      if (initiator) return &completion_instances(per_qp);
+      return test_case.takes_receive() ? &receive_instances(numbers_read(test_case)) : nullptr;
     case Pattern::bandwidth:
       if (initiator) return &bandwidth_instances(numbers_sent(test_case), per_qp);
       return test_case.takes_receive() ? &receive_instances(numbers_read(test_case)) : nullptr;
@@ -54,6 +56,7 @@ std::size_t place_of_cq(const TestCase& test_case) {
 
 bool keeps_each_qp(const TestCase& test_case) {
   return test_case.qps > 1 && !test_case.queues.timestamps && !test_case.multicast() &&
+         !test_case.shares_qps() &&
          !(test_case.pattern == Pattern::bandwidth && numbers_sent(test_case) != NumberPlace::none);
 }
 

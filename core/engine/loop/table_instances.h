@@ -68,6 +68,7 @@ const Instances& watched_pong_instances(const TestCase& test_case);
 const Instances& completion_instances(bool per_qp);
 const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp);
 const Instances& receive_instances(NumberPlace numbers);
+const Instances& sharer_instances(Pattern pattern);
 const Instances& open_loop_instances(const TestCase& test_case, bool per_qp);
 const Instances& answer_instances();
 

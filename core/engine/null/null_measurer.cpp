@@ -71,9 +71,9 @@ std::string why_not_null(const TestCase& test_case) {
     return "the null device has no objects to create: control path tests need a verbs device";
   if (test_case.verify) return "the null device moves no data: there is nothing to --verify";
   if (test_case.wait == Wait::event) return "the null device raises no events: use another --wait";
-  if (test_case.threads > 1 || test_case.bidirectional)
-    return "the null device has one thread and an imaginary peer: use --threads 1, and no "
-           "--bidirectional";
+  if (test_case.threads > 1 || test_case.shares_qps() || test_case.bidirectional)
+    return "the null device has one thread and an imaginary peer: use --threads 1, --sharers 1, "
+           "and no --bidirectional";
   if (test_case.shared_receives()) return "the null device has no SRQ: use --recv rq";
   if (!test_case.initiator.memory.empty() || !test_case.responder.memory.empty() ||
       test_case.registration.odp || test_case.registration.mr_per_qp ||

@@ -122,12 +122,13 @@ Placement choose_placement(const PlacementWish& wish, CpuClaims& claims, const H
 
 PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view device, bool same_host,
                       std::span<const unsigned> avoid) {
-  const std::uint64_t loops = test_case.threads * (test_case.bidirectional ? 2 : 1);
+  const Role other = role == Role::initiator ? Role::responder : Role::initiator;
+  const std::uint64_t loops = test_case.loops(role);
   return {.option = role == Role::initiator ? "--core" : "--peer-core",
           .core = test_case.end(role).core,
           .device = device,
           .loops = loops,
-          .needed = loops * (same_host ? 2 : 1),
+          .needed = loops + (same_host ? test_case.loops(other) : 0),
           .avoid = avoid};
 }
 

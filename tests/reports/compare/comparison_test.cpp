@@ -810,7 +810,7 @@ TEST(Comparable, HasEachPartOfAMixAsACaseOfItsOwn) {
   for (std::size_t i = 1; i < cases.size(); ++i) {
     const LoadPart& part = row.load->mix[i - 1];
     EXPECT_TRUE(cases[i].part && cases[i].load);
-    EXPECT_EQ(cases[i].axes["mix"], row.case_object["mix"]);
+    EXPECT_EQ(cases[i].axes["mix"].dump(), row.case_object["mix"].dump());
     EXPECT_EQ(cases[i].values(Metric::p50)->front(), *summarize(part.response.histogram, 1).p50);
     EXPECT_EQ(cases[i].values(Metric::service_p50)->front(),
               *summarize(part.service.histogram, 1).p50);
