@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "bench/cases/axis_list.h"
+#include "bench/commands/topo_network.h"
 #include "bench/commands/topo_simulate.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -116,7 +117,8 @@ void declare_options(CLI::App& app, TopoOptions& options) {
       "to exchange addresses of QPs and results. Default: any that leads there");
   add_option(app, "--simulate", options.simulate, "NETWORK",
              "measure nothing: run the ranks in this process, in virtual time, on a network like "
-             "delay:2us,rate:100Gb/s (docs/topologies.md has all of it)");
+             "delay:2us,rate:100Gb/s, or like the one of a result, from:FILE (docs/topologies.md "
+             "has all of it)");
   app.add_flag("--judge-shared", options.judge_shared,
                help_text("look for a slow rank or pair of ranks even where ranks share cores"));
   add_predict_option(app, options.predict);
@@ -274,18 +276,42 @@ void print_predictions(const TopoRequest& request, const nlohmann::ordered_json&
 }
 
 /// What needs no other process: cases that are skipped whoever measures, or simulated.
+/// @param more  of context.rdmameter
 ExitStatus run_here(const TopoRequest& request, const std::vector<PlannedCase>& cases,
-                    Measurer& measurer, const Invocation& invocation) {
+                    Measurer& measurer, const Invocation& invocation,
+                    const nlohmann::ordered_json& more = nlohmann::ordered_json::object()) {
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
   check_writable(request.output);
-  const nlohmann::ordered_json context =
+  nlohmann::ordered_json context =
       result_context(invocation.command_line, {}, flags, choose_clock(), measurer);
+  context["rdmameter"].update(more);
   RunOutput output(request.output, context, cases);
   Keeping rows(output);
   const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), rows);
   output.finish(tally);
   if (tally.measured > 0) print_predictions(request, context, rows.take());
   return tally.status();
+}
+
+/// What a simulation of the request would say of cases that the network's source has measured.
+std::vector<NetworkCheck> network_checks(const TopoRequest& request, const NetworkChoice& network) {
+  TopoRequest at = request;
+  std::erase_if(at.given, [](const GivenAxis& axis) { return axis.option() == "ranks"; });
+  std::vector<PlannedCase> cases;
+  for (const std::uint64_t ranks : checked_ranks(network))
+    std::ranges::move(plan(at, ranks), std::back_inserter(cases));
+  make_simulated(cases, network.text, request.given);
+  return check_network(network, cases);
+}
+
+ExitStatus simulate_here(const TopoRequest& request, const std::vector<PlannedCase>& cases,
+                         const NetworkChoice& network, const Invocation& invocation) {
+  const auto measurer = make_simulated_measurer(network.text);
+  if (!network.source) return run_here(request, cases, *measurer, invocation);
+  const std::vector<NetworkCheck> checks = network_checks(request, network);
+  if (request.output != "-") print("{}", network_text(network, checks, terminal_style()));
+  return run_here(request, cases, *measurer, invocation,
+                  {{"simulated_from", network_json(network, checks)}});
 }
 
 /// @throws UsageError  an option that says how ranks are measured
@@ -410,13 +436,14 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
         "say how many ranks: --ranks N starts them here, or start it under a launcher that speaks "
         "PMIx: 'mpirun -n 4 rdmameter topo ...'");
   std::vector<PlannedCase> cases = plan(request, *request.ranks);
-  if (simulated) make_simulated(cases, request.simulate, request.given);
+  const NetworkChoice network =
+      simulated ? choose_network(request.simulate, *request.ranks) : NetworkChoice();
+  if (simulated) make_simulated(cases, network.text, request.given);
   if (options.dry_run) {
     for (const PlannedCase& planned : cases) print_text(dry_run_text(planned, terminal_style()));
     return nothing_to_measure(cases) ? ExitStatus::usage : ExitStatus::pass;
   }
-  if (simulated)
-    return run_here(request, cases, *make_simulated_measurer(request.simulate), invocation);
+  if (simulated) return simulate_here(request, cases, network, invocation);
   if (nothing_to_measure(cases)) {
     FailedMeasurer nobody(nullptr);
     return run_here(request, cases, nobody, invocation);

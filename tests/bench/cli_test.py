@@ -765,6 +765,49 @@ class Simulated(unittest.TestCase):
         self.assertEqual(result.returncode, USAGE, result)
         self.assertIn("the delay is missing", result.stderr)
 
+    def test_a_network_is_taken_from_what_was_measured(self):
+        """A simulation stands for a measurement: what it was told is found again."""
+        with tempfile.TemporaryDirectory() as folder:
+            def written(name, change):
+                _, file = self.simulated(f"{folder}/{name}", "--size", "8,64K")
+                for row in file["benchmarks"]:
+                    row["name"] = row["run_name"] = row["name"].removesuffix("/simulated")
+                    row["path"], row["case"]["device"] = "network", "auto"
+                    change(row)
+                file["context"]["rdmameter"]["ranks"] = [{"rank": rank, "host": f"node{rank}"} for rank in range(4)]
+                with open(f"{folder}/{name}", "w", encoding="utf-8") as output:
+                    json.dump(file, output)
+                return f"from:{folder}/{name}"
+
+            def again(network, ranks="16"):
+                return run("topo", "mesh", "ring", "--ranks", ranks, "--size", "8,64K", "--simulate", network,
+                           "-o", folder + "/again.json")
+
+            measured = written("measured.json", lambda row: None)
+            result = again(measured)
+            self.assertEqual(result.returncode, 0, result)
+            self.assertRegex(result.stdout, "delay:200[0-9]ns,relay:[12][0-9]{3}ns,rate:")
+            with open(folder + "/again.json", encoding="utf-8") as file:
+                source = json.load(file)["context"]["rdmameter"]["simulated_from"]
+            self.assertEqual(source["rows"], 4)
+            self.assertEqual(len(source["checks"]), 12)
+            for check in source["checks"]:
+                self.assertAlmostEqual(check["simulated_ns"] / check["measured_ns"], 1, delta=0.02, msg=check)
+
+            typed = again(measured + ",delay:7us")
+            self.assertIn("delay:7us,", typed.stdout)
+            wrong = again(measured + ",speed:3")
+            self.assertEqual(wrong.returncode, USAGE, wrong)
+            self.assertIn("speed is not known", wrong.stderr)
+            hosts = again(measured + ",ranks-per-host:4")
+            self.assertEqual(hosts.returncode, USAGE, hosts)
+            self.assertIn("host-delay:SECONDS", hosts.stderr)
+            shared = again(written("shared.json", lambda row: row["topology"].update(yielding=True)))
+            self.assertEqual(shared.returncode, USAGE, shared)
+            self.assertIn("shared cores", shared.stderr)
+            simulated = again(written("simulated.json", lambda row: row.update(path="simulated")))
+            self.assertIn("no measured times of pairs", simulated.stderr)
+
     def test_what_cannot_be_simulated_is_skipped(self):
         result = run(*self.ARGUMENTS, "--transport", "uc")
         self.assertEqual(result.returncode, USAGE, result)

@@ -93,6 +93,8 @@ SimNetwork read_network(std::string_view text) {
   network.within_host = network.between_hosts;
   if (const auto host_ps = parts.delay_ps("host-delay"))
     network.within_host.delay_ps = network.within_host.relay_delay_ps = *host_ps;
+  if (const auto relay_ps = parts.delay_ps("host-relay"))
+    network.within_host.relay_delay_ps = *relay_ps;
   if (const auto ps = parts.ps_per_byte("host-rate")) network.within_host.ps_per_byte = *ps;
   parts.end();
   return network;

@@ -37,11 +37,13 @@ struct SimNetwork {
 
 /// How a network is typed.
 inline constexpr std::string_view kNetworkForm =
-    "delay:SECONDS, and any of relay:SECONDS, rate:BITS, ranks-per-host:N, host-delay:SECONDS and "
-    "host-rate:BITS, separated by commas, such as delay:2us,rate:100Gb/s";
+    "delay:SECONDS, or from:FILE with the result of a measurement, and any of relay:SECONDS, "
+    "rate:BITS, ranks-per-host:N, host-delay:SECONDS, host-relay:SECONDS and host-rate:BITS, "
+    "separated by commas, such as delay:2us,rate:100Gb/s";
 
-/// Reads kNetworkForm. What is not given: relay is as delay, the rate is 100Gb/s, a host has one
-/// rank; host-delay and host-rate are as delay and rate.
+/// Reads kNetworkForm, but for from:FILE. What is not given: relay is as delay, the rate is
+/// 100Gb/s, a host has one rank; host-delay and host-rate are as delay and rate, and host-relay is
+/// as host-delay, or as relay where neither is given.
 /// @throws UsageError  it is something else; the text names --simulate
 SimNetwork read_network(std::string_view text);
 

@@ -159,10 +159,12 @@ TEST(SimNetwork, IsReadFromWhatOneTypes) {
   EXPECT_EQ(plain.between_hosts.ps_per_byte, 80);
   EXPECT_EQ(plain.ranks_per_host, 1u);
   const SimNetwork hosts = read_network(
-      "rate:400Gb/s,delay:2us,relay:2.5us,ranks-per-host:8,host-delay:400ns,host-rate:800Gb/s");
+      "rate:400Gb/s,delay:2us,relay:2.5us,ranks-per-host:8,host-delay:400ns,host-relay:450ns,"
+      "host-rate:800Gb/s");
   EXPECT_EQ(hosts.between_hosts.relay_delay_ps, 2'500'000u);
   EXPECT_EQ(hosts.between_hosts.ps_per_byte, 20);
   EXPECT_EQ(hosts.within_host.delay_ps, 400'000u);
+  EXPECT_EQ(hosts.within_host.relay_delay_ps, 450'000u);
   EXPECT_EQ(hosts.within_host.ps_per_byte, 10);
   EXPECT_TRUE(hosts.same_host(8, 15));
   EXPECT_FALSE(hosts.same_host(7, 8));

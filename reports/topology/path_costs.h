@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a message costs on each kind of path between two ranks, fitted to the matrices of a result:
+// within a host and between hosts, each with coefficients of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/result/result_file.h"
+
+namespace rdmameter {
+
+/// Of one kind of path. Nothing: what was measured does not tell.
+struct PathCost {
+  std::optional<double> delay_ns;        ///< of an empty message between neighbours
+  std::optional<double> relay_delay_ns;  ///< of one that a rank passes on
+  std::optional<double> ns_per_byte;     ///< on each hop
+};
+
+struct PathCosts {
+  PathCost between_hosts, within_host;
+  std::optional<std::uint64_t>
+      ranks_per_host;      ///< nothing: hosts have different numbers, or not one after the other
+  std::uint64_t rows = 0;  ///< that were fitted
+  std::uint64_t yielding = 0;       ///< rows passed over, since ranks shared cores
+  std::uint64_t unknown_hosts = 0;  ///< rows passed over, since the result does not say whose ranks
+                                    ///< are on one host
+  double spread = 0;                ///< of a pair's time about the fit, relative, one sigma
+};
+
+/// Of the measured rows of traffic `pairs` with a matrix, over RC. Simulated rows and those of
+/// ranks that shared cores tell nothing of a network.
+PathCosts fit_path_costs(const ResultFile& file);
+
+}  // namespace rdmameter
