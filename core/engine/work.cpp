@@ -167,11 +167,11 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
     traffic_.open_loop = &offered_->loop();
     offered_->loop().mix.send = mix_send_.get();
   }
-  if (test_case.pattern != Pattern::ping_pong) return;
-  if (test_case.blame) {
+  if (test_case.watched() && (role == Role::initiator || test_case.answered())) {
     watch_ = std::make_unique<WatchLog>(test_case, role);
     traffic_.watch = &watch_->watch();
   }
+  if (test_case.pattern != Pattern::ping_pong) return;
   for (std::uint32_t qp = 0; qp < traffic_.lane_count; ++qp) {
     Lane& lane = lanes_[qp];
     if (view.source.host != nullptr)

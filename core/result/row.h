@@ -97,7 +97,8 @@ struct BlameData {
   std::uint64_t both = 0;  ///< undecided: several causes are possible
   std::uint64_t not_kept =
       0;  ///< undecided: the sample, or gaps as short as would do, were not kept
-  Gaps local_gaps, peer_gaps;
+  Gaps local_gaps;
+  std::optional<Gaps> peer_gaps;  ///< nothing: the responder has no loop
   std::vector<Stall> stalls;  ///< the longest of those that made a sample late, the longest first
 };
 

@@ -266,7 +266,8 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
                                         .late_ns = case_.late_ns,
                                         .warmup = case_.warmup,
                                         .own = *watched,
-                                        .peer = forward_.watched});
+                                        .peer = case_.answered() ? &forward_.watched : nullptr,
+                                        .open_loop = case_.open_loop()});
   return outcome;
 }
 

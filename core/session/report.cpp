@@ -119,7 +119,7 @@ Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case) {
   if (test_case.peers > 1)
     report.arrivals =
         totals_from_wire(wire, "arrivals", require_array(wire, "arrivals", kMaxPeers).size());
-  if (test_case.blame) report.watched = gaps_from_wire(wire);
+  if (test_case.watched() && test_case.answered()) report.watched = gaps_from_wire(wire);
   if (test_case.verify && wire.contains("verdict"))
     report.verdict = verdict_from_wire(require_object(wire, "verdict"));
   return report;

@@ -154,7 +154,7 @@ constexpr auto has_intervals = [](const TestCase& c) {
          (c.closed_loop() && !c.over_tcp());
 };
 constexpr auto can_blame = [](const TestCase& c) {
-  return on_verbs(c) && c.pattern == Pattern::ping_pong && !c.multicast();
+  return on_verbs(c) && (c.closed_loop() || c.open_loop()) && !c.multicast();
 };
 constexpr auto blames = [](const TestCase& c) { return can_blame(c) && c.blame; };
 

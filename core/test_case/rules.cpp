@@ -242,11 +242,14 @@ std::string why_not_among_ranks(const TestCase& c) {
 
 /// Messages are numbered by counting them, each loop's in its order.
 std::string why_not_blamed(const TestCase& c) {
-  if (!c.blame || c.pattern != Pattern::ping_pong) return {};
+  if (!c.watched()) return {};
+  if (c.sweeps()) return "--blame is about one rate: give rates instead of --rate sweep";
+  if (c.mixed()) return "--blame does not follow the parts of a mix: use another test";
   if (!c.reliable())
     return "--blame counts messages, of which none may be lost: use --transport rc";
-  if (c.qps != 1 || c.threads != 1)
-    return "--blame follows one message at a time: use --qps 1 and --threads 1";
+  if (c.threads != 1) return "--blame watches one loop of each end: use --threads 1";
+  if (c.qps != 1 && !(c.open_loop() && !c.answered()))
+    return "--blame counts messages in the order of one QP: use --qps 1";
   if (c.wait == Wait::event)
     return "--blame watches a loop that polls, and --wait event sleeps: use another --wait";
   if (c.queues.timestamps) return "--blame keeps no timestamps: use --timestamps off";

@@ -199,6 +199,8 @@ struct TestCase {
   bool control() const noexcept { return pattern == Pattern::control; }
   bool sweeps() const { return pattern == Pattern::open_loop && rate == kSweep; }
   bool open_loop() const noexcept { return pattern == Pattern::open_loop; }
+  /// Does each of its loops look where it was, for `blame`?
+  bool watched() const noexcept { return blame && (closed_loop() || open_loop()); }
   /// Are its requests of several kinds?
   bool mixed() const noexcept { return opcode == Opcode::mix; }
   /// Does each send have an answer?

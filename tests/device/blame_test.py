@@ -59,9 +59,10 @@ class Stopped(rdmameter.Test):
     def stop_often(self, responder, test):
         """@return  the row's blame, how many stops there were, and the result's path"""
         server = self.serve()
-        run = self.start(f"localhost:{server.port}", test, "--warmup", "10", "--duration", f"{STOPPING_S + 1}s",
+        load = ["--rate", "2000"] if test.endswith("_load") else []
+        run = self.start(f"localhost:{server.port}", test, *load, "--warmup", "10", "--duration", f"{STOPPING_S + 1}s",
                          "--blame", "on", "--late", f"{LATE_S}s", token=server.token)
-        server.await_log("latency of")
+        server.await_log("(latency|load) of")
         time.sleep(0.3)
         (pid,) = server.sessions() if responder else (run.process.pid,)
         chance = random.Random(17)
@@ -93,6 +94,22 @@ class Stopped(rdmameter.Test):
             self.assertLess(abs(blame["stalls"][0]["monotonic_ns"] - time.monotonic_ns()), 60e9)
             shown = subprocess.run([rdmameter.program, "show", path], capture_output=True, text=True, check=True).stdout
             self.assertRegex(shown, r"by who was late(.|\n)*longest stalls(.|\n)* at 20")
+
+    def test_in_an_open_loop_requests_that_fell_due_during_a_stop_inherit_its_cause(self):
+        """At 2000 per second, 60 of 120 that fall due during a stop are late: of each stop more than one."""
+        for responder, cause in ((True, "peer"), (False, "local")):
+            blame, stops, _ = self.stop_often(responder, "send_load")
+            self.assertGreaterEqual(blame["late"], 30 * stops)
+            # On a busy machine the other end is away, too: then those of some stops are undecided.
+            self.assertGreaterEqual(blame[cause]["count"], 15 * stops)
+            self.assertEqual(sum(blame[each]["count"] for each in CAUSES), blame["late"])
+
+    def test_where_no_loop_answers_nobody_is_the_peer(self):
+        for test in ("read_lat", "write_load"):
+            (row,) = self.measure(test, "--blame", "on", "--iterations", "3000")
+            self.assertGreater(row["blame"]["late"], 0, test)
+            self.assertEqual(row["blame"]["peer"]["count"], 0, test)
+            self.assertNotIn("peer_gaps", row["blame"], test)
 
     def test_a_slow_path_is_the_path(self):
         """So slow that no busy machine makes an end wait for half of it."""

@@ -118,10 +118,9 @@ class Simulation {
     }
     own.gaps = initiator_.data().gaps;
     own.gap_limit_ns = initiator_.watch.gaps.limit;
-    return judge_late_samples({.samples = snapshot(*samples_),
-                               .late_ns = kPause_ns / 10,
-                               .own = own,
-                               .peer = responder_.data()});
+    const WatchData peer = responder_.data();
+    return judge_late_samples(
+        {.samples = snapshot(*samples_), .late_ns = kPause_ns / 10, .own = own, .peer = &peer});
   }
 
   std::uint64_t overlapping() const { return overlapping_; }

@@ -42,6 +42,9 @@ BOUNDS = [
     # Watched by --blame: 10 more than without it, 14 by memory; and with ten empty polls for each message, 116 more.
     ("send_lat", ["blame"], 99),
     ("write_lat", ["blame"], 91),
+    ("read_lat", ["blame"], 73),
+    ("send_load", ["blame"], 327),
+    ("write_load", ["blame"], 260),
     ("send_lat", ["idle"], 235),
     ("send_lat", ["idle", "blame"], 351),
     # Over 16 QPs, each of which has samples or a count of its own.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 
+#include "core/engine/blame/busy_period.h"
 #include "core/instrument/histogram.h"
 
 namespace rdmameter {
@@ -68,24 +69,30 @@ class Judge {
   explicit Judge(const Evidence& evidence)
       : evidence_(evidence),
         last_(evidence.warmup + std::max<std::uint64_t>(evidence.samples.count, 1) - 1),
-        local_gaps_(gaps_between(evidence.own, evidence.warmup, last_)),
-        // The one that waits for the message behind the last begins with the last one's turnaround.
-        peer_gaps_(gaps_between(evidence.peer, evidence.warmup, last_ + 1)) {
+        // An open loop forgets those of the warm-up by itself; its gaps are before no message.
+        local_gaps_(evidence.open_loop ? evidence.own.gaps
+                                       : gaps_between(evidence.own, evidence.warmup, last_)) {
+    // The one that waits for the message behind the last begins with the last one's turnaround.
+    if (evidence.peer != nullptr)
+      peer_gaps_ = gaps_between(*evidence.peer, evidence.warmup, last_ + 1);
     data_.limit_ns = late_limit(evidence.samples, evidence.late_ns);
     data_.p50_ns = percentile(evidence.samples, 50);
   }
 
   BlameData judge() {
-    for (const WatchData::Sample& sample : evidence_.own.samples)
-      if (sample.length_ns >= data_.limit_ns) judge(sample);
+    if (evidence_.open_loop)
+      judge_busy_periods();
+    else
+      for (const WatchData::Sample& sample : evidence_.own.samples)
+        if (sample.length_ns >= data_.limit_ns) judge(sample, local_ns(sample), peer_ns(sample));
     add_those_not_kept();
     data_.local = snapshot(*local_.lengths);
     data_.peer = snapshot(*peer_.lengths);
     data_.path = snapshot(*path_.lengths);
     data_.undecided = snapshot(*undecided_.lengths);
     data_.local_gaps = gaps_data(evidence_.own.gap_limit_ns, local_gaps_);
-    data_.peer_gaps = gaps_data(evidence_.peer.gap_limit_ns,
-                                gaps_between(evidence_.peer, evidence_.warmup, last_));
+    if (const WatchData* const peer = evidence_.peer; peer != nullptr)
+      data_.peer_gaps = gaps_data(peer->gap_limit_ns, gaps_between(*peer, evidence_.warmup, last_));
     name_stalls();
     return std::move(data_);
   }
@@ -124,10 +131,22 @@ class Judge {
     return ns;
   }
 
-  void judge(const WatchData::Sample& sample) {
+  void judge_busy_periods() {
+    for (const AwayTimes& each :
+         times_away(evidence_.own, data_.limit_ns, local_gaps_, peer_gaps_, stalls_))
+      judge(each.sample, each.local_ns, each.peer_ns);
+  }
+
+  /// The least length of which every gap was kept.
+  std::uint64_t gaps_kept_ns() const {
+    const std::uint64_t peer_ns = evidence_.peer == nullptr ? 0 : evidence_.peer->gap_limit_ns;
+    return std::max(evidence_.own.gap_limit_ns, peer_ns);
+  }
+
+  /// @param local, peer  how long each end was away so that it took longer [ns]
+  void judge(const WatchData::Sample& sample, std::uint64_t local, std::uint64_t peer) {
     ++data_.late;
     const std::uint64_t half_ns = (sample.length_ns - usual_ns() + 1) / 2;
-    const std::uint64_t local = local_ns(sample), peer = peer_ns(sample);
     if (local >= half_ns && peer < half_ns) {
       local_.add(sample.length_ns);
     } else if (peer >= half_ns && local < half_ns) {
@@ -135,7 +154,7 @@ class Judge {
     } else if (local + peer >= half_ns) {
       undecided_.add(sample.length_ns);
       ++data_.both;
-    } else if (half_ns < std::max(evidence_.own.gap_limit_ns, evidence_.peer.gap_limit_ns)) {
+    } else if (half_ns < gaps_kept_ns()) {
       undecided_.add(sample.length_ns);
       ++data_.not_kept;
     } else {
@@ -169,7 +188,8 @@ class Judge {
 
   const Evidence evidence_;
   const std::uint64_t last_;  ///< of the measured messages
-  const std::vector<Gap> local_gaps_, peer_gaps_;
+  const std::vector<Gap> local_gaps_;
+  std::vector<Gap> peer_gaps_;
   Samples local_, peer_, path_, undecided_;
   std::vector<Gap> stalls_;
   BlameData data_;

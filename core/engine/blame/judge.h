@@ -15,13 +15,14 @@ namespace rdmameter {
 /// The most stalls that a row names.
 inline constexpr std::size_t kMaxStalls = 16;
 
-/// What the late samples of a closed loop are judged by: all are of one run.
+/// What late samples are judged by: all are of one run.
 struct Evidence {
-  const HistogramData& samples;   ///< of the measured part
-  std::uint64_t late_ns = kAuto;  ///< the limit that was asked for; kAuto: beyond p99
-  std::uint64_t warmup = 0;       ///< messages before the measured ones
-  const WatchData& own;           ///< the initiator's
-  const WatchData& peer;          ///< the responder's
+  const HistogramData& samples;     ///< of the measured part
+  std::uint64_t late_ns = kAuto;    ///< the limit that was asked for; kAuto: beyond p99
+  std::uint64_t warmup = 0;         ///< messages before the measured ones
+  const WatchData& own;             ///< the initiator's
+  const WatchData* peer = nullptr;  ///< the responder's; null: it has no loop
+  bool open_loop = false;           ///< a sample may wait for others
 };
 
 BlameData judge_late_samples(const Evidence& evidence);

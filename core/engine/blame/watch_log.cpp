@@ -73,12 +73,13 @@ WatchData WatchLog::data(const ClockChoice& clock) const {
                          .begun_utc_ns = began_utc_ns_ + static_cast<std::int64_t>(since_ns)});
   }
   for (std::size_t i = 0; i < watch_.samples.count; ++i)
-    data.samples.push_back({samples_[i].message, watch_ns(clock, samples_[i].length)});
+    data.samples.push_back({samples_[i].message, watch_ns(clock, samples_[i].length),
+                            began_ns_ + watch_ns(clock, samples_[i].begun - began_ticks_)});
   return data;
 }
 
 std::uint64_t watch_log_bytes(const TestCase& test_case, Role role) {
-  if (!test_case.blame) return 0;
+  if (!test_case.watched() || (role == Role::responder && !test_case.answered())) return 0;
   return kMaxPollGaps * sizeof(PollGap) + most_samples(role) * sizeof(LongSample);
 }
 

@@ -27,6 +27,7 @@ struct WatchData {
   };
   struct Sample {
     std::uint64_t message = 0, length_ns = 0;
+    std::uint64_t begun_ns = 0;  ///< CLOCK_MONOTONIC
   };
   std::uint64_t gap_limit_ns = 0;  ///< all gaps as long as that are there
   std::vector<Gap> gaps;           ///< in no order

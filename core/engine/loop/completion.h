@@ -3,6 +3,7 @@
 // after its CQE is seen, undivided. The other end takes no part.
 #pragma once
 
+#include "core/engine/loop/poll_watch.h"
 #include "core/engine/loop/step.h"
 
 namespace rdmameter {
@@ -35,8 +36,15 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
     }
     std::uint64_t posted = 0;
     if constexpr (P::Cq::kStamps) posted = clock.now();
-    await_completion<P>(cq, wc, stop, waits);
-    const std::uint64_t seen = clock.now();
+    std::uint64_t seen = sent;
+    if constexpr (kWatched<Qps>) {
+      waits.polled =
+          found(wc, watched_wait<P>(*loop_state.watch, clock, round, cq, stop, waits.empties, seen,
+                                    [cq, &wc] { return P::Cq::poll(cq, 1, &wc); }));
+    } else {
+      await_completion<P>(cq, wc, stop, waits);
+      seen = clock.now();
+    }
     if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
       end = no_completion(waits.polled, wc);
       break;
@@ -45,6 +53,11 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
     if constexpr (kPerQp<Qps>) list->lane->samples->record(clock.to_ns(seen - sent));
     if constexpr (P::Cq::kStamps)
       keep(loop_state.timestamps, {sent, posted, loop_state.send_cq.completed_at, seen});
+    if constexpr (kWatched<Qps>) {
+      PollWatch& watch = *loop_state.watch;
+      if (seen - sent >= watch.samples.limit) [[unlikely]]
+        watch.samples.add({sent, seen - sent, watch.first_message + round});
+    }
     tally.progress.store(round + 1, std::memory_order_relaxed);
     list = list->next;
   }
@@ -68,6 +81,7 @@ LoopResult completion_initiator(LoopState& loop_state, const LoopPlan& plan,
     return warm;
   }
   forget_warm_up(loop_state);
+  if constexpr (kWatched<Qps>) loop_state.watch->begin(*tally.scratch, plan.warmup, clock);
   return measure(plan, tally, [&](std::uint64_t rounds, std::uint64_t duration_ns) {
     return complete_rounds<Qps, P>(loop_state, clock, rounds, duration_ns, stop, *tally.latency,
                                    tally);

@@ -7,6 +7,7 @@
 
 #include "core/engine/loop/bandwidth.h"
 #include "core/engine/loop/open_loop_state.h"
+#include "core/engine/loop/poll_watch.h"
 
 namespace rdmameter {
 
@@ -100,7 +101,8 @@ class OpenLoopRun {
         last_due_(begin_),
         completed_at_{begin_, begin_},
         arriving_(load_, begin_, clock),
-        posting_(load_, begin_, clock) {
+        posting_(load_, begin_, clock),
+        turns_(loop_state.watch, begin_) {
     load_.backlog.interval_ticks = clock.to_ticks(load_.interval_ns);
   }
 
@@ -109,6 +111,7 @@ class OpenLoopRun {
     while (completed_ != finish_at_) {
       const std::uint64_t now = clock_.now();
       while (arriving_.now() <= now) arrive();
+      if constexpr (kWatched<By>) turns_.turn(now, completed_, false, false);
       const int error = post(now);
       note_backlog(now);
       if (error != 0) [[unlikely]] {
@@ -142,6 +145,7 @@ class OpenLoopRun {
     if (interval_ends_ != kNeverDue) return;
     window_begin_ = last_due_;
     interval_ends_ = last_due_ + load_.backlog.interval_ticks;
+    if constexpr (kWatched<By>) loop_state_.watch->begin(*tally_.scratch, completed_, clock_);
     set_end(tally_, last_due_, plan_.duration_ns, clock_);
   }
 
@@ -244,6 +248,11 @@ class OpenLoopRun {
     (measured ? load_.lateness : load_.unmeasured).record(clock_.to_ns(list.stamp - list.due));
     if constexpr (kOfMix<By>)
       if (measured) record_part(static_cast<const MixList&>(list), seen);
+    if constexpr (kWatched<By>) {
+      LongestOf<LongSample>& samples = loop_state_.watch->samples;
+      if (seen - list.due >= samples.limit && measured) [[unlikely]]
+        samples.add({list.due, seen - list.due, completed_});
+    }
     ++completed_;
     load_.completed += list.measured;
     completed_at_[list.measured] = seen;
@@ -348,6 +357,7 @@ class OpenLoopRun {
   std::uint64_t last_due_;         ///< of those that are due
   std::uint64_t completed_at_[2];  ///< the last one of the warm-up, and of those behind it
   DueTimes<Clock> arriving_, posting_;
+  [[no_unique_address]] TurnWatchOf<By> turns_;
   std::uint64_t arrived_ = 0, posted_ = 0, completed_ = 0;
   std::uint64_t finish_at_ = kNeverDue;  ///< requests, once it is known how many
   std::uint64_t window_begin_ = 0, interval_ends_ = kNeverDue, most_ = 0;
@@ -363,15 +373,17 @@ LoopResult open_loop_initiator(LoopState& loop_state, const LoopPlan& plan,
 }
 
 /// Answers one request on the QP that it came over.
+/// @param waited  set where there was no room for the answer at first
 template <class P>
 [[gnu::always_inline]] inline LoopResult answer(LoopState& loop_state, const ibv_wc& wc,
-                                                const StopFlag& stop,
-                                                std::uint64_t& reaped) noexcept {
+                                                const StopFlag& stop, std::uint64_t& reaped,
+                                                bool& waited) noexcept {
   if (wc.status != IBV_WC_SUCCESS) [[unlikely]]
     return no_completion(1, wc);
   RecvRing& ring = *receive_of(wc).ring;
   Lane& lane = *ring.lane;
   while (lane.outstanding == loop_state.depth) [[unlikely]] {
+      waited = true;
       const LoopResult end = reap_sends<P>(loop_state, reaped);
       if (end.why != LoopResult::Why::done) return end;
       if (stop.requested()) return {.why = LoopResult::Why::stopped};
@@ -386,15 +398,33 @@ template <class P>
   return {};
 }
 
+/// What marks the responder's loop that does not watch itself.
+struct PlainAnswers {};
+
 /// The responder of sends: answers each as it comes until it is told to stop.
-template <class P>
-LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&, const typename P::Clock&,
+/// @tparam By  Watched<PlainAnswers>: it looks at the clock before each poll
+template <class By, class P>
+LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&,
+                               [[maybe_unused]] const typename P::Clock& clock,
                                const StopFlag& stop, LoopTally& tally) noexcept {
   std::uint64_t empties = 0, answered = 0, batches = 0, reaped = 0;
+  [[maybe_unused]] bool has_answered = false;
+  bool waited = false;
+  TurnWatchOf<By> turns(loop_state.watch, kWatched<By> ? clock.now() : 0);
   LoopResult end;
   ibv_wc wcs[kPollBatch];
   while (end.why == LoopResult::Why::done) {
+    std::uint64_t now = 0;
+    if constexpr (kWatched<By>) now = clock.now();
     const int polled = P::Cq::poll(P::Cq::of(loop_state.recv_cq), kPollBatch, wcs);
+    if constexpr (kWatched<By>) {
+      // That the send queue had no room is the path's matter.
+      if (waited) [[unlikely]]
+        turns.forgive(now);
+      turns.turn(now, answered, polled > 0, has_answered);
+      has_answered = polled > 0;
+      waited = false;
+    }
     if (polled <= 0) {
       if (polled < 0 || stop.requested()) [[unlikely]] {
         end = no_completion(polled, wcs[0]);
@@ -407,7 +437,7 @@ LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&, const typ
     }
     ++batches;
     for (int i = 0; i < polled && end.why == LoopResult::Why::done; ++i) {
-      end = answer<P>(loop_state, wcs[i], stop, reaped);
+      end = answer<P>(loop_state, wcs[i], stop, reaped, waited);
       if (end.why == LoopResult::Why::done) ++answered;
     }
     tally.progress.store(answered, std::memory_order_relaxed);

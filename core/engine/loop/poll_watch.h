@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/base/stop.h"
 #include "core/engine/loop/loop_state.h"
@@ -151,6 +152,41 @@ template <class P, class Handle, class Look>
   last = seen;
   return polled;
 }
+
+/// Of an open loop, which looks at the clock once in each turn: notes a turn that took long. Set up
+/// before the first one.
+class TurnWatch {
+ public:
+  /// @param now  [ticks]
+  TurnWatch(PollWatch* watch, std::uint64_t now) noexcept
+      : watch_(*watch), due_(now + watch->gaps.limit) {}
+
+  /// A turn is over. @param message  that comes next; @param found  see PollGap, as `first`
+  [[gnu::always_inline]] void turn(std::uint64_t now, std::uint64_t message, bool found,
+                                   bool first) noexcept {
+    if (now >= due_) [[unlikely]]
+      note(now, message, found, first);
+    due_ = now + watch_.gaps.limit;
+  }
+  /// What the loop did since then is nobody's gap.
+  void forgive(std::uint64_t now) noexcept { due_ = now + watch_.gaps.limit; }
+
+ private:
+  [[gnu::noinline]] void note(std::uint64_t now, std::uint64_t message, bool found,
+                              bool first) noexcept {
+    const std::uint64_t begun = due_ - watch_.gaps.limit;
+    watch_.gaps.add({begun, now - begun, message, found, first});
+  }
+
+  PollWatch& watch_;
+  std::uint64_t due_;
+};
+struct NoTurnWatch {
+  NoTurnWatch(PollWatch*, std::uint64_t) noexcept {}
+};
+/// Of a loop that is not watched: nothing.
+template <class Of>
+using TurnWatchOf = std::conditional_t<kWatched<Of>, TurnWatch, NoTurnWatch>;
 
 /// Marks a completion that is none as a bad one, as await_completion() does. @return `polled`
 [[gnu::always_inline]] inline int found(ibv_wc& wc, int polled) noexcept {

@@ -8,11 +8,10 @@ namespace {
 
 const Instances* instances_for(const TestCase& test_case, Role role) {
   const bool initiator = role == Role::initiator, per_qp = keeps_each_qp(test_case);
+  if (test_case.watched()) return watched_instances(test_case, role);
   if (initiator && test_case.shares_qps()) return &sharer_instances(test_case.pattern);
   switch (test_case.pattern) {
     case Pattern::ping_pong:
-      if (test_case.blame)
-        return initiator ? &watched_ping_instances(test_case) : &watched_pong_instances(test_case);
       if (!initiator) return &pong_instances(test_case);
       return per_qp ? &ping_instances_per_qp(test_case) : &ping_instances(test_case);
     case Pattern::completion_latency:
@@ -55,8 +54,8 @@ std::size_t place_of_cq(const TestCase& test_case) {
 }  // namespace
 
 bool keeps_each_qp(const TestCase& test_case) {
-  return test_case.qps > 1 && !test_case.queues.timestamps && !test_case.multicast() &&
-         !test_case.shares_qps() &&
+  return test_case.qps > 1 && !test_case.watched() && !test_case.shares_qps() &&
+         !test_case.queues.timestamps && !test_case.multicast() &&
          !(test_case.pattern == Pattern::bandwidth && numbers_sent(test_case) != NumberPlace::none);
 }
 

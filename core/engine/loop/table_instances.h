@@ -63,8 +63,8 @@ constexpr Instances kInstances = {instances::kByWait<Loop, KernelClock>,
 const Instances& ping_instances(const TestCase& test_case);
 const Instances& ping_instances_per_qp(const TestCase& test_case);
 const Instances& pong_instances(const TestCase& test_case);
-const Instances& watched_ping_instances(const TestCase& test_case);
-const Instances& watched_pong_instances(const TestCase& test_case);
+/// @return nullptr where this end takes no part
+const Instances* watched_instances(const TestCase& test_case, Role role);
 const Instances& completion_instances(bool per_qp);
 const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp);
 const Instances& receive_instances(NumberPlace numbers);

@@ -15,7 +15,7 @@ struct Offering {
 struct Answering {
   static constexpr bool kStamps = false;
   template <class P>
-  static constexpr auto kRun = open_loop_responder<P>;
+  static constexpr auto kRun = open_loop_responder<PlainAnswers, P>;
 };
 
 }  // namespace

@@ -140,7 +140,7 @@ class NullMeasurer final : public Measurer {
                                           .late_ns = test_case.late_ns,
                                           .warmup = test_case.warmup,
                                           .own = *run.watched,
-                                          .peer = {}});
+                                          .open_loop = test_case.open_loop()});
     outcome.load = run.load;
     outcome.over_time = over_time_of(run.over_time.get());
     settle_interval(outcome.effective);

@@ -223,6 +223,18 @@ TEST(WhyImpossible, BlamesOneMessageAtATimeOfALoopThatPolls) {
   EXPECT_THAT(why_impossible(with(send, "wait", "event")), HasSubstr("another --wait"));
 }
 
+TEST(WhyImpossible, BlamesAnOpenLoopOfOneRateAndOneKind) {
+  const auto blamed = [](Opcode opcode, const char* rate) {
+    return with(with(default_case(opcode, Pattern::open_loop), "rate", rate), "blame", "on");
+  };
+  const TestCase send = blamed(Opcode::send, "10k");
+  EXPECT_EQ(why_impossible(send), "");
+  EXPECT_THAT(why_impossible(with(send, "qps", "2")), HasSubstr("--qps 1"));
+  EXPECT_EQ(why_impossible(with(blamed(Opcode::rdma_write, "10k"), "qps", "2")), "");
+  EXPECT_THAT(why_impossible(blamed(Opcode::rdma_write, "sweep")), HasSubstr("--rate sweep"));
+  EXPECT_THAT(why_impossible(blamed(Opcode::mix, "10k")), HasSubstr("parts of a mix"));
+}
+
 TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
   EXPECT_EQ(
       case_json(with(latency(), "core", "3")).dump(),
