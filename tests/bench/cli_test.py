@@ -60,6 +60,23 @@ class Readme(unittest.TestCase):
         self.assertEqual(sample, printed)
 
 
+class ResultsPage(unittest.TestCase):
+    def test_names_every_key_of_an_environment(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+        with open(os.path.join(root, "docs/results.md"), encoding="utf-8") as file:
+            table = file.read().partition("An environment describes")[2].partition("Some files have more keys")[0]
+        with tempfile.TemporaryDirectory() as folder:  # of today's program, but the null device is no device
+            path = os.path.join(folder, "r.json")
+            self.assertEqual(run("run", "--device", "null", "write_lat", "--iterations", "10", "-o", path).returncode, 0)
+            files = [json.loads(pathlib.Path(each).read_text(encoding="utf-8")) for each in (path, os.path.join(root, "tests/data/base.json"))]
+        keys = set()
+        for environment in (file["context"]["rdmameter"]["initiator"] for file in files):
+            keys |= {*environment, *environment["clock"], *(environment["device"] or {})}
+        self.assertLessEqual({"boot_id", "build", "read_ns", "gid_type"}, keys)
+        for key in keys:
+            self.assertRegex(table, rf"`(device\.)?{key}`")
+
+
 class Help(unittest.TestCase):
     def test_goes_to_stdout_with_status_0_for_every_subcommand(self):
         for words in ([], ["run"], ["serve"], ["devices"], ["doctor"], ["show"], ["compare"], ["ab"], ["ci"], ["merge"],
@@ -683,6 +700,15 @@ class Progress(unittest.TestCase):
     def test_is_one_line_of_a_narrow_terminal(self):
         for line in re.split("\r\033\\[K", self.seen(columns=24, CI=None)):
             self.assertLess(len(line), 24)
+
+
+class Letters(unittest.TestCase):
+    def test_of_perftest_lead_to_the_option(self):
+        for letter, option in (("-s", "--size"), ("-q", "--qps"), ("-x", "--gid-index")):
+            refused = run("run", "--loopback", "write_lat", letter, "8")
+            self.assertEqual(refused.returncode, USAGE)
+            self.assertIn(f"perftest's is {option} ", refused.stderr)
+        self.assertNotIn("perftest's is", run("show", "-s", "8").stderr)  # show has no --size
 
 
 class Width(unittest.TestCase):
