@@ -23,11 +23,41 @@ descendants_of() {
     done
 }
 
+# tell_steps WHAT LOG: "[n/N]" of ninja's output in LOG, on stderr: in one line of a terminal, else once a minute.
+tell_steps() {
+    local pause=${TELL_STEPS_S:-60} begun=$SECONDS step before='' after='\n'
+    if [ -t 2 ]; then
+        pause=1 before='\r\033[K' after=
+    fi
+    while sleep "$pause"; do
+        step=$(grep -o '^\[[0-9]*/[0-9]*\]' "$2" | tail -n 1)
+        [ -n "$step" ] || continue
+        step=${step//[\[\]]/}
+        # shellcheck disable=SC2059 # they are formats
+        printf "$before%s: step %s of %s, %d:%02d$after" "$1" "${step%/*}" "${step#*/}" \
+            $(((SECONDS - begun) / 60)) $(((SECONDS - begun) % 60)) >&2
+    done
+}
+
+# stepwise WHAT COMMAND...: as quietly; meanwhile it tells how far the command, a ninja, is.
+stepwise() {
+    local status=0 teller log
+    log=$(mktemp)
+    tell_steps "$1" "$log" &
+    teller=$!
+    quietly "$@" || status=$?
+    # shellcheck disable=SC2046 # words
+    kill $teller $(descendants_of $teller) 2>/dev/null || true
+    wait $teller 2>/dev/null || true
+    [ ! -t 2 ] || printf '\r\033[K' >&2
+    return $status
+}
+
 # quietly WHAT COMMAND...: shows the command's output only if it fails.
 quietly() {
-    local what=$1 log status=0
+    local what=$1 log=${log:-} status=0
     shift
-    log=$(mktemp)
+    [ -n "$log" ] || log=$(mktemp)
     attended "$@" >"$log" 2>&1 || status=$?
     if [ $status -ne 0 ]; then
         tail -n 200 "$log" >&2

@@ -20,6 +20,7 @@
 #include "core/log/tell.h"
 #include "core/result/result_file.h"
 #include "reports/compare/output.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -98,7 +99,7 @@ void check_cases(const AbPlan& plan, const InterruptSource& interrupt) {
                     names.size(), other));
   const std::string remark =
       power_remark(plan.looks.back(), names.size(), Replication::blocks, plan.looks.size());
-  if (!remark.empty()) tell("rdmameter: {}\n", remark);
+  if (!remark.empty()) tell_lines("rdmameter: {}\n", remark);
 }
 
 /// Writes the file again, with the noise of its rows in its context.
@@ -148,7 +149,7 @@ Comparison confirm(const AbPlan& plan, const AbArguments& options, const Compari
                    const InterruptSource& interrupt) {
   const std::vector<std::size_t> again = doubtful_cases(first, measured);
   if (again.empty()) return first;
-  print("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
+  print_lines("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
   flush_print();
   const OutputFile output(options.output.empty() ? "" : options.output + ".confirm.json");
   AbPlan fresh = plan;
@@ -166,7 +167,7 @@ ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
   for (const auto& side : measured.sides)
     for (const ComparableCase& test_case : side) failed += test_case.failures.size();
   if (failed == 0 || status == ExitStatus::regression) return status;
-  tell("rdmameter: {} measurements failed\n", failed);
+  tell_lines("rdmameter: {} measurements failed\n", failed);
   return ExitStatus::failed;
 }
 

@@ -19,6 +19,7 @@
 #include "core/base/error.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -78,7 +79,7 @@ std::string measure_run(const CiArguments& options, std::uint64_t number, std::u
   const std::string output = artefact(options, fmt::format("run{}.json", number));
   std::error_code ignored;
   std::filesystem::remove(output, ignored);
-  tell("rdmameter: run {} of {}\n", number, all);
+  tell_lines("rdmameter: run {} of {}\n", number, all);
   std::vector<std::string> words = run_words(options);
   words.insert(words.end(), {"-o", output});
   std::vector<std::pair<std::string, std::string>> variables;
@@ -121,8 +122,9 @@ ExitStatus judge_files(const CiArguments& options, const std::vector<std::string
   const std::string page = artefact(options, "report.html");
   if (options.base.empty()) {
     write_report({.files = {result}, .cases = {}, .output = page});
-    print("Nothing is judged without --base or --base-binary. {} can be a --base from now on.\n",
-          result);
+    print_lines(
+        "Nothing is judged without --base or --base-binary. {} can be a --base from now on.\n",
+        result);
     return options.verdict.inconclusive_ok ? ExitStatus::pass : ExitStatus::inconclusive;
   }
   const VerdictOptions verdict = verdict_of(options);

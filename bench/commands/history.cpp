@@ -13,6 +13,7 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "reports/history/history_text.h"
+#include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -33,8 +34,8 @@ ExitStatus add(const HistoryArguments& options) {
   for (const std::string& path_of_result : options.files) {
     const ResultFile file = read_result(path_of_result);
     if (const auto count = std::ranges::count_if(file.rows, &Row::interrupted); count > 0)
-      tell("rdmameter: {}: interrupted rows, which the history leaves out: {}\n",
-           printable(path_of_result), count);
+      tell_lines("rdmameter: {}: interrupted rows, which the history leaves out: {}\n",
+                 printable(path_of_result), count);
     entries.push_back(history_entry(file, options.commit));
   }
   for (const HistoryEntry& entry : entries) append_history(path, entry);
@@ -55,7 +56,7 @@ History read_end(const HistoryArguments& options, std::size_t newest) {
   const std::string path = history_path(options.files.front());
   History history = read_history(path, newest);
   for (const std::string& line : history.broken)
-    tell("rdmameter: {} The line is left out.\n", printable(line));
+    tell_lines("rdmameter: {} The line is left out.\n", printable(line));
   if (history.entries.empty() && !history.broken.empty())
     throw UsageError(fmt::format("{}: none of its lines can be read.", path));
   return history;

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/log/print.h"
 #include "core/result/result_file.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 ExitStatus write_merged(const MergeArguments& options, const Invocation& invocation) {
@@ -25,8 +26,8 @@ ExitStatus write_merged(const MergeArguments& options, const Invocation& invocat
   for (const Row& row : merged.rows) writer.append(row);
   writer.finish();
   if (options.output != "-")
-    print("{}: {} runs, {} rows\n", options.output, merged.context["rdmameter"]["runs"].size(),
-          merged.rows.size());
+    print_lines("{}: {} runs, {} rows\n", options.output,
+                merged.context["rdmameter"]["runs"].size(), merged.rows.size());
   return ExitStatus::pass;
 }
 

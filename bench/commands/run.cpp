@@ -205,7 +205,7 @@ ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
   const nlohmann::ordered_json about = context(request);
   if (request.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
   if (const std::string warning = clock_warning(clock_); !warning.empty())
-    tell("clock: {}\n", warning);
+    tell_lines("clock: {}\n", warning);
   RunOutput output(request.output, about, cases_);
   if (loss_report) output.tell_stalls();
   if (!ablation_.empty()) output.tell_ablation(about);

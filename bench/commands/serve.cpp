@@ -28,6 +28,7 @@
 #include "core/session/protocol.h"
 #include "core/wire/auth.h"
 #include "core/wire/token_file.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -155,11 +156,12 @@ void announce(const Server& server, const Address& bound, const ServeArguments& 
               const std::string& given) {
   const std::string& token = server.token();
   const bool left = leaves_token(server, given);
-  tell("rdmameter: listening on {}; measure from {}{} {}\n", bound.text(),
-       server.loopback_only() ? "this machine" : "another machine", left ? ", as this user," : "",
-       client_command(client_address(bound), token, given, options.token_file, left));
+  tell_lines("rdmameter: listening on {}; measure from {}{} {}\n", bound.text(),
+             server.loopback_only() ? "this machine" : "another machine",
+             left ? ", as this user," : "",
+             client_command(client_address(bound), token, given, options.token_file, left));
   if (token.empty() && !server.loopback_only())
-    tell(
+    tell_lines(
         "rdmameter: --no-auth: whoever reaches this port can use this machine's device "
         "and memory\n");
   if (options.sandbox == "on") tell_missing_landlock("--sandbox off");

@@ -240,7 +240,7 @@ class Silence final : public RunListener {
 ExitStatus end_for_rank_zero(Ranks& ranks, const std::string& why,
                              const InterruptSource& interrupt) {
   if (wait_for(-1, 0, Deadline::in(kForRankZero), interrupt) == Waited::deadline)
-    tell("rdmameter: {}\n", why);
+    tell_lines("rdmameter: {}\n", why);
   flush_print();
   ranks.abort(static_cast<int>(ExitStatus::failed));
   return ExitStatus::failed;

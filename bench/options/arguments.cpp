@@ -12,6 +12,7 @@
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/secrets.h"
+#include "bench/perftest/option_table.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
@@ -46,6 +47,26 @@ std::string full_name(const CLI::App& app) {
   return parent->get_name() + " " + app.get_name();
 }
 
+/// What perftest's letter is here: "--size" of "-s"; empty: nothing that this subcommand has.
+std::string_view option_of_letter(const CLI::App& app, char letter) {
+  constexpr std::string_view kBegin = "`--";
+  for (const PerftestOption& option : perftest_options()) {
+    if (option.letter != letter || !option.becomes.starts_with(kBegin)) continue;
+    const std::string_view name = option.becomes.substr(1, option.becomes.find('`', 1) - 1);
+    const std::string_view alone = name.substr(0, name.find(' '));
+    if (app.get_option_no_throw(std::string(alone)) != nullptr) return alone;
+  }
+  return "";
+}
+
+std::string letter_hint(const CLI::App& app, char letter) {
+  const std::string_view ours = option_of_letter(app, letter);
+  return fmt::format(
+      "; options have long names here{}{} (perftest's command lines: 'rdmameter perftest TOOL "
+      "...')",
+      ours.empty() ? "" : ", perftest's is ", ours);
+}
+
 [[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed) {
   const std::string name = typed.substr(0, typed.find('='));
   std::vector<std::string> known;
@@ -54,9 +75,7 @@ std::string full_name(const CLI::App& app) {
   const std::vector<std::string_view> views(known.begin(), known.end());
   const bool one_letter = name.size() == 2 && name[0] == '-' && name[1] != '-';
   throw UsageError(fmt::format("unknown option '{}'{} ('{} --help' lists the options)", name,
-                               one_letter ? "; options have long names here (perftest's command "
-                                            "lines: 'rdmameter perftest TOOL ...')"
-                                          : did_you_mean(name, views),
+                               one_letter ? letter_hint(app, name[1]) : did_you_mean(name, views),
                                full_name(app)));
 }
 

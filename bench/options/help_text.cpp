@@ -42,11 +42,8 @@ std::string fit_line(std::string_view line, std::size_t width) {
   if (text_width(line) <= width) return std::string(line) + "\n";
   const std::string_view head = head_of(line);
   const bool command = head.starts_with(' ') && head.ends_with("rdmameter ");
-  std::string text = wrap(head, line.substr(head.size()), command ? width - 2 : width);
-  for (std::size_t at = text.find('\n'); command && at + 1 < text.size();
-       at = text.find('\n', at + 3))
-    text.insert(at, " \\");
-  return text;
+  const std::string_view rest = line.substr(head.size());
+  return command ? wrap_command(head, rest, width) : wrap(head, rest, width);
 }
 
 }  // namespace

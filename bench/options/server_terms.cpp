@@ -12,6 +12,7 @@
 #include "core/engine/placement/affinity.h"
 #include "core/log/tell.h"
 #include "core/server/server.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 
@@ -37,7 +38,7 @@ Sandboxing sandboxing_from_text(const std::string& option, const std::string& te
 
 void tell_missing_landlock(const char* off) {
   if (has_landlock()) return;
-  tell(
+  tell_lines(
       "rdmameter: this kernel has no Landlock of ABI 2 (Linux 5.19), which would keep clients' "
       "processes from this user's files; give {} if that is intended\n",
       off);

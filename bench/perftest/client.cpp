@@ -19,6 +19,7 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/result/result_file.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -76,7 +77,7 @@ class PerftestOutput final : public RunListener {
   void check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic);
   void fail(const std::string& why) {
     fine_ = false;
-    tell("rdmameter: {}\n", printable_lines(why));
+    tell_lines("rdmameter: {}\n", printable_lines(why));
   }
 
   const PerftestPlan& plan_;
@@ -91,8 +92,8 @@ class PerftestOutput final : public RunListener {
 void PerftestOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
   if (row.status == Row::Status::skipped && plan_.all_sizes && measured_ > 0) {
-    tell("rdmameter: {} bytes: {}\n", row.case_object.value("size_bytes", std::uint64_t{0}),
-         printable(row.message));
+    tell_lines("rdmameter: {} bytes: {}\n", row.case_object.value("size_bytes", std::uint64_t{0}),
+               printable(row.message));
     return;
   }
   if (row.status != Row::Status::ok) return fail(row.message);
@@ -104,7 +105,7 @@ void PerftestOutput::row(const Row& row) {
   if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers, cpu_percent));
   results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
   measurer_.tell_responder(perftest_numbers_to_wire(numbers));
-  if (row.lost.value_or(0) > 0) tell("rdmameter: {} messages were lost\n", *row.lost);
+  if (row.lost.value_or(0) > 0) tell_lines("rdmameter: {} messages were lost\n", *row.lost);
   if (numbers.traffic) check_limits(numbers.size_bytes, *numbers.traffic);
 }
 
@@ -186,7 +187,7 @@ bool run_perftest_client(const PerftestPlan& plan, const Invocation& invocation)
   fit_datagrams(plan, cases, std::nullopt);
   require_possible(cases);
   const ClockChoice clock = choose_clock();
-  for (const std::string& note : plan.notes) tell("rdmameter: {}\n", printable(note));
+  for (const std::string& note : plan.notes) tell_lines("rdmameter: {}\n", printable(note));
   const auto inner =
       make_measurer(target_of(plan, invocation.interrupt), cases, clock, invocation.interrupt);
   fit_datagrams(plan, cases, agreed_mtu(*inner));

@@ -17,6 +17,7 @@
 #include "core/log/tell.h"
 #include "core/server/open_files.h"
 #include "core/server/server.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -57,13 +58,14 @@ std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions o
 
 void tell_terms(const Server& server) {
   if (server.token().empty())
-    tell(
+    tell_lines(
         "rdmameter: no token: who reaches port {} can use this machine's device and memory until "
         "the first client has gone; to admit your own client alone, set {} at both ends\n",
         server.port(), kTokenVariable);
   else
-    tell("rdmameter: port {} admits one client, with the same {}\n", server.port(), kTokenVariable);
-  tell(
+    tell_lines("rdmameter: port {} admits one client, with the same {}\n", server.port(),
+               kTokenVariable);
+  tell_lines(
       "rdmameter: sizes, iterations and all but -d, -i, -x, --pin_cores, -p are the client's to "
       "choose\n");
 }

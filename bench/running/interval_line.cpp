@@ -8,6 +8,7 @@
 #include "bench/running/status_line.h"
 #include "core/log/tell.h"
 #include "reports/summary/metric.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -51,7 +52,7 @@ std::string sweep_line(const SweepPoint& point) {
 
 SweepListener sweep_printer() {
   if (!stderr_is_interactive()) return {};
-  return [](const SweepPoint& point) { tell("\r\033[K{}\n", sweep_line(point)); };
+  return [](const SweepPoint& point) { tell("\r\033[K{}", for_stderr(sweep_line(point) + "\n")); };
 }
 
 IntervalListener interval_printer() {
@@ -59,7 +60,7 @@ IntervalListener interval_printer() {
   const std::string_view before = at_terminal ? "\r\033[K" : "";  // clears the status line
   return {.hear =
               [before](const TestCase& test_case, const ProgressInterval& interval) {
-                tell("{}{}\n", before, interval_line(test_case, interval));
+                tell("{}{}", before, for_stderr(interval_line(test_case, interval) + "\n"));
               },
           .bounded_too = at_terminal};
 }

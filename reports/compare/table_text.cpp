@@ -208,10 +208,9 @@ std::string effect_text(const CaseComparison& test_case) {
 
 std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style,
                             bool conclude) {
-  std::string text =
-      bold(fmt::format("{} against {}", printable(comparison.other), printable(comparison.base)),
-           style) +
-      "\n";
+  const std::string title =
+      fmt::format("{} against {}", printable(comparison.other), printable(comparison.base));
+  std::string text = bold(style.narrow ? wrap("", title, style.width, "/") : title + "\n", style);
   for (const std::string& remark : comparison.remarks)
     text += wrap("  ! ", printable(remark), style.width);
   text += "  ";

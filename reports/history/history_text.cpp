@@ -9,6 +9,7 @@
 #include "reports/compare/fingerprint.h"
 #include "reports/summary/date.h"
 #include "reports/summary/unit.h"
+#include "reports/text/case_names.h"
 
 namespace rdmameter {
 namespace {
@@ -106,7 +107,7 @@ std::string title_of(const HistorySeries& series, const std::vector<HistorySerie
   const auto machines = std::ranges::count_if(all, [&](const HistorySeries& each) {
     return each.name == series.name && each.metric == series.metric;
   });
-  return bold(title, style) + "\n" +
+  return bold(style.narrow ? name_lines(title, style.width) : title + "\n", style) +
          (machines > 1 ? wrap("  on ", printable(series.machine), style.width) : "");
 }
 
@@ -195,11 +196,12 @@ std::string check_history(const std::vector<HistorySeries>& all, const TextStyle
           environment_text(series, change, style);
     }
   }
-  text += fmt::format("{} in {} of {} series", counts.text(), with, all.size());
+  std::string last = fmt::format("{} in {} of {} series", counts.text(), with, all.size());
   if (too_short > 0)
-    text += fmt::format("; {} with fewer than {} results, too few to tell", too_short,
+    last += fmt::format("; {} with fewer than {} results, too few to tell", too_short,
                         MeanShiftOptions{}.min_series);
-  text += with > 0 ? ". A change is a hint, not a verdict: the exit status stays 0.\n" : ".\n";
+  last += with > 0 ? ". A change is a hint, not a verdict: the exit status stays 0." : ".";
+  text += style.narrow ? wrap("", last, style.width) : last + "\n";
   return style.utf8 ? text : to_ascii(text);
 }
 

@@ -23,17 +23,6 @@ std::string_view variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Of stdout, or what COLUMNS says; 0: not known. The terminal that mpirun gives to a rank has a
-/// width only where mpirun writes to one that has.
-std::size_t columns() {
-  const std::string_view text = variable("COLUMNS");
-  std::size_t width = 0;
-  std::from_chars(text.data(), text.data() + text.size(), width);
-  winsize size{};
-  if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-  return width;
-}
-
 /// As setlocale() would choose, without changing the process's locale.
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -74,13 +63,22 @@ std::string escaped(std::string_view text, int code, const TextStyle& style) {
 
 }  // namespace
 
+/// The terminal that mpirun gives to a rank has a width only where mpirun writes to one that has.
+std::size_t told_columns(int descriptor) {
+  const std::string_view text = variable("COLUMNS");
+  std::size_t width = 0;
+  std::from_chars(text.data(), text.data() + text.size(), width);
+  winsize size{};
+  if (width == 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  return width;
+}
+
 TextStyle terminal_style() {
-  const bool terminal = isatty(STDOUT_FILENO) == 1;
-  const std::size_t known = columns();
+  const std::size_t known = told_columns(STDOUT_FILENO);
   return {.width = known == 0 ? 80 : std::clamp(known, kMinWidth, kMaxWidth),
           .utf8 = locale_is_utf8(),
-          .color = terminal && variable("NO_COLOR").empty(),
-          .narrow = terminal && known != 0};
+          .color = isatty(STDOUT_FILENO) == 1 && variable("NO_COLOR").empty(),
+          .narrow = known != 0};
 }
 
 std::size_t text_width(std::string_view text) {
@@ -140,6 +138,14 @@ std::string wrap(std::string_view first, std::string_view text, std::size_t widt
     column = broken ? std::max(width, indent + 1) : column + own;
   }
   return result + "\n";
+}
+
+std::string wrap_command(std::string_view first, std::string_view text, std::size_t width) {
+  constexpr std::size_t kBackslash = 2;
+  std::string lines = wrap(first, text, std::max(width, kBackslash) - kBackslash);
+  for (std::size_t at = lines.find('\n'); at + 1 < lines.size(); at = lines.find('\n', at + 3))
+    lines.insert(at, " \\");
+  return lines;
 }
 
 std::string to_ascii(std::string_view text) {

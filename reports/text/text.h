@@ -14,10 +14,13 @@ struct TextStyle {
   std::size_t width = 80;  ///< columns
   bool utf8 = true;        ///< else ASCII only
   bool color = false;      ///< bold and dim by escape sequences
-  bool narrow = false;     ///< lines break at the width of a terminal that tells it; not in a log
+  bool narrow = false;  ///< no line is wider: COLUMNS or a terminal tells the width; not in a log
 };
 
-/// Of stdout: COLUMNS, else the terminal's width, else 80; UTF-8 where the locale's variables say
+/// What COLUMNS says, else the terminal at this file descriptor; 0: neither does.
+std::size_t told_columns(int descriptor);
+
+/// Of stdout: told_columns(), else 80; UTF-8 where the locale's variables say
 /// so; color at a terminal without NO_COLOR.
 TextStyle terminal_style();
 
@@ -38,6 +41,9 @@ std::string pad_right(std::string_view text, std::size_t width);
 /// @param breaks  characters after which a word that is longer than a line may be broken
 std::string wrap(std::string_view first, std::string_view text, std::size_t width,
                  std::string_view breaks = "");
+
+/// Of a shell's command: a line that goes on ends with a backslash, so that it can be copied.
+std::string wrap_command(std::string_view first, std::string_view text, std::size_t width);
 
 /// `breaks` for the names of cases: they are whole in a log, where people search for them.
 inline std::string_view name_breaks(const TextStyle& style) {

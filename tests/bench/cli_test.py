@@ -21,6 +21,8 @@ import unittest
 
 from terminal import at_terminal
 
+os.environ.pop("COLUMNS", None)  # how wide lines are is for tests to say
+
 PROGRAM = None
 USAGE, NO_DEVICE, FAILED, INTERRUPTED = 2, 77, 99, 130
 
@@ -58,6 +60,23 @@ class Readme(unittest.TestCase):
                                  text=True, timeout=60, check=True,
                                  env={**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "80"}).stdout
         self.assertEqual(sample, printed)
+
+
+class ResultsPage(unittest.TestCase):
+    def test_names_every_key_of_an_environment(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+        with open(os.path.join(root, "docs/results.md"), encoding="utf-8") as file:
+            table = file.read().partition("An environment describes")[2].partition("Some files have more keys")[0]
+        with tempfile.TemporaryDirectory() as folder:  # of today's program, but the null device is no device
+            path = os.path.join(folder, "r.json")
+            self.assertEqual(run("run", "--device", "null", "write_lat", "--iterations", "10", "-o", path).returncode, 0)
+            files = [json.loads(pathlib.Path(each).read_text(encoding="utf-8")) for each in (path, os.path.join(root, "tests/data/base.json"))]
+        keys = set()
+        for environment in (file["context"]["rdmameter"]["initiator"] for file in files):
+            keys |= {*environment, *environment["clock"], *(environment["device"] or {})}
+        self.assertLessEqual({"boot_id", "build", "read_ns", "gid_type"}, keys)
+        for key in keys:
+            self.assertRegex(table, rf"`(device\.)?{key}`")
 
 
 class Help(unittest.TestCase):
@@ -685,26 +704,56 @@ class Progress(unittest.TestCase):
             self.assertLess(len(line), 24)
 
 
+class Letters(unittest.TestCase):
+    def test_of_perftest_lead_to_the_option(self):
+        for letter, option in (("-s", "--size"), ("-q", "--qps"), ("-x", "--gid-index")):
+            refused = run("run", "--loopback", "write_lat", letter, "8")
+            self.assertEqual(refused.returncode, USAGE)
+            self.assertIn(f"perftest's is {option} ", refused.stderr)
+        self.assertNotIn("perftest's is", run("show", "-s", "8").stderr)  # show has no --size
+
+
 class Width(unittest.TestCase):
-    """At a terminal nothing is wider than it; in a file or a pipe a message or a table's line stays whole."""
+    """Nothing is wider than COLUMNS or the terminal; where neither says how wide, messages and rows stay whole."""
 
     DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data")
     COMMANDS = (("run", "--list"), ("run", "--loopback", "--dry-run", "send_bw", "--transport", "rc,ud", "--size", "1K..16K", "--depth", "1,64"),
                 ("compare", f"{DATA}/base.json", f"{DATA}/slower.json"), ("compare", f"{DATA}/base.json", f"{DATA}/slower.json", "--all"),
-                ("show", "--percentiles", f"{DATA}/base.json"),
+                ("show", f"{DATA}/base.json"), ("show", "--all", f"{DATA}/base.json"), ("show", "--compare", f"{DATA}/base.json", f"{DATA}/slower.json"),
+                ("show", "--percentiles", f"{DATA}/base.json"), ("topo", "--list"), ("topo", "ring", "--ranks", "9", "--dry-run"),
+                ("run", "--device", "null", "write_lat", "--iterations", "100", "--transport", "rc,ud", "-o", "r.json"), ("show", "r.json"),
+                ("run", "127.0.0.1:1", "tcp_lat"), ("devices",), ("doctor",), ("merge", "r.json", "-o", "m.json"),
+                ("history", "add", f"{DATA}/base.json", "--into", "h.jsonl"), ("history", "show", "h.jsonl"), ("history", "check", "h.jsonl"),
+                ("ci", "--plan", "p.toml", "--out", "o", "--runs", "1", "--", "--device=null"), ("report", "r.json", "-o", "r.html"),
+                ("serve", "--bind", "127.0.0.1", "--port", "1", "--no-auth", "--token-file", "t"), ("serve", "--prt", "1"), ("nonsense",),
+                ("perftest", "ib_writ_bw"), ("perftest", "ib_write_bw", "-d", "null", "-s", "3x", "host"),
                 ("run", "--loopback", "write_lat", "--sice", "64", "--transport"), ("--help",))
 
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        with open(f"{self.folder}/p.toml", "w", encoding="ascii") as plan:
+            plan.write('[[suite]]\ntests = ["write_lat"]\naxes = { iterations = 100 }\n')
+
     def test_of_a_terminal_is_kept_to(self):
+        program = os.path.abspath(PROGRAM)
         for columns in (60, 80, 200):
             for arguments in self.COMMANDS:
+                text = at_terminal(columns, [program, *arguments], os.environ, self.folder)[0]
+                shown = [line.rsplit("\r\033[K", 1)[-1] for line in text.split("\n")]
                 # A path has no blank to break it at.
-                lines = [line for line in at_terminal(columns, [PROGRAM, *arguments], os.environ)[0].splitlines() if self.DATA not in line]
-                self.assertLessEqual(max(map(len, lines)), max(columns, 79 if "--help" in arguments else 0), (columns, arguments, lines))
+                lines = [line for line in shown if self.DATA not in line]
+                self.assertLessEqual(max(map(len, lines), default=0), columns, (arguments, max(lines, key=len, default="")))
 
-    def test_of_a_pipe_is_free(self):
-        rows = run("compare", f"{self.DATA}/base.json", f"{self.DATA}/slower.json", COLUMNS="60").stdout
-        self.assertRegex(rows, r"(?m)^ +p50: fail .* % to .* %")
-        self.assertGreater(max(map(len, run("run", "--list").stdout.splitlines())), 80)
+    def test_of_a_pipe_is_that_of_columns_if_it_is_set(self):
+        commands = (("run", "--list"), ("compare", f"{self.DATA}/base.json", f"{self.DATA}/slower.json"),
+                    ("run", "--device", "null", "write_lat", "--size", "2,4K", "--iterations", "10000"))
+        for words in commands:
+            for width in (60, 200):
+                for line in run(*words, COLUMNS=str(width)).stdout.splitlines():
+                    self.assertTrue(len(line) <= width or self.DATA in line, line)
+            self.assertGreater(max(map(len, run(*words).stdout.splitlines())), 80, words)
 
 
 class Failures(unittest.TestCase):

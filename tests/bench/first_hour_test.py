@@ -37,7 +37,7 @@ class FirstHour(rdmameter.Test):
         """What `rdmameter ARGUMENTS` prints on stdout and stderr."""
         done = subprocess.run([rdmameter.program, *arguments], capture_output=True, text=True, timeout=60, check=False,
                               cwd=self.scratch, stdin=subprocess.DEVNULL,
-                              env={**rdmameter.environment(), "LC_ALL": "C.UTF-8", "COLUMNS": "80", **environment})
+                              env={**rdmameter.environment(), "LC_ALL": "C.UTF-8", **environment})
         self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))
         return done.stdout + done.stderr
 
@@ -100,7 +100,7 @@ class FirstHour(rdmameter.Test):
     def test_topologies_are_no_wider_than_the_terminal(self):
         self.told("README.md", "rdmameter topo mesh ring hypercube")
         traffics = ("--traffic", "pairs,alltoall,flood", "--size", "8,4K", "--iterations", "50")
-        commands = [("topo", "--list"), ("topo", "mesh", "ring", "--ranks", "16", *traffics, "--verify", "--dry-run"),
+        commands = [("devices",), ("topo", "--list"), ("topo", "mesh", "ring", "--ranks", "16", *traffics, "--verify", "--dry-run"),
                     ("topo", "connections", "--loopback", "--dry-run"), ("show", "topo.json", "--predict", "64,1024", "--histogram")]
         if shutil.which("mpirun"):
             commands.insert(0, ("topo", "mesh", "ring", "--ranks", "4", *traffics, "-o", "topo.json"))
@@ -109,7 +109,7 @@ class FirstHour(rdmameter.Test):
         for columns in (60, 80, 200):
             for arguments in commands:
                 lines = self.at_terminal(columns, *arguments)
-                self.assertGreater(len(lines), 5, (arguments, lines))
+                self.assertGreater(len(lines), 2, (arguments, lines))
                 self.assertLessEqual(max(map(len, lines)), columns, (arguments, max(lines, key=len)))
 
     def test_many_axes_are_no_wider_than_the_terminal(self):

@@ -32,6 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PASS, USAGE, NO_DEVICE, FAILED, INTERRUPTED = 0, 2, 77, 99, 130
 IN_VM = os.environ.get("RXE_VM") == "1"
 SLOW = 4 if IN_VM else 1  # an emulated CPU, often a shared one: limits on time are so much wider there
+os.environ.pop("COLUMNS", None)  # lines of what is read here are whole
 SOFTWARE_DEVICE = os.environ.get("RDMAMETER_SOFTWARE_DEVICE", "")
 LINKED = SOFTWARE_DEVICE == "linked"
 PRELOADED = "" if LINKED else SOFTWARE_DEVICE

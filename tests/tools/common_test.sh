@@ -44,6 +44,18 @@ keeps_status() {
 
 interruptible() { attended bash -c 'kill -INT $$; sleep 9' || [ $? -eq 130 ]; }
 
+# ninja would say this, and ends when we have been told.
+tells_steps() {
+    local told status=0
+    told=$(mktemp)
+    # shellcheck disable=SC2016 # what another shell reads
+    TOLD=$told TELL_STEPS_S=0.1 stepwise "What counts" bash -c 'echo "[3/9] a.o"
+        for _ in $(seq 300); do grep -q "step 3 of 9" "$TOLD" && exit 5; sleep 0.1; done' 2>>"$told" || status=$?
+    [ $status -eq 5 ] || { echo "status $status"; return 1; }
+    grep '^What counts: step 3 of 9, 0:' "$told" >&2
+}
+
+check "a long build tells how far it is, and its status is the build's" tells_steps
 check "a script that is told to end does so at once, with all that it began" ends_at_once
 check "the status of a command is the command's" keeps_status
 check "a command can be interrupted" interruptible
