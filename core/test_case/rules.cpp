@@ -248,6 +248,7 @@ std::string why_not_blamed(const TestCase& c) {
   if (!c.reliable())
     return "--blame counts messages, of which none may be lost: use --transport rc";
   if (c.threads != 1) return "--blame watches one loop of each end: use --threads 1";
+  if (c.shares_qps()) return "--blame watches one loop of each end: use --sharers 1";
   if (c.qps != 1 && !(c.open_loop() && !c.answered()))
     return "--blame counts messages in the order of one QP: use --qps 1";
   if (c.wait == Wait::event)
