@@ -161,7 +161,7 @@ class Help(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertEqual([line.split()[0] for line in result.stdout.splitlines()],
                          [f"{operation}_{measure}" for operation, measures in (
-                             ("send", "lat bw"), ("send_imm", "lat bw"), ("write", "lat cqe_lat bw"),
+                             ("send", "lat cqe_lat bw"), ("send_imm", "lat bw"), ("write", "lat cqe_lat bw"),
                              ("write_imm", "lat bw"), ("read", "lat bw"), ("fetch_add", "lat bw"),
                              ("cmp_swap", "lat bw"), ("send", "load"), ("write", "load"), ("read", "load"),
                              ("fetch_add", "load"), ("cmp_swap", "load"), ("mix", "load"), ("mcast", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
@@ -355,10 +355,10 @@ class NullDevice(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stderr, "", "progress only at a terminal")
             # Twice each test on verbs; once why there is none over TCP.
-            self.assertEqual(len(result.stdout.splitlines()), 36)
+            self.assertEqual(len(result.stdout.splitlines()), 38)
             with open(path, encoding="utf-8") as file:
                 made = json.load(file)
-            self.assertEqual(len(made["benchmarks"]), 36)
+            self.assertEqual(len(made["benchmarks"]), 38)
             self.assertEqual(made["context"]["rack"], "7")
             self.assertIn("--device null", made["context"]["rdmameter"]["command"])
             self.assertNotIn("error_occurred", json.dumps(made["benchmarks"]))
