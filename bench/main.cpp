@@ -14,6 +14,7 @@
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/secrets.h"
+#include "bench/perftest/option_table.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/signals.h"
 #include "bench/running/standard_streams.h"
@@ -154,7 +155,8 @@ ExitStatus run_program(std::vector<std::string> arguments) {
   invocation.benchmark_arguments = take_benchmark_arguments(arguments);
 
   CommandLine command_line;
-  if (!parse(command_line.app, arguments)) return ExitStatus::pass;  // --help, --version
+  if (!parse(command_line.app, arguments, options_of_perftest_letter))
+    return ExitStatus::pass;  // --help, --version
   for (const auto& [sub, action] : command_line.actions)
     if (sub->parsed()) {
       if (!invocation.benchmark_arguments.empty() && sub->get_name() != "run" &&

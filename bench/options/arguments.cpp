@@ -12,7 +12,6 @@
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/secrets.h"
-#include "bench/perftest/option_table.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
@@ -47,36 +46,29 @@ std::string full_name(const CLI::App& app) {
   return parent->get_name() + " " + app.get_name();
 }
 
-/// What perftest's letter is here: "--size" of "-s"; empty: nothing that this subcommand has.
-std::string_view option_of_letter(const CLI::App& app, char letter) {
-  constexpr std::string_view kBegin = "`--";
-  for (const PerftestOption& option : perftest_options()) {
-    if (option.letter != letter || !option.becomes.starts_with(kBegin)) continue;
-    const std::string_view name = option.becomes.substr(1, option.becomes.find('`', 1) - 1);
-    const std::string_view alone = name.substr(0, name.find(' '));
-    if (app.get_option_no_throw(std::string(alone)) != nullptr) return alone;
-  }
-  return "";
-}
-
-std::string letter_hint(const CLI::App& app, char letter) {
-  const std::string_view ours = option_of_letter(app, letter);
+/// What perftest's letter is here, as far as this subcommand has it.
+std::string letter_hint(const CLI::App& app, const std::vector<std::string>& options) {
+  const auto ours = std::ranges::find_if(options, [&app](const std::string& option) {
+    return app.get_option_no_throw(option) != nullptr;
+  });
   return fmt::format(
       "; options have long names here{}{} (perftest's command lines: 'rdmameter perftest TOOL "
       "...')",
-      ours.empty() ? "" : ", perftest's is ", ours);
+      ours == options.end() ? "" : ", perftest's is ", ours == options.end() ? "" : *ours);
 }
 
-[[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed) {
+[[noreturn]] void refuse_option(const CLI::App& app, const std::string& typed,
+                                OptionsOfLetter of_letter) {
   const std::string name = typed.substr(0, typed.find('='));
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
   const std::vector<std::string_view> views(known.begin(), known.end());
   const bool one_letter = name.size() == 2 && name[0] == '-' && name[1] != '-';
-  throw UsageError(fmt::format("unknown option '{}'{} ('{} --help' lists the options)", name,
-                               one_letter ? letter_hint(app, name[1]) : did_you_mean(name, views),
-                               full_name(app)));
+  throw UsageError(
+      fmt::format("unknown option '{}'{} ('{} --help' lists the options)", name,
+                  one_letter ? letter_hint(app, of_letter(name[1])) : did_you_mean(name, views),
+                  full_name(app)));
 }
 
 [[noreturn]] void refuse_subcommand(const CLI::App& app, const std::string& typed) {
@@ -87,7 +79,7 @@ std::string letter_hint(const CLI::App& app, char letter) {
                                did_you_mean(typed, views), fmt::join(names, ", ")));
 }
 
-void check_rest(const CLI::App& app) {
+void check_rest(const CLI::App& app, OptionsOfLetter of_letter) {
   const auto subs = app.get_subcommands();
   if (subs.size() > 1)
     throw UsageError(fmt::format("'{}' and '{}': one subcommand at a time", subs[0]->get_name(),
@@ -97,7 +89,8 @@ void check_rest(const CLI::App& app) {
   std::vector<std::string> rest = app.remaining(true);
   std::erase(rest, "--");  // CLI11 keeps the mark behind which everything is positional
   if (rest.empty()) return;
-  if (rest.front().starts_with('-') && rest.front() != "-") refuse_option(*last, rest.front());
+  if (rest.front().starts_with('-') && rest.front() != "-")
+    refuse_option(*last, rest.front(), of_letter);
   if (subs.empty()) refuse_subcommand(app, rest.front());
   throw UsageError(fmt::format("{}: unexpected argument '{}'", full_name(*last), rest.front()));
 }
@@ -109,7 +102,8 @@ void print_help(std::string_view text) {
 /// `run --help depth`, or `--help --depth`: that option alone.
 /// @return  was it asked for?
 /// @throws UsageError  a last word that is neither an option nor a test
-bool print_help_of_option(CLI::App& app, const std::vector<std::string>& arguments) {
+bool print_help_of_option(CLI::App& app, const std::vector<std::string>& arguments,
+                          OptionsOfLetter of_letter) {
   const auto end = std::ranges::find(arguments, "--");
   const auto help = std::find_if(arguments.begin(), end, [](const std::string& argument) {
     return argument == "--help" || argument == "-h";
@@ -125,7 +119,7 @@ bool print_help_of_option(CLI::App& app, const std::vector<std::string>& argumen
   const bool last = help + 2 == end;
   if (option == nullptr && last && !word.starts_with('-') && !names_test(word) &&
       subs.front()->get_subcommands(nullptr).empty())
-    refuse_option(*subs.front(), "--" + name);
+    refuse_option(*subs.front(), "--" + name, of_letter);
   if (option == nullptr || !formatter) return false;
   print_help(formatter->make_option(option, false));
   return true;
@@ -149,8 +143,8 @@ bool plain(char c) {
 
 }  // namespace
 
-bool parse(CLI::App& app, std::vector<std::string> arguments) {
-  if (print_help_of_option(app, arguments)) return false;
+bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of_letter) {
+  if (print_help_of_option(app, arguments, of_letter)) return false;
   complete_switches(arguments);
   std::ranges::reverse(arguments);  // what CLI11's parse(vector) wants
   try {
@@ -169,7 +163,7 @@ bool parse(CLI::App& app, std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {  // CLI11's own exit codes are not ours
     throw UsageError(error.what());
   }
-  check_rest(app);
+  check_rest(app, of_letter);
   return true;
 }
 

@@ -92,6 +92,15 @@ const PerftestTool* find_perftest_tool(std::string_view name) {
   return found == kPerftestTools.end() ? nullptr : &*found;
 }
 
+std::vector<std::string> options_of_perftest_letter(char letter) {
+  constexpr std::string_view kBegin = "`--";
+  std::vector<std::string> ours;
+  for (const PerftestOption& option : perftest_options())
+    if (option.letter == letter && option.becomes.starts_with(kBegin))
+      ours.emplace_back(option.becomes.substr(1, option.becomes.find_first_of(" `", 1) - 1));
+  return ours;
+}
+
 std::string_view perftest_connections(const PerftestTool& tool) {
   switch (tool.operation) {
     case ToolOperation::send:

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/perftest/tool.h"
 
@@ -37,6 +38,9 @@ std::span<const PerftestOption> perftest_options();
 
 /// The row with this long name, which must exist.
 const PerftestOption& perftest_option(std::string_view name);
+
+/// Our options that a letter's rows become: "--size" for 's'.
+std::vector<std::string> options_of_perftest_letter(char letter);
 
 /// What -c takes, as perftest's help lists it: "RC/UC/UD".
 std::string_view perftest_connections(const PerftestTool& tool);

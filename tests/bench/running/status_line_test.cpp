@@ -32,5 +32,10 @@ TEST(BrokenLines, BreakAtBlanksBeneathWhoeverSpeaks) {
             "rdmameter: one\n           two\n           three\n  four five six\n  seven\n");
 }
 
+TEST(BrokenLines, OfACommandCanBeCopied) {
+  EXPECT_EQ(broken_lines("with\n  RDMAMETER_TOKEN=0123 rdmameter run 192.0.2.1 write_lat\n", 40),
+            "with\n  RDMAMETER_TOKEN=0123 rdmameter run \\\n  192.0.2.1 write_lat\n");
+}
+
 }  // namespace
 }  // namespace rdmameter
