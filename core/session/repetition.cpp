@@ -46,9 +46,15 @@ void require_any(const TestCase& test_case, const Outcome& outcome) {
     throw MeasurementError(
         "no request fell due in the measured time: use a longer --duration or a higher --rate");
   if (receiver_counts(test_case) && outcome.bandwidth->messages == 0)
-    throw MeasurementError(fmt::format(
-        "of {} messages {} arrived, and none after the warm-up of {}: {}", *outcome.bandwidth->sent,
-        *outcome.bandwidth->received, test_case.warmup, advice));
+    throw MeasurementError(
+        fmt::format("of {} messages {} arrived, and none after the warm-up of {}: {}",
+                    *outcome.bandwidth->sent, *outcome.bandwidth->received, test_case.warmup,
+                    // The window begins with the poll that finds the last of the warm-up.
+                    *outcome.bandwidth->received == *outcome.bandwidth->sent
+                        ? "the receiver found all the others by the poll that ended the warm-up, "
+                          "so there is no time to divide by: use more --iterations, or a "
+                          "--duration"
+                        : advice));
 }
 
 }  // namespace
