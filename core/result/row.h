@@ -77,6 +77,12 @@ struct OverTimeData {
   std::vector<std::uint64_t> lost;                            ///< UC and UD; else empty
 };
 
+/// The times between two polls that an end kept: the longest.
+struct PollGaps {
+  std::uint64_t limit_ns = 0;  ///< all that are as long as that
+  HistogramData histogram;
+};
+
 /// Who was late: the late samples of a latency by cause. The four histograms sum to `late`.
 struct BlameData {
   /// A time in which the initiator's loop was away from its polls.
@@ -85,11 +91,6 @@ struct BlameData {
     std::uint64_t monotonic_ns = 0;  ///< when it began: CLOCK_MONOTONIC
     std::string utc;                 ///< likewise: "2026-01-31T23:59:59.123456789Z"
   };
-  /// The times between two polls that an end kept: the longest.
-  struct Gaps {
-    std::uint64_t limit_ns = 0;  ///< all that are as long as that
-    HistogramData histogram;
-  };
   std::uint64_t limit_ns = 0;  ///< samples of this length or more are late
   std::uint64_t p50_ns = 0;
   std::uint64_t late = 0;
@@ -97,8 +98,8 @@ struct BlameData {
   std::uint64_t both = 0;  ///< undecided: several causes are possible
   std::uint64_t not_kept =
       0;  ///< undecided: the sample, or gaps as short as would do, were not kept
-  Gaps local_gaps;
-  std::optional<Gaps> peer_gaps;  ///< nothing: the responder has no loop
+  PollGaps local_gaps;
+  std::optional<PollGaps> peer_gaps;  ///< nothing: the responder has no loop
   std::vector<Stall> stalls;  ///< the longest of those that made a sample late, the longest first
 };
 

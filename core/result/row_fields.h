@@ -83,7 +83,7 @@ void list_fields(auto& fields, Is<BlameData::Stall> auto& stall) {
   fields("utc", stall.utc);
 }
 
-void list_fields(auto& fields, Is<BlameData::Gaps> auto& gaps) {
+void list_fields(auto& fields, Is<PollGaps> auto& gaps) {
   fields("limit_ns", gaps.limit_ns, {.max = kMaxExactCount});
   fields("histogram", gaps.histogram);
 }

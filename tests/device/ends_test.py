@@ -148,7 +148,7 @@ class Together(rdmameter.Test):
         for row in done.rows:
             self.assertNotIn("error_message", row)
         # Tests times sizes: RC with four atomics, UC without what brings data back, UD's sends up to the MTU, TCP, multicast up to it.
-        self.assertEqual(sum("skip_message" not in row for row in done.rows), 11 * 3 + 4 + 9 * 3 + 4 * 2 + 2 * 3 + 2 * 2 * multicast)
+        self.assertEqual(sum("skip_message" not in row for row in done.rows), 12 * 3 + 4 + 10 * 3 + 5 * 2 + 2 * 3 + 2 * 2 * multicast)
 
 
 if __name__ == "__main__":

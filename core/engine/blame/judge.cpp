@@ -44,7 +44,7 @@ std::span<const Gap> before(const std::vector<Gap>& gaps, std::uint64_t message)
           std::ranges::upper_bound(gaps, message, {}, &Gap::message)};
 }
 
-BlameData::Gaps gaps_data(std::uint64_t limit_ns, const std::vector<Gap>& gaps) {
+PollGaps gaps_data(std::uint64_t limit_ns, const std::vector<Gap>& gaps) {
   const auto lengths = std::make_unique<Histogram>();
   for (const Gap& gap : gaps) lengths->record(gap.length_ns);
   return {.limit_ns = limit_ns, .histogram = snapshot(*lengths)};
