@@ -23,8 +23,6 @@ bool sends_alone(Opcode opcode) {
   return opcode == Opcode::send;
 }
 
-/// The most threads that share a QP.
-constexpr std::uint64_t kMostSharers = 256;
 constexpr std::string_view kShared = "shared";
 constexpr std::string_view kSharedDescription =
     "RC QPs, each shared by T threads of the initiator, each of which uses all of them";
@@ -90,7 +88,7 @@ std::optional<ConnectionKind> connection_kind(std::string_view name) {
   name.remove_prefix(kShared.size());
   if (name.empty()) return kind;
   const auto sharers = name.front() == ':' ? parse_count(name.substr(1)) : std::nullopt;
-  if (!sharers || *sharers < 2 || *sharers > kMostSharers) return std::nullopt;
+  if (!sharers || *sharers < 2 || *sharers > find_axis("sharers")->max) return std::nullopt;
   kind.name = fmt::format("{}:{}", kShared, *sharers);
   kind.sharers = *sharers;
   return kind;

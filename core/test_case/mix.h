@@ -34,8 +34,7 @@ inline constexpr std::uint64_t kMaxMixSize = 1ULL << 31;
 /// What --mix says: "read:70,write:30", or with sizes "read:4K:50,read:64:20,write:8:30". A '+'
 /// separates parts as well, as in the names of cases, where a comma would end a value.
 /// @return nothing where it is no mix: an unknown operation, a weight of 0, a part twice, sends of
-/// two
-///         sizes, a size of an atomic, more than kMaxMixParts parts
+///         two sizes, a size of an atomic, more than kMaxMixParts parts
 std::optional<std::vector<MixPart>> parse_mix(std::string_view text);
 
 /// As names and results have it: "read:4096:50+write:30".

@@ -191,9 +191,8 @@ std::string accepts_text(const Axis& axis) {
     case AxisKind::mix:
       return fmt::format(
           "OPERATION:WEIGHT or OPERATION:SIZE:WEIGHT, up to {} parts (A,B,...), each once, of "
-          "read, "
-          "write, send (of one size), fetch_add and cmp_swap (without a size), with weights from 1 "
-          "to {}",
+          "read, write, send (of one size), fetch_add and cmp_swap (without a size), with weights "
+          "from 1 to {}",
           kMaxMixParts, kMaxMixWeight);
     case AxisKind::cpus:
       return fmt::format("auto, {}, or CPUs from 0 to {}: N, or a list such as 0-3+8", text,
