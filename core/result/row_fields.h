@@ -54,6 +54,7 @@ void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data); });
   fields.named("counted_by", data.counted_by, counted_by_name);
   fields("injected", data.injected);
+  fields("short_window", data.short_window);
   fields("traffic_messages", data.traffic_messages);
   fields("traffic_ns", data.traffic_ns);
   fields("sent", data.sent);

@@ -11,6 +11,29 @@ bool receiver_counts(const TestCase& test_case) {
          (test_case.over_tcp() || (test_case.takes_receive() && !test_case.reliable()));
 }
 
+namespace {
+
+/// How many messages may be under way, or arrived and not yet seen: of those of a window as many
+/// may have been complete before it opened. 0: not known (TCP).
+std::uint64_t most_under_way(const TestCase& test_case) {
+  if (test_case.over_tcp()) return 0;
+  const std::uint64_t receives = receiver_counts(test_case) ? test_case.queues.rx_depth : 0;
+  return test_case.qps * (test_case.queues.depth + receives);
+}
+
+/// The time that its messages take at the rate of the whole traffic.
+void lengthen(BandwidthData& bandwidth) {
+  bandwidth.short_window = true;
+  if (bandwidth.traffic_messages == 0) return;
+  const double share =
+      static_cast<double>(bandwidth.messages) / static_cast<double>(bandwidth.traffic_messages);
+  const auto window_ns =
+      static_cast<std::uint64_t>(std::llround(share * static_cast<double>(bandwidth.traffic_ns)));
+  bandwidth.window_ns = std::max(bandwidth.window_ns, window_ns);
+}
+
+}  // namespace
+
 BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const Report& received) {
   BandwidthData bandwidth{.traffic_messages = sent.total, .traffic_ns = sent.traffic_ns};
   const bool by_receiver = receiver_counts(test_case);
@@ -26,6 +49,7 @@ BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const 
   }
   bandwidth.duplicated = received.duplicated;
   bandwidth.reordered = received.reordered;
+  if (bandwidth.messages < 2 * most_under_way(test_case)) lengthen(bandwidth);
   return bandwidth;
 }
 
@@ -43,6 +67,7 @@ BandwidthData both(const BandwidthData& forward, const BandwidthData& backward) 
       rates == 0
           ? 0
           : static_cast<std::uint64_t>(std::llround(static_cast<double>(sum.messages) / rates));
+  sum.short_window = forward.short_window || backward.short_window;
   sum.traffic_messages += backward.traffic_messages;
   sum.traffic_ns = std::max(forward.traffic_ns, backward.traffic_ns);
   if (sum.sent) *sum.sent += *backward.sent;

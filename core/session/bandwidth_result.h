@@ -12,7 +12,8 @@ namespace rdmameter {
 /// Where the receiver counts: sends whose arrival nothing tells the sender.
 bool receiver_counts(const TestCase& test_case);
 
-/// Of one direction.
+/// Of one direction. A window of fewer messages than twice those that may be under way says little
+/// of their rate: then the whole traffic is the window, from the first post to the last completion.
 /// @param sent, received  what the sender's loop counted, and the receiver's
 BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const Report& received);
 

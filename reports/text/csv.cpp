@@ -156,7 +156,7 @@ std::vector<Column> all_columns() {
       {"messages", "bytes", "window_ns", "gbps", "mib_per_s", "mmsg_per_s", "counted_by",
        "injected", "sent", "received", "lost"});
   add("", "", {"case"});
-  add("bandwidth_", "/bandwidth", {"duplicated", "reordered"});
+  add("bandwidth_", "/bandwidth", {"duplicated", "reordered", "short_window"});
   add("", "", {"interrupted"});
   std::ranges::move(load_columns(), std::back_inserter(list));
   std::ranges::move(collective_columns(), std::back_inserter(list));
@@ -187,9 +187,10 @@ std::vector<std::string> axis_keys(const std::vector<ResultFile>& files) {
   return keys;
 }
 
-constexpr std::array kTraffic{"messages"sv,  "bytes"sv,      "window_ns"sv,  "gbps"sv,
-                              "mib_per_s"sv, "mmsg_per_s"sv, "injected"sv,   "sent"sv,
-                              "received"sv,  "lost"sv,       "duplicated"sv, "reordered"sv};
+constexpr std::array kTraffic{"messages"sv,    "bytes"sv,      "window_ns"sv,  "gbps"sv,
+                              "mib_per_s"sv,   "mmsg_per_s"sv, "injected"sv,   "sent"sv,
+                              "received"sv,    "lost"sv,       "duplicated"sv, "reordered"sv,
+                              "short_window"sv};
 
 std::string tidy_head(const std::vector<std::string>& axes, const std::vector<Column>& mix) {
   std::string text = "file,test,transport";

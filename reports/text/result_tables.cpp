@@ -153,9 +153,12 @@ std::string counting_note(const Group& group) {
   return told_of(
              "Injected (a plain UC write leaves no trace at the receiver; what arrived is unknown)",
              group, [](const BandwidthData& data) { return data.injected; }) +
-         told_of("Counted by the receiver", group, [](const BandwidthData& data) {
-           return !data.injected && data.counted_by == BandwidthData::CountedBy::receiver;
-         });
+         told_of("Counted by the receiver", group,
+                 [](const BandwidthData& data) {
+                   return !data.injected && data.counted_by == BandwidthData::CountedBy::receiver;
+                 }) +
+         told_of("Short window (few messages beside those under way; rate of the whole traffic)",
+                 group, [](const BandwidthData& data) { return data.short_window; });
 }
 
 /// Of completions, as the last columns of rates.

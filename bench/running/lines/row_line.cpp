@@ -51,6 +51,7 @@ std::string bandwidth_text(const BandwidthData& bandwidth) {
   std::string text = metric_text(Metric::gbps, bandwidth_gbps(bandwidth)) + "  " +
                      metric_text(Metric::mmsg_per_s, bandwidth_mmsg_per_s(bandwidth));
   if (bandwidth.injected) text += "  (injected: delivery is unknown)";
+  if (bandwidth.short_window) text += "  (short window)";
   if (const auto lost = bandwidth_lost(bandwidth); lost && *lost > 0)
     text += fmt::format("  lost {} of {}", *lost, *bandwidth.sent);
   if (bandwidth.duplicated.value_or(0) > 0)

@@ -16,8 +16,8 @@ Report report(std::uint64_t messages, std::uint64_t elapsed_ns) {
 TEST(BandwidthResult, CountsThePayloadOfTheWindowsMessagesInBytes) {
   TestCase write = default_case(Opcode::rdma_write, Pattern::bandwidth);
   write.size_bytes = 1000;
-  const BandwidthData data = bandwidth_of(write, report(5, 100), report(4, 200));
-  EXPECT_EQ(data.bytes, 5000U);
+  const BandwidthData data = bandwidth_of(write, report(5000, 100), report(4000, 200));
+  EXPECT_EQ(data.bytes, 5000000U);
   EXPECT_EQ(data.window_ns, 100U);
   EXPECT_EQ(data.counted_by, BandwidthData::CountedBy::initiator);
 }
@@ -26,10 +26,35 @@ TEST(BandwidthResult, IsTheReceiversWhereNothingTellsTheSenderOfArrivals) {
   TestCase send = default_case(Opcode::send, Pattern::bandwidth);
   send.transport = Transport::ud;
   send.size_bytes = 1000;
-  const BandwidthData data = bandwidth_of(send, report(5, 100), report(4, 200));
-  EXPECT_EQ(data.bytes, 4000U);
+  const BandwidthData data = bandwidth_of(send, report(5000, 100), report(4000, 200));
+  EXPECT_EQ(data.bytes, 4000000U);
   EXPECT_EQ(data.window_ns, 200U);
   EXPECT_EQ(data.counted_by, BandwidthData::CountedBy::receiver);
+}
+
+TEST(BandwidthResult, OfAWindowThatTheQueuesHoldIsTheRateOfTheWholeTraffic) {
+  TestCase write = default_case(Opcode::rdma_write, Pattern::bandwidth);
+  write.qps = 2;
+  write.queues.depth = 64;
+  Report sent = report(300, 9000);
+  sent.operations = 255;
+  sent.elapsed_ns = 1;  // one look at the CQ
+  const BandwidthData data = bandwidth_of(write, sent, report(0, 0));
+  EXPECT_TRUE(data.short_window);
+  EXPECT_EQ(data.messages, 255U);
+  EXPECT_EQ(data.window_ns, 9000U * 255 / 300);
+  sent.operations = 256;
+  EXPECT_FALSE(bandwidth_of(write, sent, report(0, 0)).short_window);
+}
+
+TEST(BandwidthResult, OfAShortWindowIsTheReceiversWhereThatIsSlower) {
+  TestCase send = default_case(Opcode::send, Pattern::bandwidth);
+  send.transport = Transport::uc;
+  const BandwidthData fast = bandwidth_of(send, report(100, 5000), report(100, 10));
+  EXPECT_EQ(fast.window_ns, 5000U);
+  const BandwidthData slow = bandwidth_of(send, report(100, 5000), report(100, 7000));
+  EXPECT_EQ(slow.window_ns, 7000U);
+  EXPECT_TRUE(slow.short_window);
 }
 
 TEST(BandwidthResult, OfBothDirectionsHasTheBytesOfBothAndTheSumOfTheRates) {
