@@ -28,6 +28,7 @@ class Inline(rdmameter.Test):
                     self.assertIs(row["inlined"], row["case"]["size_bytes"] <= limit)
         self.assertEqual({row["case"]["inline_bytes"] for row in rows if "inline:off" in row["name"]}, {0})
 
+    @rdmameter.spared_in_vm
     def test_by_default_short_messages_of_latencies_are_inlined_and_no_others(self):
         rows = self.measure("send_lat", "write_lat", "write_imm_lat", "send_bw", "--size", "8,220,221,4K", "--iterations", "20",
                             "--warmup", "1", "--verify")

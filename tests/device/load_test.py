@@ -25,6 +25,7 @@ class Load(rdmameter.Test):
                 self.assertGreater(row["verified_bytes"], 0)
                 self.assertEqual((row["case"]["rate"], row["case"]["arrivals"]), (2000, "poisson"))
 
+    @rdmameter.spared_in_vm
     def test_threads_share_the_rate(self):
         rows = self.measure("send_load", "write_load", "--threads", "2", "--qps", "1,2", "--iterations", "400", "--interval", "20ms",
                             "--arrivals", "fixed", *SLOW_RATE, "--verify")
@@ -47,6 +48,7 @@ class Load(rdmameter.Test):
             # Each is rounded to whole ns by itself.
             self.assertAlmostEqual(sum(part["sum"] for part in parts), whole["sum"], delta=2 * whole["count"])
 
+    @rdmameter.spared_in_vm
     def test_a_list_of_rates_gives_a_case_for_each(self):
         rows = self.measure("write_load", "--rate", "1k,2k", "--arrivals", "fixed,burst:10", "--iterations", "400",
                             "--warmup", "20")
@@ -55,6 +57,7 @@ class Load(rdmameter.Test):
         for row in rows:
             self.assertAlmostEqual(row["load"]["offered_per_s"], row["case"]["rate"], delta=0.001 * row["case"]["rate"])
 
+    @rdmameter.spared_in_vm
     def test_a_rate_of_bits_is_that_of_its_size(self):
         (row,) = self.measure("write_load", "--rate", "8Mb/s", "--size", "1000", "--arrivals", "fixed", "--iterations",
                               "200", "--warmup", "10")
@@ -67,12 +70,14 @@ class Load(rdmameter.Test):
         self.assertAlmostEqual(row["load"]["due"], 500, delta=2)
         self.assertEqual(row["load"]["completed"] + row["load"]["unsent"], row["load"]["due"])
 
+    @rdmameter.spared_in_vm
     def test_what_it_cannot_do_is_skipped_with_the_reason(self):
         for options, reason in ((("--transport", "ud"), "--transport rc"),
                                 (("--wait", "event"), "--wait spin"), (("--recv", "srq"), "--recv rq")):
             with self.subTest(options):
                 self.assertIn(reason, self.skipped("send_load", *options))
 
+    @rdmameter.spared_in_vm
     def test_is_shown_and_merged(self):
         done = self.run_program("--loopback", "write_load", "--iterations", "400", *SLOW_RATE)
         merged = self.output()
@@ -113,6 +118,7 @@ class Mix(rdmameter.Test):
             self.assertAlmostEqual(part["completed"], 600 * share, delta=5 * (600 * share * (1 - share)) ** 0.5)
 
     @rdmameter.on(rdmameter.SOFTWARE)
+    @rdmameter.spared_in_vm
     def test_threads_have_parts_of_their_own_which_add_up(self):
         [row] = self.measure("mix_load", "--size", "100", "--threads", "2", "--qps", "3", "--iterations", "300", *SLOW_RATE)
         self.assertEqual(row["load"]["completed"], 600)
@@ -149,6 +155,7 @@ class Mix(rdmameter.Test):
         self.assertLess(read["service"]["min"], 3_200_000)
 
     @rdmameter.on(rdmameter.SOFTWARE)
+    @rdmameter.spared_in_vm
     def test_what_it_cannot_do_is_skipped_with_the_reason(self):
         for options, reason in ((("--transport", "uc"), "--transport rc"), (("--recv", "srq", "--mix", "send:1"), "--recv rq"),
                                 (("--rate", "sweep"), "list of rates"), (("--api", "extended"), "--api classic"),
@@ -160,6 +167,7 @@ class Mix(rdmameter.Test):
             self.assertIn("OPERATION:SIZE:WEIGHT", done.stderr)
 
     @rdmameter.on(rdmameter.SOFTWARE)
+    @rdmameter.spared_in_vm
     def test_its_parts_are_shown_and_exported(self):
         done = self.run_program("--loopback", "mix_load", "--mix", "read:70,write:8:30", "--repetitions", "2", "--iterations", "400",
                                 *SLOW_RATE)

@@ -80,6 +80,7 @@ class Tools(Front):
         self.assertEqual([row[0] for row in rows(client.stdout)], [1 << bit for bit in range(1, 24)])
         self.assertEqual(rows(server.stdout), rows(client.stdout))
 
+    @rdmameter.spared_in_vm
     def test_options_of_queues_and_posting_are_honoured(self):
         for tool, arguments in (("ib_write_bw", ("-q", "4", "-l", "8", "-Q", "16", "-t", "64")),
                                 ("ib_send_bw", ("--use-srq", "-r", "128", "-e")),
