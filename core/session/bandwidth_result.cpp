@@ -18,7 +18,7 @@ namespace {
 std::uint64_t most_under_way(const TestCase& test_case) {
   if (test_case.over_tcp()) return 0;
   const std::uint64_t receives = receiver_counts(test_case) ? test_case.queues.rx_depth : 0;
-  return test_case.qps * (test_case.queues.depth + receives);
+  return test_case.threads * test_case.qps * (test_case.queues.depth + receives);
 }
 
 /// The time that its messages take at the rate of the whole traffic.
