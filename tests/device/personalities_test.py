@@ -53,6 +53,22 @@ ADAPTERS = {
              r"create_ah/|(reg|dereg)_mr/"),
 }
 
+# docs/running.md has a table: its columns, and what is typed for its first rows. A cell is "played...", "kernel", or why not.
+RUNNING = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "running.md")
+COLUMNS = {"mlx5 InfiniBand": "mlx5-ib", "its SR-IOV port": "mlx5-ib-vf", "mlx5 RoCE": "mlx5-roce", "bnxt_re (RoCE)": "bnxt",
+           "irdma (RoCE)": "irdma-roce", "EFA": "efa", "iWARP": "iwarp", "rxe": "rxe"}
+ABILITIES = {
+    "RC: send, write, read": ("send_lat", "write_lat", "read_lat", "--transport", "rc"),
+    "UC": ("send_lat", "write_lat", "--transport", "uc"),
+    "UD: send": ("send_lat", "--transport", "ud"),
+    "atomics": ("fetch_add_lat", "cmp_swap_lat"),
+    "rdma_cm": ("cm_connect",),
+    "multicast": ("mcast_lat",),
+    "on-demand paging, by transport": ("write_lat", "--odp"),
+    "device memory, small receives": ("write_bw", "--memory", "device"),
+    "timestamps": ("send_lat", "--cq", "extended", "--timestamps", "on"),
+}
+
 # Two ends of different kinds: limits, P_Keys, GIDs, MTUs and what they lack differ. Each pair in both directions.
 UNLIKE = (("mlx5-ib", "mlx5-ib-vf"), ("mlx5-roce", "bnxt"), ("mlx5-roce", "rxe"), ("generic", "irdma-roce"), ("generic", "tiny"))
 BETWEEN = ("send_lat", "send_imm_lat", "write_lat", "read_lat", "fetch_add_lat", "write_bw", "read_bw", "connect", "--transport", "rc,uc,ud",
@@ -82,6 +98,22 @@ class EveryAdapter(rdmameter.Test):
                            and not reason_is_right(row, [])]
                 self.assertEqual(lacking, [])
                 self.assertTrue(any(re.match(can, row["name"]) and not row.get("skipped") for row in rows))
+
+    def test_the_table_in_the_docs_says_what_each_can(self):
+        with open(RUNNING, encoding="utf-8") as page:
+            table = [re.split(r" *\| *", line.strip().strip("|").strip()) for line in page if line.startswith("| ")]
+        columns = next(row for row in table if row[0] == "ability")
+        self.assertEqual(columns[1:], list(COLUMNS))
+        cells = {row[0]: dict(zip(COLUMNS, row[1:])) for row in table if row[0] in ABILITIES}
+        self.assertEqual(list(cells), list(ABILITIES))
+        for column, adapter in COLUMNS.items():
+            self.play(adapter)
+            for ability, arguments in ABILITIES.items():
+                with self.subTest(ability, adapter=column):
+                    done = self.start("--loopback", *arguments, "--iterations", "20", "--warmup", "2").end(60)
+                    can = cells[ability][column].startswith(("played", "kernel"))
+                    self.assertEqual([bool(row.get("skipped")) for row in done.rows], [not can] * len(done.rows), done)
+                    self.assertEqual(done.status, rdmameter.PASS if can else rdmameter.USAGE, done)
 
     def test_unlike_ends_measure_what_both_can(self):
         for first, second in UNLIKE:
