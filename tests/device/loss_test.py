@@ -1,16 +1,33 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lost packets: runs end, and the loss is a figure. On the pair rxe0 - rxe1, whose link drops packets."""
+"""Lost packets: runs end, and the loss is a figure. On the pair rxe0 - rxe1, whose link drops packets; on the software device, of the
+price alone."""
+import os
 import re
 import subprocess
 import time
-
+import unittest.mock
 
 import rdmameter
 
 PAIR = ("--loopback", "--device", "rxe0", "--peer-device", "rxe1")
 
 
+def causes(test, done):
+    """cause: (samples, median [ms] or None, timer [ms] or None), from what --loss-report prints."""
+    units = {"ns": 1e-6, "µs": 1e-3, "us": 1e-3, "ms": 1.0, "s": 1e3}
+    found = {}
+    for line in done.stdout.splitlines():
+        match = re.match(r" +(timeout|RNR NAK|sequence NAK|unknown) +(\d+)(.*)$", line)
+        if match:
+            times = re.findall(r"(?:([\d.]+) (\w?s|µs)|–|-)(?= |$)", match[3])
+            median, _, timer = (float(value) * units[unit] if value else None for value, unit in times)
+            found[match[1]] = (int(match[2]), median, timer)
+    test.assertEqual(len(found), 4, done.stdout)
+    return found
+
+
+@rdmameter.on(rdmameter.RXE)
 class Loss(rdmameter.Test):
     def lose(self, percent, of_neighbours=True):
         """From here to the end of the test, so many of the packets are dropped, each way."""
@@ -145,25 +162,12 @@ class Loss(rdmameter.Test):
             repeated += counters.get("completer_retry_err", 0) + counters.get("rcvd_seq_err", 0)
         self.assertGreater(repeated, 0)
 
-    def causes(self, done):
-        """cause: (samples, median [ms] or None, timer [ms] or None), from what --loss-report prints."""
-        units = {"ns": 1e-6, "µs": 1e-3, "us": 1e-3, "ms": 1.0, "s": 1e3}
-        found = {}
-        for line in done.stdout.splitlines():
-            match = re.match(r" +(timeout|RNR NAK|sequence NAK|unknown) +(\d+)(.*)$", line)
-            if match:
-                times = re.findall(r"(?:([\d.]+) (\w?s|µs)|–|-)(?= |$)", match[3])
-                median, _, timer = (float(value) * units[unit] if value else None for value, unit in times)
-                found[match[1]] = (int(match[2]), median, timer)
-        self.assertEqual(len(found), 4, done.stdout)
-        return found
-
     def test_the_price_of_loss_is_the_timeout_that_was_set(self):
         self.lose(0.5)
         for code, timer_ms in ((12, 16.8), (14, 67.1)):
             done = self.run_program(*PAIR, "send_lat", "--qp-timeout", str(code), "--iterations", "2000", "--loss-report")
             with self.subTest(code, output=done.stdout):
-                samples, median_ms, said_ms = self.causes(done)["timeout"]
+                samples, median_ms, said_ms = causes(self, done)["timeout"]
                 self.assertEqual(said_ms, timer_ms)
                 # Of 4000 packets about 20 are lost, and of acknowledgements of pings nobody waits for one.
                 self.assertGreater(samples, 0)
@@ -175,7 +179,7 @@ class Loss(rdmameter.Test):
     def test_without_loss_nothing_is_its_price(self):
         done = self.run_program(*PAIR, "send_lat", "--iterations", "2000", "--loss-report")
         if " of 2000 samples took" in done.stdout and "cause" in done.stdout:
-            found = self.causes(done)
+            found = causes(self, done)
             self.assertEqual([found[cause][0] for cause in ("timeout", "RNR NAK", "sequence NAK")], [0, 0, 0])
         else:
             self.assertIn("0 of 2000 samples took more", done.stdout)
@@ -183,7 +187,7 @@ class Loss(rdmameter.Test):
     def test_a_receiver_without_receives_costs_what_its_rnr_timer_says(self):
         done = self.run_program("--loopback", "send_bw", "--rx-depth", "1", "--depth", "4", "--signal-every", "1",
                                 "--min-rnr-timer", "0", "--iterations", "10", "--warmup", "0", "--loss-report")
-        found = self.causes(done)
+        found = causes(self, done)
         self.assertEqual(found["RNR NAK"][2], 655.4)
         self.assertGreater(found["RNR NAK"][0], 0)
         self.assertGreater(found["RNR NAK"][1], 0.95 * 655.4)  # more, where messages wait behind one that waits
@@ -191,5 +195,23 @@ class Loss(rdmameter.Test):
         self.assertIn("RNR NAKs: the peer had no receive", done.stdout)
 
 
+@rdmameter.on(rdmameter.SOFTWARE)
+class Price(rdmameter.Test):
+    def test_a_lost_message_costs_4096_ns_times_2_to_the_timeout(self):
+        wire = unittest.mock.patch.dict(os.environ, {"RDMAMETER_DEVICE_WIRE": "loss=0.01,seed=3"})
+        wire.start()
+        self.addCleanup(wire.stop)
+        for code, timer_ms in ((12, 16.8), (14, 67.1), (16, 268.4)):
+            # Both ends sleep: one that spins beside others who are busy would wait for the CPU as long.
+            done = self.run_program("--loopback", "send_lat", "--qp-timeout", str(code), "--iterations", "400", "--wait", "event",
+                                    "--loss-report")
+            with self.subTest(code, output=done.stdout):
+                samples, median_ms, said_ms = causes(self, done)["timeout"]
+                self.assertEqual(said_ms, timer_ms)
+                self.assertGreater(samples, 0)
+                self.assertTrue(0.99 * timer_ms <= median_ms <= 1.1 * timer_ms, median_ms)
+
+
 if __name__ == "__main__":
-    rdmameter.main(devices=2, in_vm=True)
+    breaks_links = rdmameter.KIND != rdmameter.SOFTWARE
+    rdmameter.main(devices=2 if breaks_links else 1, in_vm=breaks_links)
