@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "core/instrument/histogram.h"
@@ -68,6 +70,35 @@ class Bins {
   double enough_, begin_ = 0, end_ = 0, held_ = 0;
 };
 
+/// Bins as wide as each other on a logarithmic axis: ten a decade, but 12 to 40 of them, and none
+/// narrower than a fiftieth of a decade.
+class LogBins {
+ public:
+  LogBins(double least, double most)
+      : least_(least),
+        decades_(std::max(std::log10(most / least), 0.0) + 1e-3),
+        count_(std::clamp(bins(10 * decades_), bins(std::min(11.0, 50 * decades_)), bins(39))) {}
+
+  std::size_t count() const { return count_; }
+  std::size_t of(double value) const {
+    const double at = std::log10(value / least_) / decades_ * static_cast<double>(count_);
+    return std::min(static_cast<std::size_t>(std::max(at, 0.0)), count_ - 1);
+  }
+  Json edges() const {
+    Json all = Json::array();
+    for (std::size_t i = 0; i <= count_; ++i)
+      all.push_back(short_number(
+          least_ * std::pow(10, decades_ * static_cast<double>(i) / static_cast<double>(count_))));
+    return all;
+  }
+
+ private:
+  static std::size_t bins(double more_than) { return static_cast<std::size_t>(more_than) + 1; }
+
+  const double least_, decades_;
+  const std::size_t count_;
+};
+
 Json file_data(const CaseNumbers& numbers) {
   Json values = Json::object();
   for (const CaseNumber& value : numbers.values)
@@ -77,6 +108,7 @@ Json file_data(const CaseNumbers& numbers) {
   if (Json rates = rates_over_time(numbers); !rates.empty()) data["over_time"] = std::move(rates);
   if (Json latencies = latencies_over_time(numbers); !latencies.empty())
     data["latency_over_time"] = std::move(latencies);
+  if (Json late = late_by_cause(numbers); !late.empty()) data["blame"] = std::move(late);
   const HistogramData latency = merged_latency(numbers.summary);
   if (latency.count == 0) return data;
   data["latency"] =
@@ -172,6 +204,32 @@ Json latencies_over_time(const CaseNumbers& numbers) {
     all.push_back(std::move(points));
   }
   return all;
+}
+
+Json late_by_cause(const CaseNumbers& numbers) {
+  constexpr std::array kCauses{
+      std::pair("local", &BlameData::local), std::pair("peer", &BlameData::peer),
+      std::pair("path", &BlameData::path), std::pair("undecided", &BlameData::undecided)};
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max(), most = 0;
+  const std::vector<const Row*>& rows = numbers.summary.repetitions;
+  for (const Row* row : rows)
+    for (const auto& [cause, samples] : kCauses)
+      if (row->blame && (*row->blame.*samples).count > 0) {
+        least = std::min(least, row->blame->limit_ns);
+        most = std::max(most, (*row->blame.*samples).max_ns);
+      }
+  if (most == 0) return {};
+  const LogBins bins(std::max<double>(static_cast<double>(least), 1), static_cast<double>(most));
+  Json late = {{"limit", least}, {"edges", bins.edges()}};
+  for (const auto& [cause, samples] : kCauses) {
+    std::vector<std::uint64_t> counts(bins.count());
+    for (const Row* row : rows)
+      if (row->blame)
+        for (const auto& [index, n] : (*row->blame.*samples).buckets)
+          counts[bins.of(static_cast<double>(histogram_lowest(index)))] += n;
+    late[cause] = counts;
+  }
+  return late;
 }
 
 Json latency_curves(const HistogramData& data, double divisor) {

@@ -20,7 +20,8 @@ std::vector<std::string> varying_axes(const PageCases& page);
 /// {"files": [label], "axes": [{"key", "name", "unit"}], "quantities": [{"key", "name", "unit"}],
 ///  "cases": [{"name", "test", "transport", "axes": {key: value}, "files": [null or
 ///    {"repetitions", "values": {quantity: [least, median, greatest]}, "latency": packed_curves(),
-///     "over_time": rates_over_time(), "latency_over_time": latencies_over_time()}]}]}
+///     "over_time": rates_over_time(), "latency_over_time": latencies_over_time(),
+///     "blame": late_by_cause()}]}]}
 /// `axes` are those that vary from case to case; `topologies`: topology_data(), where there are
 /// any; `loads`: load_data(), the same.
 nlohmann::ordered_json chart_data(const PageCases& page);
@@ -32,6 +33,10 @@ nlohmann::ordered_json rates_over_time(const CaseNumbers& numbers);
 /// [[[end of an interval [s], p50, p99, greatest [ns], lost]...]...]: likewise the latencies; null:
 /// too few samples. Empty: no repetition has two intervals.
 nlohmann::ordered_json latencies_over_time(const CaseNumbers& numbers);
+
+/// {"limit", "edges", "local", "peer", "path", "undecided"}: how many late samples of each cause
+/// lie between edge i and edge i+1 [ns], in all repetitions. Empty: none is late, or nobody asked.
+nlohmann::ordered_json late_by_cause(const CaseNumbers& numbers);
 
 /// latency_curves() in a third of the room, since a page of thousands of cases consists of them:
 /// of `edges` and `curve`, which ascend, the first value and then the steps from each to the next

@@ -34,6 +34,10 @@ bool has_latency_series(const CaseNumbers& numbers) {
   return !latencies_over_time(numbers).empty();
 }
 
+bool has_late_samples(const CaseNumbers& numbers) {
+  return !late_by_cause(numbers).empty();
+}
+
 bool has_charts() {
   return !asset("echarts.js").empty();
 }
@@ -59,6 +63,11 @@ Section latency_time_section(const PageCases& page) {
   const bool there = has_charts() && any_number(page, has_latency_series);
   return {"latency-time", "Latency over time",
           there ? std::string(asset("latency_time.html")) : ""};
+}
+
+Section blame_charts_section(const PageCases& page) {
+  const bool there = has_charts() && any_number(page, has_late_samples);
+  return {"blame", "Who was late", there ? std::string(asset("blame.html")) : ""};
 }
 
 Section axis_charts_section(const PageCases& page) {

@@ -9,6 +9,7 @@
 #include "reports/summary/background.h"
 #include "reports/text/parts/ablation_text.h"
 #include "reports/text/parts/background_table.h"
+#include "reports/text/parts/blame_table.h"
 #include "reports/text/parts/mix_table.h"
 #include "reports/text/parts/per_qp_table.h"
 #include "reports/text/parts/until_text.h"
@@ -116,6 +117,35 @@ std::string per_qp_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_of(std::move(lines), "QPs, one by one");
 }
 
+std::string blame_numbers(const PageCases& page, PageCaseSpan cases) {
+  NumberLines lines = lines_with(
+      page, cases, [](const CaseNumbers& numbers) { return has_blame(numbers.summary); });
+  add_blame(lines.table, lines.cases);
+  return html_of(std::move(lines), "Late samples, by who was late, of all repetitions");
+}
+
+/// With their time, so that they can be found in a trace.
+std::string stall_numbers(const PageCases& page, PageCaseSpan cases) {
+  constexpr std::size_t kMostOfCase = 16;
+  Table table;
+  table.columns = text_columns({"case", "began (UTC)", "result"});
+  Table::Column length{"took", "µs"}, monotonic{"began", "s", "CLOCK_MONOTONIC"};
+  for (const PageCase& one : cases)
+    for (std::size_t i = 0; i < one.of_file.size(); ++i) {
+      if (!one.of_file[i] || !has_blame(one.of_file[i]->summary)) continue;
+      for (const auto& stall : longest_stalls({&one.of_file[i]->summary}, kMostOfCase)) {
+        table.add_line({Table::Cell::markup(case_link(one)), stall.utc, page.labels[i]});
+        length.cells.emplace_back(
+            fmt::format("{:.1f}", static_cast<double>(stall.duration_ns) * 1e-3));
+        monotonic.cells.emplace_back(monotonic_text(stall));
+      }
+    }
+  if (page.files.size() == 1) table.columns.pop_back();
+  table.columns.push_back(std::move(length));
+  table.columns.push_back(std::move(monotonic));
+  return html_table(table, "Longest stalls of the initiator's loop that made a sample late");
+}
+
 /// Of run --until: how far the repetitions have settled each case.
 std::string until_numbers(const PageCases& page, PageCaseSpan cases) {
   Table table;
@@ -179,6 +209,7 @@ Section numbers_section(const PageCases& page) {
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
             mix_numbers(page, cases) + sweep_numbers(page, cases) + per_qp_numbers(page, cases) +
+            blame_numbers(page, cases) + stall_numbers(page, cases) +
             background_numbers(page, cases) + until_numbers(page, cases) + "</section>\n";
     begin = end;
   }

@@ -36,8 +36,8 @@ std::vector<Section> sections_of(const PageCases& page, const Comparison* compar
   if (comparison != nullptr) sections.push_back(comparison_section(page, *comparison));
   for (const auto make :
        {summary_section, topology_section, connections_section, load_charts_section,
-        latency_charts_section, latency_time_section, axis_charts_section, time_charts_section,
-        numbers_section, environment_section})
+        latency_charts_section, latency_time_section, blame_charts_section, axis_charts_section,
+        time_charts_section, numbers_section, environment_section})
     if (Section section = make(page); !section.html.empty()) sections.push_back(std::move(section));
   return sections;
 }
@@ -45,7 +45,7 @@ std::vector<Section> sections_of(const PageCases& page, const Comparison* compar
 std::string script() {
   std::string text = "(() => {\n\"use strict\";\n";
   for (const char* name : {"tables.js", "chart_kit.js", "latency.js", "axes.js", "load.js",
-                           "latency_time.js", "time.js", "topology.js", "page.js"})
+                           "latency_time.js", "blame.js", "time.js", "topology.js", "page.js"})
     text.append(asset(name));
   return text + "})();\n";
 }

@@ -31,13 +31,14 @@ Section comparison_section(const PageCases& page, const Comparison& comparison);
 Section summary_section(const PageCases& page);
 
 /// Charts of what the cases have: latency over load, percentiles and distribution, numbers over an
-/// axis, rates and latencies over time. Empty where there is nothing to draw, or the build has no
-/// charts.
+/// axis, rates and latencies over time, late samples by cause. Empty where there is nothing to
+/// draw, or the build has no charts.
 Section load_charts_section(const PageCases& page);
 Section latency_charts_section(const PageCases& page);
 Section axis_charts_section(const PageCases& page);
 Section time_charts_section(const PageCases& page);
 Section latency_time_section(const PageCases& page);
+Section blame_charts_section(const PageCases& page);
 
 /// Shapes over ranks, pictures of matrix and graph, the fitted model and what it predicts; growth
 /// curves where the build has charts. Empty: no row has a topology.

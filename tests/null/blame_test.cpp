@@ -1,178 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ping-pong in virtual time by the wait of watched loops: pauses of either end and delays of the
-// path, at known times, and whether the judge gives the late samples to them.
+// The loops of `--blame` in virtual time: one end is stopped, or the path held, a thousand times
+// for 5 ms, at known times, beside shorter pauses of all three; and whom the judge blames.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <memory>
-#include <random>
-#include <vector>
+#include <array>
+#include <map>
+#include <string>
 
 #include "core/engine/blame/judge.h"
-#include "core/engine/loop/ping_pong.h"
+#include "core/instrument/histogram_data.h"
+#include "virtual_ends.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::uint64_t kPause_ns = 5'000'000, kPath_ns = 4'000, kPost_ns = 300, kStep_ns = 100;
+constexpr std::uint64_t kUs = 1000, kMs = 1'000'000, kInjections = 1000, kInjected_ns = 5 * kMs,
+                        kLate_ns = kMs / 2;
+/// Virtual time begins late: the program takes times for those since the machine's start.
+constexpr std::uint64_t kBegin_ns = 1'000'000'000 * kMs;
 
-struct Pause {
-  std::uint64_t begin = 0, end = 0;
-  bool overlaps(std::uint64_t from, std::uint64_t to) const { return begin < to && from < end; }
-};
+enum class Away : std::size_t { initiator, responder, path, nobody };
+constexpr std::array kNames{"initiator", "responder", "path", "nobody"};
 
-/// One end's thread: its time goes on by what it does, and jumps over its pauses.
-class VirtualThread {
- public:
-  explicit VirtualThread(std::vector<Pause> pauses) : pauses_(std::move(pauses)) {}
-  void spend(std::uint64_t ns) {
-    now_ += ns;
-    while (next_ < pauses_.size() && now_ >= pauses_[next_].begin)
-      now_ = std::max(now_, pauses_[next_++].end);
+/// 5 ms, and between two of them 1 to 3 ms.
+Intervals injections() {
+  std::mt19937_64 random(1);
+  Intervals all;
+  std::uint64_t at = kBegin_ns + 20 * kMs;
+  for (std::uint64_t i = 0; i < kInjections; ++i, at += kInjected_ns) {
+    at += kMs + random() % (2 * kMs);
+    all.push_back({at, at + kInjected_ns});
   }
-  std::uint64_t now() const { return now_; }
+  return all;
+}
 
- private:
-  std::vector<Pause> pauses_;
-  std::size_t next_ = 0;
-  std::uint64_t now_ = 0;
-};
-
-struct VirtualThreadClock {
-  VirtualThread* thread;
-  std::uint64_t now() const noexcept {
-    thread->spend(kStep_ns / 2);
-    const std::uint64_t now = thread->now();
-    thread->spend(kStep_ns / 2);
-    return now;
+/// What a quiet machine does: some 60 us each 20 ms.
+Intervals noise(std::uint64_t seed, std::uint64_t until) {
+  std::mt19937_64 random(seed);
+  std::exponential_distribution<double> between(1.0 / (20 * kMs)), length(1.0 / (60 * kUs));
+  Intervals all;
+  for (std::uint64_t at = kBegin_ns; at < until; at = all.back().end) {
+    at += static_cast<std::uint64_t>(between(random));
+    all.push_back({at, at + static_cast<std::uint64_t>(length(random))});
   }
-};
+  return all;
+}
 
-struct VirtualThreadPolicy {
-  using Clock = VirtualThreadClock;
-  using Waiter = SpinWait;
-};
+/// In order of their beginnings.
+Intervals merged(Intervals some, const Intervals& others) {
+  some.insert(some.end(), others.begin(), others.end());
+  std::ranges::sort(some, {}, &Interval::begin);
+  return some;
+}
 
-/// An end with what it notes.
-struct VirtualEnd {
-  VirtualThread thread;
-  std::vector<PollGap> gaps = std::vector<PollGap>(kMaxPollGaps);
-  PollWatch watch;
-  std::uint64_t last = 0;
+/// A run of a case, and its late samples.
+struct BlamedRun {
+  BlameData blame;
+  std::uint64_t overlap_one = 0;  ///< late samples that overlap exactly one injection
 
-  explicit VirtualEnd(std::vector<Pause> pauses) : thread(std::move(pauses)) {
-    watch.gaps = {.entries = gaps.data(), .capacity = gaps.size(), .limit = 1000};
+  /// Late ones by cause, in the order of Away; the last are undecided.
+  std::array<std::uint64_t, 4> counts() const {
+    return {blame.local.count, blame.peer.count, blame.path.count, blame.undecided.count};
   }
-  /// Polls until what arrives at a time has been found.
-  void await(std::uint64_t message, std::uint64_t arrives) {
-    const StopFlag never;
-    std::uint64_t empties = 0;
-    watched_wait<VirtualThreadPolicy>(watch, VirtualThreadClock{&thread}, message,
-                                      static_cast<ibv_cq*>(nullptr), never, empties, last, [&] {
-                                        thread.spend(kStep_ns);
-                                        const bool there = thread.now() >= arrives;
-                                        thread.spend(kStep_ns);
-                                        return int{there};
-                                      });
-  }
-  WatchData data() const {
-    WatchData data{.gap_limit_ns = watch.gaps.limit};
-    for (std::size_t i = 0; i < watch.gaps.count; ++i)
-      data.gaps.push_back({.message = gaps[i].message,
-                           .length_ns = gaps[i].length,
-                           .found = gaps[i].found,
-                           .first = gaps[i].first});
-    return data;
+  std::string text() const {
+    const auto [local, peer, path, undecided] = counts();
+    return fmt::format(
+        "{} late, of them {} during one injection: {} local, {} peer, {} path, {} undecided",
+        blame.late, overlap_one, local, peer, path, undecided);
   }
 };
 
-enum class Cause : std::size_t { local, peer, path };
-
-/// A ping-pong of which one end, or the path, is away a thousand times.
-class Simulation {
- public:
-  explicit Simulation(Cause cause) : random_(static_cast<unsigned>(cause) + 1) {
-    for (std::uint64_t i = 0; i < 1000; ++i) {
-      const std::uint64_t begin = i * 8'000'000 + random_() % 2'000'000;
-      injected_.push_back({begin, begin + kPause_ns});
-    }
-    if (cause == Cause::local) initiator_ = VirtualEnd{injected_};
-    if (cause == Cause::peer) responder_ = VirtualEnd{injected_};
-    if (cause == Cause::path) held_ = injected_;
+std::uint64_t late_during_one(const PollWatch& watch, const BlameData& blame,
+                              const Intervals& injected) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < watch.samples.count; ++i) {
+    const LongSample& sample = watch.samples.entries[i];
+    const auto first = std::ranges::upper_bound(injected, sample.begun, {}, &Interval::end);
+    const auto overlap =
+        std::ranges::count_if(first, std::min(first + 2, injected.end()), [&](const Interval& one) {
+          return one.overlaps(sample.begun, sample.begun + sample.length);
+        });
+    count += sample.length >= blame.limit_ns && overlap == 1;
   }
+  return count;
+}
 
-  BlameData run() {
-    VirtualThread& mine = initiator_.thread;
-    WatchData own;
-    for (std::uint64_t message = 0; mine.now() < injected_.back().end; ++message) {
-      const std::uint64_t sent = initiator_.last = mine.now();
-      mine.spend(kPost_ns);
-      responder_.await(message, arrival(mine.now()));
-      responder_.thread.spend(kPost_ns);
-      initiator_.await(message, arrival(responder_.thread.now()));
-      const std::uint64_t length = initiator_.last - sent;
-      samples_->record(length);
-      own.samples.push_back({message, length});
-      if (length >= kPause_ns / 10) overlapping_ += overlaps_one(sent, initiator_.last) ? 1 : 0;
-      mine.spend(kPost_ns);
-    }
-    own.gaps = initiator_.data().gaps;
-    own.gap_limit_ns = initiator_.watch.gaps.limit;
-    const WatchData peer = responder_.data();
-    return judge_late_samples(
-        {.samples = snapshot(*samples_), .late_ns = kPause_ns / 10, .own = own, .peer = &peer});
+BlamedRun run_blamed(TestCase test_case, Away away) {
+  const Intervals injected = injections();
+  test_case.blame = true;
+  test_case.late_ns = kLate_ns;
+  test_case.iterations = 0;
+  test_case.duration_ns = injected.back().end - kBegin_ns;
+  std::array<Intervals, 3> pauses;
+  for (std::size_t i = 0; i < 3; ++i) {
+    pauses[i] = noise(i, injected.back().end);
+    if (static_cast<Away>(i) == away) pauses[i] = merged(std::move(pauses[i]), injected);
   }
+  VirtualEnd initiator(test_case, Role::initiator, kBegin_ns, pauses[0], pauses[2]);
+  std::optional<VirtualEnd> responder;
+  if (test_case.answered())
+    responder.emplace(test_case, Role::responder, kBegin_ns, pauses[1], pauses[2]);
+  run_ends(initiator, responder ? &*responder : nullptr);
+  EXPECT_EQ(initiator.result().why, LoopResult::Why::done);
+  const WatchData own = initiator.watched();
+  WatchData peer;
+  if (responder) peer = responder->watched();
+  BlamedRun run;
+  run.blame = judge_late_samples({.samples = snapshot(*initiator.side().latency),
+                                  .late_ns = kLate_ns,
+                                  .warmup = test_case.warmup,
+                                  .own = own,
+                                  .peer = responder ? &peer : nullptr,
+                                  .open_loop = test_case.open_loop()});
+  run.overlap_one = late_during_one(initiator.side().work.watch()->watch(), run.blame, injected);
+  return run;
+}
 
-  std::uint64_t overlapping() const { return overlapping_; }
+const std::map<std::string, TestCase>& blamed_cases() {
+  static const std::map<std::string, TestCase> cases = [] {
+    std::map<std::string, TestCase> all{
+        {"send_lat", null_case(Opcode::send, Pattern::ping_pong)},
+        {"write_lat", null_case(Opcode::rdma_write, Pattern::ping_pong)},
+        {"read_lat", null_case(Opcode::rdma_read, Pattern::completion_latency)},
+        {"send_load", null_case(Opcode::send, Pattern::open_loop)},
+        {"write_load", null_case(Opcode::rdma_write, Pattern::open_loop)}};
+    for (auto& [name, test_case] : all) test_case.rate = 5000;
+    return all;
+  }();
+  return cases;
+}
 
- private:
-  /// When what is posted now arrives: a held path lets nothing through.
-  std::uint64_t arrival(std::uint64_t posted) {
-    const std::uint64_t usual = posted + kPath_ns + random_() % (kPath_ns / 2);
-    for (; next_held_ < held_.size() && held_[next_held_].end <= posted; ++next_held_) {
-    }
-    if (next_held_ == held_.size() || !held_[next_held_].overlaps(posted, usual)) return usual;
-    return held_[next_held_].end;
-  }
-
-  bool overlaps_one(std::uint64_t from, std::uint64_t to) const {
-    return std::ranges::count_if(injected_,
-                                 [&](const Pause& one) { return one.overlaps(from, to); }) == 1;
-  }
-
-  std::mt19937 random_;
-  std::vector<Pause> injected_, held_;
-  std::size_t next_held_ = 0;
-  VirtualEnd initiator_{{}}, responder_{{}};
-  std::unique_ptr<Histogram> samples_ = std::make_unique<Histogram>();
-  std::uint64_t overlapping_ = 0;
-};
-
-class BlameInVirtualTime : public testing::TestWithParam<Cause> {};
+class BlameInVirtualTime : public testing::TestWithParam<std::string> {};
 
 TEST_P(BlameInVirtualTime, FindsWhoWasAway) {
-  Simulation simulation(GetParam());
-  const BlameData data = simulation.run();
-  const std::uint64_t counts[] = {data.local.count, data.peer.count, data.path.count};
-  const std::uint64_t right = counts[static_cast<std::size_t>(GetParam())];
-  // One that begins outside of all samples makes none late.
-  EXPECT_GE(simulation.overlapping(), 900U);
-  EXPECT_EQ(data.late, simulation.overlapping());
-  EXPECT_GE(right * 100, data.late * 95);
-  EXPECT_LE((data.late - data.undecided.count - right) * 100, data.late);
-  std::printf("of %u late samples %u local, %u peer, %u path, %u undecided\n",
-              static_cast<unsigned>(data.late), static_cast<unsigned>(data.local.count),
-              static_cast<unsigned>(data.peer.count), static_cast<unsigned>(data.path.count),
-              static_cast<unsigned>(data.undecided.count));
+  const TestCase& test_case = blamed_cases().at(GetParam());
+  const BlamedRun control = run_blamed(test_case, Away::nobody);
+  fmt::print("nobody: {}\n", control.text());
+  EXPECT_LE(control.blame.late, kInjections / 100);
+  for (const Away away : {Away::initiator, Away::responder, Away::path}) {
+    if (away == Away::responder && !test_case.answered()) continue;
+    const BlamedRun run = run_blamed(test_case, away);
+    const std::string text =
+        fmt::format("{}: {}\n", kNames[static_cast<std::size_t>(away)], run.text());
+    SCOPED_TRACE(text);
+    fmt::print("{}", text);
+    const std::uint64_t late = run.overlap_one,
+                        right = run.counts()[static_cast<std::size_t>(away)];
+    // Between two samples of a closed loop a stop of the initiator makes none late.
+    EXPECT_GE(late, kInjections * 95 / 100);
+    EXPECT_LE(run.blame.late - late, control.blame.late);
+    EXPECT_GE(right * 100, run.blame.late * 95);
+    EXPECT_LE((run.blame.late - run.blame.undecided.count - right) * 100, late);
+    EXPECT_EQ(run.blame.not_kept, 0U);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, BlameInVirtualTime,
-                         testing::Values(Cause::local, Cause::peer, Cause::path),
-                         [](const auto& info) {
-                           return std::string(info.param == Cause::local  ? "Initiator"
-                                              : info.param == Cause::peer ? "Responder"
-                                                                          : "Path");
-                         });
+                         testing::Values("send_lat", "write_lat", "read_lat", "send_load",
+                                         "write_load"),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace rdmameter

@@ -573,6 +573,33 @@ TEST(HtmlReport, HasALineForEachPartOfAMix) {
   EXPECT_FALSE(has(own_page(others), "<caption>Parts of the mix</caption>"));
 }
 
+TEST(LateByCause, HasTheLateSamplesOfAllRepetitions) {
+  const std::vector<ResultFile> files = {sample_file({blamed_row(), blamed_row()})};
+  const Json late = late_by_cause(*page_cases(files, 9).cases.front().of_file.front());
+  EXPECT_EQ(late["limit"], 20'000);
+  EXPECT_EQ(late["edges"].front(), 20'000);
+  EXPECT_GE(late["edges"].back(), 5'000'000);
+  const std::vector<std::uint64_t> local = late["local"], undecided = late["undecided"];
+  ASSERT_EQ(late["edges"].size(), local.size() + 1);
+  EXPECT_EQ(local.back(), 2U);  // 5 ms
+  EXPECT_EQ(std::accumulate(local.begin(), local.end(), 0U), 2U);
+  const auto at = static_cast<std::size_t>(std::ranges::find(undecided, 2U) - undecided.begin());
+  ASSERT_LT(at, undecided.size());  // 30 us
+  EXPECT_LE(late["edges"][at], 30'000);
+  EXPECT_GT(late["edges"][at + 1], 30'000);
+}
+
+TEST(HtmlReport, NamesStallsWithTheirTimeWhereLateSamplesAreBlamed) {
+  const std::vector<ResultFile> files = {sample_file({blamed_row()})};
+  const std::string page = own_page(files);
+  EXPECT_TRUE(has(page, "<caption>Late samples, by who was late, of all repetitions</caption>"));
+  EXPECT_TRUE(has(page,
+                  "<td>2027-01-15T08:00:00.000000019Z<td class=number>4990.0"
+                  "<td class=number>0.000000123"));
+  const std::vector<ResultFile> others = {sample_file({latency_row("rc", 64, 0, 1, 2100)})};
+  EXPECT_FALSE(has(own_page(others), "by who was late, of all repetitions"));
+}
+
 TEST(HtmlReport, FoldsAwayWhatIsBeyondAHundredCases) {
   Comparison comparison = sample_comparison();
   comparison.cases.assign(150, comparison.cases.front());

@@ -87,6 +87,15 @@ const tests = {
     assert.ok((await page.textContent("#numbers")).includes("rate within SLO"));
   },
 
+  async "draws late samples by who was late"(page) {
+    await page.goto(urlOf("blame.html"));
+    await shown(page, "late-samples");
+    const legend = await page.$$eval("#late-samples .legend button", (buttons) => buttons.map((button) => button.textContent));
+    assert.deepEqual(legend, ["local", "peer", "path", "undecided"]);
+    assert.match(await page.textContent("#blame-found"), /^2 of 20 µs or more, .*: 1 local, 0 peer, 0 path, 1 undecided\./);
+    assert.match(await page.textContent("#numbers"), /2027-01-15T08:00:00\.000000019Z/);
+  },
+
   async "keeps the chosen case in the fragment"(page) {
     await page.goto(urlOf("report.html", "#case=send_lat/rc/size:1024"));
     assert.deepEqual(await chosen(page), ["send_lat/rc/size:1024"]);
@@ -340,6 +349,7 @@ try {
     points: [[100, 1000, 2000], [500, 1200, 3000], [800, 2000, 9000], [900, 4000, 20000]].map(([rate, p50, p99]) => (
       { rate_per_s: rate, offered_per_s: rate, reached_per_s: rate, p50_ns: p50, p99_ns: p99 })),
   };
+  report("blame.html", pathOf("blame.json"));
   save("sweep.json", { ...base, benchmarks: [sweep] });
   report("sweep.html", pathOf("sweep.json"));
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes sample results for the tests in other languages: DIRECTORY/base.json and new.json (the
 // same, measured once more), every kind of row in each, topology.json, many_ranks.json of a
-// summarised matrix, load.json of open loops, until.json of run --until, and empty.json without a
-// row.
+// summarised matrix, load.json of open loops, blame.json of --blame, until.json of run --until, and
+// empty.json without a row.
 #include <algorithm>
 #include <cstdio>
 
@@ -57,6 +57,9 @@ int main(int argc, char** argv) {
   for (const std::uint64_t rate : {1000, 2000, 4000})
     load.append(open_loop_row(rate, std::min<std::uint64_t>(rate, 2500)));
   load.finish();
+  ResultWriter blame(directory + "/blame.json", sample_context());
+  blame.append(blamed_row());
+  blame.finish();
   ResultWriter until(directory + "/until.json", sample_context());
   until.append(settled_row());
   until.finish();

@@ -93,7 +93,7 @@ class BusyPeriods {
     period_begun_ns_ = period.front().begun_ns;
     local_costs_.begin_period();
     peer_costs_.begin_period();
-    std::ranges::sort(period, {}, seen_ns);
+    std::ranges::sort(period, {}, &Sample::message);  // as they were seen
     for (const Sample& sample : period) {
       note_local(sample);
       note_peer(sample);
@@ -146,9 +146,9 @@ class BusyPeriods {
   bool answered_after(const Sample& sample, const Gap& gap) const {
     if (!gap.first || gap.message <= sample.message || !in_time_without(sample, gap.length_ns))
       return false;
-    const auto last = std::ranges::lower_bound(by_message_, gap.message - 1, {}, &Sample::message);
-    return last != by_message_.end() && last->message == gap.message - 1 &&
-           seen_ns(sample) + gap.length_ns / 2 >= seen_ns(*last);
+    // The last late one that was answered before the next message: `sample`, or one behind it.
+    const auto behind = std::ranges::lower_bound(by_message_, gap.message, {}, &Sample::message);
+    return seen_ns(sample) + gap.length_ns / 2 >= seen_ns(*std::prev(behind));
   }
 
   const std::uint64_t limit_ns_, turn_ns_;

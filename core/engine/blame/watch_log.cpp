@@ -53,6 +53,7 @@ void WatchLog::begin(const ClockChoice& clock) {
   const std::uint64_t gap_ns =
       late_ns_ == kAuto ? kLeastGap_ns : std::max(kLeastGap_ns, late_ns_ / kGapsPerLimit);
   watch_.gaps.limit = watch_ticks(clock, gap_ns);
+  watch_.set_least();
   watch_.sample_limit = late_ns_ == kAuto ? 0 : watch_ticks(clock, late_ns_);
   began_ticks_ = by_counter(clock) ? clock.counter.now() : KernelClock{}.now();
   began_ns_ = time_of(CLOCK_MONOTONIC);

@@ -39,8 +39,8 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
     std::uint64_t seen = sent;
     if constexpr (kWatched<Qps>) {
       waits.polled =
-          found(wc, watched_wait<P>(*loop_state.watch, clock, round, cq, stop, waits.empties, seen,
-                                    [cq, &wc] { return P::Cq::poll(cq, 1, &wc); }));
+          found(wc, watched_sample<P>(loop_state.watch, clock, round, cq, stop, waits.empties, sent,
+                                      seen, [cq, &wc] { return P::Cq::poll(cq, 1, &wc); }));
     } else {
       await_completion<P>(cq, wc, stop, waits);
       seen = clock.now();
@@ -53,11 +53,6 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
     if constexpr (kPerQp<Qps>) list->lane->samples->record(clock.to_ns(seen - sent));
     if constexpr (P::Cq::kStamps)
       keep(loop_state.timestamps, {sent, posted, loop_state.send_cq.completed_at, seen});
-    if constexpr (kWatched<Qps>) {
-      PollWatch& watch = *loop_state.watch;
-      if (seen - sent >= watch.samples.limit) [[unlikely]]
-        watch.samples.add({sent, seen - sent, watch.first_message + round});
-    }
     tally.progress.store(round + 1, std::memory_order_relaxed);
     list = list->next;
   }

@@ -181,11 +181,11 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
     Arrived arrived;
     std::uint64_t seen = sent;
     if constexpr (kWatched<By>) {
-      polled =
-          watched_wait<P>(*loop_state.watch, clock, round, P::Cq::of(loop_state.recv_cq), stop,
-                          waits.empties, seen, [&loop_state, &lane = *list->lane, sequence, &wc] {
-                            return poll_for_pong<By, P>(loop_state, lane, sequence, wc);
-                          });
+      polled = watched_sample<P>(loop_state.watch, clock, round, P::Cq::of(loop_state.recv_cq),
+                                 stop, waits.empties, sent, seen,
+                                 [&loop_state, &lane = *list->lane, sequence, &wc] {
+                                   return poll_for_pong<By, P>(loop_state, lane, sequence, wc);
+                                 });
       arrived = polled > 0 && (!By::kReceives || wc.status == IBV_WC_SUCCESS) ? Arrived::yes
                                                                               : Arrived::no;
     } else {
@@ -206,11 +206,6 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
       if constexpr (kPerQp<By>) list->lane->samples->record(clock.to_ns(seen - sent));
       if constexpr (kStamps)
         keep(loop_state.timestamps, {sent, posted, loop_state.recv_cq.completed_at, seen});
-      if constexpr (kWatched<By>) {
-        PollWatch& watch = *loop_state.watch;
-        if (seen - sent >= watch.samples.limit) [[unlikely]]
-          watch.samples.add({sent, seen - sent, watch.first_message + round});
-      }
       tally.progress.store(round + 1, std::memory_order_relaxed);
       if constexpr (By::kReceives) {
         if (const int error = replenish(*receive_of(wc).ring); error != 0) [[unlikely]] {

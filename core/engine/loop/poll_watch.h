@@ -65,8 +65,19 @@ struct LongestOf {
 struct PollWatch {
   LongestOf<PollGap> gaps;
   LongestOf<LongSample> samples;
+  /// Nothing shorter is to be noted [ticks]: the lesser of both limits, or less than that.
+  std::uint64_t least = 0;
   std::uint64_t sample_limit = 0;   ///< of `samples` behind the warm-up [ticks]; 0: see begin()
   std::uint64_t first_message = 0;  ///< of those that the loop's tally counts
+
+  /// Limits have changed.
+  void set_least() noexcept { least = std::min(gaps.limit, samples.limit); }
+
+  [[gnu::noinline]] void note_sample(std::uint64_t begun, std::uint64_t length,
+                                     std::uint64_t round) noexcept {
+    samples.add({begun, length, first_message + round});
+    set_least();
+  }
 
   /// The warm-up is over: nothing of it counts. Where no limit is given, samples are long that are
   /// longer than half of the warm-up's, until there is no room for them.
@@ -82,6 +93,7 @@ struct PollWatch {
       below += of_warmup.bucket(i);
       samples.limit = clock.to_ticks(histogram_lowest(i + 1));
     }
+    set_least();
   }
 };
 
@@ -124,7 +136,7 @@ template <class P, class Handle, class Look>
   return polled;
 }
 
-/// A watched loop's wait for a message: after each look for it one at the clock.
+/// A watched responder's wait for a message: after each look for it one at the clock.
 /// @param round  of the loop: the message, counted from PollWatch::first_message
 /// @param last   when the loop looked at the clock last [ticks]; then: when it found the message
 /// @param look   looks once: 0 where nothing is there, negative for a failure
@@ -150,6 +162,35 @@ template <class P, class Handle, class Look>
   std::uint64_t seen = last;
   polled = keep_watching<P>(polled, watch, clock, round, cq, stop, empties, seen, apart);
   last = seen;
+  return polled;
+}
+
+/// A watched initiator's wait for what ends a sample: notes that, too, if it took long.
+/// @param sent  when it began; @param seen  when its end was found [ticks]
+/// @return      as watched_wait()
+template <class P, class Handle, class Look>
+[[gnu::always_inline]] inline int watched_sample(PollWatch* const& watch,
+                                                 const typename P::Clock& clock,
+                                                 std::uint64_t round, Handle cq,
+                                                 const StopFlag& stop, std::uint64_t& empties,
+                                                 std::uint64_t sent, std::uint64_t& seen,
+                                                 const Look& look) noexcept {
+  int polled = look();
+  seen = clock.now();
+  // One comparison says that neither a gap nor the sample is to be noted.
+  if (polled > 0 && seen - sent < watch->least) [[likely]]
+    return polled;
+  const Look apart = look;
+  std::uint64_t last = seen;
+  if (const std::uint64_t length = last - sent; length >= watch->gaps.limit) [[unlikely]] {
+    polled = look_after_gap(*watch, sent, length, round, true, polled, apart);
+    last = clock.now();
+  }
+  if (polled == 0)
+    polled = keep_watching<P>(polled, *watch, clock, round, cq, stop, empties, last, apart);
+  seen = last;
+  if (polled > 0 && last - sent >= watch->samples.limit) [[unlikely]]
+    watch->note_sample(sent, last - sent, round);
   return polled;
 }
 

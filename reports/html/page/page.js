@@ -113,6 +113,7 @@ function main() {
   if (data && document.getElementById("axes")) drawn.push(...["rates", "latencies"].map((id) => axisChart(id, data)).filter(Boolean));
   if (data && document.getElementById("time")) drawn.push(timeChart(data));
   if (data && document.getElementById("latency-time")) drawn.push(latencyTimeChart(data));
+  if (data && document.getElementById("blame")) drawn.push(blameChart(data));
   if (data?.loads) drawn.push(loadChart(data));
   if (data?.topologies) drawn.push(...["growth", "growth-more"].map((id) => growthChart(id, data)));
   const redraw = () => drawn.forEach((one) => one.draw());

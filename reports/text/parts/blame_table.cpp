@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "reports/text/case_text.h"
 #include "reports/text/text.h"
@@ -36,47 +35,67 @@ void add_blamed(Table& table, const Blamed& cases, const char* head, Count count
 std::string blame_limit_text(const CaseSummary& summary) {
   const auto least = std::ranges::min_element(summary.repetitions, {},
                                               [](const Row* row) { return row->blame->limit_ns; });
-  return fmt::format("{:.4g}", static_cast<double>((*least)->blame->limit_ns) * 1e-3);
+  return fmt::format("{:.6g}", static_cast<double>((*least)->blame->limit_ns) * 1e-3);
 }
 
 std::string stalls_text(const Blamed& cases, const TextStyle& style) {
-  std::vector<BlameData::Stall> stalls;
-  for (const CaseSummary* summary : cases)
-    for (const Row* row : summary->repetitions)
-      stalls.insert(stalls.end(), row->blame->stalls.begin(), row->blame->stalls.end());
-  std::ranges::sort(stalls, std::ranges::greater{}, &BlameData::Stall::duration_ns);
-  stalls.resize(std::min(stalls.size(), kMostStalls));
   std::string lines;
-  for (const BlameData::Stall& stall : stalls)
-    lines += fmt::format("  {:>8.1f} µs at {} (monotonic {}.{:09} s)\n",
+  for (const BlameData::Stall& stall : longest_stalls(cases, kMostStalls))
+    lines += fmt::format("  {:>8.1f} µs at {} (monotonic {} s)\n",
                          static_cast<double>(stall.duration_ns) * 1e-3, printable(stall.utc),
-                         stall.monotonic_ns / 1'000'000'000, stall.monotonic_ns % 1'000'000'000);
+                         monotonic_text(stall));
   return lines.empty() ? "" : dim("  The longest stalls of the initiator's loop:\n", style) + lines;
 }
 
 }  // namespace
 
-std::string blame_text(const Group& group, const TextStyle& style) {
-  Table table;
-  table.key_columns = 1;
-  table.columns = {{.head = "case", .is_text = true}, {.head = "from", .unit = "µs"}};
-  Blamed cases;
-  for (const CaseSummary& summary : group.cases) {
-    if (!std::ranges::all_of(summary.repetitions,
-                             [](const Row* row) { return row->blame.has_value(); }))
-      continue;
-    table.columns[0].cells.emplace_back(name_in_group(group, summary));
-    table.columns[1].cells.emplace_back(blame_limit_text(summary));
-    cases.push_back(&summary);
-  }
-  if (cases.empty()) return "";
+bool has_blame(const CaseSummary& summary) {
+  return std::ranges::all_of(summary.repetitions,
+                             [](const Row* row) { return row->blame.has_value(); });
+}
+
+void add_blame(Table& table, const Blamed& cases) {
+  Table::Column limit{.head = "from", .unit = "µs"};
+  for (const CaseSummary* summary : cases) limit.cells.emplace_back(blame_limit_text(*summary));
+  table.columns.push_back(std::move(limit));
   add_blamed(table, cases, "late", [](const BlameData& data) { return data.late; });
   add_blamed(table, cases, "local", [](const BlameData& data) { return data.local.count; });
   add_blamed(table, cases, "peer", [](const BlameData& data) { return data.peer.count; });
   add_blamed(table, cases, "path", [](const BlameData& data) { return data.path.count; });
   add_blamed(table, cases, "undecided", [](const BlameData& data) { return data.undecided.count; });
+}
+
+std::vector<BlameData::Stall> longest_stalls(const Blamed& cases, std::size_t most) {
+  std::vector<BlameData::Stall> stalls;
+  for (const CaseSummary* summary : cases)
+    for (const Row* row : summary->repetitions)
+      stalls.insert(stalls.end(), row->blame->stalls.begin(), row->blame->stalls.end());
+  std::ranges::stable_sort(stalls, std::ranges::greater{}, &BlameData::Stall::duration_ns);
+  stalls.resize(std::min(stalls.size(), most));
+  return stalls;
+}
+
+std::string monotonic_text(const BlameData::Stall& stall) {
+  return fmt::format("{}.{:09}", stall.monotonic_ns / 1'000'000'000,
+                     stall.monotonic_ns % 1'000'000'000);
+}
+
+std::string blame_text(const Group& group, const TextStyle& style) {
+  Table table;
+  table.key_columns = 1;
+  table.columns = {{.head = "case", .is_text = true}};
+  Blamed cases;
+  for (const CaseSummary& summary : group.cases) {
+    if (!has_blame(summary)) continue;
+    table.columns[0].cells.emplace_back(name_in_group(group, summary));
+    cases.push_back(&summary);
+  }
+  if (cases.empty()) return "";
+  add_blame(table, cases);
   return "\n" + bold("  late samples, by who was late", style) + "\n" + render(table, style) +
-         dim(wrap("  ", "Whole round trips of that length or more, of all repetitions.",
+         dim(wrap("  ",
+                  "Samples of that length or more, of all repetitions; of a ping-pong whole round "
+                  "trips.",
                   style.width),
              style) +
          stalls_text(cases, style);

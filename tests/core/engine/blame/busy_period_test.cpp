@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace rdmameter {
 namespace {
 
@@ -62,6 +64,30 @@ TEST(BusyPeriod, RequestsBehindTheOneThatWaitedForTheResponderInheritItsStop) {
     EXPECT_EQ(each.local_ns, 0U);
   }
   EXPECT_TRUE(stalls.empty());
+}
+
+TEST(BusyPeriod, OfAnswersThatCameTogetherAllInheritTheStopWhicheverIsNotedFirst) {
+  WatchData own = initiator();
+  add_stop(own, 500 * kMs);
+  for (WatchData::Sample& sample : own.samples)  // the initiator found them with one poll
+    sample.length_ns = 500 * kMs + kStopNs + kMs - sample.begun_ns;
+  std::ranges::reverse(own.samples);
+  std::vector<WatchData::Gap> stalls;
+  for (const AwayTimes& each : times_away(own, kLate, {}, {stop_of_responder(0)}, stalls))
+    EXPECT_EQ(each.peer_ns, kStopNs) << each.sample.message;
+}
+
+TEST(BusyPeriod, ABatchAnsweredAfterAStopInheritsItThoughItsLastRequestIsNotLate) {
+  WatchData own = initiator();
+  for (std::uint64_t i = 0; i < 3; ++i)  // the fourth was in time
+    own.samples.push_back(
+        {.message = i, .length_ns = kStopNs - i * kMs, .begun_ns = (500 + i) * kMs});
+  std::vector<WatchData::Gap> stalls;
+  const auto late =
+      times_away(own, kLate, {},
+                 {{.message = 4, .length_ns = kStopNs, .found = false, .first = true}}, stalls);
+  ASSERT_EQ(late.size(), 3U);
+  for (const AwayTimes& each : late) EXPECT_EQ(each.peer_ns, kStopNs) << each.sample.message;
 }
 
 TEST(BusyPeriod, TheNextPeriodInheritsNothing) {
