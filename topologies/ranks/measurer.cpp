@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@
 #include "core/verbs/kernel_objects.h"
 #include "core/wire/fields.h"
 #include "topologies/ranks/barrier_qps.h"
+#include "topologies/ranks/connect/refused_edges.h"
 #include "topologies/ranks/node.h"
 #include "topologies/ranks/pair_attempts.h"
 #include "topologies/ranks/rank_run.h"
@@ -97,6 +99,11 @@ class RankMeasurer final : public TopologyMeasurer {
   void create(Part& part);
   std::map<Rank, std::string> addresses(const Part& part) const;
   void connect(Part& part, const std::map<Rank, std::string>& received);
+  std::vector<RefusedEdge> connect_edges(Part& part,
+                                         const std::map<Rank, EndpointInfo>& graph_peers,
+                                         const std::map<Rank, EndpointInfo>& barrier_peers) const;
+  std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& own, Rank ranks);
+  void lose_refused(Part& part);
   void run(Part& part);
   template <class Call>
   void with_loops(Part& part, Call call);
@@ -221,6 +228,7 @@ struct RankMeasurer::Part {
   const bool taken;  ///< else it only keeps the others company
   RankPlan mine;
   PairsLeft pairs;
+  std::vector<RefusedEdge> refused;  ///< of this rank; once all are connected, of all
   OpenDevice* device = nullptr;
   Counters counters_before;
   std::unique_ptr<BarrierQps> barrier;
@@ -283,9 +291,60 @@ void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& receiv
   }
   part.lap("bootstrap");
   const Pinned pinned{part.placement.first(), "--core"};
-  part.barrier->connect(barrier_peers);
+  part.refused = connect_edges(part, graph_peers, barrier_peers);
+}
+
+/// @return  what could not be connected; of a traffic other than `pairs` that is an exception
+std::vector<RefusedEdge> RankMeasurer::connect_edges(
+    Part& part, const std::map<Rank, EndpointInfo>& graph_peers,
+    const std::map<Rank, EndpointInfo>& barrier_peers) const {
+  RefusedPeers of_barrier, of_graph;
+  const auto keep = [&part](RefusedPeers& peers) {
+    return part.plan.in_rounds() ? &peers : nullptr;
+  };
+  part.barrier->connect(barrier_peers, keep(of_barrier));
   part.lap("barrier_qps");
-  part.node->connect(graph_peers);
+  part.node->connect(graph_peers, keep(of_graph));
+  std::vector<RefusedEdge> refused;
+  for (const bool barrier : {true, false})
+    for (const auto& [peer, reason] : barrier ? of_barrier : of_graph)
+      refused.push_back(
+          {.rank = ranks_.rank(), .peer = peer, .reason = reason, .barrier = barrier});
+  return refused;
+}
+
+/// @return  those of all ranks
+std::vector<RefusedEdge> RankMeasurer::share(const std::vector<RefusedEdge>& own, Rank ranks) {
+  const std::string mine = own.empty() ? "" : dump(refused_edges_to_wire(own));
+  json of_all = json::array();
+  for (const std::string& text : with_all([&] { return ranks_.gather(mine); }))
+    if (!text.empty())
+      for (const json& edge : json::parse(text, nullptr, false)) of_all.push_back(edge);
+  const std::string told =
+      with_all([&] { return ranks_.broadcast(of_all.empty() ? "" : dump(of_all)); });
+  if (told.empty()) return {};
+  return refused_edges_from_wire(json::parse(told, nullptr, false), ranks);
+}
+
+/// Pairs that would need a refused edge are lost. Where the barrier needs one, this attempt is
+/// over: the next one's barrier goes around it.
+void RankMeasurer::lose_refused(Part& part) {
+  for (const RefusedEdge& edge : part.refused)
+    if (edge.barrier && edge.rank == ranks_.rank()) {
+      part.result.failure = edge.reason;
+      part.result.no_barrier_with = edge.peer;
+    }
+  for (const auto& [partner, edge] :
+       cut_off_partners(part.plan.graph, ranks_.rank(), part.refused)) {
+    const bool direct = edge->rank == ranks_.rank() && edge->peer == partner;
+    const bool planned = std::ranges::find(part.mine.pair_turns, partner, &PairTurn::partner) !=
+                         part.mine.pair_turns.end();
+    part.pairs.lost.insert(partner);
+    if (direct || planned)
+      part.result.lost_pairs.push_back({.with = partner,
+                                        .reason = cut_off_reason(*edge, ranks_.rank(), partner),
+                                        .waited = !direct});
+  }
 }
 
 /// Calls it with what the loops of this rank need. What fails there stands in the result: the
@@ -453,12 +512,16 @@ void RankMeasurer::connect_all(Part& part) {
   const json connected = step([&] { connect(part, received); });
   part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
   agree(connected);
+  if (part.plan.in_rounds()) {
+    part.refused = share(part.refused, static_cast<Rank>(part.test_case.ranks));
+    if (part.taken) lose_refused(part);
+  }
   part.lap("wait");
 }
 
 /// @return  at rank 0 the results of all ranks; all samples are in the first
 std::vector<RankResult> RankMeasurer::run_all(Part& part) {
-  if (part.taken) run(part);
+  if (part.taken && std::ranges::none_of(part.refused, &RefusedEdge::barrier)) run(part);
   const std::string own = part.taken ? rank_result_to_wire(part.result) : std::string();
   const std::vector<std::string> reports = with_all([&] { return ranks_.gather(own); });
   const std::string samples = with_all(

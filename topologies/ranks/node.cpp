@@ -212,31 +212,41 @@ EndpointInfo Node::info_for(Rank neighbour) const {
   return info;
 }
 
-void Node::connect(const std::map<Rank, EndpointInfo>& peers) {
-  const std::uint64_t per_edge = edge_qps(case_).all;
-  const bool datagram = receive_mode_ == ReceiveMode::datagram;
-  for (std::uint64_t i = 0; i < link_count_; ++i) {
-    Link& link = work_->links()[i];
-    const EndpointInfo& peer = info_of(peers, link.peer);
-    const std::uint64_t between = i % per_edge;
-    const QpPath path = path_to_rank(device_, case_, peer);
-    const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
-    mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
-    if (datagram) {
-      ibv_ah_attr attributes = ah_attributes(path);
-      ahs_.emplace_back(check_pointer(
-          create_ah_.time([&] { return ibv_create_ah(&domain_.plain(), &attributes); }),
-          "ibv_create_ah", fmt::format("towards rank {} on {}", link.peer, where_)));
-      link.ah = ahs_.back().get();
-      link.remote_qpn = peer.qpns.at(0);
-      link.remote_qkey = peer.qkey;
-      if (i > 0) continue;
-      bring_up(*link.qp, path, 0, 0, info_.psns[0]);
-      continue;
-    }
-    work_->connect_link(i, peer.address, peer.rkeys.at(0), maker_.inline_flag());
-    bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[i]);
+void Node::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused) {
+  if (receive_mode_ == ReceiveMode::datagram && link_count_ > 0) {
+    const QpPath path = path_to_rank(device_, case_, info_of(peers, work_->links().front().peer));
+    bring_up(*qps_.front(), path, 0, 0, info_.psns[0]);  // towards nobody: it must not fail
   }
+  for (std::uint64_t i = 0; i < link_count_; ++i) {
+    const Rank neighbour = work_->links()[i].peer;
+    const EndpointInfo& peer = info_of(peers, neighbour);
+    try {
+      connect_link(i, peer);
+    } catch (const VerbsError& error) {
+      if (refused == nullptr) throw;
+      refused->emplace(neighbour, error.what());
+    }
+  }
+}
+
+void Node::connect_link(std::uint64_t number, const EndpointInfo& peer) {
+  Link& link = work_->links()[number];
+  const QpPath path = path_to_rank(device_, case_, peer);
+  const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
+  mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
+  if (receive_mode_ == ReceiveMode::datagram) {
+    ibv_ah_attr attributes = ah_attributes(path);
+    ahs_.emplace_back(
+        check_pointer(create_ah_.time([&] { return ibv_create_ah(&domain_.plain(), &attributes); }),
+                      "ibv_create_ah", fmt::format("towards rank {} on {}", link.peer, where_)));
+    link.ah = ahs_.back().get();
+    link.remote_qpn = peer.qpns.at(0);
+    link.remote_qkey = peer.qkey;
+    return;
+  }
+  const std::uint64_t between = number % edge_qps(case_).all;
+  work_->connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
+  bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[number]);
 }
 
 void Node::bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn,

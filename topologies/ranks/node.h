@@ -26,6 +26,9 @@ QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, Endpoin
 /// What a rank has sent of itself. @throws MeasurementError  nothing
 const EndpointInfo& info_of(const std::map<Rank, EndpointInfo>& peers, Rank rank);
 
+/// Why no message gets to a rank, or comes from it.
+using RefusedPeers = std::map<Rank, std::string>;
+
 class Node : NodeLayout {
  public:
   /// Creates everything and posts the receives; QPs are in INIT.
@@ -43,8 +46,11 @@ class Node : NodeLayout {
   /// What a neighbour must know of this rank: of its QPs only those between the two.
   EndpointInfo info_for(Rank neighbour) const;
 
-  /// Brings the QPs to RTS. @param peers  the info_for() this rank of each neighbour
-  void connect(const std::map<Rank, EndpointInfo>& peers);
+  /// Brings the QPs to RTS.
+  /// @param peers    the info_for() this rank of each neighbour
+  /// @param refused  neighbours with whom a verb has failed, and how, are added to it; null: the
+  ///                 first such failure is thrown
+  void connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused = nullptr);
 
   NodeWork& work() { return *work_; }
 
@@ -61,6 +67,7 @@ class Node : NodeLayout {
   void create_queues();
   void create_cqs();
   Qp create_qp(std::uint64_t number, std::uint64_t all);
+  void connect_link(std::uint64_t number, const EndpointInfo& peer);
   void bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn, std::uint32_t remote_psn,
                 std::uint32_t psn);
 
