@@ -10,8 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/verbs/pkey.h"
+#include "topologies/ranks/connect/qp_limit.h"
 #include "topologies/ranks/node.h"
-#include "topologies/ranks/qp_limit.h"
 
 namespace rdmameter {
 namespace {

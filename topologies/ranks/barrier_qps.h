@@ -11,8 +11,8 @@
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
 #include "topologies/graphs/graph.h"
+#include "topologies/ranks/connect/qp_maker.h"
 #include "topologies/ranks/loop/barrier.h"
-#include "topologies/ranks/qp_maker.h"
 
 namespace rdmameter {
 

@@ -22,6 +22,7 @@
 #include "core/wire/fields.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/connect/refused_edges.h"
+#include "topologies/ranks/first_use.h"
 #include "topologies/ranks/node.h"
 #include "topologies/ranks/pair_attempts.h"
 #include "topologies/ranks/rank_run.h"
@@ -69,12 +70,8 @@ class Laps {
 class RankMeasurer final : public TopologyMeasurer {
  public:
   RankMeasurer(Ranks& ranks, std::chrono::milliseconds patience, const ClockChoice& clock,
-               const InterruptSource& interrupt, bool judge_shared)
-      : ranks_(ranks),
-        patience_(patience),
-        clock_(clock),
-        interrupt_(interrupt),
-        judge_shared_(judge_shared) {
+               const InterruptSource& interrupt, const RanksChoice& choice)
+      : ranks_(ranks), patience_(patience), clock_(clock), interrupt_(interrupt), choice_(choice) {
     // All ranks know by this what the messages of every other one hold.
     std::random_device random;
     seed_ = std::stoull(ranks_.broadcast(std::to_string(random())));
@@ -104,6 +101,7 @@ class RankMeasurer final : public TopologyMeasurer {
                                          const std::map<Rank, EndpointInfo>& barrier_peers) const;
   std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& own, Rank ranks);
   void lose_refused(Part& part);
+  void use_first(Part& part);
   void run(Part& part);
   template <class Call>
   void with_loops(Part& part, Call call);
@@ -127,7 +125,7 @@ class RankMeasurer final : public TopologyMeasurer {
   const std::chrono::milliseconds patience_;
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
-  const bool judge_shared_;
+  const RanksChoice choice_;
   CpuClaims claims_;
   OpenDevices devices_{{.files = FileMemory::devices, .still_wanted = [this] {
                           if (interrupt_.requested()) throw Interrupted("interrupted");
@@ -255,7 +253,7 @@ void RankMeasurer::create(Part& part) {
   const Pinned pinned = pinned_to_make(part.placement, "--core");
   part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
   part.node = std::make_unique<Node>(*part.device, test_case, part.plan, part.mine, ranks_.rank(),
-                                     seed_ + cases_);
+                                     seed_ + cases_, choice_.connect_when);
   part.lap("memory", sum_of(part.node->connect_ns()) + part.node->trial_ns());
   part.barrier = std::make_unique<BarrierQps>(*part.device, test_case, ranks_.rank(),
                                               static_cast<Rank>(test_case.ranks), no_barrier_);
@@ -266,7 +264,8 @@ void RankMeasurer::create(Part& part) {
 /// What each rank that is to have QPs with this one must know of them.
 std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
   std::map<Rank, json> by_peer;
-  for (const Rank peer : part.plan.graph.neighbours[ranks_.rank()])
+  const bool now = choice_.connect_when == ConnectWhen::at_start;
+  for (const Rank peer : now ? part.plan.graph.neighbours[ranks_.rank()] : std::vector<Rank>())
     by_peer[peer]["graph"] = endpoint_info_to_wire(part.node->info_for(peer));
   for (const Rank peer : part.barrier->partners())
     by_peer[peer]["barrier"] = endpoint_info_to_wire(part.barrier->info_for(peer));
@@ -304,13 +303,28 @@ std::vector<RefusedEdge> RankMeasurer::connect_edges(
   };
   part.barrier->connect(barrier_peers, keep(of_barrier));
   part.lap("barrier_qps");
-  part.node->connect(graph_peers, keep(of_graph));
+  if (choice_.connect_when == ConnectWhen::at_start)
+    part.node->connect(graph_peers, keep(of_graph));
   std::vector<RefusedEdge> refused;
   for (const bool barrier : {true, false})
     for (const auto& [peer, reason] : barrier ? of_barrier : of_graph)
       refused.push_back(
           {.rank = ranks_.rank(), .peer = peer, .reason = reason, .barrier = barrier});
   return refused;
+}
+
+/// What is refused is added to what the barrier has been refused.
+void RankMeasurer::use_first(Part& part) {
+  const Pinned pinned{part.placement.first(), "--core"};
+  FirstUseLoop loop(ranks_, *part.node, part.plan.graph, patience_ / 2);
+  with_all([&] { loop.run(); });
+  if (loop.failure()) std::rethrow_exception(loop.failure());
+  for (const auto& [peer, reason] : loop.refused()) {
+    if (!part.plan.in_rounds()) throw MeasurementError(reason);
+    part.refused.push_back({.rank = ranks_.rank(), .peer = peer, .reason = reason});
+  }
+  part.result.first_uses = loop.take_times();
+  part.node->start_work(loop.peers());
 }
 
 /// @return  those of all ranks
@@ -409,7 +423,7 @@ bool RankMeasurer::can_be_judged(const Part& part) const {
 std::string RankMeasurer::trips_to_judge(const Part& part, Outcome& outcome) const {
   TopologyData& topology = *outcome.topology;
   if (!topology.failed_pairs.empty()) return {};
-  if (topology.matrix_ns.empty() || (topology.yielding && !judge_shared_)) return {};
+  if (topology.matrix_ns.empty() || (topology.yielding && !choice_.judge_shared)) return {};
   topology.straggler = find_straggler(topology.matrix_ns, topology.edges);
   if (topology.straggler->verdict == Straggler::Verdict::none) return {};
   return dump(elimination_trips(*topology.straggler, topology.matrix_ns, part.plan.graph,
@@ -512,6 +526,10 @@ void RankMeasurer::connect_all(Part& part) {
   const json connected = step([&] { connect(part, received); });
   part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
   agree(connected);
+  if (choice_.connect_when == ConnectWhen::first_use) {
+    agree(step([&] { use_first(part); }));
+    part.laps.lap_ns();  // first_use tells it
+  }
   if (part.plan.in_rounds()) {
     part.refused = share(part.refused, static_cast<Rank>(part.test_case.ranks));
     if (part.taken) lose_refused(part);
@@ -607,12 +625,22 @@ nlohmann::ordered_json RankMeasurer::ranks_environment(const TestCase& first) {
 
 }  // namespace
 
+std::string why_not_on_first_use(const TestCase& test_case) {
+  if (!test_case.connects_ranks() || test_case.transport != Transport::rc)
+    return "--connect-when first-use: its first message is one that the other rank acknowledges, "
+           "which RC alone does; use --transport rc";
+  if (edge_qps(test_case).all != 1)
+    return "--connect-when first-use: it makes one QP for each edge; leave out --qps-per-edge and "
+           "--inflate";
+  return {};
+}
+
 std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
                                                          std::chrono::milliseconds patience,
                                                          const ClockChoice& clock,
                                                          const InterruptSource& interrupt,
-                                                         bool judge_shared) {
-  return std::make_unique<RankMeasurer>(ranks, patience, clock, interrupt, judge_shared);
+                                                         const RanksChoice& choice) {
+  return std::make_unique<RankMeasurer>(ranks, patience, clock, interrupt, choice);
 }
 
 std::string check_same(Ranks& ranks, const std::string& version, const std::string& options) {
