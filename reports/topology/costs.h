@@ -19,6 +19,11 @@ struct FitPoint {
   std::string graph;
   std::uint64_t ranks = 0;
   Observation observation;
+  std::size_t row = 0;  ///< of the result: what disturbs one of its points may disturb all
+};
+
+struct PredictionInterval {
+  double low = 0, high = 0;
 };
 
 /// Coefficients fitted to all points.
@@ -33,6 +38,13 @@ class Fit {
   double spread() const { return spread_; }  ///< of a point about the fit, relative, one sigma
   std::size_t points() const { return points_; }
 
+  /// Where 95 of 100 rows that are measured later have such a value: Student's t of the relative
+  /// errors, with as many degrees of freedom as rows beyond coefficients; the points of a row count
+  /// as one. It is no narrower than error_at_max_ranks() of the graph.
+  /// @return nothing: no more rows than coefficients, or terms that are not known
+  std::optional<PredictionInterval> interval(std::span<const double> terms,
+                                             const std::string& graph) const;
+
   /// The error of leaving out the largest number of ranks: a fit to the points of fewer ranks
   /// predicts that graph's values there, and this is the largest relative error of them. Values
   /// with the same terms are repetitions; their median counts.
@@ -41,10 +53,13 @@ class Fit {
 
  private:
   void leave_out_max_ranks(std::span<const FitPoint> points);
+  void add_products(std::span<const FitPoint> points);
+  std::optional<double> leverage(std::span<const double> terms) const;
 
   LeastSquares squares_;
   double spread_ = 0;
-  std::size_t points_;
+  std::size_t points_, rows_;
+  std::vector<double> products_;  ///< of terms of all points, each over its value by the fit
   std::map<std::string, double> errors_;  ///< by graph
 };
 

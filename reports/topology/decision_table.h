@@ -22,6 +22,7 @@ struct ShapeChoice {
   std::string shape, over;  ///< "ring qps_per_edge:4"; "rc", with axes that models differ in
   std::optional<double> qps, memory_bytes;  ///< of the rank with most
   std::optional<double> connect_ns;         ///< over the repetitions of all traffics
+  std::optional<double> first_use_ns;       ///< p50 over pairs; over the repetitions, as above
   std::optional<double> p50_ns, p99_ns;     ///< one way, pairs in a quiet network
   std::optional<double> farthest_ns;        ///< p50 at the most hops
   std::optional<double> exchange_ns;        ///< p50 of an all-to-all

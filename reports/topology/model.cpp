@@ -8,6 +8,7 @@
 
 #include "core/instrument/histogram_data.h"
 #include "reports/summary/summary.h"
+#include "topologies/axes/connection_memory.h"
 #include "topologies/schedule/schedule.h"
 #include "topologies/traffic/traffic.h"
 
@@ -88,6 +89,23 @@ std::vector<double> memory_terms(double peers, double size_bytes) {
   return {1, peers, peers * size_bytes};
 }
 
+/// What a rank's connections take. @param axes  of a case, or the setting of a model
+double exact_memory(const Json& axes, bool one_qp, std::uint64_t peers, std::uint64_t size_bytes,
+                    std::uint64_t hop_classes) {
+  const std::uint64_t depth = count_at(axes, "depth", 0);
+  const auto is = [&axes](const char* key, const char* word) {
+    const auto found = axes.find(key);
+    return found != axes.end() && *found == word;
+  };
+  ConnectionDemand demand =
+      one_qp ? demand_of_datagrams(peers, depth)
+             : demand_of_links(peers, depth, !is("opcode", "write") && !is("opcode", "read"));
+  demand.message_bytes = size_bytes;
+  demand.hop_classes = std::max<std::uint64_t>(hop_classes, 1);
+  if (!one_qp && is("cq_sharing", "per-qp")) demand.cqs = std::max<std::uint64_t>(peers, 1);
+  return sum_of(connection_bytes(demand));
+}
+
 bool has_one_qp(const std::string& graph) {
   const auto shape = find_shape(graph);
   return shape && shape->shape->datagrams;
@@ -112,6 +130,7 @@ class ModelCollector {
     model_.qps_per_edge = std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge", 1));
     model_.yielding = model_.yielding || topology.yielding;
     model_.max_qps = std::max(model_.max_qps, max_qps(topology));
+    ++rows_;
     add_latencies(row);
     add_memory(row);
     if (message_interval_ns(row) && topology.hops) exchanges_.insert(exchange_name(topology));
@@ -135,22 +154,31 @@ class ModelCollector {
       if (const double time_ns = median_ns(latency); hops > 0 && time_ns > 0)
         latencies_.push_back({topology.graph,
                               topology.ranks,
-                              {CostFit::terms(static_cast<double>(hops), bytes), time_ns}});
+                              {CostFit::terms(static_cast<double>(hops), bytes), time_ns},
+                              rows_});
   }
 
   /// A collective's messages have sizes of their own.
   void add_memory(const Row& row) {
     const TopologyData& topology = *row.topology;
     if (topology.collective) return;
-    const double peers =
-        has_one_qp(topology.graph) ? static_cast<double>(topology.ranks - 1) : max_qps(topology);
+    const bool one_qp = has_one_qp(topology.graph);
+    const double peers = one_qp ? static_cast<double>(topology.ranks - 1) : max_qps(topology);
     const auto size = static_cast<double>(size_of(row));
-    if (const double bytes = sum_of(topology.connection_bytes); bytes > 0)
-      memory_.push_back({topology.graph, topology.ranks, {memory_terms(peers, size), bytes}});
+    const double bytes = sum_of(topology.connection_bytes);
+    if (!(bytes > 0)) return;
+    memory_.push_back({topology.graph, topology.ranks, {memory_terms(peers, size), bytes}, rows_});
+    const Reach reach = reach_of(topology.traffic);
+    model_.relays = model_.relays || reach == Reach::pair || reach == Reach::between_all;
+    model_.exact_memory =
+        model_.exact_memory &&
+        bytes == exact_memory(row.case_object, one_qp, static_cast<std::uint64_t>(peers),
+                              size_of(row), topology.hops ? topology.hops->max : 1);
   }
 
   TopologyModel model_;
   std::set<std::uint64_t> ranks_, sizes_;
+  std::size_t rows_ = 0;
   std::set<std::string> exchanges_;
   std::vector<FitPoint> latencies_, memory_;
 };
@@ -160,8 +188,8 @@ std::uint64_t qps_of(const TopologyModel& model, const ShapeFigures& figures) {
   return figures.one_qp ? 1 : figures.neighbours * model.qps_per_edge;
 }
 
-Prediction::AtSize at_size(const TopologyModel& model, const Prediction& prediction,
-                           std::uint64_t size_bytes) {
+Prediction::AtSize at_size(const TopologyModel& model, const std::string& graph,
+                           const Prediction& prediction, std::uint64_t size_bytes) {
   Prediction::AtSize at{.size_bytes = size_bytes};
   const auto bytes = static_cast<double>(size_bytes);
   const auto hops_max = static_cast<double>(prediction.figures.hops_max);
@@ -169,8 +197,18 @@ Prediction::AtSize at_size(const TopologyModel& model, const Prediction& predict
     const Costs costs = model.latency->costs();
     at.mean_ns = costs.time_ns(prediction.figures.hops_mean, bytes);
     at.farthest_ns = costs.time_ns(hops_max, bytes);
+    const auto interval = [&](double hops) {
+      return model.latency->interval(CostFit::terms(hops, bytes), graph);
+    };
+    at.mean_interval_ns = interval(prediction.figures.hops_mean);
+    at.farthest_interval_ns = interval(hops_max);
   }
-  if (model.memory)
+  if (model.memory && model.exact_memory)
+    at.memory_bytes = exact_memory(
+        model.setting, prediction.figures.one_qp,
+        prediction.figures.one_qp ? prediction.figures.neighbours : prediction.qps_per_rank,
+        size_bytes, model.relays ? prediction.figures.hops_max : 1);
+  else if (model.memory)
     at.memory_bytes = model.memory->value(
         memory_terms(static_cast<double>(prediction.figures.one_qp ? prediction.figures.neighbours
                                                                    : prediction.qps_per_rank),
@@ -270,7 +308,7 @@ std::optional<Prediction> predict(const TopologyModel& model, const std::string&
           : static_cast<std::uint64_t>(std::llround(n * figures->neighbours_mean *
                                                     static_cast<double>(model.qps_per_edge)));
   for (const std::uint64_t size : model.sizes_bytes)
-    prediction.sizes.push_back(at_size(model, prediction, size));
+    prediction.sizes.push_back(at_size(model, graph, prediction, size));
   prediction.more_qps_than_measured =
       static_cast<double>(prediction.qps_per_rank) > 2 * model.max_qps;
   return prediction;

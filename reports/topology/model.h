@@ -28,6 +28,10 @@ struct TopologyModel {
   double max_qps = 0;              ///< of a rank
   std::optional<CostFit> latency;  ///< one way, between two ranks of a quiet network
   std::optional<Fit> memory;       ///< of the rank with most [bytes]
+  /// Is the memory of each row that of the closed form, connection_bytes()? Then so is that of
+  /// predictions.
+  bool exact_memory = true;
+  bool relays = false;  ///< did messages go between all ranks, so that some are relayed?
   /// Traffics whose rate was measured, as exchange_name() calls them, in order.
   std::vector<std::string> exchanges;
 };
@@ -72,7 +76,8 @@ struct Prediction {
   struct AtSize {
     std::uint64_t size_bytes = 0;
     std::optional<double> mean_ns, farthest_ns;  ///< latency over all pairs; of the farthest
-    std::optional<double> memory_bytes;          ///< of the rank with most
+    std::optional<PredictionInterval> mean_interval_ns, farthest_interval_ns;  ///< Fit::interval()
+    std::optional<double> memory_bytes;  ///< of the rank with most
   };
   std::vector<AtSize> sizes;
   bool more_qps_than_measured =

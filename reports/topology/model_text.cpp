@@ -37,6 +37,11 @@ std::string in_unit(const std::optional<double>& value, double unit) {
   return value ? digits(*value / unit) : kUnknown;
 }
 
+/// "8.12-9.4"
+std::string interval_text(const std::optional<PredictionInterval>& interval, double unit) {
+  return interval ? digits(interval->low / unit) + "-" + digits(interval->high / unit) : kUnknown;
+}
+
 /// In percent.
 template <class AnyFit>
 std::string error_text(const AnyFit& fit, const std::string& graph) {
@@ -59,12 +64,13 @@ std::vector<Table::Cell> prediction_cells(const TopologyModel& model, const std:
   const auto add = [&cells](const std::string& text) { cells.emplace_back(text); };
   if (model.latency) {
     add(in_unit(at.mean_ns, kMicro));
+    add(interval_text(at.mean_interval_ns, kMicro));
     add(in_unit(at.farthest_ns, kMicro));
     add(error_text(*model.latency, graph));
   }
   if (model.memory) {
     add(in_unit(at.memory_bytes, kKibi));
-    add(error_text(*model.memory, graph));
+    add(model.exact_memory ? "exact" : error_text(*model.memory, graph));
   }
   return cells;
 }
@@ -139,7 +145,8 @@ std::string prediction_remark(const TopologyModel& model) {
   });
   std::string remark =
       "error: how far a fit to fewer ranks was off, at worst, at the largest number of ranks "
-      "measured. The predictions are by a fit to all ranks.";
+      "measured. The predictions are by a fit to all ranks. 95 %: where the mean latency would be "
+      "measured in 95 of 100 repetitions, if the model holds.";
   if (drawn)
     remark +=
         " Hops of a random graph are those from 64 sampled ranks of one such graph, and from 4 "
@@ -161,7 +168,8 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
   const auto add = [&table](Table::Column head) { table.columns.push_back(std::move(head)); };
   if (model.latency) {
     add({"latency", "µs", "mean"});
-    add({"of the farthest", "µs"});
+    add({.head = "95 %", .unit = "µs", .is_text = true});
+    add({"farthest", "µs"});
     add({"error", "%"});
   }
   if (model.memory) {

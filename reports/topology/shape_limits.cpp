@@ -76,7 +76,7 @@ Exceeds more_memory_than(std::uint64_t size_bytes, double limit_bytes) {
 
 /// Do the rows tell how memory grows with QPs?
 bool memory_grows(const TopologyModel& model) {
-  return model.memory && model.memory->knows(1);
+  return model.memory && (model.exact_memory || model.memory->knows(1));
 }
 
 std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t size_bytes,
@@ -96,7 +96,7 @@ std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t
     unknown = fmt::format(" Not known of {}: measure more numbers of ranks (--scale).", unknown);
   if (known.empty()) return fmt::format("{}:{}", budget, unknown);
   return fmt::format(
-      "{} rules out {}, by the fitted memory of connections.{}", budget,
+      "{} rules out {}, by the memory of connections.{}", budget,
       ruled_out(known, size_bytes, more_memory_than(size_bytes, static_cast<double>(budget_bytes))),
       unknown);
 }

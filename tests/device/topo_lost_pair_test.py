@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A path between two ranks over which nothing gets through: its pair is told as failed, and the others are measured."""
+"""A path between two ranks over which nothing gets through, or that a verb refuses: its pair is told as failed, and the others are measured."""
 import subprocess
 
 import rdmameter
@@ -47,6 +47,55 @@ class LostPairs(Topo):
         done = self.run_ranks({A: [3, 6, 9], B: [2, 5, 8]}, "mesh", "--patience", "6")
         data = self.assert_only_lost(done, (A, B), (B, A))
         self.assertEqual(data["barrier_qps"], 2 * (RANKS - 1))  # of a tree
+
+    def run_refused(self, rank, call, graph, *arguments, traffic="pairs", status=rdmameter.FAILED):
+        """@param call  which of the rank's calls of ibv_modify_qp() fails"""
+        faults = ["" if other != rank else f"modify_qp@{call}=ETIMEDOUT" for other in range(RANKS)]
+        return self.mpirun("refused", "latency=100us", faults, graph, "--traffic", traffic, "--size", "8", "--iterations", "3",
+                           "--warmup", "1", "--wait", "yield", "--patience", "20", *arguments, status=status, setting="FAULTS")
+
+    def test_a_QP_that_is_refused_a_transition_fails_its_pair_alone(self):
+        # To INIT go three QPs of the graph and three of the barrier, and those three to RTR and RTS.
+        connected = 3 + 3 + 2 * 3
+        for to_rts in (False, True):
+            done = self.run_refused(A, connected + 2 * qp_of(A, B) - (0 if to_rts else 1), "mesh")
+            data = self.assert_only_lost(done, (A, B), (B, A))
+            step = "RTR->RTS" if to_rts else "INIT->RTR"
+            for pair in data["failed_pairs"]:
+                self.assertRegex(pair["reason"], rf"^rank {A}: ibv_modify_qp\({step}\) QP .*timed out.*No route to the peer's GID")
+
+    def test_over_a_graph_with_relays_it_fails_the_pairs_whose_messages_would_go_that_way(self):
+        # A ring: 1 has QPs towards 0 and 2. From 0 to 2 messages go over 1, from 1 to 3 over 2, and back over 3 and 0.
+        done = self.run_refused(1, 2 + 3 + 2 * 3 + 1, "ring")
+        data = self.assert_only_lost(done, (0, 1), (1, 0), (0, 2), (2, 0), (1, 3), (3, 1))
+        reasons = {(pair["from"], pair["to"]): pair["reason"] for pair in data["failed_pairs"]}
+        self.assertRegex(reasons[0, 1], r"^rank 1: ibv_modify_qp\(INIT->RTR\)")
+        self.assertRegex(reasons[2, 0], r"^rank 0: nothing goes from rank 1 to rank 0, which is on the way: ibv_modify_qp\(INIT->RTR\)")
+
+    def test_the_barrier_goes_around_a_path_that_is_refused_to_it_too(self):
+        # Its first try alone: the graph's own QPs of the second attempt are all connected.
+        done = self.run_refused(A, 3 + 3 + 2 * qp_of(A, B) - 1, "mesh", "--repetitions", "2", status=rdmameter.PASS)
+        for row in done.rows:
+            self.assertEqual(row["topology"]["barrier_qps"], 2 * (RANKS - 1))  # of a tree
+            self.assertEqual(row["latency"]["count"], 3 * RANKS * (RANKS - 1))
+            self.assertNotIn("failed_pairs", row["topology"])
+
+    def test_on_first_use_the_same_is_told_of_a_refused_QP_and_of_a_first_message_that_is_lost(self):
+        # Rank 1 has 3 QPs of the barrier, and answers rank 0 before it asks rank 2 and rank 3.
+        done = self.run_refused(A, 3 + 2 * 3 + 3 + 3 + 2, "mesh", "--connect-when", "first-use")
+        data = self.assert_only_lost(done, (A, B), (B, A))
+        self.assertRegex(data["failed_pairs"][0]["reason"], rf"^rank {A}: ibv_modify_qp\(INIT->RTR\)")
+        self.assertEqual(data["first_use"]["pairs"], 5)
+        # Of the QPs that a rank creates the barrier's three come first.
+        done = self.run_ranks({A: [3 + qp_of(A, B)]}, "mesh", "--patience", "20", "--connect-when", "first-use")
+        data = self.assert_only_lost(done, (A, B), (B, A))
+        self.assertRegex(data["failed_pairs"][0]["reason"], rf"^rank {A}: IBV_WC_RETRY_EXC_ERR .*the first message of QP .*rank {B}")
+
+    def test_it_fails_the_case_of_another_traffic(self):
+        done = self.run_refused(A, 3 + 3 + 2 * 3 + 1, "mesh", traffic="alltoall")
+        [row] = done.rows
+        self.assertIn(f"rank {A} on ", row["error_message"])
+        self.assertIn("ibv_modify_qp(INIT->RTR)", row["error_message"])
 
 
 if __name__ == "__main__":

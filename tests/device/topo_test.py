@@ -28,12 +28,12 @@ class Topo(rdmameter.Test):
         self.assertEqual(done.status, status, done)
         return done
 
-    def mpirun(self, name, wire, delays, *arguments, status):
-        """Ranks, each with its own RDMAMETER_DEVICE_DELAYS of `delays`."""
+    def mpirun(self, name, wire, settings, *arguments, status, setting="DELAYS"):
+        """Ranks, each with its own RDMAMETER_DEVICE_DELAYS, or another setting."""
         path = self.output()
         command = ["mpirun", "--oversubscribe"]
-        for rank, delay in enumerate(delays):
-            command += ([":"] if rank else []) + ["-n", "1", "env", f"RDMAMETER_DEVICE_DELAYS={delay}", rdmameter.program, "topo",
+        for rank, value in enumerate(settings):
+            command += ([":"] if rank else []) + ["-n", "1", "env", f"RDMAMETER_DEVICE_{setting}={value}", rdmameter.program, "topo",
                                                   *arguments, "-o", path]
         started = rdmameter.Started(command, rdmameter.environment() | {
             "RDMAMETER_DEVICE_WIRE": wire, "RDMAMETER_DEVICE_SESSION": f"{name}-{os.getpid()}",

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
+#include "topologies/ranks/connect/refused_edges.h"
 #include "topologies/ranks/pair_attempts.h"
 
 namespace rdmameter {
@@ -80,6 +81,39 @@ TEST(BarrierMeetings, ARankThatNobodyReachesIsNamed) {
   } catch (const MeasurementError& error) {
     EXPECT_NE(std::string(error.what()).find("rank 1"), std::string::npos);
   }
+}
+
+std::vector<Rank> cut_off(const std::string& shape, Rank ranks, Rank rank, RefusedEdge edge) {
+  std::vector<Rank> partners;
+  const Graph graph = read_shape(shape, 1).make(ranks);
+  const std::vector<RefusedEdge> edges{edge};
+  for (const auto& [partner, why] : cut_off_partners(graph, rank, edges))
+    partners.push_back(partner);
+  return partners;
+}
+
+TEST(RefusedEdges, CutOffWhoseMessagesWouldGoThatWayThereOrBack) {
+  const RefusedEdge edge{.rank = 2, .peer = 1};
+  EXPECT_EQ(cut_off("mesh", 6, 1, edge), std::vector<Rank>{2});
+  EXPECT_TRUE(cut_off("mesh", 6, 0, edge).empty());
+  EXPECT_EQ(cut_off("ring", 6, 1, edge), (std::vector<Rank>{2, 3, 4}));
+  // To 3 of 6 messages of a ring go up, and so do those back.
+  EXPECT_EQ(cut_off("ring", 6, 0, edge), (std::vector<Rank>{2, 3}));
+  EXPECT_EQ(cut_off("ring", 6, 3, edge), (std::vector<Rank>{0, 1}));
+  EXPECT_EQ(cut_off("star", 6, 2, {.rank = 0, .peer = 2}), (std::vector<Rank>{0, 1, 3, 4, 5}));
+  EXPECT_TRUE(cut_off("ring", 6, 1, {.rank = 2, .peer = 1, .reason = "", .barrier = true}).empty());
+}
+
+TEST(RefusedEdges, GoOverTheWireAndNotBeyondTheRanks) {
+  const std::vector<RefusedEdge> edges{{.rank = 3, .peer = 0, .reason = "no\nroute"}};
+  const auto wire = refused_edges_to_wire(edges);
+  const auto received = refused_edges_from_wire(wire, 4);
+  ASSERT_EQ(received.size(), 1u);
+  EXPECT_EQ(received[0].rank, 3u);
+  EXPECT_EQ(received[0].peer, 0u);
+  EXPECT_FALSE(received[0].barrier);
+  EXPECT_EQ(received[0].reason.find('\n'), std::string::npos);
+  EXPECT_THROW(refused_edges_from_wire(wire, 3), MeasurementError);
 }
 
 std::vector<RankResult> four_results(std::uint64_t half_rounds) {

@@ -10,8 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/verbs/pkey.h"
+#include "topologies/ranks/connect/qp_limit.h"
 #include "topologies/ranks/node.h"
-#include "topologies/ranks/qp_limit.h"
 
 namespace rdmameter {
 namespace {
@@ -168,13 +168,23 @@ EndpointInfo BarrierQps::info_for(Rank partner) const {
   return info;
 }
 
-void BarrierQps::connect(const std::map<Rank, EndpointInfo>& peers) {
+void BarrierQps::bring_up(std::size_t place, const EndpointInfo& peer) {
   const std::string where = device_.port.where();
+  const QpPath path = path_to_rank(device_, case_, peer);
+  to_rtr(*qps_[place], Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where);
+  to_rts(*qps_[place], Transport::rc, path, info_.psns[place], where);
+}
+
+void BarrierQps::connect(const std::map<Rank, EndpointInfo>& peers,
+                         std::map<Rank, std::string>* refused) {
   for (std::size_t i = 0; i < partners_.size(); ++i) {
     const EndpointInfo& peer = info_of(peers, partners_[i]);
-    const QpPath path = path_to_rank(device_, case_, peer);
-    to_rtr(*qps_[i], Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where);
-    to_rts(*qps_[i], Transport::rc, path, info_.psns[i], where);
+    try {
+      bring_up(i, peer);
+    } catch (const VerbsError& error) {
+      if (refused == nullptr) throw;
+      refused->emplace(partners_[i], error.what());
+    }
   }
   epoch_sge_ = {.addr = memory_.address(), .length = kWord, .lkey = mr_->lkey};
   steps_.resize(meetings_.size());

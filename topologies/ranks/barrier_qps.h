@@ -11,8 +11,8 @@
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
 #include "topologies/graphs/graph.h"
+#include "topologies/ranks/connect/qp_maker.h"
 #include "topologies/ranks/loop/barrier.h"
-#include "topologies/ranks/qp_maker.h"
 
 namespace rdmameter {
 
@@ -47,8 +47,10 @@ class BarrierQps {
   const std::vector<Rank>& partners() const { return partners_; }
   /// What a partner must know of this rank: of its QPs only that between the two.
   EndpointInfo info_for(Rank partner) const;
-  /// @param peers  the info_for() this rank of each partner
-  void connect(const std::map<Rank, EndpointInfo>& peers);
+  /// @param peers    the info_for() this rank of each partner
+  /// @param refused  as Node::connect()'s
+  void connect(const std::map<Rank, EndpointInfo>& peers,
+               std::map<Rank, std::string>* refused = nullptr);
   Barrier& barrier() { return barrier_; }
   std::size_t count() const { return qps_.size(); }
   /// Towards whom a QP has failed, to be asked when nothing of the barrier is needed any more.
@@ -70,6 +72,8 @@ class BarrierQps {
   QpMaker maker_;
   std::vector<Qp> qps_;
   EndpointInfo info_;
+  void bring_up(std::size_t place, const EndpointInfo& peer);
+
   std::vector<BarrierStep> steps_;
   ibv_sge epoch_sge_{};
   Barrier barrier_;

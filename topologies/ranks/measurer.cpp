@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <map>
@@ -20,6 +21,8 @@
 #include "core/verbs/kernel_objects.h"
 #include "core/wire/fields.h"
 #include "topologies/ranks/barrier_qps.h"
+#include "topologies/ranks/connect/refused_edges.h"
+#include "topologies/ranks/first_use.h"
 #include "topologies/ranks/node.h"
 #include "topologies/ranks/pair_attempts.h"
 #include "topologies/ranks/rank_run.h"
@@ -67,12 +70,8 @@ class Laps {
 class RankMeasurer final : public TopologyMeasurer {
  public:
   RankMeasurer(Ranks& ranks, std::chrono::milliseconds patience, const ClockChoice& clock,
-               const InterruptSource& interrupt, bool judge_shared)
-      : ranks_(ranks),
-        patience_(patience),
-        clock_(clock),
-        interrupt_(interrupt),
-        judge_shared_(judge_shared) {
+               const InterruptSource& interrupt, const RanksChoice& choice)
+      : ranks_(ranks), patience_(patience), clock_(clock), interrupt_(interrupt), choice_(choice) {
     // All ranks know by this what the messages of every other one hold.
     std::random_device random;
     seed_ = std::stoull(ranks_.broadcast(std::to_string(random())));
@@ -97,6 +96,12 @@ class RankMeasurer final : public TopologyMeasurer {
   void create(Part& part);
   std::map<Rank, std::string> addresses(const Part& part) const;
   void connect(Part& part, const std::map<Rank, std::string>& received);
+  std::vector<RefusedEdge> connect_edges(Part& part,
+                                         const std::map<Rank, EndpointInfo>& graph_peers,
+                                         const std::map<Rank, EndpointInfo>& barrier_peers) const;
+  std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& own, Rank ranks);
+  void lose_refused(Part& part);
+  void use_first(Part& part);
   void run(Part& part);
   template <class Call>
   void with_loops(Part& part, Call call);
@@ -120,7 +125,7 @@ class RankMeasurer final : public TopologyMeasurer {
   const std::chrono::milliseconds patience_;
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
-  const bool judge_shared_;
+  const RanksChoice choice_;
   CpuClaims claims_;
   OpenDevices devices_{{.files = FileMemory::devices, .still_wanted = [this] {
                           if (interrupt_.requested()) throw Interrupted("interrupted");
@@ -221,6 +226,7 @@ struct RankMeasurer::Part {
   const bool taken;  ///< else it only keeps the others company
   RankPlan mine;
   PairsLeft pairs;
+  std::vector<RefusedEdge> refused;  ///< of this rank; once all are connected, of all
   OpenDevice* device = nullptr;
   Counters counters_before;
   std::unique_ptr<BarrierQps> barrier;
@@ -247,7 +253,7 @@ void RankMeasurer::create(Part& part) {
   const Pinned pinned = pinned_to_make(part.placement, "--core");
   part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
   part.node = std::make_unique<Node>(*part.device, test_case, part.plan, part.mine, ranks_.rank(),
-                                     seed_ + cases_);
+                                     seed_ + cases_, choice_.connect_when);
   part.lap("memory", sum_of(part.node->connect_ns()) + part.node->trial_ns());
   part.barrier = std::make_unique<BarrierQps>(*part.device, test_case, ranks_.rank(),
                                               static_cast<Rank>(test_case.ranks), no_barrier_);
@@ -258,7 +264,8 @@ void RankMeasurer::create(Part& part) {
 /// What each rank that is to have QPs with this one must know of them.
 std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
   std::map<Rank, json> by_peer;
-  for (const Rank peer : part.plan.graph.neighbours[ranks_.rank()])
+  const bool now = choice_.connect_when == ConnectWhen::at_start;
+  for (const Rank peer : now ? part.plan.graph.neighbours[ranks_.rank()] : std::vector<Rank>())
     by_peer[peer]["graph"] = endpoint_info_to_wire(part.node->info_for(peer));
   for (const Rank peer : part.barrier->partners())
     by_peer[peer]["barrier"] = endpoint_info_to_wire(part.barrier->info_for(peer));
@@ -283,9 +290,75 @@ void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& receiv
   }
   part.lap("bootstrap");
   const Pinned pinned{part.placement.first(), "--core"};
-  part.barrier->connect(barrier_peers);
+  part.refused = connect_edges(part, graph_peers, barrier_peers);
+}
+
+/// @return  what could not be connected; of a traffic other than `pairs` that is an exception
+std::vector<RefusedEdge> RankMeasurer::connect_edges(
+    Part& part, const std::map<Rank, EndpointInfo>& graph_peers,
+    const std::map<Rank, EndpointInfo>& barrier_peers) const {
+  RefusedPeers of_barrier, of_graph;
+  const auto keep = [&part](RefusedPeers& peers) {
+    return part.plan.in_rounds() ? &peers : nullptr;
+  };
+  part.barrier->connect(barrier_peers, keep(of_barrier));
   part.lap("barrier_qps");
-  part.node->connect(graph_peers);
+  if (choice_.connect_when == ConnectWhen::at_start)
+    part.node->connect(graph_peers, keep(of_graph));
+  std::vector<RefusedEdge> refused;
+  for (const bool barrier : {true, false})
+    for (const auto& [peer, reason] : barrier ? of_barrier : of_graph)
+      refused.push_back(
+          {.rank = ranks_.rank(), .peer = peer, .reason = reason, .barrier = barrier});
+  return refused;
+}
+
+/// What is refused is added to what the barrier has been refused.
+void RankMeasurer::use_first(Part& part) {
+  const Pinned pinned{part.placement.first(), "--core"};
+  FirstUseLoop loop(ranks_, *part.node, part.plan.graph, patience_ / 2);
+  with_all([&] { loop.run(); });
+  if (loop.failure()) std::rethrow_exception(loop.failure());
+  for (const auto& [peer, reason] : loop.refused()) {
+    if (!part.plan.in_rounds()) throw MeasurementError(reason);
+    part.refused.push_back({.rank = ranks_.rank(), .peer = peer, .reason = reason});
+  }
+  part.result.first_uses = loop.take_times();
+  part.node->start_work(loop.peers());
+}
+
+/// @return  those of all ranks
+std::vector<RefusedEdge> RankMeasurer::share(const std::vector<RefusedEdge>& own, Rank ranks) {
+  const std::string mine = own.empty() ? "" : dump(refused_edges_to_wire(own));
+  json of_all = json::array();
+  for (const std::string& text : with_all([&] { return ranks_.gather(mine); }))
+    if (!text.empty())
+      for (const json& edge : json::parse(text, nullptr, false)) of_all.push_back(edge);
+  const std::string told =
+      with_all([&] { return ranks_.broadcast(of_all.empty() ? "" : dump(of_all)); });
+  if (told.empty()) return {};
+  return refused_edges_from_wire(json::parse(told, nullptr, false), ranks);
+}
+
+/// Pairs that would need a refused edge are lost. Where the barrier needs one, this attempt is
+/// over: the next one's barrier goes around it.
+void RankMeasurer::lose_refused(Part& part) {
+  for (const RefusedEdge& edge : part.refused)
+    if (edge.barrier && edge.rank == ranks_.rank()) {
+      part.result.failure = edge.reason;
+      part.result.no_barrier_with = edge.peer;
+    }
+  for (const auto& [partner, edge] :
+       cut_off_partners(part.plan.graph, ranks_.rank(), part.refused)) {
+    const bool direct = edge->rank == ranks_.rank() && edge->peer == partner;
+    const bool planned = std::ranges::find(part.mine.pair_turns, partner, &PairTurn::partner) !=
+                         part.mine.pair_turns.end();
+    part.pairs.lost.insert(partner);
+    if (direct || planned)
+      part.result.lost_pairs.push_back({.with = partner,
+                                        .reason = cut_off_reason(*edge, ranks_.rank(), partner),
+                                        .waited = !direct});
+  }
 }
 
 /// Calls it with what the loops of this rank need. What fails there stands in the result: the
@@ -350,7 +423,7 @@ bool RankMeasurer::can_be_judged(const Part& part) const {
 std::string RankMeasurer::trips_to_judge(const Part& part, Outcome& outcome) const {
   TopologyData& topology = *outcome.topology;
   if (!topology.failed_pairs.empty()) return {};
-  if (topology.matrix_ns.empty() || (topology.yielding && !judge_shared_)) return {};
+  if (topology.matrix_ns.empty() || (topology.yielding && !choice_.judge_shared)) return {};
   topology.straggler = find_straggler(topology.matrix_ns, topology.edges);
   if (topology.straggler->verdict == Straggler::Verdict::none) return {};
   return dump(elimination_trips(*topology.straggler, topology.matrix_ns, part.plan.graph,
@@ -453,12 +526,20 @@ void RankMeasurer::connect_all(Part& part) {
   const json connected = step([&] { connect(part, received); });
   part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
   agree(connected);
+  if (choice_.connect_when == ConnectWhen::first_use) {
+    agree(step([&] { use_first(part); }));
+    part.laps.lap_ns();  // first_use tells it
+  }
+  if (part.plan.in_rounds()) {
+    part.refused = share(part.refused, static_cast<Rank>(part.test_case.ranks));
+    if (part.taken) lose_refused(part);
+  }
   part.lap("wait");
 }
 
 /// @return  at rank 0 the results of all ranks; all samples are in the first
 std::vector<RankResult> RankMeasurer::run_all(Part& part) {
-  if (part.taken) run(part);
+  if (part.taken && std::ranges::none_of(part.refused, &RefusedEdge::barrier)) run(part);
   const std::string own = part.taken ? rank_result_to_wire(part.result) : std::string();
   const std::vector<std::string> reports = with_all([&] { return ranks_.gather(own); });
   const std::string samples = with_all(
@@ -544,12 +625,22 @@ nlohmann::ordered_json RankMeasurer::ranks_environment(const TestCase& first) {
 
 }  // namespace
 
+std::string why_not_on_first_use(const TestCase& test_case) {
+  if (!test_case.connects_ranks() || test_case.transport != Transport::rc)
+    return "--connect-when first-use: its first message is one that the other rank acknowledges, "
+           "which RC alone does; use --transport rc";
+  if (edge_qps(test_case).all != 1)
+    return "--connect-when first-use: it makes one QP for each edge; leave out --qps-per-edge and "
+           "--inflate";
+  return {};
+}
+
 std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
                                                          std::chrono::milliseconds patience,
                                                          const ClockChoice& clock,
                                                          const InterruptSource& interrupt,
-                                                         bool judge_shared) {
-  return std::make_unique<RankMeasurer>(ranks, patience, clock, interrupt, judge_shared);
+                                                         const RanksChoice& choice) {
+  return std::make_unique<RankMeasurer>(ranks, patience, clock, interrupt, choice);
 }
 
 std::string check_same(Ranks& ranks, const std::string& version, const std::string& options) {

@@ -9,6 +9,7 @@
 #include "core/instrument/clock.h"
 #include "core/wire/wait.h"
 #include "topologies/ranks/bootstrap/ranks.h"
+#include "topologies/ranks/connect/connect_when.h"
 
 namespace rdmameter {
 
@@ -22,15 +23,23 @@ class TopologyMeasurer : public Measurer {
   virtual std::uint64_t common_seed() const = 0;
 };
 
+/// What is the same for all cases of a run.
+struct RanksChoice {
+  bool judge_shared = false;  ///< look for a straggler even where ranks share cores
+  ConnectWhen connect_when = ConnectWhen::at_start;
+};
+
+/// Why this case's connections are not made on first use; empty: they can be.
+std::string why_not_on_first_use(const TestCase& test_case);
+
 /// Every rank makes one and measures the same cases in the same order. Outcomes are whole at rank 0
 /// alone.
 /// @param patience      how long a rank may keep the others waiting without any progress
-/// @param judge_shared  look for a straggler even where ranks share cores
 std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
                                                          std::chrono::milliseconds patience,
                                                          const ClockChoice& clock,
                                                          const InterruptSource& interrupt,
-                                                         bool judge_shared = false);
+                                                         const RanksChoice& choice = {});
 
 /// All ranks are of one version and were given the same options.
 /// @param options  the command line, as far as it must be the same

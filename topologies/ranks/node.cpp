@@ -5,13 +5,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "core/base/error.h"
+#include "core/engine/endpoint_runner.h"
 #include "core/engine/layout/layout.h"
 #include "core/verbs/check.h"
 #include "core/verbs/pkey.h"
 #include "core/verbs/probe.h"
-#include "topologies/ranks/qp_limit.h"
+#include "topologies/ranks/connect/qp_limit.h"
 
 namespace rdmameter {
 namespace {
@@ -68,7 +70,7 @@ QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, Endpoin
 }
 
 Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
-           const RankPlan& mine, Rank rank, std::uint64_t seed)
+           const RankPlan& mine, Rank rank, std::uint64_t seed, ConnectWhen when)
     : NodeLayout(test_case, plan, mine, rank, seed, device.limits.max_qp_wr),
       device_(device),
       where_(device.port.where()),
@@ -79,6 +81,12 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
       domain_(*device.context, test_case.queues.thread_domain, where_) {
   create_memory();
   create_queues();
+  if (when == ConnectWhen::first_use) return;
+  for (std::uint64_t i = 0; i < qps_.size(); ++i) create_qp_of(i);
+  build_work();
+}
+
+void Node::build_work() {
   NodeParts parts{.srq = srq_.get(),
                   .memory = memory_.host(),
                   .address = memory_.address(),
@@ -87,7 +95,7 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
   for (const Qp& qp : qps_) parts.qps.push_back(qp.get());
   parts.cqs = cq_pointers_;
   work_ = std::make_unique<NodeWork>(static_cast<const NodeLayout&>(*this), std::move(parts));
-  if (plan.traffic_mode() != TrafficMode::collective) return;
+  if (plan_.traffic_mode() != TrafficMode::collective) return;
   collective_ = std::make_unique<RankCollective>(device_, case_, plan_, mine_.schedule, rank_,
                                                  domain_.plain(), pattern_,
                                                  [this](Rank to) { return work_->link_to(to); });
@@ -136,16 +144,25 @@ void Node::create_queues() {
     srq_.reset(
         check_pointer(ibv_create_srq(&domain_.of_queues(), &attributes), "ibv_create_srq", where_));
   }
-  const std::uint16_t pkey_index = choose_pkey(*device_.context, device_.port, case_.path).index;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    qps_.push_back(create_qp(i, count));
-    modify_qp_.time([&] {
-      to_init(*qps_.back(), case_.transport, device_.port.number, pkey_index, remote_access(case_),
-              kQkey, where_);
-    });
-    info_.qpns.push_back(qps_.back()->qp_num);
-    info_.psns.push_back(random_psn());
-  }
+  pkey_index_ = choose_pkey(*device_.context, device_.port, case_.path).index;
+  qps_.resize(count);
+  info_.qpns.resize(count);
+  info_.psns.resize(count);
+}
+
+void Node::create_qp_of(std::uint64_t number) {
+  Qp qp = create_qp(number, qps_.size());
+  to_init_timed(*qp);
+  qps_[number] = std::move(qp);
+  info_.qpns[number] = qps_[number]->qp_num;
+  info_.psns[number] = random_psn();
+}
+
+void Node::to_init_timed(ibv_qp& qp) {
+  modify_qp_.time([&] {
+    to_init(qp, case_.transport, device_.port.number, pkey_index_, remote_access(case_), kQkey,
+            where_);
+  });
 }
 
 void Node::create_cqs() {
@@ -212,31 +229,103 @@ EndpointInfo Node::info_for(Rank neighbour) const {
   return info;
 }
 
-void Node::connect(const std::map<Rank, EndpointInfo>& peers) {
-  const std::uint64_t per_edge = edge_qps(case_).all;
-  const bool datagram = receive_mode_ == ReceiveMode::datagram;
-  for (std::uint64_t i = 0; i < link_count_; ++i) {
-    Link& link = work_->links()[i];
-    const EndpointInfo& peer = info_of(peers, link.peer);
-    const std::uint64_t between = i % per_edge;
-    const QpPath path = path_to_rank(device_, case_, peer);
-    const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
-    mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
-    if (datagram) {
-      ibv_ah_attr attributes = ah_attributes(path);
-      ahs_.emplace_back(check_pointer(
-          create_ah_.time([&] { return ibv_create_ah(&domain_.plain(), &attributes); }),
-          "ibv_create_ah", fmt::format("towards rank {} on {}", link.peer, where_)));
-      link.ah = ahs_.back().get();
-      link.remote_qpn = peer.qpns.at(0);
-      link.remote_qkey = peer.qkey;
-      if (i > 0) continue;
-      bring_up(*link.qp, path, 0, 0, info_.psns[0]);
-      continue;
-    }
-    work_->connect_link(i, peer.address, peer.rkeys.at(0), maker_.inline_flag());
-    bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[i]);
+void Node::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused) {
+  if (receive_mode_ == ReceiveMode::datagram && link_count_ > 0) {
+    const QpPath path = path_to_rank(device_, case_, info_of(peers, work_->links().front().peer));
+    bring_up(*qps_.front(), path, 0, 0, info_.psns[0]);  // towards nobody: it must not fail
   }
+  for (std::uint64_t i = 0; i < link_count_; ++i) {
+    const Rank neighbour = work_->links()[i].peer;
+    const EndpointInfo& peer = info_of(peers, neighbour);
+    try {
+      connect_link(i, peer);
+    } catch (const VerbsError& error) {
+      if (refused == nullptr) throw;
+      refused->emplace(neighbour, error.what());
+    }
+  }
+}
+
+void Node::connect_link(std::uint64_t number, const EndpointInfo& peer) {
+  Link& link = work_->links()[number];
+  const QpPath path = path_to(peer);
+  if (receive_mode_ == ReceiveMode::datagram) {
+    ibv_ah_attr attributes = ah_attributes(path);
+    ahs_.emplace_back(
+        check_pointer(create_ah_.time([&] { return ibv_create_ah(&domain_.plain(), &attributes); }),
+                      "ibv_create_ah", fmt::format("towards rank {} on {}", link.peer, where_)));
+    link.ah = ahs_.back().get();
+    link.remote_qpn = peer.qpns.at(0);
+    link.remote_qkey = peer.qkey;
+    return;
+  }
+  const std::uint64_t between = number % edge_qps(case_).all;
+  work_->connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
+  bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[number]);
+}
+
+QpPath Node::path_to(const EndpointInfo& peer) {
+  const QpPath path = path_to_rank(device_, case_, peer);
+  const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
+  mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
+  return path;
+}
+
+void Node::create_qp_to(Rank neighbour) {
+  create_qp_of(link_to(neighbour));
+}
+
+void Node::connect_to(Rank neighbour, const EndpointInfo& peer) {
+  const std::size_t number = link_to(neighbour);
+  bring_up(*qps_[number], path_to(peer), peer.qpns.at(0), peer.psns.at(0), info_.psns[number]);
+}
+
+/// As a credit goes, to the same place.
+ibv_send_wr Node::first_write(std::uint64_t number, const EndpointInfo& peer, ibv_sge& word) const {
+  const std::uint64_t theirs = place_of(plan_.graph.neighbours[neighbours_[number]], rank_);
+  const auto words = [this](std::uint64_t link) { return link * classes_ * sizeof(std::uint32_t); };
+  word = {.addr = memory_.address() + areas().freed + words(number),
+          .length = sizeof(std::uint32_t),
+          .lkey = mr_->lkey};
+  ibv_send_wr wr{};
+  wr.sg_list = &word;
+  wr.num_sge = 1;
+  wr.opcode = IBV_WR_RDMA_WRITE;
+  wr.send_flags = IBV_SEND_SIGNALED | maker_.inline_flag();
+  wr.wr.rdma.remote_addr = peer.address + words(theirs);
+  wr.wr.rdma.rkey = peer.rkeys.at(0);
+  return wr;
+}
+
+void Node::send_first_to(Rank neighbour, const EndpointInfo& peer,
+                         std::chrono::milliseconds patience) {
+  const std::size_t number = link_to(neighbour);
+  ibv_qp& qp = *qps_[number];
+  ibv_cq& cq = *cq_pointers_[cq_pointers_.size() == 1 ? 0 : number];
+  ibv_sge word;
+  ibv_send_wr wr = first_write(number, peer, word), *bad;
+  const Deadline deadline = Deadline::in(patience);
+  check_errno_value(ibv_post_send(&qp, &wr, &bad), "ibv_post_send", where_);
+  ibv_wc wc;
+  int polled;
+  while ((polled = ibv_poll_cq(&cq, 1, &wc)) == 0 && !deadline.passed()) std::this_thread::yield();
+  if (polled > 0 && wc.status == IBV_WC_SUCCESS) return;
+  to_reset(qp, where_);
+  to_init_timed(qp);
+  if (polled == 0) throw MeasurementError("the first message took longer than half of --patience");
+  throw MeasurementError(loop_result_text(
+      no_completion(polled, wc), fmt::format("the first message of QP {:#x} towards rank {} on {}",
+                                             qp.qp_num, neighbour, where_)));
+}
+
+void Node::start_work(const std::map<Rank, EndpointInfo>& peers) {
+  build_work();
+  for (const auto& [neighbour, peer] : peers)
+    work_->connect_link(link_to(neighbour), peer.address, peer.rkeys.at(0), maker_.inline_flag());
+}
+
+Node::Spent Node::spent() const {
+  return {.verbs_ns = maker_.created_ns() + modify_qp_.total_ns(), .trial_ns = maker_.trial_ns()};
 }
 
 void Node::bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn,

@@ -9,24 +9,11 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kLine = 64;
-// What a provider keeps, as far as that is known without asking it.
-constexpr std::uint64_t kQpBytes = 4096, kQueueEntryBytes = 64, kTableBytesPerPage = 8;
-constexpr std::uint64_t kPageBytes = 4096;
-
-std::size_t whole_lines(std::size_t bytes) {
-  return (bytes + kLine - 1) / kLine * kLine;
-}
-
 ReceiveMode receive_mode_of(const TestCase& test_case, const TopologyPlan& plan) {
   if (plan.datagram) return ReceiveMode::datagram;
   if (plan.traffic_mode() == TrafficMode::collective) return ReceiveMode::sized;
   if (test_case.rank_opcode != RankOpcode::send) return ReceiveMode::none;
   return test_case.shared_receives() ? ReceiveMode::shared : ReceiveMode::own;
-}
-
-std::uint64_t pages_of(std::uint64_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes;
 }
 
 MessagePattern pattern_of(const TestCase& test_case, const TopologyPlan& plan, std::uint64_t seed) {
@@ -102,26 +89,20 @@ std::size_t NodeLayout::memory_size() const {
 
 /// @param links  of a rank, this one or a peer
 NodeLayout::Areas NodeLayout::areas(std::uint64_t links) const {
-  const std::size_t words = whole_lines(links * classes_ * sizeof(std::uint32_t));
-  Areas result{};
-  result.stride =
-      whole_lines(plan_.message_bytes + (receive_mode_ == ReceiveMode::datagram ? kGrhBytes : 0));
-  result.credited = result.stride;  // behind the one message that this rank sends
-  result.freed = result.credited + words;
-  result.buffers = result.freed + words;
-  return result;
+  return rank_areas(links, classes_, plan_.message_bytes, receive_mode_ == ReceiveMode::datagram);
 }
 
 NamedCounts NodeLayout::connection_bytes() const {
   const QueueEntries first = entries(1);
-  const Areas at = areas();
-  const std::uint64_t buffers =
-      at.buffers + (receive_mode_ == ReceiveMode::none ? places() : first.receives) * at.stride;
-  const std::uint64_t of_cq = completions(first) * kQueueEntryBytes / cq_count();
-  return {{"buffers", buffers},
-          {"qps", qp_count() * kQpBytes + completions(first) * kQueueEntryBytes},
-          {"cqs", cq_count() * pages_of(of_cq) * kPageBytes},  // each is mapped by itself
-          {"mrs", pages_of(buffers) * kTableBytesPerPage}};
+  return rdmameter::connection_bytes(
+      {.links = link_count_,
+       .message_bytes = plan_.message_bytes,
+       .sends = first.sends,
+       .receives = first.receives,
+       .places = receive_mode_ == ReceiveMode::none ? places() : first.receives,
+       .hop_classes = classes_,
+       .cqs = cq_count(),
+       .datagram = receive_mode_ == ReceiveMode::datagram});
 }
 
 NamedCounts NodeLayout::relay_bytes() const {

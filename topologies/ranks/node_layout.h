@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result/row.h"
+#include "topologies/axes/connection_memory.h"
 #include "topologies/ranks/loop/payload.h"
 #include "topologies/ranks/loop/relay.h"
 #include "topologies/ranks/rank_plan.h"
@@ -40,9 +41,7 @@ class NodeLayout {
   NamedCounts relay_bytes() const;
 
  protected:
-  struct Areas {
-    std::size_t credited, freed, buffers, stride;
-  };
+  using Areas = RankAreas;
   /// Of posted requests: first-class messages alone, or relayed ones, too.
   struct QueueEntries {
     std::uint64_t sends = 0, receives = 0;

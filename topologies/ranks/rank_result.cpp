@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/result/row_fields.h"
+#include "topologies/ranks/first_use.h"
 #include "topologies/ranks/matrix_summary.h"
 
 namespace rdmameter {
@@ -182,6 +183,12 @@ void list_fields(auto& fields, Is<LostPair> auto& pair) {
   fields("waited", pair.waited);
 }
 
+void list_fields(auto& fields, Is<FirstUse> auto& one) {
+  fields("with", one.with);
+  fields("ns", one.ns);
+  fields("verbs_ns", one.verbs_ns);
+}
+
 void list_fields(auto& fields, Is<RankSamples> auto& samples) {
   fields("barrier", samples.barrier);
   fields("exchanges", samples.exchanges);
@@ -202,6 +209,7 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("barrier_qps", result.barrier_qps);
   fields("matrix_row_ns", result.matrix_row_ns);
   fields("lost_pairs", result.lost_pairs);
+  fields("first_uses", result.first_uses);
   fields("half_rounds", result.half_rounds);
   fields("collective_mean_ns", result.collective_mean_ns);
   fields("operations", result.operations);
@@ -352,6 +360,7 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
               ? result.mtu_bytes
               : std::min<std::uint64_t>(outcome.effective.path.mtu_bytes, result.mtu_bytes);
   }
+  topology.first_use = summarise_first_use(results);
   outcome.operations = all.operations;
   outcome.cpu_ns = all.cpu_ns;
   outcome.effective.queues.thread_domain =

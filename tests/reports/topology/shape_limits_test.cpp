@@ -63,7 +63,7 @@ TEST(ShapeLimits, ABudgetOfMemoryIsHeldAgainstTheFit) {
                               pairs_row("ring", 4, 64, 0, 1)};
   EXPECT_THAT(sentences_of(rows, {.max_qp = {}, .memory_budget_bytes = 1 << 20}),
               ElementsAre("The memory budget of 1M a rank rules out mesh from 52 ranks; no other "
-                          "shape up to 1048576 ranks, by the fitted memory of connections."));
+                          "shape up to 1048576 ranks, by the memory of connections."));
 }
 
 TEST(ShapeLimits, MemoryOfOneNumberOfQPsTellsNothingOfOthers) {

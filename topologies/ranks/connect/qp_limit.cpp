@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/ranks/qp_limit.h"
+#include "topologies/ranks/connect/qp_limit.h"
 
 #include <fmt/format.h>
 

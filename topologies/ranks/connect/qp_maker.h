@@ -7,7 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include "core/verbs/handles.h"
-#include "topologies/ranks/stopwatch.h"
+#include "topologies/ranks/connect/stopwatch.h"
 
 namespace rdmameter {
 
