@@ -352,6 +352,9 @@ class BadInput(Files):
         head["rdmameter"]["initiator"] = {**head["rdmameter"]["initiator"], "kernel": "Linux 7"}
         other = self.write("x.json", [self.row, self.row], head)
         self.refused("compare", self.good, other, says="initiator: kernel: Linux 6.1 in BASE, Linux 7 in NEW")
+        head["rdmameter"]["initiator"] = {**context()["rdmameter"]["initiator"], "device": {"vendor_part_id": 4129}}
+        self.refused("compare", self.good, self.write("y.json", [self.row, self.row], head),
+                     says="initiator: part id: unknown in BASE, 4129 in NEW")
         result = run("compare", self.good, other, "--allow-environment-change", "--gate", "work")
         self.assertEqual(result.returncode, PASS, result)
 
