@@ -543,6 +543,7 @@ class AB(Files):
         result = run("ab", "--a", "--wait spin", "--b", "--wait yield", "--blocks", "20", "-o", self.path("ab.json"), "--",
                      "--device", "null", "write_lat", "--iterations", "200", "--size", "8,64")
         self.assertNotEqual(result.returncode, USAGE, result.stderr)
+        self.assertRegex(result.stderr, r"(?m)^rdmameter: block 1 of 20, 2 cases, 0:\d\d elapsed$")
         with open(self.path("ab.json"), encoding="utf-8") as file:
             rows = json.load(file)["benchmarks"]
         rows = [(row["repetition_index"], row["case"]["size_bytes"], row["side"]) for row in rows]
