@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/engine/case_memory.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -95,10 +96,9 @@ std::string totals_memory_text(const Totals& totals) {
     text = fmt::format("memory: up to {} at the initiator, {} at the responder\n",
                        memory_text(totals.initiator_bytes), memory_text(totals.responder_bytes));
   if (totals.too_large > 0)
-    text += fmt::format(
-        "too large: {} of the cases need more than {} at one end, and would be "
-        "skipped\n",
-        totals.too_large, memory_text(kMaxBytesPerCase));
+    text += fmt::format("too large: {} need{} more than {} at one end, and would be skipped\n",
+                        count_text(totals.too_large, "case"), totals.too_large == 1 ? "s" : "",
+                        memory_text(kMaxBytesPerCase));
   return text;
 }
 
@@ -112,11 +112,12 @@ DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions,
     text += planned.name + (skipped ? "  skipped: " + planned.why_skipped : "") + "\n";
     if (!skipped) totals.add(planned.test_case);
   }
-  text += fmt::format("\n{} cases", cases.size());
+  text += fmt::format("\n{}", count_text(cases.size(), "case"));
   if (totals.cases < cases.size()) text += fmt::format(", {} skipped", cases.size() - totals.cases);
   if (totals.cases == 0) return {text + "\n", false};
-  text += fmt::format("; {} x {}{} repetitions = {} measurements\n", totals.cases,
-                      at_most ? "at most " : "", repetitions, totals.cases * repetitions);
+  text += fmt::format("; {} x {}{} = {}\n", totals.cases, at_most ? "at most " : "",
+                      count_text(repetitions, "repetition"),
+                      count_text(totals.cases * repetitions, "measurement"));
   const bool measures = totals.too_large < totals.cases;
   if (measures) text += totals_time_text(totals, repetitions);
   return {text + totals_memory_text(totals), measures};

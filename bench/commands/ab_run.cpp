@@ -22,6 +22,7 @@
 #include "core/base/error.h"
 #include "core/log/tell.h"
 #include "core/result/result_file.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -180,6 +181,30 @@ class BlockMeasurement {
   std::array<bool, 2> measured_{};
 };
 
+/// Which block is measured: at a terminal in one line, in a log at first and once a minute.
+class BlockProgress {
+ public:
+  void begin(std::uint64_t block, std::uint64_t all, std::size_t cases) {
+    const std::chrono::duration<double> now = std::chrono::steady_clock::now() - begun_;
+    if (at_terminal_) {
+      tell("\r\033[Kblock {} of {}, {}", block + 1, all, count_text(cases, "case"));
+    } else if (now.count() >= next_s_) {
+      next_s_ = now.count() + kQuiet_s;
+      tell("rdmameter: block {} of {}, {}, {} elapsed\n", block + 1, all, count_text(cases, "case"),
+           clock_text(now.count()));
+    }
+  }
+  void end() const {
+    if (at_terminal_) tell("\r\033[K");
+  }
+
+ private:
+  static constexpr double kQuiet_s = 60;
+  const bool at_terminal_ = stderr_is_interactive();
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  double next_s_ = 0;
+};
+
 }  // namespace
 
 void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
@@ -192,11 +217,11 @@ void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
   };
   std::vector<AbCase> cases = cases_of(plan, only, interrupt);
   BlockMeasurement measurement(plan, output, interrupt);
+  BlockProgress progress;
   std::uint64_t block = 0;
   for (const std::uint64_t look : plan.looks) {
     for (; block < look && !spent(); ++block) {
-      if (stderr_is_interactive())
-        tell("\r\033[Kblock {} of {}, {} cases", block + 1, look, cases.size());
+      progress.begin(block, look, cases.size());
       for (const AbCase& one : cases) measurement.measure_block(one, block);
       measurement.check_sides();
     }
@@ -209,7 +234,7 @@ void measure_sides(const AbPlan& plan, const std::vector<std::size_t>& only,
     }
     if (cases.empty()) break;
   }
-  if (stderr_is_interactive()) tell("\r\033[K");
+  progress.end();
   measurement.finish();
 }
 

@@ -57,7 +57,7 @@ Action declare_generate(CLI::App& app) {
   app.footer(
       "Examples:\n"
       "  rdmameter generate man > rdmameter.1 && man ./rdmameter.1\n"
-      "  source <(rdmameter generate bash)");
+      "  source <(rdmameter generate bash)     # zsh likewise, after compinit");
   return [&app, what](const Invocation&) { return generate(*app.get_parent(), *what); };
 }
 

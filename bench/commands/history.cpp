@@ -38,7 +38,13 @@ ExitStatus add(const HistoryArguments& options) {
                  printable(path_of_result), count);
     entries.push_back(history_entry(file, options.commit));
   }
-  for (const HistoryEntry& entry : entries) append_history(path, entry);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (in_history(path, entries[i]))
+      tell_lines("rdmameter: {}: {} has this result already, so it is not added again\n",
+                 printable(options.files[i]), printable(path));
+    else
+      append_history(path, entries[i]);
+  }
   return ExitStatus::pass;
 }
 

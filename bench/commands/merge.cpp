@@ -14,6 +14,7 @@
 #include "core/log/print.h"
 #include "core/result/result_file.h"
 #include "reports/text/terminal_lines.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 ExitStatus write_merged(const MergeArguments& options, const Invocation& invocation) {
@@ -26,8 +27,9 @@ ExitStatus write_merged(const MergeArguments& options, const Invocation& invocat
   for (const Row& row : merged.rows) writer.append(row);
   writer.finish();
   if (options.output != "-")
-    print_lines("{}: {} runs, {} rows\n", options.output,
-                merged.context["rdmameter"]["runs"].size(), merged.rows.size());
+    print_lines("{}: {}, {}\n", options.output,
+                count_text(merged.context["rdmameter"]["runs"].size(), "run"),
+                count_text(merged.rows.size(), "row"));
   return ExitStatus::pass;
 }
 

@@ -214,7 +214,11 @@ std::string zsh_completion(const std::vector<CommandEntry>& commands) {
       "    (( CURRENT-- ))\n"
       "    case $command in\n{}    esac\n"
       "}}\n"
-      "_rdmameter \"$@\"\n",
+      "if [[ $funcstack[1] == _rdmameter ]]; then  # else the shell sources this\n"
+      "    _rdmameter \"$@\"\n"
+      "else\n"
+      "    compdef _rdmameter rdmameter\n"
+      "fi\n",
       names, joined(option_names(commands.front())), fmt::join(parents, "|"), cases);
 }
 

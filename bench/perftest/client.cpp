@@ -77,7 +77,10 @@ class PerftestOutput final : public RunListener {
   void check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic);
   void fail(const std::string& why) {
     fine_ = false;
-    tell_lines("rdmameter: {}\n", printable_lines(why));
+    // What waits for this client is no `rdmameter serve`, which wants a token.
+    const std::size_t remedy = why.find(": start `rdmameter serve");
+    tell_lines("rdmameter: {}{}\n", printable_lines(why.substr(0, remedy)),
+               remedy == why.npos ? "" : ": start the same command there first, without a host");
   }
 
   const PerftestPlan& plan_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include "bench/running/status_line.h"
 #include "core/log/tell.h"
@@ -13,18 +14,23 @@
 namespace rdmameter {
 namespace {
 
-/// "; p50 12.3 us, p99 20.1 us, max 105 us, 3 lost"; empty: there is nothing to tell.
-std::string latency_text(const std::optional<IntervalLatency>& latency) {
-  std::string text;
-  const auto add = [&](const std::string& more) { text += (text.empty() ? ";  " : ", ") + more; };
+/// ";  half RTT p50 12.3 µs, p99 20.1 µs, max 105.0 ms, 3 lost", as the line of the case has them;
+/// empty: there is nothing to tell.
+std::string latency_text(const std::optional<IntervalLatency>& latency, bool half) {
+  std::string text, before = half ? ";  half RTT " : ";  ";
+  const auto add = [&](const std::string& more) { text += std::exchange(before, ", ") + more; };
   const auto add_time = [&](std::string_view name, std::optional<std::uint64_t> ns) {
-    if (ns) add(fmt::format("{} {:.1f} us", name, static_cast<double>(*ns) * 1e-3));
+    if (!ns) return;
+    const double shown = static_cast<double>(*ns) / (half ? 2 : 1);
+    add(fmt::format("{} {}", name, metric_text(Metric::p50, shown)));
   };
   if (!latency) return text;
   add_time("p50", latency->p50);
   add_time("p99", latency->p99);
   add_time("max", latency->max);
-  if (latency->lost != 0) add(fmt::format("{} lost", latency->lost));
+  if (latency->lost == 0) return text;
+  if (text.empty()) before = ";  ";
+  add(fmt::format("{} lost", latency->lost));
   return text;
 }
 
@@ -38,15 +44,18 @@ std::string interval_line(const TestCase& test_case, const ProgressInterval& int
   if (test_case.pattern == Pattern::bandwidth)
     return text + metric_text(Metric::mmsg_per_s, per_s * 1e-6) + "  " +
            metric_text(Metric::gbps, per_s * static_cast<double>(test_case.size_bytes) * 8e-9);
-  return text + fmt::format("{} operations, one in {:.4g} us", interval.operations, 1e6 / per_s) +
-         latency_text(interval.latency);
+  const bool half = test_case.pattern == Pattern::ping_pong;
+  return text +
+         fmt::format("{} {}, one in {}", interval.operations, half ? "round trips" : "operations",
+                     metric_text(Metric::mean, 1e9 / per_s)) +
+         latency_text(interval.latency, half);
 }
 
 std::string sweep_line(const SweepPoint& point) {
   std::string text = fmt::format("{}/s: reached {:.0f}/s", point.rate_per_s, point.reached_per_s);
   if (point.saturated) return text + " (saturated)";
-  if (point.p50_ns) text += fmt::format(", p50 {:.4g} us", *point.p50_ns * 1e-3);
-  if (point.p99_ns) text += fmt::format(", p99 {:.4g} us", *point.p99_ns * 1e-3);
+  if (point.p50_ns) text += fmt::format(", p50 {}", metric_text(Metric::p50, *point.p50_ns));
+  if (point.p99_ns) text += fmt::format(", p99 {}", metric_text(Metric::p99, *point.p99_ns));
   return text;
 }
 

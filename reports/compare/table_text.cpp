@@ -95,13 +95,19 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
              style);
 }
 
+/// A line for each note, before which stand the cases that have it.
 std::string notes(const Comparison& comparison, const TextStyle& style) {
+  std::vector<std::pair<std::string_view, std::vector<std::string>>> noted;
+  for (const CaseComparison& test_case : comparison.cases) {
+    if (test_case.note.empty()) continue;
+    auto at = std::ranges::find(noted, test_case.note, [](const auto& one) { return one.first; });
+    if (at == noted.end()) at = noted.insert(at, {test_case.note, {}});
+    at->second.push_back(test_case.name);
+  }
   std::string text;
-  for (const CaseComparison& test_case : comparison.cases)
-    if (!test_case.note.empty())
-      text +=
-          wrap("  ", fmt::format("{}: {}.", printable(test_case.name), printable(test_case.note)),
-               style.width, name_breaks(style));
+  for (const auto& [note, names] : noted)
+    text += wrap("  ", fmt::format("{}: {}.", few_names(names), printable(note)), style.width,
+                 name_breaks(style));
   return text;
 }
 

@@ -158,6 +158,20 @@ std::string history_path(const std::string& path) {
   return std::filesystem::is_directory(path, ignored) ? path + "/history.jsonl" : path;
 }
 
+bool in_history(const std::string& path, const HistoryEntry& entry) {
+  constexpr std::size_t kNewest = 1000;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  const Json line = to_json(entry);
+  try {
+    return std::ranges::any_of(read_history(path, kNewest).entries, [&](const HistoryEntry& one) {
+      return one.time == entry.time && to_json(one) == line;
+    });
+  } catch (const UsageError&) {  // append_history() tells why
+    return false;
+  }
+}
+
 void append_history(const std::string& path, const HistoryEntry& entry) {
   append_json(path, to_json(entry));
 }

@@ -188,12 +188,12 @@ Json rates_over_time(const CaseNumbers& numbers) {
 }
 
 Json latencies_over_time(const CaseNumbers& numbers) {
-  const auto number = [](const std::optional<double>& value) {
-    return value ? short_number(*value) : Json();
-  };
   Json all = Json::array();
   for (const Row* row : numbers.summary.repetitions) {
     if (!row->over_time || row->over_time->count.size() < 2) continue;
+    const auto number = [divisor = latency_divisor(*row)](const std::optional<double>& value) {
+      return value ? short_number(*value / divisor) : Json();
+    };
     const OverTimeData& data = *row->over_time;
     Json points = Json::array();
     for (std::size_t i = 0; i < data.count.size(); ++i)
@@ -283,7 +283,7 @@ Json chart_data(const PageCases& page) {
   Json axes = Json::array(), known = Json::array(), cases = Json::array();
   for (const std::string& key : varying) {
     const auto [name, unit] = split_key(key);
-    axes.push_back({{"key", key}, {"name", name}, {"unit", unit}});
+    axes.push_back({{"key", key}, {"name", name}, {"unit", key == "rate" ? "1/s" : unit}});
   }
   for (const MetricInfo& metric : exported_metrics())
     known.push_back({{"key", metric.key}, {"name", metric.name}, {"unit", metric.unit}});

@@ -30,8 +30,8 @@ nlohmann::ordered_json chart_data(const PageCases& page);
 /// intervals at least, neighbours put together where there are very many. Empty: none has.
 nlohmann::ordered_json rates_over_time(const CaseNumbers& numbers);
 
-/// [[[end of an interval [s], p50, p99, greatest [ns], lost]...]...]: likewise the latencies; null:
-/// too few samples. Empty: no repetition has two intervals.
+/// [[[end of an interval [s], p50, p99, greatest [ns], lost]...]...]: likewise the latencies, of
+/// ping-pong tests half round trips; null: too few samples. Empty: no repetition has two intervals.
 nlohmann::ordered_json latencies_over_time(const CaseNumbers& numbers);
 
 /// {"limit", "edges", "local", "peer", "path", "undecided"}: how many late samples of each cause

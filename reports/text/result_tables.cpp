@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"
@@ -325,17 +326,22 @@ std::string load_table(const Group& whole, const TextStyle& style) {
 namespace {
 
 /// The numbers of one row's intervals.
-std::optional<double> least(const std::vector<std::optional<double>>& values) {
+using OfIntervals = std::vector<std::optional<double>> OverTimeData::*;
+
+/// The value of an interval that comes before all others by `before`, as the tables of the row's
+/// latency have it: half a round trip of ping-pong tests.
+template <class Before>
+std::optional<double> first_interval(const Row& row, OfIntervals times, Before before) {
   std::optional<double> found;
-  for (const auto& value : values)
-    if (value && (!found || *value < *found)) found = value;
-  return found;
+  for (const auto& value : (*row.over_time).*times)
+    if (value && (!found || before(*value, *found))) found = value;
+  return found ? std::optional(*found / latency_divisor(row)) : found;
 }
-std::optional<double> greatest(const std::vector<std::optional<double>>& values) {
-  std::optional<double> found;
-  for (const auto& value : values)
-    if (value && (!found || *value > *found)) found = value;
-  return found;
+std::optional<double> least(const Row& row, OfIntervals times) {
+  return first_interval(row, times, std::less{});
+}
+std::optional<double> greatest(const Row& row, OfIntervals times) {
+  return first_interval(row, times, std::greater{});
 }
 
 /// When the interval with the longest sample ended [ns].
@@ -365,11 +371,11 @@ std::string over_time_table(const Group& whole, const TextStyle& style) {
   add("each", seconds, 3, [](const Row& row) -> std::optional<double> {
     return static_cast<double>(row.over_time->interval_ns);
   });
-  add("p50 from", time, 3, [](const Row& row) { return least(row.over_time->p50_ns); });
-  add("to", time, 3, [](const Row& row) { return greatest(row.over_time->p50_ns); });
-  add("p99 from", time, 3, [](const Row& row) { return least(row.over_time->p99_ns); });
-  add("to", time, 3, [](const Row& row) { return greatest(row.over_time->p99_ns); });
-  add("max", time, 3, [](const Row& row) { return greatest(row.over_time->max_ns); });
+  add("p50 from", time, 3, [](const Row& row) { return least(row, &OverTimeData::p50_ns); });
+  add("to", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::p50_ns); });
+  add("p99 from", time, 3, [](const Row& row) { return least(row, &OverTimeData::p99_ns); });
+  add("to", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::p99_ns); });
+  add("max", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::max_ns); });
   add("until", seconds, 3, when_longest);
   return render(table, style) + legend(group, table, style);
 }

@@ -54,6 +54,9 @@ inline std::string_view name_breaks(const TextStyle& style) {
 /// aligned.
 std::string to_ascii(std::string_view text);
 
+/// "1 case", "2 cases"
+std::string count_text(std::uint64_t count, std::string_view thing);
+
 /// Of ASCII.
 std::string upper_case(std::string text);
 

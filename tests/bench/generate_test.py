@@ -141,6 +141,12 @@ done
         return [sorted(re.findall(r"OFFERED (.+)\n", said)) for said in result.stdout.split("ENDED\n")[:-1]]
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_may_be_sourced(self):
+        shell = 'autoload -Uz compinit; compinit -u -D; eval "$(cat)"; print -r -- $_comps[rdmameter]'
+        result = subprocess.run(["zsh", "-fc", shell], input=generated("zsh"), capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual((result.stdout, result.stderr), ("_rdmameter\n", ""))
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
     def test_offers_what_bash_offers(self):
         wanted = {**OFFERED, ("run", "--transport="): ["rc", "uc", "ud"], ("--v",): ["--version"]}
         self.assertEqual(dict(zip(wanted, self.completed(wanted))), wanted)

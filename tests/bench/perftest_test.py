@@ -167,6 +167,13 @@ class Status(unittest.TestCase):
         self.assertIn(says, result.stderr)
         return result
 
+    def test_is_1_for_a_server_that_is_not_there_and_says_how_to_start_it(self):
+        with socket.socket() as bound:  # and does not listen
+            bound.bind(("127.0.0.1", 0))
+            result = perftest("ib_write_lat", "-p", str(bound.getsockname()[1]), "127.0.0.1")
+        self.assertEqual(result.returncode, FAILED, result)
+        self.assertRegex(result.stderr, "no verbs device|nobody listens on .*: start the same command there first, without a host\n$")
+
     def test_is_1_for_a_refused_option_a_wrong_value_and_an_unknown_option(self):
         self.failed("ib_write_bw", "--use_rocm=0", "host", says="--use_rocm: rdmameter measures memory of the host, of the RDMA device, and of a GPU by --use_cuda alone")
         self.failed("ib_write_bw", "-s", "8x", "host", says="invalid value '8x' for -s, --size")

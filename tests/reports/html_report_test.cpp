@@ -246,7 +246,7 @@ TEST(LatenciesOverTime, AreThoseOfEachRepetitionWithTwoIntervals) {
                                    .max_ns = {9'000.0},
                                    .lost = {}};
   EXPECT_EQ(latencies_over_time(case_numbers(rows)[0]).dump(),
-            "[[[0.5,9000,12000,15000,0],[1,9100,null,105000000,0]]]");
+            "[[[0.5,4500,6000,7500,0],[1,4550,null,52500000,0]]]");
   rows[0].over_time.reset();
   EXPECT_TRUE(latencies_over_time(case_numbers(rows)[0]).empty());
 }

@@ -216,15 +216,17 @@ const tests = {
 
   async "fits 390 pixels, its contents within reach"(page) {
     await page.setViewportSize({ width: 390, height: 800 });
-    for (const name of ["two.html", "topology.html"]) {
+    for (const [name, figure] of [["two.html", "percentiles"], ["topology.html", "growth"], ["minute.html", "latency-over-time"]]) {
       await page.goto(urlOf(name));
-      await shown(page, name === "two.html" ? "percentiles" : "growth");
+      await shown(page, figure);
       assert.ok(await page.locator("nav a").first().isVisible());
       const beyond = await page.evaluate(() => [...document.querySelectorAll("main .chart, main .chart select, main svg[width], .tile b, .facts dd")]
         .filter((one) => !one.closest(".scroll") && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML.slice(0, 80)));
       assert.deepEqual(beyond, [], name);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), name);
     }
+    const words = await page.locator("#latency-over-time .plot svg text").allTextContents();
+    assert.ok(words.includes("half round trip"), words.join());
   },
 
   async "is on paper whole: every chart, what is folded away, on white"(page) {
@@ -242,6 +244,23 @@ const tests = {
     assert.equal(await page.locator("details:not([open])").count(), folded);
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), undefined);
     await page.emulateMedia({ colorScheme: "light", media: "screen" });
+  },
+
+  async "has charts on paper as wide as their places, whole"(page) {
+    await page.emulateMedia({ media: "print" });
+    for (const name of ["two.html", "topology.html"])
+      for (const width of [700, 1200]) { // a wide table makes the sheet as wide as itself
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto(urlOf(name));
+        await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+        const cut = await page.evaluate(() => [...document.querySelectorAll("figure.chart:not([hidden])")].filter((figure) => {
+          const svg = figure.querySelector(".plot svg"), [place, picture] = [figure, svg].map((one) => one.getBoundingClientRect());
+          return picture.right > place.right || picture.bottom > place.bottom || picture.width < 500 || !svg.getAttribute("viewBox");
+        }).map(({ id }) => id));
+        assert.deepEqual(cut, [], `${name}, ${width}`);
+        await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+        assert.equal(await page.locator(".plot svg[viewBox]").count(), 0);
+      }
   },
 
   async "holds two results against each other"(page) {
@@ -351,6 +370,13 @@ try {
   };
   report("blame.html", pathOf("blame.json"));
   save("sweep.json", { ...base, benchmarks: [sweep] });
+  const overTime = base.benchmarks.filter((row) => row.name.startsWith("send_lat/rc/size:") && row.latency).map((row) => ({
+    ...row,
+    ...Object.fromEntries(["name", "run_name"].map((key) => [key, `${row.run_name}/iterations:100000000/interval:100ms/peer-device:soft1`])),
+    over_time: { interval_ns: 1e8, count: [2000, 2000], p50: [9000, 9100], p99: [12000, 13000], max: [15000, 105000000] },
+  }));
+  save("minute.json", { ...base, benchmarks: overTime });
+  report("minute.html", pathOf("minute.json"));
   report("sweep.html", pathOf("sweep.json"));
 
   browser = await chromium.launch({

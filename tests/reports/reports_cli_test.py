@@ -37,6 +37,9 @@ class Reports(unittest.TestCase):
         self.folder = folder.name
         shutil.copytree(self.samples, self.folder, dirs_exist_ok=True)
         self.base, self.new = self.path("base.json"), self.path("new.json")
+        later = json.loads(self.text("new.json"))
+        later["context"]["date"] = "2024-01-03T03:04:05+00:00"
+        self.write("new.json", json.dumps(later))
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -237,6 +240,16 @@ class Reports(unittest.TestCase):
         self.assertRegex(self.passes("history", "check", self.folder),
                          r"0 changes in 0 of (\d+) series; \1 with fewer than 12 results")
         self.assertTrue(run("history", "show", self.folder, LC_ALL="C").stdout.isascii())
+
+    def test_history_takes_a_result_once(self):
+        add = ("history", "add", self.base, "--into", self.path("once.jsonl"), "--commit", "3f2a1bc")
+        self.passes(*add)
+        again = run(*add)
+        self.assertEqual(again.returncode, 0, again)
+        self.assertIn("base.json: ", again.stderr)
+        self.assertIn("once.jsonl has this result already, so it is not added again", again.stderr)
+        self.passes("history", "add", self.new, "--into", self.path("once.jsonl"), "--commit", "3f2a1bc")
+        self.assertEqual(len(self.text("once.jsonl").splitlines()), 2)
 
     def test_history_names_a_broken_line_and_goes_on(self):
         self.passes("history", "add", self.base, self.new, "--into", self.path("h.jsonl"))

@@ -125,6 +125,19 @@ TEST(Show, OneCaseWithAPercentileThatOneRepetitionLacks) {
   expect_golden("few_samples.txt", text);
 }
 
+TEST(Show, LatencyOverTimeIsOfHalfRoundTripsLikeTheTableAboveIt) {
+  std::vector<Row> rows = {latency_row("rc", 64, 0, 1)};
+  rows[0].over_time = OverTimeData{.interval_ns = 500'000'000,
+                                   .count = {2000, 2000},
+                                   .p50_ns = {9'000.0, 9'100.0},
+                                   .p99_ns = {12'000.0, 13'000.0},
+                                   .max_ns = {15'000.0, 105'000'000.0},
+                                   .lost = {}};
+  EXPECT_THAT(
+      show_result(sample_file(rows), {.histogram = false, .style = kPlain}),
+      testing::ContainsRegex("2  0[.]500 +4[.]50  4[.]55 +6[.]00  6[.]50  52500[.]0 +1[.]00"));
+}
+
 TEST(Show, SidesOfOneCaseHaveALineEach) {
   std::vector<Row> rows{latency_row("rc", 64, 0, 1), latency_row("rc", 64, 0, 1)};
   rows[0].extra["side"] = "a";

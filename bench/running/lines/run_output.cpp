@@ -156,12 +156,12 @@ void RunOutput::print_lines(const std::string& text) {
   if (!flush_print() && !writer_) end_unseen();
 }
 
-/// ": why"; empty: a row's line has all of it, and both are read together.
+/// ": why". Where a row's line is read together with it: only what that line leaves out, after
+/// ". ".
 std::string RunOutput::untold_error() const {
   const std::string error = printable(first_error_);
   if (!lines_ || !streams_are_one()) return ": " + error;
-  const auto told = printable(headline(first_error_)).size();
-  return told < error.size() ? ": " + error : "";
+  return error.substr(printable(headline(first_error_)).size());
 }
 
 /// Of all rows.

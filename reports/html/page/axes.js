@@ -72,9 +72,10 @@ function band({ name, color, dash, points }) {
 
 function horizontalAxis({ name, unit }, values) {
   const low = Math.min(...values), high = Math.max(...values);
-  const title = unit ? `${name} [${unit}]` : name;
-  const label = (value) => (unit === "B" ? sizeText(value) : unit === "ns" ? timeText(value) : `${value}`);
+  const title = unit && unit !== "1/s" ? `${name} [${unit}]` : name;
+  const label = (value) => (unit === "B" ? sizeText(value) : unit === "ns" || unit === "1/s" ? valueText(value, unit) : `${value}`);
   if (low <= 0 || high / low < 8) return axis(title, label, { type: "value", scale: true });
+  if (unit === "1/s") return axis(title, label, { type: "log", min: low, max: high, ticks: logTicks(low, high, unit) });
   const powers = [];
   const step = Math.log2(high / low) > 16 ? 4 : Math.log2(high / low) > 7 ? 2 : 1;
   for (let e = Math.ceil(Math.log2(low)); e <= Math.log2(high) + 1e-9; e += step) powers.push(2 ** e);

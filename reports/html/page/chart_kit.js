@@ -43,6 +43,8 @@ function rateText(value, unit) {
   while (at > 0 && value > 0 && value < 1) [value, at] = [value * 1000, at - 1];
   return `${digits(value)} ${prefixes[at]}${of}`;
 }
+/** 20 k/s */
+const perSecond = (rate) => (rate >= 1e6 ? `${digits(rate / 1e6)} M/s` : rate >= 1e3 ? `${digits(rate / 1e3)} k/s` : `${digits(rate)} /s`);
 /** 1.5 MiB */
 function bytesText(bytes) {
   for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]])
@@ -53,6 +55,7 @@ function valueText(value, unit) {
   if (unit === "bytes") return bytesText(value);
   if (unit === "ns") return timeText(value);
   if (unit === "B") return `${sizeText(value)} B`;
+  if (unit === "1/s") return perSecond(value);
   return unit.endsWith("/s") ? rateText(value, unit) : `${digits(value)} ${unit}`.trim();
 }
 
@@ -174,10 +177,13 @@ function chart(id, build) {
     new ResizeObserver(() => instance.resize()).observe(plot);
   }
 
-  /** For paper, of which nothing tells how large the plot is: 640 by 340 px, as page.css has it. */
+  /** For paper, of which nothing tells how large the plot is: a picture that page.css makes as wide as its place. */
   function fit(paper) {
     show();
     instance.resize(paper ? { width: 640, height: 340 } : { width: "auto", height: "auto" });
+    const picture = plot.querySelector("svg");
+    if (paper) picture.setAttribute("viewBox", "0 0 640 340");
+    else picture.removeAttribute("viewBox");
   }
 
   const observer = new IntersectionObserver((entries) => {

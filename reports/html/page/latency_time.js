@@ -16,9 +16,11 @@ function latencyTimeText(runs) {
 function latencyTimeChart(data) {
   const select = document.getElementById("latency-time-case");
   const cases = data.cases.filter((one) => one.files.some((file) => file?.latency_over_time));
-  select.append(...cases.map((one, index) => new Option(one.name, index)));
+  select.append(...cases.map((one, index) => new Option(one.label, index)));
   const made = chart("latency-over-time", () => {
-    const runs = cases[select.value].files.flatMap((file, f) => (file?.latency_over_time ?? []).map((points) => ({ points, f }))).slice(0, kMostLines);
+    const shown = cases[select.value].files;
+    const kinds = new Set(shown.flatMap((file) => file?.latency?.kind ?? []));
+    const runs = shown.flatMap((file, f) => (file?.latency_over_time ?? []).map((points) => ({ points, f }))).slice(0, kMostLines);
     document.getElementById("latency-time-found").textContent = latencyTimeText(runs.map(({ points }) => points));
     const times = runs.flatMap(({ points }) => points.flatMap((point) => point.slice(1, 4))).filter((ns) => ns > 0);
     const low = Math.min(...times) / 1.3, high = Math.max(...times) * 1.3;
@@ -32,7 +34,7 @@ function latencyTimeChart(data) {
     return {
       option: {
         xAxis: axis("since the warm-up", (s) => timeText(s * 1e9), { type: "value" }),
-        yAxis: verticalAxis("latency", timeText, { type: "log", min: low, max: high, ticks: logTicks(low, high, "ns") }),
+        yAxis: verticalAxis(kinds.size === 1 ? [...kinds][0] : "latency", timeText, { type: "log", min: low, max: high, ticks: logTicks(low, high, "ns") }),
         tooltip: {
           trigger: "axis",
           formatter: (hits) => tip(timeText(hits[0].value[0] * 1e9), hits.filter((hit) => hit.value[1] !== null).map((hit) => (

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latency over load: percentiles of the response at each rate that was kept up with, saturation, SLO.
 
-const perSecond = (rate) => (rate >= 1e6 ? `${digits(rate / 1e6)} M/s` : rate >= 1e3 ? `${digits(rate / 1e3)} k/s` : `${digits(rate)} /s`);
-
 /** A straight line across the plot; the legend names it. */
 function across(name, color, where) {
   return {
@@ -21,7 +19,7 @@ function foundText(load) {
   else if (load.slo_rate !== undefined) parts.push(`p99 is within ${timeText(load.slo_ns)} up to ${perSecond(load.slo_rate)}.`);
   const saturated = load.points.filter((point) => point[4]).map(([rate]) => rate);
   if (load.saturation === undefined && saturated.length > 0) parts.push(`Saturated from ${perSecond(Math.min(...saturated))} on: not drawn.`);
-  return parts.join(" ") || "Each rate of the list was kept up with.";
+  return parts.join(" ") || "Each offered rate was kept up with.";
 }
 
 function loadChart(data) {

@@ -174,7 +174,8 @@ TEST(DryRun, MeasuresNothingWhereEachCaseIsSkippedOrTooLarge) {
   EXPECT_FALSE(dry_run(plan({"send_lat"}, {{"transport", "ud"}, {"size", "8K"}}), 1).measures);
   const auto [text, measures] = dry_run(plan({"write_bw"}, {{"size", "2G"}, {"qps", "100"}}), 1);
   EXPECT_FALSE(measures);
-  EXPECT_THAT(text, HasSubstr("too large: 1 of the cases need more than 16 GiB at one end"));
+  EXPECT_THAT(text, HasSubstr("1 case; 1 x 1 repetition = 1 measurement\ntoo large: 1 case needs "
+                              "more than 16 GiB at one end"));
   EXPECT_THAT(text, testing::Not(HasSubstr("time:")));
 }
 
