@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/engine/layout/layout.h"
+
 namespace rdmameter {
 
 bool receiver_counts(const TestCase& test_case) {
@@ -18,15 +20,16 @@ namespace {
 std::uint64_t most_under_way(const TestCase& test_case) {
   if (test_case.over_tcp()) return 0;
   const std::uint64_t receives = receiver_counts(test_case) ? test_case.queues.rx_depth : 0;
-  return test_case.threads * test_case.qps * (test_case.queues.depth + receives);
+  return copies_of(test_case) * test_case.threads * test_case.qps *
+         (test_case.queues.depth + receives);
 }
 
 /// The time that its messages take at the rate of the whole traffic.
-void lengthen(BandwidthData& bandwidth) {
+/// @param counted  messages of the whole traffic, counted as those of the window are
+void lengthen(BandwidthData& bandwidth, std::uint64_t counted) {
   bandwidth.short_window = true;
-  if (bandwidth.traffic_messages == 0) return;
-  const double share =
-      static_cast<double>(bandwidth.messages) / static_cast<double>(bandwidth.traffic_messages);
+  if (counted == 0) return;
+  const double share = static_cast<double>(bandwidth.messages) / static_cast<double>(counted);
   const auto window_ns =
       static_cast<std::uint64_t>(std::llround(share * static_cast<double>(bandwidth.traffic_ns)));
   bandwidth.window_ns = std::max(bandwidth.window_ns, window_ns);
@@ -49,7 +52,9 @@ BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const 
   }
   bandwidth.duplicated = received.duplicated;
   bandwidth.reordered = received.reordered;
-  if (bandwidth.messages < 2 * most_under_way(test_case)) lengthen(bandwidth);
+  if (bandwidth.messages < 2 * most_under_way(test_case))
+    lengthen(bandwidth,
+             by_receiver ? received.total - received.duplicated.value_or(0) : sent.total);
   return bandwidth;
 }
 

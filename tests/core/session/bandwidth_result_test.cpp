@@ -57,6 +57,24 @@ TEST(BandwidthResult, OfAShortWindowIsTheReceiversWhereThatIsSlower) {
   EXPECT_TRUE(slow.short_window);
 }
 
+TEST(BandwidthResult, OfAShortWindowCountsWhatArrivedAndNotWhatWasSent) {
+  TestCase send = default_case(Opcode::send, Pattern::bandwidth);
+  send.transport = Transport::ud;
+  Report received = report(110, 10);  // of 200; 10 came twice
+  received.duplicated = 10;
+  received.operations = 50;
+  EXPECT_EQ(bandwidth_of(send, report(200, 6000), received).window_ns, 3000U);
+}
+
+TEST(BandwidthResult, OfAShortWindowIsThatOfAllReceiversOfAGroup) {
+  TestCase multicast = default_case(Opcode::mcast_send, Pattern::bandwidth);
+  multicast.peers = 4;
+  Report received = report(400, 10);  // 100 messages, at four receivers
+  received.operations = 200;
+  const BandwidthData data = bandwidth_of(multicast, report(100, 6000), received);
+  EXPECT_EQ(data.window_ns, 3000U);
+}
+
 TEST(BandwidthResult, OfBothDirectionsHasTheBytesOfBothAndTheSumOfTheRates) {
   const BandwidthData forward{.messages = 4, .bytes = 4000, .window_ns = 100},
       backward{.messages = 2, .bytes = 2000, .window_ns = 100};
