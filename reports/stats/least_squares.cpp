@@ -37,11 +37,27 @@ class NormalEquations {
       if (chosen[i]) chosen[i] = factor(i, chosen);
   }
 
-  std::vector<double> solve(const std::vector<bool>& chosen) const {
+  std::vector<double> solve(const std::vector<bool>& chosen) const { return solve(chosen, right_); }
+
+  /// The products' inverse, row by row.
+  std::vector<double> inverse(const std::vector<bool>& chosen) const {
+    std::vector<double> rows;
+    for (std::size_t i = 0; i < terms_; ++i) {
+      std::vector<double> unit(terms_);
+      if (chosen[i]) unit[i] = 1;
+      const std::vector<double> row = solve(chosen, unit);
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+    return rows;
+  }
+
+ private:
+  std::vector<double> solve(const std::vector<bool>& chosen,
+                            const std::vector<double>& right) const {
     std::vector<double> x(terms_);
     for (std::size_t i = 0; i < terms_; ++i) {
       if (!chosen[i]) continue;
-      double sum = right_[i] / scale_[i];
+      double sum = right[i] / scale_[i];
       for (std::size_t j = 0; j < i; ++j) sum -= at(i, j) * x[j];
       x[i] = sum / at(i, i);
     }
@@ -56,7 +72,6 @@ class NormalEquations {
     return x;
   }
 
- private:
   /// Row i of the factor. @return false: the term says nothing that those before it do not
   bool factor(std::size_t i, const std::vector<bool>& chosen) {
     if (!(scale_[i] > 0)) return false;
@@ -122,6 +137,18 @@ std::vector<double> weights_of(std::span<const Observation> observations,
   return weights;
 }
 
+std::vector<double> covariance_of(std::span<const Observation> observations,
+                                  const LeastSquares& fit) {
+  std::vector<double> weights;
+  for (const Observation& one : observations) {
+    const double value = fitted(one, fit.coefficients);
+    weights.push_back(value > 0 ? 1 / value : 0);
+  }
+  std::vector<bool> chosen = fit.known;
+  const NormalEquations equations(observations, weights, chosen);
+  return equations.inverse(chosen);
+}
+
 }  // namespace
 
 LeastSquares least_squares(std::span<const Observation> observations) {
@@ -136,6 +163,7 @@ LeastSquares least_squares(std::span<const Observation> observations) {
   }
   for (const double error : relative_errors(observations, result.coefficients))
     result.squares += error * error;
+  result.covariance = covariance_of(observations, result);
   return result;
 }
 

@@ -18,6 +18,9 @@ struct LeastSquares {
   std::vector<double> coefficients;  ///< 0: of no use, or not known
   std::vector<bool> known;           ///< false: the term never differs from what others make of it
   double squares = 0;                ///< sum of the squared relative errors, outliers in full
+  /// Of known coefficients, over the variance of a value's relative error: (X' W X)^-1 with weights
+  /// 1/value^2 of the fitted values. Row by row; 0 where a term is not known.
+  std::vector<double> covariance;
 };
 
 /// Least squares of the relative errors, since the noise of times grows with them: weights

@@ -44,54 +44,32 @@ Fit::Fit(std::span<const FitPoint> points)
       spread_(spread_of(squares_, points.size())),
       points_(points.size()),
       rows_(rows_of(points)) {
-  add_products(points);
   leave_out_max_ranks(points);
 }
 
-void Fit::add_products(std::span<const FitPoint> points) {
-  const std::size_t terms = squares_.known.size();
-  products_.resize(terms * terms);
-  for (const FitPoint& point : points) {
-    const double value = this->value(point.observation.terms);
-    for (std::size_t i = 0; value > 0 && i < products_.size(); ++i)
-      products_[i] +=
-          point.observation.terms[i / terms] * point.observation.terms[i % terms] / (value * value);
-  }
-}
-
-/// Of a value with these terms: the variance of what the fit makes of it over that of a point, both
-/// relative: x' (X' W X)^-1 x. Solved by elimination, in the known terms.
-std::optional<double> Fit::leverage(std::span<const double> terms) const {
-  const std::size_t count = terms.size();
-  std::vector<double> left = products_, right(terms.begin(), terms.end());
+/// The variance of what the fit makes of these terms over that of a point, both relative:
+/// x' (X' W X)^-1 x.
+double Fit::leverage(std::span<const double> terms) const {
   double sum = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!squares_.known[i]) continue;
-    const double pivot = left[i * count + i];
-    if (!(pivot > 0)) return std::nullopt;
-    sum += right[i] * right[i] / pivot;
-    for (std::size_t j = i + 1; j < count; ++j) {
-      const double factor = left[j * count + i] / pivot;
-      for (std::size_t k = i; k < count; ++k) left[j * count + k] -= factor * left[i * count + k];
-      right[j] -= factor * right[i];
-    }
-  }
+  for (std::size_t i = 0; i < squares_.covariance.size(); ++i)
+    sum += terms[i / terms.size()] * squares_.covariance[i] * terms[i % terms.size()];
   const double value = this->value(terms);
-  return value > 0 ? std::optional(sum / (value * value)) : std::nullopt;
+  return sum / (value * value);
 }
 
 std::optional<PredictionInterval> Fit::interval(std::span<const double> terms,
                                                 const std::string& graph) const {
   constexpr double kBeyond = 0.025;  // on each side
+  const double tells_nothing = std::log(10);
   const auto known = static_cast<std::size_t>(std::ranges::count(squares_.known, true));
-  const std::optional<double> of_fit = leverage(terms);
-  if (rows_ <= known || !of_fit) return std::nullopt;
+  const double value = this->value(terms);
+  if (rows_ <= known || !(value > 0)) return std::nullopt;
   const double of_row = static_cast<double>(points_) / static_cast<double>(rows_);
   const double t = student_t_quantile(kBeyond, static_cast<double>(rows_ - known));
   const double error = error_at_max_ranks(graph).value_or(0);
-  const double half =
-      std::max(t * spread_ * std::sqrt(1 + of_row * *of_fit), std::log1p(error));  // of the log
-  const double value = this->value(terms);
+  const double half = std::max(t * spread_ * std::sqrt(1 + of_row * leverage(terms)),
+                               std::log1p(error));  // of the log
+  if (half > tells_nothing) return std::nullopt;
   return PredictionInterval{value * std::exp(-half), value * std::exp(half)};
 }
 

@@ -41,7 +41,8 @@ class Fit {
   /// Where 95 of 100 rows that are measured later have such a value: Student's t of the relative
   /// errors, with as many degrees of freedom as rows beyond coefficients; the points of a row count
   /// as one. It is no narrower than error_at_max_ranks() of the graph.
-  /// @return nothing: no more rows than coefficients, or terms that are not known
+  /// @return nothing: no more rows than coefficients, a value of 0, or ends more than ten
+  ///         times as large and small as the value, which would tell nothing
   std::optional<PredictionInterval> interval(std::span<const double> terms,
                                              const std::string& graph) const;
 
@@ -53,13 +54,11 @@ class Fit {
 
  private:
   void leave_out_max_ranks(std::span<const FitPoint> points);
-  void add_products(std::span<const FitPoint> points);
-  std::optional<double> leverage(std::span<const double> terms) const;
+  double leverage(std::span<const double> terms) const;
 
   LeastSquares squares_;
   double spread_ = 0;
   std::size_t points_, rows_;
-  std::vector<double> products_;  ///< of terms of all points, each over its value by the fit
   std::map<std::string, double> errors_;  ///< by graph
 };
 

@@ -50,6 +50,15 @@ TEST(CostFit, TheErrorIsThatOfPredictingTheMostRanksFromFewer) {
   EXPECT_NEAR(*fit.error_at_max_ranks("ring"), 0.2, 1e-9);
 }
 
+TEST(CostFit, AnIntervalThatWouldTellNothingIsNotThere) {
+  std::vector<FitPoint> points = measured(kTruth, {}, 1);
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].row = i;
+  const std::vector<double> terms = points.front().observation.terms;
+  EXPECT_TRUE(Fit(points).interval(terms, "mesh"));
+  for (std::size_t i = 0; i < points.size(); i += 5) points[i].observation.value *= 1000;
+  EXPECT_FALSE(Fit(points).interval(terms, "mesh"));
+}
+
 TEST(CostFit, WhatFewerRanksDoNotTellHasNoError) {
   EXPECT_FALSE(CostFit(measured(kTruth, {.mesh_ranks = {8}, .ring_ranks = {}}, 1))
                    .error_at_max_ranks("mesh"))
