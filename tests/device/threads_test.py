@@ -12,7 +12,7 @@ FEW = ("--iterations", "300", "--warmup", "64", "--wait", "yield")
 class Threads(rdmameter.Test):
     def test_each_has_its_own_qps_and_share_of_every_bandwidth(self):
         rows = self.measure("[!tm]*_bw", "--transport", "rc", "--threads", "3", "--qps", "2", "--size", "256",
-                            "--verify", *FEW)
+                            "--depth", "16", "--verify", *FEW)  # a window longer than what is under way
         self.assertGreaterEqual(len(rows), 7)
         for row in rows:
             with self.subTest(row["name"]):
