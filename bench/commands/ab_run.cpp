@@ -189,7 +189,7 @@ class BlockProgress {
     if (at_terminal_) {
       tell("\r\033[Kblock {} of {}, {}", block + 1, all, count_text(cases, "case"));
     } else if (now.count() >= next_s_) {
-      next_s_ = now.count() + kQuiet_s;
+      next_s_ = now.count() + kLogPause_s;
       tell("rdmameter: block {} of {}, {}, {} elapsed\n", block + 1, all, count_text(cases, "case"),
            clock_text(now.count()));
     }
@@ -199,7 +199,6 @@ class BlockProgress {
   }
 
  private:
-  static constexpr double kQuiet_s = 60;
   const bool at_terminal_ = stderr_is_interactive();
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   double next_s_ = 0;

@@ -77,10 +77,7 @@ class PerftestOutput final : public RunListener {
   void check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic);
   void fail(const std::string& why) {
     fine_ = false;
-    // What waits for this client is no `rdmameter serve`, which wants a token.
-    const std::size_t remedy = why.find(": start `rdmameter serve");
-    tell_lines("rdmameter: {}{}\n", printable_lines(why.substr(0, remedy)),
-               remedy == why.npos ? "" : ": start the same command there first, without a host");
+    tell_lines("rdmameter: {}\n", printable_lines(why));
   }
 
   const PerftestPlan& plan_;
@@ -139,6 +136,8 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
   RunTarget target{.kind = RunTarget::Kind::host,
                    .server = parse_address(plan.host, plan.port),
                    .token = read_token("")};
+  // What waits for this client is no `rdmameter serve`, which wants a token.
+  target.server.remedy = "start the same command there first, without a host";
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
     target.on_interval = {

@@ -16,6 +16,9 @@ namespace rdmameter {
 std::string status_line(std::uint64_t done, std::uint64_t all, double elapsed_s,
                         std::string_view name, std::size_t width);
 
+/// A log has a line of progress that often.
+inline constexpr double kLogPause_s = 60;
+
 /// "0:12", "1:02:03"
 std::string clock_text(double seconds);
 

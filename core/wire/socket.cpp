@@ -129,9 +129,12 @@ bool short_of_resources(int error) noexcept {
 [[noreturn]] void throw_not_connected(const Address& server, int error) {
   const std::string where = server.text();
   if (error == ECONNREFUSED) {
+    const std::string remedy =
+        server.remedy.empty() ? fmt::format("start `rdmameter serve --bind {} --port {}` there.",
+                                            server.host, server.port)
+                              : server.remedy;
     throw MeasurementError(
-        fmt::format("nobody listens on {} ({}): start `rdmameter serve --bind {} --port {}` there.",
-                    where, std::strerror(error), server.host, server.port));
+        fmt::format("nobody listens on {} ({}): {}", where, std::strerror(error), remedy));
   }
   if (error == ETIMEDOUT) {
     throw MeasurementError(fmt::format(

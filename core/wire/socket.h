@@ -17,6 +17,7 @@ namespace rdmameter {
 struct Address {
   std::string host;  ///< a name, an IPv4 or an IPv6 address (without brackets, with %scope if any)
   std::uint16_t port = 0;
+  std::string remedy = {};  ///< where nobody listens; empty: to start `rdmameter serve` there
 
   /// "host:port", an IPv6 address in brackets.
   std::string text() const;

@@ -6,6 +6,7 @@
 
 #include "reports/compare/output.h"
 #include "reports/text/case_names.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -163,8 +164,7 @@ std::string_view conclusion_text(Conclusion conclusion) {
 }
 
 std::string tally_text(const Comparison& comparison) {
-  std::string text =
-      fmt::format("{} case{}", comparison.cases.size(), comparison.cases.size() == 1 ? "" : "s");
+  std::string text = count_text(comparison.cases.size(), "case");
   const char* separator = ": ";
   for (const CaseVerdict verdict : kVerdicts)
     if (const std::size_t count = comparison.count(verdict); count > 0) {

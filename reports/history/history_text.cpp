@@ -10,6 +10,7 @@
 #include "reports/summary/date.h"
 #include "reports/summary/unit.h"
 #include "reports/text/case_names.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -125,8 +126,7 @@ struct StateCounts {
     std::string states;
     if (acknowledged > 0) states = fmt::format("{} acknowledged", acknowledged);
     if (resolved > 0) states += fmt::format("{}{} resolved", states.empty() ? "" : ", ", resolved);
-    return fmt::format("{} change{}{}", all, all == 1 ? "" : "s",
-                       states.empty() ? "" : fmt::format(" ({})", states));
+    return count_text(all, "change") + (states.empty() ? "" : fmt::format(" ({})", states));
   }
 };
 

@@ -87,12 +87,12 @@ std::string measured_text(const PageCases& page) {
       transports.push_back(name);
   const std::size_t cases = page.cases.size() + page.left_out;
   std::string text =
-      fmt::format("{} case{} of {}", cases, cases == 1 ? "" : "s", fmt::join(tests_of(page), ", "));
+      fmt::format("{} of {}", count_text(cases, "case"), fmt::join(tests_of(page), ", "));
   std::size_t rows = 0;
   for (const ResultFile& file : page.files)
     rows += static_cast<std::size_t>(std::ranges::count(file.rows, Row::Status::ok, &Row::status));
   if (!transports.empty()) text += fmt::format(" over {}", fmt::join(transports, ", "));
-  return text + fmt::format("; {} repetition{}", rows, rows == 1 ? "" : "s");
+  return text + "; " + count_text(rows, "repetition");
 }
 
 Lines result_lines(const ResultFile& file) {

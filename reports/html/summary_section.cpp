@@ -225,7 +225,7 @@ std::string notes(const PageCases& page) {
 Section summary_section(const PageCases& page) {
   std::string html = "<div class=tiles>\n";
   html += tile(fmt::format("{}", page.cases.size() + page.left_out), "cases measured",
-               fmt::format("in {} result{}", page.files.size(), page.files.size() == 1 ? "" : "s"));
+               "in " + count_text(page.files.size(), "result"));
   html += best_tile(page, "p50_ns", "lowest p50");
   html += best_tile(page, "gbps", "highest bandwidth");
   html += best_tile(page, "mmsg_per_s", "highest message rate");

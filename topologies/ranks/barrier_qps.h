@@ -61,6 +61,8 @@ class BarrierQps {
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }
 
  private:
+  void bring_up(std::size_t place, const EndpointInfo& peer);
+
   OpenDevice& device_;
   const TestCase case_;
   const std::vector<BarrierMeeting> meetings_;
@@ -72,8 +74,6 @@ class BarrierQps {
   QpMaker maker_;
   std::vector<Qp> qps_;
   EndpointInfo info_;
-  void bring_up(std::size_t place, const EndpointInfo& peer);
-
   std::vector<BarrierStep> steps_;
   ibv_sge epoch_sge_{};
   Barrier barrier_;

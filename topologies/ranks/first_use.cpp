@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/wire/fields.h"
+#include "topologies/ranks/matrix_summary.h"
 
 namespace rdmameter {
 namespace {
@@ -112,15 +113,13 @@ std::optional<FirstUseData> summarise_first_use(std::span<const RankResult> resu
       data.slowest = {rank, static_cast<std::uint32_t>(one.with)};
     }
   if (times.empty()) return std::nullopt;
-  const auto quantile = [](std::vector<std::uint64_t>& all, std::size_t percent) {
-    std::ranges::sort(all);
-    return all[(all.size() * percent + 99) / 100 - 1];  // by nearest rank
-  };
+  std::ranges::sort(times);
+  std::ranges::sort(of_verbs);
   data.pairs = times.size();
-  data.p50_ns = quantile(times, 50);
   data.min_ns = times.front();
-  if (times.size() >= kMinForP99) data.p99_ns = quantile(times, 99);
-  data.verbs_p50_ns = quantile(of_verbs, 50);
+  data.p50_ns = nearest_rank(times, 0.5);
+  if (times.size() >= kMinForP99) data.p99_ns = nearest_rank(times, 0.99);
+  data.verbs_p50_ns = nearest_rank(of_verbs, 0.5);
   return data;
 }
 

@@ -11,12 +11,6 @@
 namespace rdmameter {
 namespace {
 
-/// By nearest rank.
-double quantile(const std::vector<double>& ascending, double share) {
-  const double rank = std::ceil(share * static_cast<double>(ascending.size()));
-  return ascending[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
-}
-
 /// Calls `visit` with each pair that was measured.
 template <class Visit>
 void visit_pairs(const std::vector<std::vector<std::optional<double>>>& matrix_ns,
@@ -47,15 +41,15 @@ std::optional<MatrixSummary> summarise_matrix(
   std::map<Rank, double> median;
   for (auto& [hops, times] : by_hops) {
     std::ranges::sort(times);
-    median[hops] = quantile(times, 0.5);
+    median[hops] = nearest_rank(times, 0.5);
   }
   std::ranges::sort(all);
   MatrixSummary summary{.pairs = all.size(),
                         .min_ns = all.front(),
-                        .p10_ns = quantile(all, 0.1),
-                        .p50_ns = quantile(all, 0.5),
-                        .p90_ns = quantile(all, 0.9),
-                        .p99_ns = quantile(all, 0.99),
+                        .p10_ns = nearest_rank(all, 0.1),
+                        .p50_ns = nearest_rank(all, 0.5),
+                        .p90_ns = nearest_rank(all, 0.9),
+                        .p99_ns = nearest_rank(all, 0.99),
                         .max_ns = all.back()};
   auto& slowest = summary.slowest;  // a heap, the quickest on top, until it is sorted
   visit_pairs(matrix_ns, graph, [&](Rank from, Rank to, std::uint32_t hops, double ns) {

@@ -64,8 +64,8 @@ std::string bandwidth_text(const BandwidthData& bandwidth) {
 /// "2 pairs failed (from 0 to 3: ...)": the first of them.
 std::string failed_pairs_text(const TopologyData& topology) {
   const auto& [from, to, reason] = topology.failed_pairs.front();
-  const std::size_t count = topology.failed_pairs.size();
-  return fmt::format("{} pair{} failed (from {} to {}; {})", count, count == 1 ? "" : "s", from, to,
+  return fmt::format("{} failed (from {} to {}; {})",
+                     count_text(topology.failed_pairs.size(), "pair"), from, to,
                      printable(headline(reason)));
 }
 

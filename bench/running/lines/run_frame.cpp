@@ -32,12 +32,10 @@ std::string run_header(const nlohmann::ordered_json& context,
 std::string run_summary(const RunCount& count, double elapsed_s, const std::string& output,
                         std::size_t width) {
   const RunTally& rows = count.rows;
-  std::string line =
-      fmt::format("{} {} measured", count.cases, count.cases == 1 ? "case" : "cases");
+  std::string line = count_text(count.cases, "case") + " measured";
   if (rows.measured > count.cases) line += fmt::format(" ({} repetitions)", rows.measured);
   if (rows.skipped > 0) line += fmt::format(", {} skipped", rows.skipped);
-  if (rows.failed > 0)
-    line += fmt::format(", {} measurement{} failed", rows.failed, rows.failed == 1 ? "" : "s");
+  if (rows.failed > 0) line += fmt::format(", {} failed", count_text(rows.failed, "measurement"));
   line += fmt::format(" in {}", clock_text(elapsed_s));
   std::string text = wrap("", line, width);
   if (count.reasons.size() > 1)

@@ -28,7 +28,6 @@
 namespace rdmameter {
 namespace {
 
-constexpr double kQuiet_s = 60;  // a log has a line a minute
 constexpr std::size_t kWidestLogLine = 160;
 constexpr std::size_t kWidestName = 48;  // longer names push their line, not those of all others
 
@@ -87,7 +86,7 @@ void RunOutput::begin(const std::string& name, std::uint64_t done, std::uint64_t
   const double now_s = elapsed_s();
   if (progress_) {
     tell("\r\033[K{}", status_line(done, all, now_s, name, stderr_width()));
-  } else if (now_s - last_told_s_ >= kQuiet_s) {
+  } else if (now_s - last_told_s_ >= kLogPause_s) {
     last_told_s_ = now_s;
     tell("{}\n", status_line(done, all, now_s, name, kWidestLogLine));
   }
