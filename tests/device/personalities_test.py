@@ -13,6 +13,8 @@ import unittest
 
 import rdmameter
 
+of_true_times = unittest.skipIf(rdmameter.LINKED, "a sanitized program's times are not the program's")
+
 ALL = ("all", "--transport", "rc,uc,ud", "--iterations", "50", "--warmup", "10", "--depth", "16", "--rate", "20k",
        "--verify", "--loss-timeout", "500ms")
 ONE_WAY_MS = 10
@@ -130,6 +132,7 @@ class EveryAdapter(rdmameter.Test):
                     measured = {row["name"].split("/size")[0] for row in rows if not row.get("skipped")}
                     self.assertLessEqual({"send_lat/rc", "write_bw/rc", "read_bw/rc", "send_lat/ud"}, measured)
 
+    @of_true_times
     def test_a_latency_is_that_of_the_table_of_delays(self):
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE", None)
         os.environ["RDMAMETER_DEVICE_WIRE"] = f"latency={ONE_WAY_MS}ms"
@@ -152,7 +155,7 @@ class EveryAdapter(rdmameter.Test):
                     least = row["latency"]["half_round_trip"]["min"] if there_and_back else row["latency"]["min"] / 2
                     self.assertTrue(1 <= least / (ONE_WAY_MS * 1e6) <= 1.05, (row["name"], least))
 
-    @unittest.skipIf(rdmameter.LINKED, "nanoseconds: the sanitizers' are not the program's")
+    @of_true_times
     def test_half_a_round_trip_over_ud_takes_no_longer_than_over_rc(self):
         """Within 5 %, by the medians of 20 pairs in turns; both ends on one CPU, so nobody else's cache is in it."""
         medians = {"rc": [], "ud": []}
