@@ -48,11 +48,11 @@ class LostPairs(Topo):
         data = self.assert_only_lost(done, (A, B), (B, A))
         self.assertEqual(data["barrier_qps"], 2 * (RANKS - 1))  # of a tree
 
-    def run_refused(self, rank, call, graph, *arguments, traffic="pairs", status=rdmameter.FAILED):
-        """@param call  which of the rank's calls of ibv_modify_qp() fails"""
-        faults = ["" if other != rank else f"modify_qp@{call}=ETIMEDOUT" for other in range(RANKS)]
+    def run_refused(self, rank, call, graph, *arguments, traffic="pairs", status=rdmameter.FAILED, verb="modify_qp", patience=20):
+        """@param call  which of the rank's calls of the verb fails"""
+        faults = ["" if other != rank else f"{verb}@{call}=ETIMEDOUT" for other in range(RANKS)]
         return self.mpirun("refused", "latency=100us", faults, graph, "--traffic", traffic, "--size", "8", "--iterations", "3",
-                           "--warmup", "1", "--wait", "yield", "--patience", "20", *arguments, status=status, setting="FAULTS")
+                           "--warmup", "1", "--wait", "yield", "--patience", str(patience), *arguments, status=status, setting="FAULTS")
 
     def test_a_QP_that_is_refused_a_transition_fails_its_pair_alone(self):
         # To INIT go three QPs of the graph and three of the barrier, and those three to RTR and RTS.
@@ -90,6 +90,26 @@ class LostPairs(Topo):
         done = self.run_ranks({A: [3 + qp_of(A, B)]}, "mesh", "--patience", "20", "--connect-when", "first-use")
         data = self.assert_only_lost(done, (A, B), (B, A))
         self.assertRegex(data["failed_pairs"][0]["reason"], rf"^rank {A}: IBV_WC_RETRY_EXC_ERR .*the first message of QP .*rank {B}")
+
+    def run_without_handle(self, traffic="pairs"):
+        """Rank 1 gets no address handle for rank 3: it asks for one for each neighbour, in their order."""
+        began = rdmameter.fair_time()
+        done = self.run_refused(A, qp_of(A, B), "udmesh", "--loss-timeout", "5s", traffic=traffic, verb="create_ah", patience=600)
+        self.assertLess(rdmameter.fair_time() - began, 60 * rdmameter.SLOW)  # nobody waits for the patience, or for half of it
+        return done
+
+    def test_a_UD_address_handle_that_is_refused_fails_its_pair_alone_and_nothing_is_sent_that_way(self):
+        done = self.run_without_handle()
+        data = self.assert_only_lost(done, (A, B), (B, A))
+        for pair in data["failed_pairs"]:
+            self.assertRegex(pair["reason"], rf"^rank {A}: ibv_create_ah towards rank {B} on .*timed out.*No route to the peer's GID")
+        pings = (1 + 3) * (RANKS * (RANKS - 1) - 2)  # warm-up and iterations of each direction that is left
+        self.assertEqual(done.rows[0]["work"]["wrs"], 2 * pings)
+        self.assertEqual(done.rows[0]["lost"], 0)
+
+    def test_a_UD_address_handle_that_is_refused_fails_the_case_of_another_traffic(self):
+        [row] = self.run_without_handle("alltoall").rows
+        self.assertRegex(row["error_message"], rf"^rank {A} on \S+: ibv_create_ah towards rank {B} on ")
 
     def test_it_fails_the_case_of_another_traffic(self):
         done = self.run_refused(A, 3 + 3 + 2 * 3 + 1, "mesh", traffic="alltoall")

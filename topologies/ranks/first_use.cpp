@@ -49,6 +49,8 @@ std::string FirstUseLoop::attempt(Rank peer, Step step) {
     refused_.emplace(peer, error.what());
   } catch (const MeasurementError& error) {
     refused_.emplace(peer, error.what());
+  } catch (const Interrupted&) {
+    throw;  // all ranks are: nobody waits for this one
   } catch (const std::exception&) {
     failure_ = std::current_exception();
   }
@@ -87,7 +89,7 @@ void FirstUseLoop::use(Rank peer, const std::string& answer) {
     const nlohmann::json message = nlohmann::json::parse(answer, nullptr, false);
     peers_[peer] = info_in(message);
     node_.connect_to(peer, peers_[peer]);
-    node_.send_first_to(peer, peers_[peer], patience_);
+    node_.send_first_to(peer, peers_[peer], patience_, interrupt_);
     const auto passed = std::chrono::steady_clock::now() - asked_;
     const Node::Spent spent = node_.spent();
     const std::uint64_t trials_ns =

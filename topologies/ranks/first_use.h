@@ -21,8 +21,9 @@ namespace rdmameter {
 class FirstUseLoop {
  public:
   /// @param patience  for a first message
-  FirstUseLoop(Ranks& ranks, Node& node, const Graph& graph, std::chrono::milliseconds patience)
-      : ranks_(ranks), node_(node), graph_(graph), patience_(patience) {}
+  FirstUseLoop(Ranks& ranks, Node& node, const Graph& graph, std::chrono::milliseconds patience,
+               const InterruptSource& interrupt)
+      : ranks_(ranks), node_(node), graph_(graph), patience_(patience), interrupt_(interrupt) {}
 
   /// Collective: called by each rank of the graph. A verb that fails ends it for nobody.
   /// @throws MeasurementError, Interrupted  as Ranks does
@@ -48,6 +49,7 @@ class FirstUseLoop {
   Node& node_;
   const Graph& graph_;
   const std::chrono::milliseconds patience_;
+  const InterruptSource& interrupt_;
   std::exception_ptr failure_;
   RefusedPeers refused_;
   std::vector<FirstUse> times_;

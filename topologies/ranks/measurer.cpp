@@ -316,7 +316,7 @@ std::vector<RefusedEdge> RankMeasurer::connect_edges(
 /// What is refused is added to what the barrier has been refused.
 void RankMeasurer::use_first(Part& part) {
   const Pinned pinned{part.placement.first(), "--core"};
-  FirstUseLoop loop(ranks_, *part.node, part.plan.graph, patience_ / 2);
+  FirstUseLoop loop(ranks_, *part.node, part.plan.graph, patience_ / 2, interrupt_);
   with_all([&] { loop.run(); });
   if (loop.failure()) std::rethrow_exception(loop.failure());
   for (const auto& [peer, reason] : loop.refused()) {

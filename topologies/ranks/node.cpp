@@ -298,7 +298,7 @@ ibv_send_wr Node::first_write(std::uint64_t number, const EndpointInfo& peer, ib
 }
 
 void Node::send_first_to(Rank neighbour, const EndpointInfo& peer,
-                         std::chrono::milliseconds patience) {
+                         std::chrono::milliseconds patience, const InterruptSource& interrupt) {
   const std::size_t number = link_to(neighbour);
   ibv_qp& qp = *qps_[number];
   ibv_cq& cq = *cq_pointers_[cq_pointers_.size() == 1 ? 0 : number];
@@ -308,7 +308,10 @@ void Node::send_first_to(Rank neighbour, const EndpointInfo& peer,
   check_errno_value(ibv_post_send(&qp, &wr, &bad), "ibv_post_send", where_);
   ibv_wc wc;
   int polled;
-  while ((polled = ibv_poll_cq(&cq, 1, &wc)) == 0 && !deadline.passed()) std::this_thread::yield();
+  while ((polled = ibv_poll_cq(&cq, 1, &wc)) == 0 && !deadline.passed()) {
+    if (interrupt.requested()) throw Interrupted("interrupted");
+    std::this_thread::yield();
+  }
   if (polled > 0 && wc.status == IBV_WC_SUCCESS) return;
   to_reset(qp, where_);
   to_init_timed(qp);

@@ -64,8 +64,9 @@ class Node : NodeLayout {
   /// To RTS.
   void connect_to(Rank neighbour, const EndpointInfo& peer);
   /// Until it has completed. A QP that fails is brought back to INIT.
-  /// @throws VerbsError, MeasurementError
-  void send_first_to(Rank neighbour, const EndpointInfo& peer, std::chrono::milliseconds patience);
+  /// @throws VerbsError, MeasurementError, Interrupted
+  void send_first_to(Rank neighbour, const EndpointInfo& peer, std::chrono::milliseconds patience,
+                     const InterruptSource& interrupt);
   /// Once all QPs are there: posts the receives.
   void start_work(const std::map<Rank, EndpointInfo>& peers);
   /// On the graph's own QPs so far, and on those that were tried in vain.
