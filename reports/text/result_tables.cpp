@@ -37,8 +37,11 @@ Table key_table(const Group& group) {
     const auto [name, unit] = split_key(key);
     Table::Column column{name, unit};
     column.is_text = key == "test" || key == "transport";
-    for (const CaseSummary& summary : group.cases)
-      column.cells.emplace_back(value_text(summary.case_object.value(key, Json())));
+    for (const CaseSummary& summary : group.cases) {
+      const Json value = summary.case_object.value(key, Json());
+      if (value.is_string()) column.unit.clear();  // "sweep", "10Gb/s"
+      column.cells.emplace_back(value_text(value));
+    }
     table.columns.push_back(std::move(column));
   }
   table.key_columns = table.columns.size();
