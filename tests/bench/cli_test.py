@@ -143,7 +143,28 @@ class Help(unittest.TestCase):
         self.assertIn("--transport rc|uc|ud", text)
         self.assertIn("1 to 2^20. Default: 128 (not for latencies)", text)
         self.assertIn("1us to 3600s. Default: 100ms --", text)
-        self.assertIn("Usage: rdmameter run [HOST | ssh://HOST | --loopback] TEST...", text)
+        self.assertIn("Usage: rdmameter run [HOST | ssh://HOST | --hosts FILE | --loopback] [TEST...] [--plan FILE]", text)
+
+    def test_names_each_option_in_the_usage_or_says_that_there_are_more(self):
+        for words in ([name] for name in re.findall(r"^  (\w+) ", run("--help").stdout.split("Subcommands:")[1], re.M)):
+            text = run(*words, "--help").stdout
+            usage = " ".join(re.search(r"^Usage: (.*\n(?: {17}.*\n)*)", text, re.M)[1].split())
+            for option in re.findall(r"^  (?:(-\w)(?:,|  ))?(--[a-z][\w-]*)?", text, re.M):
+                name = option[0] or option[1]
+                if name and name != "-h" and "[options]" not in usage:
+                    self.assertIn(name, usage, words)
+            for name in re.findall(r"--?[a-z][\w-]*", usage):
+                self.assertTrue(re.search(rf"^ .*{name}\b", text, re.M) or words == ["history"], (words, name))
+        self.assertIn("| ack PATH --case NAME --since WHEN", " ".join(run("history", "--help").stdout.split()))
+
+    def test_breaks_the_usage_where_the_terminal_does(self):
+        for columns in (60, 80):
+            for words in (("run",), ("topo",), ("ci",), ("history", "ack"), ("topo", "connections"), ("perftest",)):
+                text = at_terminal(columns, [PROGRAM, *words, "--help"], os.environ)[0]
+                self.assertLessEqual(max(map(len, text.splitlines())), columns, text)
+            text = at_terminal(columns, [PROGRAM, "perftest", "--options"], os.environ)[0]
+            self.assertLessEqual(max(map(len, text.splitlines())), columns, text)
+            self.assertIn("--use_cuda_pcie_mapping", text)
 
     def test_of_run_says_for_which_tests_an_axis_is(self):
         text = " ".join(run("run", "--help-all").stdout.split())
