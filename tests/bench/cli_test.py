@@ -246,6 +246,13 @@ class BadInput(unittest.TestCase):
         self.refused("topo", "ring", "--ranks", "2", "--traffic", "alltoall", "--opcode", "write",
                      says="--opcode has no meaning")
         self.assertEqual(run("run", "--loopback", "--dry-run", "write_lat", "write_bw", "--depth", "64").returncode, 0)
+        for words in (["--port", "1"], ["--token-file", "x"]):
+            self.refused("run", "--loopback", "write_lat", *words, says="with --loopback or --device null there is no HOST")
+        self.refused("run", "--loopback", "192.0.2.1", "write_lat", says="'192.0.2.1': with --loopback or --device null")
+        self.refused("perftest", "--install", says="--install: its value is missing: DIR")
+        ranks = run("topo", "mesh", "--ranks", "2", "-o", "/no/such/folder/x.json")
+        self.assertEqual(ranks.returncode, USAGE)
+        self.assertEqual(len(ranks.stderr.splitlines()), 1, ranks.stderr)  # and nothing of a launcher
         self.refused("run", "--loopback", "write_lat", "--port", "1", "--port", "2",
                      says="--port is given more than once: give it once\n")
         self.refused("run", "--loopback", "write_lat", "--iterations", "5", "--duration", "1",
