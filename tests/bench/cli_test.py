@@ -536,6 +536,17 @@ class Reader(unittest.TestCase):
         self.assertEqual(self.unread("run", "--device", "null", "write_lat", "--duration", "100ms", "--repetitions", "10000"),
                          (INTERRUPTED, ""))
 
+    def test_that_has_gone_ends_quietly_what_writes_a_result_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [f"{folder}/{name}.json" for name in "ab"]
+            for path in paths:
+                run("run", "--device", "null", "write_lat", "--iterations", "100", "-o", path)
+            for words in (["run", "--device", "null", "write_lat", "--iterations", "100", "--size", "1..1K"], ["merge", *paths],
+                          ["topo", "mesh", "--ranks", "4", "--simulate", "delay:1us", "--iterations", "20"]):
+                status, said = self.unread(*words, "-o", "-")
+                self.assertEqual((status, said.splitlines()[1:]), (INTERRUPTED, []), (words, said))
+                self.assertNotIn("Broken pipe", said)
+
     def test_that_has_gone_ends_what_goes_on_until_interrupted(self):
         status, _ = self.unread("perftest", "ib_write_bw", "-d", "null", "--run_infinitely", "-D", "1", "localhost")
         self.assertEqual(status, 0)
