@@ -47,31 +47,38 @@ struct Subcommand {
 constexpr std::array kSubcommands{
     Subcommand{"devices", "devices [--json]", "Print the devices, ports and GIDs that are here.",
                declare_devices},
-    Subcommand{"doctor", "doctor [HOST] [--strict] [--json]",
+    Subcommand{"doctor", "doctor [HOST] [--strict] [--json] [options]",
                "Say what spoils measurements here, and at a peer.", declare_doctor},
-    Subcommand{"serve", "serve [--bind ADDRESS] [--port N]",
+    Subcommand{"serve", "serve [--bind ADDRESS] [--port N] [options]",
                "Run a server that clients measure against.", declare_serve},
-    Subcommand{"run", "run [HOST | ssh://HOST | --loopback] TEST... [axes] [-o FILE]",
+    Subcommand{"run",
+               "run [HOST | ssh://HOST | --hosts FILE | --loopback] [TEST...] [--plan FILE] [axes] "
+               "[-o FILE] "
+               "[options]",
                "Measure tests, over sizes and other axes.", declare_run},
-    Subcommand{"topo", "topo GRAPH... [--ranks N] [axes] [-o FILE]",
+    Subcommand{"topo",
+               "topo GRAPH... [--ranks N] [axes] [-o FILE] [options] | connections [options]",
                "Measure ranks whose QPs form a mesh, a ring...", declare_topo},
-    Subcommand{"show", "show FILE... [--percentiles | --csv]",
+    Subcommand{"show", "show FILE... [--percentiles | --csv [--tidy]] [options]",
                "Print results as tables and histograms.", declare_show},
-    Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--markdown FILE]",
+    Subcommand{"compare", "compare BASE NEW [--gate GATE]... [--markdown FILE] [options]",
                "Say whether NEW is worse than BASE.", declare_compare},
-    Subcommand{"ab", "ab [--a SIDE] [--b SIDE | --aa] [-o FILE] -- RUN...",
+    Subcommand{"ab", "ab [--a SIDE] [--b SIDE | --aa] [-o FILE] [options] -- RUN...",
                "Measure two sides in turns, and compare them.", declare_ab},
-    Subcommand{"ci", "ci --plan FILE [--base FILE | --base-binary PATH] --out DIR",
+    Subcommand{"ci",
+               "ci --plan FILE [--base FILE | --base-binary PATH] --out DIR [options] [-- RUN...]",
                "Measure a plan, judge it, and write all files.", declare_ci},
-    Subcommand{"merge", "merge FILE... -o FILE", "Put several runs into one result.",
+    Subcommand{"merge", "merge FILE... -o FILE [options]", "Put several runs into one result.",
                declare_merge},
-    Subcommand{"report", "report FILE... -o report.html",
+    Subcommand{"report", "report FILE... -o report.html [options]",
                "Write results as one page with charts and tables.", declare_report},
-    Subcommand{"history", "history add FILE... --into PATH | show PATH | check PATH",
+    Subcommand{"history",
+               "history add FILE... --into PATH | show PATH | check PATH | ack PATH --case NAME "
+               "--since WHEN",
                "Keep results over time, and find what changed.", declare_history},
-    Subcommand{"export", "export FILE... --format NAME [-o FILE]",
+    Subcommand{"export", "export FILE... --format NAME [--case NAME]... [-o FILE]",
                "Write results in the formats of other tools.", declare_export},
-    Subcommand{"perftest", "perftest TOOL [options] [HOST] | --install DIR",
+    Subcommand{"perftest", "perftest TOOL [options] [HOST] | --install DIR | --options",
                "Take perftest's command lines.", declare_perftest},
     Subcommand{"generate", "generate man | bash | zsh | fish",
                "Print the man page, or completion for a shell.", declare_generate},
@@ -86,10 +93,11 @@ class HelpFormatter : public CLI::Formatter {
     // Of 'history add' the whole of 'history' is shown.
     const bool nested = app->get_parent() != nullptr && app->get_parent()->get_parent() != nullptr;
     const std::string name = nested ? app->get_parent()->get_name() : app->get_name();
-    if (nested && name == "topo") return "Usage: rdmameter topo connections [HOST | --loopback]\n";
+    if (nested && name == "topo")
+      return usage_text("topo connections [HOST | ssh://HOST | --loopback] [-o FILE] [options]");
     for (const Subcommand& subcommand : kSubcommands)
-      if (name == subcommand.name) return fmt::format("Usage: rdmameter {}\n", subcommand.usage);
-    return "Usage: rdmameter SUBCOMMAND ...\n";
+      if (name == subcommand.name) return usage_text(subcommand.usage);
+    return usage_text("SUBCOMMAND ...");
   }
 
   std::string make_help(const CLI::App* app, std::string name,

@@ -76,6 +76,9 @@ AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
   if (options.common.empty())
     throw UsageError(
         "ab: after --, say what both sides measure: -- --loopback write_lat --size 64");
+  refuse_own_options("ab", options.common,
+                     {{"-o,--output", "give -o before it, for the rows of both sides"},
+                      {"--repetitions", "--blocks says how often each case is measured"}});
   AbPlan plan{.a = read_side("a", options.a),
               .b = read_side("b", options.against_itself ? options.a : options.b),
               .against_itself = options.against_itself,

@@ -49,7 +49,8 @@ class ScratchDirectory {
 };
 
 [[noreturn]] void fail(const Variant& side, int status) {
-  throw_ended(fmt::format("side {}", side.letter == "a" ? "A" : "B"), status);
+  throw_ended(fmt::format("side {}", side.letter == "a" ? "A" : "B"), status,
+              fmt::format("mend --{}, or what stands after --, such as -- HOST TEST", side.letter));
 }
 
 /// --benchmark_filter for some names and no others. Its characters are those of a POSIX extended

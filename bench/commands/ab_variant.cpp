@@ -55,6 +55,18 @@ std::vector<std::string> Variant::command(const std::vector<std::string>& common
   return words;
 }
 
+void refuse_own_options(std::string_view command, const std::vector<std::string>& common,
+                        std::initializer_list<OwnOption> own) {
+  for (const std::string& word : common)
+    for (const auto& [names, remedy] : own)
+      for (std::string_view rest = names; !rest.empty();) {
+        const std::string_view name = rest.substr(0, rest.find(','));
+        rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+        if (word == name || (name.starts_with("--") && word.starts_with(std::string(name) + "=")))
+          throw UsageError(fmt::format("{}: {} cannot stand after --: {}", command, name, remedy));
+      }
+}
+
 Variant read_side(const std::string& letter, const std::string& text) {
   Variant side{
       .letter = letter, .text = without_token(text), .program = {}, .variables = {}, .options = {}};

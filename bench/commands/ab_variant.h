@@ -2,7 +2,9 @@
 // One side of `ab`: which program, in which environment, with which options.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,17 @@ struct Variant {
   std::vector<std::string> command(const std::vector<std::string>& common,
                                    const std::vector<std::string>& more) const;
 };
+
+/// What `run` is given for each measurement, and so not by the user.
+struct OwnOption {
+  std::string_view names;   ///< "-o,--output"
+  std::string_view remedy;  ///< what to give instead
+};
+
+/// @param common  what stands after --
+/// @throws UsageError  it has one of them, naming it
+void refuse_own_options(std::string_view command, const std::vector<std::string>& common,
+                        std::initializer_list<OwnOption> own);
 
 /// Reads "[NAME=VALUE]... [PROGRAM] [option]...", quoted as in a shell. The program is told by a
 /// '/' in its first word; without one it is this program.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter ci: measures a plan as often as its verdict needs, judges, and leaves every artefact.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -44,7 +47,9 @@ std::string artefact(const CiArguments& options, std::string_view name) {
 void prepare_directory(const CiArguments& options) {
   std::error_code error;
   std::filesystem::create_directories(options.directory, error);
-  if (error) throw UsageError(fmt::format("--out {}: {}", options.directory, error.message()));
+  if (error)
+    throw UsageError(fmt::format("--out {}: the directory cannot be created: {}", options.directory,
+                                 error.message()));
   for (const char* name : {"new.json", "report.html", "junit.xml", "summary.md", "annotations.txt"})
     std::filesystem::remove(artefact(options, name), error);
 }
@@ -88,7 +93,9 @@ std::string measure_run(const CiArguments& options, std::uint64_t number, std::u
       run_child(read_side("a", "").command(words, {}), variables, invocation.interrupt);
   const bool measured = end.status == 0 || end.status == static_cast<int>(ExitStatus::failed);
   if (!measured || !std::filesystem::exists(output))
-    throw_ended(fmt::format("run {}", number), end.status);
+    throw_ended(fmt::format("run {}", number), end.status,
+                "after -- stands what 'run' takes besides the plan, such as -- HOST or "
+                "-- --loopback");
   return output;
 }
 
@@ -170,6 +177,11 @@ void check(const CiArguments& options) {
     throw UsageError("ci: --out takes the directory to write results and verdicts to");
   if (!options.base.empty() && !options.base_binary.empty())
     throw UsageError("ci: --base and --base-binary are two ways to know the base: give one");
+  refuse_own_options("ci", options.common,
+                     {{"-o,--output", "--out has the results"}, {"--plan", "give it before"}});
+  if (!options.base_binary.empty() && access(options.base_binary.c_str(), X_OK) != 0)
+    throw UsageError(fmt::format("--base-binary {}: cannot be executed: {}", options.base_binary,
+                                 std::strerror(errno)));
   if (!options.base.empty()) read_comparable(options.base);  // before minutes of measuring
   read_verdict_options(options.verdict);
 }

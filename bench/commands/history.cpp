@@ -37,13 +37,20 @@ ExitStatus add(const HistoryArguments& options) {
       tell_lines("rdmameter: {}: interrupted rows, which the history leaves out: {}\n",
                  printable(path_of_result), count);
     entries.push_back(history_entry(file, options.commit));
+    if (entries.back().cases.empty())
+      throw UsageError(fmt::format(
+          "{}: no case of it has been measured, so there is nothing to add: leave it out",
+          path_of_result));
   }
+  std::vector<HistoryEntry> known = newest_entries(path);
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (in_history(path, entries[i]))
+    if (is_among(known, entries[i])) {
       tell_lines("rdmameter: {}: {} has this result already, so it is not added again\n",
                  printable(options.files[i]), printable(path));
-    else
-      append_history(path, entries[i]);
+      continue;
+    }
+    append_history(path, entries[i]);
+    known.push_back(std::move(entries[i]));
   }
   return ExitStatus::pass;
 }

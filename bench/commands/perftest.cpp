@@ -63,7 +63,8 @@ void install_links(const std::string& folder) {
 
 ExitStatus perftest(const PerftestArguments& options) {
   if (options.options) {
-    print_text(perftest_options_markdown());
+    const TextStyle style = terminal_style();
+    print_text(style.narrow ? perftest_options_text(style.width) : perftest_options_markdown());
     return ExitStatus::pass;
   }
   if (options.install.empty())

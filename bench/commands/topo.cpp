@@ -466,6 +466,7 @@ ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
     FailedMeasurer nobody(nullptr);
     return run_here(request, cases, nobody, invocation);
   }
+  check_writable(request.output);  // before a launcher adds a page of its own about the failure
   return launch_ranks(*request.ranks, invocation.arguments, invocation.interrupt);
 }
 

@@ -60,7 +60,10 @@ bool has_upper(std::string_view text) {
 }  // namespace
 
 std::string one_line(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
+  for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos; ++at) {
+    const std::size_t next = text.find_first_not_of(' ', at + 1);  // of a line that is indented
+    text.replace(at, std::min(next, text.size()) - at, " ");
+  }
   while (text.ends_with(' ')) text.pop_back();
   return text;
 }

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "bench/generate/command_tree.h"
 #include "reports/text/text.h"
 
@@ -26,9 +28,29 @@ std::string roff(std::string_view text) {
   return result;
 }
 
-/// As it is, line by line.
+/// Lines as they are, from the left edge on, so that those made for 80 columns fit into them.
 std::string verbatim(std::string_view text) {
-  return text.empty() ? "" : fmt::format(".PP\n.nf\n{}\n.fi\n", roff(text));
+  return fmt::format(".PP\n.in 0\n.nf\n{}\n.fi\n.in\n", roff(text));
+}
+
+/// Filled, a longer one indented after its first line.
+std::string usage_text_of(std::string_view usage) {
+  return fmt::format(".HP 7\n{}\n", roff(usage));
+}
+
+/// Paragraphs, which are filled unless lines of theirs are indented: lists and examples.
+std::string paragraphs(std::string_view text) {
+  std::string paragraphs;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find("\n\n"), text.size());
+    const std::string_view paragraph = text.substr(0, end);
+    text.remove_prefix(std::min(end + 2, text.size()));
+    if (paragraph.empty()) continue;
+    const bool filled = !paragraph.starts_with(' ') && paragraph.find("\n ") == paragraph.npos;
+    paragraphs += filled ? fmt::format(".PP\n{}\n", roff(one_line(std::string(paragraph))))
+                         : verbatim(paragraph);
+  }
+  return paragraphs;
 }
 
 std::string option_text(const OptionEntry& option) {
@@ -41,10 +63,10 @@ std::string option_text(const OptionEntry& option) {
 
 std::string command_text(const CommandEntry& command) {
   std::string text = fmt::format(".SH {}\n{}\n{}", roff(upper_case(command.name())),
-                                 roff(one_line(command.summary)), verbatim(command.usage));
+                                 roff(one_line(command.summary)), usage_text_of(command.usage));
   for (const OptionEntry& positional : command.positionals) text += option_text(positional);
   for (const OptionEntry& option : command.options) text += option_text(option);
-  return text + verbatim(command.footer);
+  return text + paragraphs(command.footer);
 }
 
 }  // namespace
@@ -53,17 +75,17 @@ std::string man_page(const std::vector<CommandEntry>& commands, const std::strin
   const CommandEntry& program = commands.front();
   std::string text =
       fmt::format(".TH RDMAMETER 1 \"\" \"rdmameter {}\" \"User Commands\"\n.ad l\n.nh\n", version);
-  text += fmt::format(".SH NAME\nrdmameter \\- {}\n.SH SYNOPSIS\n.nf\n",
+  text += fmt::format(".SH NAME\nrdmameter \\- {}\n.SH SYNOPSIS\n.PD 0\n",
                       roff(one_line(program.summary)));
   for (const CommandEntry& command : commands)
-    if (command.path.size() == 1) text += roff(command.usage) + "\n";
-  text += ".fi\n.SH DESCRIPTION\n";
+    if (command.path.size() == 1) text += usage_text_of(command.usage);
+  text += ".PD\n.SH DESCRIPTION\n";
   for (const CommandEntry& command : commands)
     if (command.path.size() == 1)
       text += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(command.name()),
                           roff(one_line(command.summary)));
   for (const OptionEntry& option : program.options) text += option_text(option);
-  text += verbatim(program.footer);
+  text += paragraphs(program.footer);
   for (const CommandEntry& command : commands)
     if (!command.path.empty()) text += command_text(command);
   return text;

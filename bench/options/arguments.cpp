@@ -127,6 +127,12 @@ bool print_help_of_option(CLI::App& app, const std::vector<std::string>& argumen
 
 /// CLI11's texts for options with too few or too many values, but what is given twice in our words.
 std::string mismatch_text(const std::string& theirs) {
+  constexpr std::string_view kRequired = ": 1 required ", kMissing = " missing";
+  if (const auto at = theirs.find(kRequired); at != theirs.npos && theirs.ends_with(kMissing)) {
+    const std::size_t value = at + kRequired.size();
+    return fmt::format("{}: its value is missing: {}", theirs.substr(0, at),
+                       theirs.substr(value, theirs.size() - kMissing.size() - value));
+  }
   const auto end = theirs.find(": At Most 1 required");
   if (end == std::string::npos) return theirs;
   const std::string name = theirs.substr(0, end);

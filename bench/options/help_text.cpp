@@ -9,6 +9,7 @@ namespace rdmameter {
 namespace {
 
 constexpr std::size_t kHelpWidth = 80;
+constexpr std::string_view kUsage = "Usage: rdmameter ";
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -30,10 +31,15 @@ bool goes_on(std::string_view line) {
   return is_described(line) && line.find_first_not_of(' ') == kHelpColumn;
 }
 
+/// Is it a line of a usage after the first?
+bool usage_goes_on(std::string_view line) {
+  return line.find_first_not_of(' ') == kUsage.size();
+}
+
 /// "Usage: rdmameter ", "  rdmameter ", or the spaces before the text.
 std::string_view head_of(std::string_view line) {
   const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-  for (const std::string_view head : {"Usage: rdmameter ", "rdmameter "})
+  for (const std::string_view head : {kUsage, std::string_view("rdmameter ")})
     if (line.substr(indent).starts_with(head)) return line.substr(0, indent + head.size());
   return line.substr(0, indent);
 }
@@ -53,6 +59,13 @@ std::string fit_help(std::string_view text, std::size_t width) {
   const std::vector<std::string_view> lines = lines_of(text);
   std::string result;
   for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].starts_with(kUsage)) {
+      std::string usage(lines[i]);
+      while (i + 1 < lines.size() && usage_goes_on(lines[i + 1]))
+        usage.append(" ").append(lines[++i].substr(kUsage.size()));
+      result += fit_line(usage, width);
+      continue;
+    }
     if (!is_described(lines[i])) {
       result += fit_line(lines[i], width);
       continue;
@@ -70,6 +83,10 @@ std::string help_text(std::string_view description) {
   std::string lines = wrap("", description, 79 - kHelpColumn);
   lines.pop_back();  // CLI11 ends the line itself
   return lines;
+}
+
+std::string usage_text(std::string_view call) {
+  return wrap(kUsage, call, kHelpWidth - 1);
 }
 
 std::string more_axes_text(const std::vector<const CLI::Option*>& options) {

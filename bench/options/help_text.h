@@ -18,6 +18,9 @@ inline constexpr const char* kMoreAxes = "More axes";
 /// The description of an option, its lines broken at spaces; CLI11 indents them.
 std::string help_text(std::string_view description);
 
+/// "Usage: rdmameter CALL", in lines of help's width.
+std::string usage_text(std::string_view call);
+
 /// A whole help, as it is for 80 columns, broken anew for fewer: descriptions stay in their column,
 /// a command that is broken ends its line with a backslash, so that it can still be copied.
 /// @param width  of the terminal [columns]; from 80 on the text stays as it is

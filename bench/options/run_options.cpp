@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "bench/options/background.h"
 #include "bench/options/command.h"
@@ -92,6 +93,15 @@ std::optional<RunTarget::Kind> local_target(const RunOptions& options, const Pla
   if (!options.hosts.hosts.empty())
     throw UsageError("--hosts: with --loopback or --device null there is no other host");
   run_hosts({}, options.hosts);  // refuses what is for hosts alone
+  for (const auto& [given, option] : {std::pair(options.hosts.port.has_value(), "--port"),
+                                      std::pair(!options.hosts.token_file.empty(), "--token-file")})
+    if (given)
+      throw UsageError(
+          fmt::format("{}: with --loopback or --device null there is no HOST", option));
+  if (begins_with_host(options) &&
+      options.positionals.front().find_first_of(".:") != std::string::npos)
+    throw UsageError(fmt::format("'{}': with --loopback or --device null there is no HOST",
+                                 options.positionals.front()));
   return kind;
 }
 

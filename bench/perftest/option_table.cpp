@@ -431,6 +431,19 @@ std::string perftest_help(const PerftestTool& tool, std::size_t width) {
          "'rdmameter perftest --options' lists them all.\n";
 }
 
+std::string perftest_options_text(std::size_t width) {
+  std::string text;
+  for (const PerftestOption& option : perftest_options()) {
+    const bool code = option.fate == OptionFate::axis || option.fate == OptionFate::alias;
+    const std::string letter = option.letter == 0 ? "" : fmt::format("-{}, ", option.letter);
+    text += wrap("", fmt::format("{}--{}", letter, option.name), width) +
+            wrap("      ",
+                 fmt::format("{}{}{}", fate_text(option.fate), code ? " --" : ": ", option.becomes),
+                 width);
+  }
+  return text;
+}
+
 std::string perftest_options_markdown() {
   std::string text = "| perftest | here | |\n| --- | --- | --- |\n";
   for (const PerftestOption& option : perftest_options()) {

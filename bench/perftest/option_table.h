@@ -52,4 +52,7 @@ std::string perftest_help(const PerftestTool& tool, std::size_t width);
 /// The whole table for docs/perftest.md.
 std::string perftest_options_markdown();
 
+/// The whole table, a paragraph for each option. @param width  of its lines [columns]
+std::string perftest_options_text(std::size_t width);
+
 }  // namespace rdmameter

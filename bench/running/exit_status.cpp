@@ -23,11 +23,11 @@ ExitStatus status_of(const std::exception_ptr& thrown) {
   }
 }
 
-void throw_ended(const std::string& who, int status) {
+void throw_ended(const std::string& who, int status, const std::string& remedy) {
   const std::string text = fmt::format("{} ended with status {}", who, status);
   switch (static_cast<ExitStatus>(status)) {
     case ExitStatus::usage:
-      throw UsageError(text);
+      throw UsageError(fmt::format("{}: {}", text, remedy));
     case ExitStatus::no_device:
       throw NoDevice(text);
     case ExitStatus::interrupted:

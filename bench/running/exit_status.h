@@ -23,6 +23,7 @@ ExitStatus status_of(const std::exception_ptr& thrown);
 /// Throws what a process of ours stands for that ended with a status and has said why on stderr.
 /// @param who  "side A"
 /// @throws UsageError, NoDevice, Interrupted, MeasurementError
-[[noreturn]] void throw_ended(const std::string& who, int status);
+/// @param remedy  what to do where it was called wrongly
+[[noreturn]] void throw_ended(const std::string& who, int status, const std::string& remedy);
 
 }  // namespace rdmameter

@@ -58,6 +58,7 @@ class ResultWriter {
   ResultWriter& operator=(const ResultWriter&) = delete;
 
   /// @throws ResultFileError  not written; a file is as it was before
+  /// @throws Interrupted      it is stdout, whose reader has gone
   void append(const Row& row);
 
   /// Ends and closes the file. Further calls do nothing.

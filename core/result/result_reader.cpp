@@ -23,6 +23,10 @@ using Json = nlohmann::ordered_json;
 /// A row is 5 KB, one full histogram 0.4 MB.
 constexpr std::size_t kMaxBytes = 512U << 20;
 
+constexpr const char* kNoResult =
+    "the file is not a result of rdmameter, as 'rdmameter run -o FILE' writes it";
+constexpr const char* kWhatItIs = "A result is what 'rdmameter run -o FILE' writes";
+
 /// "line 3, column 14" of the byte (from 1) that the parser stopped at.
 std::string place(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
@@ -35,7 +39,7 @@ std::string place(std::string_view text, std::size_t byte) {
 /// @throws UsageError  the text is no JSON, naming line and column, or nests too deep
 void check_json(const std::string& path, const std::string& text) {
   if (text.find_first_not_of(" \t\r\n") == text.npos)
-    throw UsageError(fmt::format("{}: is empty.", path));
+    throw UsageError(fmt::format("{}: is empty. {}.", path, kWhatItIs));
   const auto shallow = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > static_cast<int>(kMaxJsonDepth))
       throw UsageError(fmt::format("{}: nests deeper than {} levels.", path, kMaxJsonDepth));
@@ -46,8 +50,10 @@ void check_json(const std::string& path, const std::string& text) {
   } catch (const Json::parse_error& error) {
     if (error.byte > text.size())
       throw UsageError(
-          fmt::format("{}: is cut off in the middle, at {}.", path, place(text, error.byte)));
-    throw UsageError(fmt::format("{}: is not JSON, at {}.", path, place(text, error.byte)));
+          fmt::format("{}: is cut off in the middle, at {}. Copy the whole file, or measure again.",
+                      path, place(text, error.byte)));
+    throw UsageError(
+        fmt::format("{}: is not JSON, at {}. {}.", path, place(text, error.byte), kWhatItIs));
   } catch (const Json::exception& error) {  // a number too large for a double
     throw UsageError(fmt::format("{}: is not JSON that can be read: {}.", path, error.what()));
   }
@@ -56,11 +62,13 @@ void check_json(const std::string& path, const std::string& text) {
 void check_context(const std::string& path, const Json& object) {
   const CheckedJson context(object, path + ": context");
   const auto ours = context.find("rdmameter");
-  if (!ours) context.fail("has no \"rdmameter\": the file is not a result of rdmameter");
+  if (!ours) context.fail(fmt::format("has no \"rdmameter\": {}", kNoResult));
   const CheckedJson schema = ours->at("schema");
   if (schema.text() != kResultSchema)
     schema.fail(
-        fmt::format("is \"{}\", and this version reads \"{}\"", schema.text(), kResultSchema));
+        fmt::format("is \"{}\", and this version reads \"{}\": read it with the version that "
+                    "wrote it, or measure again",
+                    schema.text(), kResultSchema));
   ours->at("version").text();
   ours->at("command").text();
   for (const char* key : {"floor", "initiator", "responder"}) ours->at(key);
@@ -82,8 +90,9 @@ class PartsReader {
     });
     if (!whole || !text.at_end()) fail("is not an object");
     const CheckedJson object(seen_, path_ + ":");
-    object.at("context");
-    object.at("benchmarks");
+    for (const char* key : {"context", "benchmarks"})
+      if (!object.find(key))
+        object.fail(fmt::format("the key \"{}\" is missing: {}", key, kNoResult));
     for (const std::string& row : waiting_) take_row(row);
   }
 

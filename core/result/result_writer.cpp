@@ -75,6 +75,7 @@ ResultWriter::ResultWriter(std::string path, const nlohmann::ordered_json& conte
 ResultWriter::~ResultWriter() {
   try {
     if (replacing_ == Replacing::with_first_row || place_.stream) finish();
+  } catch (const Interrupted&) {  // the reader has gone, as it wanted
   } catch (const ResultFileError& error) {
     tell("rdmameter: {}\n", error.what());
   }
@@ -126,6 +127,7 @@ void ResultWriter::append(const Row& row) {
   if (file_) {
     replace_trailer(text + std::string(kTrailer), "appending a row");
   } else if (const int error = write_all(stream_, text); error != 0) {
+    finished_ = true;  // the trailer would fail, too
     fail("appending a row", error);
   }
   trailer_at_ += text.size();
@@ -154,6 +156,7 @@ void ResultWriter::finish(std::string_view results) {
 }
 
 void ResultWriter::fail(const char* step, int error) const {
+  if (error == EPIPE && is_stdout(path_)) throw Interrupted("the reader of stdout has gone");
   throw ResultFileError(
       fmt::format("{}: {} failed: {}. {} row{} before it {} safe.", path_, step,
                   std::strerror(error), rows_, rows_ == 1 ? "" : "s", rows_ == 1 ? "is" : "are"),

@@ -193,27 +193,63 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
   return sweep;
 }
 
-std::vector<double> block_differences(const Pair& pair, Metric metric) {
+namespace {
+
+/// Logarithms of the blocks in which both sides have the metric, in order.
+struct BlockLogarithms {
+  std::vector<double> base, other;
+};
+
+BlockLogarithms block_logarithms(const Pair& pair, Metric metric) {
   std::map<std::uint64_t, double> base;
   for (const Replicate& one : pair.base->replicates)
     if (const auto value = pair.base->value(one, metric); value && *value > 0)
       base[one.repetition] = std::log(*value);
-  std::vector<double> differences;
+  BlockLogarithms blocks;
   for (const Replicate& one : pair.other->replicates) {
     const auto value = pair.other->value(one, metric);
     const auto found = base.find(one.repetition);
-    if (value && *value > 0 && found != base.end())
-      differences.push_back(turned(metric, std::log(*value) - found->second));
+    if (!value || *value <= 0 || found == base.end()) continue;
+    blocks.base.push_back(found->second);
+    blocks.other.push_back(std::log(*value));
   }
+  return blocks;
+}
+
+std::vector<double> differences_of(const BlockLogarithms& blocks, Metric metric) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < blocks.base.size(); ++i)
+    differences.push_back(turned(metric, blocks.other[i] - blocks.base[i]));
   return differences;
+}
+
+/// The effect is the mean over the blocks, so the values beside it are, too: medians, which a few
+/// slow blocks do not move, would contradict it.
+void set_block_values(Effect& effect, const Pair& pair, Metric metric,
+                      const BlockLogarithms& blocks) {
+  if (blocks.base.empty()) {
+    effect.base = median_run(run_values(*pair.base, metric));
+    effect.other = median_run(run_values(*pair.other, metric));
+    return;
+  }
+  effect.base = std::exp(mean(blocks.base));
+  effect.other = std::exp(mean(blocks.other));
+}
+
+}  // namespace
+
+std::vector<double> block_differences(const Pair& pair, Metric metric) {
+  return differences_of(block_logarithms(pair, metric), metric);
 }
 
 MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const Floors& floors) {
   MetricSweep sweep{.effects = std::vector<Effect>(pairs.size()), .batches = {.metric = metric}};
   std::vector<std::vector<double>> differences;
   std::vector<VarianceEstimate> own;
-  for (const Pair& pair : pairs) {
-    differences.push_back(block_differences(pair, metric));
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const BlockLogarithms blocks = block_logarithms(pairs[i], metric);
+    set_block_values(sweep.effects[i], pairs[i], metric, blocks);
+    differences.push_back(differences_of(blocks, metric));
     const double deviation = standard_deviation(differences.back());
     const auto count = static_cast<double>(differences.back().size());
     own.push_back({deviation * deviation, std::max(0.0, count - 1)});
@@ -222,8 +258,6 @@ MetricSweep sweep_of_blocks(const std::vector<Pair>& pairs, Metric metric, const
   StudentQuantiles quantiles;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     Effect& effect = sweep.effects[i];
-    effect.base = median_run(run_values(*pairs[i].base, metric));
-    effect.other = median_run(run_values(*pairs[i].other, metric));
     set_problem(effect, metric);
     effect.replicates_base = effect.replicates_other = differences[i].size();
     if (effect.problem.empty() && differences[i].size() < 2)

@@ -25,8 +25,8 @@ struct Floors {
 
 /// The effect of one metric on one case. Ratios are NEW over BASE.
 struct Effect {
-  double base = 0, other = 0;  ///< medians of the replicates
-  double ratio = 1;            ///< Hodges-Lehmann; of blocks the mean
+  double base = 0, other = 0;  ///< medians of the runs; of blocks geometric means
+  double ratio = 1;            ///< Hodges-Lehmann; of blocks other / base
   Interval interval;           ///< of the ratio, at kConfidence; what batches do is in it
   double worst = 1;            ///< the slowdown that is ruled out at kConfidence, one-sided
   std::size_t replicates_base = 0, replicates_other = 0;

@@ -103,6 +103,8 @@ std::string comparison_markdown(const Comparison& comparison) {
     for (const std::string& line : markdown_lines(table)) page.add(line);
   };
   add(markdown_cases(comparison));
+  if (const std::string estimates = estimates_text(comparison); !estimates.empty())
+    page.add(fmt::format("\n{}\n", markdown_text(estimates)));
   for (const Table& table : {markdown_gates(comparison), markdown_lonely(comparison)}) {
     if (table.lines() == 0) continue;
     page.add("\n");

@@ -24,6 +24,10 @@ std::string few_names(const std::vector<std::string>& names);
 /// Quantity, base, new, change, interval. @param told  null: empty cells
 std::vector<Table::Cell> effect_cells(const MetricEffect* told);
 
+/// What values and changes of a table are estimates of; of two files only where a change differs
+/// from the ratio of the two values beside it. Empty: nothing to say.
+std::string estimates_text(const Comparison& comparison);
+
 /// "p50 3.10 µs -> 3.60 µs, +16.1 % (+14.0 % to +18.2 %)", or why there is none; what
 /// failed, got lost or has another shape, where that decides.
 std::string effect_text(const CaseComparison& test_case);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/compare/output.h"
 #include "reports/text/case_names.h"
@@ -88,12 +89,11 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
     begin = end + 1;
   }
   if (style.narrow && widest > style.width) table.key_columns = 1;  // intervals and q go on below
-  return "\n" + render(table, style) +
-         dim(wrap("  ",
-                  "q: how likely chance alone makes it as much worse, all cases taken together; at "
-                  "most 0.025 is significant.",
-                  style.width),
-             style);
+  std::string legend =
+      "q: how likely chance alone makes it as much worse, all cases taken together; at most 0.025 "
+      "is significant. ";
+  legend += estimates_text(comparison);
+  return "\n" + render(table, style) + dim(wrap("  ", legend, style.width), style);
 }
 
 /// A line for each note, before which stand the cases that have it.
@@ -198,6 +198,24 @@ std::vector<Table::Cell> effect_cells(const MetricEffect* told) {
   };
   return {info_of(metric).name, value(effect.base), value(effect.other),
           known ? change_text(effect.ratio) : kUnknown, known ? interval_text(effect) : kUnknown};
+}
+
+std::string estimates_text(const Comparison& comparison) {
+  constexpr double kSeen = 0.005;  ///< a change that differs by so much looks like an error
+  const auto differs = [](const MetricEffect& each) {
+    const Effect& effect = each.effect;
+    return effect.problem.empty() &&
+           std::abs(std::log(effect.other / effect.base / effect.ratio)) > kSeen;
+  };
+  const bool any = std::ranges::any_of(comparison.cases, [&](const CaseComparison& one) {
+    return std::ranges::any_of(one.effects, differs) || std::ranges::any_of(one.others, differs);
+  });
+  if (comparison.sides)
+    return "A, B: geometric means over the blocks, of which the change is the ratio.";
+  if (any)
+    return "Base, new: medians of the runs. Change: the median of NEW / BASE over all pairs of "
+           "runs, which can differ from the ratio of the two medians.";
+  return "";
 }
 
 std::string effect_text(const CaseComparison& test_case) {

@@ -158,18 +158,22 @@ std::string history_path(const std::string& path) {
   return std::filesystem::is_directory(path, ignored) ? path + "/history.jsonl" : path;
 }
 
-bool in_history(const std::string& path, const HistoryEntry& entry) {
+std::vector<HistoryEntry> newest_entries(const std::string& path) {
   constexpr std::size_t kNewest = 1000;
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  const Json line = to_json(entry);
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
   try {
-    return std::ranges::any_of(read_history(path, kNewest).entries, [&](const HistoryEntry& one) {
-      return one.time == entry.time && to_json(one) == line;
-    });
+    return read_history(path, kNewest).entries;
   } catch (const UsageError&) {  // append_history() tells why
-    return false;
+    return {};
   }
+}
+
+bool is_among(const std::vector<HistoryEntry>& entries, const HistoryEntry& entry) {
+  const Json line = to_json(entry);
+  return std::ranges::any_of(entries, [&](const HistoryEntry& one) {
+    return one.time == entry.time && to_json(one) == line;
+  });
 }
 
 void append_history(const std::string& path, const HistoryEntry& entry) {

@@ -41,9 +41,11 @@ HistoryEntry history_entry(const ResultFile& file, const std::string& commit);
 /// The file that `path` means: itself, or history.jsonl in it where it is a directory.
 std::string history_path(const std::string& path);
 
-/// Whether the newest results of the file `path` have this one, of this commit, already: then it
-/// is added by mistake. A file that is not there or cannot be read has none.
-bool in_history(const std::string& path, const HistoryEntry& entry);
+/// The newest results of the file `path`; none where it is not there or cannot be read.
+std::vector<HistoryEntry> newest_entries(const std::string& path);
+
+/// Whether this result, of this commit, is among them already: then it is added by mistake.
+bool is_among(const std::vector<HistoryEntry>& entries, const HistoryEntry& entry);
 
 /// Adds a line, whole or not at all, whoever else adds one meanwhile.
 /// @throws UsageError, ResultFileError

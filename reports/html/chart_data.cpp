@@ -283,7 +283,7 @@ Json chart_data(const PageCases& page) {
   Json axes = Json::array(), known = Json::array(), cases = Json::array();
   for (const std::string& key : varying) {
     const auto [name, unit] = split_key(key);
-    axes.push_back({{"key", key}, {"name", name}, {"unit", key == "rate" ? "1/s" : unit}});
+    axes.push_back({{"key", key}, {"name", name}, {"unit", unit}});
   }
   for (const MetricInfo& metric : exported_metrics())
     known.push_back({{"key", metric.key}, {"name", metric.name}, {"unit", metric.unit}});

@@ -136,6 +136,8 @@ Section comparison_section(const PageCases& page, const Comparison& comparison) 
     html += fmt::format("<p class=note>The {} worst of {} cases.</p>\n", kMaxCasesCompared,
                         comparison.cases.size());
   html += gates_table(comparison) + cases_tables(page, comparison);
+  if (const std::string estimates = estimates_text(comparison); !estimates.empty())
+    html += fmt::format("<p class=note>{}</p>\n", markup_text(estimates));
   return {"comparison", "Comparison", html};
 }
 

@@ -73,10 +73,11 @@ Json load_data(const PageCases& page) {
       const auto& numbers = one.of_file[file];
       if (!numbers || numbers->summary.repetitions.empty()) continue;
       const std::string name = curve_name(one, axes);
-      if (has_sweep(*numbers))
-        loads.push_back(sweep_load(numbers->summary, {{"name", name}, {"file", file}}));
-      else if (has_load(*numbers))
-        lists[{name, file}].push_back(rate_point(*numbers));
+      if (has_sweep(*numbers)) {
+        Json load = sweep_load(numbers->summary, {{"name", name}, {"file", file}});
+        if (!load["points"].empty()) loads.push_back(std::move(load));  // else nothing to draw
+      }
+      if (has_load(*numbers)) lists[{name, file}].push_back(rate_point(*numbers));
     }
   for (auto& [key, points] : lists) {
     if (points.size() < 2) continue;

@@ -106,8 +106,13 @@ std::string mix_numbers(const PageCases& page, PageCaseSpan cases) {
 
 std::string sweep_numbers(const PageCases& page, PageCaseSpan cases) {
   NumberLines lines = lines_with(page, cases, has_sweep);
+  const std::string remarks = sweep_remarks(lines.cases);
+  const std::string note =
+      remarks.empty() ? "" : fmt::format("<p class=note>{}</p>\n", markup_text(remarks));
+  const std::size_t keys = lines.table.columns.size();
   add_sweep(lines.table, lines.cases);
-  return html_of(std::move(lines), "Where latency over load bends");
+  if (lines.table.columns.size() == keys) return note;  // no number at all
+  return html_of(std::move(lines), "Where latency over load bends") + note;
 }
 
 std::string per_qp_numbers(const PageCases& page, PageCaseSpan cases) {

@@ -103,6 +103,7 @@ bool chosen(const Group& group, const std::string& key, const Json& value) {
 }  // namespace
 
 NameAndUnit split_key(const std::string& key) {
+  if (key == "rate") return {"rate", "1/s"};
   NameAndUnit name_and_unit{printable(key), ""};
   for (const auto& [suffix, unit] : {std::pair{"_bytes", "B"}, std::pair{"_ns", "ns"}})
     if (key.ends_with(suffix)) name_and_unit = {printable(key.substr(0, key.rfind('_'))), unit};

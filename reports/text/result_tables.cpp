@@ -37,8 +37,11 @@ Table key_table(const Group& group) {
     const auto [name, unit] = split_key(key);
     Table::Column column{name, unit};
     column.is_text = key == "test" || key == "transport";
-    for (const CaseSummary& summary : group.cases)
-      column.cells.emplace_back(value_text(summary.case_object.value(key, Json())));
+    for (const CaseSummary& summary : group.cases) {
+      const Json value = summary.case_object.value(key, Json());
+      if (value.is_string()) column.unit.clear();  // "sweep", "10Gb/s"
+      column.cells.emplace_back(value_text(value));
+    }
     table.columns.push_back(std::move(column));
   }
   table.key_columns = table.columns.size();
@@ -249,6 +252,39 @@ void add_sweep(Table& table, CasesOfTable cases) {
   }
 }
 
+std::string sweep_remarks(CasesOfTable cases) {
+  std::size_t sweeps = 0, ended = 0, endless = 0, few = 0;
+  bool any_zero = false, any_below = false;
+  for (const CaseSummary* summary : cases)
+    for (const Row* row : summary->repetitions) {
+      const SweepData& data = *row->sweep;
+      ++sweeps;
+      if (row->interrupted)
+        ++ended;
+      else if (!data.saturation_per_s)
+        ++endless;
+      else if (!data.unloaded_p99_ns)
+        ++few;
+      any_zero = any_zero || data.slo_rate_per_s == 0.0;
+      any_below = any_below || data.slo_missed_below;
+    }
+  std::string remarks;
+  const auto add = [&](std::size_t count, const char* what, const char* why) {
+    if (count == 0) return;
+    remarks += sweeps == 1 ? what : fmt::format("{} in {} of {} sweeps", what, count, sweeps);
+    remarks += fmt::format(": {} ", why);
+  };
+  add(endless, "No saturation",
+      "the highest rate that was offered was still reached. On a busy machine, repeat with more "
+      "--iterations.");
+  add(few, "No p99 without load", "too few requests; take --iterations 1000 or more.");
+  add(ended, "Not all was found", "the sweep was interrupted.");
+  if (any_zero) remarks += "Rate 0: p99 is beyond the SLO without load, too. ";
+  if (any_below)
+    remarks += "A lower rate than the one found is beyond the SLO, too: there is no single bend. ";
+  return remarks;
+}
+
 std::string latency_table(const Group& whole, const TextStyle& style) {
   const Group group = only_with(whole, kLatency);
   if (group.cases.empty()) return "";
@@ -397,24 +433,11 @@ std::string sweep_table(const Group& whole, const TextStyle& style) {
   if (group.cases.empty()) return "";
   Table table = key_table(group);
   const auto cases = cases_of(group);
+  const std::size_t keys = table.columns.size();
   add_sweep(table, cases);
-  std::string notes;
-  const auto any = [&](auto has) {
-    return std::ranges::any_of(cases, [&](const CaseSummary* summary) {
-      return std::ranges::any_of(summary->repetitions,
-                                 [&](const Row* row) { return has(*row->sweep); });
-    });
-  };
-  if (any([](const SweepData& data) { return data.slo_rate_per_s == 0.0; }))
-    notes += "Rate 0: p99 is beyond the SLO without load, too. ";
-  if (any([](const SweepData& data) { return data.slo_missed_below; }))
-    notes += "A lower rate than the one found is beyond the SLO, too: there is no single bend. ";
-  if (any([](const SweepData& data) { return !data.saturation_per_s; }))
-    notes +=
-        "No saturation: the highest rate that was offered was still reached (beside other load: "
-        "repeat with more --iterations), or the sweep was ended. ";
-  return render(table, style) + (notes.empty() ? "" : dim(wrap("  ", notes, style.width), style)) +
-         legend(group, table, style) + sweep_curves(group, style);
+  const std::string remarks = dim(wrap("  ", sweep_remarks(cases), style.width), style);
+  if (table.columns.size() == keys) return remarks;  // no number at all
+  return render(table, style) + remarks + legend(group, table, style) + sweep_curves(group, style);
 }
 
 }  // namespace rdmameter

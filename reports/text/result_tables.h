@@ -37,6 +37,9 @@ void add_load(Table& table, CasesOfTable cases);
 /// @param cases  all repetitions of which are sweeps
 void add_sweep(Table& table, CasesOfTable cases);
 
+/// What the numbers of sweeps do not tell, such as why there are none. @param cases  as above
+std::string sweep_remarks(CasesOfTable cases);
+
 /// A line for each case, and beneath it how its repetitions differ. Empty: no case has such
 /// numbers. Groups may be joined.
 std::string latency_table(const Group& group, const TextStyle& style);

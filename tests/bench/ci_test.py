@@ -111,11 +111,20 @@ class Ci(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path("out/junit.xml")))
 
     def test_refuses_what_cannot_be_judged_before_it_measures(self):
-        for more in (("--base", "nowhere.json"), ("--base", "a", "--base-binary", "b"), ("--runs", "0"),
-                     ("--gate", "nonsense")):
+        for more, says in ((("--base", "nowhere.json"), "nowhere.json: cannot be read"),
+                           (("--base", "a", "--base-binary", "b"), "give one"),
+                           (("--base-binary", "./no_program"), "--base-binary ./no_program: cannot be executed"),
+                           (("--runs", "0"), "--runs"), (("--gate", "nonsense"), "nonsense"),
+                           (("--", "-o", "x.json"), "ci: -o cannot stand after --: --out has the results")):
             result = self.ci(["work"], *more)
             self.assertEqual(result.returncode, USAGE, more)
+            self.assertIn(says, result.stderr)
             self.assertNotIn("run 1", result.stderr)
+
+    def test_says_where_the_host_stands(self):
+        result = self.ci(["work"], plan=PLAN.replace('device = "null", ', ""))
+        self.assertEqual(result.returncode, USAGE, result)
+        self.assertIn("run 1 ended with status 2: after -- stands what 'run' takes besides the plan", result.stderr)
 
 
 if __name__ == "__main__":

@@ -143,7 +143,28 @@ class Help(unittest.TestCase):
         self.assertIn("--transport rc|uc|ud", text)
         self.assertIn("1 to 2^20. Default: 128 (not for latencies)", text)
         self.assertIn("1us to 3600s. Default: 100ms --", text)
-        self.assertIn("Usage: rdmameter run [HOST | ssh://HOST | --loopback] TEST...", text)
+        self.assertIn("Usage: rdmameter run [HOST | ssh://HOST | --hosts FILE | --loopback] [TEST...] [--plan FILE]", text)
+
+    def test_names_each_option_in_the_usage_or_says_that_there_are_more(self):
+        for words in ([name] for name in re.findall(r"^  (\w+) ", run("--help").stdout.split("Subcommands:")[1], re.M)):
+            text = run(*words, "--help").stdout
+            usage = " ".join(re.search(r"^Usage: (.*\n(?: {17}.*\n)*)", text, re.M)[1].split())
+            for option in re.findall(r"^  (?:(-\w)(?:,|  ))?(--[a-z][\w-]*)?", text, re.M):
+                name = option[0] or option[1]
+                if name and name != "-h" and "[options]" not in usage:
+                    self.assertIn(name, usage, words)
+            for name in re.findall(r"--?[a-z][\w-]*", usage):
+                self.assertTrue(re.search(rf"^ .*{name}\b", text, re.M) or words == ["history"], (words, name))
+        self.assertIn("| ack PATH --case NAME --since WHEN", " ".join(run("history", "--help").stdout.split()))
+
+    def test_breaks_the_usage_where_the_terminal_does(self):
+        for columns in (60, 80):
+            for words in (("run",), ("topo",), ("ci",), ("history", "ack"), ("topo", "connections"), ("perftest",)):
+                text = at_terminal(columns, [PROGRAM, *words, "--help"], os.environ)[0]
+                self.assertLessEqual(max(map(len, text.splitlines())), columns, text)
+            text = at_terminal(columns, [PROGRAM, "perftest", "--options"], os.environ)[0]
+            self.assertLessEqual(max(map(len, text.splitlines())), columns, text)
+            self.assertIn("--use_cuda_pcie_mapping", text)
 
     def test_of_run_says_for_which_tests_an_axis_is(self):
         text = " ".join(run("run", "--help-all").stdout.split())
@@ -225,6 +246,13 @@ class BadInput(unittest.TestCase):
         self.refused("topo", "ring", "--ranks", "2", "--traffic", "alltoall", "--opcode", "write",
                      says="--opcode has no meaning")
         self.assertEqual(run("run", "--loopback", "--dry-run", "write_lat", "write_bw", "--depth", "64").returncode, 0)
+        for words in (["--port", "1"], ["--token-file", "x"]):
+            self.refused("run", "--loopback", "write_lat", *words, says="with --loopback or --device null there is no HOST")
+        self.refused("run", "--loopback", "192.0.2.1", "write_lat", says="'192.0.2.1': with --loopback or --device null")
+        self.refused("perftest", "--install", says="--install: its value is missing: DIR")
+        ranks = run("topo", "mesh", "--ranks", "2", "-o", "/no/such/folder/x.json")
+        self.assertEqual(ranks.returncode, USAGE)
+        self.assertEqual(len(ranks.stderr.splitlines()), 1, ranks.stderr)  # and nothing of a launcher
         self.refused("run", "--loopback", "write_lat", "--port", "1", "--port", "2",
                      says="--port is given more than once: give it once\n")
         self.refused("run", "--loopback", "write_lat", "--iterations", "5", "--duration", "1",
@@ -507,6 +535,17 @@ class Reader(unittest.TestCase):
     def test_that_has_gone_ends_a_run_of_which_nothing_else_stays(self):
         self.assertEqual(self.unread("run", "--device", "null", "write_lat", "--duration", "100ms", "--repetitions", "10000"),
                          (INTERRUPTED, ""))
+
+    def test_that_has_gone_ends_quietly_what_writes_a_result_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [f"{folder}/{name}.json" for name in "ab"]
+            for path in paths:
+                run("run", "--device", "null", "write_lat", "--iterations", "100", "-o", path)
+            for words in (["run", "--device", "null", "write_lat", "--iterations", "100", "--size", "1..1K"], ["merge", *paths],
+                          ["topo", "mesh", "--ranks", "4", "--simulate", "delay:1us", "--iterations", "20"]):
+                status, said = self.unread(*words, "-o", "-")
+                self.assertEqual((status, said.splitlines()[1:]), (INTERRUPTED, []), (words, said))
+                self.assertNotIn("Broken pipe", said)
 
     def test_that_has_gone_ends_what_goes_on_until_interrupted(self):
         status, _ = self.unread("perftest", "ib_write_bw", "-d", "null", "--run_infinitely", "-D", "1", "localhost")

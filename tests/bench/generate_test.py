@@ -64,8 +64,9 @@ class ManPage(unittest.TestCase):
                                 capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         text = re.sub("\x1b\\[[\\d;]*m|.\b", "", result.stdout)
-        self.assertIn("rdmameter run [HOST | ssh://HOST | --loopback] TEST", text)
+        self.assertIn("rdmameter run [HOST | ssh://HOST | --hosts FILE | --loopback]", text)
         self.assertIn("--repetitions N", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 80, max(text.splitlines(), key=len))
 
 
 class Bash(unittest.TestCase):

@@ -297,6 +297,17 @@ TEST(LoadData, OfASweepIsItsCurveAndWhatItFound) {
   EXPECT_EQ(loads[0]["slo_rate"], 700.0);
 }
 
+TEST(LoadData, OfASweepThatFoundNothingIsNoChartAndItsTableIsASentence) {
+  Row row = sweep_row(64, 0, 900);
+  row.sweep = SweepData{};
+  const ResultFile file = sample_file({row});
+  EXPECT_TRUE(load_data(page_cases(std::span(&file, 1), 100)).empty());
+  const std::string page = own_page(std::span(&file, 1));
+  EXPECT_TRUE(has(page, "<p class=note>No saturation: the highest rate that was offered was"));
+  EXPECT_FALSE(has(page, "Where latency over load bends"));
+  EXPECT_FALSE(has(page, "<section id=load "));
+}
+
 TEST(LoadData, OfAListJoinsTheCasesThatDifferInTheirRate) {
   std::vector<Row> rows = {open_loop_row(2000, 1000), open_loop_row(500, 500),
                            open_loop_row(500, 500)};

@@ -112,7 +112,7 @@ class Reports(unittest.TestCase):
     def test_files_that_are_no_results(self):
         text = self.text("base.json")
         files = {
-            "cut.json": (text[:len(text) // 2], "is cut off in the middle"),
+            "cut.json": (text[:len(text) // 2], "Copy the whole file, or measure again"),
             "nan.json": (text.replace('"real_time":', '"real_time":NaN,"x":', 1), "is not JSON, at line"),
             "negative.json": (text.replace('"iterations":', '"iterations":-', 1), "is negative"),
             "other.json": (text.replace("rdmameter.result.v1", "rdmameter.result.v9"), "rdmameter.result.v9"),
@@ -250,6 +250,18 @@ class Reports(unittest.TestCase):
         self.assertIn("once.jsonl has this result already, so it is not added again", again.stderr)
         self.passes("history", "add", self.new, "--into", self.path("once.jsonl"), "--commit", "3f2a1bc")
         self.assertEqual(len(self.text("once.jsonl").splitlines()), 2)
+        both = run("history", "add", self.base, self.new, self.base, "--into", self.path("twice.jsonl"))
+        self.assertEqual((both.returncode, both.stderr.count("already")), (0, 1), both)  # one of this very call, too
+        self.assertEqual(len(self.text("twice.jsonl").splitlines()), 2)
+
+    def test_history_refuses_a_result_without_a_measured_case(self):
+        result = json.loads(self.text(os.path.basename(self.base)))
+        result["benchmarks"] = []
+        self.write("norows.json", json.dumps(result))
+        refused = run("history", "add", self.base, self.path("norows.json"), "--into", self.path("none.jsonl"))
+        self.assertEqual(refused.returncode, 2, refused)
+        self.assertIn("norows.json: no case of it has been measured", refused.stderr)
+        self.assertFalse(os.path.exists(self.path("none.jsonl")))
 
     def test_history_names_a_broken_line_and_goes_on(self):
         self.passes("history", "add", self.base, self.new, "--into", self.path("h.jsonl"))

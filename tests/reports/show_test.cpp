@@ -488,6 +488,45 @@ TEST(Show, ALoadHasATableOfItsOwnWithUnsentRequestsOnlyWhereThereWereSome) {
   EXPECT_THAT(saturated, HasSubstr("Saturated in 1 of 2 rows"));
 }
 
+Row sweep_that_found(const SweepData& found, bool interrupted = false) {
+  Row row = open_loop_row(1000, 1000);
+  row.latency.reset();
+  row.load.reset();
+  row.case_object["rate"] = "sweep";
+  row.sweep = found;
+  row.interrupted = interrupted;
+  return row;
+}
+
+TEST(Show, ASweepThatFoundNothingSaysWhyInPlaceOfAnEmptyTable) {
+  const auto shown = [](const std::vector<Row>& rows) {
+    return show_result(sample_file(rows), {.histogram = false, .style = kPlain});
+  };
+  const std::string endless = shown({sweep_that_found({})});
+  EXPECT_THAT(endless, HasSubstr("No saturation: the highest rate that was offered was still"));
+  EXPECT_THAT(endless, Not(HasSubstr("saturation  ")));
+  EXPECT_THAT(shown({sweep_that_found({}, true)}),
+              HasSubstr("Not all was found: the sweep was interrupted."));
+  const std::string few = shown({sweep_that_found({.saturation_per_s = 900})});
+  EXPECT_THAT(few, HasSubstr("No p99 without load: too few requests; take --iterations 1000"));
+  EXPECT_THAT(few, HasSubstr("900"));
+}
+
+TEST(Show, OfSeveralSweepsSaysHowManyFoundNothing) {
+  Row other = sweep_that_found({.saturation_per_s = 900, .unloaded_p99_ns = 2000});
+  other.name += "/qps:2";
+  other.case_object["qps"] = 2;
+  EXPECT_THAT(show_result(sample_file({sweep_that_found({}), other}),
+                          {.histogram = false, .style = kPlain}),
+              HasSubstr("No saturation in 1 of 2 sweeps: "));
+}
+
+TEST(Show, ARateHasAUnitUnlessItIsAWord) {
+  EXPECT_THAT(show_result(sample_file({open_loop_row(1000, 800), open_loop_row(2000, 2000)}),
+                          {.histogram = false, .style = kPlain}),
+              ContainsRegex("rate +[^\n]*\n +\\[1/s\\]"));
+}
+
 TEST(Show, AMixHasALineForEachPartWithMediansOverRepetitions) {
   const std::string shown = show_result(sample_file({mix_load_row(0, 2), mix_load_row(1, 2)}),
                                         {.histogram = false, .style = kPlain});

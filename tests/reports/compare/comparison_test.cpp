@@ -526,6 +526,59 @@ TEST(Comparison, OfSidesFailsOnlyWhereTheSignsOfItsBlocksAreUnlikelyByChance) {
   EXPECT_EQ(compare_sides(slower_blocks(6), {}).cases[0].verdict, CaseVerdict::fail);  // 1 in 64
 }
 
+/// Sides alike but for B's `slow` slowest of 8 blocks, so that no median tells it.
+Comparable seldom_slow_blocks(std::uint64_t slow) {
+  const auto side = [=](double factor) {
+    return latency_case("a", 1, 8, [=](auto, std::uint64_t block) {
+      return (5000 + static_cast<double>(block)) * (block < slow ? factor : 1);
+    });
+  };
+  Comparable file = file_of({});
+  file.sides = {std::vector{side(1)}, std::vector{side(400)}};
+  return file;
+}
+
+TEST(Comparison, OfSidesHasTheValuesWhoseRatioIsItsChange) {
+  const Comparison comparison = compare_sides(seldom_slow_blocks(3), {});
+  const Effect& effect = comparison.cases.at(0).effects.at(0).effect;
+  EXPECT_GT(effect.ratio, 5);
+  EXPECT_NEAR(effect.other / effect.base, effect.ratio, 1e-9);
+  EXPECT_THAT(comparison_text(comparison, true, {.width = 200}),
+              HasSubstr("A, B: geometric means over the blocks, of which the change is the ratio"));
+}
+
+TEST(Comparison, OfSidesTakesValuesOfTheBlocksThatBothSidesHave) {
+  Comparable file = slower_blocks(6);
+  file.sides[0][0].replicates.pop_back();
+  file.sides[1][0].replicates.erase(file.sides[1][0].replicates.begin());
+  const Comparison comparison = compare_sides(file, {});
+  const Effect& effect = comparison.cases.at(0).effects.at(0).effect;
+  EXPECT_EQ(effect.replicates_base, 4U);
+  EXPECT_NEAR(effect.other / effect.base, effect.ratio, 1e-9);
+}
+
+TEST(Comparison, OfFilesSaysWhatAChangeIsThatIsNotTheRatioOfItsValues) {
+  const auto runs_of = [](std::vector<double> values) {
+    return file_of({latency_case("a", values.size(), 1,
+                                 [=](std::uint64_t run, auto) { return values.at(run); })});
+  };
+  const auto told = [](const Comparison& comparison) {
+    const std::string estimates = "median of NEW / BASE over all pairs of runs";
+    EXPECT_EQ(
+        comparison_text(comparison, true, {.width = 1000}).find(estimates) != std::string::npos,
+        comparison_markdown(comparison).find(estimates) != std::string::npos);
+    return estimates_text(comparison);
+  };
+  const Comparison odd =
+      compare_files(runs_of({100, 100, 100, 900, 900}), runs_of({100, 100, 900, 900, 900}), {});
+  const Effect& effect = odd.cases.at(0).effects.at(0).effect;
+  EXPECT_DOUBLE_EQ(effect.other / effect.base, 9);
+  EXPECT_LT(effect.ratio, 2);
+  EXPECT_THAT(told(odd), HasSubstr("can differ from the ratio of the two medians"));
+  EXPECT_EQ(told(compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 5000)}), {})),
+            "");
+}
+
 TEST(Comparison, OfSidesDividesTheErrorRateAmongItsLooks) {
   Comparable file = slower_blocks(6);
   file.looks = 4;
