@@ -64,10 +64,16 @@ nlohmann::ordered_json ports_json(const Examination& examination) {
   return ports;
 }
 
-std::vector<std::string> lines_of(const std::filesystem::path& folder) {
+/// What the files 0, 1, ... of a folder say, one for each GID: sorted, each once. The kernel gives a GID the lowest
+/// number that is free, and a file without one cannot be read; tables have thousands of those.
+std::vector<std::string> lines_of_gids(const std::filesystem::path& folder) {
+  constexpr int kEnd = 64;  // so many without a GID: no more come
   std::vector<std::string> lines;
-  for (const std::filesystem::path& file : entries_of(folder))
-    if (auto line = read_line(file)) lines.push_back(std::move(*line));  // of no GID: unreadable
+  for (int index = 0, without = 0; without < kEnd; ++index) {
+    auto line = read_line(folder / std::to_string(index));
+    without = line ? 0 : without + 1;
+    if (line) lines.push_back(std::move(*line));
+  }
   std::ranges::sort(lines);
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;
@@ -152,11 +158,11 @@ std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folde
 }
 
 std::vector<std::string> netdevs_of(const std::filesystem::path& port) {
-  return lines_of(port / "gid_attrs/ndevs");
+  return lines_of_gids(port / "gid_attrs/ndevs");
 }
 
 std::vector<std::string> gid_types_of(const std::filesystem::path& port) {
-  return lines_of(port / "gid_attrs/types");
+  return lines_of_gids(port / "gid_attrs/types");
 }
 
 bool is_active(const std::filesystem::path& port) {
