@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "bench/commands/ab_run.h"
 #include "bench/commands/judging.h"
@@ -122,13 +123,17 @@ bool doubtful(const CaseComparison& test_case) {
          (test_case.verdict == CaseVerdict::fail || test_case.verdict == CaseVerdict::suspect);
 }
 
-/// Indexes, among the file's cases, of those that look worse.
-std::vector<std::size_t> doubtful_cases(const Comparison& comparison, const Comparable& measured) {
-  std::vector<std::size_t> indexes;
-  for (std::size_t i = 0; i < measured.sides[1].size(); ++i)
-    for (const CaseComparison& test_case : comparison.cases)
-      if (test_case.name == measured.sides[1][i].name && doubtful(test_case)) indexes.push_back(i);
-  return indexes;
+/// Indexes, among the cases that are measured, of those that are so, or a part of which is.
+template <class IsSo>
+std::vector<std::size_t> measured_cases(const Comparison& comparison, const Comparable& measured,
+                                        const IsSo& is_so) {
+  std::set<std::size_t> indexes;
+  const std::vector<ComparableCase>& cases = measured.sides[1];
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    for (const CaseComparison& one : comparison.cases)
+      if (one.name == cases[i].name && is_so(one))
+        indexes.insert(cases[i].part ? cases[i].whole : i);
+  return {indexes.begin(), indexes.end()};
 }
 
 /// Indexes of the cases that are suspect or inconclusive so far, where the gates ask for their
@@ -137,20 +142,17 @@ std::vector<std::size_t> open_cases(const std::string& output, ComparisonOptions
   const Comparable measured = read_comparable(output);
   take_gates_of(measured, how);
   const Comparison comparison = compare_sides(measured, how);
-  std::vector<std::size_t> indexes;
-  for (std::size_t i = 0; i < measured.sides[1].size(); ++i)
-    for (const CaseComparison& one : comparison.cases)
-      if (one.name == measured.sides[1][i].name && comparison.gated(one) &&
-          (one.verdict == CaseVerdict::suspect || one.verdict == CaseVerdict::inconclusive))
-        indexes.push_back(i);
-  return indexes;
+  return measured_cases(comparison, measured, [&](const CaseComparison& one) {
+    return comparison.gated(one) &&
+           (one.verdict == CaseVerdict::suspect || one.verdict == CaseVerdict::inconclusive);
+  });
 }
 
 /// Fresh blocks of what looks worse alone decide about it: luck does not strike twice.
 Comparison confirm(const AbPlan& plan, const AbArguments& options, const Comparison& first,
                    const Comparable& measured, const ComparisonOptions& how,
                    const InterruptSource& interrupt) {
-  const std::vector<std::size_t> again = doubtful_cases(first, measured);
+  const std::vector<std::size_t> again = measured_cases(first, measured, doubtful);
   if (again.empty()) return first;
   print_lines("{}\n  Measured again, to confirm: {} of them.\n\n", tally_text(first), again.size());
   flush_print();

@@ -4,8 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <future>
+#include <map>
+#include <optional>
 #include <system_error>
 #include <unordered_map>
 
@@ -147,41 +150,84 @@ class Collector {
       test_case.sweep = row.find("sweep").has_value();
       test_case.replicates.push_back(std::move(replicate));
       const std::string name = test_case.name;
-      add_parts(row, name);
+      const auto side = row.find("side");
+      const bool second = side && side->text() == "b";
+      add_parts(
+          row, name,
+          side ? std::optional(SidesCase{second, index_of(test_case, second)}) : std::nullopt);
+    }
+  }
+
+  /// Of `ab`: a part takes its place behind the cases, if both sides measured it.
+  void add_parts_of_sides() {
+    for (const auto& key : order_of_parts_) {
+      const auto other = parts_[1].find(key);
+      if (other == parts_[1].end()) continue;
+      file_.sides[0].push_back(std::move(parts_[0].at(key)));
+      file_.sides[1].push_back(std::move(other->second));
     }
   }
 
  private:
-  /// Each part of a mix is judged as a case of its own. Not in `ab`, which measures whole cases
-  /// again.
-  void add_parts(const CheckedJson& row, const std::string& name) {
+  /// Which case of which side.
+  struct SidesCase {
+    bool second;
+    std::size_t index;
+  };
+  using PartKey = std::pair<std::size_t, std::string>;  ///< the case's index, the part's label
+
+  std::size_t index_of(const ComparableCase& test_case, bool second) const {
+    return static_cast<std::size_t>(&test_case - file_.sides[second ? 1 : 0].data());
+  }
+
+  /// Each part of a mix is judged as a case of its own.
+  void add_parts(const CheckedJson& row, const std::string& name,
+                 const std::optional<SidesCase>& of_side) {
     const auto load = row.find("load");
     const auto mix = load ? load->find("mix") : std::nullopt;
-    for (std::size_t i = 0; mix && !row.find("side") && i < mix->array_size(); ++i) {
+    for (std::size_t i = 0; mix && i < mix->array_size(); ++i) {
       const CheckedJson part = mix->at(i);
       Replicate replicate = numbered_replicate(row);
       read_values(replicate, [&](std::string_view path) { return group_in_part(part, path); });
-      case_of_part(row, name, part).replicates.push_back(std::move(replicate));
+      ComparableCase& one =
+          of_side ? case_of_part(row, name, part, *of_side) : case_of_part(row, name, part);
+      one.replicates.push_back(std::move(replicate));
     }
+  }
+
+  static ComparableCase new_part(const CheckedJson& row, const std::string& name,
+                                 const CheckedJson& part) {
+    Json axes = row.at("case").object();
+    axes["part"] = part_label(part);
+    const std::string identity = case_identity(name.substr(0, name.find('/')), axes);
+    axes.erase("test");
+    return {.name = fmt::format("{}/part:{}", name, part_label(part)),
+            .identity = identity,
+            .axes = std::move(axes),
+            .part = true,
+            .load = true,
+            .definition = "response [ns]"};
   }
 
   ComparableCase& case_of_part(const CheckedJson& row, const std::string& name,
                                const CheckedJson& part) {
-    Json axes = row.at("case").object();
-    axes["part"] = part_label(part);
-    const std::string identity = case_identity(name.substr(0, name.find('/')), axes);
+    ComparableCase made = new_part(row, name, part);
     std::vector<ComparableCase>& cases = file_.sides[0];
-    const auto [at, is_new] = by_identity_.try_emplace(identity, cases.size());
-    if (is_new) {
-      axes.erase("test");
-      cases.push_back({.name = fmt::format("{}/part:{}", name, part_label(part)),
-                       .identity = identity,
-                       .axes = std::move(axes),
-                       .part = true,
-                       .load = true,
-                       .definition = "response [ns]"});
-    }
+    const auto [at, is_new] = by_identity_.try_emplace(made.identity, cases.size());
+    if (is_new) cases.push_back(std::move(made));
     return cases[at->second];
+  }
+
+  ComparableCase& case_of_part(const CheckedJson& row, const std::string& name,
+                               const CheckedJson& part, const SidesCase& of_side) {
+    const PartKey key{of_side.index, part_label(part)};
+    const auto [at, is_new] = parts_[of_side.second ? 1 : 0].try_emplace(key);
+    if (is_new) {
+      at->second = new_part(row, name, part);
+      at->second.whole = of_side.index;
+      if (!of_side.second) order_of_parts_.push_back(key);
+    }
+    return at->second;
   }
 
   /// In `ab` both sides' cases stand in one order, whatever differs between the sides.
@@ -218,6 +264,8 @@ class Collector {
 
   Comparable& file_;
   std::unordered_map<std::string, std::size_t> index_, by_identity_;
+  std::array<std::map<PartKey, ComparableCase>, 2> parts_;  ///< of each side of `ab`
+  std::vector<PartKey> order_of_parts_;                     ///< of the first side's
 };
 
 /// A repetition that failed does not know the effective values that the others found: it belongs to
@@ -282,6 +330,7 @@ Comparable read_comparable(const std::string& path) {
                        collector.add(CheckedJson(row, where));
                      }},
                     kBulk);
+  collector.add_parts_of_sides();
   for (auto& side : file.sides) join_failures(side);
   return file;
 }

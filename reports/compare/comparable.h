@@ -42,6 +42,7 @@ struct ComparableCase {
   nlohmann::json axes = {};  ///< the `case` object without the test, in the order of its keys
   bool half = false;         ///< what is told are half round trips
   bool part = false;         ///< of a mix: the requests of one operation and size
+  std::size_t whole = 0;     ///< of a part in `ab`: the index of the case that it is a part of
   bool bandwidth = false;
   bool load = false;       ///< an open loop: its latencies are responses
   bool sweep = false;      ///< of many rates: where latency over load bends
@@ -70,9 +71,11 @@ struct Comparable {
   std::uint64_t runs = 1;
   std::size_t looks = 1;             ///< of `ab`: after how many numbers of blocks it could end
   std::vector<std::size_t> batches;  ///< of each run; empty: all are of one
-  std::array<std::vector<ComparableCase>, 2> sides;  ///< `ab` has two; else the second is empty
-  std::map<std::string, Noise, std::less<>> noise;   ///< by name of the case
-  std::vector<std::string> gates;                    ///< that the measuring's plan asked for
+  /// `ab` has two, with the same cases in the same order, and behind those the parts of mixes that
+  /// both measure; else the second is empty.
+  std::array<std::vector<ComparableCase>, 2> sides;
+  std::map<std::string, Noise, std::less<>> noise;  ///< by name of the case
+  std::vector<std::string> gates;                   ///< that the measuring's plan asked for
   bool two_sides() const { return !sides[1].empty(); }
 };
 

@@ -246,6 +246,9 @@ Comparison compare_sides(const Comparable& file, const ComparisonOptions& option
 Comparison replaced_by(const Comparison& first, const Comparison& second) {
   Comparison comparison = first;
   for (CaseComparison& test_case : comparison.cases) {
+    // Beside a doubtful part of a mix the whole mix was measured again, and its other parts.
+    if (test_case.verdict != CaseVerdict::fail && test_case.verdict != CaseVerdict::suspect)
+      continue;
     const auto again = std::ranges::find(second.cases, test_case.name, &CaseComparison::name);
     if (again == second.cases.end()) continue;
     const bool confirmed = again->verdict == CaseVerdict::fail;

@@ -145,7 +145,10 @@ class OpenLoopRun {
     if (interval_ends_ != kNeverDue) return;
     window_begin_ = last_due_;
     interval_ends_ = last_due_ + load_.backlog.interval_ticks;
-    if constexpr (kWatched<By>) loop_state_.watch->begin(*tally_.scratch, completed_, clock_);
+    if constexpr (kWatched<By>) {
+      loop_state_.watch->begin(*tally_.scratch, completed_, clock_);
+      turns_.long_ns = clock_.to_ns(loop_state_.watch->samples.limit);
+    }
     set_end(tally_, last_due_, plan_.duration_ns, clock_);
   }
 
@@ -238,21 +241,36 @@ class OpenLoopRun {
     part.lateness.record(clock_.to_ns(list.stamp - list.due));
   }
 
+  /// A watched loop's response may be long enough to be kept.
+  [[gnu::noinline]] void note_long(const SendList& list, std::uint64_t seen) noexcept {
+    LongestOf<LongSample>& samples = loop_state_.watch->samples;
+    const std::uint64_t length = seen - list.due;
+    if (length < samples.limit || list.measured == 0) return;
+    samples.add({list.due, length, completed_});
+    turns_.long_ns = clock_.to_ns(samples.limit);
+  }
+
+  /// The response of a request, in a watched loop.
+  [[gnu::always_inline]] void record_watched(const SendList& list, std::uint64_t seen) noexcept {
+    const std::uint64_t response_ns = clock_.to_ns(seen - list.due);
+    (list.measured != 0 ? tally_.latency : tally_.scratch)->record(response_ns);
+    if (response_ns >= turns_.long_ns) [[unlikely]]
+      note_long(list, seen);
+  }
+
   /// A request has ended.
   [[gnu::always_inline]] void record(const SendList& list, std::uint64_t seen) noexcept {
     const bool measured = list.measured != 0;
-    (measured ? tally_.latency : tally_.scratch)->record(clock_.to_ns(seen - list.due));
+    if constexpr (kWatched<By>)
+      record_watched(list, seen);
+    else
+      (measured ? tally_.latency : tally_.scratch)->record(clock_.to_ns(seen - list.due));
     (measured ? load_.service : load_.unmeasured).record(clock_.to_ns(seen - list.stamp));
     if constexpr (kPerQp<By>)
       if (measured) list.lane->samples->record(clock_.to_ns(seen - list.stamp));
     (measured ? load_.lateness : load_.unmeasured).record(clock_.to_ns(list.stamp - list.due));
     if constexpr (kOfMix<By>)
       if (measured) record_part(static_cast<const MixList&>(list), seen);
-    if constexpr (kWatched<By>) {
-      LongestOf<LongSample>& samples = loop_state_.watch->samples;
-      if (seen - list.due >= samples.limit && measured) [[unlikely]]
-        samples.add({list.due, seen - list.due, completed_});
-    }
     ++completed_;
     load_.completed += list.measured;
     completed_at_[list.measured] = seen;

@@ -608,6 +608,13 @@ TEST(Comparison, ASecondMeasurementReplacesTheVerdictsOfTheFirst) {
   EXPECT_THAT(comparison.cases[0].note + comparison.cases[1].note, HasSubstr("not confirmed"));
 }
 
+TEST(Comparison, ASecondMeasurementDoesNotReplaceWhatWasNotDoubtful) {
+  const Comparable base = file_of({steady("a", 5000), steady("b", 5000)});
+  const Comparison first = compare_files(base, file_of({steady("a", 6000), steady("b", 5000)}), {});
+  const Comparison again = compare_files(base, file_of({steady("a", 5000), steady("b", 6000)}), {});
+  EXPECT_EQ(replaced_by(first, again).conclusion, Conclusion::pass);
+}
+
 Comparison with_a_strange_name() {
   const std::string name = "<img src=x onerror=alert(1)>|`\"&";
   return compare_files(file_of({steady(name, 5000)}), file_of({steady(name, 6000)}), {});
@@ -850,6 +857,34 @@ Comparable read_mix() {
     writer.append(mix_load_row());
   }
   return read_comparable(path);
+}
+
+TEST(Comparable, OfSidesHasThePartsThatBothMeasuredBehindTheCasesInOneOrder) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path("ab.json");
+  {
+    ResultWriter writer(path, sample_context());
+    for (const char* side : {"b", "a"})
+      for (const std::uint64_t family : {0U, 1U}) {
+        Row row = mix_load_row();
+        row.extra["side"] = side;
+        row.family_index = family;
+        if (side == std::string("b")) row.load->mix[1].size_bytes = 16 - 8 * family;
+        writer.append(row);
+      }
+  }
+  const auto sides = read_comparable(path).sides;
+  for (const std::vector<ComparableCase>& cases : sides) {
+    ASSERT_EQ(cases.size(), 5U);  // of the first case one part has another size at side B
+    EXPECT_FALSE(cases[0].part || cases[1].part);
+    for (const auto& [index, whole, label] :
+         {std::tuple(2U, 0U, "read:4096"), {3U, 1U, "read:4096"}, {4U, 1U, "write:8"}}) {
+      EXPECT_TRUE(cases[index].part);
+      EXPECT_EQ(cases[index].whole, whole);
+      EXPECT_THAT(cases[index].name, HasSubstr(std::string("/part:") + label));
+      EXPECT_EQ(cases[index].replicates.size(), 1U);
+    }
+  }
 }
 
 TEST(Comparable, HasEachPartOfAMixAsACaseOfItsOwn) {

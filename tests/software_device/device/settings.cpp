@@ -62,6 +62,7 @@ const Settings& read_settings() {
                   .costs = costs_of_verbs(),
                   .delays = delays_of_qps(wire.instant),
                   .faults = faults_of_verbs(),
+                  .log = variable("RDMAMETER_DEVICE_LOG"),
                   .strict = is_strict()});
   settings_read.store(&all->back(), std::memory_order_release);
   return all->back();

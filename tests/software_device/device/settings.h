@@ -28,6 +28,7 @@ struct Settings {
   Costs costs;
   QpDelays delays;
   std::vector<Fault> faults;
+  std::string log;  ///< of requests; empty: none
   /// What a correct program does not do ends it, with a message.
   bool strict = false;
 };

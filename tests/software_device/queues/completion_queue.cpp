@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "tests/software_device/device/request_log.h"
 #include "tests/software_device/device/settings.h"
 #include "tests/software_device/queues/queue_pair.h"
 #include "tests/software_device/segment/clock.h"
@@ -94,7 +95,10 @@ bool take(SharedCq& cq, Cqe& cqe) {
   cq.ring.pop();
   check_copy(cqe);
   check_status(cqe);
-  if ((cqe.opcode & IBV_WC_RECV) == 0) retire_requests(cqe.qpn, cqe.retires);
+  if ((cqe.opcode & IBV_WC_RECV) == 0) {
+    log_request(RequestStep::polled, cqe.qpn, cqe.retires - 1);
+    retire_requests(cqe.qpn, cqe.retires);
+  }
   return true;
 }
 

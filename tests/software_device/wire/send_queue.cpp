@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "tests/software_device/device/control_call.h"
+#include "tests/software_device/device/request_log.h"
 #include "tests/software_device/device/settings.h"
 #include "tests/software_device/segment/clock.h"
 #include "tests/software_device/wire/execute.h"
@@ -27,6 +28,7 @@ bool is_signaled(const SharedQp& qp, unsigned flags) {
 }
 
 void complete_send(SharedQp& qp, const Request& request, const Outcome& outcome) {
+  log_request(RequestStep::over, qp.qpn, request.number);
   if (!is_signaled(qp, request.flags) && outcome.status == IBV_WC_SUCCESS) return;
   complete(*qp.send_cq,
            {.wr_id = request.wr_id,
@@ -288,6 +290,7 @@ int post_send(SharedQp& qp, const ibv_send_wr& wr) {
   request.injected = injected.status;
   sq.unsignaled = is_signaled(qp, wr.send_flags) ? 0 : sq.unsignaled + 1;
   request.number = sq.posted++;
+  log_request(RequestStep::posted, qp.qpn, request.number);
   if (qp.state.load(std::memory_order_acquire) == IBV_QPS_ERR) {
     flush_waiting(qp);
     flush_one(qp, request);
