@@ -64,8 +64,9 @@ nlohmann::ordered_json ports_json(const Examination& examination) {
   return ports;
 }
 
-/// What the files 0, 1, ... of a folder say, one for each GID: sorted, each once. The kernel gives a GID the lowest
-/// number that is free, and a file without one cannot be read; tables have thousands of those.
+/// What the files 0, 1, ... of a folder say, one for each GID: sorted, each once. The kernel gives
+/// a GID the lowest number that is free, and a file without one cannot be read; tables have
+/// thousands of those.
 std::vector<std::string> lines_of_gids(const std::filesystem::path& folder) {
   constexpr int kEnd = 64;  // so many without a GID: no more come
   std::vector<std::string> lines;
