@@ -123,6 +123,13 @@ TEST(Doctor, MakesOneFindingOfEachFault) {
   }
 }
 
+TEST(Doctor, SeesAGidBehindFreeSlotsOfItsTable) {
+  const SoundMachine machine;
+  machine.write(SoundMachine::kGidTypes + "1", "IB/RoCE v1\n");
+  machine.write(SoundMachine::kGidTypes + "65", "RoCE v2\n");
+  EXPECT_TRUE(machine.examined().findings.empty());
+}
+
 TEST(Doctor, LetsAProcessThatMayLockAnyMemoryHaveALimit) {
   const SoundMachine machine;
   machine.write("proc/self/limits", "Max locked memory         65536    65536    bytes\n");
