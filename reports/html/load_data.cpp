@@ -76,8 +76,9 @@ Json load_data(const PageCases& page) {
       if (has_sweep(*numbers)) {
         Json load = sweep_load(numbers->summary, {{"name", name}, {"file", file}});
         if (!load["points"].empty()) loads.push_back(std::move(load));  // else nothing to draw
+      } else if (has_load(*numbers)) {
+        lists[{name, file}].push_back(rate_point(*numbers));
       }
-      if (has_load(*numbers)) lists[{name, file}].push_back(rate_point(*numbers));
     }
   for (auto& [key, points] : lists) {
     if (points.size() < 2) continue;
