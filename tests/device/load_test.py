@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open loop: requests fall due at a rate, whatever becomes of those before them.
 
-By hand, 100000 requests in 20 s, whose reached rate strays by less than 0.1 % from the offered one:
+By hand, with both CPUs free, 100000 requests in 20 s; then the reached rate strays by less than 0.1 % from the offered one, and
+the mean is within 5 % of that of the port's own service time:
 RDMAMETER_LINDLEY_REQUESTS=100000 tools/software-device tests/device/load_test.py build/rdmameter -k lindley
 """
 import collections
@@ -114,7 +115,7 @@ class Queue(rdmameter.Test):
     def logged(self, log):
         """Times of the QP that carried the requests: when each was posted, and when its completion was polled."""
         (path,) = glob.glob(f"{log}.*")
-        times = collections.defaultdict(lambda: {"posted": {}, "over": {}, "polled": {}})
+        times = collections.defaultdict(lambda: {"posted": {}, "polled": {}})
         with open(path, encoding="ascii") as file:
             for step, qpn, number, at_ns in map(str.split, file):
                 times[qpn][step][int(number)] = int(at_ns)
@@ -147,6 +148,7 @@ class Queue(rdmameter.Test):
         self.assertLessEqual(strayed, 1.01 * row["latency"]["max"] / (1e9 * self.REQUESTS / load["offered_per_s"]))
         if self.BY_HAND:
             self.assertLessEqual(strayed, 0.001)
+            self.assertLessEqual(means["service"], 1.05 * modelled["the fixed service"])
 
 
 class Mix(rdmameter.Test):

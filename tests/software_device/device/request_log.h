@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When requests were posted, were over and were polled, as the device saw it: a witness beside what
-// a program measures.
+// When requests were posted and polled, as the device saw it: a witness beside what a program
+// measures.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,11 @@
 
 namespace rdmameter::software {
 
-enum class RequestStep : std::uint8_t { posted, over, polled };
+enum class RequestStep : std::uint8_t { posted, polled };
 
 void keep_in_log(RequestStep step, std::uint32_t qpn, std::uint32_t number);
 
-/// A step of a send request of this process; `over` of another one's, too, where it moved that one
-/// on. Nothing unless RDMAMETER_DEVICE_LOG is set.
+/// A step of a send request. Nothing unless RDMAMETER_DEVICE_LOG is set.
 /// @param number  of the send queue's requests; `polled`: of the last one that is retired
 inline void log_request(RequestStep step, std::uint32_t qpn, std::uint32_t number) {
   if (!settings().log.empty()) [[unlikely]]

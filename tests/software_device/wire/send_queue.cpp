@@ -28,7 +28,6 @@ bool is_signaled(const SharedQp& qp, unsigned flags) {
 }
 
 void complete_send(SharedQp& qp, const Request& request, const Outcome& outcome) {
-  log_request(RequestStep::over, qp.qpn, request.number);
   if (!is_signaled(qp, request.flags) && outcome.status == IBV_WC_SUCCESS) return;
   complete(*qp.send_cq,
            {.wr_id = request.wr_id,
