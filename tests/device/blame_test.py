@@ -30,7 +30,8 @@ class Blame(rdmameter.Test):
                 blame = row["blame"]
                 self.assertEqual(sum(blame[cause]["count"] for cause in CAUSES), blame["late"])
                 self.assertEqual(blame["both"] + blame["not_kept"], blame["undecided"]["count"])
-                self.assertGreater(blame["late"], 0)
+                # Of many samples of few lengths p99 may be the longest.
+                self.assertEqual(blame["late"] > 0, row["latency"]["max"] >= blame["limit_ns"])
                 self.assertLessEqual(blame["late"], row["latency"]["count"] / 100)
 
     def test_a_limit_beyond_all_samples_has_no_late_ones(self):
@@ -106,7 +107,7 @@ class Stopped(rdmameter.Test):
 
     def test_where_no_loop_answers_nobody_is_the_peer(self):
         for test in ("read_lat", "write_load"):
-            (row,) = self.measure(test, "--blame", "on", "--iterations", "3000")
+            (row,) = self.measure(test, "--blame", "on", "--late", "100ns", "--iterations", "3000")
             self.assertGreater(row["blame"]["late"], 0, test)
             self.assertEqual(row["blame"]["peer"]["count"], 0, test)
             self.assertNotIn("peer_gaps", row["blame"], test)
