@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -116,12 +117,16 @@ class HelpFormatter : public CLI::Formatter {
   mutable bool whole_ = false;  ///< of the help that is being made
 };
 
-/// An App with every subcommand, and what each will do.
+/// An App with every subcommand, and what each will do. Options are declared only of those that the
+/// arguments name, which is most of the work of a start; `generate` tells all.
 struct CommandLine {
   CLI::App app{"Measures latency and bandwidth of RDMA verbs."};
   std::array<std::pair<CLI::App*, Action>, kSubcommands.size()> actions;
 
-  CommandLine() {
+  explicit CommandLine(const std::vector<std::string>& arguments) {
+    const auto named = [&arguments](const char* name) {
+      return std::ranges::find(arguments, name) != arguments.end();
+    };
     app.name("rdmameter");
     app.set_version_flag(
         "--version", fmt::format("rdmameter " RDMAMETER_VERSION ", protocol {}", kProtocolVersion));
@@ -133,7 +138,9 @@ struct CommandLine {
     for (std::size_t i = 0; i < kSubcommands.size(); ++i) {
       CLI::App* sub = app.add_subcommand(kSubcommands[i].name, kSubcommands[i].summary);
       sub->allow_extras();  // reported by us, with the nearest option
-      actions[i] = {sub, kSubcommands[i].declare(*sub)};
+      actions[i].first = sub;
+      if (named(kSubcommands[i].name) || named("generate"))
+        actions[i].second = kSubcommands[i].declare(*sub);
     }
     app.allow_extras();
   }
@@ -162,7 +169,7 @@ ExitStatus run_program(std::vector<std::string> arguments) {
   arguments.erase(arguments.begin());
   invocation.benchmark_arguments = take_benchmark_arguments(arguments);
 
-  CommandLine command_line;
+  CommandLine command_line(arguments);
   if (!parse(command_line.app, arguments, options_of_perftest_letter))
     return ExitStatus::pass;  // --help, --version
   for (const auto& [sub, action] : command_line.actions)

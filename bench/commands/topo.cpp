@@ -75,16 +75,17 @@ const Axis& topology_axis(std::string_view option) {
 /// are one number.
 bool for_topologies(const Axis& axis) {
   if (axis.option == "graph" || axis.option == "ranks") return false;
+  TestCase test_case = default_topology_case();
   for (const char* graph : {"mesh", "random:2", "udmesh"})
-    for (const TrafficKind* kind : traffic_kinds())
-      for (const Transport transport : {Transport::rc, Transport::uc}) {
-        TestCase test_case = default_topology_case();
-        test_case.transport = transport;
-        set_axis(test_case, topology_axis("graph"), graph);
+    for (const Transport transport : {Transport::rc, Transport::uc}) {
+      test_case.transport = transport;
+      set_axis(test_case, topology_axis("graph"), graph);
+      for (const TrafficKind* kind : traffic_kinds()) {
         test_case.traffic = kind->name;
         test_case.inflate = axis.option == "active" ? 2 : 0;
         if (axis.applies(test_case)) return true;
       }
+    }
   return false;
 }
 

@@ -108,7 +108,7 @@ std::span<const Axis> topology_axes() {
   return all;
 }
 
-TestCase default_topology_case() {
+const TestCase& default_topology_case() {
   static const TestCase made = [] {  // once, for the command line asks for each axis
     TestCase test_case = default_case(Opcode::send, Pattern::ping_pong);
     test_case.pattern = Pattern::topology;

@@ -16,6 +16,6 @@ inline constexpr std::uint32_t kMaxTopologyRanks = 4096;
 std::span<const Axis> topology_axes();
 
 /// Every axis at its default: graph, traffic and schedule too, which the caller may change.
-TestCase default_topology_case();
+const TestCase& default_topology_case();
 
 }  // namespace rdmameter
