@@ -274,11 +274,12 @@ struct TopologyData {
   std::optional<FirstUseData> first_use;  ///< nothing: all connected before the first message
 
   std::optional<double> barrier_ns;  ///< median time of the RDMA barrier
-  /// Median one-way time, that is half a round trip, from row to column; nothing: not measured.
+  /// From row to column, of round trips the median half, of streams the time of one message;
+  /// nothing: not measured.
   std::vector<std::vector<std::optional<double>>> matrix_ns;
   std::optional<MatrixSummary> matrix_summary;  ///< of more than kMaxMatrixRanks
-  std::vector<FailedPair> failed_pairs;         ///< of the traffic `pairs`; the others have times
-  /// Of the traffic `pairs`: rounds, one after the other; pairs of a round are measured together.
+  std::vector<FailedPair> failed_pairs;         ///< of traffics in rounds; the others have times
+  /// Of traffics in rounds: rounds, one after the other; pairs of a round are measured together.
   std::optional<std::uint64_t> rounds;
   /// Nothing: not judged, as where ranks shared cores.
   std::optional<Straggler> straggler;

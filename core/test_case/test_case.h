@@ -153,7 +153,7 @@ struct TestCase {
   // Of Pattern::topology; see topologies/.
   std::string graph;    ///< "ring", "torus2d:2x4": which ranks have QPs between them
   std::string traffic;  ///< "pairs", "incast:3": which rank sends to which
-  std::string pairs;    ///< "all", "sampled:3": of the traffic `pairs`, which of them are measured
+  std::string pairs;    ///< "all", "sampled:3": of traffics in rounds, which of them are measured
   std::string schedule;
   std::uint64_t ranks = 0;
   std::uint64_t qps_per_edge = 1;

@@ -69,19 +69,21 @@ std::string shaded_paths(const std::vector<Cell>& cells, const Shades& shades) {
   return svg;
 }
 
-std::string told_cells(const std::vector<Cell>& cells, const Shades& shades) {
+std::string told_cells(const std::vector<Cell>& cells, const Shades& shades,
+                       const PairNumbers& numbers) {
   std::string svg;
   for (const Cell& cell : cells)
     svg += fmt::format(
         "<rect class=s{} x={} y={} width=1 height=1><title>{} → {}: {}</title></rect>",
-        shades.of(cell.ns), cell.column, cell.row, cell.row, cell.column, time_value(cell.ns));
+        shades.of(cell.ns), cell.column, cell.row, cell.row, cell.column, numbers.text(cell.ns));
   return svg;
 }
 
 /// In a common unit, which scale_html() tells.
-std::string numbered_cells(const std::vector<Cell>& cells, const Shades& shades, const Unit& unit) {
+std::string numbered_cells(const std::vector<Cell>& cells, const Shades& shades, const Unit& unit,
+                           const PairNumbers& numbers) {
   std::vector<double> scaled;
-  for (const Cell& cell : cells) scaled.push_back(cell.ns / unit.size);
+  for (const Cell& cell : cells) scaled.push_back(numbers.value(cell.ns, unit));
   const int decimals = std::min(decimals_for(scaled), 2);
   std::string svg;
   for (std::size_t i = 0; i < cells.size(); ++i)
@@ -102,13 +104,13 @@ std::string crossed_cells(const RankCells& failed, std::size_t together) {
              : fmt::format("<path class=frame d=\"{}\"><title>failed</title></path>", crosses);
 }
 
-std::string scale_html(const Shades& shades) {
-  std::string html = "<p class=scale>" + markup_text(time_value(shades.min_ns));
+std::string scale_html(const Shades& shades, const PairNumbers& numbers) {
+  std::string html = "<p class=scale>" + markup_text(numbers.text(shades.min_ns));
   if (shades.of(shades.max_ns) != shades.of(shades.min_ns)) {
     html += " <svg width=96 height=12 viewBox=\"0 0 8 1\" preserveAspectRatio=none>";
     for (std::size_t shade = 0; shade < kShadeClasses; ++shade)
       html += fmt::format("<rect class=s{0} x={0} width=1 height=1 />", shade);
-    html += "</svg> " + markup_text(time_value(shades.max_ns));
+    html += "</svg> " + markup_text(numbers.text(shades.max_ns));
   } else {
     html += " throughout";
   }
@@ -147,7 +149,7 @@ std::vector<Place> places_of(const TopologyData& topology) {
 }  // namespace
 
 std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& straggler,
-                       const RankCells& failed) {
+                       const RankCells& failed, const PairNumbers& numbers) {
   const std::size_t ranks = matrix_ns.size();
   const std::size_t together = (ranks + kMaxCells - 1) / kMaxCells;
   if (ranks == 0) return "";
@@ -157,14 +159,13 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
   for (const Cell& cell : cells) shades.hold(cell.ns);
   const std::size_t size = (ranks + together - 1) / together;
   std::string svg = fmt::format(
-      "<svg class=matrix role=img aria-label=\"one-way times between {} ranks\" viewBox=\"-2 -2 {} "
-      "{}\">",
-      ranks, size + 2, size + 2);
-  svg += ranks <= kMaxListed ? told_cells(cells, shades) : shaded_paths(cells, shades);
+      "<svg class=matrix role=img aria-label=\"{} between {} ranks\" viewBox=\"-2 -2 {} {}\">",
+      numbers.bandwidths() ? "bandwidths" : "one-way times", ranks, size + 2, size + 2);
+  svg += ranks <= kMaxListed ? told_cells(cells, shades, numbers) : shaded_paths(cells, shades);
   svg += crossed_cells(failed, together);
   const bool numbered = ranks <= kMaxNumbered;
-  const Unit unit = time_unit(shades.min_ns);
-  if (numbered) svg += numbered_cells(cells, shades, unit);
+  const Unit unit = numbers.unit(shades.min_ns);
+  if (numbered) svg += numbered_cells(cells, shades, unit, numbers);
   if (straggler && !straggler->to) {
     const std::size_t at = *straggler->rank / together;
     svg += fmt::format("<path class=frame d=\"M0 {0}h{1}v1h-{1}zM{0} 0v{1}h1v-{1}z\"/>", at, size);
@@ -181,7 +182,7 @@ std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& 
   for (std::size_t at = 0; at < size; at += step)
     svg += fmt::format("<text x=-0.3 y={0} class=from>{1}</text><text x={0} y=-0.4>{1}</text>",
                        static_cast<double>(at) + 0.5, at * together);
-  return svg + "</svg>\n" + scale_html(shades) +
+  return svg + "</svg>\n" + scale_html(shades, numbers) +
          (numbered ? fmt::format("<p class=hint>Numbers are in {}.</p>\n", unit.name) : "") +
          (together > 1
               ? fmt::format("<p class=hint>A cell is {} ranks, as slow as the slowest.</p>\n",

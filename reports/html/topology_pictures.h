@@ -9,12 +9,12 @@
 
 namespace rdmameter {
 
-/// The matrix of latencies, the darker the longer, with the scale beneath; a cell says its ranks
-/// and time under the pointer, unless several ranks share it. A straggler's row and column are
-/// framed, failed pairs crossed.
+/// The matrix of latencies or bandwidths, the darker the slower, with the scale beneath; a cell
+/// says its ranks and number under the pointer, unless several ranks share it. A straggler's row
+/// and column are framed, failed pairs crossed.
 /// @return empty for a matrix without a time
 std::string matrix_svg(const Matrix& matrix_ns, const std::optional<Straggler>& straggler,
-                       const RankCells& failed = {});
+                       const RankCells& failed = {}, const PairNumbers& numbers = {});
 
 /// The ranks on a circle, or a torus' and hypercube's on their grid, and the edges between them; a
 /// straggler stands out. @return empty where the edges are not known, or too many to be told apart

@@ -71,7 +71,7 @@ std::string pictures(const ResultFile& file, Cases cases) {
   for (const TopologyCase* one : pictured_cases(cases, false)) {
     const Matrix matrix = matrix_of(*one);
     const auto straggler = straggler_of(*one, matrix);
-    const std::string heat = matrix_svg(matrix, straggler, failed_cells(*one));
+    const std::string heat = matrix_svg(matrix, straggler, failed_cells(*one), pair_numbers(*one));
     if (heat.empty() || ++drawn > kMaxPictures) continue;
     const std::string slow = straggler_text(straggler, file.context);
     html += fmt::format(
@@ -88,9 +88,10 @@ std::string pictures(const ResultFile& file, Cases cases) {
 
 /// In place of matrices that are too large for a file.
 std::string pair_times_html(const ResultFile& file, Cases cases) {
-  const Table times = pair_times_table(cases);
-  if (times.lines() == 0) return "";
-  std::string html = html_table(times, "One way between pairs of ranks");
+  std::string html;
+  for (const auto& [streams, title] : {std::pair{false, "One way"}, std::pair{true, "Bandwidth"}})
+    if (const Table table = pair_times_table(cases, streams); table.lines() > 0)
+      html += html_table(table, fmt::format("{} between pairs of ranks", title));
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_summary) html += failures_html(file, one);
     if (const Table slowest = slowest_pairs_table(one, file.context, false); slowest.lines() > 0)

@@ -7,8 +7,10 @@
 #include <tuple>
 
 #include "core/result/row_json.h"
-#include "reports/summary/unit.h"
+#include "reports/summary/metric.h"
 #include "reports/text/text.h"
+#include "reports/topology/model_text.h"
+#include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
 namespace {
@@ -167,7 +169,8 @@ std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> ca
     if (one.topology->matrix_ns.empty()) continue;
     const auto straggler = straggler_of(one, matrix_of(one), judge_shared);
     const auto same = std::find_if(chosen.begin(), chosen.end(), [&](const TopologyCase* other) {
-      return other->topology->graph == one.topology->graph && other->model == one.model;
+      return other->topology->graph == one.topology->graph && other->model == one.model &&
+             other->topology->traffic == one.topology->traffic;
     });
     const bool failed = std::ranges::any_of(one.summary.repetitions, [](const Row* row) {
       return !row->topology->failed_pairs.empty();
@@ -179,6 +182,19 @@ std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> ca
       *same = &one;
   }
   return chosen;
+}
+
+Unit PairNumbers::unit(double min_ns) const {
+  return bandwidths() ? rate_unit(Metric::gbps, message_bits / min_ns) : time_unit(min_ns);
+}
+
+std::string PairNumbers::text(double ns) const {
+  return bandwidths() ? metric_text(Metric::gbps, message_bits / ns) : time_value(ns);
+}
+
+PairNumbers pair_numbers(const TopologyCase& one) {
+  const bool streams = reach_of(one.topology->traffic) == Reach::pair_stream;
+  return {streams ? 8 * static_cast<double>(one.size_bytes) : 0};
 }
 
 Matrix matrix_of(const TopologyCase& one) {
@@ -198,6 +214,7 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
   if (const auto said = told_straggler(one.summary))
     return is_slow(*said) ? said : std::optional<Straggler>();
   if (ranks_shared_cores(one) && !judge_shared) return std::nullopt;
+  if (pair_numbers(one).bandwidths()) return std::nullopt;  // only round trips are judged
   const Straggler found = find_straggler(matrix_ns, one.topology->edges);
   return is_slow(found) ? std::optional(found) : std::nullopt;
 }

@@ -11,6 +11,7 @@
 
 #include "core/result/result_file.h"
 #include "reports/summary/summary.h"
+#include "reports/summary/unit.h"
 #include "reports/topology/model.h"
 #include "topologies/stragglers/straggler.h"
 
@@ -50,6 +51,21 @@ std::vector<TopologyCase> without_collectives(std::span<const TopologyCase> case
 /// straggler_of()
 std::vector<const TopologyCase*> pictured_cases(std::span<const TopologyCase> cases, bool all,
                                                 bool judge_shared = false);
+
+/// How the numbers of a matrix are read: times as they are, those of a stream's messages as the
+/// bandwidth that they make.
+struct PairNumbers {
+  double message_bits = 0;  ///< 0: times
+
+  bool bandwidths() const { return message_bits > 0; }
+  /// For all numbers of a matrix whose least time is this.
+  Unit unit(double min_ns) const;
+  double value(double ns, const Unit& unit) const {
+    return (bandwidths() ? message_bits / ns : ns) / unit.size;
+  }
+  std::string text(double ns) const;  ///< with its unit
+};
+PairNumbers pair_numbers(const TopologyCase& one);
 
 /// The matrix over the repetitions; empty: it has none.
 Matrix matrix_of(const TopologyCase& one);

@@ -49,8 +49,7 @@ Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
 }
 
 /// As few digits as tell a hundredth apart.
-std::string cell_text(double ns, const Unit& unit) {
-  const double value = ns / unit.size;
+std::string cell_text(double value) {
   return value < 100 ? fmt::format("{:#.3g}", value) : fixed(value, 0);
 }
 
@@ -82,14 +81,14 @@ std::string from_and_shades(const Matrix& cells, const RankCells& failed, const 
   return text;
 }
 
-/// With the time in each cell, behind its shade. Empty: it does not fit.
+/// With the number in each cell, behind its shade. Empty: it does not fit.
 std::string from_and_numbers(const Matrix& cells, const RankCells& failed, const Shading& scale,
-                             std::size_t room) {
-  const Unit unit = time_unit(scale.min_ns);
+                             std::size_t room, const PairNumbers& numbers) {
+  const Unit unit = numbers.unit(scale.min_ns);
   std::size_t widest = fmt::formatted_size("{}", cells.size() - 1);
   for (const auto& row : cells)
     for (const auto& cell : row)
-      if (cell) widest = std::max(widest, cell_text(*cell, unit).size());
+      if (cell) widest = std::max(widest, cell_text(numbers.value(*cell, unit)).size());
   constexpr std::size_t kShadeAndGaps = 3;  // in ASCII a shade beside a digit would be a point
   const std::size_t width = widest + kShadeAndGaps;
   if (cells.size() * width > room) return "";
@@ -102,7 +101,7 @@ std::string from_and_numbers(const Matrix& cells, const RankCells& failed, const
     for (std::size_t column = 0; column < cells.size(); ++column) {
       const auto& cell = cells[row][column];
       line += cell ? fmt::format(" {} {}", kShades[scale.step(*cell)],
-                                 pad_left(cell_text(*cell, unit), widest))
+                                 pad_left(cell_text(numbers.value(*cell, unit)), widest))
                    : pad_left(empty_cell(failed, row, column), width);
     }
     line.erase(line.find_last_not_of(' ') + 1);
@@ -112,14 +111,14 @@ std::string from_and_numbers(const Matrix& cells, const RankCells& failed, const
 }
 
 /// What each shade means: in as many lines as it takes to fit.
-std::string legend(const Shading& scale, std::size_t width) {
+std::string legend(const Shading& scale, std::size_t width, const PairNumbers& numbers) {
   constexpr std::size_t kGap = 3;
-  const Unit unit = time_unit(scale.min_ns);
+  const Unit unit = numbers.unit(scale.min_ns);
   std::string text, line(kMargin, ' ');
   for (std::size_t step = 0; step < scale.steps; ++step) {
     const std::string shade =
-        fmt::format("{0}{0} from {1}", kShades[step],
-                    cell_text(scale.min_ns * std::pow(scale.ratio, step), unit));
+        fmt::format("{0}{0} {1} {2}", kShades[step], numbers.bandwidths() ? "up to" : "from",
+                    cell_text(numbers.value(scale.min_ns * std::pow(scale.ratio, step), unit)));
     if (step > 0 && text_width(line) + text_width(shade) + kGap + text_width(unit.name) > width) {
       text += line.substr(0, line.size() - kGap) + "\n";
       line.assign(kMargin, ' ');
@@ -131,7 +130,8 @@ std::string legend(const Shading& scale, std::size_t width) {
 
 }  // namespace
 
-std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const RankCells& failed) {
+std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const RankCells& failed,
+                        const PairNumbers& numbers) {
   const std::size_t room = std::max<std::size_t>(style.width, 40) - kMargin - 1;
   const std::size_t ranks = matrix_ns.size();
   const std::size_t cell_width = 2 * ranks <= room ? 2 : 1;
@@ -149,11 +149,11 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const R
   constexpr double kMaxRatio = 1e6;  // times of one network do not differ more
   const Shading scale = shading_of(std::max(min_ns, max_ns / kMaxRatio), max_ns);
   const RankCells crossed = blocks_of(failed, together);
-  std::string text = together > 1 ? "" : from_and_numbers(cells, crossed, scale, room);
+  std::string text = together > 1 ? "" : from_and_numbers(cells, crossed, scale, room, numbers);
   if (text.empty()) text = from_and_shades(cells, crossed, scale, ranks, together, cell_width);
   if (together > 1) text += fmt::format("{}{} ranks a cell\n", std::string(kMargin, ' '), together);
   if (!failed.empty()) text += fmt::format("{}{} failed\n", std::string(kMargin, ' '), kFailed);
-  return text + legend(scale, style.width);
+  return text + legend(scale, style.width, numbers);
 }
 
 }  // namespace rdmameter

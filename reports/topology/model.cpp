@@ -267,7 +267,7 @@ std::size_t model_of(std::span<const TopologyModel> models, const Row& row) {
 
 std::optional<double> message_interval_ns(const Row& row) {
   if (!row.topology || !row.bandwidth || row.bandwidth->messages == 0 ||
-      row.bandwidth->window_ns == 0)
+      row.bandwidth->window_ns == 0 || in_rounds(reach_of(row.topology->traffic)))
     return std::nullopt;
   return static_cast<double>(row.topology->ranks) * static_cast<double>(row.bandwidth->window_ns) /
          static_cast<double>(row.bandwidth->messages);

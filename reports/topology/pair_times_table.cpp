@@ -25,7 +25,7 @@ std::vector<const MatrixSummary*> summaries_of(const TopologyCase& one) {
 
 }  // namespace
 
-Table pair_times_table(std::span<const TopologyCase> cases) {
+Table pair_times_table(std::span<const TopologyCase> cases, bool streams) {
   using Quantile = std::pair<const char*, double MatrixSummary::*>;
   static constexpr Quantile kQuantiles[] = {
       {"min", &MatrixSummary::min_ns}, {"p10", &MatrixSummary::p10_ns},
@@ -38,15 +38,18 @@ Table pair_times_table(std::span<const TopologyCase> cases) {
   for (const auto& [name, quantile] : kQuantiles) table.columns.push_back({name});
   for (const TopologyCase& one : cases) {
     const auto summaries = summaries_of(one);
-    if (summaries.empty()) continue;
+    const PairNumbers numbers = pair_numbers(one);
+    if (summaries.empty() || numbers.bandwidths() != streams) continue;
     std::vector<Table::Cell> cells{
         printable(shape_label(one)), fmt::format("{}", one.topology->ranks),
         fmt::format("{}", one.size_bytes), fmt::format("{}", summaries.front()->pairs)};
     for (const auto& [name, quantile] : kQuantiles) {
       std::vector<double> values;
       for (const MatrixSummary* summary : summaries) values.push_back(summary->*quantile);
-      cells.emplace_back(time_value(median(values)));
+      cells.emplace_back(numbers.text(median(values)));
     }
+    // What takes longest is the least bandwidth.
+    if (streams) std::reverse(cells.end() - std::ssize(kQuantiles), cells.end());
     table.add_line(std::move(cells));
   }
   return table;
@@ -56,7 +59,9 @@ Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json&
                           bool judge_shared) {
   Table table{text_columns({"from", "to"})};
   table.key_columns = 2;
-  for (const char* head : {"hops", "one way", "times the median", "repetitions"})
+  const PairNumbers numbers = pair_numbers(one);
+  for (const char* head :
+       {"hops", numbers.bandwidths() ? "bandwidth" : "one way", "times the median", "repetitions"})
     table.columns.push_back({head});
   table.columns[4].qualifier = "of as many hops";
   if (ranks_shared_cores(one) && !judge_shared) return table;
@@ -86,7 +91,7 @@ Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json&
     if (table.lines() == kShown) break;
     table.add_line({rank_text(context, static_cast<std::uint32_t>(each.pair->from)),
                     rank_text(context, static_cast<std::uint32_t>(each.pair->to)),
-                    fmt::format("{}", each.pair->hops), time_value(each.ns),
+                    fmt::format("{}", each.pair->hops), numbers.text(each.ns),
                     fmt::format("{:.2f}", each.of_median),
                     fmt::format("{} of {}", each.times, summaries.size())});
   }

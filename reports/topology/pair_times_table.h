@@ -9,9 +9,11 @@
 
 namespace rdmameter {
 
-/// How the times of a case's pairs spread; medians over its repetitions.
+/// How the times of a case's pairs spread, or of streams the bandwidths; medians over its
+/// repetitions.
+/// @param streams  only cases of these, or only others
 /// @return without lines: no case has more ranks than a matrix
-Table pair_times_table(std::span<const TopologyCase> cases);
+Table pair_times_table(std::span<const TopologyCase> cases, bool streams);
 
 /// The pairs that are slowest against those as far apart, first those that are in most repetitions.
 /// @return without lines: the case has none, or its ranks shared cores and that is not asked for

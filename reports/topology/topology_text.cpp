@@ -128,10 +128,13 @@ std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOpti
   for (const TopologyCase* one :
        pictured_cases(cases, options.all_matrices, options.judge_shared)) {
     const Matrix matrix = matrix_of(*one);
-    const std::string drawn = draw_matrix(matrix, options.style, failed_cells(*one));
+    const PairNumbers numbers = pair_numbers(*one);
+    const std::string drawn = draw_matrix(matrix, options.style, failed_cells(*one), numbers);
     if (drawn.empty()) continue;
-    text +=
-        "\n" + bold("  one way between ranks: " + case_title(*one), options.style) + "\n" + drawn;
+    const char* const what = numbers.bandwidths() ? "bandwidth" : "one way";
+    text += "\n" +
+            bold(fmt::format("  {} between ranks: {}", what, case_title(*one)), options.style) +
+            "\n" + drawn;
     text += failures(file, *one, options.style);
     if (const std::string slow =
             straggler_text(straggler_of(*one, matrix, options.judge_shared), file.context);
@@ -143,10 +146,11 @@ std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOpti
 
 /// In place of matrices that are too large for a file.
 std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
-  const Table times = pair_times_table(cases);
-  if (times.lines() == 0) return "";
-  std::string text = "\n" + bold("  one way between pairs of ranks", options.style) + "\n" +
-                     render(times, options.style);
+  std::string text;
+  for (const auto& [streams, title] : {std::pair{false, "one way"}, std::pair{true, "bandwidth"}})
+    if (const Table table = pair_times_table(cases, streams); table.lines() > 0)
+      text += "\n" + bold(fmt::format("  {} between pairs of ranks", title), options.style) + "\n" +
+              render(table, options.style);
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_summary) text += failures(file, one, options.style);
     if (const Table slowest = slowest_pairs_table(one, file.context, options.judge_shared);

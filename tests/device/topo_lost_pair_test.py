@@ -11,10 +11,10 @@ A, B = 1, 3
 
 @rdmameter.on(rdmameter.SOFTWARE)
 class LostPairs(Topo):
-    def run_ranks(self, lost, *arguments):
+    def run_ranks(self, lost, *arguments, traffic="pairs"):
         """@param lost  by rank the QPs, as it creates them, whose messages get lost"""
         silent = [",".join(f"{number}=lost" for number in lost.get(rank, ())) for rank in range(RANKS)]
-        return self.mpirun("lost", "latency=100us", silent, *arguments, "--traffic", "pairs", "--size", "8", "--iterations", "3",
+        return self.mpirun("lost", "latency=100us", silent, *arguments, "--traffic", traffic, "--size", "8", "--iterations", "3",
                            "--warmup", "1", "--wait", "yield", "--retry-count", "1", status=rdmameter.FAILED)
 
     def assert_only_lost(self, done, *cells):
@@ -24,7 +24,8 @@ class LostPairs(Topo):
         for rank, times in enumerate(data["matrix_ns"]):
             self.assertEqual([time is None for time in times],
                              [rank == to or (rank, to) in cells for to in range(RANKS)], data)
-        self.assertEqual(row["latency"]["count"], 3 * (RANKS * (RANKS - 1) - len(cells)))
+        measured = row["latency"]["count"] if "latency" in row else row["bandwidth"]["messages"]
+        self.assertEqual(measured, 3 * (RANKS * (RANKS - 1) - len(cells)))
         self.assertNotIn("straggler", data)
         return data
 
@@ -36,6 +37,16 @@ class LostPairs(Topo):
         self.assertIn("pairs of ranks failed in 1 of 1 measurements", done.stderr)
         shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True, timeout=60).stdout
         self.assertRegex(" ".join(shown.split()), rf"! between rank {A} \(\S+\) and rank {B} \(\S+\) failed: .*RETRY_EXC")
+
+    def test_a_stream_that_loses_everything_fails_its_pair_alone(self):
+        done = self.run_ranks({A: [qp_of(A, B)], B: [qp_of(B, A)]}, "mesh", "--patience", "10", traffic="pairs-bw")
+        data = self.assert_only_lost(done, (A, B), (B, A))
+        self.assertRegex(data["failed_pairs"][0]["reason"], rf"rank ({A}|{B}): IBV_WC_RETRY_EXC_ERR")
+
+    def test_a_stream_that_loses_one_way_fails_its_pair_alone(self):
+        done = self.run_ranks({A: [qp_of(A, B)]}, "mesh", "--patience", "10", traffic="pairs-bw")
+        data = self.assert_only_lost(done, (A, B), (B, A))
+        self.assertRegex(data["failed_pairs"][0]["reason"], rf"rank {A}: IBV_WC_RETRY_EXC_ERR")
 
     def test_who_waits_for_an_answer_gives_up_and_the_other_one_tells_why(self):
         done = self.run_ranks({B: [qp_of(B, A)]}, "mesh", "--patience", "8")  # A begins

@@ -69,6 +69,37 @@ class SlowPairs(Topo):
             for to, time in enumerate(times):
                 self.assertEqual(time is None, row["topology"]["matrix_ns"][to][rank] is None)
 
+    def test_streams_of_pairs_have_a_bandwidth_for_each_direction(self):
+        """A QP whose acknowledgements take long has its window full: a sixteenth of that for each message."""
+        excess = 160
+        slow = ["", f"{qp_of(1, 2)}={excess}ms", "", ""]
+        done = self.mpirun("streams", "latency=2ms", slow, "mesh", "--traffic", "pairs-bw", "--size", "1K", "--iterations", "48",
+                           "--depth", "16", "--warmup", "0", "--wait", "yield", "--verify", status=rdmameter.PASS)
+        [row] = done.rows
+        data = row["topology"]
+        self.assertEqual(data["rounds"], RANKS - 1)
+        self.assertEqual(row["bandwidth"]["messages"], 48 * RANKS * (RANKS - 1))
+        self.assertEqual(row["verified_bytes"], 48 * RANKS * (RANKS - 1) * 1024)
+        self.assertNotIn("straggler", data)
+        usual = sorted(time for times in data["matrix_ns"] for time in times if time is not None)[4]
+        self.assertGreater(data["matrix_ns"][1][2], 1.9 * excess * 1e6 / 48)
+        self.assertLess(usual, excess * 1e6 / 48)
+        shown = " ".join(subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True, timeout=60).stdout.split())
+        self.assertRegex(shown, r"bandwidth between ranks: mesh.* [kM]b/s")
+        self.assertRegex(shown, r"up to [\d.]+")
+
+    def test_streams_of_pairs_write_and_read_and_go_by_datagrams(self):
+        for graph, *arguments in (("mesh", "--opcode", "write"), ("mesh", "--opcode", "read"), ("udmesh",), ("ring",),
+                                  ("mesh", "--transport", "uc")):
+            with self.subTest([graph, *arguments]):
+                done = self.mpirun("streams", "latency=100us", [""] * RANKS, graph, "--traffic", "pairs-bw", "--size", "512", "--iterations", "20",
+                                   "--wait", "yield", "--verify", *arguments, status=rdmameter.PASS)
+                [row] = done.rows
+                self.assertEqual(row["bandwidth"]["messages"], 20 * RANKS * (RANKS - 1), row)
+                self.assertGreater(row["verified_bytes"], 0)
+                for rank, times in enumerate(row["topology"]["matrix_ns"]):
+                    self.assertEqual([time is None for time in times], [rank == to for to in range(RANKS)])
+
     def test_what_is_no_choice_of_pairs_is_refused(self):
         done = self.topo("mesh", "--ranks", "2", "--pairs", "sampled:0", status=rdmameter.USAGE)
         self.assertIn("--pairs sampled:0", done.stderr)

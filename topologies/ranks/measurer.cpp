@@ -293,7 +293,7 @@ void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& receiv
   part.refused = connect_edges(part, graph_peers, barrier_peers);
 }
 
-/// @return  what could not be connected; of a traffic other than `pairs` that is an exception
+/// @return  what could not be connected; of a traffic without rounds that is an exception
 std::vector<RefusedEdge> RankMeasurer::connect_edges(
     Part& part, const std::map<Rank, EndpointInfo>& graph_peers,
     const std::map<Rank, EndpointInfo>& barrier_peers) const {
@@ -414,7 +414,7 @@ void RankMeasurer::run(Part& part) {
 /// Late messages of UC and UD would come while others are measured.
 bool RankMeasurer::can_be_judged(const Part& part) const {
   constexpr std::uint64_t kMinRanks = 3;
-  return part.plan.in_rounds() && part.test_case.ranks >= kMinRanks &&
+  return part.plan.traffic.row->reach == Reach::pair && part.test_case.ranks >= kMinRanks &&
          part.test_case.transport == Transport::rc;
 }
 
@@ -489,8 +489,7 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<RankResult>& r
   }
   if (!failure.empty()) throw MeasurementError(failure);
   Outcome outcome = merge_results(part.test_case, part.plan, results);
-  if (const auto& lost = outcome.topology->failed_pairs;
-      !lost.empty() && outcome.latency->histogram.count == 0)
+  if (const auto& lost = outcome.topology->failed_pairs; !lost.empty() && outcome.operations == 0)
     throw MeasurementError(fmt::format("no pair could be measured; rank {} and rank {}: {}",
                                        lost.front().from, lost.front().to, lost.front().reason));
   const PortInfo& port = part.device->port;
@@ -552,7 +551,7 @@ std::vector<RankResult> RankMeasurer::run_all(Part& part) {
   return results;
 }
 
-/// Connects and runs. Of `pairs` as often as pairs fail, and others are left: all QPs are made
+/// Connects and runs. Of pairs as often as pairs fail, and others are left: all QPs are made
 /// anew, since nobody knows what of the old ones is still under way.
 std::vector<RankResult> RankMeasurer::measure_all(Part& part) {
   connect_all(part);

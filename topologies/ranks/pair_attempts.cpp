@@ -34,7 +34,8 @@ bool PairAttempts::add(std::vector<RankResult> results, RankPairs& avoided) {
     results_ = std::move(results);
     return false;
   }
-  passed_ = results.front().half_rounds;
+  const std::uint64_t passed_before = std::exchange(passed_, results.front().half_rounds);
+  const std::size_t lost_before = lost_.size();
   for (std::size_t rank = 0; rank < results.size(); ++rank)
     for (const LostPair& pair : results[rank].lost_pairs)
       lost_.insert(in_order(static_cast<Rank>(rank), pair.with));
@@ -44,6 +45,8 @@ bool PairAttempts::add(std::vector<RankResult> results, RankPairs& avoided) {
     for (std::size_t rank = 0; rank < results.size(); ++rank)
       add_attempt(results_[rank], results[rank]);
   }
+  // What has ended in its warm-up is measured again, but not for ever.
+  if (passed_ == passed_before && lost_.size() == lost_before) ++passed_;
   return passed_ < half_rounds_;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attempts at one case of the traffic `pairs`: after a pair has failed, all ranks connect anew
+// The attempts at one case of a traffic in rounds: after a pair has failed, all ranks connect anew
 // and go on with those that are left. At rank 0.
 #pragma once
 

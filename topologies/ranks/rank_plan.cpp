@@ -44,7 +44,7 @@ void plan_spread(RankPlan& rank_plan, const Graph& graph, Rank rank,
 /// Of pairs a message goes back at once.
 std::vector<std::uint32_t> stops_after(const TopologyPlan& plan, Rank rank) {
   std::vector<std::uint32_t> next(plan.graph.ranks(), rank);
-  if (plan.traffic.row->reach == Reach::pair) std::iota(next.begin(), next.end(), 0U);
+  if (plan.in_rounds()) std::iota(next.begin(), next.end(), 0U);
   for (const auto& round_trip : plan.round_trips)
     for (std::size_t i = 1; i + 1 < round_trip.size(); ++i)
       if (round_trip[i] == rank) next[round_trip[i - 1]] = round_trip[i + 1];
@@ -154,7 +154,7 @@ std::string why_no_topology(const TestCase& test_case) {
   const ChosenTraffic traffic = read_traffic(test_case.traffic);
   find_schedule(test_case.schedule);
   const auto ranks = static_cast<Rank>(test_case.ranks);
-  if (traffic.row->reach == Reach::pair) partners_of_pairs(test_case.pairs, ranks);
+  if (in_rounds(traffic.row->reach)) partners_of_pairs(test_case.pairs, ranks);
   if (std::string why = shape.why_not(ranks); !why.empty()) return why;
   if (std::string why = traffic.row->why_not(traffic.numbers, ranks); !why.empty()) return why;
   if (test_case.transport == Transport::ud && !shape.shape->datagrams)
@@ -257,10 +257,10 @@ RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const Tes
     plan_spread(rank_plan, graph, rank, common.trees);
   else
     plan_unicast(rank_plan, graph, rank, tree);
+  rank_plan.pair_turns = pair_turns(common.rounds, rank);
   switch (plan.traffic_mode()) {
     case TrafficMode::round_trip:
       rank_plan.reply_to = stops_after(plan, rank);
-      rank_plan.pair_turns = pair_turns(common.rounds, rank);
       break;
     case TrafficMode::exchange:
     case TrafficMode::spread:
@@ -268,7 +268,7 @@ RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const Tes
           rounds_of(rank, flows_at(plan, rank), graph.ranks(), find_schedule(test_case.schedule));
       break;
     case TrafficMode::stream:
-      rank_plan.partners = stream_partners(plan, rank);
+      if (!plan.in_rounds()) rank_plan.partners = stream_partners(plan, rank);
       rank_plan.window =
           test_case.queues.depth * std::max<std::size_t>(rank_plan.partners.size(), 1);
       break;

@@ -39,7 +39,9 @@ struct TopologyPlan {
   std::uint64_t relayed_hops = 0;  ///< of its messages, beyond the first of each
 
   TrafficMode traffic_mode() const { return traffic.row->traffic_mode; }
-  bool in_rounds() const { return traffic.row->reach == Reach::pair; }  ///< of pairs of ranks
+  bool in_rounds() const {
+    return rdmameter::in_rounds(traffic.row->reach);
+  }  ///< of pairs of ranks
 
   // Ranks that messages of that one go to, or come from; ascending.
   std::vector<Rank> receivers(Rank from) const;
@@ -62,7 +64,7 @@ EdgeQps edge_qps(const TestCase& test_case);
 /// To be called where why_no_topology() is empty.
 TopologyPlan plan_topology(const TestCase& test_case);
 
-/// Of the traffic `pairs`; of others none.
+/// Of a traffic in rounds; of others none.
 std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase& test_case);
 
 /// What the plans of all ranks are made from, of size O(n^2) where messages are relayed: a process
@@ -88,9 +90,10 @@ struct RankPlan {
   std::vector<PlannedRoute> routes;  ///< by destination; of TrafficMode::spread by source
   std::vector<std::uint32_t> hops;   ///< to each rank
   std::vector<Round> rounds;         ///< TrafficMode::exchange and spread
-  std::vector<Rank> partners;  ///< TrafficMode::stream and drawn: whom its messages go to, in turn
-  std::uint64_t window = 1;    ///< messages that it has under way at once, at most
-  std::vector<PairTurn> pair_turns;     ///< of the traffic `pairs`, by round
+  /// TrafficMode::stream and drawn, but not in rounds: whom its messages go to, in turn.
+  std::vector<Rank> partners;
+  std::uint64_t window = 1;             ///< messages that it has under way at once, at most
+  std::vector<PairTurn> pair_turns;     ///< of a traffic in rounds, by round
   std::vector<std::uint32_t> reply_to;  ///< TrafficMode::round_trip: by source, the next stop
   LinkCounts rooms;                     ///< messages that there is room for
   std::uint32_t max_copies = 1;         ///< of a message, each over another edge

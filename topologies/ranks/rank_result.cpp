@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/base/error.h"
@@ -11,6 +12,7 @@
 #include "core/result/row_fields.h"
 #include "topologies/ranks/first_use.h"
 #include "topologies/ranks/matrix_summary.h"
+#include "topologies/stragglers/straggler.h"
 
 namespace rdmameter {
 namespace {
@@ -42,9 +44,36 @@ std::optional<LatencyData> latency_kind(const TopologyPlan& plan) {
   return std::nullopt;
 }
 
+/// From row to column. Of the two ends of a stream each has begun when it had passed the barrier,
+/// and none is done before the other one: the longer time is the stream's.
+Matrix times_of_pairs(const TopologyPlan& plan, std::span<const RankResult> results) {
+  const std::size_t ranks = plan.graph.ranks();
+  Matrix matrix_ns(ranks, std::vector<std::optional<double>>(ranks));
+  for (std::size_t from = 0; from < results.size(); ++from)
+    for (std::size_t to = 0; to < std::min(ranks, results[from].matrix_row_ns.size()); ++to) {
+      const double sender_ns = results[from].matrix_row_ns[to];
+      const auto& column = results[to].matrix_column_ns;
+      const double receiver_ns = from < column.size() ? column[from] : sender_ns;
+      if (sender_ns > 0 && receiver_ns > 0) matrix_ns[from][to] = std::max(sender_ns, receiver_ns);
+    }
+  return matrix_ns;
+}
+
+double mean_of(const Matrix& matrix_ns) {
+  double sum = 0, count = 0;
+  for (const auto& row : matrix_ns)
+    for (const auto& cell : row)
+      if (cell) {
+        sum += *cell;
+        ++count;
+      }
+  return count > 0 ? sum / count : 0;
+}
+
 /// Of both directions those that have no time. A rank that only waited knows less of the reason
 /// than the other one of its pair.
-void add_failed_pairs(TopologyData& topology, std::span<const RankResult> results) {
+void add_failed_pairs(TopologyData& topology, const Matrix& matrix_ns,
+                      std::span<const RankResult> results) {
   std::map<std::pair<Rank, Rank>, std::string> reasons;
   for (const bool waited : {false, true})
     for (Rank rank = 0; rank < results.size(); ++rank)
@@ -53,15 +82,26 @@ void add_failed_pairs(TopologyData& topology, std::span<const RankResult> result
           reasons.try_emplace({std::min(rank, pair.with), std::max(rank, pair.with)},
                               fmt::format("rank {}: {}", rank, pair.reason));
   for (const auto& [pair, reason] : reasons)
-    for (const auto& [from, to] : {pair, std::pair(pair.second, pair.first)}) {
-      const auto& times = results[from].matrix_row_ns;
-      if ((to >= times.size() || times[to] == 0) && topology.failed_pairs.size() < kMaxFailedPairs)
+    for (const auto& [from, to] : {pair, std::pair(pair.second, pair.first)})
+      if (!matrix_ns[from][to] && topology.failed_pairs.size() < kMaxFailedPairs)
         topology.failed_pairs.push_back({.from = from, .to = to, .reason = reason});
-    }
 }
 
-void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results,
-                 const RankSamples& samples) {
+void add_pairs(Outcome& outcome, const TopologyPlan& plan, std::span<const RankResult> results) {
+  TopologyData& topology = *outcome.topology;
+  Matrix matrix_ns = times_of_pairs(plan, results);
+  add_failed_pairs(topology, matrix_ns, results);
+  topology.rounds = rounds_of_pairs(plan, outcome.effective).size();
+  if (outcome.bandwidth)  // of streams that follow one another
+    outcome.bandwidth->window_ns = outcome.bandwidth->traffic_ns = static_cast<std::uint64_t>(
+        std::llround(mean_of(matrix_ns) * static_cast<double>(outcome.bandwidth->messages)));
+  if (plan.graph.ranks() > kMaxMatrixRanks)
+    topology.matrix_summary = summarise_matrix(matrix_ns, plan.graph);
+  else
+    topology.matrix_ns = std::move(matrix_ns);
+}
+
+void add_latency(Outcome& outcome, const TopologyPlan& plan, const RankSamples& samples) {
   const std::optional<LatencyData> kind = latency_kind(plan);
   if (!kind) return;
   outcome.latency = kind;
@@ -73,18 +113,6 @@ void add_latency(Outcome& outcome, const TopologyPlan& plan, std::span<const Ran
     merge(outcome.latency->histogram, histogram);
   }
   for (auto& [hops, latency] : by_hops) topology.by_hops.push_back({hops, std::move(latency)});
-  if (!kind->half_round_trip) return;
-  add_failed_pairs(topology, results);
-  topology.rounds = rounds_of_pairs(plan, outcome.effective).size();
-  const std::size_t ranks = plan.graph.ranks();
-  for (const RankResult& result : results) {
-    std::vector<std::optional<double>>& row = topology.matrix_ns.emplace_back(ranks);
-    for (std::size_t to = 0; to < std::min(ranks, result.matrix_row_ns.size()); ++to)
-      if (result.matrix_row_ns[to] > 0) row[to] = result.matrix_row_ns[to];
-  }
-  if (ranks <= kMaxMatrixRanks) return;
-  topology.matrix_summary = summarise_matrix(topology.matrix_ns, plan.graph);
-  topology.matrix_ns.clear();
 }
 
 HistogramData histogram_of(std::span<const std::uint64_t> times_ns) {
@@ -208,6 +236,7 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("qps", result.qps);
   fields("barrier_qps", result.barrier_qps);
   fields("matrix_row_ns", result.matrix_row_ns);
+  fields("matrix_column_ns", result.matrix_column_ns);
   fields("lost_pairs", result.lost_pairs);
   fields("first_uses", result.first_uses);
   fields("half_rounds", result.half_rounds);
@@ -314,12 +343,16 @@ void add_counts(RankResult& sum, const RankResult& more) {
 
 void add_attempt(RankResult& result, const RankResult& later) {
   merge(result.samples, later.samples);
-  for (std::size_t to = 0; to < result.matrix_row_ns.size(); ++to)
-    if (later.matrix_row_ns.at(to) > 0) result.matrix_row_ns[to] = later.matrix_row_ns[to];
+  for (auto row : {&RankResult::matrix_row_ns, &RankResult::matrix_column_ns})
+    for (std::size_t rank = 0; rank < (result.*row).size(); ++rank)
+      if ((later.*row).at(rank) > 0) (result.*row)[rank] = (later.*row)[rank];
   result.lost_pairs.insert(result.lost_pairs.end(), later.lost_pairs.begin(),
                            later.lost_pairs.end());
   add_counts(result, later);
   result.elapsed_ns += later.elapsed_ns;
+  result.sending_ns += later.sending_ns;
+  result.sent += later.sent;
+  result.arrived += later.arrived;
 }
 
 Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
@@ -367,11 +400,12 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
       std::ranges::all_of(results, &RankResult::thread_domain) ? 1 : 0;
   if (samples.barrier.count > 0)
     topology.barrier_ns = static_cast<double>(percentile(samples.barrier, 50));
-  add_latency(outcome, plan, results, samples);
+  add_latency(outcome, plan, samples);
   if (plan.traffic_mode() == TrafficMode::collective)
     add_collective(outcome, plan, results, samples);
   else if (plan.traffic_mode() != TrafficMode::round_trip)
     add_bandwidth(outcome, test_case, results);
+  if (plan.in_rounds()) add_pairs(outcome, plan, results);
   if (!test_case.reliable() && plan.traffic_mode() == TrafficMode::round_trip)
     outcome.lost = all.lost;
   outcome.work = {

@@ -49,11 +49,14 @@ struct RankResult {
   NamedCounts kernel;  ///< what it counts of this rank; empty: it does not tell
   std::uint64_t qps = 0, barrier_qps = 0;
   RankSamples samples;  ///< not on the wire with the rest
-  /// Of walks that begin here: median half round trip [ns; 0: none] by destination.
+  /// By destination [ns; 0: none]: of round trips that begin here the median half; of streams of
+  /// pairs the time of one message.
   std::vector<double> matrix_row_ns;
+  /// Of such streams that come here, by source. Empty: the ranks that send know all.
+  std::vector<double> matrix_column_ns;
   std::vector<LostPair> lost_pairs;
   std::vector<FirstUse> first_uses;
-  std::uint64_t half_rounds = 0;  ///< of `pairs`, that all ranks have passed
+  std::uint64_t half_rounds = 0;  ///< of pairs, that all ranks have passed
   double collective_mean_ns = 0;  ///< of this rank's own times
   std::uint64_t operations = 0, lost = 0;
   std::uint64_t sent = 0, arrived = 0;  ///< messages of the measured part; sent to each destination

@@ -94,7 +94,10 @@ void RankRun::run(RankResult& result) {
       break;
     case TrafficMode::stream:
     case TrafficMode::drawn:
-      measure_stream(result);
+      if (plan.in_rounds())
+        measure_pair_streams(result);
+      else
+        measure_stream(result);
       break;
     case TrafficMode::collective:
       measure_collectives(result);
@@ -161,6 +164,7 @@ void RankRun::measure_pairs(RankResult& result) {
     meet_after_pair(partner, result);
     result.half_rounds = half + 1;
     if (barrier.alarmed()) return;
+    deliver_late_round_trips();
   }
 }
 
@@ -197,7 +201,90 @@ void RankRun::meet_after_pair(Rank partner, RankResult& result) {
       await_barrier();
     }
   }
-  if (loss_ns_ == 0 || barrier.alarmed()) return;
+}
+
+/// As measure_pairs(), but one rank of a pair streams to the other. All pairs of a round end their
+/// warm-up together.
+void RankRun::measure_pair_streams(RankResult& result) {
+  const Relay& relay = node.relay();
+  const bool written = test_case.rank_opcode == RankOpcode::write && test_case.verify;
+  std::vector<Rank> writers;
+  result.matrix_row_ns.resize(plan.graph.ranks());
+  if (test_case.rank_opcode == RankOpcode::send) result.matrix_column_ns.resize(plan.graph.ranks());
+  result.half_rounds = pairs.half_round;
+  std::uint64_t before = relay.arrived;  // nothing is under way to this rank
+  const auto meet = [&](Rank partner) {
+    before = relay.arrived;
+    meet_after_pair(partner, result);
+    return !barrier.alarmed();
+  };
+  pass_barrier();
+  for (std::uint64_t half = pairs.half_round; half < 2 * mine.pair_turns.size(); ++half) {
+    const Rank partner = mine.pair_turns[half / 2].partner;
+    const bool taken = partner != rank && !pairs.lost.contains(partner);
+    const bool sends = mine.pair_turns[half / 2].first == (half % 2 == 0);
+    if (taken) stream_with(partner, sends, before, test_case.warmup, result);
+    if (!meet(partner)) return;
+    if (taken && stream_with(partner, sends, before, test_case.iterations, result))
+      add_pair_stream(partner, sends, before, result);
+    const bool all_well = meet(partner);
+    result.half_rounds = half + 1;
+    if (!all_well) return;
+    if (taken && !sends && written) writers.push_back(partner);
+  }
+  if (written) node.check_places(writers);
+}
+
+/// So many messages from one rank of a pair to the other.
+/// @param before  messages that had come here before any of these was sent
+/// @return        false: the pair is lost, and the next barrier raises the alarm
+bool RankRun::stream_with(Rank partner, bool sends, std::uint64_t before, std::uint64_t messages,
+                          RankResult& result) {
+  RankWork& work = node.work();
+  const std::uint32_t to = partner;
+  work.partners = &to;
+  work.partner_count = sends ? 1 : 0;
+  // What is written or read is counted by the rank that wrote or read it.
+  const bool awaits = !sends && test_case.rank_opcode == RankOpcode::send;
+  work.expected = awaits ? before + messages : 0;
+  const PairLimit limit(watchdog, pair_limit);
+  try {
+    const std::uint64_t operations = tally.operations;
+    loops.stream(work, messages, loss_ns_, clock, limit.late, tally);
+    tally.operations = operations;  // add_pair_stream() counts
+    check(limit.late);
+    return true;
+  } catch (const MeasurementError& error) {
+    lose_pair(partner, error.what(), limit.late.requested(), result);
+    barrier.alarm = true;
+    return false;
+  }
+}
+
+/// What this rank knows of the stream that has just ended.
+void RankRun::add_pair_stream(Rank partner, bool sends, std::uint64_t before, RankResult& result) {
+  const bool arrives = test_case.rank_opcode == RankOpcode::send;
+  if (sends) {
+    result.sent += test_case.iterations;
+    result.sending_ns += tally.sending_ns;
+    result.matrix_row_ns[partner] =
+        static_cast<double>(tally.sending_ns) / static_cast<double>(test_case.iterations);
+    if (test_case.rank_opcode == RankOpcode::read && test_case.verify) node.check_places({});
+  }
+  if (sends == arrives) return;  // the other one counts
+  const std::uint64_t arrived = arrives
+                                    ? std::min(node.relay().arrived - before, test_case.iterations)
+                                    : test_case.iterations;
+  if (arrived == 0) return lose_pair(partner, "no message came", false, result);
+  tally.operations += arrived;
+  result.arrived += arrived;
+  if (arrives)
+    result.matrix_column_ns[partner] =
+        static_cast<double>(tally.elapsed_ns) / static_cast<double>(arrived);
+}
+
+void RankRun::deliver_late_round_trips() {
+  if (loss_ns_ == 0) return;
   node.deliver_round_trips(false);
   pass_barrier();
 }

@@ -23,7 +23,7 @@ class Watchdog;
 /// Why a loop of a rank ended that others have kept waiting.
 inline constexpr const char* kOutOfPatience = "nothing has moved for too long (--patience)";
 
-/// Of the traffic `pairs`: what is left after pairs have failed.
+/// Of a traffic in rounds of pairs: what is left after pairs have failed.
 struct PairsLeft {
   std::uint64_t half_round =
       0;                     ///< to begin with; of each pair first one rank begins, then the other
@@ -77,7 +77,12 @@ class RankRun : RankRunParts {
   void measure_round_trips(RankResult& result);
   void measure_pairs(RankResult& result);
   void measure_pair(Rank partner, RankResult& result);
+  void measure_pair_streams(RankResult& result);
+  bool stream_with(Rank partner, bool sends, std::uint64_t before, std::uint64_t messages,
+                   RankResult& result);
+  void add_pair_stream(Rank partner, bool sends, std::uint64_t before, RankResult& result);
   void meet_after_pair(Rank partner, RankResult& result);
+  void deliver_late_round_trips();
   void lose_pair(Rank partner, const std::string& reason, bool waited, RankResult& result);
   void measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until,
                           RankResult& result);

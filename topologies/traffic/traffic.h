@@ -32,6 +32,7 @@ enum class TrafficMode {
 /// How far the messages of a traffic go: what the model of costs knows of it.
 enum class Reach {
   pair,         ///< between two ranks that no others disturb: its latency is the path's
+  pair_stream,  ///< the same, and its bandwidth is
   once,         ///< sent once for each rank that gets it: to a neighbour, or copied on its route
   between_all,  ///< from every rank to all others alike
   other
@@ -81,6 +82,11 @@ std::optional<ChosenTraffic> find_traffic(std::string_view text);
 
 /// Of a traffic as it stands in a result: one that is not known here is another.
 Reach reach_of(std::string_view traffic);
+
+/// Are pairs of ranks measured in rounds? See pair_rounds().
+constexpr bool in_rounds(Reach reach) {
+  return reach == Reach::pair || reach == Reach::pair_stream;
+}
 
 /// @throws UsageError  there is no such traffic (the text lists them), or it takes other arguments
 ChosenTraffic read_traffic(std::string_view text);

@@ -8,13 +8,14 @@
 namespace rdmameter {
 
 // Each in its own file.
-extern const TrafficKind kPairs, kToken, kNeighbours, kAlltoall, kAllgather, kIncast, kBisection,
-    kFlood, kRandomTraffic;
+extern const TrafficKind kPairs, kPairsBandwidth, kToken, kNeighbours, kAlltoall, kAllgather,
+    kIncast, kBisection, kFlood, kRandomTraffic;
 
 namespace {
 
-constexpr std::array kTraffics{&kPairs,  &kToken,     &kNeighbours, &kAlltoall,     &kAllgather,
-                               &kIncast, &kBisection, &kFlood,      &kRandomTraffic};
+constexpr std::array kTraffics{&kPairs,    &kPairsBandwidth, &kToken,  &kNeighbours,
+                               &kAlltoall, &kAllgather,      &kIncast, &kBisection,
+                               &kFlood,    &kRandomTraffic};
 
 TrafficKind traffic_of(const Collective& collective) {
   return {.name = collective.name,

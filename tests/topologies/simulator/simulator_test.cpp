@@ -91,6 +91,31 @@ TEST(Simulator, MessagesThatMeetAtAPortWaitForEachOther) {
   EXPECT_LE(static_cast<double>(outcome.bandwidth->window_ns), 1.02 * least_ns);
 }
 
+/// Each pair of a round has its two ports for itself, and a relay sends while it receives.
+TEST(Simulator, AStreamOfAPairHasTheBandwidthOfItsPorts) {
+  constexpr std::uint64_t kRanks = 5, kSize = 1 << 16;
+  for (const char* graph : {"mesh", "ring"}) {
+    TestCase test_case = case_of(graph, "pairs-bw", kRanks, kSize);
+    test_case.iterations = 400;
+    test_case.warmup = 3;
+    const Outcome outcome = simulate(test_case, one_network());
+    const auto& topology = *outcome.topology;
+    const double message_ns = kSize * 80 / 1000.0;
+    for (std::size_t from = 0; from < kRanks; ++from)
+      for (std::size_t to = 0; to < kRanks; ++to) {
+        ASSERT_EQ(topology.matrix_ns[from][to].has_value(), from != to) << graph;
+        if (from == to) continue;
+        EXPECT_GE(*topology.matrix_ns[from][to], message_ns) << graph << from << to;
+        EXPECT_LE(*topology.matrix_ns[from][to], 1.01 * message_ns) << graph << from << to;
+      }
+    EXPECT_EQ(outcome.bandwidth->messages, 400 * kRanks * (kRanks - 1));
+    EXPECT_EQ(outcome.operations, outcome.bandwidth->messages);
+    EXPECT_NEAR(static_cast<double>(outcome.bandwidth->bytes) * 8 /
+                    static_cast<double>(outcome.bandwidth->window_ns),
+                kSize * 8 / message_ns, 0.01 * kSize * 8 / message_ns);
+  }
+}
+
 TEST(Simulator, RanksOfOneHostHaveAPathOfTheirOwn) {
   SimNetwork network = one_network();
   network.ranks_per_host = 2;
@@ -120,8 +145,8 @@ TEST(Simulator, RanksOfOneHostHaveAPortOfTheirOwn) {
 TEST(Simulator, EveryTrafficOfEveryGraphArrivesWhole) {
   for (const auto& [graph, ranks] : std::vector<std::pair<std::string, std::uint64_t>>{
            {"mesh", 4}, {"ring", 5}, {"star", 4}, {"torus2d:2x3", 6}})
-    for (const char* traffic : {"pairs", "token", "neighbours", "alltoall", "allgather", "incast:2",
-                                "bisection", "flood", "random"}) {
+    for (const char* traffic : {"pairs", "pairs-bw", "token", "neighbours", "alltoall", "allgather",
+                                "incast:2", "bisection", "flood", "random"}) {
       SCOPED_TRACE(graph + " " + traffic);
       TestCase test_case = case_of(graph, traffic, ranks, 24);
       test_case.verify = 1;
