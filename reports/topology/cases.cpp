@@ -48,8 +48,9 @@ Number gbps_of(const Row& row) {
   return bandwidth_gbps(*row.bandwidth);
 }
 
-/// All of them where it is not told.
+/// At a time; all of them where it is not told.
 double sending_ranks(const TopologyData& topology) {
+  if (reach_of(topology.traffic) == Reach::pair_stream) return 1;
   const auto& each = topology.rank_gbps;
   return static_cast<double>(each.empty() ? topology.ranks
                                           : static_cast<std::uint64_t>(std::ranges::count_if(

@@ -233,11 +233,11 @@ class Axes(Topo):
 
     @rdmameter.spared_in_vm
     def test_streams_go_by_every_opcode_and_what_lies_there_is_right(self):
-        rows = self.measure_all("mesh", "--ranks", "4", "--traffic", "incast:3,bisection,flood,random", "--opcode",
-                                "send,write,read", "--size", "8,5000", "--depth", "4")
-        self.assertEqual(len(rows), 24)
+        rows = self.measure_all("mesh", "--ranks", "4", "--traffic", "incast:3,bisection,flood,random,pairs-bw",
+                                "--opcode", "send,write,read", "--size", "8,5000", "--depth", "4")
+        self.assertEqual(len(rows), 30)
         for row in rows:
-            senders = 3 if row["case"]["traffic"] == "incast:3" else RANKS
+            senders = {"incast:3": 3, "pairs-bw": RANKS * (RANKS - 1)}.get(row["case"]["traffic"], RANKS)
             self.assertEqual(row["bandwidth"]["messages"], TIMES * senders)
             self.assertGreater(row["verified_bytes"], 0)
             self.assertEqual(row["passed_on"], 0)

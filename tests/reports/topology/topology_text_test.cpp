@@ -23,6 +23,7 @@ namespace rdmameter {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -172,6 +173,29 @@ TEST(DrawMatrix, HasTheTimesWhereTheyFit) {
   const Matrix many(20, std::vector<std::optional<double>>(20, 2'000));
   EXPECT_THAT(draw_matrix(many, kPlain),
               AllOf(HasSubstr("to rank 0 ... 19"), Not(HasSubstr("2.00 ░"))));
+}
+
+TEST(DrawMatrix, HasTheBandwidthsOfStreams) {
+  Matrix matrix(2, std::vector<std::optional<double>>(2, 2'000));
+  matrix[1][0] = 12'340;
+  EXPECT_EQ(draw_matrix(matrix, kPlain, {}, {.message_bits = 8 * 25'000}),
+            " from to      0      1\n"
+            "      0  ░  100 ░  100\n"
+            "      1  █ 16.2 ░  100\n"
+            "        ░░ up to 100   ▒▒ up to 63.4   ▓▓ up to 40.3   ██ up to 25.5   Gb/s\n");
+}
+
+TEST(PairTimes, OfStreamsAreBandwidthsTheLeastFirst) {
+  std::vector<Row> rows;
+  for (std::uint64_t repetition = 0; repetition < 3; ++repetition) {
+    rows.push_back(summarised_row(300, repetition, 3));
+    rows.back().topology->traffic = rows.back().case_object["traffic"] = "pairs-bw";
+  }
+  const std::string text = topology_text(topology_file(rows), {.style = {.width = 200}});
+  EXPECT_THAT(text, HasSubstr("bandwidth between pairs of ranks"));
+  EXPECT_THAT(text, Not(HasSubstr("one way")));
+  // 64 B in 4, 2.101 ... and 1.901 µs.
+  EXPECT_THAT(text, ContainsRegex("128.0 Mb/s +243.7 Mb/s .* 269.3 Mb/s"));
 }
 
 TEST(DrawMatrix, CrossesPairsThatFailed) {
