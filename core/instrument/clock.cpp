@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "core/base/sysfs.h"
 #include "core/instrument/clock_judge.h"
@@ -73,9 +75,10 @@ Moment read_both() {
   return best;
 }
 
+/// Asleep: of many ranks on a few CPUs each calibrates.
 void wait_until(std::uint64_t raw_ns) {
-  while (KernelClock{}.now() < raw_ns) {
-  }
+  for (std::uint64_t now = KernelClock{}.now(); now < raw_ns; now = KernelClock{}.now())
+    std::this_thread::sleep_for(std::chrono::nanoseconds(raw_ns - now));
 }
 
 double rate(const Moment& from, const Moment& to) {

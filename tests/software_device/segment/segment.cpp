@@ -197,7 +197,7 @@ bool process_gone(std::uint32_t process) noexcept {
     std::uint32_t pid = 0;
     bool gone = false;
   };
-  constexpr std::uint64_t kValid_ns = 1'000'000;
+  constexpr std::uint64_t kValid_ns = 20'000'000;
   static thread_local std::array<Answer, kProcesses> answers;
   if (process == process_index) return false;
   const std::uint32_t pid = pid_of(process);

@@ -43,7 +43,8 @@ int attach();
 std::uint32_t own_process() noexcept;
 std::uint32_t pid_of(std::uint32_t process) noexcept;
 
-/// Has the process at this place ended? Asks the kernel at most once in a millisecond.
+/// Has the process at this place ended? Asks the kernel at most once in 20 ms: of many
+/// processes on a few CPUs each has as many peers, and comes to one of them seldom.
 bool process_gone(std::uint32_t process) noexcept;
 
 /// Memory of the segment, aligned to 64 bytes, not zeroed.
