@@ -32,7 +32,7 @@ def rows(stdout):
 class Front(rdmameter.Test):
     def environment(self, token=None):
         # The software device reaches its peers' memory by process_vm_writev(), which Landlock forbids.
-        return rdmameter.environment(token) | ({"RDMAMETER_SANDBOX": "off"} if rdmameter.PRELOADED else {})
+        return rdmameter.environment(token) | ({"RDMAMETER_SANDBOX": "off"} if rdmameter.SOFTWARE_DEVICE else {})
 
     def start_tool(self, tool, *arguments, token=None):
         started = rdmameter.Started([rdmameter.program, "perftest", tool, *arguments], self.environment(token))
