@@ -217,7 +217,8 @@ class GpuMemory(rdmameter.Test):
 
     def setUp(self):
         super().setUp()
-        os.environ["LD_LIBRARY_PATH"] = os.path.dirname(rdmameter.SOFTWARE_DEVICE)
+        device = os.path.join(os.path.dirname(rdmameter.program), "software_device") if rdmameter.LINKED else os.path.dirname(rdmameter.SOFTWARE_DEVICE)
+        os.environ["LD_LIBRARY_PATH"] = device
         self.addCleanup(os.environ.pop, "LD_LIBRARY_PATH", None)
 
     def test_messages_leave_from_and_arrive_in_it(self):
