@@ -50,12 +50,16 @@ nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& 
   return nullptr;
 }
 
+/// A peer may leave out what it does not know. @return null: it is not there
+nlohmann::ordered_json field(const nlohmann::ordered_json& object, const char* key) {
+  return object.is_object() ? object.value(key, nlohmann::ordered_json()) : nullptr;
+}
+
 /// "firmware 22.35 here, 22.36 there", if both ends know it and it is different.
 void add_difference(std::string& differences, std::string_view what,
                     const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
                     const char* key) {
-  const auto ours = here.value(key, nlohmann::ordered_json());
-  const auto theirs = peer.value(key, nlohmann::ordered_json());
+  const auto ours = field(here, key), theirs = field(peer, key);
   if (!ours.is_string() || !theirs.is_string() || ours == theirs) return;
   differences += fmt::format("{}{} {} here, {} there", differences.empty() ? "" : "; ", what,
                              ours.get<std::string>(), theirs.get<std::string>());
@@ -67,7 +71,7 @@ void compare_versions(const nlohmann::ordered_json& here, const nlohmann::ordere
   std::string differences;
   add_difference(differences, "libibverbs", here["versions"], peer["versions"], "libibverbs");
   const auto ours = device_of(here, here["ports"][0]), theirs = device_of(peer, peer["ports"][0]);
-  if (!ours.is_null() && !theirs.is_null() && ours["driver"] == theirs["driver"]) {
+  if (field(ours, "driver") == field(theirs, "driver")) {
     add_difference(differences, "driver", ours, theirs, "driver_version");
     add_difference(differences, "firmware", ours, theirs, "firmware");
   }

@@ -108,6 +108,10 @@ TEST(TwoEnds, OfOtherVersionsHaveOneFindingThatNamesThem) {
   peer["versions"]["libibverbs"] = nullptr;  // not known there
   peer["versions"]["devices"][1]["driver"] = "bnxt_re";
   EXPECT_TRUE(compare_ends(end_with({}), peer).empty());
+  peer["versions"]["devices"] = {{{"name", "mlx5_0"}}};  // nor its driver
+  EXPECT_TRUE(compare_ends(end_with({}), peer).empty());
+  peer["versions"]["devices"] = nlohmann::ordered_json::array();
+  EXPECT_TRUE(compare_ends(end_with({}), peer).empty());
 }
 
 TEST(TwoEnds, HaveOneFindingOfEachDifference) {
