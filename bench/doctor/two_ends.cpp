@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace rdmameter {
@@ -41,6 +42,45 @@ void compare_gid_types(const Port& here, const Port& peer, std::vector<Finding>&
                       "(cma_roce_mode)"});
 }
 
+/// What an examination says of the device that a port ("mlx5_0/1") is of; null: nothing.
+nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& port) {
+  const std::string name = port["name"].get<std::string>();
+  for (const auto& device : end["versions"]["devices"])
+    if (device["name"] == name.substr(0, name.rfind('/'))) return device;
+  return nullptr;
+}
+
+/// A peer may leave out what it does not know. @return null: it is not there
+nlohmann::ordered_json field(const nlohmann::ordered_json& object, const char* key) {
+  return object.is_object() ? object.value(key, nlohmann::ordered_json()) : nullptr;
+}
+
+/// "firmware 22.35 here, 22.36 there", if both ends know it and it is different.
+void add_difference(std::string& differences, std::string_view what,
+                    const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
+                    const char* key) {
+  const auto ours = field(here, key), theirs = field(peer, key);
+  if (!ours.is_string() || !theirs.is_string() || ours == theirs) return;
+  differences += fmt::format("{}{} {} here, {} there", differences.empty() ? "" : "; ", what,
+                             ours.get<std::string>(), theirs.get<std::string>());
+}
+
+/// Firmware and driver of two makers' devices are not comparable.
+void compare_versions(const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
+                      std::vector<Finding>& findings) {
+  std::string differences;
+  add_difference(differences, "libibverbs", here["versions"], peer["versions"], "libibverbs");
+  const auto ours = device_of(here, here["ports"][0]), theirs = device_of(peer, peer["ports"][0]);
+  if (field(ours, "driver") == field(theirs, "driver")) {
+    add_difference(differences, "driver", ours, theirs, "driver_version");
+    add_difference(differences, "firmware", ours, theirs, "firmware");
+  }
+  if (differences.empty()) return;
+  findings.push_back({"versions_of_ends", Weight::warning,
+                      "the two ends may behave differently, since versions differ: " + differences,
+                      "install the same release of rdma-core, driver and firmware at both ends"});
+}
+
 }  // namespace
 
 std::vector<Finding> compare_ends(const nlohmann::ordered_json& here,
@@ -68,6 +108,7 @@ std::vector<Finding> compare_ends(const nlohmann::ordered_json& here,
                             both<std::string>(ours, theirs, "rate"),
                         "choose like ports with --device and --peer-device, or compare with the "
                         "slower link"});
+  compare_versions(here, peer, findings);
   return findings;
 }
 

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "core/base/error.h"
 #include "core/control/control_call.h"
+#include "core/engine/device/device_terms.h"
 #include "core/verbs/check.h"
 #include "core/verbs/cm/failure.h"
 #include "core/verbs/iwarp.h"
@@ -96,8 +98,13 @@ void ConnectEndpoint::make() {
   current_.ah.reset();
   ibv_qp_init_attr attributes =
       plain_qp(*cq_, case_.transport, case_.queues.depth, case_.queues.rx_depth);
-  current_.qp.reset(
-      check_pointer(ibv_create_qp(pd_.get(), &attributes), "ibv_create_qp", "QP on " + where_));
+  ibv_qp* const made = ibv_create_qp(pd_.get(), &attributes);
+  if (made == nullptr) {
+    const int error = errno;
+    require_transport(error, case_, where_);
+    throw_failure("ibv_create_qp", "QP on " + where_, error);
+  }
+  current_.qp.reset(made);
   to_init(*current_.qp, case_.transport, path_.port_num, pkey_.index, IBV_ACCESS_REMOTE_WRITE,
           info_.qkey, where_);
   psn_ = (psn_ + 0x10001) & k24Bits;

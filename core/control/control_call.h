@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/engine/endpoint.h"
@@ -33,6 +34,9 @@ class ControlCall {
 
   /// After the clock was read: frees what prepare() and call() made.
   virtual void undo() noexcept = 0;
+
+  /// Puts into the row what of this call the case does not say.
+  virtual void add_to(nlohmann::ordered_json& /*row*/) const {}
 
   /// Verb (with its step) and object, for the text of a call that failed.
   virtual std::string_view verb() const noexcept = 0;

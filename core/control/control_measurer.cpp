@@ -90,6 +90,7 @@ Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placeme
   outcome.interrupted = interrupt.requested();
   outcome.extra["placement"] = {{"initiator", placement_json(placement, place_now())},
                                 {"responder", nullptr}};
+  verb.add_to(outcome.extra);
   return outcome;
 }
 

@@ -2,6 +2,7 @@
 // ibv_reg_mr and ibv_dereg_mr, over memory that has been touched. Every region covers all of it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -15,17 +16,33 @@ namespace {
 
 constexpr int kRemoteAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
+/// What a region can be registered for: for writes and reads of peers, or for this end alone where
+/// the device opens no memory to peers (EFA). @throws Unsupported, VerbsError  for neither
+int possible_access(const MessageMemory& memory, ibv_pd& pd, const TestCase& test_case) {
+  constexpr std::uint64_t kTried = 4096;
+  const auto length = static_cast<std::size_t>(std::min(test_case.size_bytes, kTried));
+  const int open = memory_access(test_case, kRemoteAccess);
+  const Mr tried{memory.try_to_register(pd, 0, length, open)};
+  if (tried || (errno != EOPNOTSUPP && errno != ENOSYS)) return open;
+  const int local = memory_access(test_case, 0);
+  memory.register_part(pd, 0, length, local);
+  return local;
+}
+
 /// What both have in common.
 class MemoryCall : public ControlCall {
  public:
   MemoryCall(OpenDevice& device, const TestCase& test_case)
       : size_bytes_(test_case.size_bytes),
-        access_(memory_access(test_case, kRemoteAccess)),
         where_(device.port.where()),
         memory_(*device.context, device.limits.max_dm_size_bytes, test_case.size_bytes,
                 device.numa_node, test_case.initiator.memory, where_, device.memory),
-        pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)) {}
+        pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
+        access_(possible_access(memory_, *pd_, test_case)) {}
 
+  void add_to(nlohmann::ordered_json& row) const override {
+    row["remote_access"] = (access_ & kRemoteAccess) != 0;
+  }
   void hold() override { held_.push_back(registered()); }
   std::string object() const override { return fmt::format("{} bytes on {}", size_bytes_, where_); }
 
@@ -38,10 +55,10 @@ class MemoryCall : public ControlCall {
 
  private:
   const std::uint64_t size_bytes_;
-  const int access_;
   const std::string where_;
   const MessageMemory memory_;
   const Pd pd_;
+  const int access_;
   std::vector<Mr> held_;
 
  protected:

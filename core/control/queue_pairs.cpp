@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/control/control_call.h"
+#include "core/engine/device/device_terms.h"
 #include "core/verbs/check.h"
 #include "core/verbs/probe.h"
 
@@ -44,8 +45,12 @@ class QpCall : public ControlCall {
     qp_.reset(ibv_create_qp(pd_.get(), &attributes));
     return qp_ ? 0 : errno;
   }
+  [[noreturn]] void fail_to_create(int error) const {
+    require_transport(error, case_, where_);
+    throw_failure("ibv_create_qp", object(), error);
+  }
   void create() {
-    if (const int error = do_create(); error != 0) throw_failure("ibv_create_qp", object(), error);
+    if (const int error = do_create(); error != 0) fail_to_create(error);
   }
   void keep() { held_.push_back(std::move(qp_)); }
 
@@ -79,6 +84,7 @@ class CreateQp final : public QpCall {
   }
   void prepare() override {}
   int call() noexcept override { return do_create(); }
+  [[noreturn]] void fail(int error) const override { fail_to_create(error); }
   void undo() noexcept override { qp_.reset(); }
   std::string_view verb() const noexcept override { return "ibv_create_qp"; }
 };

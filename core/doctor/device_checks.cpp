@@ -204,12 +204,13 @@ bool check_irq_affinity(Examination& examination) {
   return known;
 }
 
-/// How far the nearest of the CPUs is from a node: row `node` of the SLIT. 0: not known.
+/// How far the nearest of the CPUs is from a node: row `node` of the SLIT, which has a number for
+/// each node that is online. 0: not known.
 double nearest(const fs::path& nodes, std::int64_t node, const std::vector<unsigned>& cpus) {
   const std::string row = read_line(nodes / fmt::format("node{}", node) / "distance").value_or("");
   double least = 0;
   const char* at = row.c_str();
-  for (unsigned other = 0;; ++other) {
+  for (const unsigned other : cpu_list(read_line(nodes / "online").value_or(""))) {
     char* end = nullptr;
     const double distance = std::strtod(at, &end);
     if (end == at) return least;
@@ -219,6 +220,7 @@ double nearest(const fs::path& nodes, std::int64_t node, const std::vector<unsig
     const auto is_member = [&](unsigned cpu) { return std::ranges::binary_search(members, cpu); };
     if ((least == 0 || distance < least) && std::ranges::any_of(cpus, is_member)) least = distance;
   }
+  return least;
 }
 
 bool check_numa(Examination& examination) {

@@ -65,11 +65,12 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
   const DeviceLimits& limits = device.limits;
   const std::string where = device.port.where();
   const TestCase test_case = with_known_signals(with_known_sges(asked, limits), limits, where);
-  const auto hold = [&where](std::string_view what, std::uint64_t wanted, std::uint64_t max,
-                             std::string_view remedy) {
-    if (wanted > max)
-      throw Unsupported(fmt::format("{} on {}: {} wanted, the device takes {}; {}", what, where,
-                                    wanted, max, remedy));
+  const auto hold = [&](std::string_view what, std::uint64_t wanted, std::uint64_t max,
+                        std::string_view remedy) {
+    if (wanted <= max) return;
+    require_transport(device, test_case);  // without it the remedy would not help
+    throw Unsupported(fmt::format("{} on {}: {} wanted, the device takes {}; {}", what, where,
+                                  wanted, max, remedy));
   };
   const QueueDepths depths = queue_depths_of(test_case, role);
   hold("message size in bytes", largest_message(test_case), device.port.max_message_bytes,
@@ -288,9 +289,7 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
-  if (error == EOPNOTSUPP || error == ENOSYS)
-    throw Unsupported(
-        fmt::format("{} has no QPs of {}: use another --transport", where_, transport_text(case_)));
+  require_transport(error, case_, where_);
 }
 
 /// Automatic inline is gone without where it cannot be.

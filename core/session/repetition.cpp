@@ -29,14 +29,24 @@ std::uint64_t random_seed() {
   return (std::uint64_t{device()} << 21) ^ device();  // below 2^53, for JSON readers of every kind
 }
 
+/// Of messages that the receiver counts, some arrived, and all by the end of the warm-up: the
+/// window begins with the poll that finds the last of those.
+std::string_view why_no_more(std::uint64_t sent, std::uint64_t received) {
+  if (received == sent)
+    return "the receiver found all the others by the poll that ended the warm-up, so there is no "
+           "time to divide by: use more --iterations, or a --duration";
+  return "the others were lost on the way, or found no receive: use a greater --rx-depth, or a "
+         "smaller --depth";
+}
+
 /// Zeros would pass for the best result there is.
 void require_any(const TestCase& test_case, const Outcome& outcome) {
   if (outcome.interrupted && (outcome.operations == 0 || outcome.lost == outcome.operations))
     throw Interrupted("interrupted before anything was measured");
   const std::string_view advice =
       test_case.multicast()
-          ? "does the network between the two devices pass multicast, and UDP port 4791?"
-          : "is the path between the two devices up, and does it let UDP port 4791 through?";
+          ? "does the network between the two devices pass multicast (RoCE v2: and UDP port 4791)?"
+          : "is the path between the two devices up (RoCE v2: does it let UDP port 4791 through)?";
   if (outcome.lost == outcome.operations)
     throw MeasurementError(fmt::format(
         "none of the {} pings was answered within --loss-timeout: is it shorter than the "
@@ -45,16 +55,12 @@ void require_any(const TestCase& test_case, const Outcome& outcome) {
   if (test_case.open_loop() && outcome.operations == 0)
     throw MeasurementError(
         "no request fell due in the measured time: use a longer --duration or a higher --rate");
-  if (receiver_counts(test_case) && outcome.bandwidth->messages == 0)
-    throw MeasurementError(
-        fmt::format("of {} messages {} arrived, and none after the warm-up of {}: {}",
-                    *outcome.bandwidth->sent, *outcome.bandwidth->received, test_case.warmup,
-                    // The window begins with the poll that finds the last of the warm-up.
-                    *outcome.bandwidth->received == *outcome.bandwidth->sent
-                        ? "the receiver found all the others by the poll that ended the warm-up, "
-                          "so there is no time to divide by: use more --iterations, or a "
-                          "--duration"
-                        : advice));
+  if (receiver_counts(test_case) && outcome.bandwidth->messages == 0) {
+    const std::uint64_t sent = *outcome.bandwidth->sent, received = *outcome.bandwidth->received;
+    throw MeasurementError(fmt::format(
+        "of {} messages {} arrived, and none after the warm-up of {}: {}", sent, received,
+        test_case.warmup, received == 0 ? advice : why_no_more(sent, received)));
+  }
 }
 
 }  // namespace

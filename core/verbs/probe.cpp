@@ -85,6 +85,11 @@ std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
   return good;
 }
 
+int try_plain_qp(ibv_context& context, Transport transport) {
+  const Pd pd(check_pointer(ibv_alloc_pd(&context), "ibv_alloc_pd", device_name(context)));
+  return Prober(context, *pd, transport).attempt(kPlainQp);
+}
+
 QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
   const Pd pd(check_pointer(ibv_alloc_pd(&context), "ibv_alloc_pd", device_name(context)));
   Prober prober(context, *pd, transport);

@@ -30,6 +30,10 @@ struct QpLimits {
 /// @throws VerbsError  a PD or CQ could not be made
 QpLimits probe_qp_limits(ibv_context& context, Transport transport);
 
+/// Creates and destroys the smallest QP of a transport. @return 0 or the errno value
+/// @throws VerbsError  a PD or CQ could not be made
+int try_plain_qp(ibv_context& context, Transport transport);
+
 /// The most inline bytes that are tried: far above what any known device takes.
 inline constexpr std::uint32_t kMaxInlineBytes = 65536;
 

@@ -217,7 +217,8 @@ class GpuMemory(rdmameter.Test):
 
     def setUp(self):
         super().setUp()
-        os.environ["LD_LIBRARY_PATH"] = os.path.dirname(rdmameter.SOFTWARE_DEVICE)
+        device = os.path.join(os.path.dirname(rdmameter.program), "software_device") if rdmameter.LINKED else os.path.dirname(rdmameter.SOFTWARE_DEVICE)
+        os.environ["LD_LIBRARY_PATH"] = device
         self.addCleanup(os.environ.pop, "LD_LIBRARY_PATH", None)
 
     def test_messages_leave_from_and_arrive_in_it(self):
@@ -256,9 +257,18 @@ class Rights(rdmameter.Test):
                              (("write_lat",), "opens no memory to peers in this way: use a test of sends"),
                              (("read_bw", "--size", "4K"), "opens no memory to peers in this way: use a test of sends"),
                              (("mcast_lat", "--size", "64"), "has no multicast"),
-                             (("send_lat", "--transport", "ud", "--connect", "cm", "--size", "64"), "use --connect tcp")):
+                             (("send_lat", "--transport", "ud", "--connect", "cm", "--size", "64"), "use --connect tcp"),
+                             (("cm_connect",), "use --connect tcp, or a test without rdma_cm")):
             self.assertRegex(self.skipped(*options), why)
         self.measure("create_qp", "modify_qp_rts", "create_ah", "connect", "--transport", "ud", "--iterations", "5")
+        for test in ("create_qp", "destroy_qp", "modify_qp_init", "connect", "send_bw", "write_bw"):
+            self.assertRegex(self.skipped(test, "--iterations", "5"), "has no QPs of rc: use another --transport")
+
+    def test_regions_are_for_this_end_alone_where_none_is_open_to_peers(self):
+        for personality, opened in (("efa", False), ("generic", True)):
+            self.play(personality)
+            for row in self.measure("reg_mr", "dereg_mr", "--size", "64,1M", "--objects", "2", "--iterations", "5"):
+                self.assertEqual(row["remote_access"], opened, personality)
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

@@ -28,12 +28,11 @@ STANDARD = [
     (r"\w+_load/u[cd]/", "UD carries sends only|UC has no|an open loop tells requests apart"),
     (r"send\w*_bw/ud/", "a UD message is one packet: 65536 bytes"),
 ]
-NO_UC = [(r"(?!modify|create|destroy|cm_)\w+/uc/", "has no QPs of uc: use another --transport"),
-         (r"(connect|cm_\w+|create_qp|destroy_qp|modify_\w+)/uc/", "ibv_create_qp QP on .*: Operation not supported")]
+NO_UC = [(r"\w+/uc/", "has no QPs of uc: use another --transport")]
 NO_ATOMICS = [(r"(fetch|cmp)\w*/rc/", "has no atomic operations")]
 NO_MULTICAST = [(r"mcast\w*/", "has no multicast")]
 # rdma_cm where the port has no IP address.
-NO_ADDRESS = [(r"(cm_\w+|mcast\w*)/", "rdma_cm needs IP addresses here|no address")]
+NO_ADDRESS = [(r"cm_\w+/", "rdma_cm needs IP addresses here")]
 NO_WINDOWS = [(r"(bind_mw_1|bind_mw_2|invalidate_mw)/", "has no memory windows of type [12]")]
 # The adapter: (what it cannot, what is certainly measured).
 EVERYTHING = r"(send|write|read|fetch_add|cmp_swap)_(lat|bw|load)/rc/|send_(imm_)?lat/u[cd]/|write_lat/uc/|(reg|dereg)_mr/"
@@ -43,14 +42,12 @@ ADAPTERS = {
     "mlx5-ib": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
     "mlx5-ib-vf": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
     "mlx5-roce": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
-    "bnxt": (NO_UC + NO_ATOMICS + NO_MULTICAST, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/"),
-    "irdma-roce": (NO_UC + NO_ATOMICS + NO_MULTICAST, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/"),
-    "iwarp": ([(r".*", "is an iWARP device"), (r".*/u[cd]/", "Operation not supported"), *NO_UC, *NO_ATOMICS, *NO_MULTICAST,
-               (r"\w+_imm\w*/", "iWARP"), *NO_WINDOWS], r"(send|write|read)_(lat|bw)/rc/|create_qp/rc/|(reg|dereg)_mr/"),
-    "efa": ([(r".*/(rc|uc)/", "ibv_create_qp QP on .*: Operation not supported|has no QPs of [ru]c"),
-             (r"\w+/(rc|uc)/", "message size in bytes|ibv_reg_mr .* Operation not supported|opens no memory to peers"),
-             (r"(reg|dereg)_mr/", "Operation not supported|message size|opens no memory to peers"), *NO_ATOMICS, *NO_MULTICAST, *NO_ADDRESS,
-             *NO_WINDOWS], r"send_(imm_)?lat/ud/|create_qp/ud/"),
+    "bnxt": (NO_UC + NO_ATOMICS + NO_MULTICAST, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/|cm_connect/rc/|(reg|dereg)_mr/"),
+    "irdma-roce": (NO_UC + NO_ATOMICS, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/|mcast_lat/|cm_connect/rc/|(reg|dereg)_mr/"),
+    "iwarp": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
+              r"(send|write|read)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
+    "efa": ([(r"\w+/[ru]c/", "has no QPs of [ru]c: use another --transport"), (r"(write|read|mix)\w*/[ru]c/", "opens no memory to peers"),
+             *NO_ATOMICS, *NO_MULTICAST, *NO_ADDRESS, *NO_WINDOWS], r"send_(imm_)?lat/ud/|(create|destroy)_(qp/ud|ah)/|connect/ud/|(reg|dereg)_mr/"),
     "tiny": ([(r".*", r"wanted, the device takes \d+; use a (smaller|--size)|WRs: soft0/1 takes at most 16|"
                       r"entries: soft0/1 takes at most"), *NO_ATOMICS, *NO_MULTICAST, *NO_WINDOWS],
              r"create_ah/|(reg|dereg)_mr/"),
@@ -78,7 +75,7 @@ BETWEEN = ("send_lat", "send_imm_lat", "write_lat", "read_lat", "fetch_add_lat",
            "--size", "64,4K", "--rx-depth", "16", "--depth", "8", "--iterations", "50", "--warmup", "10", "--verify", "--loss-timeout", "500ms",
            "--device", "soft0", "--peer-device", "soft1")
 LESS_THAN_THE_PATH = [(r"send\w*/ud/size:4096", "a UD message is one packet"), (r".*", r"wanted, the device takes \d+; use a (smaller|--size)"),
-                      (r".*/uc/", "Operation not supported")]
+                      (r".*/uc/", "has no QPs of uc")]
 
 
 def reason_is_right(row, adapter):
@@ -101,6 +98,20 @@ class EveryAdapter(rdmameter.Test):
                            and not reason_is_right(row, [])]
                 self.assertEqual(lacking, [])
                 self.assertTrue(any(re.match(can, row["name"]) and not row.get("skipped") for row in rows))
+
+    def test_what_fits_the_least_of_them_has_the_right_bytes(self):
+        """By default its queues are too short for most tests. (UC and UD lose what comes before the receiver has its turn.)"""
+        self.play("tiny")
+        short = ("--size", "64", "--iterations", "50", "--warmup", "10", "--verify")
+        receives = ("--rx-depth", "16", "--recv-post-list", "1")
+        rows = self.measure("send_lat", "send_imm_lat", "--transport", "rc,uc,ud", *receives, *short)
+        rows += self.measure("write_lat", "write_imm_lat", "--transport", "rc,uc", *receives, *short)
+        rows += self.measure("read_lat", "send_bw", "send_imm_bw", "write_bw", "write_imm_bw", "read_bw", "send_load", "write_load", "read_load",
+                             "--rate", "20k", "--depth", "8", *receives, *short)
+        rows += self.measure("mcast_lat", *receives, *short)
+        self.assertEqual(len(rows), 20)
+        self.measure("*_qp*", "*_cq", "reg_mr", "dereg_mr", "*_ah", "connect", "cm_*", "--depth", "8", "--rx-depth", "16", "--transport", "rc,uc,ud",
+                     "--iterations", "5")
 
     def test_the_table_in_the_docs_says_what_each_can(self):
         with open(RUNNING, encoding="utf-8") as page:

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/verbs/iwarp.h"
+#include "core/verbs/probe.h"
 
 namespace rdmameter {
 namespace {
@@ -75,6 +77,17 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
     throw Unsupported(
         fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect: use --connect cm",
                     device.port.where()));
+}
+
+void require_transport(int error, const TestCase& test_case, const std::string& where) {
+  if (error == EOPNOTSUPP || error == ENOSYS)
+    throw Unsupported(fmt::format("{} has no QPs of {}: use another --transport", where,
+                                  transport_text(test_case)));
+}
+
+void require_transport(const OpenDevice& device, const TestCase& test_case) {
+  require_transport(try_plain_qp(*device.context, test_case.transport), test_case,
+                    device.port.where());
 }
 
 void require_connectable(const OpenDevice& device) {

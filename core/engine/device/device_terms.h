@@ -25,6 +25,13 @@ TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
 /// its QPs are not connected so
 void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
 
+/// For a QP that could not be created. @param error  errno value
+/// @throws Unsupported  the device has no QPs of this transport
+void require_transport(int error, const TestCase& test_case, const std::string& where);
+
+/// The same before a QP is wanted, by trying a small one.
+void require_transport(const OpenDevice& device, const TestCase& test_case);
+
 /// @throws Unsupported  QPs of this device cannot be connected by the program itself (iWARP)
 void require_connectable(const OpenDevice& device);
 

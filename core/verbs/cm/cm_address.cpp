@@ -61,10 +61,11 @@ CmAddress cm_address_of(const Gid& gid, int link_layer, const CmAddressTerms& te
     return CmAddress::of_infiniband(gid.value, port_space(terms.transport),
                                     terms.pkey.value_or(kDefaultPkey), terms.port);
   if (gid.type != GidType::roce_v2 && gid.type != GidType::iwarp)
-    throw Unsupported(fmt::format(
-        "rdma_cm needs IP addresses here, and the GID {} of {} is not one ({}): {}",
-        gid_text(gid.value), where, gid_type_name(gid.type),
-        gid.type == GidType::ib ? "use --connect tcp" : "choose a RoCE v2 one with --gid-index"));
+    throw Unsupported(
+        fmt::format("rdma_cm needs IP addresses here, and the GID {} of {} is not one ({}): {}",
+                    gid_text(gid.value), where, gid_type_name(gid.type),
+                    gid.type == GidType::ib ? "use --connect tcp, or a test without rdma_cm"
+                                            : "choose a RoCE v2 one with --gid-index"));
   const std::uint32_t scope_id =
       is_link_local(gid.value) ? if_nametoindex(terms.netdev.c_str()) : 0;
   return CmAddress(IpAddress::of_bytes(gid.value.raw, terms.port, scope_id));

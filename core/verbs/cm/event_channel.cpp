@@ -61,10 +61,12 @@ CmEvent CmChannel::next(Deadline deadline, const std::string& awaited) {
     if (waited == Waited::interrupted) throw Interrupted("interrupted");
     if (waited == Waited::deadline)
       throw MeasurementError(
-          spoken ? fmt::format("the peer gave up while rdma_cm waited for {}", awaited)
-                 : fmt::format("rdma_cm did not get {} in time: is the peer alive, and does the "
-                               "network between the two devices let UDP port 4791 through?",
-                               awaited));
+          spoken
+              ? fmt::format("the peer gave up while rdma_cm waited for {}", awaited)
+              : fmt::format("rdma_cm did not get {} in time: is the peer alive, and does the "
+                            "network between the two devices let its packets through (RoCE v2: UDP "
+                            "port 4791)?",
+                            awaited));
     if (waited != Waited::woken) continue;
     spoken = true;
     deadline = deadline.within(kGrace);

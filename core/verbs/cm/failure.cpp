@@ -106,8 +106,8 @@ std::string_view event_remedy(rdma_cm_event_type event, int status) {
     case RDMA_CM_EVENT_UNREACHABLE:
     case RDMA_CM_EVENT_CONNECT_ERROR:
       return status < 0
-                 ? "Is the peer alive, and does the network between the two devices let UDP "
-                   "port 4791 through?"
+                 ? "Is the peer alive, and does the network between the two devices let its "
+                   "packets through (RoCE v2: UDP port 4791)?"
                  : "The responder has ended, or its address belongs to another machine, too.";
     case RDMA_CM_EVENT_DISCONNECTED:
       return "The peer has ended the connection, or died.";

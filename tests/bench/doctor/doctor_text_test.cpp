@@ -70,7 +70,13 @@ nlohmann::ordered_json end_with(const nlohmann::ordered_json& changes) {
                               {"netdev_mtu", 9000},
                               {"gid_types", {"IB/RoCE v1", "RoCE v2"}}};
   if (changes.is_object()) port.update(changes);  // {} is null
-  return {{"ports", nlohmann::ordered_json::array({port})}};
+  nlohmann::ordered_json device{{"name", "mlx5_0"},
+                                {"driver", "mlx5_core"},
+                                {"driver_version", nullptr},
+                                {"firmware", "22.35.1012"}};
+  nlohmann::ordered_json other = {{"name", "mlx5_1"}, {"driver", "mlx5_core"}, {"firmware", "1"}};
+  return {{"versions", {{"libibverbs", "1.14.44.0"}, {"devices", {other, device}}}},
+          {"ports", nlohmann::ordered_json::array({port})}};
 }
 
 TEST(TwoEnds, ThatAreAlikeHaveNoFinding) {
@@ -85,6 +91,27 @@ TEST(TwoEnds, ThatDoNotKnowSomethingHaveNoFinding) {
   EXPECT_TRUE(compare_ends(end_with({}), unknown).empty());
   EXPECT_TRUE(compare_ends(unknown, end_with({})).empty());
   EXPECT_TRUE(compare_ends(end_with({}), {{"ports", nlohmann::ordered_json::array()}}).empty());
+}
+
+TEST(TwoEnds, OfOtherVersionsHaveOneFindingThatNamesThem) {
+  nlohmann::ordered_json peer = end_with({});
+  peer["versions"]["libibverbs"] = "1.14.50.0";
+  peer["versions"]["devices"][1]["firmware"] = "22.36.1010";
+  std::vector<Finding> findings = compare_ends(end_with({}), peer);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].check, "versions_of_ends");
+  EXPECT_EQ(findings[0].weight, Weight::warning);
+  EXPECT_NE(findings[0].cause.find("libibverbs 1.14.44.0 here, 1.14.50.0 there; "
+                                   "firmware 22.35.1012 here, 22.36.1010 there"),
+            std::string::npos)
+      << findings[0].cause;
+  peer["versions"]["libibverbs"] = nullptr;  // not known there
+  peer["versions"]["devices"][1]["driver"] = "bnxt_re";
+  EXPECT_TRUE(compare_ends(end_with({}), peer).empty());
+  peer["versions"]["devices"] = {{{"name", "mlx5_0"}}};  // nor its driver
+  EXPECT_TRUE(compare_ends(end_with({}), peer).empty());
+  peer["versions"]["devices"] = nlohmann::ordered_json::array();
+  EXPECT_TRUE(compare_ends(end_with({}), peer).empty());
 }
 
 TEST(TwoEnds, HaveOneFindingOfEachDifference) {

@@ -47,6 +47,7 @@ class SoundMachine : public FakeTree {
     write(cpu + "cpuidle/state2/disable", "1\n");
     write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
     write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+    write("sys/devices/system/node/online", "0-1\n");
     write("sys/devices/system/node/node0/cpulist", "0\n");
     write("sys/devices/system/node/node0/distance", "10 21\n");
     write("sys/devices/system/node/node1/cpulist", "1\n");
@@ -108,6 +109,22 @@ TEST(Doctor, CpusOfFartherNodesAreNoFaultWhereThereIsANearOne) {
   const SoundMachine machine;
   machine.write("proc/self/status", "CapEff:\t0000000000000000\nCpus_allowed_list:\t0-1\n");
   for (const Finding& finding : machine.examined().findings) EXPECT_NE(finding.check, "numa");
+}
+
+TEST(Doctor, KnowsDistancesWhereNodesBetweenAreOff) {
+  const SoundMachine machine;  // whose node 1 is off, so a row's second number is of node 2
+  machine.write("sys/devices/system/node/online", "0,2\n");
+  machine.write("sys/devices/system/node/node1/cpulist", "\n");
+  machine.write("sys/devices/system/node/node2/cpulist", "2\n");
+  machine.write("sys/devices/system/node/node2/distance", "21 10\n");
+  machine.write(kRoce + "device/numa_node", "2\n");
+  machine.write("proc/self/status", "CapEff:\t0000000000000000\nCpus_allowed_list:\t2\n");
+  for (const Finding& finding : machine.examined().findings) {
+    EXPECT_EQ(finding.check, "numa");  // of the other device, at node 0
+    EXPECT_TRUE(finding.cause.starts_with("mlx5_1 ")) << finding.cause;
+    EXPECT_NE(finding.cause.find("at distance 21 "), std::string::npos) << finding.cause;
+  }
+  EXPECT_EQ(machine.examined().findings.size(), 1U);
 }
 
 TEST(Doctor, MakesOneFindingOfEachFault) {
