@@ -651,6 +651,8 @@ TEST(Outputs, SayOfSuspicionsThatNothingIsProvenAndAreNeverGreen) {
   EXPECT_THAT(junit, HasSubstr("name=\"b\"><skipped message=\"inconclusive: why\"/>"));
   EXPECT_THAT(junit, HasSubstr("name=\"conclusion\"><error"));
   EXPECT_THAT(comparison_markdown(comparison), HasSubstr("### 🟡 not proven: new.json"));
+  for (const char* mark : {"⚠️ suspect", "❔ inconclusive"})
+    EXPECT_THAT(comparison_markdown(comparison), HasSubstr(mark));
   EXPECT_THAT(comparison_text(comparison, false, {}), HasSubstr("not proven; 3 cases: 1 suspect"));
   EXPECT_THAT(comparison_github(comparison), HasSubstr("::warning title=rdmameter%3A not proven"));
   comparison.conclusion = Conclusion::pass;  // --inconclusive-ok
