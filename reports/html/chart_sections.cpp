@@ -38,6 +38,16 @@ bool has_late_samples(const CaseNumbers& numbers) {
   return !late_by_cause(numbers).empty();
 }
 
+/// Something that a chart can have at its foot.
+bool any_axis_with_numbers(const PageCases& page) {
+  const std::vector<std::string> axes = varying_axes(page);
+  return std::ranges::any_of(page.cases, [&axes](const PageCase& one) {
+    const nlohmann::ordered_json& all = one.first().summary.case_object;
+    return std::ranges::any_of(
+        axes, [&all](const std::string& key) { return all.contains(key) && all[key].is_number(); });
+  });
+}
+
 bool has_charts() {
   return !asset("echarts.js").empty();
 }
@@ -71,7 +81,7 @@ Section blame_charts_section(const PageCases& page) {
 }
 
 Section axis_charts_section(const PageCases& page) {
-  const bool there = has_charts() && page.cases.size() > 1 && any_number(page, has_number);
+  const bool there = has_charts() && any_axis_with_numbers(page) && any_number(page, has_number);
   return {"axes", "Over an axis", there ? std::string(asset("axes.html")) : ""};
 }
 

@@ -224,11 +224,14 @@ std::string notes(const PageCases& page) {
 
 Section summary_section(const PageCases& page) {
   std::string html = "<div class=tiles>\n";
-  html += tile(fmt::format("{}", page.cases.size() + page.left_out), "cases measured",
+  const std::size_t measured = page.cases.size() + page.left_out;
+  html += tile(fmt::format("{}", measured), measured == 1 ? "case measured" : "cases measured",
                "in " + count_text(page.files.size(), "result"));
   html += best_tile(page, "p50_ns", "lowest p50");
   html += best_tile(page, "gbps", "highest bandwidth");
   html += best_tile(page, "mmsg_per_s", "highest message rate");
+  html += best_tile(page, "saturation_per_s", "highest saturation");
+  html += best_tile(page, "slo_rate_per_s", "highest rate within the SLO");
   html += spread_tile(page);
   html += straggler_tile(page) + lost_tile(page);
   html += count_tile(page, Row::Status::skipped, "rows skipped", "skipped");

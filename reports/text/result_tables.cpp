@@ -435,7 +435,8 @@ std::string sweep_table(const Group& whole, const TextStyle& style) {
   const auto cases = cases_of(group);
   const std::size_t keys = table.columns.size();
   add_sweep(table, cases);
-  const std::string remarks = dim(wrap("  ", sweep_remarks(cases), style.width), style);
+  std::string remarks = sweep_remarks(cases);
+  if (!remarks.empty()) remarks = dim(wrap("  ", remarks, style.width), style);
   if (table.columns.size() == keys) return remarks;  // no number at all
   return render(table, style) + remarks + legend(group, table, style) + sweep_curves(group, style);
 }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--blame on`: who was late.
 
-By hand, with some hundred stops of each end:
+By hand, with some hundred stops of each end; and with 33 stops of each end and delays of the path between two devices:
 RDMAMETER_BLAME_SECONDS=60 tools/software-device tests/device/blame_test.py build/rdmameter -k Stopped
+RDMAMETER_BLAME_INJECTIONS=33 tools/rxe-vm run --timeout 1200 -- tests/device/blame_test.py build/rdmameter -k Injected
 """
 import os
 import random
@@ -23,6 +24,7 @@ def told(row):
     return ", ".join(f"{row['blame'][cause]['count']} {cause}" for cause in CAUSES)
 
 
+@rdmameter.spared_in_vm
 class Blame(rdmameter.Test):
     def test_causes_sum_to_the_late_samples(self):
         for row in self.measure("send_lat", "write_lat", "--blame", "on", "--iterations", "5000"):
@@ -129,5 +131,101 @@ class Stopped(rdmameter.Test):
         self.assertEqual(row["blame"]["not_kept"], 0)
 
 
+@rdmameter.on(rdmameter.RXE)
+class Injected(rdmameter.Test):
+    """On the pair rxe0 - rxe1 an end is stopped, or the way there held, each time for much longer than an emulated machine
+    takes either away by itself. Of closed loops: an open loop has some late samples in each of that machine's own pauses."""
+    INJECTIONS = int(os.environ.get("RDMAMETER_BLAME_INJECTIONS", "3"))
+    BY_HAND = "RDMAMETER_BLAME_INJECTIONS" in os.environ
+    LONG_S = 1.0
+    LATE_S = LONG_S / 2
+    BETWEEN_S = 0.25
+    HELD_S = 0.1  # what leaves within this time arrives LONG_S later
+    AXES = ("--device", "rxe0", "--peer-device", "rxe1", "--wait", "yield", "--warmup", "10", "--blame", "on", "--late", f"{LATE_S}s",
+            "--qp-timeout", "20")  # 4.3 s: nothing is lost, and nothing is sent twice
+    CAUSE = {"initiator": "local", "responder": "peer", "path": "path"}
+
+    def setUp(self):
+        super().setUp()
+        # One that waits for commands: the start of a program may take longer than what it injects.
+        self.tc = subprocess.Popen(["tc", "-batch", "-"], stdin=subprocess.PIPE, text=True)
+        self.addCleanup(self.restore_link)
+        self.delay(0, "add")
+
+    def delay(self, seconds, how="change"):
+        """Of what leaves rxe0. With a rate, what is sent later does not overtake it."""
+        self.tc.stdin.write(f"qdisc {how} dev v0 root netem delay {round(1000 * seconds)}ms rate 10gbit\n")
+        self.tc.stdin.flush()
+
+    def restore_link(self):
+        self.tc.communicate("qdisc del dev v0 root\n")
+        self.assertEqual(self.tc.returncode, 0)
+
+    def inject(self, where, pids):
+        """@return  how long it took [s]"""
+        began = time.monotonic()
+        if where == "path":
+            self.delay(self.LONG_S)
+            time.sleep(self.HELD_S)
+            self.delay(0)
+            time.sleep(self.LONG_S)
+        elif where == "nobody":
+            time.sleep(self.LONG_S)
+        else:
+            os.kill(pids[where], signal.SIGSTOP)
+            rdmameter.wait_until(lambda: is_stopped(pids[where]), pause=0.01)
+            time.sleep(self.LONG_S)
+            os.kill(pids[where], signal.SIGCONT)
+        return time.monotonic() - began
+
+    def blamed(self, server, test, where):
+        """@return  the row's blame, and how long each injection took [s]"""
+        since = len(server.log)
+        run = self.start(f"localhost:{server.port}", test, *self.AXES, "--duration", "600s", token=server.token)
+        server.await_log("latency of", since=since)
+        time.sleep(1)
+        (session,) = server.sessions()
+        pids = {"initiator": run.process.pid, "responder": session}
+        took = []
+        for _ in range(self.INJECTIONS):
+            took.append(self.inject(where, pids))
+            time.sleep(self.BETWEEN_S)
+        run.process.send_signal(signal.SIGINT)
+        done = run.end(60)
+        self.assertEqual(done.status, rdmameter.INTERRUPTED, done)
+        (row,) = done.rows
+        rdmameter.note(f"{test}, {self.INJECTIONS} injections, {where}: {row['latency']['count']} samples, {told(row)}")
+        return row["blame"], took
+
+    def test_whoever_was_away_between_two_devices_is_blamed(self):
+        server = self.serve()
+        if self.BY_HAND:
+            for test in ("send_lat", "write_lat", "read_lat"):
+                self.hold_to_shares(server, test)
+            return
+        for where, cause in self.CAUSE.items():
+            with self.subTest(where):
+                blame, _ = self.blamed(server, "send_lat", where)
+                # A stop of the initiator between two samples makes none late.
+                self.assertGreater(blame[cause]["count"], blame["late"] / 2)
+
+    def hold_to_shares(self, server, test):
+        """95 % of what an injection makes late are blamed right, 1 % wrong; what is late without any bounds the others."""
+        control, _ = self.blamed(server, test, "nobody")
+        for where, cause in self.CAUSE.items():
+            if where == "responder" and test == "read_lat":
+                continue  # no loop answers
+            with self.subTest(f"{test}, {where}"):
+                blame, took = self.blamed(server, test, where)
+                right = blame[cause]["count"]
+                wrong = blame["late"] - blame["undecided"]["count"] - right
+                self.assertGreaterEqual(right, 0.95 * (blame["late"] - control["late"]))
+                self.assertLessEqual(wrong, 0.01 * blame["late"] + control["late"])
+                self.assertGreaterEqual(right, 0.8 * self.INJECTIONS)  # a stop between two samples makes none late
+                # One at a time, each LATE_S or longer: so many begin within an injection, or before it.
+                self.assertLessEqual(blame["late"], sum(1 + seconds / self.LATE_S for seconds in took) + control["late"])
+
+
 if __name__ == "__main__":
-    rdmameter.main(cpus=2)
+    on_rxe = rdmameter.KIND == rdmameter.RXE  # it breaks the link
+    rdmameter.main(devices=2 if on_rxe else 1, in_vm=on_rxe, cpus=2)

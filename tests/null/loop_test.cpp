@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/engine/loop/gate.h"
@@ -357,6 +358,31 @@ INSTANTIATE_TEST_SUITE_P(Loops, BandwidthShapes,
                                            Shape{64, 16, 1, 16},
                                            Shape{7, 128, 3, 5, CqSharing::per_qp},
                                            Shape{64, 16, 1, 16, CqSharing::per_qp}));
+
+/// QPs in the order of their posts.
+std::vector<ibv_qp*> posted_on;
+int (*post_of_null_device)(ibv_qp*, ibv_send_wr*, ibv_send_wr**) = nullptr;
+
+int note_and_post(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
+  posted_on.push_back(qp);
+  return post_of_null_device(qp, wr, bad);
+}
+
+TEST(Bandwidth, BeginsWithOneListOnEachQpInTurnUntilAllAreFull) {
+  TestCase test_case = null_case(Opcode::rdma_write, Pattern::bandwidth);
+  test_case.qps = 3;
+  test_case.queues.depth = 16;
+  test_case.queues.post_list = 4;
+  test_case.queues.signal_every = 16;
+  NullSide runner{test_case};
+  const auto& qps = runner.endpoint.view().qps;
+  posted_on.clear();
+  post_of_null_device = std::exchange(qps[0]->context->ops.post_send, note_and_post);
+  EXPECT_EQ(runner.run().why, LoopResult::Why::done);
+  constexpr std::size_t kLists = 3 * 16 / 4;
+  ASSERT_GE(posted_on.size(), kLists);
+  for (std::size_t i = 0; i < kLists; ++i) EXPECT_EQ(posted_on[i], qps[i % 3]) << i;
+}
 
 TEST(Bandwidth, EndsAfterItsDurationWithAHistogram) {
   TestCase test_case = null_case(Opcode::rdma_write, Pattern::bandwidth);

@@ -204,6 +204,13 @@ TEST(RateSearch, DoesNotTrustWhatOneRoughMeasurementReached) {
   EXPECT_EQ(data.saturation_per_s, 20'000);
 }
 
+TEST(RateSearch, ClimbsToSaturationFromRoughMeasurementsThatAPauseSpoiltByFar) {
+  const SweepData data = search_rates(2000, [](std::uint64_t rate, Effort effort) {
+    return std::optional(answer(rate, effort == Effort::rough ? 30 : 100'000, 1000));
+  });
+  EXPECT_EQ(data.saturation_per_s, 100'000);
+}
+
 TEST(RateSearch, SaysThatALowerRateIsWorse) {
   const SweepData data = search_rates(2000, [](std::uint64_t rate, Effort) {
     const bool slow = rate > 9'000 && rate < 14'000;  // as where interrupts are moderated

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -237,6 +238,24 @@ TEST(Series, AChangeThatWentBackIsResolved) {
   ASSERT_THAT(changes, SizeIs(2));
   EXPECT_EQ(changes[0].state, ChangeState::resolved);
   EXPECT_EQ(changes[1].state, ChangeState::fresh);
+}
+
+TEST(Series, AChangeThatWentBackBeyondWhatWasIsResolvedAndOneThatWentOnIsNot) {
+  const auto state_of_first = [](std::array<unsigned, 3> levels_ns) {
+    const ScratchDirectory directory;
+    const std::string path = directory.path("history.jsonl");
+    for (int i = 0; i < 60; ++i)
+      append_history(path,
+                     history_entry(result(day(i), levels_ns.at(static_cast<std::size_t>(i) / 20) +
+                                                      static_cast<unsigned>(i % 3)),
+                                   ""));
+    const History history = read_history(path);
+    return changes_in(series_of(history, {})[0]).at(0).state;
+  };
+  EXPECT_EQ(state_of_first({300, 600, 0}), ChangeState::resolved);
+  EXPECT_EQ(state_of_first({300, 0, 600}), ChangeState::resolved);
+  EXPECT_EQ(state_of_first({0, 300, 600}), ChangeState::fresh);
+  EXPECT_EQ(state_of_first({600, 300, 0}), ChangeState::fresh);
 }
 
 TEST(Series, IsCheckedSinceATime) {

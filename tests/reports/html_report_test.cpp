@@ -297,6 +297,17 @@ TEST(LoadData, OfASweepIsItsCurveAndWhatItFound) {
   EXPECT_EQ(loads[0]["slo_rate"], 700.0);
 }
 
+TEST(Html, OfTwoSweepsHasWhatTheyFoundInItsSummaryAndNoChartOverAnAxisWithoutNumbers) {
+  Row other = sweep_row(64, 0, 1100);
+  other.name += "/memory:huge";
+  other.case_object["memory"] = "huge";
+  const ResultFile file = sample_file({sweep_row(64, 0, 900), other});
+  const std::string page = own_page(std::span(&file, 1));
+  EXPECT_TRUE(has(page, "<b>1100.0 msg/s</b><span>highest saturation</span>"));
+  EXPECT_TRUE(has(page, "<b>700.0 msg/s</b><span>highest rate within the SLO</span>"));
+  EXPECT_FALSE(has(page, "<section id=axes "));
+}
+
 TEST(LoadData, OfASweepThatFoundNothingIsNoChartAndItsTableIsASentence) {
   Row row = sweep_row(64, 0, 900);
   row.sweep = SweepData{};

@@ -512,6 +512,14 @@ TEST(Show, ASweepThatFoundNothingSaysWhyInPlaceOfAnEmptyTable) {
   EXPECT_THAT(few, HasSubstr("900"));
 }
 
+TEST(Show, OfASweepThatFoundEverythingHasNoLineOfBlanks) {
+  const Row row = sweep_that_found(
+      {.saturation_per_s = 900, .unloaded_p99_ns = 2000, .slo_ns = 10'000, .slo_rate_per_s = 700});
+  const std::string shown = show_result(sample_file({row}), {.histogram = false, .style = kPlain});
+  EXPECT_THAT(shown, HasSubstr("700"));
+  EXPECT_THAT(shown, Not(HasSubstr(" \n")));
+}
+
 TEST(Show, OfSeveralSweepsSaysHowManyFoundNothing) {
   Row other = sweep_that_found({.saturation_per_s = 900, .unloaded_p99_ns = 2000});
   other.name += "/qps:2";

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kFirst = 1000, kFactor = 4, kMost = 1'000'000'000;  // rates [1/s]
 constexpr double kBeyond = 1.25;        // of what was reached: surely more than can be
-constexpr int kMostBeyond = 8;          // times that this was not enough
+constexpr int kMostBeyond = 8;          // times that this was not enough; each time it is more
 constexpr double kUnloaded = 1.0 / 20;  // of saturation
 constexpr double kWidth = 0.02;         // of the rate that is looked for
 constexpr int kTimes = 3;
@@ -82,8 +82,9 @@ std::optional<double> Search::rough_saturation() {
 
 void Search::find_saturation() {
   std::optional<double> reached = rough_saturation();
+  double factor = kBeyond;  // a machine that paused in the rough ones would be far below
   for (int i = 0; reached && i < kMostBeyond; ++i) {
-    const std::uint64_t beyond = whole(*reached * kBeyond);
+    const std::uint64_t beyond = whole(*reached * factor);
     std::vector<double> saturated;
     for (int time = 0; time < kTimes; ++time)
       if (const SweepPoint point = measure(beyond, Effort::full); point.saturated)
@@ -93,6 +94,7 @@ void Search::find_saturation() {
       return;
     }
     reached = static_cast<double>(beyond);  // which was kept up with
+    factor = std::min(factor * factor, static_cast<double>(kFactor));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -118,6 +119,40 @@ TEST(CounterClock, ConvertsDaysWithinAPartPerBillion) {
                   allowed * ticks_per_ns + 1);
     }
   }
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
+TEST(CounterClock, GoesOnWhileTheKernelsClockDoes) {
+  const CounterClock counter;
+  const KernelClock kernel;
+  const std::uint64_t first = counter.now(), begin = kernel.now();
+  while (kernel.now() < begin + 1'000'000) {
+  }
+  EXPECT_GT(counter.now(), first);
+}
+#endif
+
+/// The quickest of many readings in a row.
+template <class Clock>
+double quickest_reading_ns(const Clock& clock) {
+  constexpr int kReadings = 1000;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for (int i = 0; i < 100; ++i) {
+    const std::uint64_t begin = clock.now();
+    std::uint64_t end = begin;
+    for (int reading = 0; reading < kReadings; ++reading) end = clock.now();
+    least = std::min(least, end - begin);
+  }
+  return static_cast<double>(clock.to_ns(least)) / kReadings;
+}
+
+TEST(ChooseClock, SaysWhatOneReadingCostsAndNotAFewTogether) {
+  const ClockChoice choice = choose_clock();
+  const double quickest_ns = choice.kind == ClockChoice::Kind::counter
+                                 ? quickest_reading_ns(choice.counter)
+                                 : quickest_reading_ns(KernelClock{});
+  EXPECT_GT(choice.read_ns, quickest_ns / 4);
+  EXPECT_LT(choice.read_ns, quickest_ns * 20);
 }
 
 TEST(ChooseClock, SaysWhichAndWhatItCosts) {

@@ -233,6 +233,15 @@ TEST(LatencySummary, HasTheSamplesMeanAndSpread) {
   EXPECT_NEAR(summary.stddev / std::sqrt(static_cast<double>(squares / values.size())), 1, 0.001);
 }
 
+TEST(LatencySummary, HasEachPercentileOfEnoughSamples) {
+  const HistogramData data = record_all(samples(6, 100'000));
+  const LatencySummary summary = summarize(data);
+  for (const auto& [value, percent] :
+       {std::pair(summary.p50, 50.0), std::pair(summary.p90, 90.0), std::pair(summary.p99, 99.0),
+        std::pair(summary.p99_9, 99.9), std::pair(summary.p99_99, 99.99)})
+    EXPECT_EQ(value, static_cast<double>(percentile(data, percent))) << percent;
+}
+
 TEST(LatencySummary, OfHalfRoundTripsDividesEveryStatistic) {
   const HistogramData data = record_all(samples(5, 1001));
   const LatencySummary whole = summarize(data), half = summarize(data, 2);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/compare/comparison.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/result/result_file.h"
+#include "reports/compare/fingerprint.h"
 #include "reports/compare/output.h"
 #include "reports/merge.h"
 #include "tests/reports/compare/fake_results.h"
@@ -649,10 +651,32 @@ TEST(Outputs, SayOfSuspicionsThatNothingIsProvenAndAreNeverGreen) {
   EXPECT_THAT(junit, HasSubstr("name=\"b\"><skipped message=\"inconclusive: why\"/>"));
   EXPECT_THAT(junit, HasSubstr("name=\"conclusion\"><error"));
   EXPECT_THAT(comparison_markdown(comparison), HasSubstr("### 🟡 not proven: new.json"));
+  for (const char* mark : {"⚠️ suspect", "❔ inconclusive"})
+    EXPECT_THAT(comparison_markdown(comparison), HasSubstr(mark));
   EXPECT_THAT(comparison_text(comparison, false, {}), HasSubstr("not proven; 3 cases: 1 suspect"));
   EXPECT_THAT(comparison_github(comparison), HasSubstr("::warning title=rdmameter%3A not proven"));
   comparison.conclusion = Conclusion::pass;  // --inconclusive-ok
   EXPECT_THAT(comparison_junit(comparison), HasSubstr("name=\"conclusion\"><system-out>"));
+}
+
+TEST(Outputs, MarkAFailureAndSayTheNoteBesideItsEffects) {
+  Comparison comparison =
+      compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 6000)}), {});
+  EXPECT_THAT(comparison_markdown(comparison), HasSubstr("### ❌ "));
+  EXPECT_THAT(comparison_junit(comparison), Not(HasSubstr("; why")));
+  comparison.cases[0].note = "why";
+  EXPECT_THAT(comparison_junit(comparison), HasSubstr("; why\""));
+}
+
+TEST(Outputs, LeaveOutTheGatesThatAreKeptWhereTheyAreMany) {
+  Comparison comparison{.base = "base.json", .other = "new.json"};
+  for (int i = 0; i < 100; ++i)
+    comparison.gates.push_back({.gate = fmt::format("gate {}", i), .verdict = CaseVerdict::pass});
+  comparison.gates.push_back({.gate = "gate 100", .verdict = CaseVerdict::fail});
+  const std::string text = comparison_text(comparison, false, {.width = 200});
+  EXPECT_THAT(text, HasSubstr("(gate 100)"));
+  EXPECT_THAT(text, Not(HasSubstr("(gate 7)")));
+  EXPECT_THAT(comparison_text(comparison, true, {.width = 200}), HasSubstr("(gate 7)"));
 }
 
 TEST(Outputs, NameWhatOnlyBaseHasSinceNothingJudgesItAnyMore) {
@@ -789,6 +813,29 @@ TEST(Merge, ThatIsAllowedToMixEnvironmentsLeavesItsTrace) {
   mixed.context = merged.context;
   const Comparison comparison = compare_files(mixed, file_of({steady("a", 5000)}), {});
   EXPECT_THAT(comparison.remarks.front(), HasSubstr("merged from runs of different environments"));
+}
+
+TEST(Merge, AsNewIsHeldAgainstBaseByItsFirstRun) {
+  const ScratchDirectory scratch;
+  nlohmann::ordered_json context = sample_context();
+  ResultWriter(scratch.path("1.json"), context).finish();
+  context["rdmameter"]["initiator"]["kernel"] = "7.0";
+  ResultWriter(scratch.path("2.json"), context).finish();
+  const std::vector<std::string> paths{scratch.path("1.json"), scratch.path("2.json")};
+  const auto mixed = merge_results(paths, "", true).context;
+  EXPECT_THAT(changes_among_runs(sample_context(), mixed), testing::IsEmpty())
+      << "its trace says what it was allowed to mix";
+}
+
+TEST(EnvironmentChanges, OfAClockAreMoreThanAThousandth) {
+  const auto with_rate = [](double ticks_per_ns) {
+    nlohmann::ordered_json context = sample_context();
+    context["rdmameter"]["initiator"]["clock"]["ticks_per_ns"] = ticks_per_ns;
+    return context;
+  };
+  EXPECT_THAT(environment_changes(with_rate(2.5), with_rate(2.5001)), testing::IsEmpty());
+  EXPECT_THAT(environment_changes(with_rate(2.5), with_rate(2.51)),
+              testing::ElementsAre(HasSubstr("initiator: clock rate")));
 }
 
 /// The identity of this row's case, as a file that has it reads back.

@@ -20,6 +20,13 @@ std::string refusal_of_gate(const std::string& text) {
   return "";
 }
 
+TEST(Gates, AreCheckedByTheirKind) {
+  for (const char* text : {"work", "times", "p99=20%", "write_lat/* latency.p50 <= 3us"})
+    EXPECT_NO_THROW(check_gate(text)) << text;
+  for (const char* text : {"", "play", "p99=", "write_lat/* latency.p50"})
+    EXPECT_THROW(check_gate(text), UsageError) << text;
+}
+
 TEST(RelativeGate, IsAMetricAShareAndPerhapsACase) {
   const auto gate = read_relative_gate("p99=20%");
   ASSERT_TRUE(gate);

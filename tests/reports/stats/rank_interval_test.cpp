@@ -29,6 +29,9 @@ TEST(RankInterval, ByTheNormalDistributionGoesOnWhereTheExactOneEnds) {
   const double exact = static_cast<double>(rank_of_bound(32, 32, 0.95));
   const double approximate = static_cast<double>(rank_of_bound(33, 32, 0.95));
   EXPECT_NEAR(approximate / exact, 33.0 / 32, 0.02);
+  // ab/2 - 1.95996 sqrt(ab(a+b+1)/12)
+  EXPECT_EQ(rank_of_bound(100, 100, 0.95), 4197U);
+  EXPECT_EQ(rank_of_bound(50, 80, 0.95), 1590U);
 }
 
 TEST(RankInterval, IsOfSortedDifferences) {

@@ -104,6 +104,15 @@ TEST(HodgesLehmann, OfVeryManyReplicatesIsThatOfTheirQuantiles) {
   EXPECT_NEAR(hodges_lehmann_ratio(x, y), 1.08, 0.003);
 }
 
+TEST(HodgesLehmann, OfVeryManyReplicatesDoesNotDependOnTheirOrder) {
+  Values in_turn, sorted;
+  for (int i = 0; i < 1024; ++i) in_turn.push_back(i % 2 == 0 ? 100 : 200 + i);
+  sorted = in_turn;
+  std::ranges::sort(sorted);
+  const Values y(300, 150);
+  EXPECT_EQ(hodges_lehmann_shift(in_turn, y), hodges_lehmann_shift(sorted, y));
+}
+
 TEST(HodgesLehmann, IsHardlyMovedByOneWildReplicate) {
   const Values x{100, 101, 99, 100, 102}, y{110, 109, 111, 110, 5000};
   EXPECT_NEAR(hodges_lehmann_ratio(x, y), 1.1, 0.01);
