@@ -250,6 +250,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
                                .memory_budget_bytes = options.memory_budget_bytes,
                                .all_matrices = options.histogram == true,
                                .judge_shared = options.judge_shared,
+                               .all_settings = options.all,
                                .style = style});
   if (options.loss) text += loss_report(file.rows, style);
   text += ablation_text(file.context, file.rows, style);
