@@ -109,6 +109,18 @@ class Reports(unittest.TestCase):
         self.refused("history", "remove", says="remove")
         self.refused("show", self.base, "--csv", "--percentiles", says="give one")
 
+    def test_no_command_takes_a_row_without_a_name(self):
+        result = json.loads(self.text("base.json"))
+        del result["benchmarks"][0]["name"]
+        path = self.write("nameless.json", json.dumps(result))
+        for arguments in (["show", path], ["compare", path, self.new], ["compare", self.new, path],
+                          ["report", path, "-o", self.path("r.html")], ["export", path, "--format", "bmf"],
+                          ["merge", path, self.new, "-o", self.path("m.json")]):
+            self.refused(*arguments, says='nameless.json: row 1: the key "name" is missing.')
+        del result["benchmarks"]
+        self.refused("show", self.write("no_rows.json", json.dumps(result)),
+                     says='no_rows.json: the key "benchmarks" is missing: the file is not a result')
+
     def test_files_that_are_no_results(self):
         text = self.text("base.json")
         files = {
