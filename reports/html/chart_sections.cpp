@@ -38,6 +38,17 @@ bool has_late_samples(const CaseNumbers& numbers) {
   return !late_by_cause(numbers).empty();
 }
 
+/// Is there an axis to draw over?
+bool varies_in_a_number(const PageCases& page) {
+  const std::vector<std::string> varying = varying_axes(page);
+  return std::ranges::any_of(page.cases, [&varying](const PageCase& one) {
+    const auto& axes = one.first().summary.case_object;
+    return std::ranges::any_of(varying, [&axes](const std::string& key) {
+      return axes.contains(key) && axes[key].is_number();
+    });
+  });
+}
+
 bool has_charts() {
   return !asset("echarts.js").empty();
 }
@@ -71,7 +82,7 @@ Section blame_charts_section(const PageCases& page) {
 }
 
 Section axis_charts_section(const PageCases& page) {
-  const bool there = has_charts() && page.cases.size() > 1 && any_number(page, has_number);
+  const bool there = has_charts() && any_number(page, has_number) && varies_in_a_number(page);
   return {"axes", "Over an axis", there ? std::string(asset("axes.html")) : ""};
 }
 
