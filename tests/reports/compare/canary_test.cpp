@@ -30,6 +30,8 @@ TEST(Canaries, AreFloorsThatAllRunsMeasuredAnew) {
   const auto base = runs_with_floors({8, 9, 8.5});
   EXPECT_THAT(changed_canaries(base, runs_with_floors({12, 12.5, 12}), {}),
               ElementsAre("clock_read_ns 8.5 -> 12"));
+  EXPECT_THAT(changed_canaries(base, runs_with_floors({1675.4, 1675.4, 1675.4}), {}),
+              ElementsAre("clock_read_ns 8.5 -> 1675"));
   EXPECT_THAT(changed_canaries(base, runs_with_floors({12, 12.5, 8.5}), {}), IsEmpty());
   EXPECT_THAT(changed_canaries(base, runs_with_floors({9.1, 9.2, 9.3}), {}), IsEmpty());
   nlohmann::ordered_json without = base;
