@@ -8,9 +8,9 @@
 
 #include "bench/options/help_text.h"
 #include "core/base/error.h"
-#include "core/log/tell.h"
 #include "core/result/result_reader.h"
 #include "core/result/row_json.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -68,9 +68,9 @@ void tell_unmeasured(const std::vector<ResultFile>& files) {
     if (std::ranges::any_of(file.rows,
                             [](const Row& row) { return row.status == Row::Status::ok; }))
       continue;
-    tell("rdmameter: {}: {}\n", file.path,
-         file.rows.empty() ? "there are no rows, so it has no numbers"
-                           : "no case was measured, so it has no numbers");
+    tell_lines("rdmameter: {}: {}\n", file.path,
+               file.rows.empty() ? "there are no rows, so it has no numbers"
+                                 : "no case was measured, so it has no numbers");
   }
 }
 

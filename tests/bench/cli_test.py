@@ -410,7 +410,7 @@ class NullDevice(unittest.TestCase):
         ablation = made["context"]["rdmameter"]["ablation"]
         self.assertEqual([factor["levels"] for factor in ablation["factors"]],
                          [["1", "16"], ["1", "16"], ["classic", "extended"]])
-        self.assertIn("time per message, 4 of 4 repetitions are whole, each of 8 runs", result.stdout)
+        self.assertIn("time per message, 4 of 4 repetitions are whole, each of 8 runs", " ".join(result.stdout.split()))
         self.assertIn("signal-every × post-list", result.stdout)
 
     def test_is_repeated_until_its_median_is_known(self):

@@ -240,6 +240,17 @@ class Reports(unittest.TestCase):
                 _, errors = reader.communicate(timeout=20)
         self.assertEqual((reader.returncode, errors), (130, "rdmameter: interrupted\n"))
 
+    def test_nothing_that_show_prints_is_wider_than_the_terminal(self):
+        shown = 0
+        for name in os.listdir(self.samples):
+            for columns in (60, 80):
+                result = run("show", os.path.join(self.samples, name), "--predict", "64,1024", COLUMNS=str(columns))
+                shown += result.returncode == 0
+                # A path has no blank to break it at.
+                lines = [line for line in result.stdout.splitlines() if self.samples not in line]
+                self.assertLessEqual(max(map(len, lines), default=0), columns, (name, max(lines, key=len, default="")))
+        self.assertGreaterEqual(shown, 12)
+
     def test_show_keeps_to_some_cases(self):
         whole, some = self.passes("show", self.base), self.passes("show", self.base, "--case", "write_bw/*")
         self.assertIn("send_lat over", whole)
