@@ -250,6 +250,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
                                .memory_budget_bytes = options.memory_budget_bytes,
                                .all_matrices = options.histogram == true,
                                .judge_shared = options.judge_shared,
+                               .all_settings = options.all,
                                .style = style});
   if (options.loss) text += loss_report(file.rows, style);
   text += ablation_text(file.context, file.rows, style);
@@ -261,9 +262,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
   return style.utf8 ? text : to_ascii(text);
 }
 
-std::string show_files(const std::vector<std::string>& paths, const ShowOptions& options) {
-  std::vector<ResultFile> files;
-  for (const std::string& path : paths) files.push_back(read_result(path));
+std::string show_files(const std::vector<ResultFile>& files, const ShowOptions& options) {
   if (options.csv) return options.tidy ? to_tidy_csv(files) : to_csv(files);
   std::string text;
   for (const ResultFile& file : files)

@@ -30,7 +30,6 @@ struct ShowOptions {
 std::string show_result(const ResultFile& file, const ShowOptions& options);
 
 /// The text for stdout of all files, one below the other (or as one CSV).
-/// @throws UsageError  a file cannot be read
-std::string show_files(const std::vector<std::string>& paths, const ShowOptions& options);
+std::string show_files(const std::vector<ResultFile>& files, const ShowOptions& options);
 
 }  // namespace rdmameter

@@ -45,6 +45,12 @@ std::string this_program() {
   return path;
 }
 
+/// "-oFILE" and "--output=FILE" are the option, too.
+bool is_option(std::string_view word, std::string_view name) {
+  if (!word.starts_with(name)) return false;
+  return word == name || !name.starts_with("--") || word[name.size()] == '=';
+}
+
 }  // namespace
 
 std::vector<std::string> Variant::command(const std::vector<std::string>& common,
@@ -62,7 +68,7 @@ void refuse_own_options(std::string_view command, const std::vector<std::string>
       for (std::string_view rest = names; !rest.empty();) {
         const std::string_view name = rest.substr(0, rest.find(','));
         rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-        if (word == name || (name.starts_with("--") && word.starts_with(std::string(name) + "=")))
+        if (is_option(word, name))
           throw UsageError(fmt::format("{}: {} cannot stand after --: {}", command, name, remedy));
       }
 }

@@ -51,7 +51,7 @@ ExitStatus compare_results(const CompareArguments& options) {
 
 Action declare_compare(CLI::App& app) {
   const auto options = std::make_shared<CompareArguments>();
-  app.add_option("FILE", options->files, "BASE and NEW; or one result of 'rdmameter ab'");
+  add_option(app, "FILE", options->files, "", "BASE and NEW; or one result of 'rdmameter ab'");
   app.add_flag("--allow-environment-change", options->allow_environment_change,
                help_text("compare what was measured on different devices, kernels, links..."));
   add_option(app, "--history", options->history, "PATH",

@@ -24,6 +24,7 @@ ExitStatus run_export(const ExportArguments& options) {
   const ExportFormat& format = export_format(options.format);
   const auto files = read_results(options.files, options.cases);
   write_text_file(options.output, export_results(format, files));
+  tell_unmeasured(files);
   return ExitStatus::pass;
 }
 

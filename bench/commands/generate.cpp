@@ -52,8 +52,8 @@ ExitStatus generate(const CLI::App& program, const std::string& what) {
 
 Action declare_generate(CLI::App& app) {
   const auto what = std::make_shared<std::string>();
-  app.add_option("WHAT", *what,
-                 help_text("man: the man page; bash, zsh, fish: completion for this shell"));
+  add_option(app, "WHAT", *what, "",
+             "man: the man page; bash, zsh, fish: completion for this shell");
   app.footer(
       "Examples:\n"
       "  rdmameter generate man > rdmameter.1 && man ./rdmameter.1\n"

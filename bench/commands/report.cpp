@@ -63,6 +63,7 @@ ExitStatus write_report(const ReportArguments& options) {
   const auto comparison = comparison_of(options, files);
   write_text_file(options.output, html_report(files, comparison ? &*comparison : nullptr,
                                               memory_budget_bytes(options.memory_budget)));
+  tell_unmeasured(files);
   return ExitStatus::pass;
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "bench/options/case_option.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/predict_option.h"
@@ -18,7 +19,7 @@ namespace rdmameter {
 namespace {
 
 struct ShowArguments {
-  std::vector<std::string> files;
+  std::vector<std::string> files, cases;
   std::string predict, memory_budget;
   bool csv = false, tidy = false, all = false, percentiles = false, loss = false, histogram = false,
        no_histogram = false, compare = false, judge_shared = false;
@@ -28,11 +29,11 @@ struct ShowArguments {
 ExitStatus show_side_by_side(const ShowArguments& options) {
   if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
   if (options.csv || options.all || options.percentiles || options.loss || options.histogram ||
-      options.no_histogram || options.judge_shared || !options.predict.empty() ||
-      !options.memory_budget.empty())
+      options.no_histogram || options.judge_shared || !options.cases.empty() ||
+      !options.predict.empty() || !options.memory_budget.empty())
     throw UsageError(
         "show --compare does not go with --csv, --all, --percentiles, --loss-report, --histogram, "
-        "--no-histogram, --judge-shared, --predict or --memory-budget");
+        "--no-histogram, --judge-shared, --case, --predict or --memory-budget");
   const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
   const Comparison comparison = compare_files(read_comparable(options.files.front()),
                                               read_comparable(options.files.back()), how);
@@ -63,7 +64,9 @@ ExitStatus show(const ShowArguments& options) {
                   .judge_shared = options.judge_shared,
                   .style = terminal_style()};
   if (options.histogram || options.no_histogram) how.histogram = options.histogram;
-  print_text(show_files(options.files, how));
+  const auto files = read_results(options.files, options.cases, Counters::keep);
+  print_text(show_files(files, how));
+  if (options.csv) tell_unmeasured(files);
   return ExitStatus::pass;
 }
 
@@ -71,7 +74,7 @@ ExitStatus show(const ShowArguments& options) {
 
 Action declare_show(CLI::App& app) {
   const auto options = std::make_shared<ShowArguments>();
-  app.add_option("FILE", options->files, "results written by 'rdmameter run -o FILE'");
+  add_option(app, "FILE", options->files, "", "results written by 'rdmameter run -o FILE'");
   app.add_flag("--csv", options->csv, "one line per row, for spreadsheets and scripts");
   app.add_flag("--tidy", options->tidy,
                help_text("with --csv: a column for each axis, for pandas and the like"));
@@ -93,6 +96,7 @@ Action declare_show(CLI::App& app) {
       help_text(
           "two results side by side, every metric of every case, as 'rdmameter compare' shows "
           "them, without its conclusion and its status"));
+  add_case_option(app, options->cases);
   add_predict_option(app, options->predict);
   add_memory_budget_option(app, options->memory_budget);
   app.add_flag("--judge-shared", options->judge_shared,
@@ -103,6 +107,7 @@ Action declare_show(CLI::App& app) {
       "  rdmameter show topo.json --predict 64,1024,16384\n"
       "  rdmameter show --compare base.json new.json\n"
       "  rdmameter show result.json --percentiles --no-histogram\n"
+      "  rdmameter show result.json --case 'write_lat/*size:64*' --histogram\n"
       "  rdmameter show --csv old.json new.json > both.csv\n"
       "  rdmameter show --csv --tidy result.json > result.csv");
   return [options](const Invocation&) { return show(*options); };

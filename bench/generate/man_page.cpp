@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "bench/generate/command_tree.h"
 #include "reports/text/text.h"
@@ -28,9 +29,30 @@ std::string roff(std::string_view text) {
   return result;
 }
 
-/// Lines as they are, from the left edge on, so that those made for 80 columns fit into them.
+/// Blanks stay as many as they are; a line may be broken at the last of several.
+std::string kept_blanks(std::string_view text) {
+  std::string kept;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    kept += text[i] == ' ' && i + 1 < text.size() && text[i + 1] == ' ' ? "\\ "
+                                                                        : std::string(1, text[i]);
+  return kept;
+}
+
+/// Lines as they are, from the left edge to the right one, where man(1) leaves two columns, so that
+/// those made for 80 columns fit into them. On a narrower terminal what does not fit goes on
+/// beneath, further in.
 std::string verbatim(std::string_view text) {
-  return fmt::format(".PP\n.in 0\n.nf\n{}\n.fi\n.in\n", roff(text));
+  constexpr std::size_t kFurther = 4;
+  std::string lines = ".PP\n.ll +2n\n";
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    lines += fmt::format(".in {}n\n.ti {}n\n{}\n", indent + kFurther, indent,
+                         kept_blanks(roff(line.substr(indent))));
+  }
+  return lines + ".br\n.in\n.ll -2n\n";
 }
 
 /// Filled, a longer one indented after its first line.
@@ -61,12 +83,13 @@ std::string option_text(const OptionEntry& option) {
   return fmt::format(".TP\n{}\n{}\n", heading, roff(option.text));
 }
 
-std::string command_text(const CommandEntry& command) {
+/// @param told  the footer stands in the page already
+std::string command_text(const CommandEntry& command, bool told) {
   std::string text = fmt::format(".SH {}\n{}\n{}", roff(upper_case(command.name())),
                                  roff(one_line(command.summary)), usage_text_of(command.usage));
   for (const OptionEntry& positional : command.positionals) text += option_text(positional);
   for (const OptionEntry& option : command.options) text += option_text(option);
-  return text + paragraphs(command.footer);
+  return told ? text : text + paragraphs(command.footer);
 }
 
 }  // namespace
@@ -86,8 +109,9 @@ std::string man_page(const std::vector<CommandEntry>& commands, const std::strin
                           roff(one_line(command.summary)));
   for (const OptionEntry& option : program.options) text += option_text(option);
   text += paragraphs(program.footer);
+  std::set<std::string> told;
   for (const CommandEntry& command : commands)
-    if (!command.path.empty()) text += command_text(command);
+    if (!command.path.empty()) text += command_text(command, !told.insert(command.footer).second);
   return text;
 }
 

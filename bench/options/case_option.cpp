@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/result/result_reader.h"
 #include "core/result/row_json.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -34,7 +35,7 @@ bool is_chosen(const std::string& name, const std::vector<std::string>& patterns
 }
 
 std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
-                                     const std::vector<std::string>& patterns) {
+                                     const std::vector<std::string>& patterns, Counters counters) {
   std::vector<bool> matched(patterns.size(), false);
   const auto chosen = [&](const std::string& name) {
     bool any = patterns.empty();
@@ -49,7 +50,8 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
                       {[&](nlohmann::ordered_json& context) { file.context = std::move(context); },
                        [&](const nlohmann::ordered_json& json, const std::string& where) {
                          Row row = row_from_json(json, where);
-                         row.device_counters = row.work = row.resources = nullptr;
+                         if (counters == Counters::leave_out)
+                           row.device_counters = row.work = row.resources = nullptr;
                          if (chosen(row.name)) file.rows.push_back(std::move(row));
                        }});
   }
@@ -59,6 +61,17 @@ std::vector<ResultFile> read_results(const std::vector<std::string>& paths,
           fmt::format("--case '{}' matches no case; 'rdmameter show --csv {}' has their names.",
                       patterns[i], paths.front()));
   return files;
+}
+
+void tell_unmeasured(const std::vector<ResultFile>& files) {
+  for (const ResultFile& file : files) {
+    if (std::ranges::any_of(file.rows,
+                            [](const Row& row) { return row.status == Row::Status::ok; }))
+      continue;
+    tell_lines("rdmameter: {}: {}\n", file.path,
+               file.rows.empty() ? "there are no rows, so it has no numbers"
+                                 : "no case was measured, so it has no numbers");
+  }
 }
 
 }  // namespace rdmameter

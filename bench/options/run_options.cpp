@@ -105,6 +105,21 @@ std::optional<RunTarget::Kind> local_target(const RunOptions& options, const Pla
   return kind;
 }
 
+/// Of the cases, or of what goes on beside them.
+bool file_memory(const RunRequest& request) {
+  const auto is_file = [](const std::string& memory) { return memory.starts_with(kFileMemory); };
+  return std::ranges::any_of(request.suites,
+                             [&](const Suite& suite) {
+                               return std::ranges::any_of(suite.given, [&](const GivenAxis& given) {
+                                 return given.option() == "memory" &&
+                                        std::ranges::any_of(given.values, is_file);
+                               });
+                             }) ||
+         std::ranges::any_of(request.backgrounds, [&](const auto& one) {
+           return is_file(one->test_case.initiator.memory);
+         });
+}
+
 /// What the command line does not say the plan does.
 std::optional<Until> until_of(const RunOptions& options, const Plan& plan) {
   const std::string goal = options.until.value_or(plan.until);
@@ -228,9 +243,11 @@ RunRequest interpret(const RunOptions& options) {
     request.hosts = run_hosts(tests.first(is_host), options.hosts);
     tests = tests.subspan(is_host);
   }
+  request.suites = suites_of(plan, select_tests(tests), given);
+  if (options.overwrite_file && !file_memory(request))
+    throw UsageError("--overwrite-file: is for --memory file:PATH, which is not given");
   for (RunHost& host : request.hosts)
     if (options.overwrite_file) host.target.files = FileMemory::overwrite;
-  request.suites = suites_of(plan, select_tests(tests), given);
   if (request.suites.front().tests.empty())
     throw UsageError(
         "name at least one test, or all ('rdmameter run --list' prints them), or a --plan");

@@ -13,7 +13,7 @@ namespace rdmameter {
 
 CheckedJson CheckedJson::at(std::string_view key) const {
   if (auto found = find(key)) return *std::move(found);
-  fail(fmt::format("the key \"{}\" is missing", key));
+  lacks(key);
 }
 
 std::optional<CheckedJson> CheckedJson::find(std::string_view key) const {
@@ -107,6 +107,11 @@ void CheckedJson::require(std::uint64_t expected) const {
 
 void CheckedJson::fail(std::string_view reason) const {
   throw UsageError(fmt::format("{} {}.", printable(where_), printable(reason)));
+}
+
+void CheckedJson::lacks(std::string_view key, std::string_view why) const {
+  throw UsageError(fmt::format("{}: the key \"{}\" is missing{}.", printable(where_),
+                               printable(key), printable(why)));
 }
 
 }  // namespace rdmameter

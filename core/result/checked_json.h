@@ -44,6 +44,8 @@ class CheckedJson {
   void require(std::uint64_t number) const;
 
   [[noreturn]] void fail(std::string_view reason) const;
+  /// @param why  begins with ": ", or is empty
+  [[noreturn]] void lacks(std::string_view key, std::string_view why = "") const;
 
  private:
   const nlohmann::ordered_json* value_;

@@ -89,10 +89,9 @@ class PartsReader {
       return read_member(Json::parse(quoted).get<std::string>(), text);
     });
     if (!whole || !text.at_end()) fail("is not an object");
-    const CheckedJson object(seen_, path_ + ":");
+    const CheckedJson object(seen_, path_);
     for (const char* key : {"context", "benchmarks"})
-      if (!object.find(key))
-        object.fail(fmt::format("the key \"{}\" is missing: {}", key, kNoResult));
+      if (!object.find(key)) object.lacks(key, fmt::format(": {}", kNoResult));
     for (const std::string& row : waiting_) take_row(row);
   }
 

@@ -39,6 +39,11 @@ bool floor_changed(const std::vector<double>& base, const std::vector<double>& o
   return apart && std::max(ratio, 1 / ratio) > 1 + kFloorChange;
 }
 
+/// Three digits, more where they stand before the point: never an exponent.
+std::string digits(double value) {
+  return value < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+
 bool is_canary(const CaseComparison& one) {
   return one.name.starts_with("tcp_") || one.name.find("/device:null") != std::string::npos;
 }
@@ -52,8 +57,8 @@ std::vector<std::string> changed_canaries(const Json& base, const Json& other,
   for (const auto& [name, values] : before)
     if (const auto found = after.find(name);
         found != after.end() && floor_changed(values, found->second))
-      changed.push_back(fmt::format("{} {:.3g} -> {:.3g}", printable(name), median(values),
-                                    median(found->second)));
+      changed.push_back(fmt::format("{} {} -> {}", printable(name), digits(median(values)),
+                                    digits(median(found->second))));
   if (std::ranges::all_of(cases, is_canary)) return changed;  // they are what is asked about
   for (const CaseComparison& one : cases)
     if (is_canary(one) && !one.effects.empty() && one.verdict != CaseVerdict::pass &&

@@ -130,6 +130,7 @@ class Collector {
   explicit Collector(Comparable& file) : file_(file) {}
 
   void add(const CheckedJson& row) {
+    row.at("name").text();  // a row without one is none, as it is for `show`
     ComparableCase& test_case = case_of(row);
     if (row.find("error_occurred")) {
       const auto run = row.find("run");

@@ -38,13 +38,14 @@ bool has_late_samples(const CaseNumbers& numbers) {
   return !late_by_cause(numbers).empty();
 }
 
-/// Something that a chart can have at its foot.
-bool any_axis_with_numbers(const PageCases& page) {
-  const std::vector<std::string> axes = varying_axes(page);
-  return std::ranges::any_of(page.cases, [&axes](const PageCase& one) {
-    const nlohmann::ordered_json& all = one.first().summary.case_object;
-    return std::ranges::any_of(
-        axes, [&all](const std::string& key) { return all.contains(key) && all[key].is_number(); });
+/// Is there an axis to draw over?
+bool varies_in_a_number(const PageCases& page) {
+  const std::vector<std::string> varying = varying_axes(page);
+  return std::ranges::any_of(page.cases, [&varying](const PageCase& one) {
+    const auto& axes = one.first().summary.case_object;
+    return std::ranges::any_of(varying, [&axes](const std::string& key) {
+      return axes.contains(key) && axes[key].is_number();
+    });
   });
 }
 
@@ -81,7 +82,7 @@ Section blame_charts_section(const PageCases& page) {
 }
 
 Section axis_charts_section(const PageCases& page) {
-  const bool there = has_charts() && any_axis_with_numbers(page) && any_number(page, has_number);
+  const bool there = has_charts() && any_number(page, has_number) && varies_in_a_number(page);
   return {"axes", "Over an axis", there ? std::string(asset("axes.html")) : ""};
 }
 

@@ -104,6 +104,21 @@ bool has_defaults_of_bandwidth(const Row& row) {
                          row.latency->definition == LatencyData::Definition::collective);
 }
 
+/// What the axis comes to nearly everywhere counts, too, where its default is "auto".
+bool is_default_of(const Defaults& defaults, const std::string& key, const Json& value) {
+  static const Defaults kUsual{
+      {"pkey", "0xffff"}, {"recv_post_list", 16}, {"thread_domain", "off"}};
+  if (const auto usual = kUsual.find(key); usual != kUsual.end()) return usual->second == value;
+  const auto found = defaults.find(key);
+  return found != defaults.end() && found->second == value;
+}
+
+const Defaults& defaults_among_ranks() {
+  static const Defaults kRanks =
+      defaults_of(topology_axes(), default_topology_case(), default_topology_case());
+  return kRanks;
+}
+
 /// Nothing: cases differ in it. null: it has a meaning for none.
 std::optional<Json> value_in_all(const Group& group, const std::string& key) {
   Json common;
@@ -145,29 +160,29 @@ Group join(std::span<const Group* const> groups) {
 }
 
 bool is_default(const Row& row, const std::string& key, const Json& value) {
-  static const auto kOne = [](std::span<const Axis> axes, const TestCase& test_case) {
-    return defaults_of(axes, test_case, test_case);
+  if (row.topology) return is_default_among_ranks(key, value);
+  static const auto kOne = [](Pattern pattern) {
+    const TestCase test_case = default_case(Opcode::send, pattern);
+    return defaults_of(axes(), test_case, test_case);
   };
-  static const Defaults kLatency = kOne(axes(), default_case(Opcode::send, Pattern::ping_pong));
-  static const Defaults kBandwidth = kOne(axes(), default_case(Opcode::send, Pattern::bandwidth));
-  static const Defaults kLoad = kOne(axes(), default_case(Opcode::send, Pattern::open_loop));
+  static const Defaults kLatency = kOne(Pattern::ping_pong);
+  static const Defaults kBandwidth = kOne(Pattern::bandwidth);
+  static const Defaults kLoad = kOne(Pattern::open_loop);
   const Defaults& defaults = row.load                         ? kLoad
                              : has_defaults_of_bandwidth(row) ? kBandwidth
                                                               : kLatency;
-  static const std::map<std::string, Json, std::less<>> kUsual{
-      {"pkey", "0xffff"}, {"recv_post_list", 16}, {"thread_domain", "off"}};
-  if (const auto usual = kUsual.find(key); usual != kUsual.end()) return usual->second == value;
-  const auto found = defaults.find(key);
-  return found != defaults.end() && found->second == value;
+  return is_default_of(defaults, key, value);
+}
+
+bool is_default_among_ranks(const std::string& key, const Json& value) {
+  return is_default_of(defaults_among_ranks(), key, value);
 }
 
 std::string case_identity(const std::string& test, const Json& case_object) {
   static const Defaults kTwoEnds =
       defaults_of(axes(), default_case(Opcode::send, Pattern::ping_pong),
                   default_case(Opcode::send, Pattern::bandwidth));
-  static const Defaults kRanks =
-      defaults_of(topology_axes(), default_topology_case(), default_topology_case());
-  const Defaults& defaults = case_object.contains("graph") ? kRanks : kTwoEnds;
+  const Defaults& defaults = case_object.contains("graph") ? defaults_among_ranks() : kTwoEnds;
   nlohmann::json named = nlohmann::json::object();  // sorted: the order of keys says nothing
   for (const auto& [key, value] : case_object.items()) {
     if (key == "test") continue;  // older versions do not say it here, nor do topologies

@@ -42,6 +42,8 @@ Group join(std::span<const Group* const> groups);
 /// tell, only what it comes to nearly everywhere is.
 /// @param row  any row that has the axis: some defaults are of a kind of test
 bool is_default(const Row& row, const std::string& key, const nlohmann::ordered_json& value);
+/// The same of rows of topologies.
+bool is_default_among_ranks(const std::string& key, const nlohmann::ordered_json& value);
 
 /// What was measured: equal for two rows of one case. It names the test and each axis that is not
 /// at its default, so that a file which is older than an axis has the cases that have it at its

@@ -85,13 +85,6 @@ bool any_bandwidth(const Group& group) {
   });
 }
 
-/// The lines of both ends say what these came to.
-bool told_with_ends(std::string_view key) {
-  constexpr std::string_view kPeer = "peer_";
-  if (key.starts_with(kPeer)) key.remove_prefix(kPeer.size());
-  return key == "device" || key == "port_num" || key == "gid_index";
-}
-
 /// Has a row the value that would not have it if nobody had chosen?
 bool chosen(const Group& group, const std::string& key, const Json& value) {
   return std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
@@ -101,6 +94,12 @@ bool chosen(const Group& group, const std::string& key, const Json& value) {
 }
 
 }  // namespace
+
+bool told_with_ends(std::string_view key) {
+  constexpr std::string_view kPeer = "peer_";
+  if (key.starts_with(kPeer)) key.remove_prefix(kPeer.size());
+  return key == "device" || key == "port_num" || key == "gid_index";
+}
 
 NameAndUnit split_key(const std::string& key) {
   if (key == "rate") return {"rate", "1/s"};

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/summary/summary.h"
@@ -34,6 +35,9 @@ std::string latency_title(const Group& group);
 
 /// "bandwidth", or what the group's latencies are: those of one kind share a table.
 std::string kind_of(const Group& group);
+
+/// Do the lines of both ends say what the axis came to?
+bool told_with_ends(std::string_view key);
 
 /// What all cases of a group, which may be joined, have in common, in words.
 struct Common {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace rdmameter {
 namespace {
@@ -79,6 +80,19 @@ std::string rank_labels(const std::set<double>& ranks, const PlotAxis& x, const 
   return line + "  " + name + "\n";
 }
 
+/// Under the plot, as many entries on a line as it has room for.
+std::string legend_lines(const std::vector<std::string>& entries, std::size_t width) {
+  constexpr std::string_view kGap = "   ";
+  const std::string indent(kLabelWidth + 1, ' ');
+  std::string text, line;
+  for (const std::string& entry : entries) {
+    if (!line.empty() && text_width(line) + kGap.size() + text_width(entry) > width)
+      text += std::exchange(line, "") + "\n";
+    line.append(line.empty() ? indent : kGap).append(entry);
+  }
+  return text + line + "\n";
+}
+
 }  // namespace
 
 std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
@@ -114,10 +128,11 @@ std::string draw_growth(const std::vector<GrowthLine>& lines, const Unit& unit,
   }
   text += pad_left(std::string(unit.name) + " ", kLabelWidth) + "└";
   for (std::size_t i = 0; i < width; ++i) text += "─";
-  text += "\n" + rank_labels(ranks, x, axes.x_name) + std::string(kLabelWidth + 1, ' ');
+  std::vector<std::string> legend;
   for (std::size_t i = 0; i < lines.size(); ++i)
-    text += fmt::format("{} {}   ", letters[i], printable(lines[i].name));
-  return text + (any_predicted ? "small letters: predicted" : "") + "\n";
+    legend.push_back(fmt::format("{} {}", letters[i], printable(lines[i].name)));
+  if (any_predicted) legend.emplace_back("small letters: predicted");
+  return text + "\n" + rank_labels(ranks, x, axes.x_name) + legend_lines(legend, style.width);
 }
 
 }  // namespace rdmameter

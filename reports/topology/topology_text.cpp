@@ -215,14 +215,21 @@ std::string growth(const TopologyModel& model, Cases cases, const TopologyTextOp
   return text;
 }
 
-std::string heading(const TopologyModel& model, const TextStyle& style) {
+std::string heading(const TopologyModel& model, bool all, const TextStyle& style) {
   std::vector<std::string> keys;
-  for (const auto& [key, value] : model.setting.items())
-    if (value != "auto" && key != "transport") keys.push_back(key);
+  bool defaults = false;
+  for (const auto& [key, value] : model.setting.items()) {
+    if (value == "auto" || key == "transport" || (!all && told_with_ends(key))) continue;
+    if (!all && is_default_among_ranks(key, value))
+      defaults = true;
+    else
+      keys.push_back(key);
+  }
   std::string title = "topologies";
   if (model.setting.contains("transport"))
     title += " over " + value_text(model.setting["transport"]);
-  const std::string facts = case_text(model.setting, keys);
+  std::string facts = case_text(model.setting, keys);
+  if (defaults) facts += facts.empty() ? "settings are defaults" : "; others are defaults";
   return "\n" + bold(title, style) + "\n" + (facts.empty() ? "" : wrap("  ", facts, style.width));
 }
 
@@ -236,7 +243,7 @@ std::string topology_text(const ResultFile& file, const TopologyTextOptions& opt
                     {least_max_qp(file.context), options.memory_budget_bytes}, options.style);
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::vector<TopologyCase> cases = cases_of_model(all, i);
-    text += heading(models[i], options.style) +
+    text += heading(models[i], options.all_settings, options.style) +
             resources(file, cases, models[i].sizes_bytes, options.style) +
             tables(without_collectives(cases), options.style) +
             collectives_text(cases, options.style) + matrices(file, cases, options) +

@@ -17,6 +17,7 @@ struct TopologyTextOptions {
   std::optional<std::uint64_t> memory_budget_bytes = {};  ///< of a rank
   bool all_matrices = false;                              ///< else one for each shape
   bool judge_shared = false;  ///< name slow ranks where ranks shared cores, too
+  bool all_settings = false;  ///< axes at their defaults, and device, port and GID, too
   TextStyle style = {};
 };
 

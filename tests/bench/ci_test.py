@@ -115,7 +115,8 @@ class Ci(unittest.TestCase):
                            (("--base", "a", "--base-binary", "b"), "give one"),
                            (("--base-binary", "./no_program"), "--base-binary ./no_program: cannot be executed"),
                            (("--runs", "0"), "--runs"), (("--gate", "nonsense"), "nonsense"),
-                           (("--", "-o", "x.json"), "ci: -o cannot stand after --: --out has the results")):
+                           (("--", "-o", "x.json"), "ci: -o cannot stand after --: --out has the results"),
+                           (("--", "-ox.json"), "ci: -o cannot stand after --: --out has the results")):
             result = self.ci(["work"], *more)
             self.assertEqual(result.returncode, USAGE, more)
             self.assertIn(says, result.stderr)

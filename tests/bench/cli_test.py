@@ -410,7 +410,7 @@ class NullDevice(unittest.TestCase):
         ablation = made["context"]["rdmameter"]["ablation"]
         self.assertEqual([factor["levels"] for factor in ablation["factors"]],
                          [["1", "16"], ["1", "16"], ["classic", "extended"]])
-        self.assertIn("time per message, 4 of 4 repetitions are whole, each of 8 runs", result.stdout)
+        self.assertIn("time per message, 4 of 4 repetitions are whole, each of 8 runs", " ".join(result.stdout.split()))
         self.assertIn("signal-every × post-list", result.stdout)
 
     def test_is_repeated_until_its_median_is_known(self):
@@ -814,6 +814,15 @@ class Failures(unittest.TestCase):
         reason = re.search("  error: (.*)\n", result.stdout)[1]
         self.assertEqual(result.stdout.count(reason), 1, result.stdout)
         self.assertRegex(result.stdout, r"rdmameter: 1 of 1 measurements failed\. \w+")
+
+    def test_a_leave_to_overwrite_without_a_file_is_refused(self):
+        for more in ((), ("--memory", "huge"), ("--background", "write_bw --memory host")):
+            result = run("run", "--loopback", "write_lat", "--overwrite-file", *more)
+            self.assertEqual(result.returncode, USAGE, result)
+            self.assertIn("--overwrite-file: is for --memory file:PATH, which is not given", result.stderr)
+        for more in (("--memory", "host,file:/dev/zero"), ("--background", "write_bw --memory file:/dev/zero")):
+            result = run("run", "--loopback", "write_lat", "--overwrite-file", *more, "--dry-run")
+            self.assertEqual(result.returncode, 0, result)
 
     def test_are_told_on_both_where_these_are_apart(self):
         result = run(*self.ARGUMENTS)

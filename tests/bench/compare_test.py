@@ -595,6 +595,8 @@ class AB(Files):
         self.refused("ab", "--b", "'--size 3", "--", *self.COMMON, says="never closed")
         self.refused("ab", "--aa", "--b", "x", "--", *self.COMMON, says="takes no --b")
         self.refused("ab", "--aa", "--", *self.COMMON, "-o", "x", says="ab: -o cannot stand after --: give -o before it")
+        self.refused("ab", "--aa", "--", *self.COMMON, "-ox", says="ab: -o cannot stand after --: give -o before it")
+        self.refused("ab", "--aa", "--", *self.COMMON, "--output=x", says="ab: --output cannot stand after --")
         self.refused("ab", "--aa", "--", *self.COMMON, "--repetitions=2", says="--blocks says how often")
         self.refused("ab", "--aa", "--", "--device", "null", "no_test", says="mend --a, or what stands after --")
 

@@ -60,13 +60,27 @@ class ManPage(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("groff"), "no groff here")
     def test_is_formatted_without_a_warning(self):
-        result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-K", "utf8", "-rLL=78n"], input=generated("man"),
-                                capture_output=True, text=True, timeout=60, check=False)
-        self.assertEqual((result.returncode, result.stderr), (0, ""))
-        text = re.sub("\x1b\\[[\\d;]*m|.\b", "", result.stdout)
+        text = self.formatted(78)
         self.assertIn("rdmameter run [HOST | ssh://HOST | --hosts FILE | --loopback]", text)
         self.assertIn("--repetitions N", text)
-        self.assertLessEqual(max(map(len, text.splitlines())), 80, max(text.splitlines(), key=len))
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff here")
+    def test_has_the_lines_of_help_and_breaks_them_where_a_terminal_is_narrow(self):
+        lines = [line for line in helped("history", "--help").splitlines() if line.startswith("  rdmameter ")]
+        self.assertGreater(len(lines), 2)
+        text = self.formatted(78)
+        for line in lines:
+            self.assertEqual(text.count(f"\n{line}\n"), 1, line)
+        self.assertIn("\n  rdmameter history add result.json --into history.jsonl\n      --commit ", self.formatted(58, "-Wbreak"))
+
+    def formatted(self, width, *warnings):
+        """As man(1) formats it, which leaves two columns of the terminal free."""
+        result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", *warnings, "-K", "utf8", f"-rLL={width}n"], text=True,
+                                input=generated("man"), capture_output=True, timeout=60, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        text = re.sub("\x1b\\[[\\d;]*m|.\b", "", result.stdout)
+        self.assertLessEqual(max(map(len, text.splitlines())), width + 2, max(text.splitlines(), key=len))
+        return text
 
 
 class Bash(unittest.TestCase):

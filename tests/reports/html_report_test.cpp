@@ -334,6 +334,17 @@ TEST(LoadData, OfAListJoinsTheCasesThatDifferInTheirRate) {
   EXPECT_EQ(loads[0]["points"][1][4], true);
 }
 
+TEST(Page, DrawsOverAnAxisWhereOneVariesInANumber) {
+  if (asset("echarts.js").empty()) GTEST_SKIP() << "a page without charts";
+  const auto drawn = [](const Row& one, const Row& other) {
+    const ResultFile file = sample_file({one, other});
+    return !axis_charts_section(page_cases(std::span(&file, 1), 100)).html.empty();
+  };
+  EXPECT_TRUE(drawn(latency_row("rc", 64, 0, 1), latency_row("rc", 128, 0, 1)));
+  EXPECT_FALSE(drawn(latency_row("rc", 64, 0, 1), latency_row("uc", 64, 0, 1)));
+  EXPECT_FALSE(drawn(pairs_row("mesh", 4, 64, 0, 1), pairs_row("ring", 4, 64, 0, 1)));
+}
+
 TEST(ChartData, HasTheVaryingAxesAlone) {
   const ResultFile file = sample_file(sample_rows());
   const Json data = chart_data(page_cases(std::span(&file, 1), 100));

@@ -263,6 +263,16 @@ const tests = {
       }
   },
 
+  async "has no table on paper that is wider than the sheet"(page) {
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 718, height: 1000 }); // A4 but for margins of a centimetre
+    for (const name of ["two.html", "topology.html", "sweep.html", "minute.html"]) {
+      await page.goto(urlOf(name));
+      assert.deepEqual(await page.$$eval("table", (tables) => tables.filter((one) =>
+        one.getBoundingClientRect().right > innerWidth).map((one) => one.caption.textContent)), [], name);
+    }
+  },
+
   async "holds two results against each other"(page) {
     await page.goto(urlOf("two.html", "#case=send_lat/rc/size:2"));
     await shown(page, "percentiles");

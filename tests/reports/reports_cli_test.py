@@ -109,6 +109,30 @@ class Reports(unittest.TestCase):
         self.refused("history", "remove", says="remove")
         self.refused("show", self.base, "--csv", "--percentiles", says="give one")
 
+    def test_no_command_takes_a_row_without_a_name(self):
+        result = json.loads(self.text("base.json"))
+        del result["benchmarks"][0]["name"]
+        path = self.write("nameless.json", json.dumps(result))
+        for arguments in (["show", path], ["compare", path, self.new], ["compare", self.new, path],
+                          ["report", path, "-o", self.path("r.html")], ["export", path, "--format", "bmf"],
+                          ["merge", path, self.new, "-o", self.path("m.json")]):
+            self.refused(*arguments, says='nameless.json: row 1: the key "name" is missing.')
+        del result["benchmarks"]
+        self.refused("show", self.write("no_rows.json", json.dumps(result)),
+                     says='no_rows.json: the key "benchmarks" is missing: the file is not a result')
+
+    def test_what_has_no_number_is_named(self):
+        result = json.loads(self.text("base.json"))
+        unmeasured = [row for row in result["benchmarks"] if "skipped" in row or "error_occurred" in row]
+        self.assertTrue(unmeasured)
+        for name, rows, says in (("none.json", [], "there are no rows"), ("skips.json", unmeasured, "no case was measured")):
+            path = self.write(name, json.dumps({**result, "benchmarks": rows}))
+            for arguments in (["report", path, "-o", self.path("r.html")], ["export", path, "--format", "bmf"],
+                              ["show", "--csv", path]):
+                done = run(*arguments)
+                self.assertEqual((done.returncode, done.stderr), (0, f"rdmameter: {path}: {says}, so it has no numbers\n"))
+        self.passes("export", self.base, "--format", "bmf")
+
     def test_files_that_are_no_results(self):
         text = self.text("base.json")
         files = {
@@ -215,6 +239,29 @@ class Reports(unittest.TestCase):
                 reader.send_signal(signal.SIGINT)
                 _, errors = reader.communicate(timeout=20)
         self.assertEqual((reader.returncode, errors), (130, "rdmameter: interrupted\n"))
+
+    def test_nothing_that_show_prints_is_wider_than_the_terminal(self):
+        shown = 0
+        for name in os.listdir(self.samples):
+            for columns in (60, 80):
+                result = run("show", os.path.join(self.samples, name), "--predict", "64,1024", COLUMNS=str(columns))
+                shown += result.returncode == 0
+                # A path has no blank to break it at.
+                lines = [line for line in result.stdout.splitlines() if self.samples not in line]
+                self.assertLessEqual(max(map(len, lines), default=0), columns, (name, max(lines, key=len, default="")))
+        self.assertGreaterEqual(shown, 12)
+
+    def test_show_keeps_to_some_cases(self):
+        whole, some = self.passes("show", self.base), self.passes("show", self.base, "--case", "write_bw/*")
+        self.assertIn("send_lat over", whole)
+        self.assertNotIn("send_lat over", some)
+        self.assertIn("write_bw over", some)
+        self.assertEqual(self.passes("show", self.base, "--case", "*"), whole)
+        csv = self.passes("show", "--csv", self.base, "--case", "write_bw/*").splitlines()
+        self.assertTrue(all("write_bw/" in line for line in csv[1:]), csv)
+        self.assertGreater(len(csv), 1)
+        self.refused("show", self.base, "--case", "no_*", says="--case 'no_*' matches no case")
+        self.refused("show", "--compare", self.base, self.new, "--case", "*", says="does not go with")
 
     def test_case_keeps_to_some(self):
         text = self.passes("export", self.base, "--format", "bmf", "--case", "send_lat/rc/*", "--case", "write_bw/rc/size:64")

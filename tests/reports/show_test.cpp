@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/result/row_json.h"
 #include "core/test_case/test_case.h"
 #include "reports/summary/line_rate.h"
@@ -373,15 +372,10 @@ TEST(Show, InjectedIsSaid) {
             std::string::npos);
 }
 
-TEST(Show, ReadsFilesAndRefusesBadOnes) {
-  const ScratchDirectory scratch;
-  {
-    ResultWriter writer(scratch.path("r.json"), sample_context());
-    writer.append(latency_row("rc", 2, 0, 1));
-  }
-  const std::string path = scratch.path("r.json");
-  EXPECT_NE(show_files({path, path}, {.style = kPlain}).find("half round trip"), std::string::npos);
-  EXPECT_THROW(show_files({path, scratch.path("none.json")}, {.style = kPlain}), UsageError);
+TEST(Show, PutsOneFileBelowTheOther) {
+  const ResultFile file = sample_file({latency_row("rc", 2, 0, 1)});
+  const std::string one = show_result(file, {.style = kPlain});
+  EXPECT_EQ(show_files({file, file}, {.style = kPlain}), one + "\n\n" + one);
 }
 
 TEST(LineRate, IsThatOfTheSlowerEndAndIsNotKnownOfADeviceInSoftware) {

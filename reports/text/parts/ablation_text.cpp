@@ -99,7 +99,9 @@ std::string ablation_text(const nlohmann::ordered_json& context, std::span<const
                           const TextStyle& style) {
   std::string text;
   for (const Ablation& ablation : ablations_of(context, rows)) {
-    text += "\n" + bold("what each axis is worth: " + ablation_title(ablation), style) + "\n";
+    text +=
+        "\n" +
+        bold(wrap("", "what each axis is worth: " + ablation_title(ablation), style.width), style);
     if (ablation.analysis) text += render(ablation_table(ablation), style);
     text += dim(wrap("  ", ablation_remark(ablation), style.width), style);
   }

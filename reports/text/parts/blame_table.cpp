@@ -41,9 +41,10 @@ std::string blame_limit_text(const CaseSummary& summary) {
 std::string stalls_text(const Blamed& cases, const TextStyle& style) {
   std::string lines;
   for (const BlameData::Stall& stall : longest_stalls(cases, kMostStalls))
-    lines += fmt::format("  {:>8.1f} µs at {} (monotonic {} s)\n",
-                         static_cast<double>(stall.duration_ns) * 1e-3, printable(stall.utc),
-                         monotonic_text(stall));
+    lines +=
+        wrap(fmt::format("  {:>8.1f} µs ", static_cast<double>(stall.duration_ns) * 1e-3),
+             fmt::format("at {} (monotonic {} s)", printable(stall.utc), monotonic_text(stall)),
+             style.width);
   return lines.empty() ? "" : dim("  The longest stalls of the initiator's loop:\n", style) + lines;
 }
 

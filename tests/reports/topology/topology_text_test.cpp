@@ -48,6 +48,18 @@ TEST(TopologyText, IsAsciiWhereTheTerminalIs) {
   EXPECT_EQ(text.find('?'), text.npos);
 }
 
+TEST(TopologyText, LeavesOutWhatNobodyChose) {
+  Row row = pairs_row("mesh", 4, 64, 0, 1);
+  row.case_object.update({{"depth", 16}, {"memory", "host"}, {"device", "rxe0"}});
+  const auto text = [&row](bool all) {
+    return topology_text(topology_file({row}), {.all_settings = all, .style = kPlain});
+  };
+  EXPECT_THAT(text(false), HasSubstr("topologies over rc\n  settings are defaults\n"));
+  EXPECT_THAT(text(true), HasSubstr("depth 16, memory host, device rxe0\n"));
+  row.case_object["depth"] = 32;
+  EXPECT_THAT(text(false), HasSubstr("  depth 32; others are defaults\n"));
+}
+
 TEST(TopologyText, IsEmptyWithoutTopologies) {
   EXPECT_EQ(topology_text(topology_file(sample_rows()), {.style = kPlain}), "");
 }
