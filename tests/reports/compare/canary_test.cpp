@@ -37,6 +37,8 @@ TEST(Canaries, AreFloorsThatAllRunsMeasuredAnew) {
   nlohmann::ordered_json without = base;
   without["rdmameter"]["runs"][0]["rdmameter"]["floor"] = nullptr;
   EXPECT_THAT(changed_canaries(without, base, {}), IsEmpty());
+  without["rdmameter"]["runs"][0]["rdmameter"].erase("floor");
+  EXPECT_THAT(changed_canaries(without, base, {}), IsEmpty());
 }
 
 CaseComparison failing(const std::string& name) {

@@ -663,6 +663,7 @@ TEST(Outputs, MarkAFailureAndSayTheNoteBesideItsEffects) {
   Comparison comparison =
       compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 6000)}), {});
   EXPECT_THAT(comparison_markdown(comparison), HasSubstr("### ❌ "));
+  EXPECT_THAT(comparison_markdown(comparison), HasSubstr("| ❌ fail |"));
   EXPECT_THAT(comparison_junit(comparison), Not(HasSubstr("; why")));
   comparison.cases[0].note = "why";
   EXPECT_THAT(comparison_junit(comparison), HasSubstr("; why\""));
