@@ -36,8 +36,11 @@ TEST(Canaries, AreFloorsThatAllRunsMeasuredAnew) {
               ElementsAre("clock_read_ns 8.5 -> 1675"));
   EXPECT_THAT(changed_canaries(base, runs_with_floors({12, 12.5, 8.5}), {}), IsEmpty());
   EXPECT_THAT(changed_canaries(base, runs_with_floors({9.1, 9.2, 9.3}), {}), IsEmpty());
+  EXPECT_THAT(changed_canaries(runs_with_floors({0, 0, 0}), base, {}), IsEmpty());
   nlohmann::ordered_json without = base;
   without["rdmameter"]["runs"][0]["rdmameter"]["floor"] = nullptr;
+  EXPECT_THAT(changed_canaries(without, base, {}), IsEmpty());
+  without["rdmameter"]["runs"][0]["rdmameter"].erase("floor");
   EXPECT_THAT(changed_canaries(without, base, {}), IsEmpty());
 }
 

@@ -7,8 +7,10 @@
 
 #include "core/base/error.h"
 #include "core/result/result_file.h"
+#include "reports/compare/case_judge.h"
 #include "reports/compare/fingerprint.h"
 #include "reports/compare/output.h"
+#include "reports/compare/pairing.h"
 #include "reports/merge.h"
 #include "tests/reports/compare/fake_results.h"
 #include "tests/reports/topology_samples.h"
@@ -659,10 +661,36 @@ TEST(Outputs, SayOfSuspicionsThatNothingIsProvenAndAreNeverGreen) {
   EXPECT_THAT(comparison_junit(comparison), HasSubstr("name=\"conclusion\"><system-out>"));
 }
 
+TEST(ReplicatesFor, OfBlocksGrowWithTheCasesAndOfRunsDoNot) {
+  EXPECT_EQ(replicates_for(1000, Replication::runs), replicates_for(1, Replication::runs));
+  EXPECT_GT(replicates_for(1000, Replication::blocks), replicates_for(1, Replication::blocks));
+}
+
+TEST(Pairing, IsOfTheSameCaseWhateverItIsCalled) {
+  const Comparable base = file_of({steady("a", 5000)});
+  Comparable other = file_of({steady("b", 5000)});
+  EXPECT_EQ(pair_cases(base, other).pairs.size(), 0U);
+  other.sides[0][0].identity = base.sides[0][0].identity;
+  const Pairing pairing = pair_cases(base, other);
+  ASSERT_EQ(pairing.pairs.size(), 1U);
+  EXPECT_EQ(pairing.pairs[0].other->name, "b");
+  EXPECT_THAT(pairing.only_base, testing::IsEmpty());
+}
+
+TEST(Pairing, SaysNothingOfTheAxesOfACaseThatOnlyFailed) {
+  ComparableCase base = steady("a", 5000), other = steady("a", 5000);
+  base.axes = {{"depth", 1}};
+  other.axes = {{"depth", 2}};
+  EXPECT_EQ(axis_differences({{&base, &other}}).size(), 1U);
+  other.replicates.clear();
+  EXPECT_THAT(axis_differences({{&base, &other}}), testing::IsEmpty());
+}
+
 TEST(Outputs, MarkAFailureAndSayTheNoteBesideItsEffects) {
   Comparison comparison =
       compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 6000)}), {});
   EXPECT_THAT(comparison_markdown(comparison), HasSubstr("### ❌ "));
+  EXPECT_THAT(comparison_markdown(comparison), HasSubstr("| ❌ fail |"));
   EXPECT_THAT(comparison_junit(comparison), Not(HasSubstr("; why")));
   comparison.cases[0].note = "why";
   EXPECT_THAT(comparison_junit(comparison), HasSubstr("; why\""));
