@@ -52,35 +52,39 @@ class Lossy(rdmameter.Test):
 class Paused(rdmameter.Test):
     """An end that is stopped for 100 ms."""
 
-    def pause(self, responder, *arguments):
-        """The row of a test of 4 s, of which an end stands still in the middle, and for how long [s]. Other work may make
-        its beginning late; so little is done before it is measured, and much is measured on both sides."""
+    def pause(self, responder, *arguments, stops=1):
+        """The row of a test of 4 s, of which an end stands still in the middle, so often, and for how long at least [s]. Other
+        work may make its beginning late; so little is done before it is measured, and much is measured on both sides."""
         server = self.serve()
         run = self.start(f"localhost:{server.port}", *arguments, "--warmup", "10", "--duration", "4s", "--interval",
                          f"{INTERVAL_MS}ms", token=server.token)
         server.await_log(r"(latency|load) of")
         time.sleep(1.5)
         pids = server.sessions() if responder else [run.process.pid]
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        began = time.monotonic()
-        time.sleep(PAUSE_S)
-        length = time.monotonic() - began
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        lengths = []
+        for _ in range(stops):
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            began = time.monotonic()
+            time.sleep(PAUSE_S)
+            lengths.append(time.monotonic() - began)
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+            time.sleep(PAUSE_S)
+        length = min(lengths)
         done = run.end(60)
         self.assertEqual(done.status, rdmameter.PASS, done)
         self.assert_valid(done.path)
         (row,) = done.rows
         return row, length, done.path
 
-    def assert_shows(self, row, length):
+    def assert_shows(self, row, length, stops=1):
         over_time = row["over_time"]
         long = [at for at, value in enumerate(over_time["max"]) if value is not None and value >= 1e9 * (PAUSE_S - SIGNAL_S)]
         self.assertTrue(long, over_time)  # a busy machine makes further pauses
         whole = int((length - SIGNAL_S) * 1000 / INTERVAL_MS) - 1  # intervals in which nothing happened at all
         empty = [at for at, count in enumerate(over_time["count"]) if count == 0]
-        self.assertGreaterEqual(len(empty), whole, over_time)
+        self.assertGreaterEqual(len(empty), stops * whole, over_time)
 
     def test_is_one_long_round_trip_and_intervals_without_any(self):
         row, length, path = self.pause(True, "send_lat")
@@ -89,8 +93,9 @@ class Paused(rdmameter.Test):
         self.assertRegex(shown, r"over time(.|\n)*intervals .* max")
 
     def test_of_the_initiator_shows_in_a_completion_latency(self):
-        row, length, _ = self.pause(False, "read_lat")
-        self.assert_shows(row, length)
+        """But for a stop that falls between two samples: of several, hardly all do."""
+        row, length, _ = self.pause(False, "read_lat", stops=5)
+        self.assert_shows(row, length, stops=5)
 
     def test_of_the_responder_makes_all_wait_that_fall_due_meanwhile(self):
         """At 10 k/s about 1000, spread evenly over 0 to 100 ms in the response; the service has those that were posted."""
