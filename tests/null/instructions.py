@@ -18,7 +18,7 @@ import tempfile
 
 # (label, driver's arguments after the count, most instructions per message)
 BOUNDS = [
-    ("send_lat", [], 89),
+    ("send_lat", [], 86),
     ("send_lat_ud", [], 95),
     ("write_lat", [], 77),
     ("write_lat_uc", [], 75),

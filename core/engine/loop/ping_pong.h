@@ -51,6 +51,11 @@ struct ByMemory {
 /// What ended a wait for a pong.
 enum class Arrived : std::uint8_t { yes, late, no };
 
+/// Does the next message go before the completion of this one's send is there? Not where its number
+/// is written into bytes that the send may still read; and a watched loop tells what it waited for.
+template <class By>
+inline constexpr bool kLeavesCompletions = !By::kNumbered && !kWatched<By>;
+
 /// Has a pong arrived? By a receive completion its number is not looked at: that reads the payload,
 /// and so comes after the sample.
 /// @param polled  after Arrived::no: why, as no_completion() reads it
@@ -220,7 +225,10 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
       break;
     }
     if (list->signaled != 0) {
-      await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
+      if constexpr (kLeavesCompletions<By>)
+        reap<P>(loop_state, wc, stop, waits);
+      else
+        await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
       if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
         end = no_completion(waits.polled, wc);
         break;
@@ -229,6 +237,7 @@ LoopResult ping(LoopState& loop_state, const typename P::Clock& clock, std::uint
     }
     list = list->next;
   }
+  if (waits.left && end.why == LoopResult::Why::done) end = take_left<P>(loop_state, stop, waits);
   loop_state.lanes[0].send = list;
   loop_state.sequence = sequence;
   const std::uint64_t done = round - tally.operations;
@@ -361,6 +370,8 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&,
         waits.polled = found(wc, watched(loop_state.send_cq, [&] {
                                return P::Cq::poll(P::Cq::of(loop_state.send_cq), 1, &wc);
                              }));
+      else if constexpr (kLeavesCompletions<By>)
+        reap<P>(loop_state, wc, stop, waits);
       else
         await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
       if (wc.status != IBV_WC_SUCCESS) [[unlikely]] {
@@ -371,6 +382,8 @@ LoopResult ping_pong_responder(LoopState& loop_state, const LoopPlan&,
     }
     list = list->next;
   }
+  if (waits.left && end.why == LoopResult::Why::stopped)
+    static_cast<void>(take_left<P>(loop_state, stop, waits));
   loop_state.lanes[0].send = list;
   tally.operations = tally.total = answered;
   tally.polls = waits.empties + answered;

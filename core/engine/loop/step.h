@@ -34,10 +34,16 @@ struct Policy {
           .qp_num = wc.qp_num};
 }
 
+/// Is there a good completion?
+inline bool good(int polled, const ibv_wc& wc) noexcept {
+  return polled > 0 && wc.status == IBV_WC_SUCCESS;
+}
+
 /// Of waits for completions, one after the other.
 struct Waits {
   std::uint64_t empties = 0;  ///< polls that found nothing
   int polled = 1;             ///< by the last one, as no_completion() reads it
+  bool left = false;          ///< a send's completion, by reap(): it comes with the next one's
 };
 
 /// The part of await_completion() that waits. A function of its own: inlined, its loop would take
@@ -66,9 +72,41 @@ template <class P, bool kImmediate = false>
     keep_polling<P, kImmediate>(polled, cq, wc, stop, waits);
 }
 
-/// Is there a good completion?
-inline bool good(int polled, const ibv_wc& wc) noexcept {
-  return polled > 0 && wc.status == IBV_WC_SUCCESS;
+/// The part of reap() for a completion that is not there yet. Once the answer has come, the next
+/// message may go: where a completion retires one WR, the queue has room for two.
+template <class P>
+[[gnu::noinline]] void leave_completion(int polled, LoopState& loop_state, ibv_wc& wc,
+                                        const StopFlag& stop, Waits& waits) noexcept {
+  const auto cq = P::Cq::of(loop_state.send_cq);
+  if (polled != 0 || waits.left || loop_state.signal_every != 1)
+    return keep_polling<P, false>(polled, cq, wc, stop, waits);
+  ++waits.empties;
+  waits.left = true;
+  wc.status = IBV_WC_SUCCESS;
+}
+
+/// As await_completion(), of a send, but waits only where the one before has been left already.
+template <class P>
+[[gnu::always_inline]] inline void reap(LoopState& loop_state, ibv_wc& wc, const StopFlag& stop,
+                                        Waits& waits) noexcept {
+  const int polled = P::Cq::poll(P::Cq::of(loop_state.send_cq), 1, &wc);
+  if (polled <= 0) [[unlikely]]
+    leave_completion<P>(polled, loop_state, wc, stop, waits);
+}
+
+/// Takes the completion that reap() has left, once no more are sent. A loop that was told to stop
+/// looks for it for a while: its message was answered, so it is about to come.
+template <class P>
+[[gnu::noinline]] LoopResult take_left(LoopState& loop_state, const StopFlag& stop,
+                                       Waits& waits) noexcept {
+  constexpr std::uint64_t kLast = 1U << 16;  // polls
+  const auto cq = P::Cq::of(loop_state.send_cq);
+  ibv_wc wc;
+  int polled = 0;
+  for (std::uint64_t tries = 0; polled == 0 && (tries < kLast || !stop.requested()); ++tries)
+    polled = P::Cq::poll(cq, 1, &wc);
+  waits.left = false;
+  return good(polled, wc) ? LoopResult{} : no_completion(polled, wc);
 }
 
 /// The receive that completed.
