@@ -101,7 +101,7 @@ template <class P>
                                        Waits& waits) noexcept {
   constexpr std::uint64_t kLast = 1U << 16;  // polls
   const auto cq = P::Cq::of(loop_state.send_cq);
-  ibv_wc wc;
+  ibv_wc wc{};
   int polled = 0;
   for (std::uint64_t tries = 0; polled == 0 && (tries < kLast || !stop.requested()); ++tries)
     polled = P::Cq::poll(cq, 1, &wc);
