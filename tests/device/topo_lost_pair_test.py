@@ -38,6 +38,14 @@ class LostPairs(Topo):
         shown = subprocess.run([rdmameter.program, "show", done.path], capture_output=True, text=True, check=True, timeout=60).stdout
         self.assertRegex(" ".join(shown.split()), rf"! between rank {A} \(\S+\) and rank {B} \(\S+\) failed: .*RETRY_EXC")
 
+    def test_where_all_datagrams_are_lost_no_pair_could_be_measured(self):
+        for traffic in ("pairs", "pairs-bw"):
+            with self.subTest(traffic):
+                done = self.mpirun("lost", "latency=100us", ["1=lost"] * RANKS, "udmesh", "--traffic", traffic, "--size", "8",
+                                   "--iterations", "3", "--warmup", "1", "--wait", "yield", "--loss-timeout", "5ms",
+                                   status=rdmameter.FAILED)
+                self.assertIn("no pair could be measured", done.stderr)
+
     def test_a_stream_that_loses_everything_fails_its_pair_alone(self):
         done = self.run_ranks({A: [qp_of(A, B)], B: [qp_of(B, A)]}, "mesh", "--patience", "10", traffic="pairs-bw")
         data = self.assert_only_lost(done, (A, B), (B, A))

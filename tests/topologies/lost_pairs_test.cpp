@@ -163,6 +163,18 @@ TEST(PairAttempts, BeginAgainWithAnotherBarrierButNotForEver) {
   EXPECT_FALSE(attempts.add(results, avoided)) << "another failure";
 }
 
+TEST(PairAttempts, MeasureWhatEndedInItsWarmUpAgainButNotForEver) {
+  PairAttempts attempts(2);
+  RankPairs avoided;
+  auto results = four_results(0);
+  results[3].lost_pairs.push_back({.with = 1, .reason = "no answer"});
+  EXPECT_TRUE(attempts.add(results, avoided));
+  EXPECT_EQ(pairs_left(attempts.next(), 0).half_round, 0u) << "without that pair";
+  EXPECT_TRUE(attempts.add(four_results(0), avoided));
+  EXPECT_EQ(pairs_left(attempts.next(), 0).half_round, 1u) << "nobody knows why";
+  EXPECT_FALSE(attempts.add(four_results(2), avoided));
+}
+
 TEST(PairAttempts, BothDirectionsOfAFailedPairAreToldByWhoKnowsMore) {
   TestCase test_case = default_topology_case();
   test_case.graph = "mesh";

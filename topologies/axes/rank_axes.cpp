@@ -67,11 +67,11 @@ const std::array kRankAxes{
          kNoWords, "mesh", "mesh", "which ranks have QPs between them", among_ranks},
     Axis{"traffic", "traffic", text_field<&TestCase::traffic>, shape, 0, 0, kNoWords, "pairs",
          "pairs", "which rank sends to which", among_ranks},
-    Axis{"pairs", "pairs", text_field<&TestCase::pairs>, shape, 0, 0, kNoWords, "all", "all",
-         "which pairs of ranks --traffic pairs and pairs-bw measure: all, or sampled:K with K "
-         "drawn partners of "
-         "each rank",
-         measures_pairs},
+    Axis{
+        "pairs", "pairs", text_field<&TestCase::pairs>, shape, 0, 0, kNoWords, "all", "all",
+        "which pairs of ranks --traffic pairs and pairs-bw measure: all, or sampled:K with K drawn "
+        "partners of each rank",
+        measures_pairs},
     Axis{"schedule", "schedule", text_field<&TestCase::schedule>, shape, 0, 0, kNoWords,
          "simultaneous", "simultaneous", "in which order a rank sends to the others", is_scheduled},
     Axis{"ranks", "ranks", number_field<&TestCase::ranks>, count, 1, kMaxTopologyRanks, kNoWords,

@@ -489,7 +489,9 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<RankResult>& r
   }
   if (!failure.empty()) throw MeasurementError(failure);
   Outcome outcome = merge_results(part.test_case, part.plan, results);
-  if (const auto& lost = outcome.topology->failed_pairs; !lost.empty() && outcome.operations == 0)
+  const std::uint64_t measured =
+      outcome.latency ? outcome.latency->histogram.count : outcome.bandwidth->messages;
+  if (const auto& lost = outcome.topology->failed_pairs; !lost.empty() && measured == 0)
     throw MeasurementError(fmt::format("no pair could be measured; rank {} and rank {}: {}",
                                        lost.front().from, lost.front().to, lost.front().reason));
   const PortInfo& port = part.device->port;

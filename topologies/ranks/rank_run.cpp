@@ -220,9 +220,9 @@ void RankRun::measure_pair_streams(RankResult& result) {
   };
   pass_barrier();
   for (std::uint64_t half = pairs.half_round; half < 2 * mine.pair_turns.size(); ++half) {
-    const Rank partner = mine.pair_turns[half / 2].partner;
+    const auto& [partner, first] = mine.pair_turns[half / 2];
     const bool taken = partner != rank && !pairs.lost.contains(partner);
-    const bool sends = mine.pair_turns[half / 2].first == (half % 2 == 0);
+    const bool sends = first == (half % 2 == 0);
     if (taken) stream_with(partner, sends, before, test_case.warmup, result);
     if (!meet(partner)) return;
     if (taken && stream_with(partner, sends, before, test_case.iterations, result))
@@ -236,13 +236,13 @@ void RankRun::measure_pair_streams(RankResult& result) {
 }
 
 /// So many messages from one rank of a pair to the other.
+/// @param partner  borrowed: of the plan
 /// @param before  messages that had come here before any of these was sent
 /// @return        false: the pair is lost, and the next barrier raises the alarm
-bool RankRun::stream_with(Rank partner, bool sends, std::uint64_t before, std::uint64_t messages,
-                          RankResult& result) {
+bool RankRun::stream_with(const Rank& partner, bool sends, std::uint64_t before,
+                          std::uint64_t messages, RankResult& result) {
   RankWork& work = node.work();
-  const std::uint32_t to = partner;
-  work.partners = &to;
+  work.partners = &partner;
   work.partner_count = sends ? 1 : 0;
   // What is written or read is counted by the rank that wrote or read it.
   const bool awaits = !sends && test_case.rank_opcode == RankOpcode::send;

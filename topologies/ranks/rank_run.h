@@ -78,7 +78,7 @@ class RankRun : RankRunParts {
   void measure_pairs(RankResult& result);
   void measure_pair(Rank partner, RankResult& result);
   void measure_pair_streams(RankResult& result);
-  bool stream_with(Rank partner, bool sends, std::uint64_t before, std::uint64_t messages,
+  bool stream_with(const Rank& partner, bool sends, std::uint64_t before, std::uint64_t messages,
                    RankResult& result);
   void add_pair_stream(Rank partner, bool sends, std::uint64_t before, RankResult& result);
   void meet_after_pair(Rank partner, RankResult& result);
