@@ -99,14 +99,15 @@ class Stopped(wire.Test):
         self.server.started.await_text("stderr", "dropped: .* has not answered in time: is it stopped",
                                        3 * wire.SILENCE)
         seconds = time.monotonic() - began
-        self.assertTrue(wire.SILENCE - 3 < seconds < wire.SILENCE + 2 * rdmameter.SLOW, seconds)
+        # The software device may hold its peer up for 1.5 s, where it was stopped in the middle of a call.
+        self.assertTrue(wire.SILENCE - 3 < seconds < wire.SILENCE + 4 * rdmameter.SLOW, seconds)
         self.assert_nothing_left()
         self.assert_serves()
         client.process.send_signal(signal.SIGCONT)
         self.assert_failed_clearly(client.end(20), "closed the connection|broke|RETRY_EXC")
         done = waiting.end(2 * wire.SETUP_TIMEOUT + wire.SILENCE)
         seconds = time.monotonic() - began
-        self.assertLess(seconds, wire.SILENCE + wire.SETUP_TIMEOUT + 2 * rdmameter.SLOW)
+        self.assertLess(seconds, wire.SILENCE + wire.SETUP_TIMEOUT + 4 * rdmameter.SLOW)
         self.assert_failed_clearly(done, "is it stopped, or the network down|no message got through")
         self.assertIn("latency", done.rows[0])
         rdmameter.note(f"the client of a stopped server ended after {seconds:.1f} s")

@@ -7,10 +7,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+
+#include "tests/software_device/segment/clock.h"
 
 namespace rdmameter::software {
 namespace {
@@ -29,6 +34,17 @@ std::uint32_t learn_pid() noexcept {
   return pid;
 }
 
+bool process_stopped(std::uint32_t pid) noexcept {
+  const int fd = open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::array<char, 128> text{};  // its number, its name of 15 bytes at most, its state
+  const ssize_t bytes = read(fd, text.data(), text.size());
+  close(fd);
+  const std::string_view stat(text.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  const std::size_t name_end = stat.rfind(") ");
+  return name_end != stat.npos && stat.substr(name_end).starts_with(") T");
+}
+
 }  // namespace
 
 std::uint32_t own_pid() noexcept {
@@ -43,6 +59,24 @@ bool process_ended(std::uint32_t pid) noexcept {
   const bool is_over = poll(&ended, 1, 0) > 0;
   close(fd);
   return is_over;
+}
+
+bool HolderWatch::ended(std::uint32_t pid) noexcept {
+  // Longer than the stops by which tests make an end late.
+  constexpr std::uint64_t kPatience_ns = 1'500'000'000;
+  if (process_ended(pid)) return true;
+  const std::uint64_t now = now_ns();
+  if (began_ns_ == 0) began_ns_ = now;
+  if (now < began_ns_ + kPatience_ns || !process_stopped(pid)) return false;
+  stop_again();
+  resumed_ = pid;
+  kill(static_cast<pid_t>(pid), SIGCONT);
+  return false;
+}
+
+void HolderWatch::stop_again() noexcept {
+  if (resumed_ != 0) kill(static_cast<pid_t>(resumed_), SIGSTOP);
+  resumed_ = 0;
 }
 
 void die(std::string_view why) noexcept {

@@ -14,7 +14,7 @@
 namespace rdmameter::software {
 
 /// A mutex for memory that processes share; zeroed memory is an unlocked one. Whoever waits takes
-/// it over from a holder that was killed.
+/// it over from a holder that was killed, and lets one run that was stopped.
 class SharedLock {
  public:
   void lock() noexcept {
@@ -31,18 +31,19 @@ class SharedLock {
   void wait() noexcept {
     // On a busy machine a yield lasts for milliseconds.
     constexpr unsigned kSpins = 128, kYieldsPerCheck = 64;
+    HolderWatch watch;
     for (unsigned round = 1; !try_lock(); ++round) {
       if (round < kSpins) {
         __builtin_ia32_pause();
         continue;
       }
       sched_yield();
-      if (round % kYieldsPerCheck == 0) take_over();
+      if (round % kYieldsPerCheck == 0) take_over(watch);
     }
   }
-  void take_over() noexcept {
+  void take_over(HolderWatch& watch) noexcept {
     std::uint32_t holder = holder_.load(std::memory_order_relaxed);
-    if (holder != 0 && holder != own_pid() && process_ended(holder))
+    if (holder != 0 && holder != own_pid() && watch.ended(holder))
       holder_.compare_exchange_strong(holder, 0, std::memory_order_acq_rel);
   }
 
@@ -54,11 +55,12 @@ class SharedLock {
 ///
 /// A user enters, then looks whether the entry is still valid. An owner makes it invalid, then
 /// waits for the users. All of it is sequentially consistent, so one of the two sees the other.
-/// Users of a process that was killed are not waited for.
+/// Users of a process that was killed are not waited for; one that was stopped is let run.
 class UseCount {
  public:
   void enter() noexcept {
-    for (unsigned round = 1; !try_enter(); ++round) pause(round);
+    HolderWatch watch;
+    for (unsigned round = 1; !try_enter(); ++round) pause(round, watch);
   }
   void leave() noexcept {
     const auto one_less = [](std::uint64_t users) { return count_of(users) == 1 ? 0 : users - 1; };
@@ -66,7 +68,8 @@ class UseCount {
     while (!change_own(one_less)) continue;
   }
   void await_none() noexcept {
-    for (unsigned round = 1; is_used(); ++round) pause(round);
+    HolderWatch watch;
+    for (unsigned round = 1; is_used(); ++round) pause(round, watch);
   }
 
  private:
@@ -102,15 +105,15 @@ class UseCount {
     }
     return false;
   }
-  void pause(unsigned round) noexcept {
+  void pause(unsigned round, HolderWatch& watch) noexcept {
     constexpr unsigned kYieldsPerCheck = 64;
     sched_yield();
-    if (round % kYieldsPerCheck == 0) free_slots_of_killed();
+    if (round % kYieldsPerCheck == 0) free_slots_of_killed(watch);
   }
-  void free_slots_of_killed() noexcept {
+  void free_slots_of_killed(HolderWatch& watch) noexcept {
     for (auto& slot : slots_) {
       std::uint64_t users = slot.load();
-      if (users != 0 && pid_of(users) != own_pid() && process_ended(pid_of(users)))
+      if (users != 0 && pid_of(users) != own_pid() && watch.ended(pid_of(users)))
         slot.compare_exchange_strong(users, 0);
     }
   }

@@ -165,11 +165,25 @@ TEST(SoftwareDeviceProcesses, AKilledPeerIsFoundOutByTheTimeout) {
   EXPECT_EQ(write_there(end, peer, 8), IBV_WC_RETRY_EXC_ERR);
 }
 
+/// Of memory of zeros that a child process shares.
+template <class T>
+class Shared {
+ public:
+  Shared()
+      : at_(mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    EXPECT_NE(at_, MAP_FAILED);
+  }
+  Shared(Shared&&) = delete;
+  ~Shared() { munmap(at_, sizeof(T)); }
+  T& operator*() const { return *static_cast<T*>(at_); }
+
+ private:
+  void* at_;
+};
+
 TEST(SoftwareDeviceProcesses, AnEntryWaitsForUsersThatLiveAndForNoneThatWasKilled) {
-  void* const shared =
-      mmap(nullptr, sizeof(UseCount), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(shared, MAP_FAILED);
-  auto& uses = *static_cast<UseCount*>(shared);
+  const Shared<UseCount> shared;
+  UseCount& uses = *shared;
   Child child([&](const Talk& talk) {
     uses.enter();
     uses.enter();
@@ -183,7 +197,38 @@ TEST(SoftwareDeviceProcesses, AnEntryWaitsForUsersThatLiveAndForNoneThatWasKille
   child.talk().tell('w');
   uses.await_none();
   EXPECT_TRUE(process_ended(child.pid()));
-  munmap(shared, sizeof(UseCount));
+}
+
+TEST(SoftwareDeviceProcesses, AHolderThatWasStoppedLetsGoAndIsStoppedAgain) {
+  const Shared<SharedLock> lock;
+  Child child([&](const Talk&) {
+    (*lock).lock();
+    raise(SIGSTOP);
+    (*lock).unlock();
+    for (;;) pause();
+  });
+  const auto pid = static_cast<pid_t>(child.pid());
+  ASSERT_EQ(waitpid(pid, nullptr, WUNTRACED), pid);
+  (*lock).lock();
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+  EXPECT_TRUE(WIFSTOPPED(status));
+}
+
+TEST(SoftwareDeviceProcesses, AUserThatWasStoppedLeavesAndIsStoppedAgain) {
+  const Shared<UseCount> uses;
+  Child child([&](const Talk&) {
+    (*uses).enter();
+    raise(SIGSTOP);
+    (*uses).leave();
+    for (;;) pause();
+  });
+  const auto pid = static_cast<pid_t>(child.pid());
+  ASSERT_EQ(waitpid(pid, nullptr, WUNTRACED), pid);
+  (*uses).await_none();
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+  EXPECT_TRUE(WIFSTOPPED(status));
 }
 
 }  // namespace
