@@ -102,7 +102,7 @@ struct CqRing {
   ibv_cq* const* all = nullptr;  ///< every one
   std::uint32_t count = 1;
   std::uint32_t next = 0;  ///< whose turn it is
-  /// How to poll, where that is neither ibv_poll_cq nor ibv_start_poll of one.
+  /// How to poll, for the instances that do not know (ChosenPolls).
   PollFunction poll = nullptr;
   std::uint64_t completed_at = 0;  ///< by the device's clock: the completion polled last
 };

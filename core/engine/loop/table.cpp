@@ -30,7 +30,7 @@ const Instances* instances_for(const TestCase& test_case, Role role) {
   return nullptr;
 }
 
-/// The place of a wait in Instances.
+/// The place of a wait in ChosenPolls.
 std::size_t place_of(Wait wait) {
   switch (wait) {
     case Wait::automatic:
@@ -44,13 +44,6 @@ std::size_t place_of(Wait wait) {
   return 0;
 }
 
-/// The place of a way to poll in ByCq.
-std::size_t place_of_cq(const TestCase& test_case) {
-  if (test_case.queues.timestamps) return 3;
-  if (test_case.cq_per_qp()) return 2;
-  return test_case.extended_cq() ? 1 : 0;
-}
-
 }  // namespace
 
 bool keeps_each_qp(const TestCase& test_case) {
@@ -62,8 +55,12 @@ bool keeps_each_qp(const TestCase& test_case) {
 MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock) {
   const Instances* instances = instances_for(test_case, role);
   if (instances == nullptr) return nullptr;
-  return (*instances)[clock == ClockChoice::Kind::counter ? 1 : 0][place_of(wait)]
-                     [test_case.extended_api() ? 1 : 0][place_of_cq(test_case)];
+  const bool counter = clock == ClockChoice::Kind::counter;
+  const std::size_t waits = place_of(wait), posts = test_case.extended_api() ? 1 : 0;
+  const bool stamps = test_case.queues.timestamps;
+  if (counter && waits == 0 && !stamps && !test_case.cq_per_qp())
+    return instances->direct[posts][test_case.extended_cq() ? 1 : 0];
+  return instances->chosen[counter ? 1 : 0][waits][posts][stamps ? 1 : 0];
 }
 
 }  // namespace rdmameter

@@ -92,7 +92,7 @@ struct ExtendedCqs {
 };
 using ExtendedCq = ExtendedCqs<false>;
 
-/// Either, of several CQs or with timestamps, by the function that fits the case.
+/// Either, of one CQ or several, with timestamps or without, by the function that fits the case.
 struct ChosenCq {
   static constexpr bool kStamps = false;
   using Handle = CqRing*;
