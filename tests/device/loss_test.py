@@ -174,7 +174,12 @@ class Loss(rdmameter.Test):
                 # A single loss. Two in a row take twice as long, and are rare; a jiffy is 4 ms.
                 self.assertLess(median_ms, 1.1 * timer_ms + 8)
                 self.assertGreater(median_ms, 0.95 * timer_ms)
+                # Each of those stalls ended by a repetition, which the device of the end that repeated has counted.
+                counters = done.rows[0]["device_counters"]
+                repeated = sum(counters[end].get("completer_retry_err", 0) for end in ("initiator", "responder"))
                 self.assertIn("completer_retry_err", done.stdout)
+                self.assertGreaterEqual(repeated, samples)
+                rdmameter.note(f"{code}: {samples} stalls, {repeated} repetitions")
 
     def test_without_loss_nothing_is_its_price(self):
         done = self.run_program(*PAIR, "send_lat", "--iterations", "2000", "--loss-report")
