@@ -13,9 +13,9 @@ std::uint32_t own_pid() noexcept;
 /// True for a zombie as well: its memory is gone.
 bool process_ended(std::uint32_t pid) noexcept;
 
-/// Looks after those for whom this process waits. An adapter goes on while a program is stopped; here
-/// one may have been stopped with a lock in its hand, and its peers would hang. Such a one runs
-/// until this goes, and is stopped again.
+/// Looks after those for whom this process waits. An adapter goes on while a program is stopped;
+/// here one may have been stopped with a lock in its hand, and its peers would hang. Such a one
+/// runs until this goes, and is stopped again.
 class HolderWatch {
  public:
   HolderWatch() = default;
@@ -28,7 +28,7 @@ class HolderWatch {
   void stop_again() noexcept;
 
   std::uint64_t began_ns_ = 0;  ///< the first look; 0: none yet
-  std::uint32_t resumed_ = 0;  ///< a pid; 0: none
+  std::uint32_t resumed_ = 0;   ///< a pid; 0: none
 };
 
 /// Writes a line to stderr and aborts: the program does what no device allows.
