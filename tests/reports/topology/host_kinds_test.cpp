@@ -196,11 +196,11 @@ TEST(HostKinds, TheErrorIsOfEachKind) {
     for (Rank to = 0; to < 8; ++to)
       if (from / 2 != to / 2) *rows.back().topology->matrix_ns[from][to] *= 1.25;
   const CostFit fit = *topology_models(rows, context_of(placed(8, 2))).front().latency;
-  EXPECT_LT(*fit.error_at_max_ranks("mesh", kSame), 1e-9);
+  EXPECT_LT(fit.error_at_max_ranks("mesh", kSame).value_or(1), 1e-9);
   EXPECT_NEAR(*fit.error_at_max_ranks("mesh", kOther), 0.2, 1e-9);
   rows.erase(rows.begin() + 1);  // of two ranks, all are on one host
   const CostFit within = *topology_models(rows, context_of(placed(8, 2))).front().latency;
-  EXPECT_LT(*within.error_at_max_ranks("mesh", kSame), 1e-9);
+  EXPECT_LT(within.error_at_max_ranks("mesh", kSame).value_or(1), 1e-9);
   EXPECT_FALSE(within.error_at_max_ranks("mesh", kOther)) << "fewer ranks had one host";
 }
 
@@ -225,7 +225,6 @@ TEST(HostKinds, SharesAndRoutesAreThoseOfMoreHostsPlacedAlike) {
       ASSERT_TRUE(predicted->pairs);
       for (const std::size_t kind : {kSame, kOther}) {
         EXPECT_NEAR(*(*predicted->pairs)[kind].share, counts[kind] / (ranks * (ranks - 1.0)), 1e-9);
-        if (per_host == 0 && std::string(graph) != "mesh") continue;  // no edge within a host
         EXPECT_NEAR(*predicted->sizes[0].of_kind[kind].mean_ns / (sums[kind] / counts[kind]), 1,
                     0.01)
             << graph << " " << kind;
@@ -273,10 +272,17 @@ TEST(HostKinds, LinesOfPredictionsSayWhichPairsAndHowMany) {
   EXPECT_THAT(prediction_remark(model), HasSubstr("hosts of 2 ranks each, placed one after"));
 }
 
-TEST(HostKinds, ManyRanksArePredictedInNoTime) {
-  const TopologyModel model = model_of_plan({});
-  EXPECT_TRUE(predict(model, "hypercube", 65536)->sizes[0].all.mean_ns);
-  EXPECT_TRUE(predict(model, "mesh", 65536)->sizes[0].all.mean_ns);
+TEST(HostKinds, ManyRanksArePredictedFromSomeOfThem) {
+  const TopologyModel model = model_of_plan({.ranks = {8, 16}, .per_host = 4});
+  constexpr std::uint64_t kMany = 65536;
+  for (const auto& [graph, hops_on_host] :
+       {std::pair("mesh", 1.0), std::pair("ring", 5.0 / 3), std::pair("hypercube", 4.0 / 3)}) {
+    const auto predicted = predict(model, graph, kMany);
+    EXPECT_TRUE(predicted->sizes[0].all.mean_ns);
+    EXPECT_NEAR((*predicted->pairs)[kSame].mean.all_hops() / hops_on_host, 1, 0.05) << graph;
+    EXPECT_NEAR((*predicted->pairs)[kOther].mean.all_hops() / predicted->figures.hops_mean, 1, 0.01)
+        << graph;
+  }
 }
 
 /// In how many of 100 seeds the held-out mean of each kind is inside the interval.
