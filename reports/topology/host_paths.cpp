@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "topologies/graphs/routes.h"
 
 namespace rdmameter {
@@ -129,6 +131,23 @@ PairsByKind relayed_pairs(const Graph& graph, const Hosts& hosts, std::uint64_t 
   return pairs;
 }
 
+/// As typed to --simulate: "delay:2us,ranks-per-host:4".
+Hosts simulated_hosts(const Row& row) {
+  constexpr std::string_view kPart = "ranks-per-host:";
+  const auto device = row.case_object.find("device");
+  if (device == row.case_object.end() || !device->is_string()) return {};
+  const auto network = device->get<std::string>();
+  const std::size_t part = network.find(kPart);
+  if (part == network.npos) return {};
+  const std::size_t begin = part + kPart.size();
+  const auto per_host = parse_count(network.substr(begin, network.find(',', begin) - begin));
+  if (!per_host || *per_host == 0) return {};
+  Hosts hosts(row.topology->ranks);
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
+    hosts[rank] = static_cast<std::uint32_t>(rank / *per_host);
+  return hosts;
+}
+
 }  // namespace
 
 std::string row_path(const Row& row) {
@@ -155,7 +174,8 @@ Hosts hosts_of(const Json& context) {
 Hosts hosts_of(const Row& row, const Hosts& of_result) {
   const std::uint64_t ranks = row.topology->ranks;
   const std::string path = row_path(row);
-  if (path == "simulated" || ranks > kMaxPredictedRanks) return {};
+  if (ranks > kMaxPredictedRanks) return {};
+  if (path == "simulated") return simulated_hosts(row);
   if (path == "same_device" || path == "netdev") return Hosts(ranks, 0);
   if (of_result.size() < ranks) return {};
   return {of_result.begin(), of_result.begin() + static_cast<std::ptrdiff_t>(ranks)};

@@ -30,7 +30,7 @@ std::string row_path(const Row& row);
 /// As the context of a result has them.
 Hosts hosts_of(const nlohmann::ordered_json& context);
 
-/// Of the ranks of a row. Empty: not known, as of a simulated one.
+/// Of the ranks of a row. Empty: not known. A simulated one has those of its network.
 Hosts hosts_of(const Row& row, const Hosts& of_result);
 
 /// Of ranks 0 to k - 1, k to 2 k - 1 and so on; the last host may have fewer. Nothing: not so.

@@ -118,9 +118,9 @@ bool has_one_qp(const std::string& graph) {
 /// Collects what the rows of one setting say.
 class ModelCollector {
  public:
-  ModelCollector(Json setting, const Hosts& hosts) {
+  ModelCollector(Json setting, Hosts hosts_of_result)
+      : hosts_of_result_(std::move(hosts_of_result)) {
     model_.setting = std::move(setting);
-    model_.hosts = hosts;
   }
 
   const Json& setting() const { return model_.setting; }
@@ -159,7 +159,8 @@ class ModelCollector {
     std::array<bool, kHostKinds> seen{};
     bool unknown = false;
     for (const auto& [row, number] : pairs_) {
-      const Hosts hosts = hosts_of(*row, model_.hosts);
+      const Hosts hosts = hosts_of(*row, hosts_of_result_);
+      if (hosts.size() > model_.hosts.size()) model_.hosts = hosts;
       const std::set<std::uint32_t> different(hosts.begin(), hosts.end());
       unknown = unknown || hosts.empty();
       seen[static_cast<std::size_t>(HostKind::other_host)] |= different.size() > 1;
@@ -188,7 +189,7 @@ class ModelCollector {
     std::vector<FitPoint> points;
     for (const auto& [row, number] : pairs_) {
       const TopologyData& topology = *row->topology;
-      const Hosts hosts = hosts_of(*row, model_.hosts);
+      const Hosts hosts = hosts_of(*row, hosts_of_result_);
       const std::optional<Graph> graph =
           hosts.empty() || topology.matrix_ns.empty() ? std::nullopt : graph_of(*row);
       if (!graph) {
@@ -237,6 +238,7 @@ class ModelCollector {
                               size_of(row), topology.hops ? topology.hops->max : 1);
   }
 
+  Hosts hosts_of_result_;
   TopologyModel model_;
   std::set<std::uint64_t> ranks_, sizes_;
   std::size_t rows_ = 0;

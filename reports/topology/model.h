@@ -29,7 +29,7 @@ struct TopologyModel {
   bool yielding = false;           ///< in some row, ranks outnumbered cores
   double max_qps = 0;              ///< of a rank
   std::optional<CostFit> latency;  ///< one way, between two ranks of a quiet network
-  Hosts hosts;                     ///< of the result: what `latency` tells kinds of edges by
+  Hosts hosts;                     ///< of the pairs that `latency` was fitted to, of most ranks
   /// Of all pairs that `latency` was fitted to. Nothing: of both kinds, or not known.
   std::optional<HostKind> one_kind;
   std::uint64_t rows_not_split = 0;  ///< left out, since they do not tell the kinds of pairs apart

@@ -177,7 +177,7 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
   if (!model.latency || !model.latency->by_kind()) return remarks;
   remarks.push_back(
       "Hosts had several ranks: each edge of a route has the costs within a host or those between "
-      "hosts. Shares of these two models (of model, of bound) are not computed.");
+      "hosts. Without a single alpha, 'of model' and 'of bound' are not computed.");
   const std::vector<ModelFact> facts = facts_by_kind(*model.latency);
   if (std::ranges::any_of(facts,
                           [](const ModelFact& fact) { return fact.value == "not identified"; }))

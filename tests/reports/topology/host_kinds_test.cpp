@@ -259,6 +259,22 @@ TEST(HostKinds, RowsThatDoNotSplitAreLeftOutAndCounted) {
               1);
 }
 
+TEST(HostKinds, SimulatedRowsHaveTheHostsOfTheirNetwork) {
+  std::mt19937 engine(1);
+  std::vector<Row> rows{row_with_hosts("mesh", placed(8, 4), 8, 0, engine)};
+  rows[0].extra["path"] = "simulated";
+  rows[0].case_object["device"] = "simulated:delay:5us,ranks-per-host:4,host-delay:1us";
+  const Json other_hosts = context_of(placed(8, 2));  // of a result that others were merged into
+  const TopologyModel model = topology_models(rows, other_hosts).front();
+  ASSERT_TRUE(model.latency->by_kind());
+  EXPECT_NEAR(*model.latency->costs_of(HostKind::other_host).alpha_ns, kBetweenHosts.time_ns(1, 8),
+              1);
+  rows[0].case_object["device"] = "simulated:delay:5us";
+  EXPECT_FALSE(topology_models(rows, other_hosts).front().latency->by_kind());
+  rows[0].case_object["device"] = "simulated:ranks-per-host:0";
+  EXPECT_FALSE(topology_models(rows, other_hosts).front().latency->by_kind());
+}
+
 TEST(HostKinds, LinesOfPredictionsSayWhichPairsAndHowMany) {
   const TopologyModel model = model_of_plan({.graphs = {"mesh"}, .ranks = {4, 8}, .noise = 0.02});
   std::string unknown;
