@@ -174,6 +174,11 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
     remarks.push_back(
         "Each rank had a host of its own: the costs within a host are not identified, and "
         "predictions are of one rank on each host.");
+  if (model.rows_not_split > 0)
+    remarks.push_back(fmt::format(
+        "The latencies of {} rows were left out, since it is not known which of their pairs are on "
+        "one host: they have no matrix (more than 256 ranks), or their hosts are not known.",
+        model.rows_not_split));
   if (!model.latency || !model.latency->by_kind()) return remarks;
   remarks.push_back(
       "Hosts had several ranks: each edge of a route has the costs within a host or those between "
@@ -184,11 +189,6 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
     remarks.push_back(
         "Not identified: the measured pairs do not tell this cost apart from others. It needs two "
         "sizes for beta, and for a hop a graph with routes of several edges of that kind.");
-  if (model.rows_not_split > 0)
-    remarks.push_back(fmt::format(
-        "{} rows were left out: they have no matrix (more than 256 ranks), or their hosts are not "
-        "known.",
-        model.rows_not_split));
   return remarks;
 }
 

@@ -255,6 +255,10 @@ TEST(HostKinds, RowsThatDoNotSplitAreLeftOutAndCounted) {
   rows.back().topology->matrix_ns.clear();
   const TopologyModel model = topology_models(rows, context_of(placed(8, 4))).front();
   EXPECT_EQ(model.rows_not_split, 1U);
+  const TopologyModel none =
+      topology_models(std::span(rows).last(1), context_of(placed(8, 4))).front();
+  EXPECT_FALSE(none.latency);
+  EXPECT_THAT(model_text(none, {}, {.width = 200}), HasSubstr("The latencies of 1 rows"));
   EXPECT_NEAR(*model.latency->costs_of(HostKind::other_host).alpha_ns, kBetweenHosts.time_ns(1, 8),
               1);
 }
