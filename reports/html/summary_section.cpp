@@ -117,7 +117,7 @@ std::string straggler_tile(const PageCases& page) {
   std::size_t count = 0;
   std::string first;
   for (const ResultFile& file : page.files) {
-    const auto models = topology_models(file.rows);
+    const auto models = topology_models(file.rows, file.context);
     for (const TopologyCase& one : topology_cases(file.rows, models)) {
       const auto straggler = straggler_of(one, matrix_of(one));
       if (!straggler) continue;

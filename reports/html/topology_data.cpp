@@ -39,10 +39,10 @@ std::function<Number(const Row&)> of_rows(std::string exchange, std::uint64_t si
 }
 
 std::function<Number(const Prediction&)> at_size(std::uint64_t size_bytes,
-                                                 Number Prediction::AtSize::*number) {
+                                                 Number (*number)(const Prediction::AtSize&)) {
   return [size_bytes, number](const Prediction& prediction) {
     for (const Prediction::AtSize& at : prediction.sizes)
-      if (at.size_bytes == size_bytes) return at.*number;
+      if (at.size_bytes == size_bytes) return number(at);
     return Number();
   };
 }
@@ -64,7 +64,7 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
     if (model.latency)
       list.push_back({fmt::format("latency{}", size), "mean latency over all pairs", "ns", size,
                       of_rows("", size, mean_latency_ns),
-                      at_size(size, &Prediction::AtSize::mean_ns)});
+                      at_size(size, [](const Prediction::AtSize& at) { return at.all.mean_ns; })});
   for (const std::string& exchange : model.exchanges)
     for (const std::uint64_t size : model.sizes_bytes)
       list.push_back({exchange + std::to_string(size),
@@ -94,7 +94,7 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
         {fmt::format("memory{}", size), "memory of a rank", "bytes", size,
          of_rows("", size,
                  [](const Row& row) { return known_sum(row.topology->connection_bytes); }),
-         at_size(size, &Prediction::AtSize::memory_bytes)});
+         at_size(size, [](const Prediction::AtSize& at) { return at.memory_bytes; })});
   return list;
 }
 
@@ -162,7 +162,7 @@ Json model_data(const TopologyModel& model, Cases cases, const std::string& name
 Json topology_data(const PageCases& page) {
   Json all = Json::array();
   for (std::size_t i = 0; i < page.files.size(); ++i) {
-    const auto models = topology_models(page.files[i].rows);
+    const auto models = topology_models(page.files[i].rows, page.files[i].context);
     const auto cases = topology_cases(page.files[i].rows, models);
     for (std::size_t m = 0; m < models.size(); ++m) {
       const std::vector<TopologyCase> own = cases_of_model(cases, m);

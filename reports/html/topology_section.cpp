@@ -128,7 +128,7 @@ std::string predictions_html(const TopologyModel& model) {
 Section topology_section(const PageCases& page) {
   std::string html;
   for (std::size_t i = 0; i < page.files.size(); ++i) {
-    const auto models = topology_models(page.files[i].rows);
+    const auto models = topology_models(page.files[i].rows, page.files[i].context);
     const auto cases = topology_cases(page.files[i].rows, models);
     html += decision_html(without_collectives(cases), models,
                           {least_max_qp(page.files[i].context), page.memory_budget_bytes});

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "reports/stats/sample.h"
 
@@ -149,6 +151,10 @@ std::vector<double> covariance_of(std::span<const Observation> observations,
   return equations.inverse(chosen);
 }
 
+double length_of(const std::vector<double>& terms) {
+  return std::sqrt(std::inner_product(terms.begin(), terms.end(), terms.begin(), 0.0));
+}
+
 }  // namespace
 
 LeastSquares least_squares(std::span<const Observation> observations) {
@@ -165,6 +171,43 @@ LeastSquares least_squares(std::span<const Observation> observations) {
     result.squares += error * error;
   result.covariance = covariance_of(observations, result);
   return result;
+}
+
+ToldValues::ToldValues(std::span<const Observation> observations) {
+  for (const Observation& one : observations) {
+    scale_.resize(one.terms.size());
+    for (std::size_t i = 0; i < scale_.size(); ++i) scale_[i] = std::max(scale_[i], one.terms[i]);
+  }
+  for (const Observation& one : observations) {
+    if (basis_.size() == scale_.size()) return;
+    if (tells(one.terms)) continue;
+    std::vector<double> next = beyond(one.terms);
+    const double length = length_of(next);
+    for (double& x : next) x /= length;
+    basis_.push_back(std::move(next));
+  }
+}
+
+bool ToldValues::tells(std::span<const double> terms) const {
+  double squares = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i] == 0) continue;
+    if (i >= scale_.size() || !(scale_[i] > 0)) return false;
+    squares += terms[i] * terms[i] / scale_[i] / scale_[i];
+  }
+  const double length = length_of(beyond(terms));
+  return length * length <= kMinSine2 * squares;
+}
+
+/// What of the terms, scaled, is not in the space.
+std::vector<double> ToldValues::beyond(std::span<const double> terms) const {
+  std::vector<double> rest(scale_.size());
+  for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = scale_[i] > 0 ? terms[i] / scale_[i] : 0;
+  for (const std::vector<double>& direction : basis_) {
+    const double along = std::inner_product(rest.begin(), rest.end(), direction.begin(), 0.0);
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= along * direction[i];
+  }
+  return rest;
 }
 
 }  // namespace rdmameter

@@ -30,4 +30,19 @@ struct LeastSquares {
 /// @param observations  all with as many terms; empty: no coefficients
 LeastSquares least_squares(std::span<const Observation> observations);
 
+/// Which values observations tell: sums of multiples of what was observed. Such a value is known
+/// even where some of its coefficients are not known one by one.
+class ToldValues {
+ public:
+  explicit ToldValues(std::span<const Observation> observations);
+
+  bool tells(std::span<const double> terms) const;
+
+ private:
+  std::vector<double> beyond(std::span<const double> terms) const;
+
+  std::vector<double> scale_;
+  std::vector<std::vector<double>> basis_;  ///< of the space of the scaled terms, orthonormal
+};
+
 }  // namespace rdmameter

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "reports/stats/sample.h"
@@ -41,6 +42,7 @@ double spread_of(const LeastSquares& fit, std::size_t points) {
 
 Fit::Fit(std::span<const FitPoint> points)
     : squares_(least_squares(observations_of(points))),
+      told_(observations_of(points)),
       spread_(spread_of(squares_, points.size())),
       points_(points.size()),
       rows_(rows_of(points)) {
@@ -58,7 +60,7 @@ double Fit::leverage(std::span<const double> terms) const {
 }
 
 std::optional<PredictionInterval> Fit::interval(std::span<const double> terms,
-                                                const std::string& graph) const {
+                                                const std::string& graph, std::size_t kind) const {
   constexpr double kBeyond = 0.025;  // on each side
   const double tells_nothing = std::log(10);
   const auto known = static_cast<std::size_t>(std::ranges::count(squares_.known, true));
@@ -66,7 +68,7 @@ std::optional<PredictionInterval> Fit::interval(std::span<const double> terms,
   if (rows_ <= known || !(value > 0)) return std::nullopt;
   const double of_row = static_cast<double>(points_) / static_cast<double>(rows_);
   const double t = student_t_quantile(kBeyond, static_cast<double>(rows_ - known));
-  const double error = error_at_max_ranks(graph).value_or(0);
+  const double error = error_at_max_ranks(graph, kind).value_or(0);
   const double half = std::max(t * spread_ * std::sqrt(1 + of_row * leverage(terms)),
                                std::log1p(error));  // of the log
   if (half > tells_nothing) return std::nullopt;
@@ -76,19 +78,23 @@ std::optional<PredictionInterval> Fit::interval(std::span<const double> terms,
 void Fit::leave_out_max_ranks(std::span<const FitPoint> points) {
   const std::uint64_t max = std::ranges::max(points, {}, &FitPoint::ranks).ranks;
   std::vector<FitPoint> fewer;
-  std::map<std::pair<std::string, std::vector<double>>, std::vector<double>> left_out;
+  std::map<std::tuple<std::string, std::size_t, std::vector<double>>, std::vector<double>> left_out;
   for (const FitPoint& point : points)
     if (point.ranks < max)
       fewer.push_back(point);
     else
-      left_out[{point.graph, point.observation.terms}].push_back(point.observation.value);
+      left_out[{point.graph, point.kind, point.observation.terms}].push_back(
+          point.observation.value);
   const LeastSquares fit = least_squares(observations_of(fewer));
-  if (fit.known != squares_.known) return;
+  const ToldValues told(observations_of(fewer));
   for (auto& [of, values] : left_out) {
+    const auto& [graph, kind, terms] = of;
     const double measured = median(std::move(values));
-    const double error = std::abs(value_of(fit, of.second) / measured - 1);
-    double& largest = errors_[of.first];
-    largest = std::max(largest, error);
+    std::optional<double>& largest = errors_.try_emplace({graph, kind}, 0.0).first->second;
+    if (!told.tells(terms))
+      largest.reset();
+    else if (largest)
+      largest = std::max(*largest, std::abs(value_of(fit, terms) / measured - 1));
   }
 }
 
@@ -96,9 +102,9 @@ double Fit::value(std::span<const double> terms) const {
   return value_of(squares_, terms);
 }
 
-std::optional<double> Fit::error_at_max_ranks(const std::string& graph) const {
-  const auto found = errors_.find(graph);
-  return found == errors_.end() ? std::nullopt : std::optional(found->second);
+std::optional<double> Fit::error_at_max_ranks(const std::string& graph, std::size_t kind) const {
+  const auto found = errors_.find({graph, kind});
+  return found == errors_.end() ? std::nullopt : found->second;
 }
 
 double Costs::time_ns(double hops, double bytes) const {
@@ -107,6 +113,37 @@ double Costs::time_ns(double hops, double bytes) const {
 
 std::vector<double> CostFit::terms(double hops, double bytes) {
   return {1, hops - 1, hops * bytes};
+}
+
+std::vector<double> CostFit::terms(const HostPath& path, double bytes) {
+  return {path.first[0],
+          path.first[1],
+          path.hops[0] - path.first[0],
+          path.hops[1] - path.first[1],
+          path.hops[0] * bytes,
+          path.hops[1] * bytes};
+}
+
+CostFit::CostFit(std::span<const FitPoint> points)
+    : Fit(points), by_kind_(points.front().observation.terms.size() == 3 * kHostKinds) {
+  const std::vector<double>& terms = points.front().observation.terms;
+  bytes_ = by_kind_ ? (terms[4] + terms[5]) / (terms[0] + terms[1] + terms[2] + terms[3])
+                    : terms[2] / (terms[0] + terms[1]);
+}
+
+CostFit::OfKind CostFit::costs_of(HostKind kind) const {
+  const auto cost = [&](std::size_t sort, double bytes) -> std::optional<double> {
+    std::vector<double> terms(3 * kHostKinds);
+    terms[sort * kHostKinds + static_cast<std::size_t>(kind)] = 1;
+    if (sort < 2) terms[2 * kHostKinds + static_cast<std::size_t>(kind)] = bytes;
+    return tells(terms) ? std::optional(value(terms)) : std::nullopt;
+  };
+  const auto for_no_bytes = [&](std::size_t sort) {
+    const auto value = cost(sort, 0);
+    return value ? value : cost(sort, bytes_);
+  };
+  return {
+      .alpha_ns = for_no_bytes(0), .per_hop_ns = for_no_bytes(1), .beta_ns_per_byte = cost(2, 0)};
 }
 
 }  // namespace rdmameter

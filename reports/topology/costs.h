@@ -8,9 +8,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/stats/least_squares.h"
+#include "reports/topology/host_paths.h"
 
 namespace rdmameter {
 
@@ -19,7 +21,8 @@ struct FitPoint {
   std::string graph;
   std::uint64_t ranks = 0;
   Observation observation;
-  std::size_t row = 0;  ///< of the result: what disturbs one of its points may disturb all
+  std::size_t row = 0;   ///< of the result: what disturbs one of its points may disturb all
+  std::size_t kind = 0;  ///< of the pairs: each kind has an error of its own
 };
 
 struct PredictionInterval {
@@ -35,6 +38,8 @@ class Fit {
   double value(std::span<const double> terms) const;
   double coefficient(std::size_t term) const { return squares_.coefficients[term]; }
   bool knows(std::size_t term) const { return squares_.known[term]; }
+  /// Do the points tell such a value? They may where they do not tell each coefficient of it.
+  bool tells(std::span<const double> terms) const { return told_.tells(terms); }
   double spread() const { return spread_; }  ///< of a point about the fit, relative, one sigma
   std::size_t points() const { return points_; }
 
@@ -44,22 +49,24 @@ class Fit {
   /// @return nothing: no more rows than coefficients, a value of 0, or ends more than ten
   ///         times as large and small as the value, which would tell nothing
   std::optional<PredictionInterval> interval(std::span<const double> terms,
-                                             const std::string& graph) const;
+                                             const std::string& graph, std::size_t kind = 0) const;
 
   /// The error of leaving out the largest number of ranks: a fit to the points of fewer ranks
-  /// predicts that graph's values there, and this is the largest relative error of them. Values
-  /// with the same terms are repetitions; their median counts.
-  /// @return nothing: the graph was not measured there, or fewer ranks do not tell all coefficients
-  std::optional<double> error_at_max_ranks(const std::string& graph) const;
+  /// predicts that graph's values of that kind there, and this is the largest relative error of
+  /// them. Values with the same terms are repetitions; their median counts.
+  /// @return nothing: they were not measured there, or fewer ranks do not tell all of them
+  std::optional<double> error_at_max_ranks(const std::string& graph, std::size_t kind = 0) const;
 
  private:
   void leave_out_max_ranks(std::span<const FitPoint> points);
   double leverage(std::span<const double> terms) const;
 
   LeastSquares squares_;
+  ToldValues told_;
   double spread_ = 0;
   std::size_t points_, rows_;
-  std::map<std::string, double> errors_;  ///< by graph
+  /// By graph and kind; nothing: not told by fewer ranks.
+  std::map<std::pair<std::string, std::size_t>, std::optional<double>> errors_;
 };
 
 /// What a message costs by hops and bytes: the model of docs/topologies.md.
@@ -71,18 +78,34 @@ struct Costs {
   double time_ns(double hops, double bytes) const;
 };
 
-/// Fits times to hops and bytes.
+/// Fits times to hops and bytes: with one cost of each sort for all edges, or with one for each
+/// kind of edge.
 class CostFit : public Fit {
  public:
-  using Fit::Fit;
+  explicit CostFit(std::span<const FitPoint> points);
 
-  /// Of a time that was measured over so many hops. The constant comes first, so that what cannot
-  /// be told from it is counted to it.
+  /// Of a time that was measured over so many hops, where all edges count as of one kind. The
+  /// constant comes first, so that what cannot be told from it is counted to it.
   static std::vector<double> terms(double hops, double bytes);
+  /// Where each kind has its costs: first hops, further ones, bytes, of each HostKind.
+  static std::vector<double> terms(const HostPath& path, double bytes);
 
+  bool by_kind() const { return by_kind_; }
+  /// @pre not by_kind()
   Costs costs() const { return {coefficient(0), coefficient(1), coefficient(2)}; }
   bool knows_per_hop() const { return knows(1); }  ///< false: only one number of hops
   bool knows_beta() const { return knows(2); }     ///< false: only one size
+
+  /// What edges of a kind cost. Nothing: the points do not identify it. Where one size leaves beta
+  /// open, the others are those of that size. @pre by_kind()
+  struct OfKind {
+    std::optional<double> alpha_ns, per_hop_ns, beta_ns_per_byte;
+  };
+  OfKind costs_of(HostKind kind) const;
+
+ private:
+  bool by_kind_;
+  double bytes_;  ///< of the first point
 };
 
 }  // namespace rdmameter

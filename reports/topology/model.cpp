@@ -2,11 +2,15 @@
 #include "reports/topology/model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "core/instrument/histogram_data.h"
+#include "reports/stats/sample.h"
 #include "reports/summary/summary.h"
 #include "topologies/axes/connection_memory.h"
 #include "topologies/schedule/schedule.h"
@@ -114,7 +118,10 @@ bool has_one_qp(const std::string& graph) {
 /// Collects what the rows of one setting say.
 class ModelCollector {
  public:
-  explicit ModelCollector(Json setting) { model_.setting = std::move(setting); }
+  ModelCollector(Json setting, Hosts hosts_of_result)
+      : hosts_of_result_(std::move(hosts_of_result)) {
+    model_.setting = std::move(setting);
+  }
 
   const Json& setting() const { return model_.setting; }
 
@@ -131,7 +138,7 @@ class ModelCollector {
     model_.yielding = model_.yielding || topology.yielding;
     model_.max_qps = std::max(model_.max_qps, max_qps(topology));
     ++rows_;
-    add_latencies(row);
+    if (reach_of(topology.traffic) == Reach::pair) pairs_.emplace_back(&row, rows_);
     add_memory(row);
     if (message_interval_ns(row) && topology.hops) exchanges_.insert(exchange_name(topology));
   }
@@ -140,22 +147,77 @@ class ModelCollector {
     model_.ranks.assign(ranks_.begin(), ranks_.end());
     model_.sizes_bytes.assign(sizes_.begin(), sizes_.end());
     model_.exchanges.assign(exchanges_.begin(), exchanges_.end());
-    if (!latencies_.empty()) model_.latency.emplace(latencies_);
+    const std::vector<FitPoint> latencies = hosts_mix() ? points_by_kind() : points_by_hops();
+    if (!latencies.empty()) model_.latency.emplace(latencies);
     if (!memory_.empty()) model_.memory.emplace(memory_);
     return std::move(model_);
   }
 
  private:
-  void add_latencies(const Row& row) {
-    const TopologyData& topology = *row.topology;
-    if (reach_of(topology.traffic) != Reach::pair) return;
-    const auto bytes = static_cast<double>(size_of(row));
-    for (const auto& [hops, latency] : topology.by_hops)
-      if (const double time_ns = median_ns(latency); hops > 0 && time_ns > 0)
-        latencies_.push_back({topology.graph,
-                              topology.ranks,
-                              {CostFit::terms(static_cast<double>(hops), bytes), time_ns},
-                              rows_});
+  /// Are pairs of ranks on one host and on different ones among the measured pairs?
+  bool hosts_mix() {
+    std::array<bool, kHostKinds> seen{};
+    bool unknown = false;
+    for (const auto& [row, number] : pairs_) {
+      const Hosts hosts = hosts_of(*row, hosts_of_result_);
+      if (hosts.size() > model_.hosts.size()) model_.hosts = hosts;
+      const std::set<std::uint32_t> different(hosts.begin(), hosts.end());
+      unknown = unknown || hosts.empty();
+      seen[static_cast<std::size_t>(HostKind::other_host)] |= different.size() > 1;
+      seen[static_cast<std::size_t>(HostKind::same_host)] |= different.size() < hosts.size();
+    }
+    if (!unknown && seen[0] != seen[1]) model_.one_kind = HostKind(seen[0] ? 0 : 1);
+    return seen[0] && seen[1];
+  }
+
+  std::vector<FitPoint> points_by_hops() const {
+    std::vector<FitPoint> points;
+    for (const auto& [row, number] : pairs_)
+      for (const auto& [hops, latency] : row->topology->by_hops)
+        if (const double time_ns = median_ns(latency); hops > 0 && time_ns > 0)
+          points.push_back(
+              {row->topology->graph,
+               row->topology->ranks,
+               {CostFit::terms(static_cast<double>(hops), static_cast<double>(size_of(*row))),
+                time_ns},
+               number});
+    return points;
+  }
+
+  /// The medians of pairs whose routes are alike.
+  std::vector<FitPoint> points_by_kind() {
+    std::vector<FitPoint> points;
+    for (const auto& [row, number] : pairs_) {
+      const TopologyData& topology = *row->topology;
+      const Hosts hosts = hosts_of(*row, hosts_of_result_);
+      const std::optional<Graph> graph =
+          hosts.empty() || topology.matrix_ns.empty() ? std::nullopt : graph_of(*row);
+      if (!graph) {
+        ++model_.rows_not_split;
+        continue;
+      }
+      for (auto& [of, times] : times_by_kind(topology.matrix_ns, HostRoutes(*graph, hosts)))
+        points.push_back(
+            {topology.graph,
+             topology.ranks,
+             {CostFit::terms(of.second, static_cast<double>(size_of(*row))), median(times)},
+             number,
+             of.first});
+    }
+    return points;
+  }
+
+  using TimesByKind = std::map<std::pair<std::size_t, HostPath>, std::vector<double>>;
+
+  static TimesByKind times_by_kind(const std::vector<std::vector<std::optional<double>>>& matrix_ns,
+                                   const HostRoutes& routes) {
+    TimesByKind times;
+    for (Rank from = 0; from < matrix_ns.size(); ++from)
+      for (Rank to = 0; to < matrix_ns[from].size(); ++to)
+        if (const auto& ns = matrix_ns[from][to]; from != to && ns && *ns > 0)
+          times[{static_cast<std::size_t>(routes.kind(from, to)), routes.path(from, to)}].push_back(
+              *ns);
+    return times;
   }
 
   /// A collective's messages have sizes of their own.
@@ -176,50 +238,96 @@ class ModelCollector {
                               size_of(row), topology.hops ? topology.hops->max : 1);
   }
 
+  Hosts hosts_of_result_;
   TopologyModel model_;
   std::set<std::uint64_t> ranks_, sizes_;
   std::size_t rows_ = 0;
   std::set<std::string> exchanges_;
-  std::vector<FitPoint> latencies_, memory_;
+  std::vector<std::pair<const Row*, std::size_t>> pairs_;  ///< with their numbers
+  std::vector<FitPoint> memory_;
 };
+
+bool has_one_beta(const TopologyModel& model) {
+  return model.latency && !model.latency->by_kind() && model.latency->knows_beta();
+}
 
 /// QPs of the rank with most in such a graph.
 std::uint64_t qps_of(const TopologyModel& model, const ShapeFigures& figures) {
   return figures.one_qp ? 1 : figures.neighbours * model.qps_per_edge;
 }
 
-Prediction::AtSize at_size(const TopologyModel& model, const std::string& graph,
-                           const Prediction& prediction, std::uint64_t size_bytes) {
-  Prediction::AtSize at{.size_bytes = size_bytes};
-  const auto bytes = static_cast<double>(size_bytes);
-  const auto hops_max = static_cast<double>(prediction.figures.hops_max);
-  if (model.latency && (model.latency->knows_per_hop() || prediction.figures.hops_max == 1)) {
-    const Costs costs = model.latency->costs();
-    at.mean_ns = costs.time_ns(prediction.figures.hops_mean, bytes);
-    at.farthest_ns = costs.time_ns(hops_max, bytes);
-    const auto interval = [&](double hops) {
-      return model.latency->interval(CostFit::terms(hops, bytes), graph);
-    };
-    at.mean_interval_ns = interval(prediction.figures.hops_mean);
-    at.farthest_interval_ns = interval(hops_max);
+PredictedLatency by_hops(const CostFit& fit, const std::string& graph, const Prediction& prediction,
+                         double bytes) {
+  PredictedLatency latency;
+  const std::vector<double> mean = CostFit::terms(prediction.figures.hops_mean, bytes);
+  const std::vector<double> farthest = CostFit::terms(real(prediction.figures.hops_max), bytes);
+  if (!fit.tells(mean) || !fit.tells(farthest)) return latency;
+  latency.mean_ns = fit.value(mean);
+  latency.farthest_ns = fit.value(farthest);
+  latency.mean_interval_ns = fit.interval(mean, graph);
+  latency.farthest_interval_ns = fit.interval(farthest, graph);
+  return latency;
+}
+
+PredictedLatency of_kind(const CostFit& fit, const std::string& graph, std::size_t kind,
+                         const PairsOfKind& pairs, double bytes) {
+  PredictedLatency latency;
+  const std::vector<double> mean = CostFit::terms(pairs.mean, bytes);
+  if (pairs.paths.empty() || !fit.tells(mean)) return latency;
+  latency.mean_ns = fit.value(mean);
+  latency.mean_interval_ns = fit.interval(mean, graph, kind);
+  std::vector<double> farthest;
+  for (const HostPath& path : pairs.paths) {
+    const std::vector<double> terms = CostFit::terms(path, bytes);
+    if (!fit.tells(terms)) return latency;
+    if (farthest.empty() || fit.value(terms) > fit.value(farthest)) farthest = terms;
   }
-  if (model.memory && model.exact_memory)
-    at.memory_bytes = exact_memory(
-        model.setting, prediction.figures.one_qp,
-        prediction.figures.one_qp ? prediction.figures.neighbours : prediction.qps_per_rank,
-        size_bytes, model.relays ? prediction.figures.hops_max : 1);
-  else if (model.memory)
-    at.memory_bytes = model.memory->value(
-        memory_terms(static_cast<double>(prediction.figures.one_qp ? prediction.figures.neighbours
-                                                                   : prediction.qps_per_rank),
-                     bytes));
-  return at;
+  latency.farthest_ns = fit.value(farthest);
+  latency.farthest_interval_ns = fit.interval(farthest, graph, kind);
+  return latency;
+}
+
+/// Nothing where some kind that has pairs is not known.
+PredictedLatency over_kinds(const PairsByKind& pairs, const Prediction::AtSize& at) {
+  PredictedLatency all{.mean_ns = 0, .farthest_ns = 0};
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) {
+    if (pairs[kind].share == 0) continue;
+    const PredictedLatency& one = at.of_kind[kind];
+    if (!pairs[kind].share || !one.mean_ns || !one.farthest_ns) return {};
+    *all.mean_ns += *pairs[kind].share * *one.mean_ns;
+    *all.farthest_ns = std::max(*all.farthest_ns, *one.farthest_ns);
+  }
+  return all;
+}
+
+void add_latency(const CostFit& fit, const std::string& graph, const Prediction& prediction,
+                 Prediction::AtSize& at) {
+  const auto bytes = static_cast<double>(at.size_bytes);
+  if (!fit.by_kind()) {
+    at.all = by_hops(fit, graph, prediction, bytes);
+  } else if (prediction.pairs) {
+    for (std::size_t kind = 0; kind < kHostKinds; ++kind)
+      at.of_kind[kind] = of_kind(fit, graph, kind, (*prediction.pairs)[kind], bytes);
+    at.all = over_kinds(*prediction.pairs, at);
+  }
+}
+
+std::optional<double> memory_at(const TopologyModel& model, const Prediction& prediction,
+                                std::uint64_t size_bytes) {
+  if (!model.memory) return std::nullopt;
+  const std::uint64_t peers =
+      prediction.figures.one_qp ? prediction.figures.neighbours : prediction.qps_per_rank;
+  if (model.exact_memory)
+    return exact_memory(model.setting, prediction.figures.one_qp, peers, size_bytes,
+                        model.relays ? prediction.figures.hops_max : 1);
+  return model.memory->value(memory_terms(real(peers), real(size_bytes)));
 }
 
 }  // namespace
 
-std::vector<TopologyModel> topology_models(std::span<const Row> rows) {
+std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json& context) {
   std::vector<ModelCollector> collectors;
+  const Hosts hosts = hosts_of(context);
   // As they were planned: they may have been measured in another order.
   std::vector<const Row*> planned;
   for (const Row& row : rows) planned.push_back(&row);
@@ -231,7 +339,7 @@ std::vector<TopologyModel> topology_models(std::span<const Row> rows) {
     auto found = std::ranges::find_if(
         collectors, [&](const ModelCollector& one) { return fits(one.setting(), setting); });
     if (found == collectors.end())
-      found = collectors.insert(collectors.end(), ModelCollector(setting));
+      found = collectors.insert(collectors.end(), ModelCollector(setting, hosts));
     found->add(row, setting);
   }
   std::vector<TopologyModel> models;
@@ -274,7 +382,7 @@ std::optional<double> message_interval_ns(const Row& row) {
 }
 
 std::optional<double> collective_bound_ns(const TopologyModel& model, const CollectiveData& data) {
-  if (!model.latency || !model.latency->knows_beta()) return std::nullopt;
+  if (!has_one_beta(model)) return std::nullopt;
   const Costs costs = model.latency->costs();
   return real(data.steps) * costs.alpha_ns + real(data.step_bytes) * costs.beta_ns_per_byte;
 }
@@ -286,8 +394,7 @@ std::optional<double> model_share(const TopologyModel& model, const Row& row) {
     return bound_ns && time_ns > 0 ? std::optional(*bound_ns / time_ns) : std::nullopt;
   }
   const auto interval_ns = message_interval_ns(row);
-  if (!interval_ns || !row.topology->hops || !model.latency || !model.latency->knows_beta())
-    return std::nullopt;
+  if (!interval_ns || !row.topology->hops || !has_one_beta(model)) return std::nullopt;
   const Reach reach = reach_of(row.topology->traffic);
   if (reach != Reach::once && reach != Reach::between_all) return std::nullopt;
   const Costs costs = model.latency->costs();
@@ -295,8 +402,8 @@ std::optional<double> model_share(const TopologyModel& model, const Row& row) {
   return (costs.alpha_ns + hops_of(*row.topology) * bytes_ns) / *interval_ns;
 }
 
-std::optional<Prediction> predict(const TopologyModel& model, const std::string& graph,
-                                  std::uint64_t ranks) {
+std::optional<Prediction> predict_resources(const TopologyModel& model, const std::string& graph,
+                                            std::uint64_t ranks) {
   const auto figures = shape_figures(graph, ranks);
   if (!figures) return std::nullopt;
   Prediction prediction{.figures = *figures, .ranks = ranks};
@@ -308,9 +415,21 @@ std::optional<Prediction> predict(const TopologyModel& model, const std::string&
           : static_cast<std::uint64_t>(std::llround(n * figures->neighbours_mean *
                                                     static_cast<double>(model.qps_per_edge)));
   for (const std::uint64_t size : model.sizes_bytes)
-    prediction.sizes.push_back(at_size(model, graph, prediction, size));
+    prediction.sizes.push_back(
+        {.size_bytes = size, .memory_bytes = memory_at(model, prediction, size)});
   prediction.more_qps_than_measured =
       static_cast<double>(prediction.qps_per_rank) > 2 * model.max_qps;
+  return prediction;
+}
+
+std::optional<Prediction> predict(const TopologyModel& model, const std::string& graph,
+                                  std::uint64_t ranks) {
+  std::optional<Prediction> prediction = predict_resources(model, graph, ranks);
+  if (!prediction || !model.latency) return prediction;
+  if (model.latency->by_kind())
+    prediction->pairs = pairs_by_kind(prediction->figures, ranks, hosts_at(model.hosts, ranks));
+  for (Prediction::AtSize& at : prediction->sizes)
+    add_latency(*model.latency, graph, *prediction, at);
   return prediction;
 }
 

@@ -4,6 +4,7 @@
 // formulas.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "core/result/row.h"
 #include "reports/topology/costs.h"
+#include "reports/topology/host_paths.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
@@ -27,7 +29,11 @@ struct TopologyModel {
   bool yielding = false;           ///< in some row, ranks outnumbered cores
   double max_qps = 0;              ///< of a rank
   std::optional<CostFit> latency;  ///< one way, between two ranks of a quiet network
-  std::optional<Fit> memory;       ///< of the rank with most [bytes]
+  Hosts hosts;                     ///< of the pairs that `latency` was fitted to, of most ranks
+  /// Of all pairs that `latency` was fitted to. Nothing: of both kinds, or not known.
+  std::optional<HostKind> one_kind;
+  std::uint64_t rows_not_split = 0;  ///< left out, since they do not tell the kinds of pairs apart
+  std::optional<Fit> memory;         ///< of the rank with most [bytes]
   /// Is the memory of each row that of the closed form, connection_bytes()? Then so is that of
   /// predictions.
   bool exact_memory = true;
@@ -39,7 +45,9 @@ struct TopologyModel {
 /// One model for each setting. A row whose traffic lacks an axis of another (pairs, seed) goes into
 /// the first model that fits otherwise. Rows without a topology, or without a measurement, are
 /// passed over.
-std::vector<TopologyModel> topology_models(std::span<const Row> rows);
+/// @param context  of the result: which ranks are on one host
+std::vector<TopologyModel> topology_models(std::span<const Row> rows,
+                                           const nlohmann::ordered_json& context = {});
 
 /// The mean over all pairs of the median one-way time of as many hops: what predictions of the mean
 /// latency are to be held against. A mean of all samples would be the tail's. Of traffic `pairs`.
@@ -58,7 +66,7 @@ std::size_t model_of(std::span<const TopologyModel> models, const Row& row);
 std::optional<double> message_interval_ns(const Row& row);
 
 /// The least time of a collective whose messages go to neighbours: steps * alpha + what they send *
-/// beta. Nothing: the costs are not known.
+/// beta. Nothing: the costs are not known, or hosts mix, so that there is no one alpha.
 std::optional<double> collective_bound_ns(const TopologyModel& model, const CollectiveData& data);
 
 /// Of a collective: its bound / the median time. Else:
@@ -68,6 +76,12 @@ std::optional<double> collective_bound_ns(const TopologyModel& model, const Coll
 /// more than is known here, as of an incast.
 std::optional<double> model_share(const TopologyModel& model, const Row& row);
 
+/// Of one message.
+struct PredictedLatency {
+  std::optional<double> mean_ns, farthest_ns;  ///< over all pairs; of the farthest
+  std::optional<PredictionInterval> mean_interval_ns, farthest_interval_ns;  ///< Fit::interval()
+};
+
 /// A shape at a number of ranks, by the model.
 struct Prediction {
   ShapeFigures figures;
@@ -75,11 +89,13 @@ struct Prediction {
   std::uint64_t qps_per_rank = 0, qps_total = 0;  ///< of the rank with most; of all
   struct AtSize {
     std::uint64_t size_bytes = 0;
-    std::optional<double> mean_ns, farthest_ns;  ///< latency over all pairs; of the farthest
-    std::optional<PredictionInterval> mean_interval_ns, farthest_interval_ns;  ///< Fit::interval()
-    std::optional<double> memory_bytes;  ///< of the rank with most
+    PredictedLatency all;  ///< where the model has costs by kind, without intervals
+    std::array<PredictedLatency, kHostKinds> of_kind;  ///< where `pairs` is known
+    std::optional<double> memory_bytes;                ///< of the rank with most
   };
   std::vector<AtSize> sizes;
+  /// Where the model has costs by kind. Nothing: they take more than is known of the hosts.
+  std::optional<PairsByKind> pairs;
   bool more_qps_than_measured =
       false;  ///< of a rank, by more than twice: the device's cache may be too small
 };
@@ -87,5 +103,9 @@ struct Prediction {
 /// @return nothing where the shape does not exist at so many ranks, or is not known to us
 std::optional<Prediction> predict(const TopologyModel& model, const std::string& graph,
                                   std::uint64_t ranks);
+
+/// That prediction without latencies, which may take a search of the graph.
+std::optional<Prediction> predict_resources(const TopologyModel& model, const std::string& graph,
+                                            std::uint64_t ranks);
 
 }  // namespace rdmameter

@@ -28,8 +28,9 @@ std::string sizes_text(const TopologyModel& model) {
 
 std::string facts_text(const CostFit& fit, const TextStyle& style) {
   std::string text = "\n" + bold("  model of the latency", style) + "\n";
+  const std::size_t width = fit.by_kind() ? 27 : 16;
   for (const auto& [name, value] : cost_facts(fit))
-    text += fmt::format("    {}{}\n", pad_right(name, 16), pad_left(value, 14));
+    text += fmt::format("    {}{}\n", pad_right(name, width), pad_left(value, 14));
   return text;
 }
 
@@ -43,34 +44,77 @@ std::string interval_text(const std::optional<PredictionInterval>& interval, dou
 }
 
 /// In percent.
-template <class AnyFit>
-std::string error_text(const AnyFit& fit, const std::string& graph) {
-  const std::optional<double> error = fit.error_at_max_ranks(graph);
+std::string error_text(const std::optional<double>& error) {
   return error ? fmt::format("{:.1f}", 100 * *error) : kUnknown;
+}
+
+constexpr const char* name_of(HostKind kind) {
+  return kind == HostKind::same_host ? "same host" : "other host";
+}
+
+/// What a line of predictions is about.
+struct PredictedPairs {
+  std::string kind;  ///< empty: all
+  std::optional<double> share, hops_mean, hops_max;
+  PredictedLatency latency;
+  std::optional<double> error;
+};
+
+/// All pairs, or where the model has costs by kind those of each kind.
+std::vector<PredictedPairs> pairs_of(const TopologyModel& model, const std::string& graph,
+                                     const Prediction& prediction, const Prediction::AtSize& at) {
+  std::vector<PredictedPairs> list;
+  if (!prediction.pairs) {
+    list.push_back({.kind = "all",
+                    .share = 1,
+                    .hops_mean = prediction.figures.hops_mean,
+                    .hops_max = real(prediction.figures.hops_max),
+                    .latency = at.all});
+    if (model.latency && !model.latency->by_kind())
+      list.back().error = model.latency->error_at_max_ranks(graph);
+    return list;
+  }
+  for (const HostKind kind : kSameHostFirst) {
+    const auto i = static_cast<std::size_t>(kind);
+    const PairsOfKind& pairs = (*prediction.pairs)[i];
+    if (pairs.share == 0 || pairs.paths.empty()) continue;
+    list.push_back({.kind = name_of(kind),
+                    .share = pairs.share,
+                    .hops_mean = pairs.mean.all_hops(),
+                    .hops_max = std::ranges::max(pairs.paths, {}, &HostPath::all_hops).all_hops(),
+                    .latency = at.of_kind[i],
+                    .error = model.latency->error_at_max_ranks(graph, i)});
+  }
+  return list;
 }
 
 std::vector<Table::Cell> prediction_cells(const TopologyModel& model, const std::string& graph,
                                           const Prediction& prediction,
-                                          const Prediction::AtSize& at) {
-  constexpr double kMicro = 1e3, kKibi = 1024;
+                                          const Prediction::AtSize& at,
+                                          const PredictedPairs& pairs) {
+  constexpr double kMicro = 1e3, kKibi = 1024, kPercent = 0.01;
   std::vector<Table::Cell> cells = {fmt::format("{}", prediction.ranks),
                                     printable(prediction.figures.graph),
-                                    fmt::format("{}", at.size_bytes),
-                                    {fmt::format("{}", prediction.qps_per_rank),
-                                     prediction.more_qps_than_measured ? "more than measured" : ""},
-                                    fmt::format("{}", prediction.qps_total),
-                                    digits(prediction.figures.hops_mean),
-                                    fmt::format("{}", prediction.figures.hops_max)};
+                                    fmt::format("{}", at.size_bytes)};
   const auto add = [&cells](const std::string& text) { cells.emplace_back(text); };
+  if (model.latency && model.latency->by_kind()) {
+    add(pairs.kind);
+    add(in_unit(pairs.share, kPercent));
+  }
+  cells.emplace_back(fmt::format("{}", prediction.qps_per_rank),
+                     prediction.more_qps_than_measured ? "more than measured" : "");
+  add(fmt::format("{}", prediction.qps_total));
+  add(in_unit(pairs.hops_mean, 1));
+  add(fmt::format("{:.0f}", *pairs.hops_max));
   if (model.latency) {
-    add(in_unit(at.mean_ns, kMicro));
-    add(interval_text(at.mean_interval_ns, kMicro));
-    add(in_unit(at.farthest_ns, kMicro));
-    add(error_text(*model.latency, graph));
+    add(in_unit(pairs.latency.mean_ns, kMicro));
+    add(interval_text(pairs.latency.mean_interval_ns, kMicro));
+    add(in_unit(pairs.latency.farthest_ns, kMicro));
+    add(error_text(pairs.error));
   }
   if (model.memory) {
     add(in_unit(at.memory_bytes, kKibi));
-    add(model.exact_memory ? "exact" : error_text(*model.memory, graph));
+    add(model.exact_memory ? "exact" : error_text(model.memory->error_at_max_ranks(graph)));
   }
   return cells;
 }
@@ -99,6 +143,68 @@ std::string predictions(const TopologyModel& model, const std::vector<std::uint6
   return text;
 }
 
+ModelFact spread_fact(const CostFit& fit) {
+  return {"spread", fmt::format("{:.1f} %", 100 * fit.spread())};
+}
+
+std::vector<ModelFact> facts_by_kind(const CostFit& fit) {
+  std::vector<ModelFact> facts;
+  for (const HostKind kind : kSameHostFirst) {
+    const CostFit::OfKind costs = fit.costs_of(kind);
+    const auto add = [&](const char* name, const std::optional<double>& value, auto text) {
+      facts.push_back({fmt::format("{}: {}", name_of(kind), name),
+                       value ? text(*value) : std::string("not identified")});
+    };
+    add("alpha", costs.alpha_ns, time_value);
+    add("each hop more", costs.per_hop_ns, time_value);
+    add("beta", costs.beta_ns_per_byte, [](double beta) { return digits(beta) + " ns/B"; });
+  }
+  facts.push_back(spread_fact(fit));
+  return facts;
+}
+
+/// What the measured pairs say of kinds of pairs, and what they do not.
+std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
+  std::vector<std::string> remarks;
+  if (model.one_kind == HostKind::same_host)
+    remarks.push_back(
+        "All ranks were on one host: the costs between hosts are not identified, and predictions "
+        "are of ranks on one host.");
+  if (model.one_kind == HostKind::other_host)
+    remarks.push_back(
+        "Each rank had a host of its own: the costs within a host are not identified, and "
+        "predictions are of one rank on each host.");
+  if (model.rows_not_split > 0)
+    remarks.push_back(fmt::format(
+        "The latencies of {} rows were left out, since it is not known which of their pairs are on "
+        "one host: they have no matrix (more than 256 ranks), or their hosts are not known.",
+        model.rows_not_split));
+  if (!model.latency || !model.latency->by_kind()) return remarks;
+  remarks.push_back(
+      "Hosts had several ranks: each edge of a route has the costs within a host or those between "
+      "hosts. Without a single alpha, 'of model' and 'of bound' are not computed.");
+  const std::vector<ModelFact> facts = facts_by_kind(*model.latency);
+  if (std::ranges::any_of(facts,
+                          [](const ModelFact& fact) { return fact.value == "not identified"; }))
+    remarks.push_back(
+        "Not identified: the measured pairs do not tell this cost apart from others. It needs two "
+        "sizes for beta, and for a hop a graph with routes of several edges of that kind.");
+  return remarks;
+}
+
+std::string placement_remark(const TopologyModel& model) {
+  if (hosts_at(model.hosts, model.hosts.size() + 1).empty())
+    return " Hosts do not have equal numbers of ranks, one after the other or in turn, so it is "
+           "not "
+           "known on which hosts more ranks would be: neither shares of pairs nor routes with "
+           "relays are predicted.";
+  return fmt::format(
+      " Predicted for hosts of {} ranks each, placed {} as they were measured. same host, other "
+      "host: pairs of ranks; a route between two of them may have edges of both kinds.",
+      std::ranges::count(model.hosts, 0U),
+      equal_ranks_per_host(model.hosts) ? "one after the other" : "in turn");
+}
+
 }  // namespace
 
 std::string time_value(double ns) {
@@ -107,6 +213,7 @@ std::string time_value(double ns) {
 }
 
 std::vector<ModelFact> cost_facts(const CostFit& fit) {
+  if (fit.by_kind()) return facts_by_kind(fit);
   const Costs costs = fit.costs();
   std::vector<ModelFact> facts = {{"alpha", time_value(costs.alpha_ns)}};
   if (fit.knows_per_hop()) facts.push_back({"each hop more", time_value(costs.per_hop_ns)});
@@ -115,20 +222,21 @@ std::vector<ModelFact> cost_facts(const CostFit& fit) {
     if (costs.beta_ns_per_byte > 0)
       facts.push_back({"1 / beta", digits(8 / costs.beta_ns_per_byte) + " Gb/s"});
   }
-  facts.push_back({"spread", fmt::format("{:.1f} %", 100 * fit.spread())});
+  facts.push_back(spread_fact(fit));
   return facts;
 }
 
 std::vector<std::string> model_remarks(const TopologyModel& model) {
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks = remarks_on_hosts(model);
   if (model.yielding)
     remarks.push_back(
         "Ranks outnumbered cores and gave them up while they waited: times are those of such a "
         "crowd, not of machines with a rank each, so no rank is called slow ('rdmameter show "
         "--judge-shared' does it all the same).");
-  if (model.latency && !model.latency->knows_beta())
+  const bool one_kind = model.latency && !model.latency->by_kind();
+  if (one_kind && !model.latency->knows_beta())
     remarks.push_back("Beta needs more than one size; alpha is that of " + sizes_text(model) + ".");
-  if (model.latency && !model.latency->knows_per_hop())
+  if (one_kind && !model.latency->knows_per_hop())
     remarks.push_back("The cost of a hop needs a graph with relays, such as a ring of four ranks.");
   constexpr double kPoor = 0.15;
   if (model.latency && model.latency->spread() > kPoor)
@@ -147,6 +255,7 @@ std::string prediction_remark(const TopologyModel& model) {
       "error: how far a fit to fewer ranks was off, at worst, at the largest number of ranks "
       "measured. The predictions are by a fit to all ranks. 95 %: where the mean latency would be "
       "measured in 95 of 100 repetitions, if the model holds.";
+  if (model.latency && model.latency->by_kind()) remark += placement_remark(model);
   if (drawn)
     remark +=
         " Hops of a random graph are those from 64 sampled ranks of one such graph, and from 4 "
@@ -157,15 +266,16 @@ std::string prediction_remark(const TopologyModel& model) {
 Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t> ranks,
                        std::string& unknown) {
   Table table;
-  table.columns = {{"ranks"},
-                   {.head = "graph", .is_text = true},
-                   {"size", "B"},
-                   {"QPs", "", "of a rank"},
-                   {"QPs", "", "in all"},
-                   {"hops", "", "mean"},
-                   {"hops", "", "most"}};
-  table.key_columns = 3;
+  table.columns = {{"ranks"}, {.head = "graph", .is_text = true}, {"size", "B"}};
   const auto add = [&table](Table::Column head) { table.columns.push_back(std::move(head)); };
+  const bool by_kind = model.latency && model.latency->by_kind();
+  if (by_kind) add({.head = "pairs", .is_text = true});
+  table.key_columns = table.columns.size();
+  if (by_kind) add({"of all", "%"});
+  add({"QPs", "", "of a rank"});
+  add({"QPs", "", "in all"});
+  add({"hops", "", "mean"});
+  add({"hops", "", "most"});
   if (model.latency) {
     add({"latency", "µs", "mean"});
     add({.head = "95 %", .unit = "µs", .is_text = true});
@@ -184,7 +294,8 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
         continue;
       }
       for (const Prediction::AtSize& at : result->sizes)
-        table.add_line(prediction_cells(model, graph, *result, at));
+        for (const PredictedPairs& pairs : pairs_of(model, graph, *result, at))
+          table.add_line(prediction_cells(model, graph, *result, at, pairs));
     }
   return table;
 }

@@ -21,7 +21,7 @@ using Exceeds = std::function<bool(const Prediction&)>;
 std::optional<std::uint64_t> ranks_beyond(const TopologyModel& model, const std::string& graph,
                                           const Exceeds& exceeds) {
   const auto is_beyond = [&](std::uint64_t ranks) {
-    const auto prediction = predict(model, graph, ranks);
+    const auto prediction = predict_resources(model, graph, ranks);
     return prediction && exceeds(*prediction);
   };
   if (const auto shape = find_shape(graph); shape && shape->shape->drawn) {  // QPs do not grow

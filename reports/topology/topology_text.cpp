@@ -207,7 +207,7 @@ std::string growth(const TopologyModel& model, Cases cases, const TopologyTextOp
   };
   const auto predicted = [first](const Prediction& prediction) -> Number {
     for (const Prediction::AtSize& at : prediction.sizes)
-      if (at.size_bytes == first->size_bytes && at.mean_ns) return at.mean_ns;
+      if (at.size_bytes == first->size_bytes && at.all.mean_ns) return at.all.mean_ns;
     return std::nullopt;
   };
   add(fmt::format("mean latency over ranks, {} B", first->size_bytes),
@@ -236,7 +236,7 @@ std::string heading(const TopologyModel& model, bool all, const TextStyle& style
 }  // namespace
 
 std::string topology_text(const ResultFile& file, const TopologyTextOptions& options) {
-  const std::vector<TopologyModel> models = topology_models(file.rows);
+  const std::vector<TopologyModel> models = topology_models(file.rows, file.context);
   const std::vector<TopologyCase> all = topology_cases(file.rows, models);
   std::string text =
       decision_text(without_collectives(all), models,

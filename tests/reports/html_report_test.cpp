@@ -484,7 +484,7 @@ TEST(TopologySection, HasTablesModelAndPicturesWithoutJavaScript) {
   const std::string html = topology_section(page_cases(std::span(&file, 1), 1000)).html;
   for (const char* part :
        {"Shapes over ranks", "The fitted model", "Predicted, not measured", "<td>alltoall",
-        "<td>alpha", "aria-label=\"one-way times between 8 ranks\"", "<title>0 → 7: ",
+        "<td>same host: alpha", "aria-label=\"one-way times between 8 ranks\"", "<title>0 → 7: ",
         "aria-label=\"8 ranks and 12 edges\"", "<td class=number>16383 <small>more than measured",
         "rank 5 (beta) takes 3.0 times as long as the others", "class=frame", "class=slow><title>"})
     EXPECT_THAT(html, HasSubstr(part));

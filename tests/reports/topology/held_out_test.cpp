@@ -107,9 +107,9 @@ PredictionInterval counted(const Noise& noise) {
       const auto size = row.case_object["size_bytes"].get<std::uint64_t>();
       const auto predicted = predict(model, graph, kHeldOut);
       const auto& at = predicted->sizes[size == kSizes[0] ? 0 : 1];
-      mean[{graph, size}].add(at.mean_interval_ns, *mean_latency_ns(measured));
+      mean[{graph, size}].add(at.all.mean_interval_ns, *mean_latency_ns(measured));
       farthest[{graph, size}].add(
-          at.farthest_interval_ns,
+          at.all.farthest_interval_ns,
           static_cast<double>(percentile(measured.topology->by_hops.back().latency.histogram, 50)) /
               2);
     }
@@ -168,8 +168,8 @@ TEST(HeldOutRanks, MemoryIsFittedIfTheClosedFormIsNotThatOfTheRows) {
 TEST(HeldOutRanks, AFitToAsManyRowsAsItHasCostsHasNoInterval) {
   const std::vector<Row> rows{measured_rows()[0], measured_rows()[1]};  // mesh, two sizes
   const auto predicted = predict(topology_models(rows).front(), "mesh", kHeldOut);
-  EXPECT_TRUE(predicted->sizes[0].mean_ns);
-  EXPECT_FALSE(predicted->sizes[0].mean_interval_ns);
+  EXPECT_TRUE(predicted->sizes[0].all.mean_ns);
+  EXPECT_FALSE(predicted->sizes[0].all.mean_interval_ns);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(SimulatedCluster, LatencyOf16384RanksIsPredictedFrom32) {
     const double expected = small_clusters().latency->costs().time_ns(hops / samples, 4096);
     EXPECT_NEAR(sum_ns / samples / expected, 1, 0.03) << graph;
     ASSERT_TRUE(predicted);
-    EXPECT_NEAR(*predicted->sizes[1].mean_ns / expected,
+    EXPECT_NEAR(*predicted->sizes[1].all.mean_ns / expected,
                 predicted->figures.hops_mean / (hops / samples), 0.1)
         << graph;
     EXPECT_LT(*small_clusters().latency->error_at_max_ranks(graph), 0.05) << graph;
