@@ -18,10 +18,10 @@ using DirectPolls = std::array<std::array<MeasuredLoop, 2>, 2>;
 /// [clock is the CPU's counter][wait][interface of posting][with timestamps]
 using ChosenPolls = std::array<std::array<std::array<std::array<MeasuredLoop, 2>, 2>, 3>, 2>;
 
-/// Of one loop. Where the clock is the CPU's counter and the loop spins, each instruction shows, and
-/// there is an instance for each way to poll. Reading another clock or giving the CPU away takes
-/// hundreds of instructions; there, and with several CQs, the loop polls by the CqRing's function:
-/// a quarter of the instances for the compiler.
+/// Of one loop. Where the clock is the CPU's counter and the loop spins, each instruction shows,
+/// and there is an instance for each way to poll. Reading another clock or giving the CPU away
+/// takes hundreds of instructions; there, and with several CQs, the loop polls by the CqRing's
+/// function: a quarter of the instances for the compiler.
 struct Instances {
   DirectPolls direct;
   ChosenPolls chosen;
