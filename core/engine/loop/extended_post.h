@@ -55,7 +55,8 @@ template <Data kData>
 }
 
 template <Opcode kOpcode, Data kData, bool kDatagram>
-int post(ibv_qp_ex* qp, const ibv_send_wr* wr) noexcept {
+int post(const Lane& lane, ibv_send_wr* wr) noexcept {
+  ibv_qp_ex* const qp = lane.extended_qp;
   ibv_wr_start(qp);
   for (; wr != nullptr; wr = wr->next) {
     qp->wr_id = wr->wr_id;

@@ -102,7 +102,7 @@ struct CqRing {
   ibv_cq* const* all = nullptr;  ///< every one
   std::uint32_t count = 1;
   std::uint32_t next = 0;  ///< whose turn it is
-  /// How to poll, for the instances that do not know (ChosenPolls).
+  /// How to poll, for the instances that do not know (ChosenCq).
   PollFunction poll = nullptr;
   std::uint64_t completed_at = 0;  ///< by the device's clock: the completion polled last
 };
@@ -133,8 +133,13 @@ struct TimestampRing {
   std::uint64_t taken = 0;  ///< in all
 };
 
-/// Posts linked WRs by ibv_wr_*. @return 0 or the errno value
-using PostFunction = int (*)(ibv_qp_ex*, const ibv_send_wr*);
+/// Posts linked WRs. @return 0 or the errno value
+using PostFunction = int (*)(const Lane&, ibv_send_wr*);
+
+inline int post_classic(const Lane& lane, ibv_send_wr* head) noexcept {
+  ibv_send_wr* bad;
+  return ibv_post_send(lane.qp, head, &bad);
+}
 
 struct OpenLoop;
 struct PollWatch;
@@ -143,14 +148,14 @@ struct LoopState {
   Lane* lanes = nullptr;
   std::uint32_t lane_count = 0;
   CqRing send_cq, recv_cq;
-  PostFunction post = nullptr;     ///< where ibv_wr_* posts
-  std::uint32_t post_list = 1;     ///< WRs per send list
-  std::uint32_t signal_every = 1;  ///< WRs that a send completion retires
-  std::uint32_t depth = 1;         ///< most WRs outstanding on a QP
-  std::uint32_t answers = 1;       ///< to each ping, of a multicast
-  std::uint8_t sequence = 0;       ///< the last round's number
-  std::uint32_t number_mask = 0;   ///< of the low bits of a message's number
-  bool closing_in_turn = false;    ///< a closing WR takes the next one's place
+  PostFunction post = post_classic;  ///< for the instances that do not know how (ChosenPost)
+  std::uint32_t post_list = 1;       ///< WRs per send list
+  std::uint32_t signal_every = 1;    ///< WRs that a send completion retires
+  std::uint32_t depth = 1;           ///< most WRs outstanding on a QP
+  std::uint32_t answers = 1;         ///< to each ping, of a multicast
+  std::uint8_t sequence = 0;         ///< the last round's number
+  std::uint32_t number_mask = 0;     ///< of the low bits of a message's number
+  bool closing_in_turn = false;      ///< a closing WR takes the next one's place
   Arrivals arrivals;
   TimestampRing timestamps;
   OpenLoop* open_loop = nullptr;  ///< not null: the initiator of one

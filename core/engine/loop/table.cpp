@@ -30,7 +30,7 @@ const Instances* instances_for(const TestCase& test_case, Role role) {
   return nullptr;
 }
 
-/// The place of a wait in ChosenPolls.
+/// The place of a wait in ChosenCalls.
 std::size_t place_of(Wait wait) {
   switch (wait) {
     case Wait::automatic:
@@ -56,11 +56,11 @@ MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockC
   const Instances* instances = instances_for(test_case, role);
   if (instances == nullptr) return nullptr;
   const bool counter = clock == ClockChoice::Kind::counter;
-  const std::size_t waits = place_of(wait), posts = test_case.extended_api() ? 1 : 0;
+  const std::size_t waits = place_of(wait);
   const bool stamps = test_case.queues.timestamps;
   if (counter && waits == 0 && !stamps && !test_case.cq_per_qp())
-    return instances->direct[posts][test_case.extended_cq() ? 1 : 0];
-  return instances->chosen[counter ? 1 : 0][waits][posts][stamps ? 1 : 0];
+    return instances->direct[test_case.extended_api() ? 1 : 0][test_case.extended_cq() ? 1 : 0];
+  return instances->chosen[counter ? 1 : 0][waits][stamps ? 1 : 0];
 }
 
 }  // namespace rdmameter

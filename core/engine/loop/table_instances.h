@@ -14,17 +14,17 @@
 namespace rdmameter {
 
 /// [interface of posting][of polling]: ibv_post_send, ibv_wr_*; ibv_poll_cq, ibv_start_poll
-using DirectPolls = std::array<std::array<MeasuredLoop, 2>, 2>;
-/// [clock is the CPU's counter][wait][interface of posting][with timestamps]
-using ChosenPolls = std::array<std::array<std::array<std::array<MeasuredLoop, 2>, 2>, 3>, 2>;
+using DirectCalls = std::array<std::array<MeasuredLoop, 2>, 2>;
+/// [clock is the CPU's counter][wait][with timestamps]
+using ChosenCalls = std::array<std::array<std::array<MeasuredLoop, 2>, 3>, 2>;
 
 /// Of one loop. Where the clock is the CPU's counter and the loop spins, each instruction shows,
-/// and there is an instance for each way to poll. Reading another clock or giving the CPU away
-/// takes hundreds of instructions; there, and with several CQs, the loop polls by the CqRing's
-/// function: a quarter of the instances for the compiler.
+/// and there is an instance for each interface. Reading another clock or giving the CPU away takes
+/// hundreds of instructions; there, and with several CQs, the loop posts and polls by the functions
+/// of LoopState and CqRing: a third of the instances for the compiler.
 struct Instances {
-  DirectPolls direct;
-  ChosenPolls chosen;
+  DirectCalls direct;
+  ChosenCalls chosen;
 };
 
 namespace instances {
@@ -47,29 +47,26 @@ LoopResult run(LoopState& loop_state, const LoopPlan& plan, const ClockChoice& c
 }
 
 template <class Loop, class Post>
-constexpr DirectPolls::value_type kDirect = {
+constexpr DirectCalls::value_type kDirect = {
     run<Loop, Policy<CounterClock, SpinWait, Post, ClassicCq>>,
     run<Loop, Policy<CounterClock, SpinWait, Post, ExtendedCq>>};
 
-template <class Loop, class Clock, class Waiter, class Post>
-constexpr std::array<MeasuredLoop, 2> kChosen = {
-    run<Loop, Policy<Clock, Waiter, Post, ChosenCq>>,
-    run<Loop, Policy<Clock, Waiter, Post, std::conditional_t<Loop::kStamps, StampedCq, ChosenCq>>>};
-
 template <class Loop, class Clock, class Waiter>
-constexpr ChosenPolls::value_type::value_type kByInterface = {
-    kChosen<Loop, Clock, Waiter, ClassicPost>, kChosen<Loop, Clock, Waiter, ExtendedPost>};
+constexpr std::array<MeasuredLoop, 2> kChosen = {
+    run<Loop, Policy<Clock, Waiter, ChosenPost, ChosenCq>>,
+    run<Loop,
+        Policy<Clock, Waiter, ChosenPost, std::conditional_t<Loop::kStamps, StampedCq, ChosenCq>>>};
 
 template <class Loop, class Clock>
-constexpr ChosenPolls::value_type kByWait = {kByInterface<Loop, Clock, SpinWait>,
-                                             kByInterface<Loop, Clock, YieldWait>,
-                                             kByInterface<Loop, Clock, EventWait>};
+constexpr ChosenCalls::value_type kByWait = {kChosen<Loop, Clock, SpinWait>,
+                                             kChosen<Loop, Clock, YieldWait>,
+                                             kChosen<Loop, Clock, EventWait>};
 
 }  // namespace instances
 
 template <class Loop>
 constexpr Instances kInstances = {
-    {instances::kDirect<Loop, ClassicPost>, instances::kDirect<Loop, ExtendedPost>},
+    {instances::kDirect<Loop, ClassicPost>, instances::kDirect<Loop, ChosenPost>},
     {instances::kByWait<Loop, KernelClock>, instances::kByWait<Loop, CounterClock>}};
 
 // Where each loop is compiled.

@@ -24,7 +24,7 @@ PostFunction choose_data(bool inlined, bool one_sge) {
 }
 
 template <Opcode kOpcode>
-PostFunction choose_post(bool datagram, bool inlined, bool one_sge) {
+PostFunction choose_extended(bool datagram, bool inlined, bool one_sge) {
   constexpr OpcodeTraits kTraits = traits(kOpcode);
   if constexpr (!kTraits.one_sided)
     if (datagram) return choose_data<kOpcode, true>(inlined, one_sge);
@@ -44,21 +44,21 @@ struct Posting {
 };
 
 constexpr std::array kPostings{
-    Posting{Opcode::send, IBV_WR_SEND, IBV_QP_EX_WITH_SEND, choose_post<Opcode::send>},
+    Posting{Opcode::send, IBV_WR_SEND, IBV_QP_EX_WITH_SEND, choose_extended<Opcode::send>},
     Posting{Opcode::rdma_write, IBV_WR_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_WRITE,
-            choose_post<Opcode::rdma_write>},
+            choose_extended<Opcode::rdma_write>},
     Posting{Opcode::rdma_read, IBV_WR_RDMA_READ, IBV_QP_EX_WITH_RDMA_READ,
-            choose_post<Opcode::rdma_read>},
+            choose_extended<Opcode::rdma_read>},
     Posting{Opcode::send_imm, IBV_WR_SEND_WITH_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM,
-            choose_post<Opcode::send_imm>},
+            choose_extended<Opcode::send_imm>},
     Posting{Opcode::write_imm, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
-            choose_post<Opcode::write_imm>},
+            choose_extended<Opcode::write_imm>},
     Posting{Opcode::fetch_add, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
-            choose_post<Opcode::fetch_add>},
+            choose_extended<Opcode::fetch_add>},
     Posting{Opcode::cmp_swap, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,
-            choose_post<Opcode::cmp_swap>},
+            choose_extended<Opcode::cmp_swap>},
     Posting{Opcode::tcp_send, {}, 0, not_posted},
-    Posting{Opcode::mcast_send, IBV_WR_SEND, IBV_QP_EX_WITH_SEND, choose_post<Opcode::send>},
+    Posting{Opcode::mcast_send, IBV_WR_SEND, IBV_QP_EX_WITH_SEND, choose_extended<Opcode::send>},
     Posting{Opcode::mix, {}, 0, not_posted},
 };
 static_assert(kPostings.size() == kOpcodes.size() && in_order_of_opcodes(kPostings));

@@ -11,16 +11,15 @@ struct ClassicPost {
   /// @return 0 or the errno value
   [[gnu::always_inline]] static int post(const LoopState&, const Lane& lane,
                                          ibv_send_wr* head) noexcept {
-    ibv_send_wr* bad;
-    return ibv_post_send(lane.qp, head, &bad);
+    return post_classic(lane, head);
   }
 };
 
-/// ibv_wr_*, by the function that fits the case.
-struct ExtendedPost {
+/// ibv_wr_* or ibv_post_send, by the function that fits the case.
+struct ChosenPost {
   [[gnu::always_inline]] static int post(const LoopState& loop_state, const Lane& lane,
                                          ibv_send_wr* head) noexcept {
-    return loop_state.post(lane.extended_qp, head);
+    return loop_state.post(lane, head);
   }
 };
 
