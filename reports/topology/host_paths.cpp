@@ -102,8 +102,7 @@ void add_shares(PairsByKind& pairs, const Hosts& hosts) {
 
 void keep_each_once(std::vector<HostPath>& paths) {
   std::ranges::sort(paths);
-  const auto rest = std::ranges::unique(paths);
-  paths.erase(rest.begin(), rest.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
 }
 
 PairsByKind relayed_pairs(const Graph& graph, const Hosts& hosts, std::uint64_t sources) {
