@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -52,21 +53,24 @@ std::vector<Rank> sources_among(Rank ranks, std::uint64_t count) {
 /// The routes from one rank to all others; the last edge of a route is the first one back.
 std::vector<HostPath> paths_from(const Tree& tree, const Hosts& hosts, Rank root) {
   constexpr double kHalf = 0.5;
-  std::vector<std::pair<std::uint32_t, Rank>> by_hops;
-  for (Rank rank = 0; rank < hosts.size(); ++rank)
-    if (rank != root && tree.hops[rank] != kUnreachable)
-      by_hops.emplace_back(tree.hops[rank], rank);
-  std::ranges::sort(by_hops);
-  std::vector<HostPath> paths(hosts.size());
-  for (const auto& [hops, rank] : by_hops) {
-    const Rank before = tree.parent[rank];
-    const std::size_t last = index(kind_of(hosts, before, rank));
-    HostPath& path = paths[rank];
-    path.hops = paths[before].hops;
-    ++path.hops[last];
-    path.first[index(kind_of(hosts, root, tree.first[rank]))] += kHalf;
-    path.first[last] += kHalf;
+  std::vector<std::vector<Rank>> by_hops;
+  for (Rank rank = 0; rank < hosts.size(); ++rank) {
+    const std::size_t hops = tree.hops[rank];
+    if (rank == root || hops == kUnreachable) continue;
+    if (by_hops.size() <= hops) by_hops.resize(hops + 1);
+    by_hops[hops].push_back(rank);
   }
+  std::vector<HostPath> paths(hosts.size());
+  for (const std::vector<Rank>& ranks : by_hops)
+    for (const Rank rank : ranks) {
+      const Rank before = tree.parent[rank];
+      const std::size_t last = index(kind_of(hosts, before, rank));
+      HostPath& path = paths[rank];
+      path.hops = paths[before].hops;
+      ++path.hops[last];
+      path.first[index(kind_of(hosts, root, tree.first[rank]))] += kHalf;
+      path.first[last] += kHalf;
+    }
   return paths;
 }
 
@@ -100,27 +104,29 @@ void add_shares(PairsByKind& pairs, const Hosts& hosts) {
   pairs[index(HostKind::other_host)].share = 1 - same;
 }
 
-void keep_each_once(std::vector<HostPath>& paths) {
-  std::ranges::sort(paths);
-  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+/// Another one for each path: all of it are halves, of fewer than 2^29 edges.
+std::uint64_t key_of(const HostPath& path) {
+  const auto halves = [](double value) { return static_cast<std::uint64_t>(2 * value); };
+  return halves(path.hops[0]) << 34 | halves(path.hops[1]) << 4 | halves(path.first[0]) << 2 |
+         halves(path.first[1]);
 }
 
 PairsByKind relayed_pairs(const Graph& graph, const Hosts& hosts, std::uint64_t sources) {
   PairsByKind pairs;
   std::array<double, kHostKinds> counts{};
+  std::array<std::unordered_set<std::uint64_t>, kHostKinds> seen;
   for (const Rank source : sources_among(graph.ranks(), sources)) {
     const std::vector<HostPath> paths = paths_from(tree_from(graph, source), hosts, source);
     for (Rank to = 0; to < graph.ranks(); ++to) {
       if (!(paths[to].all_hops() > 0)) continue;
       const std::size_t kind = index(kind_of(hosts, source, to));
       ++counts[kind];
-      pairs[kind].paths.push_back(paths[to]);
+      if (seen[kind].insert(key_of(paths[to])).second) pairs[kind].paths.push_back(paths[to]);
       for (std::size_t edge = 0; edge < kHostKinds; ++edge) {
         pairs[kind].mean.first[edge] += paths[to].first[edge];
         pairs[kind].mean.hops[edge] += paths[to].hops[edge];
       }
     }
-    for (PairsOfKind& one : pairs) keep_each_once(one.paths);
   }
   for (std::size_t kind = 0; kind < kHostKinds; ++kind) {
     if (counts[kind] > 0)
