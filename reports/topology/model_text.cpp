@@ -195,8 +195,7 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
 std::string placement_remark(const TopologyModel& model) {
   if (hosts_at(model.hosts, model.hosts.size() + 1).empty())
     return " Hosts do not have equal numbers of ranks, one after the other or in turn, so it is "
-           "not "
-           "known on which hosts more ranks would be: neither shares of pairs nor routes with "
+           "not known on which hosts more ranks would be: neither shares of pairs nor routes with "
            "relays are predicted.";
   return fmt::format(
       " Predicted for hosts of {} ranks each, placed {} as they were measured. same host, other "

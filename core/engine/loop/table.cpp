@@ -58,7 +58,7 @@ MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockC
   const bool counter = clock == ClockChoice::Kind::counter;
   const std::size_t waits = place_of(wait);
   const bool stamps = test_case.queues.timestamps;
-  if (counter && waits == 0 && !stamps && !test_case.cq_per_qp())
+  if (counter && waits == place_of(Wait::spin) && !stamps && !test_case.cq_per_qp())
     return instances->direct[test_case.extended_api() ? 1 : 0][test_case.extended_cq() ? 1 : 0];
   return instances->chosen[counter ? 1 : 0][waits][stamps ? 1 : 0];
 }

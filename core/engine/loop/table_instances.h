@@ -19,9 +19,9 @@ using DirectCalls = std::array<std::array<MeasuredLoop, 2>, 2>;
 using ChosenCalls = std::array<std::array<std::array<MeasuredLoop, 2>, 3>, 2>;
 
 /// Of one loop. Where the clock is the CPU's counter and the loop spins, each instruction shows,
-/// and there is an instance for each interface. Reading another clock or giving the CPU away takes
-/// hundreds of instructions; there, and with several CQs, the loop posts and polls by the functions
-/// of LoopState and CqRing: a third of the instances for the compiler.
+/// and there is an instance for each interface. Beside another clock's reading, a yield or a sleep
+/// a call by pointer is little: there, with several CQs, and with timestamps the loop posts and
+/// polls by the functions of LoopState and CqRing: a third of the instances for the compiler.
 struct Instances {
   DirectCalls direct;
   ChosenCalls chosen;

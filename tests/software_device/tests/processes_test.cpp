@@ -199,36 +199,35 @@ TEST(SoftwareDeviceProcesses, AnEntryWaitsForUsersThatLiveAndForNoneThatWasKille
   EXPECT_TRUE(process_ended(child.pid()));
 }
 
-TEST(SoftwareDeviceProcesses, AHolderThatWasStoppedLetsGoAndIsStoppedAgain) {
-  const Shared<SharedLock> lock;
+/// @param hold, let_go  by a child process, which is stopped in between
+/// @param await         here: until it has let go
+void expect_stopped_again(const std::function<void()>& hold, const std::function<void()>& let_go,
+                          const std::function<void()>& await) {
   Child child([&](const Talk&) {
-    (*lock).lock();
+    hold();
     raise(SIGSTOP);
-    (*lock).unlock();
+    let_go();
     for (;;) pause();
   });
   const auto pid = static_cast<pid_t>(child.pid());
   ASSERT_EQ(waitpid(pid, nullptr, WUNTRACED), pid);
-  (*lock).lock();
+  await();
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
   EXPECT_TRUE(WIFSTOPPED(status));
 }
 
+TEST(SoftwareDeviceProcesses, AHolderThatWasStoppedLetsGoAndIsStoppedAgain) {
+  const Shared<SharedLock> lock;
+  const auto take = [&] { (*lock).lock(); };
+  expect_stopped_again(
+      take, [&] { (*lock).unlock(); }, take);
+}
+
 TEST(SoftwareDeviceProcesses, AUserThatWasStoppedLeavesAndIsStoppedAgain) {
   const Shared<UseCount> uses;
-  Child child([&](const Talk&) {
-    (*uses).enter();
-    raise(SIGSTOP);
-    (*uses).leave();
-    for (;;) pause();
-  });
-  const auto pid = static_cast<pid_t>(child.pid());
-  ASSERT_EQ(waitpid(pid, nullptr, WUNTRACED), pid);
-  (*uses).await_none();
-  int status = 0;
-  ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
-  EXPECT_TRUE(WIFSTOPPED(status));
+  expect_stopped_again([&] { (*uses).enter(); }, [&] { (*uses).leave(); },
+                       [&] { (*uses).await_none(); });
 }
 
 }  // namespace
