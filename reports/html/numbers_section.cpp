@@ -204,16 +204,13 @@ std::string ablation_numbers(const PageCases& page) {
 }  // namespace
 
 Section numbers_section(const PageCases& page) {
-  // To lay out 2500 cases at once took a browser 0.8 s; of so many, only what comes into view.
-  constexpr std::size_t kMaxAtOnce = 500;
-  const std::string_view kind = page.cases.size() > kMaxAtOnce ? "\"group deferred\"" : "group";
   std::string html;
   for (auto begin = page.cases.begin(); begin != page.cases.end();) {
     const auto end = std::find_if(begin, page.cases.end(), [begin](const PageCase& one) {
       return one.test != begin->test || one.transport != begin->transport;
     });
     const PageCaseSpan cases(begin, end);
-    html += fmt::format("<section class={}><h3>{} over {}</h3>\n", kind, markup_text(begin->test),
+    html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
             mix_numbers(page, cases) + sweep_numbers(page, cases) + per_qp_numbers(page, cases) +

@@ -56,7 +56,7 @@ function watch(page) {
 
 const strokes = (page, figure) => page.$$eval(`#${figure} .plot svg path[stroke-width="2"]`, (paths) => paths.map((path) => path.getAttribute("stroke")));
 const chosen = (page) => page.$$eval("#chosen button", (buttons) => buttons.map((button) => button.textContent));
-/** Figures are drawn when they come into view, those of a page of few cases in any case. */
+/** Figures are drawn when they come into view. */
 async function shown(page, figure) {
   await page.$eval(`#${figure}`, (element) => element.scrollIntoView());
   await page.waitForSelector(`#${figure} svg`);
@@ -75,20 +75,6 @@ const tests = {
     await shown(page, "distribution");
     await shown(page, "rates");
     await shown(page, "latencies");
-  },
-
-  async "is there whole, without a scroll, if it has few cases"(page) {
-    const figures = "figure.chart:not([hidden])", groups = "#numbers section.group";
-    const laidOut = () => page.$$eval(`${groups} table`, (tables) => tables.filter((one) => one.checkVisibility({ contentVisibilityAuto: true })).length);
-    for (const name of ["two.html", "topology.html"]) {
-      await page.goto(urlOf(name));
-      await page.waitForFunction((all) => [...document.querySelectorAll(all)].every((one) => one.querySelector(".plot svg")), figures);
-      assert.ok(await page.locator(figures).count() > 0, name);
-      assert.equal(await laidOut(), await page.locator(`${groups} table`).count(), name);
-    }
-    await page.goto(urlOf("many.html"));
-    await shown(page, "percentiles");
-    assert.ok(await laidOut() < await page.locator(`${groups} table`).count()); // it would take long
   },
 
   async "draws latency over load, and says where it bends"(page) {

@@ -119,7 +119,7 @@ function tip(title, lines) {
 }
 
 /**
- * A figure that is drawn once it comes into view, or by show(), and whenever something changes from then on.
+ * A figure that is drawn once it comes into view, and whenever something changes from then on.
  * @param build  () => ({option, series}); a series has `name`, `color`, `dash`; those of one name
  *               are hidden and shown together
  */
@@ -190,5 +190,5 @@ function chart(id, build) {
     if (entries.some((entry) => entry.isIntersecting)) show();
   }, { rootMargin: "200px" });
   observer.observe(figure);
-  return { draw, fit, show, figure };
+  return { draw, fit, figure };
 }

@@ -76,17 +76,6 @@ function latencyCharts(data) {
   return drawn;
 }
 
-/** Draws one after the other what nobody has scrolled to: a picture of the whole page has it, too. */
-function drawWhenIdle(charts) {
-  const waiting = charts.filter(({ figure }) => !figure.hidden);
-  const idle = window.requestIdleCallback ?? setTimeout;
-  const next = () => {
-    waiting.shift().show();
-    if (waiting.length > 0) idle(next);
-  };
-  if (waiting.length > 0) idle(next);
-}
-
 /** On paper everything is there: charts that nobody has scrolled to, what is folded away, on white. */
 function printWhole(drawn, redraw) {
   let theme, opened = [];
@@ -134,7 +123,5 @@ function main() {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   printWhole(drawn, redraw);
-  // Nor are the tables of a large page laid out before they come into view.
-  if (!document.querySelector("section.deferred")) drawWhenIdle(drawn);
 }
 main();
