@@ -23,13 +23,13 @@ constexpr std::uint64_t kBegin_ns = 1'000'000'000 * kMs;
 enum class Away : std::size_t { initiator, responder, path, nobody };
 constexpr std::array kNames{"initiator", "responder", "path", "nobody"};
 
-/// 5 ms, and between two of them 1 to 3 ms.
-Intervals injections() {
+/// 5 ms, and between two of them `least_ns` or up to 2 ms more.
+Intervals injections(std::uint64_t least_ns) {
   std::mt19937_64 random(1);
   Intervals all;
   std::uint64_t at = kBegin_ns + 20 * kMs;
   for (std::uint64_t i = 0; i < kInjections; ++i, at += kInjected_ns) {
-    at += kMs + random() % (2 * kMs);
+    at += least_ns + random() % (2 * kMs);
     all.push_back({at, at + kInjected_ns});
   }
   return all;
@@ -86,8 +86,9 @@ std::uint64_t late_during_one(const PollWatch& watch, const BlameData& blame,
   return count;
 }
 
-BlamedRun run_blamed(TestCase test_case, Away away) {
-  const Intervals injected = injections();
+/// @param acknowledged_ns  see VirtualEnd, of the responder
+BlamedRun run_blamed(TestCase test_case, Away away, const Intervals& injected = injections(kMs),
+                     std::uint64_t acknowledged_ns = 0) {
   test_case.blame = true;
   test_case.late_ns = kLate_ns;
   test_case.iterations = 0;
@@ -101,6 +102,7 @@ BlamedRun run_blamed(TestCase test_case, Away away) {
   std::optional<VirtualEnd> responder;
   if (test_case.answered())
     responder.emplace(test_case, Role::responder, kBegin_ns, pauses[1], pauses[2]);
+  if (responder) responder->acknowledged_ns = acknowledged_ns;
   run_ends(initiator, responder ? &*responder : nullptr);
   EXPECT_EQ(initiator.result().why, LoopResult::Why::done);
   const WatchData own = initiator.watched();
@@ -160,6 +162,22 @@ INSTANTIATE_TEST_SUITE_P(Of, BlameInVirtualTime,
                          testing::Values("send_lat", "write_lat", "read_lat", "send_load",
                                          "write_load"),
                          [](const auto& info) { return info.param; });
+
+TEST(Blame, OfAResponderThatIsAwayWhileItWaitsForRoom) {
+  // The second request of each pair comes before there is room for another answer.
+  TestCase test_case = blamed_cases().at("send_load");
+  test_case.rate = 2000;
+  test_case.arrivals = static_cast<ArrivalPattern>(2);  // bursts of 2
+  test_case.queues.depth = 1;
+  constexpr std::uint64_t kAcknowledged_ns = kMs / 5;
+  const Intervals injected = injections(10 * kMs);
+  const BlamedRun control = run_blamed(test_case, Away::nobody, injected, kAcknowledged_ns),
+                  run = run_blamed(test_case, Away::responder, injected, kAcknowledged_ns);
+  SCOPED_TRACE(run.text());
+  EXPECT_LE(control.blame.late, kInjections / 100) << control.text();
+  EXPECT_GE(run.blame.late, 5 * kInjections);
+  EXPECT_GE(run.blame.peer.count * 100, run.blame.late * 99);
+}
 
 }  // namespace
 }  // namespace rdmameter

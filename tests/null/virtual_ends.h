@@ -78,6 +78,8 @@ class VirtualEnd {
 
   static inline VirtualEnd* running = nullptr;  // a policy has no state
 
+  std::uint64_t acknowledged_ns = 0;  ///< a message waits for so long for its acknowledgement
+
   void spend(std::uint64_t ns) {
     now_ += ns;
     for (; next_away_ < away_.size() && away_[next_away_].begin <= now_; ++next_away_)
@@ -94,7 +96,7 @@ class VirtualEnd {
     if (wr.opcode == IBV_WR_RDMA_WRITE && peer_ != nullptr)
       peer_->stores_.emplace_back(arrives, *lane.departure);
     if ((wr.send_flags & IBV_SEND_SIGNALED) != 0)
-      completions_.emplace_back(acknowledgements_.arrival(arrives), wr.wr_id);
+      completions_.emplace_back(acknowledgements_.arrival(arrives + acknowledged_ns), wr.wr_id);
     spend(kPost_ns / 2);
   }
 

@@ -390,21 +390,27 @@ LoopResult open_loop_initiator(LoopState& loop_state, const LoopPlan& plan,
   return OpenLoopRun<By, P>(loop_state, plan, clock, stop, tally).run();
 }
 
+/// What marks the responder's loop that does not watch itself.
+struct PlainAnswers {};
+
 /// Answers one request on the QP that it came over.
-/// @param waited  set where there was no room for the answer at first
-template <class P>
+/// @param next  the message that comes after those at hand, from 0
+template <class By, class P>
 [[gnu::always_inline]] inline LoopResult answer(LoopState& loop_state, const ibv_wc& wc,
                                                 const StopFlag& stop, std::uint64_t& reaped,
-                                                bool& waited) noexcept {
+                                                [[maybe_unused]] TurnWatchOf<By>& turns,
+                                                [[maybe_unused]] const typename P::Clock& clock,
+                                                [[maybe_unused]] std::uint64_t next) noexcept {
   if (wc.status != IBV_WC_SUCCESS) [[unlikely]]
     return no_completion(1, wc);
   RecvRing& ring = *receive_of(wc).ring;
   Lane& lane = *ring.lane;
   while (lane.outstanding == loop_state.depth) [[unlikely]] {
-      waited = true;
       const LoopResult end = reap_sends<P>(loop_state, reaped);
       if (end.why != LoopResult::Why::done) return end;
       if (stop.requested()) return {.why = LoopResult::Why::stopped};
+      // That there is no room is the path's matter: no gap, unless the loop itself goes away.
+      if constexpr (kWatched<By>) turns.turn(clock.now(), next, false, true);
     }
   SendList& list = *lane.send;
   int error = P::Post::post(loop_state, lane, list.head);
@@ -416,9 +422,6 @@ template <class P>
   return {};
 }
 
-/// What marks the responder's loop that does not watch itself.
-struct PlainAnswers {};
-
 /// The responder of sends: answers each as it comes until it is told to stop.
 /// @tparam By  Watched<PlainAnswers>: it looks at the clock before each poll
 template <class By, class P>
@@ -427,7 +430,6 @@ LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&,
                                const StopFlag& stop, LoopTally& tally) noexcept {
   std::uint64_t empties = 0, answered = 0, batches = 0, reaped = 0;
   [[maybe_unused]] bool has_answered = false;
-  bool waited = false;
   TurnWatchOf<By> turns(loop_state.watch, kWatched<By> ? clock.now() : 0);
   LoopResult end;
   ibv_wc wcs[kPollBatch];
@@ -436,12 +438,8 @@ LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&,
     if constexpr (kWatched<By>) now = clock.now();
     const int polled = P::Cq::poll(P::Cq::of(loop_state.recv_cq), kPollBatch, wcs);
     if constexpr (kWatched<By>) {
-      // That the send queue had no room is the path's matter.
-      if (waited) [[unlikely]]
-        turns.forgive(now);
       turns.turn(now, answered, polled > 0, has_answered);
       has_answered = polled > 0;
-      waited = false;
     }
     if (polled <= 0) {
       if (polled < 0 || stop.requested()) [[unlikely]] {
@@ -454,8 +452,9 @@ LoopResult open_loop_responder(LoopState& loop_state, const LoopPlan&,
       continue;
     }
     ++batches;
+    const std::uint64_t next = answered + static_cast<std::uint64_t>(polled);
     for (int i = 0; i < polled && end.why == LoopResult::Why::done; ++i) {
-      end = answer<P>(loop_state, wcs[i], stop, reaped, waited);
+      end = answer<By, P>(loop_state, wcs[i], stop, reaped, turns, clock, next);
       if (end.why == LoopResult::Why::done) ++answered;
     }
     tally.progress.store(answered, std::memory_order_relaxed);

@@ -210,8 +210,6 @@ class TurnWatch {
       note(now, message, found, first);
     due_ = now + limit_;
   }
-  /// What the loop did since then is nobody's gap.
-  void forgive(std::uint64_t now) noexcept { due_ = now + limit_; }
 
   /// No shorter response is to be noted [ns], behind the warm-up: at hand in ns, in which responses
   /// are recorded.
