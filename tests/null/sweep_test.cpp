@@ -211,6 +211,16 @@ TEST(RateSearch, ClimbsToSaturationFromRoughMeasurementsThatAPauseSpoiltByFar) {
   EXPECT_EQ(data.saturation_per_s, 100'000);
 }
 
+TEST(RateSearch, ClimbsBySmallStepsAtFirst) {
+  // A path that is overloaded far beyond its saturation reaches less than at it.
+  const SweepData data = search_rates(2000, [](std::uint64_t rate, Effort effort) {
+    SweepPoint point = answer(rate, effort == Effort::rough ? 50'000 : 80'000, 1000);
+    if (effort == Effort::full && rate > 160'000) point.reached_per_s /= 2;
+    return std::optional(point);
+  });
+  EXPECT_EQ(data.saturation_per_s, 80'000);
+}
+
 TEST(RateSearch, SaysThatALowerRateIsWorse) {
   const SweepData data = search_rates(2000, [](std::uint64_t rate, Effort) {
     const bool slow = rate > 9'000 && rate < 14'000;  // as where interrupts are moderated

@@ -4,6 +4,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,17 @@ class Mutants(unittest.TestCase):
         for line in ("// a < b", 'f("1 + 2")', "#if A == 1", "template <class A, int = 3>", "/* a\n   < b */",
                      "  static_assert(kBits == 11);", "  return;"):
             self.assertEqual(changes(line), [], line)
+
+    def test_leave_alone_what_makes_no_difference_here(self):
+        for line in ("  values.reserve(n + 1);", "  assert(a < b);", "  return false;", '  return "";', "struct A {\n  int b = 0;\n};"):
+            self.assertNotIn("{}", "".join(changes(line)))
+            self.assertLessEqual(len(changes(line)), line.endswith("false;"), line)
+        self.assertEqual(changes('  return "a";'), ["  return {};"])
+        self.assertEqual(len(changes("struct A {\n};\n  int b = 0;")), 1)
+        of_architectures = ("#if defined(__x86_64__)\n  return a < b;\n#elif defined(__aarch64__)\n  return a > b;\n"
+                            "#else\n  return 0;\n#endif")
+        for mutant in mutate.mutants_of("a.cpp", of_architectures):
+            self.assertEqual(mutant.line, {"x86_64": 2, "aarch64": 4}[platform.machine()], mutant)
 
     def test_leave_the_first_values_of_fields_alone(self):
         self.assertEqual(list(mutate.mutants_of("a.h", "  double low = 0, high = 1;\n  std::size_t n = 0;  ///< n\n"

@@ -222,13 +222,16 @@ TEST(ReportedPercentile, NeedsTenSamplesBeyondIt) {
   }
 }
 
-TEST(LatencySummary, HasTheSamplesMeanAndSpread) {
+TEST(LatencySummary, HasTheSamplesRangeMeanAndSpread) {
   const std::vector<std::uint64_t> values = samples(4, 5000);
   long double sum = 0, squares = 0;
   for (const std::uint64_t value : values) sum += value;
   const long double mean = sum / values.size();
   for (const std::uint64_t value : values) squares += (value - mean) * (value - mean);
   const LatencySummary summary = summarize(record_all(values));
+  EXPECT_EQ(summary.count, values.size());
+  EXPECT_EQ(summary.min, static_cast<double>(std::ranges::min(values)));
+  EXPECT_EQ(summary.max, static_cast<double>(std::ranges::max(values)));
   EXPECT_DOUBLE_EQ(summary.mean, static_cast<double>(mean));  // exact, not from buckets
   EXPECT_NEAR(summary.stddev / std::sqrt(static_cast<double>(squares / values.size())), 1, 0.001);
 }

@@ -561,6 +561,25 @@ TEST(Comparison, OfSidesTakesValuesOfTheBlocksThatBothSidesHave) {
   EXPECT_NEAR(effect.other / effect.base, effect.ratio, 1e-9);
 }
 
+TEST(Comparison, OfSidesHasTheMediansWhereNoBlockHasARatio) {
+  Comparable file = slower_blocks(6);
+  for (Replicate& one : file.sides[0][0].replicates)
+    one.value[static_cast<std::size_t>(Metric::p50)] = 0;
+  const Effect effect = compare_sides(file, {}).cases.at(0).effects.at(0).effect;
+  EXPECT_EQ(effect.base, 0);
+  EXPECT_GT(effect.other, 0);
+  EXPECT_NE(effect.problem, "");
+}
+
+TEST(Comparison, OfSidesNamesThemByWhatAbWasToldOfThem) {
+  Comparable file = slower_blocks(6);
+  EXPECT_EQ(compare_sides(file, {}).base, "A");
+  file.context["rdmameter"]["ab"] = {{"a", ""}, {"b", "--inline off"}};
+  const Comparison comparison = compare_sides(file, {});
+  EXPECT_EQ(comparison.base, "A");
+  EXPECT_EQ(comparison.other, "B (--inline off)");
+}
+
 TEST(Comparison, OfFilesSaysWhatAChangeIsThatIsNotTheRatioOfItsValues) {
   const auto runs_of = [](std::vector<double> values) {
     return file_of({latency_case("a", values.size(), 1,
@@ -694,6 +713,13 @@ TEST(Outputs, MarkAFailureAndSayTheNoteBesideItsEffects) {
   EXPECT_THAT(comparison_junit(comparison), Not(HasSubstr("; why")));
   comparison.cases[0].note = "why";
   EXPECT_THAT(comparison_junit(comparison), HasSubstr("; why\""));
+}
+
+TEST(Outputs, OfANarrowTerminalGoOnBelowBesideTheNamesAlone) {
+  const Comparison comparison =
+      compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 6000)}), {});
+  const std::string text = comparison_text(comparison, true, {.width = 60, .narrow = true});
+  EXPECT_THAT(text, ContainsRegex("p50: fail  5.01 µs(.|\n)*p50: fail +9e-06\n"));
 }
 
 TEST(Outputs, LeaveOutTheGatesThatAreKeptWhereTheyAreMany) {

@@ -119,6 +119,17 @@ TEST(LostMessages, OfManyInASingleRunDoNotFail) {
             CaseVerdict::fail);
 }
 
+TEST(LostMessages, ASingleOneOfFewIsSuspect) {
+  const ComparableCase none = with_losses({0});
+  ComparableCase one = with_losses({0});
+  one.replicates.resize(1);
+  one.replicates.front().sent = 2;
+  one.replicates.front().troubled[0] = 1;
+  const auto findings = troubled_messages({{&none, &one}}, {});
+  ASSERT_EQ(findings[0].size(), 1U);
+  EXPECT_EQ(findings[0].front().verdict, CaseVerdict::suspect);
+}
+
 TEST(LostMessages, OfTooFewRunsForRanksAreSuspectHoweverMany) {
   EXPECT_EQ(verdict_of_losses(with_losses({0, 0, 0}), with_losses({450, 440, 460})),
             CaseVerdict::suspect);
