@@ -571,6 +571,14 @@ TEST(Comparison, OfSidesHasTheMediansWhereNoBlockHasARatio) {
   EXPECT_NE(effect.problem, "");
 }
 
+TEST(Comparison, OfSidesTakesTwoBlocksAtLeast) {
+  const auto problem_of = [](std::uint64_t blocks) {
+    return compare_sides(slower_blocks(blocks), {}).cases.at(0).effects.at(0).effect.problem;
+  };
+  EXPECT_THAT(problem_of(1), HasSubstr("one block"));
+  EXPECT_EQ(problem_of(2), "");
+}
+
 TEST(Comparison, OfSidesNamesThemByWhatAbWasToldOfThem) {
   Comparable file = slower_blocks(6);
   EXPECT_EQ(compare_sides(file, {}).base, "A");

@@ -57,6 +57,10 @@ TEST(FindKnee, AFallThatEndsIsNone) {
   EXPECT_FALSE(find_knee({{1, {10}}, {2, {5}}, {4, {10}}}).found());
 }
 
+TEST(FindKnee, TheFewestOfEqualNumbersAreTheBest) {
+  EXPECT_EQ(find_knee({{1, {5.0}}, {2, {9.0}}, {4, {9.0}}}).best, 2U);
+}
+
 TEST(FindKnee, OneNumberSaysNothing) {
   EXPECT_EQ(find_knee({{8, {10, 10}}}).fast, 0U);
   EXPECT_EQ(find_knee({}).fast, 0U);

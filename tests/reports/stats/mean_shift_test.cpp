@@ -184,6 +184,18 @@ TEST(MeanShift, OfLessThanTheFloorIsNoneHoweverCertain) {
   EXPECT_EQ(mean_shifts(series, {.floor = 0.02, .season = 0}).size(), 1U);
 }
 
+TEST(MeanShift, IsSeenFromFiveDeviationsOn) {
+  std::vector<MeanShift> shifts;
+  for (double step = 0.05; shifts.empty(); step *= 1.01) {
+    std::vector<double> series(60);
+    for (std::size_t i = 0; i < series.size(); ++i)
+      series[i] = (i < 30 ? 0 : step) + 0.05 * static_cast<double>(i * i % 7);
+    shifts = mean_shifts(series, {.season = 0});
+  }
+  // As rare with a variance that 60 values have told (scipy: t.isf(norm.sf(5), 30)).
+  EXPECT_NEAR(shifts.front().deviations, 6.3, 0.1);
+}
+
 TEST(MeanShift, OfTooFewValuesOrOfOneValueIsNone) {
   EXPECT_THAT(mean_shifts({}), IsEmpty());
   EXPECT_THAT(mean_shifts(std::vector<double>{0, 1, 0, 1, 0}), IsEmpty());
