@@ -101,12 +101,10 @@ TEST_P(EveryLatency, EndsWhenAskedToWhileItWaitsForAnAnswerThatNeverComes) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<TestCase>& info) {
-  constexpr const char* kOpcodes[] = {"Send",     "Write",   "Read", "SendImm",   "WriteImm",
-                                      "FetchAdd", "CmpSwap", "Tcp",  "Multicast", "Mix"};
   constexpr const char* kTransports[] = {"Rc", "Uc", "Ud"};
   const bool completion = info.param.pattern == Pattern::completion_latency;
   const char* const kind = completion ? "Cqe" : info.param.open_loop() ? "Load" : "";
-  return fmt::format("{}{}{}{}{}Qps{}{}{}", kOpcodes[static_cast<std::size_t>(info.param.opcode)],
+  return fmt::format("{}{}{}{}{}Qps{}{}{}", traits(info.param.opcode).name,
                      info.param.mixes_sends() ? "OfAll" : "", kind,
                      kTransports[static_cast<std::size_t>(info.param.transport)], info.param.qps,
                      info.param.cq_per_qp() ? "CqEach" : "", info.param.extended_api() ? "Wr" : "",

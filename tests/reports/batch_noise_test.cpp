@@ -73,6 +73,13 @@ TEST(BatchNoise, IsOfOneMachineAndEnvironmentAndOfBatchesApart) {
   EXPECT_THAT(batch_noise({}), IsEmpty());
 }
 
+TEST(BatchNoise, HasNoDifferenceToAValueOfZero) {
+  History history = batches_history(40, 1, 0.05, 0.05);
+  for (std::size_t i = 0; i < history.entries.size(); i += 2)
+    history.entries[i].cases[0].numbers.at("p50_ns").median = 0;
+  EXPECT_THAT(batch_noise(history), IsEmpty());
+}
+
 TEST(BatchNoise, OfAQuietMachineMakesAFailureOfASuspicion) {
   const auto file = [](double slower) {
     std::mt19937 engine(static_cast<std::uint32_t>(slower * 1000));

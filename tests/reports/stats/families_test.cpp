@@ -31,6 +31,10 @@ TEST(Families, HoldMembersToTheShareOfFamiliesSelected) {
   EXPECT_FALSE(judge_families(Families{{0.001, 0.02}, {0.9, 0.9}}, 0.025)[0].significant[1]);
 }
 
+TEST(Families, OfWhichOneIsJustAtTheRateAreSignificant) {
+  EXPECT_TRUE(judge_families(Families{{0.05}}, 0.05)[0].significant[0]);
+}
+
 TEST(Families, WithoutMembersAreNeverSelected) {
   const auto results = judge_families(Families{{}, {0.001}}, 0.05);
   EXPECT_THAT(results[0].significant, ElementsAre());
