@@ -202,5 +202,14 @@ TEST(Elimination, SendsOnlyToNeighboursAndGoesRoundARingInBothSenses) {
   EXPECT_GT(turns, 0u);
 }
 
+TEST(MedianMatrix, IsOfEachCellThatAMatrixHas) {
+  const std::nullopt_t none = std::nullopt;
+  const Matrix first{{none, 1}, {3, none}}, second{{none, 2}, {none, none}},
+      third{{none, 9}, {5, none}};
+  EXPECT_EQ(median_matrix({&first, &second, &third}), (Matrix{{none, 2}, {4, none}}));
+  const Matrix of_one{{none}};
+  EXPECT_EQ(median_matrix({&first, &of_one}), Matrix{});
+}
+
 }  // namespace
 }  // namespace rdmameter
