@@ -4,7 +4,8 @@
 
 By hand, with some hundred stops of each end; and with 33 stops of each end and delays of the path between two devices:
 RDMAMETER_BLAME_SECONDS=60 tools/software-device tests/device/blame_test.py build/rdmameter -k Stopped
-RDMAMETER_BLAME_INJECTIONS=33 tools/rxe-vm run --timeout 1200 -- tests/device/blame_test.py build/rdmameter -k Injected
+RDMAMETER_BLAME_INJECTIONS=33 tools/rxe-vm run --timeout 3600 -- tests/device/blame_test.py build/rdmameter -k Injected
+Names of tests in RDMAMETER_BLAME_TESTS choose among those that the latter measures.
 """
 import os
 import random

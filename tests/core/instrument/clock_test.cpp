@@ -155,6 +155,14 @@ TEST(ChooseClock, SaysWhatOneReadingCostsAndNotAFewTogether) {
   EXPECT_LT(choice.read_ns, quickest_ns * 20);
 }
 
+TEST(ChooseClock, CalibratesForSixteenMilliseconds) {
+#if defined(__x86_64__) || defined(__aarch64__)
+  const std::uint64_t begin = KernelClock{}.now();
+  choose_clock();
+  EXPECT_GE(KernelClock{}.now() - begin, 16'000'000U);
+#endif
+}
+
 TEST(ChooseClock, SaysWhichAndWhatItCosts) {
   const ClockChoice choice = choose_clock();
   EXPECT_FALSE(choice.reason.empty());
