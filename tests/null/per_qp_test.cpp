@@ -136,7 +136,7 @@ TEST(QpSamples, HaveQuantilesWithinTheirBucketsAndNoneOfTooFew) {
   EXPECT_EQ(*many.max_ns, 100'000);
   EXPECT_EQ(few.p50_ns, std::nullopt);
   for (std::uint64_t i = 0; i < 19; ++i) lanes[1].samples->record(7000);
-  EXPECT_EQ(qp_figures(lanes[1], 1, 0).p50_ns, 7);  // of half of them
+  EXPECT_LE(*qp_figures(lanes[1], 1, 0).p50_ns, 8);  // a bucket of half of them
   EXPECT_EQ(*few.mean_ns, 7);
 }
 

@@ -62,6 +62,12 @@ class Mutants(unittest.TestCase):
         self.assertEqual([mutant.file for mutant in chosen].count("b"), 2)
         self.assertEqual(len(set(mutate.choose(all_of, 1000, 3))), 52)
 
+    def test_that_drop_a_statement_leave_the_else_behind_it_to_its_if(self):
+        text = "// the licence\n  if (a)\n    b = c;\n  else\n    d = e;\n"
+        drops = {number: mutant for number, mutant in enumerate(mutate.mutants_of("a.cpp", text)) if mutant.operator == "statement"}
+        lines = mutate.with_switches(text, drops).split("\n")
+        self.assertRegex(lines[2], r"^    \{ if \(!mutant::on\(\d\)\) b = c; \}$")
+
     def test_of_one_place_are_never_in_one_build(self):
         mutants = list(mutate.mutants_of("a.cpp", "  x = a < b;"))
         self.assertEqual([mutant.operator for mutant in mutants], ["boundary", "comparison", "statement"])
