@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -30,9 +29,36 @@ std::vector<Rank> sources_among(Rank ranks, std::uint64_t count) {
   return sources;
 }
 
-/// The routes from one rank to all others; the last edge of a route is the first one back.
-std::vector<RouteKinds> routes_from(const Tree& tree, const RankPlaces& places, Rank root) {
-  constexpr double kHalf = 0.5;
+/// A route while routes are counted. There may be millions, so numbers are small and whole.
+struct CountedRoute {
+  std::array<std::uint32_t, kPairKinds> hops{};
+  std::uint16_t lower_end = 0, higher_end = 0;  ///< kinds of the first and the last edge, in order
+
+  bool operator==(const CountedRoute&) const = default;
+
+  /// The last edge is the first one of the way back.
+  RouteKinds kinds() const {
+    constexpr double kHalf = 0.5;
+    RouteKinds kinds;
+    std::ranges::copy(hops, kinds.hops.begin());
+    kinds.first[lower_end] += kHalf;
+    kinds.first[higher_end] += kHalf;
+    return kinds;
+  }
+};
+
+struct HashOfRoute {
+  /// FNV-1a, of whole numbers in place of bytes.
+  std::size_t operator()(const CountedRoute& route) const {
+    constexpr std::uint64_t kBasis = 0xcbf29ce484222325, kPrime = 0x100000001b3;
+    std::uint64_t hash = kBasis;
+    for (const std::uint32_t hops : route.hops) hash = (hash ^ hops) * kPrime;
+    return ((hash ^ route.lower_end) * kPrime ^ route.higher_end) * kPrime;
+  }
+};
+
+/// The routes from one rank to all others that it can reach.
+std::vector<CountedRoute> routes_from(const Tree& tree, const RankPlaces& places, Rank root) {
   std::vector<std::vector<Rank>> by_hops;
   for (Rank rank = 0; rank < places.size(); ++rank) {
     const std::size_t hops = tree.hops[rank];
@@ -40,16 +66,19 @@ std::vector<RouteKinds> routes_from(const Tree& tree, const RankPlaces& places, 
     if (by_hops.size() <= hops) by_hops.resize(hops + 1);
     by_hops[hops].push_back(rank);
   }
-  std::vector<RouteKinds> routes(places.size());
+  const auto kind = [&places](Rank one, Rank other) {
+    return static_cast<std::uint16_t>(kind_of(places[one], places[other]));
+  };
+  std::vector<CountedRoute> routes(places.size());
   for (const std::vector<Rank>& ranks : by_hops)
     for (const Rank rank : ranks) {
       const Rank before = tree.parent[rank];
-      const PairKind last = kind_of(places[before], places[rank]);
-      RouteKinds& route = routes[rank];
+      const std::uint16_t first = kind(root, tree.first[rank]), last = kind(before, rank);
+      CountedRoute& route = routes[rank];
       route.hops = routes[before].hops;
       ++route.hops[last];
-      route.first[kind_of(places[root], places[tree.first[rank]])] += kHalf;
-      route.first[last] += kHalf;
+      route.lower_end = std::min(first, last);
+      route.higher_end = std::max(first, last);
     }
   return routes;
 }
@@ -83,40 +112,57 @@ void add_shares(PairsByKind& pairs, const RankPlaces& places) {
   for (std::size_t kind = 0; kind < kPairKinds; ++kind) pairs[kind].share = shares[kind];
 }
 
-struct HashOfRoute {
-  /// All numbers are halves. FNV-1a, of whole numbers in place of bytes.
-  std::size_t operator()(const RouteKinds& route) const {
-    constexpr std::uint64_t kBasis = 0xcbf29ce484222325, kPrime = 0x100000001b3;
-    std::uint64_t hash = kBasis;
-    for (const auto* numbers : {&route.first, &route.hops})
-      for (const double number : *numbers)
-        hash = (hash ^ static_cast<std::uint64_t>(2 * number)) * kPrime;
-    return hash;
+/// Counts pairs of one kind.
+class KindCounter {
+ public:
+  void add(const CountedRoute& route) {
+    ++pairs_;
+    ++ends_[route.lower_end];
+    ++ends_[route.higher_end];
+    for (std::size_t edge = 0; edge < kPairKinds; ++edge) hops_[edge] += route.hops[edge];
+    if (seen_.insert(route).second) routes_.push_back(route.kinds());
   }
+
+  PairsOfKind take() {
+    PairsOfKind pairs{.share = {}, .mean = {}, .routes = std::move(routes_)};
+    for (std::size_t edge = 0; edge < kPairKinds && pairs_ > 0; ++edge) {
+      pairs.mean.first[edge] = real(ends_[edge]) / 2 / real(pairs_);
+      pairs.mean.hops[edge] = real(hops_[edge]) / real(pairs_);
+    }
+    return pairs;
+  }
+
+ private:
+  std::uint64_t pairs_ = 0;
+  std::array<std::uint64_t, kPairKinds> ends_{}, hops_{};  ///< by kind of edge
+  std::unordered_set<CountedRoute, HashOfRoute> seen_;
+  std::vector<RouteKinds> routes_;
 };
 
 PairsByKind relayed_pairs(const Graph& graph, const RankPlaces& places, std::uint64_t sources) {
-  PairsByKind pairs;
-  ByKind<double> counts{};
-  ByKind<std::unordered_set<RouteKinds, HashOfRoute>> seen;
+  ByKind<KindCounter> counters;
   for (const Rank source : sources_among(graph.ranks(), sources)) {
-    const std::vector<RouteKinds> routes = routes_from(tree_from(graph, source), places, source);
-    for (Rank to = 0; to < graph.ranks(); ++to) {
-      const RouteKinds& route = routes[to];
-      if (!(route.all_hops() > 0)) continue;
-      const PairKind kind = kind_of(places[source], places[to]);
-      ++counts[kind];
-      if (seen[kind].insert(route).second) pairs[kind].routes.push_back(route);
-      for (std::size_t edge = 0; edge < kPairKinds; ++edge) {
-        pairs[kind].mean.first[edge] += route.first[edge];
-        pairs[kind].mean.hops[edge] += route.hops[edge];
-      }
-    }
+    const Tree tree = tree_from(graph, source);
+    const std::vector<CountedRoute> routes = routes_from(tree, places, source);
+    for (Rank to = 0; to < graph.ranks(); ++to)
+      if (to != source && tree.hops[to] != kUnreachable)
+        counters[kind_of(places[source], places[to])].add(routes[to]);
   }
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
-    if (counts[kind] > 0)
-      for (auto* sums : {&pairs[kind].mean.first, &pairs[kind].mean.hops})
-        for (double& sum : *sums) sum /= counts[kind];
+  PairsByKind pairs;
+  for (std::size_t kind = 0; kind < kPairKinds; ++kind) pairs[kind] = counters[kind].take();
+  return pairs;
+}
+
+/// How many ordered pairs of two places in the list have equal numbers.
+double equal_pairs(std::vector<std::uint64_t> numbers) {
+  std::ranges::sort(numbers);
+  double pairs = 0;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const auto end =
+        std::find_if(at, numbers.end(), [at](std::uint64_t one) { return one != *at; });
+    pairs +=
+        real(static_cast<std::uint64_t>(end - at)) * real(static_cast<std::uint64_t>(end - at - 1));
+    at = end;
   }
   return pairs;
 }
@@ -130,19 +176,17 @@ PairKind kind_of(const RankPlace& a, const RankPlace& b) {
 }
 
 ByKind<double> shares_of(const RankPlaces& places) {
-  const auto pairs_of = [](double ranks) { return ranks * (ranks - 1); };
-  std::map<std::uint32_t, double> on_host, of_known_node;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, double> on_node;
+  std::vector<std::uint64_t> hosts, nodes;  // of each rank; of each whose node is known
+  std::vector<std::uint64_t> hosts_of_nodes;
   for (const RankPlace& place : places) {
-    ++on_host[place.host];
+    hosts.push_back(place.host);
     if (!place.numa_node) continue;
-    ++of_known_node[place.host];
-    ++on_node[{place.host, *place.numa_node}];
+    hosts_of_nodes.push_back(place.host);
+    nodes.push_back(std::uint64_t{place.host} << 32 | *place.numa_node);
   }
-  double on_hosts = 0, known = 0, on_nodes = 0;
-  for (const auto& [host, ranks] : on_host) on_hosts += pairs_of(ranks);
-  for (const auto& [host, ranks] : of_known_node) known += pairs_of(ranks);
-  for (const auto& [node, ranks] : on_node) on_nodes += pairs_of(ranks);
+  const double on_hosts = equal_pairs(std::move(hosts)),
+               known = equal_pairs(std::move(hosts_of_nodes)),
+               on_nodes = equal_pairs(std::move(nodes));
   const auto share = [&](double pairs) {
     return pairs / real(places.size()) / real(places.size() - 1);
   };
