@@ -15,7 +15,7 @@
 #include "core/base/parse_value.h"
 #include "reports/stats/sample.h"
 #include "reports/text/table.h"
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 #include "reports/topology/model_text.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/simulator/simulator.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reports/text/table.h"
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 
 namespace rdmameter {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/rank_places.h"
+#include "reports/topology/model/rank_places.h"
 
 #include <algorithm>
 #include <limits>

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "reports/topology/rank_places.h"
+#include "reports/topology/model/rank_places.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/pair_kinds.h"
+#include "reports/topology/model/pair_kinds.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/costs.h"
+#include "reports/topology/model/costs.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/result/result_file.h"
-#include "reports/topology/pair_kinds.h"
+#include "reports/topology/model/pair_kinds.h"
 
 namespace rdmameter {
 

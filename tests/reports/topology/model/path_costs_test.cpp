@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs of two kinds of path that are known are found again, each by itself.
-#include "reports/topology/path_costs.h"
+#include "reports/topology/model/path_costs.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/result/row.h"
-#include "reports/topology/costs.h"
-#include "reports/topology/pair_kinds.h"
+#include "reports/topology/model/costs.h"
+#include "reports/topology/model/pair_kinds.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/instrument/histogram.h"
-#include "reports/topology/costs.h"
-#include "tests/reports/topology/noisy_costs.h"
+#include "reports/topology/model/costs.h"
+#include "tests/reports/topology/model/noisy_costs.h"
 #include "topologies/graphs/routes.h"
 #include "topologies/stragglers/straggler.h"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <memory>
 
-#include "reports/topology/model.h"
-#include "tests/reports/topology/noisy_costs.h"
+#include "reports/topology/model/model.h"
+#include "tests/reports/topology/model/noisy_costs.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/simulator/simulator.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <map>
 
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 #include "reports/topology/model_text.h"
 #include "tests/reports/golden.h"
-#include "tests/reports/topology/placed_rows.h"
+#include "tests/reports/topology/model/placed_rows.h"
 
 namespace rdmameter {
 namespace {

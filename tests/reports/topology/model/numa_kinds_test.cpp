@@ -6,11 +6,11 @@
 
 #include <map>
 
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
+#include "reports/topology/model/path_costs.h"
 #include "reports/topology/model_text.h"
-#include "reports/topology/path_costs.h"
 #include "tests/reports/golden.h"
-#include "tests/reports/topology/placed_rows.h"
+#include "tests/reports/topology/model/placed_rows.h"
 
 namespace rdmameter {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reports/stats/least_squares.h"
-#include "reports/topology/pair_kinds.h"
+#include "reports/topology/model/pair_kinds.h"
 
 namespace rdmameter {
 

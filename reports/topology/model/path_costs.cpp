@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/path_costs.h"
+#include "reports/topology/model/path_costs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "reports/stats/least_squares.h"
-#include "reports/topology/costs.h"
+#include "reports/topology/model/costs.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
