@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -14,8 +15,9 @@
 #include "core/base/parse_value.h"
 #include "reports/stats/sample.h"
 #include "reports/text/table.h"
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 #include "reports/topology/model_text.h"
+#include "topologies/axes/rank_axes.h"
 #include "topologies/simulator/simulator.h"
 
 namespace rdmameter {
@@ -85,10 +87,12 @@ void require(const std::string& file, const Parts& parts, const std::string& pre
                              where, prefix));
 }
 
+/// In the order of kNetworkForm.
 std::string joined(const Parts& parts) {
   std::string text;
   for (const char* key :
-       {"delay", "relay", "rate", "ranks-per-host", "host-delay", "host-relay", "host-rate"})
+       {"delay", "relay", "rate", "ranks-per-host", "host-delay", "host-relay", "host-rate",
+        "ranks-per-numa", "numa-in-turn", "numa-delay", "numa-relay", "numa-rate"})
     if (const auto found = parts.find(key); found != parts.end())
       text += fmt::format("{}{}:{}", text.empty() ? "" : ",", key, found->second);
   return text;
@@ -102,21 +106,75 @@ std::string with_unknown(std::string text, const Parts& parts) {
   return text;
 }
 
+std::uint64_t count_at(const Parts& parts, const char* key, std::uint64_t otherwise) {
+  const auto found = parts.find(key);
+  return found == parts.end() ? otherwise : parse_count(found->second).value_or(otherwise);
+}
+
+/// Where the file's ranks were, unless that was typed.
+void add_places(const PathCosts& costs, Parts& parts) {
+  if (costs.ranks_per_host && costs.of_kind[PairKind::other_host].delay_ns)
+    parts.emplace("ranks-per-host", fmt::format("{}", *costs.ranks_per_host));
+  if (!costs.numa || count_at(parts, "ranks-per-host", 1) == 1 ||
+      parts.contains("ranks-per-numa") || parts.contains("numa-in-turn"))
+    return;
+  if (costs.numa->ranks_per_node != 0)
+    parts.emplace("ranks-per-numa", fmt::format("{}", costs.numa->ranks_per_node));
+  else
+    parts.emplace("numa-in-turn", fmt::format("{}", costs.numa->nodes_in_turn));
+}
+
+/// Of rank 0 with the others of its host, and with the first of another one.
+std::set<SimKind> kinds_of_pairs(const Parts& parts) {
+  const auto at_most = [&](const char* key, std::uint64_t otherwise) {
+    return static_cast<Rank>(
+        std::min<std::uint64_t>(count_at(parts, key, otherwise), kMaxTopologyRanks));
+  };
+  SimNetwork network;
+  network.ranks_per_host = std::max<Rank>(1, at_most("ranks-per-host", 1));
+  network.ranks_per_numa = at_most("ranks-per-numa", 0);
+  network.numa_in_turn = at_most("numa-in-turn", 0);
+  std::set<SimKind> kinds;
+  for (Rank rank = 1; rank <= network.ranks_per_host; ++rank) kinds.insert(network.kind(0, rank));
+  return kinds;
+}
+
+/// Where a kind of simulated pairs was measured.
+struct MeasuredKind {
+  SimKind kind;
+  PairKind measured;
+  const char* where;
+};
+
+/// The nearest first.
+std::array<MeasuredKind, kSimKinds.size()> measured_kinds(const PathCosts& costs) {
+  return {{{SimKind::same_host, costs.nearest(), costs.numa ? "on one NUMA node" : "on one host"},
+           {SimKind::other_numa, PairKind::other_node, "on different NUMA nodes of a host"},
+           {SimKind::other_host, PairKind::other_host, "on different hosts"}}};
+}
+
 /// If all ranks are on one host, paths between hosts are of no use, and are as those within it.
+PathCost cost_between_hosts(const PathCosts& costs, bool one_host) {
+  const PathCost& between = costs.of_kind[PairKind::other_host];
+  if (!one_host || between.delay_ns) return between;
+  for (const MeasuredKind& each : measured_kinds(costs))
+    if (const PathCost& cost = costs.of_kind[each.measured]; cost.delay_ns) return cost;
+  return between;
+}
+
 void fill_parts(const std::string& file, const PathCosts& costs, std::uint64_t ranks,
                 Parts& parts) {
-  if (costs.ranks_per_host && costs.between_hosts.delay_ns)
-    parts.emplace("ranks-per-host", fmt::format("{}", *costs.ranks_per_host));
-  const auto per_host = parts.contains("ranks-per-host") ? parse_count(parts["ranks-per-host"])
-                                                         : std::optional<std::uint64_t>(1);
-  const bool one_host = per_host && *per_host >= ranks;
-  if (per_host && *per_host > 1) {
-    add_path(costs.within_host, "host-", parts);
-    require(file, parts, "host-", "on one host");
+  add_places(costs, parts);
+  const std::set<SimKind> kinds = kinds_of_pairs(parts);
+  const bool one_host = count_at(parts, "ranks-per-host", 1) >= ranks;
+  for (const auto& [kind, measured, where] : measured_kinds(costs)) {
+    if (!kinds.contains(kind)) continue;
+    const std::string prefix(std::ranges::find(kSimKinds, kind, &SimKindRow::kind)->prefix);
+    add_path(
+        kind == SimKind::other_host ? cost_between_hosts(costs, one_host) : costs.of_kind[measured],
+        prefix, parts);
+    require(file, parts, prefix, where);
   }
-  add_path(one_host && !costs.between_hosts.delay_ns ? costs.within_host : costs.between_hosts, "",
-           parts);
-  require(file, parts, "", "on different hosts");
 }
 
 std::uint64_t size_of(const Row& row) {
@@ -215,6 +273,10 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
         " Not used: {} rows of ranks that shared cores, {} whose hosts are not "
         "known.",
         costs.yielding, costs.unknown_hosts);
+  if (costs.numa_without_order)
+    from +=
+        " NUMA nodes are not told apart: the ranks of a host are on them neither one after the "
+        "other nor in turn.";
   if (checks.empty())
     from += " No case of this run was measured at up to 32 ranks: no error is known.";
   text += wrap("  ", from, style.width);

@@ -13,7 +13,7 @@
 #include "bench/cases/cases.h"
 #include "core/result/result_file.h"
 #include "reports/text/text.h"
-#include "reports/topology/path_costs.h"
+#include "reports/topology/model/path_costs.h"
 
 namespace rdmameter {
 

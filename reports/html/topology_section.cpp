@@ -103,7 +103,7 @@ std::string pair_times_html(const ResultFile& file, Cases cases) {
 std::string model_table(const TopologyModel& model) {
   Table table{text_columns({"cost", "value"})};
   if (model.latency)
-    for (const auto& [name, value] : cost_facts(*model.latency)) table.add_line({name, value});
+    for (const auto& [name, value] : cost_facts(model)) table.add_line({name, value});
   std::string html =
       html_table(table, "The fitted model: alpha + (hops − 1) · hop + hops · bytes · beta");
   for (const std::string& remark : model_remarks(model))

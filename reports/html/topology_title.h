@@ -6,7 +6,7 @@
 #include <string>
 
 #include "reports/html/page_cases.h"
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 
 namespace rdmameter {
 

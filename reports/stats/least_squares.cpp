@@ -174,12 +174,16 @@ LeastSquares least_squares(std::span<const Observation> observations) {
 }
 
 ToldValues::ToldValues(std::span<const Observation> observations) {
+  std::vector<double> largest;
   for (const Observation& one : observations) {
-    scale_.resize(one.terms.size());
-    for (std::size_t i = 0; i < scale_.size(); ++i) scale_[i] = std::max(scale_[i], one.terms[i]);
+    largest.resize(one.terms.size());
+    for (std::size_t i = 0; i < largest.size(); ++i)
+      largest[i] = std::max(largest[i], one.terms[i]);
   }
+  for (std::size_t i = 0; i < largest.size(); ++i)
+    if (largest[i] > 0) seen_.push_back({i, largest[i]});
   for (const Observation& one : observations) {
-    if (basis_.size() == scale_.size()) return;
+    if (basis_.size() == seen_.size()) return;
     if (tells(one.terms)) continue;
     std::vector<double> next = beyond(one.terms);
     const double length = length_of(next);
@@ -190,19 +194,22 @@ ToldValues::ToldValues(std::span<const Observation> observations) {
 
 bool ToldValues::tells(std::span<const double> terms) const {
   double squares = 0;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    if (terms[i] == 0) continue;
-    if (i >= scale_.size() || !(scale_[i] > 0)) return false;
-    squares += terms[i] * terms[i] / scale_[i] / scale_[i];
+  std::size_t told = 0;
+  for (const auto& [i, scale] : seen_) {
+    if (i >= terms.size() || terms[i] == 0) continue;
+    squares += terms[i] * terms[i] / scale / scale;
+    ++told;
   }
+  if (told < terms.size() - static_cast<std::size_t>(std::ranges::count(terms, 0.0))) return false;
   const double length = length_of(beyond(terms));
   return length * length <= kMinSine2 * squares;
 }
 
 /// What of the terms, scaled, is not in the space.
 std::vector<double> ToldValues::beyond(std::span<const double> terms) const {
-  std::vector<double> rest(scale_.size());
-  for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = scale_[i] > 0 ? terms[i] / scale_[i] : 0;
+  std::vector<double> rest;
+  rest.reserve(seen_.size());
+  for (const auto& [i, scale] : seen_) rest.push_back(i < terms.size() ? terms[i] / scale : 0);
   for (const std::vector<double>& direction : basis_) {
     const double along = std::inner_product(rest.begin(), rest.end(), direction.begin(), 0.0);
     for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= along * direction[i];

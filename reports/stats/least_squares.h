@@ -2,6 +2,7 @@
 // Which coefficients, none of them negative, describe measured values best?
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -41,7 +42,11 @@ class ToldValues {
  private:
   std::vector<double> beyond(std::span<const double> terms) const;
 
-  std::vector<double> scale_;
+  struct Seen {
+    std::size_t term;
+    double scale;  ///< its largest value
+  };
+  std::vector<Seen> seen_;                  ///< terms that some observation has
   std::vector<std::vector<double>> basis_;  ///< of the space of the scaled terms, orthonormal
 };
 

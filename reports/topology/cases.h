@@ -12,7 +12,7 @@
 #include "core/result/result_file.h"
 #include "reports/summary/summary.h"
 #include "reports/summary/unit.h"
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 #include "topologies/stragglers/straggler.h"
 
 namespace rdmameter {

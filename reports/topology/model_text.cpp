@@ -26,10 +26,13 @@ std::string sizes_text(const TopologyModel& model) {
   return text;
 }
 
-std::string facts_text(const CostFit& fit, const TextStyle& style) {
+std::string facts_text(const TopologyModel& model, const TextStyle& style) {
+  constexpr std::size_t kGap = 2;
   std::string text = "\n" + bold("  model of the latency", style) + "\n";
-  const std::size_t width = fit.by_kind() ? 27 : 16;
-  for (const auto& [name, value] : cost_facts(fit))
+  const std::vector<ModelFact> facts = cost_facts(model);
+  std::size_t width = 16;
+  for (const ModelFact& fact : facts) width = std::max(width, text_width(fact.name) + kGap);
+  for (const auto& [name, value] : facts)
     text += fmt::format("    {}{}\n", pad_right(name, width), pad_left(value, 14));
   return text;
 }
@@ -46,10 +49,6 @@ std::string interval_text(const std::optional<PredictionInterval>& interval, dou
 /// In percent.
 std::string error_text(const std::optional<double>& error) {
   return error ? fmt::format("{:.1f}", 100 * *error) : kUnknown;
-}
-
-constexpr const char* name_of(HostKind kind) {
-  return kind == HostKind::same_host ? "same host" : "other host";
 }
 
 /// What a line of predictions is about.
@@ -74,16 +73,16 @@ std::vector<PredictedPairs> pairs_of(const TopologyModel& model, const std::stri
       list.back().error = model.latency->error_at_max_ranks(graph);
     return list;
   }
-  for (const HostKind kind : kSameHostFirst) {
-    const auto i = static_cast<std::size_t>(kind);
-    const PairsOfKind& pairs = (*prediction.pairs)[i];
-    if (pairs.share == 0 || pairs.paths.empty()) continue;
-    list.push_back({.kind = name_of(kind),
-                    .share = pairs.share,
-                    .hops_mean = pairs.mean.all_hops(),
-                    .hops_max = std::ranges::max(pairs.paths, {}, &HostPath::all_hops).all_hops(),
-                    .latency = at.of_kind[i],
-                    .error = model.latency->error_at_max_ranks(graph, i)});
+  for (const auto& [kind, name] : kPairKindNames) {
+    const PairsOfKind& pairs = (*prediction.pairs)[kind];
+    if (pairs.share == 0 || pairs.routes.empty() || (!pairs.share && !model.kinds[kind])) continue;
+    list.push_back(
+        {.kind = name,
+         .share = pairs.share,
+         .hops_mean = pairs.mean.all_hops(),
+         .hops_max = std::ranges::max(pairs.routes, {}, &RouteKinds::all_hops).all_hops(),
+         .latency = at.of_kind[kind],
+         .error = model.latency->error_at_max_ranks(graph, static_cast<std::size_t>(kind))});
   }
   return list;
 }
@@ -147,30 +146,37 @@ ModelFact spread_fact(const CostFit& fit) {
   return {"spread", fmt::format("{:.1f} %", 100 * fit.spread())};
 }
 
-std::vector<ModelFact> facts_by_kind(const CostFit& fit) {
+std::vector<ModelFact> facts_by_kind(const TopologyModel& model) {
   std::vector<ModelFact> facts;
-  for (const HostKind kind : kSameHostFirst) {
-    const CostFit::OfKind costs = fit.costs_of(kind);
+  for (const PairKindName& each : kPairKindNames) {
+    if (!model.kinds[each.kind]) continue;
+    const CostFit::OfKind costs = model.latency->costs_of(each.kind);
     const auto add = [&](const char* name, const std::optional<double>& value, auto text) {
-      facts.push_back({fmt::format("{}: {}", name_of(kind), name),
+      facts.push_back({fmt::format("{}: {}", each.name, name),
                        value ? text(*value) : std::string("not identified")});
     };
     add("alpha", costs.alpha_ns, time_value);
     add("each hop more", costs.per_hop_ns, time_value);
     add("beta", costs.beta_ns_per_byte, [](double beta) { return digits(beta) + " ns/B"; });
   }
-  facts.push_back(spread_fact(fit));
+  facts.push_back(spread_fact(*model.latency));
   return facts;
+}
+
+/// Does it tell the NUMA nodes of a host apart?
+bool has_numa_nodes(const TopologyModel& model) {
+  return model.kinds[PairKind::other_node];
 }
 
 /// What the measured pairs say of kinds of pairs, and what they do not.
 std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
   std::vector<std::string> remarks;
-  if (model.one_kind == HostKind::same_host)
+  const auto kinds = std::ranges::count(model.kinds, true);
+  if (!model.unknown_kinds && kinds > 0 && !model.kinds[PairKind::other_host])
     remarks.push_back(
         "All ranks were on one host: the costs between hosts are not identified, and predictions "
         "are of ranks on one host.");
-  if (model.one_kind == HostKind::other_host)
+  if (!model.unknown_kinds && kinds == 1 && model.kinds[PairKind::other_host])
     remarks.push_back(
         "Each rank had a host of its own: the costs within a host are not identified, and "
         "predictions are of one rank on each host.");
@@ -180,10 +186,15 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
         "one host: they have no matrix (more than 256 ranks), or their hosts are not known.",
         model.rows_not_split));
   if (!model.latency || !model.latency->by_kind()) return remarks;
-  remarks.push_back(
-      "Hosts had several ranks: each edge of a route has the costs within a host or those between "
-      "hosts. Without a single alpha, 'of model' and 'of bound' are not computed.");
-  const std::vector<ModelFact> facts = facts_by_kind(*model.latency);
+  remarks.push_back(fmt::format(
+      "Hosts had several ranks{}. Without a single alpha, 'of model' and 'of bound' are not "
+      "computed.",
+      has_numa_nodes(model)
+          ? ", on several NUMA nodes: each edge of a route has the costs of its kind"
+          : ": each edge of a route has the costs within a host or those between hosts"));
+  if (has_numa_nodes(model) && model.kinds[PairKind::same_host])
+    remarks.push_back("same host: pairs of which it is not known whether they share a NUMA node.");
+  const std::vector<ModelFact> facts = facts_by_kind(model);
   if (std::ranges::any_of(facts,
                           [](const ModelFact& fact) { return fact.value == "not identified"; }))
     remarks.push_back(
@@ -193,15 +204,29 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
 }
 
 std::string placement_remark(const TopologyModel& model) {
-  if (hosts_at(model.hosts, model.hosts.size() + 1).empty())
-    return " Hosts do not have equal numbers of ranks, one after the other or in turn, so it is "
-           "not known on which hosts more ranks would be: neither shares of pairs nor routes with "
-           "relays are predicted.";
-  return fmt::format(
-      " Predicted for hosts of {} ranks each, placed {} as they were measured. same host, other "
-      "host: pairs of ranks; a route between two of them may have edges of both kinds.",
-      std::ranges::count(model.hosts, 0U),
-      equal_ranks_per_host(model.hosts) ? "one after the other" : "in turn");
+  const bool numa = has_numa_nodes(model), one_host = !model.kinds[PairKind::other_host];
+  if (places_at(model.places, model.places.size() + 1).empty())
+    return numa ? " The ranks of hosts, or those of their NUMA nodes, do not follow one another in "
+                  "one way, so it is not known where more ranks would be: neither shares of pairs "
+                  "nor routes with relays are predicted."
+                : " Hosts do not have equal numbers of ranks, one after the other or in turn, so "
+                  "it is not known on which hosts more ranks would be: neither shares of pairs nor "
+                  "routes with relays are predicted.";
+  std::string remark =
+      one_host ? " Predicted for one host with as many NUMA nodes as measured."
+               : fmt::format(
+                     " Predicted for hosts of {} ranks each, placed {} as they were "
+                     "measured{}.",
+                     std::ranges::count(model.places, 0U, &RankPlace::host),
+                     equal_ranks_per_host(model.places) ? "one after the other" : "in turn",
+                     numa ? ", on their NUMA nodes, too" : "");
+  std::string names;
+  for (const auto& [kind, name] : kPairKindNames)
+    if (model.kinds[kind]) names += (names.empty() ? "" : ", ") + std::string(name);
+  return remark + fmt::format(
+                      " {}: pairs of ranks; a route between two of them may have edges of {} "
+                      "kinds.",
+                      names, numa ? "several" : "both");
 }
 
 }  // namespace
@@ -211,8 +236,9 @@ std::string time_value(double ns) {
   return digits(ns / unit.size) + " " + std::string(unit.name);
 }
 
-std::vector<ModelFact> cost_facts(const CostFit& fit) {
-  if (fit.by_kind()) return facts_by_kind(fit);
+std::vector<ModelFact> cost_facts(const TopologyModel& model) {
+  const CostFit& fit = *model.latency;
+  if (fit.by_kind()) return facts_by_kind(model);
   const Costs costs = fit.costs();
   std::vector<ModelFact> facts = {{"alpha", time_value(costs.alpha_ns)}};
   if (fit.knows_per_hop()) facts.push_back({"each hop more", time_value(costs.per_hop_ns)});
@@ -302,7 +328,7 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
 std::string model_text(const TopologyModel& model, const std::vector<std::uint64_t>& predict,
                        const TextStyle& style) {
   std::string text;
-  if (model.latency) text += facts_text(*model.latency, style);
+  if (model.latency) text += facts_text(model, style);
   for (const std::string& remark : model_remarks(model)) text += wrap("    ", remark, style.width);
   if (!predict.empty()) text += predictions(model, predict, style);
   return text;

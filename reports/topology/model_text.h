@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reports/text/table.h"
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 
 namespace rdmameter {
 
@@ -18,8 +18,8 @@ struct ModelFact {
   std::string name, value;
 };
 
-/// The costs of a message.
-std::vector<ModelFact> cost_facts(const CostFit& fit);
+/// The costs of a message. @pre they are known
+std::vector<ModelFact> cost_facts(const TopologyModel& model);
 
 /// What to know of the model before it is believed: sentences.
 std::vector<std::string> model_remarks(const TopologyModel& model);

@@ -914,6 +914,48 @@ class Simulated(unittest.TestCase):
             simulated = again(written("simulated.json", lambda row: row.update(path="simulated")))
             self.assertIn("no measured times of pairs", simulated.stderr)
 
+    def test_a_network_has_the_numa_nodes_of_what_was_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def again(network, nodes, more=",delay:2us,rate:100Gb/s,ranks-per-host:4"):
+                """On the network that a host of four ranks identifies, which were on these nodes."""
+                path = folder + "/measured.json"
+                result = run(*self.ARGUMENTS[:-1], "delay:2us,ranks-per-host:4,host-delay:1us,numa-delay:1500ns," + network,
+                             "--size", "8,64K", "--traffic", "pairs", "-o", path)
+                self.assertEqual(result.returncode, 0, result)
+                with open(path, encoding="utf-8") as file:
+                    measured = json.load(file)
+                for row in measured["benchmarks"]:
+                    row["path"], row["case"]["device"] = "same_device", "auto"
+                    row["placement"] = {"ranks": {"pinned": 4, "reason": None, "cpus": [0, 1, 2, 3], "numa_nodes": nodes,
+                                                  "device_numa_nodes": [None] * 4}}
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(measured, file)
+                result = run("topo", "mesh", "ring", "--ranks", "8", "--size", "8,64K", "--simulate", f"from:{path}{more}",
+                             "-o", folder + "/again.json")
+                return result.returncode, " ".join((result.stdout + result.stderr).split())
+
+            for network, nodes in (("ranks-per-numa:2", [0, 0, 1, 1]), ("numa-in-turn:2", [1, 0, 1, 0])):
+                status, text = again(network, nodes)
+                self.assertEqual(status, 0, text)
+                self.assertRegex(text, f"host-delay:1000ns,.*,{network},numa-delay:1500ns,numa-relay:1500ns,numa-rate:")
+                self.assertIn("differ from it by 0.0 %", text)
+                with open(folder + "/again.json", encoding="utf-8") as file:
+                    [row] = [row for row in json.load(file)["benchmarks"]
+                             if row["case"]["graph"] == "mesh" and row["case"]["traffic"] == "pairs" and row["case"]["size_bytes"] == 8]
+                times = row["topology"]["matrix_ns"][0]
+                self.assertEqual([round(times[peer], -2) for peer in range(1, 8)],
+                                 ([1000, 1500, 1500] if nodes[0] == nodes[1] else [1500, 1000, 1500]) + [2000] * 4)
+            status, text = again("ranks-per-numa:2", [0, 0, 1, 1], more=",ranks-per-host:4")
+            self.assertEqual(status, USAGE, text)
+            self.assertIn("on different hosts", text)
+            status, text = again("ranks-per-numa:2", [0, 1, None, 1])
+            self.assertEqual(status, 0, text)
+            self.assertIn("NUMA nodes are not told apart", text)
+            self.assertNotIn("numa-delay", text)
+            status, text = again("ranks-per-numa:2", [0, 0, 0, 0], more=",delay:2us,rate:100Gb/s,ranks-per-host:8,ranks-per-numa:4")
+            self.assertEqual(status, USAGE, text)
+            self.assertIn("numa-delay:SECONDS", text)
+
     def test_what_cannot_be_simulated_is_skipped(self):
         result = run(*self.ARGUMENTS, "--transport", "uc")
         self.assertEqual(result.returncode, USAGE, result)

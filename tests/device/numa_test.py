@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""On which NUMA node memory lies, as the kernel tells it page by page: in a machine of two nodes, a CPU each, made by
-`tools/rxe-vm run --numa-nodes 2`."""
+"""On which NUMA node memory lies, as the kernel tells it page by page, and ranks on both: in a machine of two nodes, a CPU each,
+made by `tools/rxe-vm run --numa-nodes 2`."""
 import glob
+import json
 import os
 import re
 import subprocess
@@ -65,6 +66,27 @@ class Placement(rdmameter.Test):
         done = subprocess.run([driver, "--gtest_brief=1"], capture_output=True, text=True, timeout=100, check=False)
         self.assertEqual(done.returncode, 0, done.stdout[-3000:])
         self.assertNotIn("SKIPPED", done.stdout)
+
+
+class Ranks(rdmameter.Test):
+    def test_of_one_node_and_of_two_are_pairs_of_different_kinds(self):
+        """Without a node of the device, by their CPUs alone."""
+        path = self.output()
+        topo = [rdmameter.program, "topo", "mesh", "--traffic", "pairs", "--size", "8", "--iterations", "20", "--warmup", "2", "-o", path]
+        command = ["mpirun", "--oversubscribe", "--bind-to", "none"]
+        for cpu in ("0", "1"):
+            command += ([":"] if cpu == "1" else []) + ["-n", "2", "taskset", "-c", cpu, *topo]
+        done = rdmameter.Started(command, rdmameter.environment() | {
+            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, path).end(120)
+        self.assertEqual(done.status, rdmameter.PASS, done)
+        with open(path, encoding="utf-8") as file:
+            [row] = json.load(file)["benchmarks"]
+        placement = row["placement"]["ranks"]
+        self.assertEqual((placement["numa_nodes"], placement["device_numa_nodes"]), ([0, 0, 1, 1], [None] * 4))
+        shown = subprocess.run([rdmameter.program, "show", path, "--predict", "8"], capture_output=True, text=True, timeout=60, check=True)
+        for kind in ("same NUMA node", "other NUMA node"):
+            self.assertRegex(shown.stdout, rf"{kind}: alpha +[0-9.]+ .s")
+        self.assertRegex(shown.stdout, r"8 +mesh +8 +same NUMA node +42\.9")
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ std::uint32_t SimFabric::new_message() {
 }
 
 SimFabric::Port& SimFabric::port(Rank rank, Rank other) {
-  return ports_[rank][network_.same_host(rank, other) ? 1 : 0];
+  return ports_[rank][static_cast<std::size_t>(network_.kind(rank, other))];
 }
 
 void SimFabric::schedule(std::uint64_t at_ps, std::uint32_t message, Step step) {
@@ -124,7 +124,7 @@ void SimFabric::send(SimQp& qp, const ibv_send_wr& wr) {
     const auto* const bytes = static_cast<const std::uint8_t*>(message.data);
     message.words.assign(bytes, bytes + message.bytes);
   }
-  const SimPath& path = network_.path(qp.rank, qp.peer->rank);
+  const SimPath& path = network_.path(network_.kind(qp.rank, qp.peer->rank));
   Port& out = port(qp.rank, qp.peer->rank);
   const std::uint64_t leaves_ps = std::max(now_ps_, out.out_free_ps);
   out.out_free_ps = leaves_ps + path.bytes_ps(message.bytes);
@@ -173,7 +173,7 @@ void SimFabric::deliver(Message& message) {
 void SimFabric::handle(const Event& event) {
   Message& message = messages_[event.message];
   SimQp& from = *message.from;
-  const SimPath& path = network_.path(from.rank, from.peer->rank);
+  const SimPath& path = network_.path(network_.kind(from.rank, from.peer->rank));
   switch (event.step) {
     case Step::head: {
       Port& in = port(from.peer->rank, from.rank);

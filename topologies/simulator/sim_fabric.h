@@ -2,9 +2,10 @@
 // Ranks of one process in virtual time: QPs and CQs whose messages take the time that a network
 // model gives them, and a fiber for each rank, which runs while its clock stands still.
 //
-// A rank has a port to the network, and one within its host. A message leaves when those posted
-// before it have left, byte by byte; at the other end its bytes wait for those of messages that
-// began to come before it. Ranks themselves take no time: what a CPU takes is part of the delays.
+// A rank has a port to the network, one within its host, and one to other NUMA nodes of it. A
+// message leaves when those posted before it have left, byte by byte; at the other end its bytes
+// wait for those of messages that began to come before it. Ranks themselves take no time: what a
+// CPU takes is part of the delays.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -103,7 +104,7 @@ class SimFabric {
   ibv_context context_{};
   std::deque<SimCq> cqs_;
   std::deque<SimQp> qps_;
-  std::vector<std::array<Port, 2>> ports_;
+  std::vector<std::array<Port, kSimKinds.size()>> ports_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_;

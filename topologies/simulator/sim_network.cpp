@@ -31,7 +31,7 @@ class NetworkText {
     }
   }
 
-  std::optional<std::uint64_t> delay_ps(const char* key) {
+  std::optional<std::uint64_t> delay_ps(const std::string& key) {
     const auto value = take(key);
     if (!value) return std::nullopt;
     const auto ns = parse_seconds_ns(*value);
@@ -39,7 +39,7 @@ class NetworkText {
     return *ns * kPsPerNs;
   }
 
-  std::optional<double> ps_per_byte(const char* key) {
+  std::optional<double> ps_per_byte(const std::string& key) {
     constexpr double kBitsPs = 8e12;  // of a byte at 1 bit/s
     const auto value = take(key);
     if (!value) return std::nullopt;
@@ -48,7 +48,7 @@ class NetworkText {
     return kBitsPs / static_cast<double>(*rate & ~kBitRate);
   }
 
-  std::optional<Rank> ranks(const char* key) {
+  std::optional<Rank> ranks(const std::string& key) {
     const auto value = take(key);
     if (!value) return std::nullopt;
     const auto count = parse_count(*value);
@@ -66,7 +66,7 @@ class NetworkText {
   }
 
  private:
-  std::optional<std::string> take(const char* key) {
+  std::optional<std::string> take(const std::string& key) {
     const auto found = parts_.find(key);
     if (found == parts_.end()) return std::nullopt;
     std::string value = std::move(found->second);
@@ -83,19 +83,22 @@ class NetworkText {
 SimNetwork read_network(std::string_view text) {
   constexpr double kUsualPsPerByte = 80;  // 100 Gb/s
   NetworkText parts(text);
-  const auto delay_ps = parts.delay_ps("delay");
-  if (!delay_ps) parts.refuse("the delay is missing");
   SimNetwork network;
-  network.between_hosts = {.delay_ps = *delay_ps,
-                           .relay_delay_ps = parts.delay_ps("relay").value_or(*delay_ps),
-                           .ps_per_byte = parts.ps_per_byte("rate").value_or(kUsualPsPerByte)};
+  network.path(SimKind::other_host).ps_per_byte = kUsualPsPerByte;
+  for (const auto& [kind, prefix, like] : kSimKinds) {
+    const auto part = [&prefix = prefix](const char* key) { return std::string(prefix) + key; };
+    SimPath& path = network.path(kind) = network.path(like);
+    const auto delay_ps = parts.delay_ps(part("delay"));
+    if (prefix.empty() && !delay_ps) parts.refuse("the delay is missing");
+    if (delay_ps) path.delay_ps = path.relay_delay_ps = *delay_ps;
+    path.relay_delay_ps = parts.delay_ps(part("relay")).value_or(path.relay_delay_ps);
+    path.ps_per_byte = parts.ps_per_byte(part("rate")).value_or(path.ps_per_byte);
+  }
   network.ranks_per_host = parts.ranks("ranks-per-host").value_or(1);
-  network.within_host = network.between_hosts;
-  if (const auto host_ps = parts.delay_ps("host-delay"))
-    network.within_host.delay_ps = network.within_host.relay_delay_ps = *host_ps;
-  if (const auto relay_ps = parts.delay_ps("host-relay"))
-    network.within_host.relay_delay_ps = *relay_ps;
-  if (const auto ps = parts.ps_per_byte("host-rate")) network.within_host.ps_per_byte = *ps;
+  network.ranks_per_numa = parts.ranks("ranks-per-numa").value_or(0);
+  network.numa_in_turn = parts.ranks("numa-in-turn").value_or(0);
+  if (network.ranks_per_numa != 0 && network.numa_in_turn != 0)
+    parts.refuse("ranks-per-numa and numa-in-turn exclude each other");
   parts.end();
   return network;
 }

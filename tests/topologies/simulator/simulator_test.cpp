@@ -15,6 +15,8 @@
 namespace rdmameter {
 namespace {
 
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -22,8 +24,7 @@ constexpr std::uint64_t kUs = 1'000'000;  // [ps]
 
 /// 2 us, 3 us where a rank passes a message on, and 100 Gb/s.
 SimNetwork one_network() {
-  return {.between_hosts = {.delay_ps = 2 * kUs, .relay_delay_ps = 3 * kUs, .ps_per_byte = 80},
-          .within_host = {}};
+  return {.paths = {{{.delay_ps = 2 * kUs, .relay_delay_ps = 3 * kUs, .ps_per_byte = 80}}}};
 }
 
 TestCase case_of(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
@@ -119,7 +120,8 @@ TEST(Simulator, AStreamOfAPairHasTheBandwidthOfItsPorts) {
 TEST(Simulator, RanksOfOneHostHaveAPathOfTheirOwn) {
   SimNetwork network = one_network();
   network.ranks_per_host = 2;
-  network.within_host = {.delay_ps = kUs / 2, .relay_delay_ps = kUs / 2, .ps_per_byte = 8};
+  network.path(SimKind::same_host) = {
+      .delay_ps = kUs / 2, .relay_delay_ps = kUs / 2, .ps_per_byte = 8};
   const Outcome outcome = simulate(case_of("mesh", "pairs", 4, 1000), network);
   const auto& matrix = outcome.topology->matrix_ns;
   EXPECT_EQ(matrix[0][1], 508.0);
@@ -128,11 +130,30 @@ TEST(Simulator, RanksOfOneHostHaveAPathOfTheirOwn) {
   EXPECT_NEAR(*matrix[0][3], 2080, 0.001 * 2080);
 }
 
+TEST(Simulator, RanksOfDifferentNumaNodesHaveAPathOfTheirOwn) {
+  SimNetwork network = read_network(
+      "delay:2us,ranks-per-host:4,host-delay:400ns,host-rate:800Gb/s,numa-delay:700ns,"
+      "numa-rate:400Gb/s");
+  const TestCase test_case = case_of("mesh", "pairs", 5, 1000);
+  const auto times = [&](Rank from) {
+    const Outcome outcome = simulate(test_case, network);
+    std::vector<double> row;
+    for (const auto& ns : outcome.topology->matrix_ns[from]) row.push_back(ns.value_or(0));
+    return row;
+  };
+  network.ranks_per_numa = 2;
+  EXPECT_THAT(times(0), ElementsAre(0, 410, 720, 720, DoubleNear(2080, 2)));
+  EXPECT_THAT(times(3), ElementsAre(720, 720, 410, 0, DoubleNear(2080, 2)));
+  network.ranks_per_numa = 0;
+  network.numa_in_turn = 2;
+  EXPECT_THAT(times(0), ElementsAre(0, 720, 410, 720, DoubleNear(2080, 2)));
+}
+
 /// Rank 1 is on the host of rank 0; the bytes of ranks 2 and 3 alone share rank 0's network port.
 TEST(Simulator, RanksOfOneHostHaveAPortOfTheirOwn) {
   SimNetwork network = one_network();
   network.ranks_per_host = 2;
-  network.within_host = network.between_hosts;
+  network.path(SimKind::same_host) = network.path(SimKind::other_host);
   TestCase test_case = case_of("mesh", "incast:3", 4, 1 << 16);
   test_case.iterations = 100;
   test_case.warmup = 0;
@@ -179,32 +200,36 @@ TEST(Simulator, SaysWhatItDoesNotKnow) {
 
 TEST(SimNetwork, IsReadFromWhatOneTypes) {
   const SimNetwork plain = read_network("delay:2us");
-  EXPECT_EQ(plain.between_hosts.delay_ps, 2 * kUs);
-  EXPECT_EQ(plain.between_hosts.relay_delay_ps, 2 * kUs);
-  EXPECT_EQ(plain.between_hosts.ps_per_byte, 80);
+  EXPECT_EQ(plain.path(SimKind::other_host).delay_ps, 2 * kUs);
+  EXPECT_EQ(plain.path(SimKind::other_host).relay_delay_ps, 2 * kUs);
+  EXPECT_EQ(plain.path(SimKind::other_host).ps_per_byte, 80);
   EXPECT_EQ(plain.ranks_per_host, 1u);
   const SimNetwork hosts = read_network(
       "rate:400Gb/s,delay:2us,relay:2.5us,ranks-per-host:8,host-delay:400ns,host-relay:450ns,"
       "host-rate:800Gb/s");
-  EXPECT_EQ(hosts.between_hosts.relay_delay_ps, 2'500'000u);
-  EXPECT_EQ(hosts.between_hosts.ps_per_byte, 20);
-  EXPECT_EQ(hosts.within_host.delay_ps, 400'000u);
-  EXPECT_EQ(hosts.within_host.relay_delay_ps, 450'000u);
-  EXPECT_EQ(hosts.within_host.ps_per_byte, 10);
-  EXPECT_TRUE(hosts.same_host(8, 15));
-  EXPECT_FALSE(hosts.same_host(7, 8));
+  EXPECT_EQ(hosts.path(SimKind::other_host).relay_delay_ps, 2'500'000u);
+  EXPECT_EQ(hosts.path(SimKind::other_host).ps_per_byte, 20);
+  EXPECT_EQ(hosts.path(SimKind::same_host).delay_ps, 400'000u);
+  EXPECT_EQ(hosts.path(SimKind::same_host).relay_delay_ps, 450'000u);
+  EXPECT_EQ(hosts.path(SimKind::same_host).ps_per_byte, 10);
+  EXPECT_EQ(hosts.kind(8, 15), SimKind::same_host);
+  EXPECT_EQ(hosts.kind(7, 8), SimKind::other_host);
+  EXPECT_EQ(hosts.path(SimKind::other_numa).relay_delay_ps, 450'000u);
 }
 
 TEST(SimNetwork, SaysWhatIsWrong) {
-  for (const auto& [text, why] :
-       std::map<std::string, std::string>{{"rate:100Gb/s", "delay is missing"},
-                                          {"delay", "no value"},
-                                          {"delay:2us,", "no value"},
-                                          {"delay:2us,delay:3us", "twice"},
-                                          {"delay:2s", "at most 1s"},
-                                          {"delay:2us,rate:100", "of bits"},
-                                          {"delay:2us,speed:3", "speed is not known"},
-                                          {"delay:2us,ranks-per-host:0", "from 1 to"}})
+  for (const auto& [text, why] : std::map<std::string, std::string>{
+           {"rate:100Gb/s", "delay is missing"},
+           {"delay", "no value"},
+           {"delay:2us,", "no value"},
+           {"delay:2us,delay:3us", "twice"},
+           {"delay:2s", "at most 1s"},
+           {"delay:2us,rate:100", "of bits"},
+           {"delay:2us,speed:3", "speed is not known"},
+           {"delay:2us,ranks-per-host:0", "from 1 to"},
+           {"delay:2us,ranks-per-numa:0", "from 1 to"},
+           {"delay:2us,numa-relay:2s", "numa-relay is at most 1s"},
+           {"delay:2us,ranks-per-numa:2,numa-in-turn:2", "exclude each other"}})
     try {
       read_network(text);
       ADD_FAILURE() << text;

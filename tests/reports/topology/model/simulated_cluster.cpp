@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/reports/topology/simulated_cluster.h"
+#include "tests/reports/topology/model/simulated_cluster.h"
 
 #include <fmt/core.h>
 

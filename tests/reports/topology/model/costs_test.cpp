@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs that are known are found again, and what cannot be told is not.
-#include "reports/topology/costs.h"
+#include "reports/topology/model/costs.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/reports/topology/noisy_costs.h"
+#include "tests/reports/topology/model/noisy_costs.h"
 
 namespace rdmameter {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "reports/topology/costs.h"
+#include "reports/topology/model/costs.h"
 
 namespace rdmameter {
 

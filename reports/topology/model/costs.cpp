@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/costs.h"
+#include "reports/topology/model/costs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -115,27 +115,29 @@ std::vector<double> CostFit::terms(double hops, double bytes) {
   return {1, hops - 1, hops * bytes};
 }
 
-std::vector<double> CostFit::terms(const HostPath& path, double bytes) {
-  return {path.first[0],
-          path.first[1],
-          path.hops[0] - path.first[0],
-          path.hops[1] - path.first[1],
-          path.hops[0] * bytes,
-          path.hops[1] * bytes};
+std::vector<double> CostFit::terms(const RouteKinds& route, double bytes) {
+  std::vector<double> terms(route.first.begin(), route.first.end());
+  for (std::size_t kind = 0; kind < kPairKinds; ++kind)
+    terms.push_back(route.hops[kind] - route.first[kind]);
+  for (const double hops : route.hops) terms.push_back(hops * bytes);
+  return terms;
 }
 
 CostFit::CostFit(std::span<const FitPoint> points)
-    : Fit(points), by_kind_(points.front().observation.terms.size() == 3 * kHostKinds) {
-  const std::vector<double>& terms = points.front().observation.terms;
-  bytes_ = by_kind_ ? (terms[4] + terms[5]) / (terms[0] + terms[1] + terms[2] + terms[3])
-                    : terms[2] / (terms[0] + terms[1]);
+    : Fit(points), by_kind_(points.front().observation.terms.size() == 3 * kPairKinds) {
+  const std::span<const double> terms = points.front().observation.terms;
+  const std::size_t sorts_of_hops = by_kind_ ? 2 * kPairKinds : 2;
+  const auto sum = [](std::span<const double> some) {
+    return std::accumulate(some.begin(), some.end(), 0.0);
+  };
+  bytes_ = sum(terms.subspan(sorts_of_hops)) / sum(terms.first(sorts_of_hops));
 }
 
-CostFit::OfKind CostFit::costs_of(HostKind kind) const {
+CostFit::OfKind CostFit::costs_of(PairKind kind) const {
   const auto cost = [&](std::size_t sort, double bytes) -> std::optional<double> {
-    std::vector<double> terms(3 * kHostKinds);
-    terms[sort * kHostKinds + static_cast<std::size_t>(kind)] = 1;
-    if (sort < 2) terms[2 * kHostKinds + static_cast<std::size_t>(kind)] = bytes;
+    std::vector<double> terms(3 * kPairKinds);
+    terms[sort * kPairKinds + static_cast<std::size_t>(kind)] = 1;
+    if (sort < 2) terms[2 * kPairKinds + static_cast<std::size_t>(kind)] = bytes;
     return tells(terms) ? std::optional(value(terms)) : std::nullopt;
   };
   const auto for_no_bytes = [&](std::size_t sort) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Costs of two kinds of path that are known are found again, each by itself.
-#include "reports/topology/path_costs.h"
+#include "reports/topology/model/path_costs.h"
 
 #include <gtest/gtest.h>
 
@@ -79,8 +79,8 @@ ResultFile two_classes(double noise) {
 
 TEST(PathCosts, HostsAndTheNetworkDoNotShareOneDelay) {
   const PathCosts costs = fit_path_costs(two_classes(0));
-  expect_near(costs.between_hosts, kBetween, 1e-6);
-  expect_near(costs.within_host, kWithin, 1e-6);
+  expect_near(costs.of_kind[PairKind::other_host], kBetween, 1e-6);
+  expect_near(costs.of_kind[PairKind::same_host], kWithin, 1e-6);
   EXPECT_EQ(costs.ranks_per_host, 4U);
   EXPECT_EQ(costs.rows, 4U);
   EXPECT_LT(costs.spread, 1e-6);
@@ -88,8 +88,8 @@ TEST(PathCosts, HostsAndTheNetworkDoNotShareOneDelay) {
 
 TEST(PathCosts, NoiseOfAPairChangesThemLittle) {
   const PathCosts costs = fit_path_costs(two_classes(0.02));
-  expect_near(costs.between_hosts, kBetween, 0.05);
-  expect_near(costs.within_host, kWithin, 0.05);
+  expect_near(costs.of_kind[PairKind::other_host], kBetween, 0.05);
+  expect_near(costs.of_kind[PairKind::same_host], kWithin, 0.05);
   EXPECT_NEAR(costs.spread, 0.02, 0.01);
 }
 
@@ -97,10 +97,10 @@ TEST(PathCosts, WhatWasNotMeasuredIsNotTold) {
   ResultFile file = file_of(4, 4);
   file.rows = {true_row("mesh", 4, 8, 4)};
   const PathCosts costs = fit_path_costs(file);
-  EXPECT_TRUE(costs.within_host.delay_ns);
-  EXPECT_FALSE(costs.within_host.relay_delay_ns);
-  EXPECT_FALSE(costs.within_host.ns_per_byte) << "one size";
-  EXPECT_FALSE(costs.between_hosts.delay_ns);
+  EXPECT_TRUE(costs.of_kind[PairKind::same_host].delay_ns);
+  EXPECT_FALSE(costs.of_kind[PairKind::same_host].relay_delay_ns);
+  EXPECT_FALSE(costs.of_kind[PairKind::same_host].ns_per_byte) << "one size";
+  EXPECT_FALSE(costs.of_kind[PairKind::other_host].delay_ns);
 }
 
 TEST(PathCosts, RowsOfRanksThatSharedCoresAndSimulatedOnesDoNotCount) {
@@ -115,7 +115,7 @@ TEST(PathCosts, RowsOfRanksThatSharedCoresAndSimulatedOnesDoNotCount) {
   const PathCosts costs = fit_path_costs(file);
   EXPECT_EQ(costs.rows, 3U);
   EXPECT_EQ(costs.yielding, 1U);
-  expect_near(costs.between_hosts, kBetween, 1e-6);
+  expect_near(costs.of_kind[PairKind::other_host], kBetween, 1e-6);
 }
 
 TEST(PathCosts, RowsWhoseHostsAreNotKnownDoNotCount) {

@@ -2,8 +2,8 @@
 // What small clusters measured tells what one of 16384 ranks does: both simulated, by events.
 #include <gtest/gtest.h>
 
-#include "reports/topology/model.h"
-#include "tests/reports/topology/simulated_cluster.h"
+#include "reports/topology/model/model.h"
+#include "tests/reports/topology/model/simulated_cluster.h"
 
 namespace rdmameter {
 namespace {

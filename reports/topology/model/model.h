@@ -4,7 +4,6 @@
 // formulas.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,8 +12,8 @@
 #include <vector>
 
 #include "core/result/row.h"
-#include "reports/topology/costs.h"
-#include "reports/topology/host_paths.h"
+#include "reports/topology/model/costs.h"
+#include "reports/topology/model/pair_kinds.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
@@ -26,12 +25,12 @@ struct TopologyModel {
   std::vector<std::uint64_t> ranks;        ///< ascending
   std::vector<std::uint64_t> sizes_bytes;  ///< ascending
   std::uint64_t qps_per_edge = 1;
-  bool yielding = false;           ///< in some row, ranks outnumbered cores
-  double max_qps = 0;              ///< of a rank
-  std::optional<CostFit> latency;  ///< one way, between two ranks of a quiet network
-  Hosts hosts;                     ///< of the pairs that `latency` was fitted to, of most ranks
-  /// Of all pairs that `latency` was fitted to. Nothing: of both kinds, or not known.
-  std::optional<HostKind> one_kind;
+  bool yielding = false;             ///< in some row, ranks outnumbered cores
+  double max_qps = 0;                ///< of a rank
+  std::optional<CostFit> latency;    ///< one way, between two ranks of a quiet network
+  RankPlaces places;                 ///< of the pairs that `latency` was fitted to, of most ranks
+  ByKind<bool> kinds{};              ///< are there such pairs among them?
+  bool unknown_kinds = false;        ///< and others, of which it is not known
   std::uint64_t rows_not_split = 0;  ///< left out, since they do not tell the kinds of pairs apart
   std::optional<Fit> memory;         ///< of the rank with most [bytes]
   /// Is the memory of each row that of the closed form, connection_bytes()? Then so is that of
@@ -89,12 +88,12 @@ struct Prediction {
   std::uint64_t qps_per_rank = 0, qps_total = 0;  ///< of the rank with most; of all
   struct AtSize {
     std::uint64_t size_bytes = 0;
-    PredictedLatency all;  ///< where the model has costs by kind, without intervals
-    std::array<PredictedLatency, kHostKinds> of_kind;  ///< where `pairs` is known
-    std::optional<double> memory_bytes;                ///< of the rank with most
+    PredictedLatency all;                ///< where the model has costs by kind, without intervals
+    ByKind<PredictedLatency> of_kind;    ///< where `pairs` is known
+    std::optional<double> memory_bytes;  ///< of the rank with most
   };
   std::vector<AtSize> sizes;
-  /// Where the model has costs by kind. Nothing: they take more than is known of the hosts.
+  /// Where the model has costs by kind. Nothing: they take more than is known of the places.
   std::optional<PairsByKind> pairs;
   bool more_qps_than_measured =
       false;  ///< of a rank, by more than twice: the device's cache may be too small

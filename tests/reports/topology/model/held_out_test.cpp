@@ -8,8 +8,8 @@
 #include <map>
 #include <memory>
 
-#include "reports/topology/model.h"
-#include "tests/reports/topology/noisy_costs.h"
+#include "reports/topology/model/model.h"
+#include "tests/reports/topology/model/noisy_costs.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/simulator/simulator.h"
 
@@ -30,10 +30,9 @@ Row simulated_row(const std::string& graph, std::uint64_t ranks, std::uint64_t s
   test_case.warmup = 0;
   constexpr std::uint64_t kUs = 1'000'000;  // [ps]
   Row row;
-  static_cast<Measurement&>(row) = simulate(
-      test_case,
-      {.between_hosts = {.delay_ps = 2 * kUs, .relay_delay_ps = 3 * kUs, .ps_per_byte = 80},
-       .within_host = {}});
+  static_cast<Measurement&>(row) =
+      simulate(test_case,
+               {.paths = {{{.delay_ps = 2 * kUs, .relay_delay_ps = 3 * kUs, .ps_per_byte = 80}}}});
   row.case_object = {{"graph", graph},         {"traffic", "pairs"},
                      {"ranks", ranks},         {"size_bytes", size_bytes},
                      {"transport", "rc"},      {"depth", std::uint64_t{16}},

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -118,7 +117,7 @@ bool has_one_qp(const std::string& graph) {
 /// Collects what the rows of one setting say.
 class ModelCollector {
  public:
-  ModelCollector(Json setting, Hosts hosts_of_result)
+  ModelCollector(Json setting, RankPlaces hosts_of_result)
       : hosts_of_result_(std::move(hosts_of_result)) {
     model_.setting = std::move(setting);
   }
@@ -147,27 +146,28 @@ class ModelCollector {
     model_.ranks.assign(ranks_.begin(), ranks_.end());
     model_.sizes_bytes.assign(sizes_.begin(), sizes_.end());
     model_.exchanges.assign(exchanges_.begin(), exchanges_.end());
-    const std::vector<FitPoint> latencies = hosts_mix() ? points_by_kind() : points_by_hops();
+    place_pairs();
+    const bool by_kind = std::ranges::count(model_.kinds, true) > 1;
+    const std::vector<FitPoint> latencies = by_kind ? points_by_kind() : points_by_hops();
     if (!latencies.empty()) model_.latency.emplace(latencies);
     if (!memory_.empty()) model_.memory.emplace(memory_);
     return std::move(model_);
   }
 
  private:
-  /// Are pairs of ranks on one host and on different ones among the measured pairs?
-  bool hosts_mix() {
-    std::array<bool, kHostKinds> seen{};
-    bool unknown = false;
-    for (const auto& [row, number] : pairs_) {
-      const Hosts hosts = hosts_of(*row, hosts_of_result_);
-      if (hosts.size() > model_.hosts.size()) model_.hosts = hosts;
-      const std::set<std::uint32_t> different(hosts.begin(), hosts.end());
-      unknown = unknown || hosts.empty();
-      seen[static_cast<std::size_t>(HostKind::other_host)] |= different.size() > 1;
-      seen[static_cast<std::size_t>(HostKind::same_host)] |= different.size() < hosts.size();
+  /// Notes where the ranks of the pairs were, and so which kinds of pairs there are.
+  void place_pairs() {
+    std::vector<const Row*> rows;
+    for (const auto& [row, number] : pairs_) rows.push_back(row);
+    places_ = places_of(rows, hosts_of_result_);
+    for (const RankPlaces& places : places_) {
+      if (places.size() > model_.places.size()) model_.places = places;
+      model_.unknown_kinds = model_.unknown_kinds || places.empty();
+      if (places.empty()) continue;
+      const ByKind<double> shares = shares_of(places);
+      for (std::size_t kind = 0; kind < kPairKinds; ++kind)
+        model_.kinds[kind] = model_.kinds[kind] || shares[kind] > 0;
     }
-    if (!unknown && seen[0] != seen[1]) model_.one_kind = HostKind(seen[0] ? 0 : 1);
-    return seen[0] && seen[1];
   }
 
   std::vector<FitPoint> points_by_hops() const {
@@ -187,16 +187,16 @@ class ModelCollector {
   /// The medians of pairs whose routes are alike.
   std::vector<FitPoint> points_by_kind() {
     std::vector<FitPoint> points;
-    for (const auto& [row, number] : pairs_) {
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const auto& [row, number] = pairs_[i];
       const TopologyData& topology = *row->topology;
-      const Hosts hosts = hosts_of(*row, hosts_of_result_);
       const std::optional<Graph> graph =
-          hosts.empty() || topology.matrix_ns.empty() ? std::nullopt : graph_of(*row);
+          places_[i].empty() || topology.matrix_ns.empty() ? std::nullopt : graph_of(*row);
       if (!graph) {
         ++model_.rows_not_split;
         continue;
       }
-      for (auto& [of, times] : times_by_kind(topology.matrix_ns, HostRoutes(*graph, hosts)))
+      for (auto& [of, times] : times_by_kind(topology.matrix_ns, PlacedRoutes(*graph, places_[i])))
         points.push_back(
             {topology.graph,
              topology.ranks,
@@ -207,16 +207,16 @@ class ModelCollector {
     return points;
   }
 
-  using TimesByKind = std::map<std::pair<std::size_t, HostPath>, std::vector<double>>;
+  using TimesByKind = std::map<std::pair<std::size_t, RouteKinds>, std::vector<double>>;
 
   static TimesByKind times_by_kind(const std::vector<std::vector<std::optional<double>>>& matrix_ns,
-                                   const HostRoutes& routes) {
+                                   const PlacedRoutes& routes) {
     TimesByKind times;
     for (Rank from = 0; from < matrix_ns.size(); ++from)
       for (Rank to = 0; to < matrix_ns[from].size(); ++to)
         if (const auto& ns = matrix_ns[from][to]; from != to && ns && *ns > 0)
-          times[{static_cast<std::size_t>(routes.kind(from, to)), routes.path(from, to)}].push_back(
-              *ns);
+          times[{static_cast<std::size_t>(routes.kind(from, to)), routes.route(from, to)}]
+              .push_back(*ns);
     return times;
   }
 
@@ -238,12 +238,13 @@ class ModelCollector {
                               size_of(row), topology.hops ? topology.hops->max : 1);
   }
 
-  Hosts hosts_of_result_;
+  RankPlaces hosts_of_result_;
   TopologyModel model_;
   std::set<std::uint64_t> ranks_, sizes_;
   std::size_t rows_ = 0;
   std::set<std::string> exchanges_;
   std::vector<std::pair<const Row*, std::size_t>> pairs_;  ///< with their numbers
+  std::vector<RankPlaces> places_;                         ///< of each of pairs_
   std::vector<FitPoint> memory_;
 };
 
@@ -273,12 +274,12 @@ PredictedLatency of_kind(const CostFit& fit, const std::string& graph, std::size
                          const PairsOfKind& pairs, double bytes) {
   PredictedLatency latency;
   const std::vector<double> mean = CostFit::terms(pairs.mean, bytes);
-  if (pairs.paths.empty() || !fit.tells(mean)) return latency;
+  if (pairs.routes.empty() || !fit.tells(mean)) return latency;
   latency.mean_ns = fit.value(mean);
   latency.mean_interval_ns = fit.interval(mean, graph, kind);
   std::vector<double> farthest;
-  for (const HostPath& path : pairs.paths) {
-    const std::vector<double> terms = CostFit::terms(path, bytes);
+  for (const RouteKinds& route : pairs.routes) {
+    const std::vector<double> terms = CostFit::terms(route, bytes);
     if (!fit.tells(terms)) return latency;
     if (farthest.empty() || fit.value(terms) > fit.value(farthest)) farthest = terms;
   }
@@ -290,7 +291,7 @@ PredictedLatency of_kind(const CostFit& fit, const std::string& graph, std::size
 /// Nothing where some kind that has pairs is not known.
 PredictedLatency over_kinds(const PairsByKind& pairs, const Prediction::AtSize& at) {
   PredictedLatency all{.mean_ns = 0, .farthest_ns = 0};
-  for (std::size_t kind = 0; kind < kHostKinds; ++kind) {
+  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
     if (pairs[kind].share == 0) continue;
     const PredictedLatency& one = at.of_kind[kind];
     if (!pairs[kind].share || !one.mean_ns || !one.farthest_ns) return {};
@@ -306,7 +307,7 @@ void add_latency(const CostFit& fit, const std::string& graph, const Prediction&
   if (!fit.by_kind()) {
     at.all = by_hops(fit, graph, prediction, bytes);
   } else if (prediction.pairs) {
-    for (std::size_t kind = 0; kind < kHostKinds; ++kind)
+    for (std::size_t kind = 0; kind < kPairKinds; ++kind)
       at.of_kind[kind] = of_kind(fit, graph, kind, (*prediction.pairs)[kind], bytes);
     at.all = over_kinds(*prediction.pairs, at);
   }
@@ -327,7 +328,7 @@ std::optional<double> memory_at(const TopologyModel& model, const Prediction& pr
 
 std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json& context) {
   std::vector<ModelCollector> collectors;
-  const Hosts hosts = hosts_of(context);
+  const RankPlaces hosts = hosts_of(context);
   // As they were planned: they may have been measured in another order.
   std::vector<const Row*> planned;
   for (const Row& row : rows) planned.push_back(&row);
@@ -427,7 +428,7 @@ std::optional<Prediction> predict(const TopologyModel& model, const std::string&
   std::optional<Prediction> prediction = predict_resources(model, graph, ranks);
   if (!prediction || !model.latency) return prediction;
   if (model.latency->by_kind())
-    prediction->pairs = pairs_by_kind(prediction->figures, ranks, hosts_at(model.hosts, ranks));
+    prediction->pairs = pairs_by_kind(prediction->figures, ranks, places_at(model.places, ranks));
   for (Prediction::AtSize& at : prediction->sizes)
     add_latency(*model.latency, graph, *prediction, at);
   return prediction;

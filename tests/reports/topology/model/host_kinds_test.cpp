@@ -6,15 +6,11 @@
 
 #include <cmath>
 #include <map>
-#include <memory>
 
-#include "core/instrument/histogram.h"
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 #include "reports/topology/model_text.h"
 #include "tests/reports/golden.h"
-#include "tests/reports/topology/noisy_costs.h"
-#include "topologies/graphs/routes.h"
-#include "topologies/stragglers/straggler.h"
+#include "tests/reports/topology/model/placed_rows.h"
 
 namespace rdmameter {
 namespace {
@@ -23,83 +19,7 @@ using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr Costs kBetweenHosts{.alpha_ns = 5'000, .per_hop_ns = 6'000, .beta_ns_per_byte = 0.08};
-constexpr Costs kWithinHost{.alpha_ns = 1'000, .per_hop_ns = 1'500, .beta_ns_per_byte = 0.02};
 constexpr std::size_t kOther = 0, kSame = 1;
-
-/// @param per_host  ranks, one after the other; 0: two hosts in turn
-Hosts placed(Rank ranks, Rank per_host) {
-  Hosts hosts;
-  for (Rank rank = 0; rank < ranks; ++rank)
-    hosts.push_back(per_host == 0 ? rank % 2 : rank / per_host);
-  return hosts;
-}
-
-Json context_of(const Hosts& hosts) {
-  Json context;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
-    context["rdmameter"]["ranks"].push_back(
-        {{"rank", rank}, {"host", "node" + std::to_string(hosts[rank])}});
-  return context;
-}
-
-/// Times of all pairs, that of each edge by its kind. They are walked edge by edge here.
-Matrix times_between(const std::string& graph, const Hosts& hosts, double bytes) {
-  const auto ranks = static_cast<Rank>(hosts.size());
-  const Graph made = find_shape(graph)->make(ranks);
-  std::vector<Tree> trees;
-  for (Rank rank = 0; rank < ranks; ++rank) trees.push_back(tree_from(made, rank));
-  const auto one_way_ns = [&](Rank from, Rank to) {
-    double ns = 0;
-    for (Rank at = from; at != to; at = trees[at].first[to]) {
-      const Costs& costs = hosts[at] == hosts[trees[at].first[to]] ? kWithinHost : kBetweenHosts;
-      ns += (at == from ? costs.alpha_ns : costs.per_hop_ns) + bytes * costs.beta_ns_per_byte;
-    }
-    return ns;
-  };
-  Matrix times(ranks, std::vector<std::optional<double>>(ranks));
-  for (Rank from = 0; from < ranks; ++from)
-    for (Rank to = 0; to < ranks; ++to)
-      if (from != to) times[from][to] = (one_way_ns(from, to) + one_way_ns(to, from)) / 2;
-  return times;
-}
-
-LatencyData samples_of(std::vector<double> one_way_ns) {
-  const auto histogram = std::make_unique<Histogram>();
-  for (const double ns : one_way_ns) histogram->record(static_cast<std::uint64_t>(2 * ns));
-  LatencyData latency;
-  latency.half_round_trip = true;
-  latency.histogram = snapshot(*histogram);
-  return latency;
-}
-
-/// @param noise  relative, one sigma: of the row and of each pair
-Row row_with_hosts(const std::string& graph, const Hosts& hosts, std::uint64_t bytes, double noise,
-                   std::mt19937& engine) {
-  Row row;
-  row.case_object = {{"transport", "rc"},
-                     {"graph", graph},
-                     {"traffic", "pairs"},
-                     {"size_bytes", bytes},
-                     {"ranks", hosts.size()}};
-  row.extra = {{"path", "network"}};
-  TopologyData& topology = row.topology.emplace();
-  topology.graph = graph;
-  topology.traffic = "pairs";
-  topology.ranks = hosts.size();
-  topology.matrix_ns = times_between(graph, hosts, real(bytes));
-  const double luck = noise * normal(engine);
-  const Graph made = find_shape(graph)->make(static_cast<Rank>(hosts.size()));
-  std::map<std::uint64_t, std::vector<double>> by_hops;
-  for (Rank from = 0; from < hosts.size(); ++from)
-    for (Rank to = 0; to < hosts.size(); ++to)
-      if (auto& ns = topology.matrix_ns[from][to]) {
-        *ns *= std::exp(luck + noise * normal(engine));
-        by_hops[tree_from(made, from).hops[to]].push_back(*ns);
-      }
-  for (auto& [hops, times] : by_hops) topology.by_hops.push_back({hops, samples_of(times)});
-  return row;
-}
 
 struct Plan {
   std::vector<const char*> graphs{"mesh", "ring", "hypercube"};
@@ -117,44 +37,36 @@ TopologyModel model_of_plan(const Plan& plan, std::uint32_t seed = 1) {
     for (const Rank ranks : plan.ranks)
       for (const std::uint64_t size : plan.sizes)
         for (int i = 0; i < plan.repetitions; ++i)
-          rows.push_back(
-              row_with_hosts(graph, placed(ranks, plan.per_host), size, plan.noise, engine));
+          rows.push_back(placed_row(graph, placed(ranks, plan.per_host), size, plan.noise, engine));
   return topology_models(rows, context_of(placed(plan.ranks.back(), plan.per_host))).front();
-}
-
-void expect_costs(const CostFit::OfKind& costs, const Costs& truth, double error) {
-  ASSERT_TRUE(costs.alpha_ns && costs.per_hop_ns && costs.beta_ns_per_byte);
-  EXPECT_NEAR(*costs.alpha_ns / truth.alpha_ns, 1, error);
-  EXPECT_NEAR(*costs.per_hop_ns / truth.per_hop_ns, 1, error);
-  EXPECT_NEAR(*costs.beta_ns_per_byte / truth.beta_ns_per_byte, 1, error);
 }
 
 TEST(HostKinds, EachHasItsCosts) {
   for (const Rank per_host : {2U, 4U}) {
     const TopologyModel model = model_of_plan({.ranks = {4, 8, 16}, .per_host = per_host});
     ASSERT_TRUE(model.latency->by_kind());
-    expect_costs(model.latency->costs_of(HostKind::other_host), kBetweenHosts, 1e-6);
-    expect_costs(model.latency->costs_of(HostKind::same_host), kWithinHost, 1e-6);
+    EXPECT_TRUE(has_costs(*model.latency, PairKind::other_host, kBetweenHosts, 1e-6));
+    EXPECT_TRUE(has_costs(*model.latency, PairKind::same_host, kWithinHost, 1e-6));
     EXPECT_LT(model.latency->spread(), 1e-6);
   }
 }
 
 TEST(HostKinds, NoiseChangesTheCostsLittle) {
   const TopologyModel model = model_of_plan({.sizes = {8, 65536}, .noise = 0.02, .repetitions = 5});
-  expect_costs(model.latency->costs_of(HostKind::other_host), kBetweenHosts, 0.05);
-  expect_costs(model.latency->costs_of(HostKind::same_host), kWithinHost, 0.05);
+  EXPECT_TRUE(has_costs(*model.latency, PairKind::other_host, kBetweenHosts, 0.05));
+  EXPECT_TRUE(has_costs(*model.latency, PairKind::same_host, kWithinHost, 0.05));
 }
 
 TEST(HostKinds, WithoutHostsAllEdgesShareOneAlphaThatIsNeither) {
   std::mt19937 engine(1);
-  const std::vector<Row> rows{row_with_hosts("mesh", placed(8, 4), 8, 0, engine)};
+  const std::vector<Row> rows{placed_row("mesh", placed(8, 4), 8, 0, engine)};
   const auto alpha = topology_models(rows).front().latency->costs().alpha_ns;
   EXPECT_GT(alpha, 1.1 * kWithinHost.alpha_ns);
 }
 
 TEST(HostKinds, ACostThatOnlyOneKindOfPairShowsIsOnlyThatKinds) {
   const TopologyModel model = model_of_plan({.graphs = {"mesh"}, .ranks = {8}, .per_host = 4});
-  const auto other = model.latency->costs_of(HostKind::other_host);
+  const auto other = model.latency->costs_of(PairKind::other_host);
   EXPECT_NEAR(*other.alpha_ns, kBetweenHosts.alpha_ns, 1);
   EXPECT_FALSE(other.per_hop_ns);
   EXPECT_THAT(model_text(model, {}, kPlain),
@@ -165,7 +77,7 @@ TEST(HostKinds, ACostThatOnlyOneKindOfPairShowsIsOnlyThatKinds) {
 TEST(HostKinds, WhatIsToldOnlyTogetherIsNotIdentified) {
   // The only route with a relay has an edge of each kind.
   const TopologyModel model = model_of_plan({.graphs = {"star"}, .ranks = {3}, .sizes = {8}});
-  for (const HostKind kind : kSameHostFirst) {
+  for (const PairKind kind : {PairKind::same_host, PairKind::other_host}) {
     EXPECT_TRUE(model.latency->costs_of(kind).alpha_ns);
     EXPECT_FALSE(model.latency->costs_of(kind).per_hop_ns);
     EXPECT_FALSE(model.latency->costs_of(kind).beta_ns_per_byte);
@@ -177,11 +89,11 @@ TEST(HostKinds, WhatIsToldOnlyTogetherIsNotIdentified) {
 TEST(HostKinds, OfOneKindTheOtherIsNotIdentified) {
   const TopologyModel one_host = model_of_plan({.per_host = 8});
   EXPECT_FALSE(one_host.latency->by_kind());
-  EXPECT_EQ(one_host.one_kind, HostKind::same_host);
+  EXPECT_TRUE(one_host.kinds[PairKind::same_host]);
   EXPECT_THAT(model_text(one_host, {}, {.width = 200}),
               HasSubstr("All ranks were on one host: the costs between hosts are not identified"));
   const TopologyModel apart = model_of_plan({.per_host = 1});
-  EXPECT_EQ(apart.one_kind, HostKind::other_host);
+  EXPECT_TRUE(apart.kinds[PairKind::other_host]);
   EXPECT_NEAR(apart.latency->costs().alpha_ns / kBetweenHosts.alpha_ns, 1, 0.01);
   EXPECT_THAT(model_text(apart, {}, {.width = 200}),
               HasSubstr("the costs within a host are not identified"));
@@ -191,7 +103,7 @@ TEST(HostKinds, TheErrorIsOfEachKind) {
   std::mt19937 engine(1);
   std::vector<Row> rows;
   for (const Rank ranks : {2, 4, 8})
-    rows.push_back(row_with_hosts("mesh", placed(ranks, 2), 8, 0, engine));
+    rows.push_back(placed_row("mesh", placed(ranks, 2), 8, 0, engine));
   for (Rank from = 0; from < 8; ++from)
     for (Rank to = 0; to < 8; ++to)
       if (from / 2 != to / 2) *rows.back().topology->matrix_ns[from][to] *= 1.25;
@@ -209,9 +121,9 @@ TEST(HostKinds, SharesAndRoutesAreThoseOfMoreHostsPlacedAlike) {
     for (const char* graph : {"mesh", "ring", "hypercube"}) {
       const TopologyModel model = model_of_plan({.ranks = {4, 8, 16}, .per_host = per_host});
       const Rank ranks = 32;
-      Hosts hosts;  // in turn there are 8 ranks on each of two hosts: 32 ranks have four
+      RankPlaces hosts;  // in turn there are 8 ranks on each of two hosts: 32 ranks have four
       for (Rank rank = 0; rank < ranks; ++rank)
-        hosts.push_back(per_host == 0 ? rank % 4 : rank / per_host);
+        hosts.push_back({per_host == 0 ? rank % 4 : rank / per_host, {}});
       const Matrix times = times_between(graph, hosts, 8);
       std::array<double, 2> sums{}, counts{};
       for (Rank from = 0; from < ranks; ++from)
@@ -234,10 +146,9 @@ TEST(HostKinds, SharesAndRoutesAreThoseOfMoreHostsPlacedAlike) {
 
 TEST(HostKinds, WhereRanksWouldBeIsNotKnownOfUnequalHosts) {
   std::mt19937 engine(1);
-  const Hosts hosts{0, 1, 1, 1};
+  const RankPlaces hosts{{0, {}}, {1, {}}, {1, {}}, {1, {}}};
   std::vector<Row> rows;
-  for (const char* graph : {"mesh", "ring"})
-    rows.push_back(row_with_hosts(graph, hosts, 8, 0, engine));
+  for (const char* graph : {"mesh", "ring"}) rows.push_back(placed_row(graph, hosts, 8, 0, engine));
   const TopologyModel model = topology_models(rows, context_of(hosts)).front();
   const auto mesh = predict(model, "mesh", 64), ring = predict(model, "ring", 64);
   EXPECT_NEAR(*mesh->sizes[0].of_kind[kSame].mean_ns, kWithinHost.time_ns(1, 8), 1);
@@ -250,7 +161,7 @@ TEST(HostKinds, WhereRanksWouldBeIsNotKnownOfUnequalHosts) {
 
 TEST(HostKinds, RowsThatDoNotSplitAreLeftOutAndCounted) {
   std::mt19937 engine(1);
-  std::vector<Row> rows{row_with_hosts("mesh", placed(8, 4), 8, 0, engine)};
+  std::vector<Row> rows{placed_row("mesh", placed(8, 4), 8, 0, engine)};
   rows.push_back(rows.front());
   rows.back().topology->matrix_ns.clear();
   const TopologyModel model = topology_models(rows, context_of(placed(8, 4))).front();
@@ -259,19 +170,19 @@ TEST(HostKinds, RowsThatDoNotSplitAreLeftOutAndCounted) {
       topology_models(std::span(rows).last(1), context_of(placed(8, 4))).front();
   EXPECT_FALSE(none.latency);
   EXPECT_THAT(model_text(none, {}, {.width = 200}), HasSubstr("The latencies of 1 rows"));
-  EXPECT_NEAR(*model.latency->costs_of(HostKind::other_host).alpha_ns, kBetweenHosts.time_ns(1, 8),
+  EXPECT_NEAR(*model.latency->costs_of(PairKind::other_host).alpha_ns, kBetweenHosts.time_ns(1, 8),
               1);
 }
 
 TEST(HostKinds, SimulatedRowsHaveTheHostsOfTheirNetwork) {
   std::mt19937 engine(1);
-  std::vector<Row> rows{row_with_hosts("mesh", placed(8, 4), 8, 0, engine)};
+  std::vector<Row> rows{placed_row("mesh", placed(8, 4), 8, 0, engine)};
   rows[0].extra["path"] = "simulated";
   rows[0].case_object["device"] = "simulated:delay:5us,ranks-per-host:4,host-delay:1us";
   const Json other_hosts = context_of(placed(8, 2));  // of a result that others were merged into
   const TopologyModel model = topology_models(rows, other_hosts).front();
   ASSERT_TRUE(model.latency->by_kind());
-  EXPECT_NEAR(*model.latency->costs_of(HostKind::other_host).alpha_ns, kBetweenHosts.time_ns(1, 8),
+  EXPECT_NEAR(*model.latency->costs_of(PairKind::other_host).alpha_ns, kBetweenHosts.time_ns(1, 8),
               1);
   rows[0].case_object["device"] = "simulated:delay:5us";
   EXPECT_FALSE(topology_models(rows, other_hosts).front().latency->by_kind());
@@ -320,8 +231,8 @@ TEST(HostKinds, HeldOutRanksAreInsideTheIntervalOfTheirKind) {
     std::mt19937 engine(number + 1'000'000);
     for (const char* graph : {"mesh", "ring", "hypercube"})
       for (std::size_t size = 0; size < sizes.size(); ++size) {
-        const Hosts hosts = placed(kHeldOut, 2);
-        const Row row = row_with_hosts(graph, hosts, sizes[size], kNoise, engine);
+        const RankPlaces hosts = placed(kHeldOut, 2);
+        const Row row = placed_row(graph, hosts, sizes[size], kNoise, engine);
         std::array<double, 2> sums{}, counts{};
         for (Rank from = 0; from < kHeldOut; ++from)
           for (Rank to = 0; to < kHeldOut; ++to)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From rows to models and predictions.
-#include "reports/topology/model.h"
+#include "reports/topology/model/model.h"
 
 #include <gtest/gtest.h>
 

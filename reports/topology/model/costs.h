@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reports/stats/least_squares.h"
-#include "reports/topology/host_paths.h"
+#include "reports/topology/model/pair_kinds.h"
 
 namespace rdmameter {
 
@@ -87,8 +87,8 @@ class CostFit : public Fit {
   /// Of a time that was measured over so many hops, where all edges count as of one kind. The
   /// constant comes first, so that what cannot be told from it is counted to it.
   static std::vector<double> terms(double hops, double bytes);
-  /// Where each kind has its costs: first hops, further ones, bytes, of each HostKind.
-  static std::vector<double> terms(const HostPath& path, double bytes);
+  /// Where each kind has its costs: first hops, further ones, bytes, of each PairKind.
+  static std::vector<double> terms(const RouteKinds& route, double bytes);
 
   bool by_kind() const { return by_kind_; }
   /// @pre not by_kind()
@@ -101,7 +101,7 @@ class CostFit : public Fit {
   struct OfKind {
     std::optional<double> alpha_ns, per_hop_ns, beta_ns_per_byte;
   };
-  OfKind costs_of(HostKind kind) const;
+  OfKind costs_of(PairKind kind) const;
 
  private:
   bool by_kind_;
