@@ -12,6 +12,7 @@
 
 #include "tests/software_device/segment/process.h"
 #include "tests/software_device/segment/shared_lock.h"
+#include "tests/software_device/segment/tables.h"
 #include "tests/software_device/tests/ends.h"
 
 namespace rdmameter::software::testing {
@@ -163,6 +164,47 @@ TEST(SoftwareDeviceProcesses, AKilledPeerIsFoundOutByTheTimeout) {
   EXPECT_EQ(write_there(end, peer, 8), IBV_WC_SUCCESS);
   child.kill();
   EXPECT_EQ(write_there(end, peer, 8), IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(SoftwareDeviceProcesses, AKilledPeerWithoutReceivesIsNotTakenForOneThatIsLate) {
+  Child child([](const Talk& talk) {
+    End end;
+    end.add_qp();
+    meet(end, talk);
+    pause();
+  });
+  End end;
+  end.add_qp();
+  meet(end, child.talk(), {.timeout = 10, .retry_count = 1, .rnr_retry = 1});
+  child.kill();
+  ibv_sge source = end.sge(0, 8);
+  ibv_send_wr wr{};
+  wr.sg_list = &source;
+  wr.num_sge = 1;
+  wr.opcode = IBV_WR_SEND;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  ASSERT_EQ(post_send(*end.qps[0], wr), 0);
+  EXPECT_EQ(next_completion(*end.send_cq).status, IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(SoftwareDeviceProcesses, WhoComesFreesWhatAKilledOneHad) {
+  const End end;  // the session goes on
+  Address had;
+  {
+    const Child killed([](const Talk& talk) {
+      End theirs;
+      theirs.add_qp();
+      talk.tell(theirs.address());
+      pause();
+    });
+    had = killed.talk().hear<Address>();
+  }
+  const QpEntry& qp = tables().qps[had.qpn % kQps];
+  const KeyEntry& key = tables().keys[(had.rkey >> 8) % kKeys];
+  EXPECT_TRUE(qp.taken && key.taken);
+  Child next([](const Talk&) { End(); });
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_FALSE(qp.taken || key.taken);
 }
 
 /// Of memory of zeros that a child process shares.
