@@ -261,29 +261,37 @@ void RankMeasurer::create(Part& part) {
   count_of(part.result.setup_ns, "trial_qps") = part.node->trial_ns() + part.barrier->trial_ns();
 }
 
-/// What each rank that is to have QPs with this one must know of them.
+/// What each rank that is to have QPs with this one must know of them: a line about the device,
+/// which many ranks say alike, then the QPs.
 std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
   std::map<Rank, json> by_peer;
   const bool now = choice_.connect_when == ConnectWhen::at_start;
   for (const Rank peer : now ? part.plan.graph.neighbours[ranks_.rank()] : std::vector<Rank>())
-    by_peer[peer]["graph"] = endpoint_info_to_wire(part.node->info_for(peer));
+    by_peer[peer]["graph"] = endpoint_queues_to_wire(part.node->info_for(peer));
   for (const Rank peer : part.barrier->partners())
-    by_peer[peer]["barrier"] = endpoint_info_to_wire(part.barrier->info_for(peer));
+    by_peer[peer]["barrier"] = endpoint_queues_to_wire(part.barrier->info_for(peer));
+  const std::string device = dump(endpoint_device_to_wire(endpoint_info_of(*part.device)));
   std::map<Rank, std::string> texts;
-  for (const auto& [peer, info] : by_peer) texts.emplace(peer, dump(info));
+  for (const auto& [peer, info] : by_peer) texts.emplace(peer, device + '\n' + dump(info));
   return texts;
 }
 
 /// @param received  addresses() of other ranks for this one
 void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& received) {
   std::map<Rank, EndpointInfo> graph_peers, barrier_peers;
+  std::map<std::string_view, EndpointInfo> devices;  // by their lines
   for (const auto& [peer, text] : received) {
-    const json message = json::parse(text, nullptr, false);
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const auto [device, is_new] = devices.try_emplace(std::string_view(text).substr(0, end));
+    if (is_new)
+      device->second = endpoint_device_from_wire(json::parse(device->first, nullptr, false));
+    const json message = json::parse(std::string_view(text).substr(end), nullptr, false);
     const auto read = [&, peer = peer](const char* key, std::map<Rank, EndpointInfo>& peers) {
       if (!message.contains(key)) return;
-      const json& info = require_object(message, key);
-      const std::size_t qps = require_array(info, "qpns", kMaxQps).size();
-      peers.emplace(peer, endpoint_info_from_wire(info, static_cast<std::uint32_t>(qps)));
+      const json& queues = require_object(message, key);
+      const std::size_t qps = require_array(queues, "qpns", kMaxQps).size();
+      EndpointInfo& info = peers.emplace(peer, device->second).first->second;
+      endpoint_queues_from_wire(queues, static_cast<std::uint32_t>(qps), info);
     };
     read("graph", graph_peers);
     read("barrier", barrier_peers);
