@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "tests/software_device/segment/process.h"
+#include "tests/software_device/segment/ring.h"
 #include "tests/software_device/segment/shared_lock.h"
 #include "tests/software_device/segment/tables.h"
 #include "tests/software_device/tests/ends.h"
@@ -257,6 +258,22 @@ void expect_stopped_again(const std::function<void()>& hold, const std::function
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
   EXPECT_TRUE(WIFSTOPPED(status));
+}
+
+TEST(SoftwareDeviceProcesses, OnlyARingThatIsEmptyBeginsAnew) {
+  const Shared<std::array<std::byte, sizeof(Ring)>> memory;
+  Ring& ring = *new (&*memory) Ring(4);
+  ring.push();
+  ring.push();
+  ring.pop();
+  ring.rewind_if_empty();
+  EXPECT_EQ(ring.head(), 2U);
+  EXPECT_EQ(ring.tail(), 1U);
+  ring.pop();
+  ring.rewind_if_empty();
+  EXPECT_EQ(ring.head(), 0U);
+  EXPECT_TRUE(ring.empty());
+  EXPECT_TRUE(ring.producers.try_lock());
 }
 
 TEST(SoftwareDeviceProcesses, AHolderThatWasStoppedLetsGoAndIsStoppedAgain) {
