@@ -72,10 +72,7 @@ class RankMeasurer final : public TopologyMeasurer {
   RankMeasurer(Ranks& ranks, std::chrono::milliseconds patience, const ClockChoice& clock,
                const InterruptSource& interrupt, const RanksChoice& choice)
       : ranks_(ranks), patience_(patience), clock_(clock), interrupt_(interrupt), choice_(choice) {
-    // All ranks know by this what the messages of every other one hold.
-    std::random_device random;
-    seed_ = std::stoull(ranks_.broadcast(std::to_string(random())));
-    share_cores();
+    share_cores_and_seed();
   }
 
   Outcome measure(const TestCase& test_case) override;
@@ -88,7 +85,7 @@ class RankMeasurer final : public TopologyMeasurer {
 
  private:
   struct Part;
-  void share_cores();
+  void share_cores_and_seed();
   PlacementWish wish_of(const Part& part) const;
   void connect_all(Part& part);
   std::vector<RankResult> run_all(Part& part);
@@ -137,15 +134,19 @@ class RankMeasurer final : public TopologyMeasurer {
 };
 
 /// On which cores the ranks of this machine are. A batch system may leave them a few of those that
-/// there are, and give each the same ones or its own.
-void RankMeasurer::share_cores() {
+/// there are, and give each the same ones or its own. And rank 0's seed, by which all ranks know
+/// what the messages of every other one hold.
+void RankMeasurer::share_cores_and_seed() {
   constexpr std::size_t kMaxCores = CPU_SETSIZE;
   const std::vector<std::string>& hosts = ranks_.hosts();
-  const std::vector<std::string> said =
-      all_gather(ranks_, dump({{"cores", allowed_cpu_numbers()}}));
+  json own = {{"cores", allowed_cpu_numbers()}};
+  if (ranks_.rank() == 0) own["seed"] = std::random_device()();
+  const std::vector<std::string> said = all_gather(ranks_, dump(own));
+  seed_ = require_uint(json::parse(said.front(), nullptr, false), "seed", 0, UINT32_MAX);
   std::set<std::uint64_t> cores;
+  std::set<std::string_view> heard;  // most say the same
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
-    if (hosts[rank] != hosts[ranks_.rank()]) continue;
+    if (hosts[rank] != hosts[ranks_.rank()] || !heard.insert(said[rank]).second) continue;
     const json received = json::parse(said[rank], nullptr, false);
     for (const json& core : require_array(received, "cores", kMaxCores))
       cores.insert(core.get<std::uint64_t>());
@@ -283,8 +284,12 @@ void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& receiv
   for (const auto& [peer, text] : received) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const auto [device, is_new] = devices.try_emplace(std::string_view(text).substr(0, end));
-    if (is_new)
+    if (is_new) {
       device->second = endpoint_device_from_wire(json::parse(device->first, nullptr, false));
+      // Its other GIDs are not looked at again for each QP.
+      if (const auto pair = choose_gid_pair(part.device->gids, device->second.gids))
+        device->second.gids = {pair->theirs};
+    }
     const json message = json::parse(std::string_view(text).substr(end), nullptr, false);
     const auto read = [&, peer = peer](const char* key, std::map<Rank, EndpointInfo>& peers) {
       if (!message.contains(key)) return;
@@ -657,6 +662,7 @@ std::string check_same(Ranks& ranks, const std::string& version, const std::stri
   const std::vector<std::string> received = all_gather(ranks, dump(mine));
   const json first = json::parse(received.front(), nullptr, false);
   for (std::size_t rank = 0; rank < received.size(); ++rank) {
+    if (received[rank] == received.front()) continue;
     const json other = json::parse(received[rank], nullptr, false);
     for (const char* what : {"version", "options"})
       if (!other.is_object() || !first.is_object() ||
