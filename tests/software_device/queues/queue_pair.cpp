@@ -12,7 +12,7 @@ namespace rdmameter::software {
 namespace {
 
 constexpr std::uint32_t kFirstQpn = 0x100;    // 0 and 1 are special QPs, and small numbers mislead
-constexpr std::uint32_t kGenerations = 0x7f;  // a QP number has 24 bits, and 0xffffff is multicast
+constexpr std::uint32_t kGenerations = 0x3f;  // a QP number has 24 bits, and 0xffffff is multicast
 
 std::atomic<std::uint64_t> made_qps{0};
 
@@ -47,7 +47,7 @@ Offset<SharedQp> make_qp() {
   qp->process = own_process();
   entry->generation = (entry->generation + 1) & kGenerations;
   const auto index = static_cast<std::uint32_t>(entry - tables().qps.data());
-  qp->qpn = static_cast<std::uint32_t>(entry->generation) << 16 | index;
+  qp->qpn = static_cast<std::uint32_t>(entry->generation) << kQpBits | index;
   return qp;
 }
 

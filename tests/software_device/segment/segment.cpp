@@ -26,7 +26,7 @@ namespace rdmameter::software {
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = 16ULL << 30;  // sparse: only what is used takes memory
-constexpr std::uint64_t kMagic = 0x736f667464657604;  // its last byte: the version of the layout
+constexpr std::uint64_t kMagic = 0x736f667464657605;  // its last byte: the version of the layout
 constexpr std::uint64_t kBlockAlignment = 64, kPage = 4096;
 constexpr int kSmallestBlock = 6;
 

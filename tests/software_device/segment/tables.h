@@ -17,7 +17,10 @@ namespace rdmameter::software {
 struct SharedQp;
 
 inline constexpr std::uint32_t kProcesses = 256;
-inline constexpr std::uint32_t kQps = 1U << 16;   ///< the low bits of a QP number
+inline constexpr std::uint32_t kQpBits = 17;  ///< the low bits of a QP number
+inline constexpr std::uint32_t kQps = 1U << kQpBits;
+static_assert(kQps >= kProcesses * (kProcesses - 1 + 16),
+              "no mesh of all, each with a barrier's QPs");
 inline constexpr std::uint32_t kKeys = 1U << 16;  ///< a key's bits above its low 8
 inline constexpr std::uint32_t kMemberships = 4096;
 inline constexpr std::uint32_t kCmIds = 1U << 16;
