@@ -348,7 +348,8 @@ void check_simulated(const TopoOptions& options, const TopoRequest& request) {
           "--simulate, {}: it says how ranks are measured; leave one of them out", option));
 }
 
-ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& invocation) {
+ExitStatus measure(const TopoRequest& request, Ranks& ranks, const ClockChoice& clock,
+                   const Invocation& invocation) {
   // First of all: what comes after it fails on every rank alike, or on none.
   const std::string& line = invocation.command_line;
   if (const std::string why =
@@ -363,7 +364,6 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
   const bool reports = ranks.rank() == 0;
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
   if (reports) check_writable(request.output);
-  const ClockChoice clock = choose_clock();
   const auto measurer = make_topology_measurer(ranks, request.patience, clock, invocation.interrupt,
                                                {request.judge_shared, request.connect_when});
   const std::uint64_t order_seed = request.order_seed.value_or(measurer->common_seed());
@@ -394,12 +394,13 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const Invocation& i
 
 /// What every rank would say alike, rank 0 says.
 ExitStatus measure_as_rank(const TopoRequest& request, const Invocation& invocation) {
+  const ClockChoice clock = choose_clock();  // it sleeps meanwhile: other ranks start in that time
   // Who has failed waits here for those whose loops find out only after their own patience.
   const auto ranks =
       join_ranks({.patience = 2 * request.patience, .interface = request.bootstrap_interface},
                  invocation.interrupt);
   try {
-    return measure(request, *ranks, invocation);
+    return measure(request, *ranks, clock, invocation);
   } catch (const MeasurementError& error) {
     if (ranks->rank() == 0) throw;
     return end_for_rank_zero(*ranks, error.what(), invocation.interrupt);

@@ -26,7 +26,7 @@ std::vector<std::uint32_t> require_numbers(const nlohmann::json& wire, std::stri
 
 }  // namespace
 
-nlohmann::json endpoint_info_to_wire(const EndpointInfo& info) {
+nlohmann::json endpoint_device_to_wire(const EndpointInfo& info) {
   return {{"lid", info.lid},
           {"gid", gid_text(info.gid.value)},
           {"gid_type", gid_type_name(info.gid.type)},
@@ -35,15 +35,24 @@ nlohmann::json endpoint_info_to_wire(const EndpointInfo& info) {
           {"needs_grh", info.needs_grh},
           {"mtu_bytes", info.mtu_bytes},
           {"reads_in", info.reads_in},
-          {"reads_out", info.reads_out},
-          {"address", info.address},
+          {"reads_out", info.reads_out}};
+}
+
+nlohmann::json endpoint_queues_to_wire(const EndpointInfo& info) {
+  return {{"address", info.address},
           {"rkeys", info.rkeys},
           {"qkey", info.qkey},
           {"qpns", info.qpns},
           {"psns", info.psns}};
 }
 
-EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps) {
+nlohmann::json endpoint_info_to_wire(const EndpointInfo& info) {
+  nlohmann::json wire = endpoint_device_to_wire(info);
+  wire.update(endpoint_queues_to_wire(info));
+  return wire;
+}
+
+EndpointInfo endpoint_device_from_wire(const nlohmann::json& wire) {
   EndpointInfo info;
   info.lid = require_uint_as<std::uint16_t>(wire, "lid");
   info.gid = gid_from_wire(wire);
@@ -55,12 +64,22 @@ EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t e
     throw MeasurementError("the peer's message: mtu_bytes is not an MTU");
   info.reads_in = require_uint_as<std::uint32_t>(wire, "reads_in");
   info.reads_out = require_uint_as<std::uint32_t>(wire, "reads_out");
+  return info;
+}
+
+void endpoint_queues_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps,
+                               EndpointInfo& info) {
   info.address = require_uint_as<std::uint64_t>(wire, "address");
   info.rkeys =
       require_numbers(wire, "rkeys", 0, expected_qps, std::numeric_limits<std::uint32_t>::max());
   info.qkey = require_uint_as<std::uint32_t>(wire, "qkey");
   info.qpns = require_numbers(wire, "qpns", expected_qps, expected_qps, k24Bits);
   info.psns = require_numbers(wire, "psns", expected_qps, expected_qps, k24Bits);
+}
+
+EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps) {
+  EndpointInfo info = endpoint_device_from_wire(wire);
+  endpoint_queues_from_wire(wire, expected_qps, info);
   return info;
 }
 

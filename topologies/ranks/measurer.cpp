@@ -72,10 +72,7 @@ class RankMeasurer final : public TopologyMeasurer {
   RankMeasurer(Ranks& ranks, std::chrono::milliseconds patience, const ClockChoice& clock,
                const InterruptSource& interrupt, const RanksChoice& choice)
       : ranks_(ranks), patience_(patience), clock_(clock), interrupt_(interrupt), choice_(choice) {
-    // All ranks know by this what the messages of every other one hold.
-    std::random_device random;
-    seed_ = std::stoull(ranks_.broadcast(std::to_string(random())));
-    share_cores();
+    share_cores_and_seed();
   }
 
   Outcome measure(const TestCase& test_case) override;
@@ -88,7 +85,7 @@ class RankMeasurer final : public TopologyMeasurer {
 
  private:
   struct Part;
-  void share_cores();
+  void share_cores_and_seed();
   PlacementWish wish_of(const Part& part) const;
   void connect_all(Part& part);
   std::vector<RankResult> run_all(Part& part);
@@ -137,15 +134,19 @@ class RankMeasurer final : public TopologyMeasurer {
 };
 
 /// On which cores the ranks of this machine are. A batch system may leave them a few of those that
-/// there are, and give each the same ones or its own.
-void RankMeasurer::share_cores() {
+/// there are, and give each the same ones or its own. And rank 0's seed, by which all ranks know
+/// what the messages of every other one hold.
+void RankMeasurer::share_cores_and_seed() {
   constexpr std::size_t kMaxCores = CPU_SETSIZE;
   const std::vector<std::string>& hosts = ranks_.hosts();
-  const std::vector<std::string> said =
-      all_gather(ranks_, dump({{"cores", allowed_cpu_numbers()}}));
+  json own = {{"cores", allowed_cpu_numbers()}};
+  if (ranks_.rank() == 0) own["seed"] = std::random_device()();
+  const std::vector<std::string> said = all_gather(ranks_, dump(own));
+  seed_ = require_uint(json::parse(said.front(), nullptr, false), "seed", 0, UINT32_MAX);
   std::set<std::uint64_t> cores;
+  std::set<std::string_view> heard;  // most say the same
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
-    if (hosts[rank] != hosts[ranks_.rank()]) continue;
+    if (hosts[rank] != hosts[ranks_.rank()] || !heard.insert(said[rank]).second) continue;
     const json received = json::parse(said[rank], nullptr, false);
     for (const json& core : require_array(received, "cores", kMaxCores))
       cores.insert(core.get<std::uint64_t>());
@@ -261,29 +262,41 @@ void RankMeasurer::create(Part& part) {
   count_of(part.result.setup_ns, "trial_qps") = part.node->trial_ns() + part.barrier->trial_ns();
 }
 
-/// What each rank that is to have QPs with this one must know of them.
+/// What each rank that is to have QPs with this one must know of them: a line about the device,
+/// which many ranks say alike, then the QPs.
 std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
   std::map<Rank, json> by_peer;
   const bool now = choice_.connect_when == ConnectWhen::at_start;
   for (const Rank peer : now ? part.plan.graph.neighbours[ranks_.rank()] : std::vector<Rank>())
-    by_peer[peer]["graph"] = endpoint_info_to_wire(part.node->info_for(peer));
+    by_peer[peer]["graph"] = endpoint_queues_to_wire(part.node->info_for(peer));
   for (const Rank peer : part.barrier->partners())
-    by_peer[peer]["barrier"] = endpoint_info_to_wire(part.barrier->info_for(peer));
+    by_peer[peer]["barrier"] = endpoint_queues_to_wire(part.barrier->info_for(peer));
+  const std::string device = dump(endpoint_device_to_wire(endpoint_info_of(*part.device)));
   std::map<Rank, std::string> texts;
-  for (const auto& [peer, info] : by_peer) texts.emplace(peer, dump(info));
+  for (const auto& [peer, info] : by_peer) texts.emplace(peer, device + '\n' + dump(info));
   return texts;
 }
 
 /// @param received  addresses() of other ranks for this one
 void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& received) {
   std::map<Rank, EndpointInfo> graph_peers, barrier_peers;
+  std::map<std::string_view, EndpointInfo> devices;  // by their lines
   for (const auto& [peer, text] : received) {
-    const json message = json::parse(text, nullptr, false);
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const auto [device, is_new] = devices.try_emplace(std::string_view(text).substr(0, end));
+    if (is_new) {
+      device->second = endpoint_device_from_wire(json::parse(device->first, nullptr, false));
+      // Its other GIDs are not looked at again for each QP.
+      if (const auto pair = choose_gid_pair(part.device->gids, device->second.gids))
+        device->second.gids = {pair->theirs};
+    }
+    const json message = json::parse(std::string_view(text).substr(end), nullptr, false);
     const auto read = [&, peer = peer](const char* key, std::map<Rank, EndpointInfo>& peers) {
       if (!message.contains(key)) return;
-      const json& info = require_object(message, key);
-      const std::size_t qps = require_array(info, "qpns", kMaxQps).size();
-      peers.emplace(peer, endpoint_info_from_wire(info, static_cast<std::uint32_t>(qps)));
+      const json& queues = require_object(message, key);
+      const std::size_t qps = require_array(queues, "qpns", kMaxQps).size();
+      EndpointInfo& info = peers.emplace(peer, device->second).first->second;
+      endpoint_queues_from_wire(queues, static_cast<std::uint32_t>(qps), info);
     };
     read("graph", graph_peers);
     read("barrier", barrier_peers);
@@ -649,6 +662,7 @@ std::string check_same(Ranks& ranks, const std::string& version, const std::stri
   const std::vector<std::string> received = all_gather(ranks, dump(mine));
   const json first = json::parse(received.front(), nullptr, false);
   for (std::size_t rank = 0; rank < received.size(); ++rank) {
+    if (received[rank] == received.front()) continue;
     const json other = json::parse(received[rank], nullptr, false);
     for (const char* what : {"version", "options"})
       if (!other.is_object() || !first.is_object() ||

@@ -125,12 +125,10 @@ void RankRun::run(RankResult& result) {
 }
 
 void RankRun::measure_barrier(RankResult& result) {
-  const auto histogram = std::make_unique<Histogram>();
-  tally.latency = histogram.get();
+  begin_samples();
   loops.time_barriers(node.work(), kTimedBarriers, clock, stop, tally);
   check();
-  result.samples.barrier = snapshot(*histogram);
-  tally.latency = scratch_.get();
+  result.samples.barrier = snapshot(*samples_);
 }
 
 /// What was late comes back to whom it belongs, before that one answers others again.
@@ -298,13 +296,11 @@ HistogramData RankRun::time_round_trip(const std::vector<Rank>& stops, const Sto
   check(until);
   tally.lost = lost_before;
   tally.operations = operations_before;
-  const auto histogram = std::make_unique<Histogram>();
-  tally.latency = histogram.get();
+  begin_samples();
   loops.round_trip(node.work(), test_case.iterations, loss_ns_, clock, until, tally);
-  tally.latency = scratch_.get();
   check(until);
   if (loss_ns_ == 0) node.deliver_round_trips(false);
-  return snapshot(*histogram);
+  return snapshot(*samples_);
 }
 
 void RankRun::measure_round_trip(const std::vector<Rank>& stops, const StopFlag& until,
@@ -352,15 +348,13 @@ void RankRun::measure_exchanges(RankResult& result) {
   loops.exchange(node.work(), test_case.warmup, loss_ns_, clock, stop, tally);
   check();
   pass_barrier();
-  const auto histogram = std::make_unique<Histogram>();
-  tally.latency = histogram.get();
+  begin_samples();
   tally.operations = tally.lost = 0;
   loops.exchange(node.work(), test_case.iterations, loss_ns_, clock, stop, tally);
-  tally.latency = scratch_.get();
   check();
   result.elapsed_ns = tally.elapsed_ns;
   result.sending_ns = tally.sending_ns;
-  result.samples.exchanges = snapshot(*histogram);
+  result.samples.exchanges = snapshot(*samples_);
   result.sent = test_case.iterations * messages_of_exchange();
   std::uint64_t expected = 0;
   for (const Round& round : mine.rounds) expected += round.from.size();

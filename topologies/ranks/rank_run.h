@@ -52,7 +52,7 @@ class RankRun : RankRunParts {
   explicit RankRun(const RankRunParts& parts)
       : RankRunParts(parts), loss_ns_(test_case.reliable() ? 0 : test_case.loss_timeout_ns) {
     node.work().barrier = &barrier;
-    tally.latency = scratch_.get();
+    tally.latency = samples_.get();
   }
 
   /// The first barrier: when it returns, every rank is there.
@@ -94,8 +94,11 @@ class RankRun : RankRunParts {
   void run_collectives(std::uint64_t count, bool checked);
   std::uint64_t messages_of_exchange() const;
 
+  /// Forgets those before, of a warm-up. Its memory, 256 KiB, is used again.
+  void begin_samples() { std::construct_at(samples_.get()); }
+
   const std::uint64_t loss_ns_;
-  std::unique_ptr<Histogram> scratch_ = std::make_unique<Histogram>();
+  const std::unique_ptr<Histogram> samples_ = std::make_unique<Histogram>();
 };
 
 }  // namespace rdmameter

@@ -12,7 +12,7 @@ namespace rdmameter::software {
 namespace {
 
 constexpr std::uint32_t kFirstQpn = 0x100;    // 0 and 1 are special QPs, and small numbers mislead
-constexpr std::uint32_t kGenerations = 0x7f;  // a QP number has 24 bits, and 0xffffff is multicast
+constexpr std::uint32_t kGenerations = 0x3f;  // a QP number has 24 bits, and 0xffffff is multicast
 
 std::atomic<std::uint64_t> made_qps{0};
 
@@ -21,7 +21,7 @@ QpEntry* take_qp_entry() {
   for (std::uint32_t tried = 0; tried < kQps; ++tried) {
     const std::uint32_t index = (kFirstQpn + all.next_qp++) % kQps;
     if (index <= 1 || all.qps[index].taken) continue;
-    all.qps[index].taken = true;
+    take_entry(all.qps[index]);
     return &all.qps[index];
   }
   return nullptr;
@@ -44,10 +44,10 @@ Offset<SharedQp> make_qp() {
   QpEntry* const entry = take_qp_entry();
   if (entry == nullptr) return {};
   entry->qp = qp;
-  entry->process = qp->process = own_process();
+  qp->process = own_process();
   entry->generation = (entry->generation + 1) & kGenerations;
   const auto index = static_cast<std::uint32_t>(entry - tables().qps.data());
-  qp->qpn = static_cast<std::uint32_t>(entry->generation) << 16 | index;
+  qp->qpn = static_cast<std::uint32_t>(entry->generation) << kQpBits | index;
   return qp;
 }
 
@@ -66,7 +66,7 @@ void destroy_qp(Offset<SharedQp> qp) {
   free_waiting_requests(*qp);
   destroy_shared(qp);
   const std::lock_guard locked(tables().lock);
-  entry.taken = false;
+  free_entry(entry);
 }
 
 void retire_requests(std::uint32_t qpn, std::uint32_t retires) {

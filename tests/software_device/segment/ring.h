@@ -11,7 +11,7 @@
 namespace rdmameter::software {
 
 /// Producers write at head() and then push(), consumers read at tail() and then pop(), each side
-/// under its lock. Positions count up for ever; slot_of() tells where one lies.
+/// under its lock. Positions count up until rewind(); slot_of() tells where one lies.
 class Ring {
  public:
   /// @param limit  entries that it takes
@@ -31,6 +31,16 @@ class Ring {
   void pop() { tail_.store(tail_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
   /// With both locks held: only what lies below `head` is left.
   void cut(std::uint32_t head) { head_.store(head, std::memory_order_release); }
+  /// With the consumers' lock held: an empty ring begins anew, so that few of its pages are used.
+  /// Each process that writes there takes a page fault for each of them.
+  void rewind_if_empty() {
+    if (!empty() || !producers.try_lock()) return;
+    if (empty()) {
+      head_.store(0, std::memory_order_release);
+      tail_.store(0, std::memory_order_release);
+    }
+    producers.unlock();
+  }
 
  private:
   std::uint32_t mask_, limit_;

@@ -26,7 +26,7 @@ namespace rdmameter::software {
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = 16ULL << 30;  // sparse: only what is used takes memory
-constexpr std::uint64_t kMagic = 0x736f667464657603;  // its last byte: the version of the layout
+constexpr std::uint64_t kMagic = 0x736f667464657605;  // its last byte: the version of the layout
 constexpr std::uint64_t kBlockAlignment = 64, kPage = 4096;
 constexpr int kSmallestBlock = 6;
 
@@ -47,36 +47,43 @@ class FileLock {
   FileLock(FileLock&&) = delete;
 };
 
+/// All that a process has of QPs or keys; with the tables' lock held.
+template <class Entries, class Number>
+void free_entries(Entries& entries, Number number, std::uint32_t process) {
+  for (auto& entry : entries)
+    if (entry.taken && entry.process == process) {
+      (entry.*number).store(0);
+      free_entry(entry);
+    }
+}
+
 void purge(std::uint32_t process) {
   Tables& all = tables();
   const std::lock_guard locked(all.lock);
-  for (KeyEntry& entry : all.keys)
-    if (entry.taken && entry.process == process) {
-      entry.key.store(0);
-      entry.taken = false;
-    }
-  for (QpEntry& entry : all.qps)
-    if (entry.taken && entry.process == process) {
-      entry.qpn.store(0);
-      entry.taken = false;
-    }
+  if (all.processes[process].taken != 0) {  // the tables are long, and who ends well has nothing
+    free_entries(all.keys, &KeyEntry::key, process);
+    free_entries(all.qps, &QpEntry::qpn, process);
+  }
   for (CmEntry& entry : std::span(all.cm_ids).first(all.cm_id_count))
     if (entry.process == process) entry.id = 0;
   all.processes[process].pid.store(0);
 }
 
-/// @return how many live processes take part
-std::uint32_t purge_the_ended() {
-  std::uint32_t live = 0;
-  for (std::uint32_t i = 0; i < kProcesses; ++i) {
-    const std::uint32_t pid = tables().processes[i].pid.load();
-    if (pid == 0) continue;
-    if (pid == own_pid() || process_ended(pid))
-      purge(i);
-    else
-      ++live;
-  }
-  return live;
+bool takes_part(std::uint32_t process) {
+  const std::uint32_t pid = pid_of(process);
+  return pid != 0 && pid != own_pid() && !process_ended(pid);
+}
+
+/// Does a live process other than this one take part?
+bool others_take_part() {
+  std::uint32_t process = 0;
+  while (process < kProcesses && !takes_part(process)) ++process;
+  return process < kProcesses;
+}
+
+void purge_the_ended() {
+  for (std::uint32_t i = 0; i < kProcesses; ++i)
+    if (pid_of(i) != 0 && !takes_part(i)) purge(i);
 }
 
 /// Opens the session's file and takes its lock. The last process of the session may have removed
@@ -150,9 +157,10 @@ int attach_first_time() {
   if (const int error = open_and_lock(); error != 0) return error;
   const FileLock locked;
   if (const int error = map_file(); error != 0) return error;
-  const bool in_use = holds_tables() && purge_the_ended() != 0;
-  if (!in_use)
-    if (const int error = begin_anew(); error != 0) return error;
+  if (holds_tables() && others_take_part())
+    purge_the_ended();
+  else if (const int error = begin_anew(); error != 0)
+    return error;
   agree();
   return take_part();
 }
@@ -163,7 +171,8 @@ struct Leaving {
     const std::lock_guard one_at_a_time(attach_mutex);
     if (segment_fd < 0) return;
     const FileLock locked;
-    if (purge_the_ended() == 0) unlink(segment_path().c_str());
+    purge(process_index);
+    if (!others_take_part()) unlink(segment_path().c_str());
   }
 };
 const Leaving leaving;

@@ -17,13 +17,17 @@ namespace rdmameter::software {
 struct SharedQp;
 
 inline constexpr std::uint32_t kProcesses = 256;
-inline constexpr std::uint32_t kQps = 1U << 16;   ///< the low bits of a QP number
+inline constexpr std::uint32_t kQpBits = 17;  ///< the low bits of a QP number
+inline constexpr std::uint32_t kQps = 1U << kQpBits;
+static_assert(kQps >= kProcesses * (kProcesses - 1 + 16),
+              "no mesh of all, each with a barrier's QPs");
 inline constexpr std::uint32_t kKeys = 1U << 16;  ///< a key's bits above its low 8
 inline constexpr std::uint32_t kMemberships = 4096;
 inline constexpr std::uint32_t kCmIds = 1U << 16;
 
 struct ProcessEntry {
   std::atomic<std::uint32_t> pid;  ///< 0: free
+  std::uint32_t taken;             ///< QPs and keys
 };
 
 struct QpEntry {
@@ -86,6 +90,22 @@ struct Tables {
 
 inline Tables& tables() {
   return *reinterpret_cast<Tables*>(segment_at(0));
+}
+
+// Of a QP or a key, with the tables' lock held.
+
+template <class Entry>
+void take_entry(Entry& entry) {
+  entry.process = own_process();
+  ++tables().processes[entry.process].taken;
+  entry.taken = true;
+}
+
+template <class Entry>
+void free_entry(Entry& entry) {
+  if (!entry.taken) return;  // this process has left the session
+  entry.taken = false;
+  --tables().processes[entry.process].taken;
 }
 
 }  // namespace rdmameter::software

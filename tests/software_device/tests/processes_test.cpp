@@ -11,7 +11,9 @@
 #include <functional>
 
 #include "tests/software_device/segment/process.h"
+#include "tests/software_device/segment/ring.h"
 #include "tests/software_device/segment/shared_lock.h"
+#include "tests/software_device/segment/tables.h"
 #include "tests/software_device/tests/ends.h"
 
 namespace rdmameter::software::testing {
@@ -165,6 +167,47 @@ TEST(SoftwareDeviceProcesses, AKilledPeerIsFoundOutByTheTimeout) {
   EXPECT_EQ(write_there(end, peer, 8), IBV_WC_RETRY_EXC_ERR);
 }
 
+TEST(SoftwareDeviceProcesses, AKilledPeerWithoutReceivesIsNotTakenForOneThatIsLate) {
+  Child child([](const Talk& talk) {
+    End end;
+    end.add_qp();
+    meet(end, talk);
+    pause();
+  });
+  End end;
+  end.add_qp();
+  meet(end, child.talk(), {.timeout = 10, .retry_count = 1, .rnr_retry = 1});
+  child.kill();
+  ibv_sge source = end.sge(0, 8);
+  ibv_send_wr wr{};
+  wr.sg_list = &source;
+  wr.num_sge = 1;
+  wr.opcode = IBV_WR_SEND;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  ASSERT_EQ(post_send(*end.qps[0], wr), 0);
+  EXPECT_EQ(next_completion(*end.send_cq).status, IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST(SoftwareDeviceProcesses, WhoComesFreesWhatAKilledOneHad) {
+  const End end;  // the session goes on
+  Address had;
+  {
+    const Child killed([](const Talk& talk) {
+      End theirs;
+      theirs.add_qp();
+      talk.tell(theirs.address());
+      pause();
+    });
+    had = killed.talk().hear<Address>();
+  }
+  const QpEntry& qp = tables().qps[had.qpn % kQps];
+  const KeyEntry& key = tables().keys[(had.rkey >> 8) % kKeys];
+  EXPECT_TRUE(qp.taken && key.taken);
+  Child next([](const Talk&) { End(); });
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_FALSE(qp.taken || key.taken);
+}
+
 /// Of memory of zeros that a child process shares.
 template <class T>
 class Shared {
@@ -215,6 +258,22 @@ void expect_stopped_again(const std::function<void()>& hold, const std::function
   int status = 0;
   ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
   EXPECT_TRUE(WIFSTOPPED(status));
+}
+
+TEST(SoftwareDeviceProcesses, OnlyARingThatIsEmptyBeginsAnew) {
+  const Shared<std::array<std::byte, sizeof(Ring)>> memory;
+  Ring& ring = *new (&*memory) Ring(4);
+  ring.push();
+  ring.push();
+  ring.pop();
+  ring.rewind_if_empty();
+  EXPECT_EQ(ring.head(), 2U);
+  EXPECT_EQ(ring.tail(), 1U);
+  ring.pop();
+  ring.rewind_if_empty();
+  EXPECT_EQ(ring.head(), 0U);
+  EXPECT_TRUE(ring.empty());
+  EXPECT_TRUE(ring.producers.try_lock());
 }
 
 TEST(SoftwareDeviceProcesses, AHolderThatWasStoppedLetsGoAndIsStoppedAgain) {

@@ -39,6 +39,7 @@ int poll_cq(ibv_cq* cq, int most, ibv_wc* completions) {
   const std::lock_guard locked(shared.ring.consumers);
   int count = 0;
   for (Cqe cqe; count < most && take(shared, cqe); ++count) completions[count] = to_wc(cqe);
+  shared.ring.rewind_if_empty();
   return count;
 }
 

@@ -298,9 +298,8 @@ bool takes_qkey(const SharedQp& qp, const SharedQp& peer, std::uint32_t qkey) {
 Outcome send_datagram(SharedQp& qp, std::uint32_t to, const Request& request,
                       std::span<const ibv_sge> sges) {
   const QpInUse peer(to);
-  if (!peer || !peer->datagram() || !peer->receives() || process_gone(peer->process) ||
-      !takes_qkey(qp, *peer, request.to.qkey) || !share_partition(qp, *peer) ||
-      !finds_port(*peer, request.to.with_grh))
+  if (!peer || !peer->datagram() || !peer->receives() || !takes_qkey(qp, *peer, request.to.qkey) ||
+      !share_partition(qp, *peer) || !finds_port(*peer, request.to.with_grh))
     return {};
   return reach_memory(qp, *peer, request, sges);
 }
@@ -322,15 +321,20 @@ Outcome datagram(SharedQp& qp, const Request& request, std::span<const ibv_sge> 
   return send_datagram(qp, request.to.qpn, request, sges);
 }
 
+/// Bytes have come from the peer's memory, or got there: that process lives, and is not asked for.
+bool has_moved_bytes(const Outcome& outcome, std::span<const ibv_sge> sges) {
+  return outcome.fate == Fate::over && outcome.status == IBV_WC_SUCCESS && bytes_in(sges) != 0;
+}
+
 Outcome connected(SharedQp& qp, const Request& request, std::span<const ibv_sge> sges) {
   const QpInUse peer(qp.peer_qpn.load(std::memory_order_relaxed));
   const bool answers = peer && peer->type == qp.type && peer->receives() &&
                        peer->peer_qpn.load(std::memory_order_relaxed) == qp.qpn &&
                        qp.routed.load(std::memory_order_relaxed) && share_partition(qp, *peer) &&
-                       finds_port(*peer, qp.with_grh.load(std::memory_order_relaxed)) &&
-                       !process_gone(peer->process);
+                       finds_port(*peer, qp.with_grh.load(std::memory_order_relaxed));
   if (!answers) return lost(qp);
   const Outcome outcome = reach_memory(qp, *peer, request, sges);
+  if (!has_moved_bytes(outcome, sges) && process_gone(peer->process)) return lost(qp);
   if (outcome.fails_peer) enter_error(*peer);
   return outcome;
 }

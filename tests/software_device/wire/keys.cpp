@@ -24,7 +24,7 @@ KeyEntry* take_key_entry() {
   for (std::uint32_t tried = 0; tried < kKeys; ++tried) {
     const std::uint32_t index = ++all.next_key % kKeys;
     if (index == 0 || all.keys[index].taken) continue;  // key 0 means none
-    all.keys[index].taken = true;
+    take_entry(all.keys[index]);
     return &all.keys[index];
   }
   return nullptr;
@@ -42,7 +42,6 @@ std::uint32_t make_key(const Region& region) {
   KeyEntry* const entry = take_key_entry();
   if (entry == nullptr) return 0;
   fill(*entry, region);
-  entry->process = own_process();
   const auto index = static_cast<std::uint32_t>(entry - tables().keys.data());
   const std::uint32_t key = index << 8 | ++entry->generation;
   entry->key.store(key);
@@ -53,7 +52,7 @@ void revoke_key(std::uint32_t key) {
   KeyEntry& entry = entry_of(key);
   close_entry(entry);
   const std::lock_guard locked(tables().lock);
-  entry.taken = false;
+  free_entry(entry);
 }
 
 void rebind_key(std::uint32_t key, std::uint32_t new_key, const Region& region) {

@@ -77,9 +77,9 @@ class RankLinks {
   const std::chrono::milliseconds patience_, tell_every_;
   const InterruptSource& interrupt_;
   std::vector<Link> ahead_, behind_;
-  Clock::time_point told_ = {};  ///< when it last told that it waits
-  std::string over_;             ///< why the run is over; empty: it is not
-  bool passed_on_ = false;       ///< that it is over, to all neighbours
+  Clock::time_point told_ = Clock::now();  ///< when it last told that it waits
+  std::string over_;                       ///< why the run is over; empty: it is not
+  bool passed_on_ = false;                 ///< that it is over, to all neighbours
 };
 
 }  // namespace rdmameter
