@@ -291,11 +291,12 @@ void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& receiv
         device->second.gids = {pair->theirs};
     }
     const json message = json::parse(std::string_view(text).substr(end), nullptr, false);
-    const auto read = [&, peer = peer](const char* key, std::map<Rank, EndpointInfo>& peers) {
+    const auto read = [&, peer = peer, &known = device->second](
+                          const char* key, std::map<Rank, EndpointInfo>& peers) {
       if (!message.contains(key)) return;
       const json& queues = require_object(message, key);
       const std::size_t qps = require_array(queues, "qpns", kMaxQps).size();
-      EndpointInfo& info = peers.emplace(peer, device->second).first->second;
+      EndpointInfo& info = peers.emplace(peer, known).first->second;
       endpoint_queues_from_wire(queues, static_cast<std::uint32_t>(qps), info);
     };
     read("graph", graph_peers);
