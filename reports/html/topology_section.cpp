@@ -14,6 +14,7 @@
 #include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
 #include "reports/topology/failed_pairs.h"
+#include "reports/topology/matrix_kinds.h"
 #include "reports/topology/model_text.h"
 #include "reports/topology/pair_times_table.h"
 #include "reports/topology/shapes_table.h"
@@ -73,11 +74,13 @@ std::string pictures(const ResultFile& file, Cases cases) {
     const auto straggler = straggler_of(*one, matrix);
     const std::string heat = matrix_svg(matrix, straggler, failed_cells(*one), pair_numbers(*one));
     if (heat.empty() || ++drawn > kMaxPictures) continue;
-    const std::string slow = straggler_text(straggler, file.context);
+    const std::string slow = straggler_text(straggler, file.context),
+                      kinds = matrix_kinds_text(*one, matrix, file.context);
     html += fmt::format(
         "<figure class=topology><figcaption>{}</figcaption>\n<div>{}<div>{}</div>"
-        "</div>{}{}</figure>\n",
+        "</div>{}{}{}</figure>\n",
         markup_text(case_title(*one)), graph_svg(*one->topology, straggler), heat,
+        kinds.empty() ? "" : "<p class=note>" + markup_text(kinds) + "</p>\n",
         failures_html(file, *one),
         slow.empty() ? "" : "<p class=slow>" + markup_text(slow) + ".</p>\n");
   }

@@ -14,6 +14,7 @@
 #include "reports/topology/decision_table.h"
 #include "reports/topology/failed_pairs.h"
 #include "reports/topology/growth_text.h"
+#include "reports/topology/matrix_kinds.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
 #include "reports/topology/pair_times_table.h"
@@ -135,6 +136,8 @@ std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOpti
     text += "\n" +
             bold(fmt::format("  {} between ranks: {}", what, case_title(*one)), options.style) +
             "\n" + drawn;
+    if (const std::string kinds = matrix_kinds_text(*one, matrix, file.context); !kinds.empty())
+      text += wrap("  ", kinds, options.style.width);
     text += failures(file, *one, options.style);
     if (const std::string slow =
             straggler_text(straggler_of(*one, matrix, options.judge_shared), file.context);

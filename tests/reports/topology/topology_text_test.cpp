@@ -13,10 +13,12 @@
 #include "reports/show.h"
 #include "reports/topology/cases.h"
 #include "reports/topology/growth_text.h"
+#include "reports/topology/matrix_kinds.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/samples.h"
+#include "tests/reports/topology/model/placed_rows.h"
 #include "tests/reports/topology_samples.h"
 
 namespace rdmameter {
@@ -163,6 +165,30 @@ TEST(Straggler, IsWhatMostRepetitionsSayWhateverTheirMatrices) {
   EXPECT_THAT(text, Not(HasSubstr("! rank 5")));
   rows[0].topology->straggler = Straggler{};
   EXPECT_THAT(topology_text(topology_file(rows), {.style = kPlain}), Not(HasSubstr("! ")));
+}
+
+TEST(MatrixKinds, HaveTheMedianOfEachWhereThereAreSeveral) {
+  std::mt19937 engine(1);
+  const auto text = [&engine](const RankPlaces& places) {
+    const std::vector<Row> rows{placed_row("mesh", places, 0, 0, engine)};
+    const std::vector<TopologyCase> cases = topology_cases(rows, {});
+    return matrix_kinds_text(cases.at(0), matrix_of(cases.at(0)), context_of(places));
+  };
+  EXPECT_EQ(text(placed(4, 2)), "median by kind of pair: same host 1.00 µs, other host 5.00 µs");
+  EXPECT_EQ(text(placed_on_nodes(8, 4)),
+            "median by kind of pair: same NUMA node 1.00 µs, other NUMA node 1.60 µs, other host "
+            "5.00 µs");
+  EXPECT_EQ(text(placed(4, 4)), "");
+  EXPECT_EQ(text(placed(4, 1)), "");
+}
+
+TEST(MatrixKinds, AreBelowTheMatrix) {
+  std::mt19937 engine(1);
+  const RankPlaces places = placed(4, 2);
+  ResultFile file = topology_file({placed_row("mesh", places, 8, 0, engine)});
+  file.context = context_of(places);
+  EXPECT_THAT(show_result(file, {.style = kPlain}),
+              ContainsRegex("µs\n  median by kind of pair: same host"));
 }
 
 TEST(DrawMatrix, TellsNoNoiseApart) {
