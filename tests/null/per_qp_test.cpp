@@ -128,8 +128,11 @@ TEST(PerQpData, ListsTheSlowestOfMoreThanARowHolds) {
 TEST(QpSamples, HaveQuantilesWithinTheirBucketsAndNoneOfTooFew) {
   std::vector<Lane> lanes(2);
   const QpSampleSet set{lanes};
+  EXPECT_EQ(qp_figures(lanes[1], 1, 0).mean_ns, std::nullopt);
+  lanes[1].samples->record(7);
+  EXPECT_EQ(*qp_figures(lanes[1], 1, 0).mean_ns, 7);
   for (std::uint64_t i = 1; i <= 1000; ++i) lanes[0].samples->record(100 * i);
-  for (std::uint64_t i = 0; i < 19; ++i) lanes[1].samples->record(7);
+  for (std::uint64_t i = 1; i < 19; ++i) lanes[1].samples->record(7);
   const QpFigures many = qp_figures(lanes[0], 1, 0), few = qp_figures(lanes[1], 1, 0);
   EXPECT_NEAR(*many.p50_ns / 50'000, 1, 0.008);
   EXPECT_NEAR(*many.p99_ns / 99'000, 1, 0.008);

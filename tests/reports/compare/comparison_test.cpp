@@ -509,6 +509,7 @@ TEST(Comparison, OfSidesTakesBlocksForReplicatesInWhichDriftCancels) {
   EXPECT_EQ(comparison.cases[0].effects[0].effect.replicates_base, 10U);
   EXPECT_THAT(refusal([&] { compare_files(file, file, {}); }), HasSubstr("both sides"));
   EXPECT_GT(noise_of(file).at("a").beyond, 0.19);
+  EXPECT_LT(noise_of(file).at("a").beyond, 0.25);
 }
 
 /// Sides of which B is slower in each block, by nearly as much.
@@ -754,6 +755,14 @@ TEST(Outputs, NameWhatOnlyBaseHasSinceNothingJudgesItAnyMore) {
   EXPECT_THAT(comparison_github(comparison),
               HasSubstr("::warning title=rdmameter%3A only in BASE::1 of BASE's cases is not in "
                         "NEW, so not judged: gone|\n"));
+}
+
+TEST(Outputs, AnnotateGatesThatAreNotKept) {
+  Comparison comparison;
+  comparison.gates = {
+      {.gate = "p99 < 5us", .name = "a", .verdict = CaseVerdict::pass, .text = "3 µs"},
+      {.gate = "p99 < 5us", .name = "b", .verdict = CaseVerdict::fail, .text = "7 µs"}};
+  EXPECT_EQ(comparison_github(comparison), "::error title=gate%3A b::7 µs (p99 < 5us)\n");
 }
 
 TEST(Outputs, OfTheSameCasesOnBothSidesSayNothingOfThat) {

@@ -110,6 +110,7 @@ TEST(WorkGate, FailsWhereACounterPerMessageGrows) {
   EXPECT_EQ(findings[1].verdict, CaseVerdict::fail);
   EXPECT_EQ(findings[1].text, "doorbells per message 1.02, were 1");
   EXPECT_EQ(check_work(base, other, 0.05)[1].verdict, CaseVerdict::pass);
+  EXPECT_EQ(check_work(base, base, 0)[1].verdict, CaseVerdict::pass);
 }
 
 }  // namespace

@@ -174,6 +174,7 @@ TEST(Sample, MedianAndDeviationOfAFew) {
   EXPECT_EQ(median({3, 1, 2}), 2);
   EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
   EXPECT_NEAR(standard_deviation(Values{1, 2, 3, 4}), 1.2909944487358056, 1e-12);
+  EXPECT_NEAR(standard_deviation(Values{1, 3}), std::sqrt(2), 1e-12);
   EXPECT_EQ(standard_deviation(Values{1}), 0);
 }
 
