@@ -186,7 +186,7 @@ TEST(MatrixKinds, AreBelowTheMatrix) {
   std::mt19937 engine(1);
   const RankPlaces places = placed(4, 2);
   ResultFile file = topology_file({placed_row("mesh", places, 8, 0, engine)});
-  file.context = context_of(places);
+  file.context["rdmameter"]["ranks"] = context_of(places)["rdmameter"]["ranks"];
   EXPECT_THAT(show_result(file, {.style = kPlain}),
               ContainsRegex("µs\n  median by kind of pair: same host"));
 }
