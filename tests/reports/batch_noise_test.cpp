@@ -80,6 +80,13 @@ TEST(BatchNoise, HasNoDifferenceToAValueOfZero) {
   EXPECT_THAT(batch_noise(history), IsEmpty());
 }
 
+TEST(BatchNoise, IsOfSmallValuesToo) {
+  History history = batches_history(200, 4, 0.05, 0.01);
+  for (HistoryEntry& entry : history.entries)
+    for (HistoryCase& one : entry.cases) one.numbers.at("p50_ns").median *= 1e-4;
+  EXPECT_NEAR(std::sqrt(batch_noise(history).at(Metric::p50).by_case.variance), 0.051, 0.01);
+}
+
 TEST(BatchNoise, OfAQuietMachineMakesAFailureOfASuspicion) {
   const auto file = [](double slower) {
     std::mt19937 engine(static_cast<std::uint32_t>(slower * 1000));

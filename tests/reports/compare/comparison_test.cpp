@@ -81,6 +81,19 @@ TEST(Comparison, OfFewRunsProvesNoRegressionButRaisesASuspicion) {
   EXPECT_THAT(comparison.remarks.front(), HasSubstr("cannot confirm a regression"));
 }
 
+TEST(Comparison, OfWildRunsSaysHowManyMoreTell) {
+  const auto wild = [](std::uint64_t runs) {
+    return file_of({latency_case("a", runs, 1, [](std::uint64_t run, auto) {
+      return 5000 + 500 * static_cast<double>(7 * run % 20);
+    })});
+  };
+  const Comparison comparison = compare_files(wild(20), wild(20), {});
+  EXPECT_EQ(comparison.cases[0].verdict, CaseVerdict::inconclusive);
+  EXPECT_THAT(
+      comparison_text(comparison, false, {.width = 200}),
+      HasSubstr("  a: 40 runs a side, each in a batch of its own, or 'rdmameter ab' settle it.\n"));
+}
+
 TEST(Comparison, OfOneRepetitionIsInconclusive) {
   const ComparableCase one = latency_case("a", 1, 1, [](auto, auto) { return 5000.0; });
   const Comparison comparison = compare_files(file_of({one}), file_of({one}), {});

@@ -14,6 +14,7 @@
 namespace rdmameter {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -57,6 +58,12 @@ TEST(Shape, OfASecondModeBelowTheTailIsSuspect) {
   EXPECT_THAT(findings[5][0].text, HasSubstr("above BASE's p75 or more"));
   const auto suspect = [](const std::vector<CaseFinding>& one) { return !one.empty(); };
   EXPECT_EQ(std::ranges::count_if(findings, suspect), 1);
+}
+
+TEST(Shape, OfATailThatGotLongerIsSuspectByTheShareAboveItsPercentile) {
+  const auto findings = among_hundred(shaped(1, 10, 1.1, 1.4), shaped(2, 10, 1.1, 2.8));
+  ASSERT_EQ(findings[5].size(), 1U);
+  EXPECT_THAT(findings[5][0].text, ContainsRegex("BASE's p99 or more, 0\\.[89][0-9]* % in BASE"));
 }
 
 TEST(Shape, OfASecondModeIsSeenBetweenBlocksToo) {

@@ -171,7 +171,7 @@ TEST(MatrixKinds, HaveTheMedianOfEachWhereThereAreSeveral) {
   std::mt19937 engine(1);
   const auto text = [&engine](const RankPlaces& places) {
     const std::vector<Row> rows{placed_row("mesh", places, 0, 0, engine)};
-    const std::vector<TopologyCase> cases = topology_cases(rows, {});
+    const auto cases = topology_cases(rows, topology_models(rows));
     return matrix_kinds_text(cases.at(0), matrix_of(cases.at(0)), context_of(places));
   };
   EXPECT_EQ(text(placed(4, 2)), "median by kind of pair: same host 1.00 µs, other host 5.00 µs");
