@@ -730,6 +730,8 @@ TEST(Pairing, SaysNothingOfTheAxesOfACaseThatOnlyFailed) {
 TEST(Outputs, MarkAFailureAndSayTheNoteBesideItsEffects) {
   Comparison comparison =
       compare_files(file_of({steady("a", 5000)}), file_of({steady("a", 6000)}), {});
+  const Comparable same = file_of({steady("a", 5000)});
+  EXPECT_THAT(comparison_markdown(compare_files(same, same, {})), HasSubstr("### ✅ "));
   EXPECT_THAT(comparison_markdown(comparison), HasSubstr("### ❌ "));
   EXPECT_THAT(comparison_markdown(comparison), HasSubstr("| ❌ fail |"));
   EXPECT_THAT(comparison_junit(comparison), Not(HasSubstr("; why")));
