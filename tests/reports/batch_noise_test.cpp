@@ -80,6 +80,11 @@ TEST(BatchNoise, HasNoDifferenceToAValueOfZero) {
   EXPECT_THAT(batch_noise(history), IsEmpty());
 }
 
+TEST(BatchNoise, TakesFiveDifferences) {
+  EXPECT_THAT(batch_noise(batches_history(6, 1, 0.05, 0.01)), testing::Not(IsEmpty()));
+  EXPECT_THAT(batch_noise(batches_history(5, 1, 0.05, 0.01)), IsEmpty());
+}
+
 TEST(BatchNoise, IsOfSmallValuesToo) {
   History history = batches_history(200, 4, 0.05, 0.01);
   for (HistoryEntry& entry : history.entries)
