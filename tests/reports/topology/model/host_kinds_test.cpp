@@ -10,6 +10,7 @@
 #include "reports/topology/model/model.h"
 #include "reports/topology/model_text.h"
 #include "tests/reports/golden.h"
+#include "tests/reports/topology/model/held_out_kinds.h"
 #include "tests/reports/topology/model/placed_rows.h"
 
 namespace rdmameter {
@@ -216,49 +217,17 @@ TEST(HostKinds, ManyRanksArePredictedFromSomeOfThem) {
   }
 }
 
-/// In how many of 100 seeds the held-out mean of each kind is inside the interval.
 TEST(HostKinds, HeldOutRanksAreInsideTheIntervalOfTheirKind) {
-  constexpr double kNoise = 0.05;
-  constexpr int kSeeds = 100, kMin = 90;
-  constexpr Rank kHeldOut = 16;
   const std::vector<std::uint64_t> sizes{8, 4096};
-  std::map<std::tuple<std::string, std::uint64_t, std::size_t>, int> inside;
-  double widest = 0;
-  for (int seed = 1; seed <= kSeeds; ++seed) {
-    const auto number = static_cast<std::uint32_t>(seed);
-    const TopologyModel model =
-        model_of_plan({.ranks = {2, 4, 8}, .noise = kNoise, .repetitions = 3}, number);
-    std::mt19937 engine(number + 1'000'000);
-    for (const char* graph : {"mesh", "ring", "hypercube"})
-      for (std::size_t size = 0; size < sizes.size(); ++size) {
-        const RankPlaces hosts = placed(kHeldOut, 2);
-        const Row row = placed_row(graph, hosts, sizes[size], kNoise, engine);
-        std::array<double, 2> sums{}, counts{};
-        for (Rank from = 0; from < kHeldOut; ++from)
-          for (Rank to = 0; to < kHeldOut; ++to)
-            if (from != to) {
-              const std::size_t kind = hosts[from] == hosts[to] ? kSame : kOther;
-              sums[kind] += *row.topology->matrix_ns[from][to];
-              ++counts[kind];
-            }
-        const auto predicted = predict(model, graph, kHeldOut);
-        for (const std::size_t kind : {kSame, kOther}) {
-          const auto& interval = predicted->sizes[size].of_kind[kind].mean_interval_ns;
-          ASSERT_TRUE(interval);
-          const double mean = sums[kind] / counts[kind];
-          inside[{graph, size, kind}] += interval->low <= mean && mean <= interval->high;
-          widest = std::max(widest, interval->high / interval->low);
-        }
-      }
-  }
-  int least = kSeeds;
-  for (const auto& [of, count] : inside) {
-    EXPECT_GE(count, kMin) << std::get<0>(of) << " " << std::get<1>(of) << " " << std::get<2>(of);
-    least = std::min(least, count);
-  }
-  EXPECT_LE(widest, 2);
-  RecordProperty("inside", std::to_string(least));
-  RecordProperty("widest", std::to_string(widest));
+  expect_held_out_in_intervals(
+      [&](std::uint32_t seed) {
+        return model_of_plan(
+            {.ranks = {2, 4, 8}, .sizes = sizes, .noise = kHeldOutNoise, .repetitions = 3}, seed);
+      },
+      placed(16, 2), sizes,
+      [](const RankPlace& a, const RankPlace& b) {
+        return a.host == b.host ? PairKind::same_host : PairKind::other_host;
+      });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "reports/topology/model/path_costs.h"
 #include "reports/topology/model_text.h"
 #include "tests/reports/golden.h"
+#include "tests/reports/topology/model/held_out_kinds.h"
 #include "tests/reports/topology/model/placed_rows.h"
 
 namespace rdmameter {
@@ -265,52 +266,19 @@ TEST(NumaKinds, SimulatedRowsHaveTheNodesOfTheirNetwork) {
               1);
 }
 
-/// In how many of 100 seeds the held-out mean of each kind is inside the interval.
 TEST(NumaKinds, HeldOutRanksAreInsideTheIntervalOfTheirKind) {
-  constexpr double kNoise = 0.05;
-  constexpr int kSeeds = 100, kMin = 90;
-  constexpr Rank kHeldOut = 16, kPerHost = 4;
+  constexpr Rank kPerHost = 4;
   const std::vector<std::uint64_t> sizes{8, 4096};
-  std::map<std::tuple<std::string, std::uint64_t, PairKind>, int> inside;
-  double widest = 0;
-  for (std::uint32_t seed = 1; seed <= kSeeds; ++seed) {
-    const TopologyModel model = numa_model({.ranks = {2, 4, 8},
-                                            .sizes = sizes,
-                                            .per_host = kPerHost,
-                                            .noise = kNoise,
-                                            .repetitions = 3},
-                                           seed);
-    std::mt19937 engine(seed + 1'000'000);
-    for (const char* graph : {"mesh", "ring", "hypercube"})
-      for (std::size_t size = 0; size < sizes.size(); ++size) {
-        const RankPlaces places = placed_on_nodes(kHeldOut, kPerHost);
-        const Row row = placed_row(graph, places, sizes[size], kNoise, engine);
-        ByKind<double> sums{}, counts{};
-        for (Rank from = 0; from < kHeldOut; ++from)
-          for (Rank to = 0; to < kHeldOut; ++to)
-            if (from != to) {
-              sums[kind_by_walk(places[from], places[to])] += *row.topology->matrix_ns[from][to];
-              ++counts[kind_by_walk(places[from], places[to])];
-            }
-        const auto predicted = predict(model, graph, kHeldOut);
-        for (const auto& [kind, costs] : kKindCosts) {
-          const auto& interval = predicted->sizes[size].of_kind[kind].mean_interval_ns;
-          ASSERT_TRUE(interval);
-          const double mean = sums[kind] / counts[kind];
-          inside[{graph, size, kind}] += interval->low <= mean && mean <= interval->high;
-          widest = std::max(widest, interval->high / interval->low);
-        }
-      }
-  }
-  int least = kSeeds;
-  for (const auto& [of, count] : inside) {
-    EXPECT_GE(count, kMin) << std::get<0>(of) << " " << std::get<1>(of) << " "
-                           << static_cast<int>(std::get<2>(of));
-    least = std::min(least, count);
-  }
-  EXPECT_LE(widest, 2);
-  RecordProperty("inside", std::to_string(least));
-  RecordProperty("widest", std::to_string(widest));
+  expect_held_out_in_intervals(
+      [&](std::uint32_t seed) {
+        return numa_model({.ranks = {2, 4, 8},
+                           .sizes = sizes,
+                           .per_host = kPerHost,
+                           .noise = kHeldOutNoise,
+                           .repetitions = 3},
+                          seed);
+      },
+      placed_on_nodes(16, kPerHost), sizes, kind_by_walk);
 }
 
 ResultFile numa_file(const NumaPlan& plan) {
