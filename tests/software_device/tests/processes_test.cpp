@@ -152,13 +152,16 @@ TEST(SoftwareDeviceProcesses, AMessageWakesTheOtherProcess) {
   EXPECT_EQ(child.wait(), 0);
 }
 
+/// Of a child: connects a QP, and does nothing with it.
+void wait_to_be_killed(const Talk& talk) {
+  End end;
+  end.add_qp();
+  meet(end, talk);
+  pause();
+}
+
 TEST(SoftwareDeviceProcesses, AKilledPeerIsFoundOutByTheTimeout) {
-  Child child([](const Talk& talk) {
-    End end;
-    end.add_qp();
-    meet(end, talk);
-    pause();
-  });
+  Child child(wait_to_be_killed);
   End end;
   end.add_qp();
   const Address peer = meet(end, child.talk(), {.timeout = 10, .retry_count = 1});
@@ -168,12 +171,7 @@ TEST(SoftwareDeviceProcesses, AKilledPeerIsFoundOutByTheTimeout) {
 }
 
 TEST(SoftwareDeviceProcesses, AKilledPeerWithoutReceivesIsNotTakenForOneThatIsLate) {
-  Child child([](const Talk& talk) {
-    End end;
-    end.add_qp();
-    meet(end, talk);
-    pause();
-  });
+  Child child(wait_to_be_killed);
   End end;
   end.add_qp();
   meet(end, child.talk(), {.timeout = 10, .retry_count = 1, .rnr_retry = 1});
