@@ -23,7 +23,7 @@ int possible_access(const MessageMemory& memory, ibv_pd& pd, const TestCase& tes
   const auto length = static_cast<std::size_t>(std::min(test_case.size_bytes, kTried));
   const int open = memory_access(test_case, kRemoteAccess);
   const Mr tried{memory.try_to_register(pd, 0, length, open)};
-  if (tried || (errno != EOPNOTSUPP && errno != ENOSYS)) return open;
+  if (tried || !is_unsupported(errno)) return open;
   const int local = memory_access(test_case, 0);
   memory.register_part(pd, 0, length, local);
   return local;
@@ -47,6 +47,7 @@ class MemoryCall : public ControlCall {
   std::string object() const override { return fmt::format("{} bytes on {}", size_bytes_, where_); }
 
  protected:
+  std::string_view registering_verb() const noexcept { return memory_.registering_verb(); }
   Mr registered() const { return memory_.register_part(*pd_, 0, size_bytes_, access_); }
   int do_register() noexcept {
     mr_.reset(memory_.try_to_register(*pd_, 0, size_bytes_, access_));
@@ -71,7 +72,7 @@ class RegMr final : public MemoryCall {
   void prepare() override {}
   int call() noexcept override { return do_register(); }
   void undo() noexcept override { mr_.reset(); }
-  std::string_view verb() const noexcept override { return "ibv_reg_mr"; }
+  std::string_view verb() const noexcept override { return registering_verb(); }
 };
 
 class DeregMr final : public MemoryCall {

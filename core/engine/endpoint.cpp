@@ -274,7 +274,7 @@ std::uint32_t Endpoint::find_max_inline() {
 
 /// Says what of the case a device that refuses a QP cannot do, where that can be told.
 void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
-  if (case_.extended_api() && (error == EOPNOTSUPP || error == ENOSYS))
+  if (case_.extended_api() && is_unsupported(error))
     throw Unsupported(fmt::format(
         "{} does not post by ibv_wr_* what this test posts: use --api classic", where_));
   if (wanted_inline != 0) {

@@ -100,7 +100,9 @@ std::string remedy(std::string_view verb, int error_number) {
 
 std::string failure_text(std::string_view verb, std::string_view object, int error_number) {
   const std::string reason = error_number == 0 ? "failed without saying why"
-                                               : std::generic_category().message(error_number);
+                             : error_number == kEnotsupp
+                                 ? "not supported (ENOTSUPP)"
+                                 : std::generic_category().message(error_number);
   std::string text = fmt::format("{} {}: {}", verb, object, reason);
   if (const std::string what_to_do = remedy(verb, error_number); !what_to_do.empty())
     text += ". " + what_to_do;
@@ -109,7 +111,7 @@ std::string failure_text(std::string_view verb, std::string_view object, int err
 
 void throw_failure(std::string_view verb, std::string_view object, int error_number) {
   const std::string text = failure_text(verb, object, error_number);
-  if (is_any_of(error_number, {EOPNOTSUPP, ENOSYS})) throw Unsupported(text);
+  if (is_unsupported(error_number)) throw Unsupported(text);
   throw VerbsError(text, error_number);
 }
 

@@ -10,6 +10,15 @@
 
 namespace rdmameter {
 
+/// The kernel's own "not supported", which no user's header has and which some drivers let through:
+/// NVIDIA's for its dma-bufs, rdma_cm for multicast groups.
+inline constexpr int kEnotsupp = 524;
+
+/// The device, or its driver, has no such verb, or not in this way.
+constexpr bool is_unsupported(int error_number) noexcept {
+  return error_number == EOPNOTSUPP || error_number == ENOSYS || error_number == kEnotsupp;
+}
+
 /// "ibv_modify_qp(INIT->RTR) QP 0x1a2 on mlx5_0/1: Invalid argument. What to do, where that is
 /// known."
 /// @param verb          its name, with the step in parentheses where it has several
@@ -21,7 +30,7 @@ std::string failure_text(std::string_view verb, std::string_view object, int err
 /// this process.
 std::string remedy(std::string_view verb, int error_number);
 
-/// @throws Unsupported  EOPNOTSUPP, ENOSYS: the device (or its driver) has no such verb
+/// @throws Unsupported  where is_unsupported()
 /// @throws VerbsError   anything else
 [[noreturn]] void throw_failure(std::string_view verb, std::string_view object, int error_number);
 

@@ -243,6 +243,11 @@ class GpuMemory(rdmameter.Test):
         os.environ["LD_LIBRARY_PATH"] = ""
         self.assertRegex(self.skipped("send_lat", "--memory", "cuda:0"), "this machine has no libcuda.so.1")
 
+    def test_a_gpu_that_lets_no_device_in_is_skipped_with_the_reason(self):
+        for test, calls in (("send_lat", "1"), ("reg_mr", "1+")):
+            self.inject(f"reg_mr@{calls}=ENOTSUPP") # the kernel's own error, which NVIDIA's driver lets through
+            self.assertRegex(self.skipped(test, "--memory", "cuda:0"), "owns the dma-buf does not let soft0/1 reach it .*use --memory host")
+
 
 @rdmameter.on(rdmameter.SOFTWARE)
 class Rights(rdmameter.Test):

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/verbs/check.h"
 #include "core/verbs/iwarp.h"
 #include "core/verbs/probe.h"
 
@@ -80,7 +80,7 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
 }
 
 void require_transport(int error, const TestCase& test_case, const std::string& where) {
-  if (error == EOPNOTSUPP || error == ENOSYS)
+  if (is_unsupported(error))
     throw Unsupported(fmt::format("{} has no QPs of {}: use another --transport", where,
                                   transport_text(test_case)));
 }

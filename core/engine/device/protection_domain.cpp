@@ -29,7 +29,7 @@ ProtectionDomain::ProtectionDomain(ibv_context& context, std::uint64_t thread_do
   const int error = errno;
   td_.reset();
   if (thread_domain == kAuto) return;
-  if (error == EOPNOTSUPP || error == ENOSYS)
+  if (is_unsupported(error))
     throw Unsupported(fmt::format(
         "{} has no thread domains: use --thread-domain auto, or --thread-domain off", where));
   check_errno_value(error, verb, where);

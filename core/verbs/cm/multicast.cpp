@@ -11,19 +11,13 @@
 #include "core/verbs/cm/failure.h"
 
 namespace rdmameter {
-namespace {
-
-/// The kernel's ENOTSUPP, which no user's header has and which it ought not to return.
-constexpr int kNotSupported = 524;
-
-}  // namespace
 
 MulticastGroup::MulticastGroup(CmWatch watch, const CmEndpoint& end, const CmAddress& group)
     : group_(group), channel_(watch), id_(make_cm_id(channel_, end, nullptr)) {
   const std::string object = fmt::format("of {} into the group {}", end.text(), group_.text());
   require_device(*id_, end);
   const int joining = rdma_join_multicast(id_.get(), group_.get(), nullptr);
-  if (joining != 0 && errno == kNotSupported)
+  if (joining != 0 && errno == kEnotsupp)
     throw Unsupported(
         fmt::format("the kernel's rdma_cm cannot take {}: over RoCE v2 it knows only IPv4 groups; "
                     "choose an IPv4 address's GID by --gid-index and --peer-gid-index",

@@ -165,10 +165,13 @@ Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t leng
                                 int access) const {
   constexpr int kOpen = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
   ibv_mr* const made = try_to_register(pd, offset, length, access);
-  const bool lacking = made == nullptr && (errno == EOPNOTSUPP || errno == ENOSYS);
+  const bool lacking = made == nullptr && is_unsupported(errno);
   if (lacking && dmabuf() >= 0)
     throw Unsupported(fmt::format(
-        "{} registers no dma-buf (ibv_reg_dmabuf_mr): use --memory host, huge or huge1g", where_));
+        "{} (ibv_reg_dmabuf_mr): use --memory host, huge or huge1g",
+        errno == kEnotsupp
+            ? fmt::format("the driver that owns the dma-buf does not let {} reach it", where_)
+            : fmt::format("{} registers no dma-buf", where_)));
   if (lacking && (access & kOpen) != 0)
     throw Unsupported(
         fmt::format("{} opens no memory to peers in this way: use a test of sends", where_));

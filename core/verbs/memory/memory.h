@@ -77,6 +77,8 @@ class MessageMemory {
   /// @param access  IBV_ACCESS_...
   /// @throws VerbsError, Unsupported
   Mr register_part(ibv_pd& pd, std::size_t offset, std::size_t length, int access) const;
+  /// The name of the verb that registers it.
+  const char* registering_verb() const noexcept;
   /// The verb alone. @return null, with errno, when it is refused
   ibv_mr* try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
                           int access) const noexcept;
@@ -91,7 +93,6 @@ class MessageMemory {
  private:
   /// The dma-buf that regions are of; -1: none.
   int dmabuf() const noexcept;
-  const char* registering_verb() const noexcept;
 
   std::string where_;
   std::size_t size_bytes_;

@@ -76,6 +76,7 @@ TEST(Check, MinusOneIsTheErrnoOfThatMoment) {
 TEST(Check, WhatADeviceDoesNotHaveIsUnsupportedAndNotAFailure) {
   EXPECT_THROW(throw_failure("ibv_alloc_dm", "rxe0", EOPNOTSUPP), Unsupported);
   EXPECT_THROW(throw_failure("ibv_alloc_td", "rxe0", ENOSYS), Unsupported);
+  EXPECT_THROW(throw_failure("ibv_reg_dmabuf_mr", "mlx5_0", kEnotsupp), Unsupported);
   EXPECT_THROW(throw_failure("ibv_alloc_dm", "rxe0", EINVAL), VerbsError);
 }
 
@@ -83,6 +84,11 @@ TEST(FailureText, NamesTheStepAndTheObjectAndWhatToDo) {
   const std::string text = failure_text("ibv_modify_qp(INIT->RTR)", "QP 0x1a2 on rxe0/1", EINVAL);
   EXPECT_THAT(text, HasSubstr("ibv_modify_qp(INIT->RTR) QP 0x1a2 on rxe0/1: Invalid argument. "));
   EXPECT_THAT(text, HasSubstr("--gid-index"));
+}
+
+TEST(FailureText, NamesTheKernelsOwnErrorWhichTheCLibraryDoesNotKnow) {
+  EXPECT_EQ(failure_text("ibv_alloc_td", "rxe0", kEnotsupp),
+            "ibv_alloc_td rxe0: not supported (ENOTSUPP)");
 }
 
 TEST(FailureText, SaysSoWhenTheVerbGaveNoReason) {

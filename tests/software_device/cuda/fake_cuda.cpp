@@ -16,7 +16,7 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized
               kInvalidDevice = 101, kInvalidContext = 201;
 constexpr int kGpus = 3, kUnshared = 2;
 constexpr int kDmabufSupported = 124, kDmabufFd = 1;
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kPage = 4096, kGpuBytes = std::size_t{16} << 30;
 
 struct Allocation {
   int file;
@@ -34,6 +34,13 @@ std::map<std::uint64_t, Allocation>& allocations() {
 
 std::size_t whole_pages(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
+}
+
+std::size_t free_bytes() {
+  const std::lock_guard locked(mutex);
+  std::size_t used = 0;
+  for (const auto& [begin, each] : allocations()) used += each.bytes;
+  return kGpuBytes - used;
 }
 
 /// The allocation whose file has the range; null: none has.
@@ -56,7 +63,9 @@ int cuInit(unsigned /*flags*/) {
   return kSuccess;
 }
 int cuGetErrorName(int error, const char** name) {
-  *name = error == kInvalidDevice ? "CUDA_ERROR_INVALID_DEVICE" : "CUDA_ERROR_UNKNOWN";
+  *name = error == kInvalidDevice ? "CUDA_ERROR_INVALID_DEVICE"
+          : error == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                  : "CUDA_ERROR_UNKNOWN";
   return kSuccess;
 }
 int cuDeviceGet(int* device, int number) {
@@ -90,6 +99,7 @@ int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   constexpr std::size_t kBefore = 256;
   if (current == nullptr) return kInvalidContext;
   const std::size_t room = whole_pages(bytes);
+  if (room > free_bytes()) return kOutOfMemory;
   void* const pages =
       mmap(nullptr, kPage + room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) return kOutOfMemory;
@@ -121,6 +131,22 @@ int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
                  static_cast<ssize_t>(bytes)
              ? kSuccess
              : kInvalidValue;
+}
+int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
+  if (current == nullptr) return kInvalidContext;
+  const std::lock_guard locked(mutex);
+  std::size_t offset = 0;
+  const Allocation* const holder = holder_of(from, bytes, offset);
+  if (holder == nullptr) return kInvalidValue;
+  return pread(holder->file, to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes)
+             ? kSuccess
+             : kInvalidValue;
+}
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  if (current == nullptr) return kInvalidContext;
+  *free = free_bytes();
+  *total = kGpuBytes;
+  return kSuccess;
 }
 int cuCtxSynchronize() {
   return current == nullptr ? kInvalidContext : kSuccess;

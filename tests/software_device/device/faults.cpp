@@ -19,7 +19,7 @@ struct NamedError {
   std::string_view name;
   int value;
 };
-constexpr std::array<NamedError, 11> kErrors{{{"EACCES", EACCES},
+constexpr std::array<NamedError, 12> kErrors{{{"EACCES", EACCES},
                                               {"EAGAIN", EAGAIN},
                                               {"EBUSY", EBUSY},
                                               {"EINVAL", EINVAL},
@@ -27,6 +27,7 @@ constexpr std::array<NamedError, 11> kErrors{{{"EACCES", EACCES},
                                               {"EMFILE", EMFILE},
                                               {"ENODEV", ENODEV},
                                               {"ENOMEM", ENOMEM},
+                                              {"ENOTSUPP", 524},  // the kernel's own
                                               {"EOPNOTSUPP", EOPNOTSUPP},
                                               {"EPERM", EPERM},
                                               {"ETIMEDOUT", ETIMEDOUT}}};
