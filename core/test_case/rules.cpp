@@ -97,8 +97,6 @@ std::string why_not_in_memory(const TestCase& c) {
     return fmt::format(
         "inline data is copied by the CPU, which does not reach {} memory: use --inline off",
         apart_noun(c));
-  if (c.verify && c.initiator.memory.starts_with(kCudaMemory))
-    return "the CPU, which compares the bytes, does not reach GPU memory: use --verify off";
   if (is_opened(c.responder.memory))
     return "a client must not name a file, a heap or a GPU of the responder's machine: "
            "--peer-memory takes host, huge, huge1g or device";

@@ -35,6 +35,7 @@ struct Driver {
   CUresult (*allocate)(CUdeviceptr*, std::size_t bytes) = nullptr;
   CUresult (*free)(CUdeviceptr) = nullptr;
   CUresult (*copy_in)(CUdeviceptr to, const void* from, std::size_t bytes) = nullptr;
+  CUresult (*copy_out)(void* to, CUdeviceptr from, std::size_t bytes) = nullptr;
   CUresult (*synchronize)() = nullptr;
   CUresult (*handle)(void* handle, CUdeviceptr, std::size_t bytes, int type,
                      unsigned long long flags) = nullptr;
@@ -59,6 +60,7 @@ Driver load(void* library) {
   find(library, "cuMemAlloc_v2", driver.allocate, driver.whole);
   find(library, "cuMemFree_v2", driver.free, driver.whole);
   find(library, "cuMemcpyHtoD_v2", driver.copy_in, driver.whole);
+  find(library, "cuMemcpyDtoH_v2", driver.copy_out, driver.whole);
   find(library, "cuCtxSynchronize", driver.synchronize, driver.whole);
   find(library, "cuMemGetHandleForAddressRange", driver.handle, driver.whole);
   return driver;
@@ -149,6 +151,13 @@ void CudaMemory::write(std::size_t offset, std::span<const std::byte> bytes) {
   check(cuda, cuda.copy_in(address_ + offset, bytes.data(), bytes.size()), "cuMemcpyHtoD", option_);
   // A copy from pageable memory returns when it has been staged, and not when it is there.
   check(cuda, cuda.synchronize(), "cuCtxSynchronize", option_);
+}
+
+void CudaMemory::read(std::size_t offset, std::span<std::byte> bytes) const {
+  const Driver& cuda = driver(option_);
+  check(cuda, cuda.set_current(context_), "cuCtxSetCurrent", option_);
+  check(cuda, cuda.copy_out(bytes.data(), address_ + offset, bytes.size()), "cuMemcpyDtoH",
+        option_);
 }
 
 }  // namespace rdmameter

@@ -29,6 +29,7 @@ class CudaMemory {
   std::uint64_t address() const noexcept { return address_; }
   std::size_t size_bytes() const noexcept { return size_bytes_; }
   void write(std::size_t offset, std::span<const std::byte> bytes);
+  void read(std::size_t offset, std::span<std::byte> bytes) const;
 
  private:
   void allocate();

@@ -192,9 +192,10 @@ void MessageMemory::edit(std::size_t offset, std::size_t length,
 void MessageMemory::inspect(std::size_t offset, std::size_t length,
                             const std::function<void(std::span<const std::byte>)>& look) const {
   if (buffer_) return look({buffer_->data() + offset, length});
-  if (gpu_) throw MeasurementError("the CPU does not look at GPU memory");
   std::vector<std::byte> copy(length);
-  if (length != 0)
+  if (length != 0 && gpu_)
+    gpu_->read(offset, copy);
+  else if (length != 0)
     check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, length),
                       "ibv_memcpy_from_dm", where_);
   look(copy);

@@ -86,7 +86,7 @@ class MessageMemory {
   /// Calls `edit` with a part's bytes, in place or in a copy that is then written.
   void edit(std::size_t offset, std::size_t length,
             const std::function<void(std::span<std::byte>)>& edit);
-  /// The same, for reading; not of a GPU's, which no case has looked at.
+  /// The same, for reading.
   void inspect(std::size_t offset, std::size_t length,
                const std::function<void(std::span<const std::byte>)>& look) const;
 
