@@ -14,7 +14,11 @@
 namespace rdmameter {
 namespace {
 
-constexpr std::uint64_t kTimedBarriers = 100;
+/// Each is a sample of every rank, and where ranks share cores takes all of their turns.
+std::uint64_t timed_barriers(std::uint64_t ranks) {
+  constexpr std::uint64_t kSamples = 1600, kMost = 100, kLeast = 20;
+  return std::clamp(kSamples / ranks, kLeast, kMost);
+}
 
 /// The time that a pair has. While it lives, `late` is requested once that is over.
 class PairLimit {
@@ -126,7 +130,7 @@ void RankRun::run(RankResult& result) {
 
 void RankRun::measure_barrier(RankResult& result) {
   begin_samples();
-  loops.time_barriers(node.work(), kTimedBarriers, clock, stop, tally);
+  loops.time_barriers(node.work(), timed_barriers(test_case.ranks), clock, stop, tally);
   check();
   result.samples.barrier = snapshot(*samples_);
 }
