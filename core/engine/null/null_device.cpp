@@ -114,8 +114,10 @@ ibv_send_wr& wr_begin(ibv_qp_ex* verbs_qp, ibv_wr_opcode opcode) {
   return qp.building;
 }
 
-void wr_send(ibv_qp_ex* qp) {
-  wr_begin(qp, IBV_WR_SEND);
+/// Of a request whose values the imaginary peer does not look at.
+template <ibv_wr_opcode kOpcode, class... Value>
+void wr_any(ibv_qp_ex* qp, Value...) {
+  wr_begin(qp, kOpcode);
 }
 void wr_send_imm(ibv_qp_ex* qp, __be32 immediate) {
   wr_begin(qp, IBV_WR_SEND_WITH_IMM).imm_data = immediate;
@@ -127,15 +129,6 @@ void wr_write_imm(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, __be32 im
   ibv_send_wr& wr = wr_begin(qp, IBV_WR_RDMA_WRITE_WITH_IMM);
   wr.wr.rdma.remote_addr = address;
   wr.imm_data = immediate;
-}
-void wr_read(ibv_qp_ex* qp, std::uint32_t, std::uint64_t) {
-  wr_begin(qp, IBV_WR_RDMA_READ);
-}
-void wr_fetch_add(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, std::uint64_t) {
-  wr_begin(qp, IBV_WR_ATOMIC_FETCH_AND_ADD);
-}
-void wr_cmp_swap(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t) {
-  wr_begin(qp, IBV_WR_ATOMIC_CMP_AND_SWP);
 }
 void wr_set_ud_addr(ibv_qp_ex*, ibv_ah*, std::uint32_t, std::uint32_t) {}
 void wr_set_sge(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, std::uint32_t length) {
@@ -156,13 +149,13 @@ void wr_set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_bu
 void extend(ibv_qp_ex& qp) {
   qp.wr_start = wr_start;
   qp.wr_complete = wr_complete;
-  qp.wr_send = wr_send;
+  qp.wr_send = wr_any<IBV_WR_SEND>;
   qp.wr_send_imm = wr_send_imm;
   qp.wr_rdma_write = wr_write;
   qp.wr_rdma_write_imm = wr_write_imm;
-  qp.wr_rdma_read = wr_read;
-  qp.wr_atomic_fetch_add = wr_fetch_add;
-  qp.wr_atomic_cmp_swp = wr_cmp_swap;
+  qp.wr_rdma_read = wr_any<IBV_WR_RDMA_READ>;
+  qp.wr_atomic_fetch_add = wr_any<IBV_WR_ATOMIC_FETCH_AND_ADD>;
+  qp.wr_atomic_cmp_swp = wr_any<IBV_WR_ATOMIC_CMP_AND_SWP>;
   qp.wr_set_ud_addr = wr_set_ud_addr;
   qp.wr_set_sge = wr_set_sge;
   qp.wr_set_sge_list = wr_set_sge_list;
