@@ -30,7 +30,6 @@ struct Driver {
   CUresult (*device)(CUdevice*, int number) = nullptr;
   CUresult (*attribute)(int* value, int attribute, CUdevice) = nullptr;
   CUresult (*retain)(CUcontext*, CUdevice) = nullptr;
-  CUresult (*release)(CUdevice) = nullptr;
   CUresult (*set_current)(CUcontext) = nullptr;
   CUresult (*allocate)(CUdeviceptr*, std::size_t bytes) = nullptr;
   CUresult (*free)(CUdeviceptr) = nullptr;
@@ -55,7 +54,6 @@ Driver load(void* library) {
   find(library, "cuDeviceGet", driver.device, driver.whole);
   find(library, "cuDeviceGetAttribute", driver.attribute, driver.whole);
   find(library, "cuDevicePrimaryCtxRetain", driver.retain, driver.whole);
-  find(library, "cuDevicePrimaryCtxRelease_v2", driver.release, driver.whole);
   find(library, "cuCtxSetCurrent", driver.set_current, driver.whole);
   find(library, "cuMemAlloc_v2", driver.allocate, driver.whole);
   find(library, "cuMemFree_v2", driver.free, driver.whole);
@@ -125,6 +123,7 @@ void CudaMemory::allocate() {
         "{}: that GPU shares no memory as a dma-buf: it takes NVIDIA's open kernel modules and a "
         "Linux of 5.12 or newer",
         option_));
+  // Not released: a context of its own for each case would take 0.2 s (of an H200).
   check(cuda, cuda.retain(&context_, device_), "cuDevicePrimaryCtxRetain", option_);
   check(cuda, cuda.set_current(context_), "cuCtxSetCurrent", option_);
   // A dma-buf is of whole pages of the CPU's, an allocation need not begin with one.
@@ -142,7 +141,6 @@ void CudaMemory::release() noexcept {
   if (context_ == nullptr) return;
   const Driver& cuda = driver(option_);
   if (cuda.set_current(context_) == kSuccess && allocation_ != 0) cuda.free(allocation_);
-  cuda.release(device_);
 }
 
 void CudaMemory::write(std::size_t offset, std::span<const std::byte> bytes) {

@@ -85,10 +85,6 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
   *context = &contexts[device];
   return kSuccess;
 }
-int cuDevicePrimaryCtxRelease_v2(int device) {
-  const std::lock_guard locked(mutex);
-  return --contexts[device] < 0 ? kInvalidContext : kSuccess;
-}
 int cuCtxSetCurrent(void* context) {
   current = context;
   return kSuccess;
