@@ -99,10 +99,10 @@ std::vector<Quantity> quantities_of(const TopologyModel& model) {
 }
 
 /// [[ranks, least, median, greatest]...] of all repetitions of all cases of a shape.
-Json measured_points(Cases cases, const std::string& graph, const Quantity& quantity) {
+Json measured_points(Cases cases, const ModelShape& shape, const Quantity& quantity) {
   std::map<std::uint64_t, std::vector<double>> by_ranks;
   for (const TopologyCase& one : cases)
-    if (one.topology->graph == graph)
+    if (shape_of(*one.summary.repetitions.front()) == shape)
       for (const Row* row : one.summary.repetitions)
         if (const Number value = quantity.of_row(*row); value && *value > 0)
           by_ranks[one.topology->ranks].push_back(*value);
@@ -127,11 +127,11 @@ Json predicted_points(const std::vector<Prediction>& predictions, const Quantity
 std::vector<std::vector<Prediction>> predictions_of(const TopologyModel& model) {
   constexpr std::uint64_t kMaxDrawnRanks = 16384;
   std::vector<std::vector<Prediction>> list;
-  for (const std::string& graph : model.graphs) {
+  for (const ModelShape& shape : model.shapes) {
     list.emplace_back();
     for (std::uint64_t n = 2; n <= kMaxDrawnRanks; n *= 2)
       if (n >= model.ranks.front())
-        if (auto at = predict(model, graph, n)) list.back().push_back(std::move(*at));
+        if (auto at = predict(model, shape, n)) list.back().push_back(std::move(*at));
   }
   return list;
 }
@@ -141,10 +141,10 @@ Json model_data(const TopologyModel& model, Cases cases, const std::string& name
   Json quantities = Json::array();
   for (const Quantity& quantity : quantities_of(model)) {
     Json lines = Json::array();
-    for (std::size_t i = 0; i < model.graphs.size(); ++i) {
-      Json measured = measured_points(cases, model.graphs[i], quantity);
+    for (std::size_t i = 0; i < model.shapes.size(); ++i) {
+      Json measured = measured_points(cases, model.shapes[i], quantity);
       if (measured.empty()) continue;
-      lines.push_back({{"graph", model.graphs[i]},
+      lines.push_back({{"graph", shape_text(model.shapes[i])},
                        {"measured", std::move(measured)},
                        {"predicted", predicted_points(predictions[i], quantity)}});
     }

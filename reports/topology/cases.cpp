@@ -140,9 +140,9 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
       cases.push_back(std::move(one));
     }
   const auto order = [&](const TopologyCase& one) {
-    const auto& graphs = models[one.model].graphs;
+    const auto& shapes = models[one.model].shapes;
     return std::tuple(one.model, one.topology->traffic, one.size_bytes, one.topology->ranks,
-                      std::find(graphs.begin(), graphs.end(), one.topology->graph));
+                      std::ranges::find(shapes, shape_of(*one.summary.repetitions.front())));
   };
   std::stable_sort(cases.begin(), cases.end(),
                    [&](const auto& a, const auto& b) { return order(a) < order(b); });

@@ -24,10 +24,16 @@ std::string over_text(std::span<const TopologyModel> models, std::size_t index) 
   };
   std::string text = transport(models[index]);
   std::set<std::string> keys;
-  for (const TopologyModel& other : models)
-    if (transport(other) == text)
-      for (const auto& [key, value] : setting.items())
-        if (!other.setting.contains(key) || other.setting[key] != value) keys.insert(key);
+  for (const TopologyModel& other : models) {
+    if (transport(other) != text) continue;
+    std::set<std::string> differ, lacked;  // what another opcode lacks follows from that
+    for (const auto& [key, value] : setting.items())
+      if (!other.setting.contains(key))
+        (key == "opcode" ? differ : lacked).insert(key);
+      else if (other.setting[key] != value)
+        differ.insert(key);
+    keys.merge(differ.empty() && !other.setting.contains("opcode") ? lacked : differ);
+  }
   for (const std::string& key : keys) text += fmt::format(" {}:{}", key, value_text(setting[key]));
   return text;
 }

@@ -87,14 +87,15 @@ std::vector<PredictedPairs> pairs_of(const TopologyModel& model, const std::stri
   return list;
 }
 
-std::vector<Table::Cell> prediction_cells(const TopologyModel& model, const std::string& graph,
+std::vector<Table::Cell> prediction_cells(const TopologyModel& model, const ModelShape& shape,
                                           const Prediction& prediction,
                                           const Prediction::AtSize& at,
                                           const PredictedPairs& pairs) {
   constexpr double kMicro = 1e3, kKibi = 1024, kPercent = 0.01;
-  std::vector<Table::Cell> cells = {fmt::format("{}", prediction.ranks),
-                                    printable(prediction.figures.graph),
-                                    fmt::format("{}", at.size_bytes)};
+  std::vector<Table::Cell> cells = {
+      fmt::format("{}", prediction.ranks),
+      printable(shape_text({prediction.figures.graph, shape.qps_per_edge})),
+      fmt::format("{}", at.size_bytes)};
   const auto add = [&cells](const std::string& text) { cells.emplace_back(text); };
   if (model.latency && model.latency->by_kind()) {
     add(pairs.kind);
@@ -113,7 +114,7 @@ std::vector<Table::Cell> prediction_cells(const TopologyModel& model, const std:
   }
   if (model.memory) {
     add(in_unit(at.memory_bytes, kKibi));
-    add(model.exact_memory ? "exact" : error_text(model.memory->error_at_max_ranks(graph)));
+    add(model.exact_memory ? "exact" : error_text(model.memory->error_at_max_ranks(shape.graph)));
   }
   return cells;
 }
@@ -272,8 +273,8 @@ std::vector<std::string> model_remarks(const TopologyModel& model) {
 }
 
 std::string prediction_remark(const TopologyModel& model) {
-  const bool drawn = std::ranges::any_of(model.graphs, [](const std::string& graph) {
-    const auto shape = find_shape(graph);
+  const bool drawn = std::ranges::any_of(model.shapes, [](const ModelShape& measured) {
+    const auto shape = find_shape(measured.graph);
     return shape && shape->shape->drawn;
   });
   std::string remark =
@@ -312,15 +313,16 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
     add({"error", "%"});
   }
   for (const std::uint64_t n : ranks)
-    for (const std::string& graph : model.graphs) {
-      const auto result = predict(model, graph, n);
+    for (const ModelShape& shape : model.shapes) {
+      const auto result = predict(model, shape, n);
       if (!result) {
-        unknown += fmt::format("{}{} at {}", unknown.empty() ? "" : ", ", printable(graph), n);
+        unknown +=
+            fmt::format("{}{} at {}", unknown.empty() ? "" : ", ", printable(shape_text(shape)), n);
         continue;
       }
       for (const Prediction::AtSize& at : result->sizes)
-        for (const PredictedPairs& pairs : pairs_of(model, graph, *result, at))
-          table.add_line(prediction_cells(model, graph, *result, at, pairs));
+        for (const PredictedPairs& pairs : pairs_of(model, shape.graph, *result, at))
+          table.add_line(prediction_cells(model, shape, *result, at, pairs));
     }
   return table;
 }

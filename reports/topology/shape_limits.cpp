@@ -18,13 +18,13 @@ using Exceeds = std::function<bool(const Prediction&)>;
 
 /// The least number of ranks at which the shape exists and exceeds the limit.
 /// @pre what is limited does not fall with the ranks
-std::optional<std::uint64_t> ranks_beyond(const TopologyModel& model, const std::string& graph,
+std::optional<std::uint64_t> ranks_beyond(const TopologyModel& model, const ModelShape& of,
                                           const Exceeds& exceeds) {
   const auto is_beyond = [&](std::uint64_t ranks) {
-    const auto prediction = predict_resources(model, graph, ranks);
+    const auto prediction = predict_resources(model, of, ranks);
     return prediction && exceeds(*prediction);
   };
-  if (const auto shape = find_shape(graph); shape && shape->shape->drawn) {  // QPs do not grow
+  if (const auto shape = find_shape(of.graph); shape && shape->shape->drawn) {  // QPs do not grow
     const auto measured = std::ranges::find_if(model.ranks, is_beyond);
     return measured == model.ranks.end() ? std::nullopt : std::optional(*measured);
   }
@@ -49,10 +49,10 @@ std::string ruled_out(std::span<const TopologyModel> models, std::uint64_t size_
   std::vector<std::string> told;
   for (const TopologyModel& model : models) {
     if (!std::ranges::binary_search(model.sizes_bytes, size_bytes)) continue;
-    for (const std::string& graph : model.graphs) {
-      const auto ranks = ranks_beyond(model, graph, exceeds);
+    for (const ModelShape& shape : model.shapes) {
+      const auto ranks = ranks_beyond(model, shape, exceeds);
       if (!ranks) continue;
-      std::string text = fmt::format("{} from {} ranks", printable(graph), *ranks);
+      std::string text = fmt::format("{} from {} ranks", printable(shape_text(shape)), *ranks);
       if (std::ranges::find(told, text) != told.end()) continue;
       out += (out.empty() ? "" : ", ") + text;
       told.push_back(std::move(text));
@@ -89,8 +89,8 @@ std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t
     if (memory_grows(model)) {
       known.push_back(model);
     } else {
-      for (const std::string& graph : model.graphs)
-        unknown += (unknown.empty() ? "" : ", ") + std::string(printable(graph));
+      for (const ModelShape& shape : model.shapes)
+        unknown += (unknown.empty() ? "" : ", ") + std::string(printable(shape_text(shape)));
     }
   if (!unknown.empty())
     unknown = fmt::format(" Not known of {}: measure more numbers of ranks (--scale).", unknown);

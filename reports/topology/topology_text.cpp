@@ -170,8 +170,8 @@ std::vector<GrowthLine> growth_lines(const TopologyModel& model, Cases cases,
                                      const std::function<Number(const TopologyCase&)>& measured,
                                      const std::function<Number(const Prediction&)>& predicted) {
   std::vector<GrowthLine> lines;
-  for (const std::string& graph : model.graphs) {
-    GrowthLine line{graph, {}, {}};
+  for (const ModelShape& shape : model.shapes) {
+    GrowthLine line{shape_text(shape), {}, {}};
     const auto add = [](auto& points, std::uint64_t n, const Number& value) {
       const auto x = static_cast<double>(n);
       const auto known = [x](const auto& point) { return point.first == x; };
@@ -179,9 +179,10 @@ std::vector<GrowthLine> growth_lines(const TopologyModel& model, Cases cases,
         points.emplace_back(x, *value);
     };
     for (const TopologyCase& one : cases)
-      if (one.topology->graph == graph) add(line.measured, one.topology->ranks, measured(one));
+      if (shape_of(*one.summary.repetitions.front()) == shape)
+        add(line.measured, one.topology->ranks, measured(one));
     for (const std::uint64_t n : ranks)
-      if (const auto result = predict(model, graph, n)) add(line.predicted, n, predicted(*result));
+      if (const auto result = predict(model, shape, n)) add(line.predicted, n, predicted(*result));
     if (!line.measured.empty() || !line.predicted.empty()) lines.push_back(std::move(line));
   }
   return lines;

@@ -128,12 +128,11 @@ class ModelCollector {
   void add(const Row& row, const Json& setting) {
     const TopologyData& topology = *row.topology;
     for (const auto& [key, value] : setting.items()) model_.setting.emplace(key, Json(value));
-    if (std::find(model_.graphs.begin(), model_.graphs.end(), topology.graph) ==
-        model_.graphs.end())
-      model_.graphs.push_back(topology.graph);
+    if (const ModelShape shape = shape_of(row);
+        std::ranges::find(model_.shapes, shape) == model_.shapes.end())
+      model_.shapes.push_back(shape);
     ranks_.insert(topology.ranks);
     if (size_of(row) > 0) sizes_.insert(size_of(row));  // a barrier has none
-    model_.qps_per_edge = std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge", 1));
     model_.yielding = model_.yielding || topology.yielding;
     model_.max_qps = std::max(model_.max_qps, max_qps(topology));
     ++rows_;
@@ -253,8 +252,8 @@ bool has_one_beta(const TopologyModel& model) {
 }
 
 /// QPs of the rank with most in such a graph.
-std::uint64_t qps_of(const TopologyModel& model, const ShapeFigures& figures) {
-  return figures.one_qp ? 1 : figures.neighbours * model.qps_per_edge;
+std::uint64_t qps_of(const ModelShape& shape, const ShapeFigures& figures) {
+  return figures.one_qp ? 1 : figures.neighbours * shape.qps_per_edge;
 }
 
 PredictedLatency by_hops(const CostFit& fit, const std::string& graph, const Prediction& prediction,
@@ -403,18 +402,29 @@ std::optional<double> model_share(const TopologyModel& model, const Row& row) {
   return (costs.alpha_ns + hops_of(*row.topology) * bytes_ns) / *interval_ns;
 }
 
-std::optional<Prediction> predict_resources(const TopologyModel& model, const std::string& graph,
+ModelShape shape_of(const Row& row) {
+  return {row.topology->graph,
+          std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge", 1))};
+}
+
+std::string shape_text(const ModelShape& shape) {
+  return shape.qps_per_edge == 1
+             ? shape.graph
+             : fmt::format("{} qps_per_edge:{}", shape.graph, shape.qps_per_edge);
+}
+
+std::optional<Prediction> predict_resources(const TopologyModel& model, const ModelShape& shape,
                                             std::uint64_t ranks) {
-  const auto figures = shape_figures(graph, ranks);
+  const auto figures = shape_figures(shape.graph, ranks);
   if (!figures) return std::nullopt;
   Prediction prediction{.figures = *figures, .ranks = ranks};
-  prediction.qps_per_rank = qps_of(model, *figures);
+  prediction.qps_per_rank = qps_of(shape, *figures);
   const auto n = static_cast<double>(ranks);
   prediction.qps_total =
       figures->one_qp
           ? ranks
           : static_cast<std::uint64_t>(std::llround(n * figures->neighbours_mean *
-                                                    static_cast<double>(model.qps_per_edge)));
+                                                    static_cast<double>(shape.qps_per_edge)));
   for (const std::uint64_t size : model.sizes_bytes)
     prediction.sizes.push_back(
         {.size_bytes = size, .memory_bytes = memory_at(model, prediction, size)});
@@ -423,14 +433,14 @@ std::optional<Prediction> predict_resources(const TopologyModel& model, const st
   return prediction;
 }
 
-std::optional<Prediction> predict(const TopologyModel& model, const std::string& graph,
+std::optional<Prediction> predict(const TopologyModel& model, const ModelShape& shape,
                                   std::uint64_t ranks) {
-  std::optional<Prediction> prediction = predict_resources(model, graph, ranks);
+  std::optional<Prediction> prediction = predict_resources(model, shape, ranks);
   if (!prediction || !model.latency) return prediction;
   if (model.latency->by_kind())
     prediction->pairs = pairs_by_kind(prediction->figures, ranks, places_at(model.places, ranks));
   for (Prediction::AtSize& at : prediction->sizes)
-    add_latency(*model.latency, graph, *prediction, at);
+    add_latency(*model.latency, shape.graph, *prediction, at);
   return prediction;
 }
 

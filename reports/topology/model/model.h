@@ -18,16 +18,26 @@
 
 namespace rdmameter {
 
+/// A graph with so many QPs for each of its edges.
+struct ModelShape {
+  std::string graph;
+  std::uint64_t qps_per_edge = 1;
+
+  bool operator==(const ModelShape&) const = default;
+};
+ModelShape shape_of(const Row& row);
+/// "mesh", "ring qps_per_edge:4"
+std::string shape_text(const ModelShape& shape);
+
 /// What the rows of one set of axes tell. Shapes, ranks, sizes and traffics are of all of them.
 struct TopologyModel {
   nlohmann::ordered_json setting;          ///< the other axes
-  std::vector<std::string> graphs;         ///< as measured, in the order of the cases
+  std::vector<ModelShape> shapes;          ///< as measured, in the order of the cases
   std::vector<std::uint64_t> ranks;        ///< ascending
   std::vector<std::uint64_t> sizes_bytes;  ///< ascending
-  std::uint64_t qps_per_edge = 1;
-  bool yielding = false;             ///< in some row, ranks outnumbered cores
-  double max_qps = 0;                ///< of a rank
-  std::optional<CostFit> latency;    ///< one way, between two ranks of a quiet network
+  bool yielding = false;                   ///< in some row, ranks outnumbered cores
+  double max_qps = 0;                      ///< of a rank
+  std::optional<CostFit> latency;          ///< one way, between two ranks of a quiet network
   RankPlaces places;                 ///< of the pairs that `latency` was fitted to, of most ranks
   ByKind<bool> kinds{};              ///< are there such pairs among them?
   bool unknown_kinds = false;        ///< and others, of which it is not known
@@ -100,11 +110,11 @@ struct Prediction {
 };
 
 /// @return nothing where the shape does not exist at so many ranks, or is not known to us
-std::optional<Prediction> predict(const TopologyModel& model, const std::string& graph,
+std::optional<Prediction> predict(const TopologyModel& model, const ModelShape& shape,
                                   std::uint64_t ranks);
 
 /// That prediction without latencies, which may take a search of the graph.
-std::optional<Prediction> predict_resources(const TopologyModel& model, const std::string& graph,
+std::optional<Prediction> predict_resources(const TopologyModel& model, const ModelShape& shape,
                                             std::uint64_t ranks);
 
 }  // namespace rdmameter

@@ -44,6 +44,20 @@ TEST(DecisionTable, HasALineForEachShapeWhateverItsTransportAndTraffic) {
   EXPECT_EQ(choices[1].rank_mmsg_per_s, std::nullopt);
 }
 
+TEST(DecisionTable, OfModelsNamesWhatTheOtherOneHasToo) {
+  Row sends = pairs_row("mesh", 4, 64, 0, 1), writes = sends;
+  sends.case_object["recv"] = "srq";
+  writes.case_object["opcode"] = "write";
+  writes.case_object["traffic"] = "flood";
+  const auto choices = choices_of({sends, writes});
+  ASSERT_EQ(choices.size(), 2U);
+  EXPECT_EQ(choices[0].over, "rc");
+  EXPECT_EQ(choices[1].over, "rc opcode:write");
+  sends.case_object["depth"] = 16;
+  writes.case_object["depth"] = 7;
+  EXPECT_THAT(choices_of({sends, writes})[1].over, HasSubstr("depth:7 opcode:write"));
+}
+
 TEST(DecisionTable, CountsTheConnectTimesOfEveryTraffic) {
   std::vector<Row> rows{pairs_row("mesh", 4, 64, 0, 1), alltoall_row("mesh", 4, 64, 0, 2),
                         alltoall_row("mesh", 4, 64, 1, 2)};

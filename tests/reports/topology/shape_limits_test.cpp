@@ -52,9 +52,19 @@ TEST(ShapeLimits, QPsPerEdgeCount) {
   Row row = pairs_row("ring", 4, 64, 0, 1);
   row.case_object["qps_per_edge"] = 4U;
   EXPECT_THAT(sentences_of({row}, {.max_qp = 7, .memory_budget_bytes = {}}),
-              ElementsAre(HasSubstr("rule out ring from 3 ranks;")));
+              ElementsAre(HasSubstr("rule out ring qps_per_edge:4 from 3 ranks;")));
   EXPECT_THAT(sentences_of({row}, {.max_qp = 8, .memory_budget_bytes = {}}),
               ElementsAre(HasSubstr("rule out no shape up to")));
+}
+
+TEST(ShapeLimits, EachNumberOfQPsPerEdgeIsRuledOutByItself) {
+  const Row one = pairs_row("mesh", 4, 64, 0, 1);
+  Row two = one;
+  two.case_object["qps_per_edge"] = 2U;
+  EXPECT_THAT(sentences_of({one, two}, {.max_qp = 10, .memory_budget_bytes = {}}),
+              ElementsAre(HasSubstr("mesh from 12 ranks, mesh qps_per_edge:2 from 7 ranks;")));
+  EXPECT_THAT(sentences_of({two, one}, {.max_qp = 10, .memory_budget_bytes = {}}),
+              ElementsAre(HasSubstr("mesh qps_per_edge:2 from 7 ranks, mesh from 12 ranks;")));
 }
 
 TEST(ShapeLimits, ABudgetOfMemoryIsHeldAgainstTheFit) {

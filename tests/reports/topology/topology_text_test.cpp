@@ -115,9 +115,9 @@ TEST(PairTimes, StandInPlaceOfAMatrixThatTheFileHasNot) {
 
 TEST(Predictions, SayThatHopsOfRandomGraphsAreSampled) {
   TopologyModel model;
-  model.graphs = {"mesh"};
+  model.shapes = {{"mesh"}};
   EXPECT_THAT(prediction_remark(model), Not(HasSubstr("sampled")));
-  model.graphs.emplace_back("random:4");
+  model.shapes.push_back({"random:4"});
   EXPECT_THAT(prediction_remark(model), HasSubstr("64 sampled ranks"));
 }
 

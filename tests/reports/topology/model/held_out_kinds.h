@@ -44,7 +44,7 @@ inline void expect_held_out_in_intervals(
             if (from != to)
               times_ns[kind(places[from], places[to])].push_back(
                   *row.topology->matrix_ns[from][to]);
-        const auto predicted = predict(model, graph, ranks);
+        const auto predicted = predict(model, {graph}, ranks);
         for (const auto& [of, times] : times_ns) {
           const auto& interval = predicted->sizes[size].of_kind[of].mean_interval_ns;
           ASSERT_TRUE(interval);

@@ -104,7 +104,7 @@ PredictionInterval counted(const Noise& noise) {
       const Row measured = with_noise(row, noise, engine);
       const std::string& graph = row.topology->graph;
       const auto size = row.case_object["size_bytes"].get<std::uint64_t>();
-      const auto predicted = predict(model, graph, kHeldOut);
+      const auto predicted = predict(model, {graph}, kHeldOut);
       const auto& at = predicted->sizes[size == kSizes[0] ? 0 : 1];
       mean[{graph, size}].add(at.all.mean_interval_ns, *mean_latency_ns(measured));
       farthest[{graph, size}].add(
@@ -140,7 +140,7 @@ TEST(HeldOutRanks, QpsHopsAndMemoryAreExact) {
   EXPECT_TRUE(model.exact_memory);
   for (const Row& row : held_out_rows()) {
     const TopologyData& topology = *row.topology;
-    const auto predicted = predict(model, topology.graph, kHeldOut);
+    const auto predicted = predict(model, {topology.graph}, kHeldOut);
     ASSERT_TRUE(predicted) << topology.graph;
     EXPECT_EQ(predicted->qps_per_rank, topology.qps_per_rank.front());
     EXPECT_EQ(predicted->qps_total, *topology.qps_total);
@@ -159,14 +159,15 @@ TEST(HeldOutRanks, MemoryIsFittedIfTheClosedFormIsNotThatOfTheRows) {
   rows.back().topology->connection_bytes.front().second += 64;
   const TopologyModel model = topology_models(rows).front();
   EXPECT_FALSE(model.exact_memory);
-  EXPECT_NE(
-      *predict(model, "ring", kHeldOut)->sizes[0].memory_bytes,
-      *predict(topology_models(measured_rows()).front(), "ring", kHeldOut)->sizes[0].memory_bytes);
+  EXPECT_NE(*predict(model, {"ring"}, kHeldOut)->sizes[0].memory_bytes,
+            *predict(topology_models(measured_rows()).front(), {"ring"}, kHeldOut)
+                 ->sizes[0]
+                 .memory_bytes);
 }
 
 TEST(HeldOutRanks, AFitToAsManyRowsAsItHasCostsHasNoInterval) {
   const std::vector<Row> rows{measured_rows()[0], measured_rows()[1]};  // mesh, two sizes
-  const auto predicted = predict(topology_models(rows).front(), "mesh", kHeldOut);
+  const auto predicted = predict(topology_models(rows).front(), {"mesh"}, kHeldOut);
   EXPECT_TRUE(predicted->sizes[0].all.mean_ns);
   EXPECT_FALSE(predicted->sizes[0].all.mean_interval_ns);
 }

@@ -83,8 +83,8 @@ TEST(HostKinds, WhatIsToldOnlyTogetherIsNotIdentified) {
     EXPECT_FALSE(model.latency->costs_of(kind).per_hop_ns);
     EXPECT_FALSE(model.latency->costs_of(kind).beta_ns_per_byte);
   }
-  EXPECT_TRUE(predict(model, "star", 3)->sizes[0].all.mean_ns);
-  EXPECT_FALSE(predict(model, "star", 16)->sizes[0].of_kind[kOther].mean_ns);
+  EXPECT_TRUE(predict(model, {"star"}, 3)->sizes[0].all.mean_ns);
+  EXPECT_FALSE(predict(model, {"star"}, 16)->sizes[0].of_kind[kOther].mean_ns);
 }
 
 TEST(HostKinds, OfOneKindTheOtherIsNotIdentified) {
@@ -134,7 +134,7 @@ TEST(HostKinds, SharesAndRoutesAreThoseOfMoreHostsPlacedAlike) {
             sums[kind] += *times[from][to];
             ++counts[kind];
           }
-      const auto predicted = predict(model, graph, ranks);
+      const auto predicted = predict(model, {graph}, ranks);
       ASSERT_TRUE(predicted->pairs);
       for (const std::size_t kind : {kSame, kOther}) {
         EXPECT_NEAR(*(*predicted->pairs)[kind].share, counts[kind] / (ranks * (ranks - 1.0)), 1e-9);
@@ -151,7 +151,7 @@ TEST(HostKinds, WhereRanksWouldBeIsNotKnownOfUnequalHosts) {
   std::vector<Row> rows;
   for (const char* graph : {"mesh", "ring"}) rows.push_back(placed_row(graph, hosts, 8, 0, engine));
   const TopologyModel model = topology_models(rows, context_of(hosts)).front();
-  const auto mesh = predict(model, "mesh", 64), ring = predict(model, "ring", 64);
+  const auto mesh = predict(model, {"mesh"}, 64), ring = predict(model, {"ring"}, 64);
   EXPECT_NEAR(*mesh->sizes[0].of_kind[kSame].mean_ns, kWithinHost.time_ns(1, 8), 1);
   EXPECT_FALSE((*mesh->pairs)[kSame].share);
   EXPECT_FALSE(mesh->sizes[0].all.mean_ns);
@@ -209,7 +209,7 @@ TEST(HostKinds, ManyRanksArePredictedFromSomeOfThem) {
   constexpr std::uint64_t kMany = 65536;
   for (const auto& [graph, hops_on_host] :
        {std::pair("mesh", 1.0), std::pair("ring", 5.0 / 3), std::pair("hypercube", 4.0 / 3)}) {
-    const auto predicted = predict(model, graph, kMany);
+    const auto predicted = predict(model, {graph}, kMany);
     EXPECT_TRUE(predicted->sizes[0].all.mean_ns);
     EXPECT_NEAR((*predicted->pairs)[kSame].mean.all_hops() / hops_on_host, 1, 0.05) << graph;
     EXPECT_NEAR((*predicted->pairs)[kOther].mean.all_hops() / predicted->figures.hops_mean, 1, 0.01)

@@ -35,19 +35,19 @@ TEST(TopologyModels, AreOneForEachSettingOfTheOtherAxes) {
 
 TEST(TopologyModels, QpsAndMemoryArePredictedByDegree) {
   const TopologyModel model = topology_models(topology_rows()).front();
-  EXPECT_EQ(model.graphs, (std::vector<std::string>{"mesh", "ring", "hypercube"}));
+  EXPECT_EQ(model.shapes, (std::vector<ModelShape>{{"mesh"}, {"ring"}, {"hypercube"}}));
   EXPECT_EQ(model.ranks, (std::vector<std::uint64_t>{2, 4, 6, 8}));
-  const auto mesh = predict(model, "mesh", 100);
+  const auto mesh = predict(model, {"mesh"}, 100);
   ASSERT_TRUE(mesh);
   EXPECT_EQ(mesh->qps_per_rank, 99U);
   EXPECT_EQ(mesh->qps_total, 9'900U);
   EXPECT_TRUE(mesh->more_qps_than_measured);
   EXPECT_NEAR(*mesh->sizes[0].memory_bytes, 4'608 + 99.0 * (12'288 + 128 * 64), 100);
-  const auto ring = predict(model, "ring", 100);
+  const auto ring = predict(model, {"ring"}, 100);
   EXPECT_EQ(ring->qps_total, 200U);
   EXPECT_FALSE(ring->more_qps_than_measured);
-  EXPECT_FALSE(predict(model, "hypercube", 100));
-  EXPECT_FALSE(predict(model, "dragonfly", 100));
+  EXPECT_FALSE(predict(model, {"hypercube"}, 100));
+  EXPECT_FALSE(predict(model, {"dragonfly"}, 100));
 }
 
 TEST(TopologyModels, WhatGoesNobodyKnowsWhereHasNoShareOfTheModel) {
@@ -78,7 +78,7 @@ TEST(TopologyModels, HostileRowsGiveNoNumberThatIsNone) {
   const auto models = topology_models(std::vector{row});
   EXPECT_FALSE(models.front().latency);
   EXPECT_FALSE(models.front().memory);
-  const auto result = predict(models.front(), row.topology->graph, 1000);
+  const auto result = predict(models.front(), {row.topology->graph}, 1000);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->qps_per_rank, 999U);
 }

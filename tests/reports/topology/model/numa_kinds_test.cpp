@@ -181,7 +181,7 @@ TEST(NumaKinds, SharesAndRoutesAreThoseOfMoreHostsPlacedAlike) {
             sums[kind_by_walk(places[from], places[to])] += *times[from][to];
             ++counts[kind_by_walk(places[from], places[to])];
           }
-      const auto predicted = predict(model, graph, kRanks);
+      const auto predicted = predict(model, {graph}, kRanks);
       ASSERT_TRUE(predicted->pairs);
       EXPECT_EQ((*predicted->pairs)[PairKind::same_host].share, 0);
       double mean_ns = 0;
@@ -199,11 +199,11 @@ TEST(NumaKinds, SharesAndRoutesAreThoseOfMoreHostsPlacedAlike) {
 
 TEST(NumaKinds, MoreRanksOfASingleHostAreOnItsNodes) {
   for (const bool in_turn : {false, true}) {
-    const auto predicted = predict(numa_model({.ranks = {4, 8}, .in_turn = in_turn}), "mesh", 32);
+    const auto predicted = predict(numa_model({.ranks = {4, 8}, .in_turn = in_turn}), {"mesh"}, 32);
     EXPECT_NEAR(*(*predicted->pairs)[PairKind::same_node].share, 15 / 31.0, 1e-9);
     EXPECT_NEAR(*(*predicted->pairs)[PairKind::other_node].share, 16 / 31.0, 1e-9);
   }
-  const auto ring = predict(numa_model({.ranks = {4, 8}}), "ring", 32);
+  const auto ring = predict(numa_model({.ranks = {4, 8}}), {"ring"}, 32);
   EXPECT_NEAR((*ring->pairs)[PairKind::other_node].mean.hops[PairKind::other_node], 1, 1e-9)
       << "a route between two halves of a ring has one edge between them";
 }
@@ -217,7 +217,7 @@ TEST(NumaKinds, WhereRanksWouldBeIsNotKnownOfNodesWithoutOrder) {
   for (const char* graph : {"mesh", "ring"})
     rows.push_back(placed_row(graph, places, 8, 0, engine));
   const TopologyModel model = topology_models(rows, context_of(places)).front();
-  const auto mesh = predict(model, "mesh", 64), ring = predict(model, "ring", 64);
+  const auto mesh = predict(model, {"mesh"}, 64), ring = predict(model, {"ring"}, 64);
   EXPECT_NEAR(*mesh->sizes[0].of_kind[PairKind::other_node].mean_ns, kBetweenNodes.time_ns(1, 8),
               1);
   EXPECT_FALSE((*mesh->pairs)[PairKind::other_node].share);

@@ -33,7 +33,7 @@ TEST(SimulatedCluster, ItsCostsAreFoundWithinTwoPercent) {
 
 TEST(SimulatedCluster, LatencyOf16384RanksIsPredictedFrom32) {
   for (const char* graph : {"mesh", "ring", "hypercube"}) {
-    const auto predicted = predict(small_clusters(), graph, kMany);
+    const auto predicted = predict(small_clusters(), {graph}, kMany);
     const Row row = simulate_pairs({}, graph, kMany, 4096, 0, 1);
     // The pairs that were drawn have hops of their own: the model is held to those.
     double hops = 0, samples = 0, sum_ns = 0;
