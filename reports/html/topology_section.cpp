@@ -50,8 +50,10 @@ std::string decision_html(Cases cases, std::span<const TopologyModel> models,
                           const GivenLimits& limits) {
   std::string html;
   for (const std::uint64_t size : decision_sizes(cases)) {
-    html += html_table(decision_table(shape_choices(cases, models, size)),
-                       fmt::format("How to connect ranks, {} B", size));
+    const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
+    std::string title = decision_title(choices, size);
+    title.front() = 'H';
+    html += html_table(decision_table(choices), title);
     for (const std::string& sentence : limit_sentences(cases, models, size, limits))
       html += "<p class=note>" + markup_text(sentence) + "</p>\n";
   }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/topology/decision_table.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "reports/stats/sample.h"
 #include "reports/text/case_text.h"
@@ -38,15 +41,16 @@ std::string over_text(std::span<const TopologyModel> models, std::size_t index) 
   return text;
 }
 
-Number farthest_ns(const Row& row) {
+Number farthest_ns(const Row& row, double percent) {
   if (row.topology->by_hops.empty()) return std::nullopt;
   const LatencyData& latency = row.topology->by_hops.back().latency;
-  const auto p50 = reported_percentile(latency.histogram, 50);
-  return p50 ? Number(static_cast<double>(*p50) / (latency.half_round_trip ? 2 : 1)) : std::nullopt;
+  const auto ns = reported_percentile(latency.histogram, percent);
+  return ns ? Number(static_cast<double>(*ns) / (latency.half_round_trip ? 2 : 1)) : std::nullopt;
 }
 
-Number median_over(const TopologyCase& one, Number (*number)(const Row&)) {
-  const auto result = spread(one.summary, number);
+Number median_far(const TopologyCase& one, double percent) {
+  const auto result =
+      spread(one.summary, [percent](const Row& row) { return farthest_ns(row, percent); });
   return result ? Number(result->median) : std::nullopt;
 }
 
@@ -56,12 +60,36 @@ void add_traffic(ShapeChoice& choice, const TopologyCase& one) {
   if (reach_of(topology.traffic) == Reach::pair) {
     choice.p50_ns = one.p50_ns;
     choice.p99_ns = one.p99_ns;
-    choice.farthest_ns = median_over(one, farthest_ns);
+    choice.farthest_ns = median_far(one, 50);
+    choice.farthest_p99_ns = median_far(one, 99);
   } else if (reach_of(topology.traffic) == Reach::between_all) {
     if (!choice.exchange_ns || usual_schedule(topology)) choice.exchange_ns = one.p50_ns;
   } else if (topology.traffic == "flood" && one.rank_gbps && one.size_bytes > 0) {
     choice.rank_mmsg_per_s = *one.rank_gbps * 1e3 / (8 * static_cast<double>(one.size_bytes));
   }
+}
+
+std::string three_digits(double value, int max_decimals) {
+  const int decimals = value > 0 ? 2 - static_cast<int>(std::floor(std::log10(value))) : 0;
+  return fixed(value, std::clamp(decimals, 0, max_decimals));
+}
+
+/// What is over what, in the order of the lines.
+using Overs = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+/// @return empty: some shape is there over several
+Overs overs_of(std::span<const ShapeChoice> choices) {
+  std::map<std::string, std::string> known;
+  Overs overs;
+  for (const ShapeChoice& choice : choices) {
+    const auto [at, is_new] = known.emplace(choice.shape, choice.over);
+    if (at->second != choice.over) return {};
+    if (!is_new) continue;
+    auto found = std::ranges::find(overs, choice.over, &Overs::value_type::first);
+    if (found == overs.end()) found = overs.insert(found, {choice.over, {}});
+    found->second.push_back(choice.shape);
+  }
+  return overs;
 }
 
 Number known_median(std::vector<double> values) {
@@ -89,7 +117,7 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
     }
     ShapeChoice& choice = choices[at];
     if (one.qps_max > 0) choice.qps = static_cast<double>(one.qps_max);
-    choice.memory_bytes = one.memory_bytes;
+    if (one.memory_bytes) choice.memory_bytes = std::max(choice.memory_bytes, one.memory_bytes);
     for (const Row* row : one.summary.repetitions) {
       double sum = 0;
       for (const auto& [verb, ns] : row->topology->connect_ns) sum += static_cast<double>(ns);
@@ -107,31 +135,50 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
 
 Table decision_table(std::span<const ShapeChoice> choices) {
   Table table;
-  table.columns = {
-      {"ranks"}, {.head = "graph", .is_text = true}, {.head = "over", .is_text = true}};
+  table.columns = {{"ranks"}, {.head = "graph", .is_text = true}};
+  const bool names_over = overs_of(choices).empty();
+  if (names_over) table.columns.push_back({.head = "over", .is_text = true});
   table.key_columns = table.columns.size();
-  for (const ShapeChoice& choice : choices)
-    table.add_line(
-        {fmt::format("{}", choice.ranks), printable(choice.shape), printable(choice.over)});
-  const auto add = [&](Table::Column head, double size, int decimals, Number ShapeChoice::*member) {
-    add_number_column<ShapeChoice>(table, choices, std::move(head), size, decimals,
-                                   [member](const ShapeChoice& choice) { return choice.*member; });
+  for (const ShapeChoice& choice : choices) {
+    std::vector<Table::Cell> cells = {fmt::format("{}", choice.ranks), printable(choice.shape)};
+    if (names_over) cells.emplace_back(printable(choice.over));
+    table.add_line(std::move(cells));
+  }
+  const auto add = [&](Table::Column head, double size, int max_decimals,
+                       Number ShapeChoice::*member) {
+    const auto has = [member](const ShapeChoice& one) { return (one.*member).has_value(); };
+    if (std::ranges::none_of(choices, has)) return;
+    for (const ShapeChoice& choice : choices)
+      head.cells.emplace_back(choice.*member ? three_digits(*(choice.*member) / size, max_decimals)
+                                             : kUnknown);
+    table.columns.push_back(std::move(head));
   };
-  const auto add_time = [&](const char* head, const char* qualifier, Number ShapeChoice::*member) {
+  const auto add_time = [&](const char* head, Number ShapeChoice::*member) {
     const Unit unit = unit_of_times(choices, member);
-    add({head, std::string(unit.name), qualifier}, unit.size, std::min(max_decimals(unit), 2),
-        member);
+    add({head, std::string(unit.name)}, unit.size, std::min(max_decimals(unit), 2), member);
   };
   add({"QPs"}, 1, 0, &ShapeChoice::qps);
   add({"memory", "KiB"}, 1024, 1, &ShapeChoice::memory_bytes);
-  add_time("connect", "", &ShapeChoice::connect_ns);
-  add_time("first use", "", &ShapeChoice::first_use_ns);
-  add_time("p50", "", &ShapeChoice::p50_ns);
-  add_time("p99", "", &ShapeChoice::p99_ns);
-  add_time("p50", "far", &ShapeChoice::farthest_ns);
-  add_time("all-to-all", "", &ShapeChoice::exchange_ns);
+  add_time("connect", &ShapeChoice::connect_ns);
+  add_time("first use", &ShapeChoice::first_use_ns);
+  add_time("p50", &ShapeChoice::p50_ns);
+  add_time("p99", &ShapeChoice::p99_ns);
+  add_time("p50 far", &ShapeChoice::farthest_ns);
+  add_time("p99 far", &ShapeChoice::farthest_p99_ns);
+  if (table.columns.back().head == "p99 far") table.columns.back().optional = true;
+  add_time("alltoall", &ShapeChoice::exchange_ns);
   add({"flood", "Mmsg/s"}, 1, 3, &ShapeChoice::rank_mmsg_per_s);
   return table;
+}
+
+std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t size_bytes) {
+  std::string title = fmt::format("how to connect ranks, {} B", size_bytes);
+  const Overs overs = overs_of(choices);
+  if (overs.size() == 1) return title + " over " + printable(overs.front().first);
+  for (const auto& [over, shapes] : overs)
+    title += fmt::format("{}{} over {}", &over == &overs.front().first ? ": " : "; ",
+                         printable(fmt::format("{}", fmt::join(shapes, ", "))), printable(over));
+  return title;
 }
 
 std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases) {
@@ -145,8 +192,9 @@ std::string decision_text(std::span<const TopologyCase> cases,
                           const TextStyle& style) {
   std::string text;
   for (const std::uint64_t size : decision_sizes(cases)) {
-    text += "\n" + bold(fmt::format("how to connect ranks, {} B", size), style) + "\n" +
-            render(decision_table(shape_choices(cases, models, size)), style);
+    const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
+    text += "\n" + bold(decision_title(choices, size), style) + "\n" +
+            render(decision_table(choices), style);
     for (const std::string& sentence : limit_sentences(cases, models, size, limits))
       text += wrap("  ", sentence, style.width);
   }

@@ -24,9 +24,9 @@ struct ShapeChoice {
   std::optional<double> connect_ns;         ///< over the repetitions of all traffics
   std::optional<double> first_use_ns;       ///< p50 over pairs; over the repetitions, as above
   std::optional<double> p50_ns, p99_ns;     ///< one way, pairs in a quiet network
-  std::optional<double> farthest_ns;        ///< p50 at the most hops
-  std::optional<double> exchange_ns;        ///< p50 of an all-to-all
-  std::optional<double> rank_mmsg_per_s;    ///< with all QPs of a rank active: traffic flood
+  std::optional<double> farthest_ns, farthest_p99_ns;  ///< at the most hops: p50, p99
+  std::optional<double> exchange_ns;                   ///< p50 of an all-to-all
+  std::optional<double> rank_mmsg_per_s;  ///< with all QPs of a rank active: traffic flood
 };
 
 /// Of one message size, by ranks, then as the cases have them.
@@ -34,7 +34,11 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
                                        std::span<const TopologyModel> models,
                                        std::uint64_t size_bytes);
 
+/// Without a column of transports where the title tells them.
 Table decision_table(std::span<const ShapeChoice> choices);
+/// "how to connect ranks, 64 B: mesh, ring over rc; udmesh over ud", where each shape is there over
+/// one of them.
+std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t size_bytes);
 
 /// Of the cases, ascending: each has a table.
 std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases);

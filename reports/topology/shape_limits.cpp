@@ -131,24 +131,17 @@ bool has_flood(std::span<const TopologyCase> cases, std::size_t model, std::uint
   });
 }
 
-std::string knee_sentence(std::span<const TopologyCase> cases,
-                          std::span<const TopologyModel> models, std::size_t model,
-                          std::uint64_t size_bytes) {
-  const Knee knee = measured_knee(cases, model, size_bytes);
-  const auto& setting = models[model].setting;
-  const std::string over =
-      setting.contains("transport") ? " over " + value_text(setting["transport"]) : "";
-  if (knee.fast == 0)
-    return has_flood(cases, model, size_bytes)
-               ? fmt::format(
-                     "Whether there is a knee{} is not known: it needs flood at two numbers "
-                     "of QPs of as many ranks, and a core for each rank.",
-                     over)
-               : "";
-  if (knee.slow == 0) return fmt::format("No knee up to {} QPs of a rank{}.", knee.fast, over);
-  return fmt::format("Knee{}: a rank is slower with {} QPs than with {}, which rules out {}.", over,
-                     knee.slow, knee.fast,
-                     ruled_out(models.subspan(model, 1), size_bytes, more_qps_than(knee.slow - 1)));
+std::string over_text(const TopologyModel& model) {
+  return model.setting.contains("transport") ? " over " + value_text(model.setting["transport"])
+                                             : "";
+}
+
+std::string knee_sentence(const TopologyModel& model, const Knee& knee, std::uint64_t size_bytes) {
+  if (knee.slow == 0)
+    return fmt::format("No knee up to {} QPs of a rank{}.", knee.fast, over_text(model));
+  return fmt::format("Knee{}: a rank is slower with {} QPs than with {}, which rules out {}.",
+                     over_text(model), knee.slow, knee.fast,
+                     ruled_out({&model, 1}, size_bytes, more_qps_than(knee.slow - 1)));
 }
 
 }  // namespace
@@ -193,9 +186,19 @@ std::vector<std::string> limit_sentences(std::span<const TopologyCase> cases,
                                     ruled_out(models, size_bytes, more_qps_than(*limits.max_qp))));
   if (limits.memory_budget_bytes)
     sentences.push_back(memory_sentence(models, size_bytes, *limits.memory_budget_bytes));
-  for (std::size_t model = 0; model < models.size(); ++model)
-    if (std::string knee = knee_sentence(cases, models, model, size_bytes); !knee.empty())
-      sentences.push_back(std::move(knee));
+  std::string unknown;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const Knee knee = measured_knee(cases, i, size_bytes);
+    if (knee.fast != 0)
+      sentences.push_back(knee_sentence(models[i], knee, size_bytes));
+    else if (has_flood(cases, i, size_bytes))
+      unknown += (unknown.empty() ? "" : ",") + over_text(models[i]);
+  }
+  if (!unknown.empty())
+    sentences.push_back(
+        fmt::format("Whether there is a knee{} is not known: it needs flood at two numbers of QPs "
+                    "of as many ranks, and a core for each rank.",
+                    unknown));
   return sentences;
 }
 

@@ -497,8 +497,8 @@ TEST(TopologySection, BeginsWithTheDecisionTableOfEachSizeAndWhatLimitsRuleOut) 
   const ResultFile file = topology_file(topology_rows());
   PageCases page = page_cases(std::span(&file, 1), 1000);
   const std::string html = topology_section(page).html;
-  const std::size_t small = html.find("<caption>How to connect ranks, 64 B</caption>");
-  const std::size_t large = html.find("<caption>How to connect ranks, 4096 B</caption>");
+  const std::size_t small = html.find("<caption>How to connect ranks, 64 B over rc</caption>");
+  const std::size_t large = html.find("<caption>How to connect ranks, 4096 B over rc</caption>");
   EXPECT_LT(small, large);
   EXPECT_LT(large, html.find("<h3>"));
   EXPECT_TRUE(has(html, "rule out mesh from 4098 ranks"));

@@ -44,6 +44,50 @@ TEST(DecisionTable, HasALineForEachShapeWhateverItsTransportAndTraffic) {
   EXPECT_EQ(choices[1].rank_mmsg_per_s, std::nullopt);
 }
 
+TEST(DecisionTable, ItsTitleTellsTransportsWhereEachShapeHasOne) {
+  const Row mesh = pairs_row("mesh", 4, 64, 0, 1), ring = pairs_row("ring", 4, 64, 0, 1),
+            udmesh = over_ud(mesh);
+  const auto has_column = [](const std::vector<ShapeChoice>& choices) {
+    const Table table = decision_table(choices);
+    return std::ranges::find(table.columns, "over", &Table::Column::head) != table.columns.end();
+  };
+  auto choices = choices_of({mesh, ring});
+  EXPECT_EQ(decision_title(choices, 64), "how to connect ranks, 64 B over rc");
+  EXPECT_FALSE(has_column(choices));
+  choices = choices_of({mesh, udmesh, ring});
+  EXPECT_EQ(decision_title(choices, 64),
+            "how to connect ranks, 64 B: mesh, ring over rc; udmesh over ud");
+  EXPECT_FALSE(has_column(choices));
+  Row other = ring;
+  other.case_object["transport"] = "uc";
+  choices = choices_of({mesh, ring, other});
+  EXPECT_EQ(decision_title(choices, 64), "how to connect ranks, 64 B");
+  EXPECT_TRUE(has_column(choices));
+}
+
+TEST(DecisionTable, FitsAnOrdinaryTerminalWithAllItsTraffics) {
+  std::vector<Row> rows;
+  for (const std::uint64_t ranks : {2, 4, 8})
+    for (const char* graph : {"mesh", "ring"})
+      for (Row row : {pairs_row(graph, ranks, 64, 0, 1), alltoall_row(graph, ranks, 64, 0, 1)}) {
+        rows.push_back(row);
+        row.topology->traffic = "flood";
+        row.case_object["traffic"] = "flood";
+        rows.push_back(row);
+      }
+  const auto choices = choices_of(rows);
+  const std::string text = render(decision_table(choices), {.width = 80});
+  EXPECT_EQ(std::ranges::count(text, '\n'), 2 + 6 + (text.find("left out") != text.npos ? 1 : 0));
+}
+
+TEST(DecisionTable, MemoryIsThatOfTheTrafficThatNeedsMost) {
+  Row pairs = pairs_row("ring", 4, 64, 0, 1), exchange = alltoall_row("ring", 4, 64, 0, 1);
+  pairs.topology->connection_bytes = {{"buffers", 5000}};
+  exchange.topology->connection_bytes = {{"buffers", 4000}};
+  EXPECT_EQ(choices_of({pairs, exchange})[0].memory_bytes, 5000);
+  EXPECT_EQ(choices_of({exchange, pairs})[0].memory_bytes, 5000);
+}
+
 TEST(DecisionTable, OfModelsNamesWhatTheOtherOneHasToo) {
   Row sends = pairs_row("mesh", 4, 64, 0, 1), writes = sends;
   sends.case_object["recv"] = "srq";
