@@ -129,15 +129,16 @@ TEST(Traffic, AWayLongerThanALabelHoldsIsRefused) {
   EXPECT_THAT(why_no_topology(topology("ring", "neighbours", 600)), IsEmpty());
 }
 
-TEST(CommonPlan, HasTreesOnlyWhereMessagesAreRelayedOrCopied) {
-  const auto trees = [](const char* graph, const char* traffic) {
+TEST(CommonPlan, HasRoutesOnlyWhereMessagesAreRelayedOrCopied) {
+  const auto trees_and_routes = [](const char* graph, const char* traffic) {
     const TestCase test_case = topology(graph, traffic, 8);
-    return common_plan(plan_topology(test_case), test_case).trees.size();
+    const CommonPlan common = common_plan(plan_topology(test_case), test_case);
+    return std::pair(common.trees.size(), common.next.size());
   };
-  EXPECT_EQ(trees("mesh", "alltoall"), 0u);
-  EXPECT_EQ(trees("ring", "neighbours"), 0u);
-  EXPECT_EQ(trees("ring", "alltoall"), 8u);
-  EXPECT_EQ(trees("mesh", "allgather"), 8u);
+  EXPECT_EQ(trees_and_routes("mesh", "alltoall"), std::pair(0UL, 0UL));
+  EXPECT_EQ(trees_and_routes("ring", "neighbours"), std::pair(0UL, 0UL));
+  EXPECT_EQ(trees_and_routes("ring", "alltoall"), std::pair(0UL, 8UL));
+  EXPECT_EQ(trees_and_routes("mesh", "allgather"), std::pair(8UL, 0UL));
 }
 
 /// Both ends of each flow have it in the same round, so no rank waits for what is not sent.

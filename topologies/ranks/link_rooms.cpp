@@ -10,9 +10,8 @@ namespace {
 
 class LinkCounter {
  public:
-  LinkCounter(const TopologyPlan& plan, const std::vector<Tree>& trees, Rank rank,
-              std::uint32_t classes)
-      : plan_(plan), graph_(plan.graph), trees_(trees), rank_(rank), classes_(classes) {
+  LinkCounter(const TopologyPlan& plan, const CommonPlan& common, Rank rank, std::uint32_t classes)
+      : plan_(plan), graph_(plan.graph), common_(common), rank_(rank), classes_(classes) {
     counts_.in.resize(graph_.degree(rank) * classes);
     counts_.out.resize(counts_.in.size());
   }
@@ -31,7 +30,7 @@ class LinkCounter {
   /// Of TrafficMode::spread: a message goes over each edge of its source's tree once.
   LinkCounts of_spread() {
     for (Rank source = 0; source < graph_.ranks(); ++source) {
-      const Tree& tree = trees_[source];
+      const Tree& tree = common_.trees[source];
       if (source != rank_) count(counts_.in, tree.parent[rank_], tree.hops[rank_] - 1);
       for (const Rank ahead : graph_.neighbours[rank_])
         if (ahead != source && tree.parent[ahead] == rank_)
@@ -41,7 +40,7 @@ class LinkCounter {
   }
 
  private:
-  Rank next(Rank rank, Rank to) const { return trees_.empty() ? to : trees_[rank].first[to]; }
+  Rank next(Rank rank, Rank to) const { return common_.next.empty() ? to : common_.next[rank][to]; }
 
   void count(std::vector<std::uint64_t>& counts, Rank neighbour, std::uint32_t hop_class) {
     ++counts[place_of(graph_.neighbours[rank_], neighbour) * classes_ + hop_class];
@@ -59,7 +58,7 @@ class LinkCounter {
 
   const TopologyPlan& plan_;
   const Graph& graph_;
-  const std::vector<Tree>& trees_;  ///< none: every message has one hop
+  const CommonPlan& common_;
   const Rank rank_;
   const std::uint32_t classes_;
   LinkCounts counts_;
@@ -87,7 +86,7 @@ std::uint64_t at_once(const TopologyPlan& plan, const TestCase& test_case, std::
 
 LinkCounts count_link_messages(const TopologyPlan& plan, const CommonPlan& common, Rank rank,
                                std::uint32_t classes) {
-  LinkCounter counter(plan, common.trees, rank, classes);
+  LinkCounter counter(plan, common, rank, classes);
   return plan.traffic_mode() == TrafficMode::spread ? counter.of_spread() : counter.of_flows();
 }
 

@@ -238,10 +238,15 @@ std::uint32_t hop_classes(const TopologyPlan& plan) {
 }
 
 CommonPlan common_plan(const TopologyPlan& plan, const TestCase& test_case) {
-  CommonPlan common{.trees = {}, .rounds = rounds_of_pairs(plan, test_case)};
-  if (hop_classes(plan) > 1 || plan.traffic_mode() == TrafficMode::spread)
-    for (Rank root = 0; root < plan.graph.ranks(); ++root)
-      common.trees.push_back(tree_from(plan.graph, root));
+  CommonPlan common{.trees = {}, .next = {}, .rounds = rounds_of_pairs(plan, test_case)};
+  const bool spread = plan.traffic_mode() == TrafficMode::spread;
+  for (Rank root = 0; (spread || hop_classes(plan) > 1) && root < plan.graph.ranks(); ++root) {
+    Tree tree = tree_from(plan.graph, root);
+    if (spread)
+      common.trees.push_back(std::move(tree));
+    else
+      common.next.emplace_back(tree.first.begin(), tree.first.end());
+  }
   return common;
 }
 
@@ -249,7 +254,7 @@ RankPlan plan_rank(const TopologyPlan& plan, const CommonPlan& common, const Tes
                    Rank rank) {
   const Graph& graph = plan.graph;
   RankPlan rank_plan;
-  const Tree tree = common.trees.empty() ? tree_from(graph, rank) : common.trees[rank];
+  const Tree tree = tree_from(graph, rank);
   rank_plan.hops = tree.hops;
   rank_plan.rooms = link_rooms(plan, common, test_case, rank);
   rank_plan.routes.resize(graph.ranks());

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "core/test_case/test_case.h"
+#include "topologies/axes/rank_axes.h"
 #include "topologies/graphs/routes.h"
 #include "topologies/ranks/link_rooms.h"
 #include "topologies/schedule/pair_rounds.h"
@@ -70,9 +72,12 @@ std::vector<PairRound> rounds_of_pairs(const TopologyPlan& plan, const TestCase&
 /// What the plans of all ranks are made from, of size O(n^2) where messages are relayed: a process
 /// that plans several ranks makes it once.
 struct CommonPlan {
-  std::vector<Tree> trees;        ///< by root; none where every message has one hop
+  std::vector<Tree> trees;  ///< of TrafficMode::spread, by root
+  /// Of others, if messages are relayed: by rank and destination, the neighbour that comes next.
+  std::vector<std::vector<std::uint16_t>> next;
   std::vector<PairRound> rounds;  ///< rounds_of_pairs()
 };
+static_assert(kMaxTopologyRanks - 1 <= std::numeric_limits<std::uint16_t>::max());
 CommonPlan common_plan(const TopologyPlan& plan, const TestCase& test_case);
 
 /// What a rank does with a message: over which of its neighbours (by their place in the graph's
