@@ -77,7 +77,7 @@ void talk_as_in_a_row(Ranks& ranks) {
 std::vector<std::vector<Sent>> sent_in_rows(Rank n, int rows) {
   fake_pmix::begin(n, n);
   std::vector<std::vector<Sent>> sent(n);
-  std::latch joined(n), asked(1);
+  std::latch joined(n);
   std::uint64_t calls = 0;
   std::vector<std::jthread> threads;
   for (Rank rank = 0; rank < n; ++rank)
