@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 
@@ -16,6 +17,8 @@ EXCHANGES = ("neighbours", "alltoall", "allgather")
 TIMES, WARMUP = 6, 1
 SHORT = ("--iterations", str(TIMES), "--warmup", str(WARMUP), "--patience", "30")
 RANKS = 4
+# What eight ranks are told on machines that are emulated: there each takes seconds to start, and gets little of a CPU.
+EIGHT = ("ring", "--traffic", "alltoall", "--size", "4K", "--verify", "--iterations", "2", "--warmup", "1", "--patience", "30")
 
 
 class Topo(rdmameter.Test):
@@ -44,6 +47,16 @@ class Topo(rdmameter.Test):
         self.assert_valid(done.path)
         return done
 
+    def assert_eight(self, row):
+        """A row of eight ranks that were told EIGHT."""
+        self.assertNotIn("error_message", row)
+        self.assertNotIn("lost", row)
+        self.assertEqual(row["topology"]["qps_per_rank"], 8 * [2])
+        self.assertEqual(row["topology"]["barrier_qps"], 8 * 5)  # 1 and 2 ahead and behind, 4 ahead
+        self.assertEqual(row["bandwidth"]["messages"], 2 * 8 * 7)
+        self.assertEqual(row["passed_on"], 3 * 8 * (1 + 2 + 3 + 2 + 1))  # to those 2, 3, 4, 3, 2 hops away; a warm-up
+        self.assertGreater(row["verified_bytes"], 0)
+
     def ranks_of(self, started):
         """Processes of the ranks, by rank."""
         found = {}
@@ -58,6 +71,29 @@ class Topo(rdmameter.Test):
             if ours and b"PMIX_RANK" in env:
                 found[int(env[b"PMIX_RANK"])] = int(pid)
         return found
+
+    def in_a_traffic(self, traffic):
+        """A run of three ranks whose first row is there and whose second one goes on for ever."""
+        path = self.output()
+        started = rdmameter.Started([rdmameter.program, "topo", "ring", "--ranks", "3", "--traffic", traffic, "--iterations", "5",
+                                     "--warmup", "1,20000000", "--patience", str(rdmameter.SLOW), "-o", path],
+                                    rdmameter.environment(), path)
+        self.addCleanup(started.end, 0)
+        return started
+
+    def assert_both_are_named(self, traffic):
+        """A rank that is killed in it, and in another run one that hangs; that waits while this one ends."""
+        runs = {signal.SIGSTOP: (self.in_a_traffic(traffic), r"no answer for \d+ s from rank 2 on \S+"),
+                signal.SIGKILL: (self.in_a_traffic(traffic), "process rank 2 .* exited on signal 9")}
+        for sent, (started, _) in runs.items():
+            started.await_text("stdout", f"traffic:{traffic}/ranks:3", 60 * rdmameter.SLOW)
+            os.kill(self.ranks_of(started)[2], sent)
+        for sent, (started, told) in runs.items():
+            done = started.end(80 * rdmameter.SLOW)
+            self.assertEqual(done.status, rdmameter.FAILED, done)
+            self.assertRegex(done.stderr + str(done.rows), told, sent)
+            self.assertNotIn("error_message", done.rows[0])
+            self.assert_ended(started)
 
     def assert_ended(self, started):
         """No rank is left."""
@@ -297,6 +333,10 @@ class Devices(Topo):
         self.assertGreater(lossy["lost"], 0)
         self.assertEqual(lossy["messages"], 400 - lossy["lost"])
         self.assertEqual(reliable["messages"], 400)
+
+    def test_what_arrives_at_eight_ranks_is_right(self):
+        [row] = self.topo(*EIGHT, "--ranks", "8").rows
+        self.assert_eight(row)
 
     def test_ranks_on_devices_of_their_own_meet_on_the_wire(self):
         arguments = ("mesh", "--ranks", "2", "--traffic", "pairs", "--device", "rxe%l", *SHORT)

@@ -224,6 +224,9 @@ class Trouble(Topo):
 
 @rdmameter.on(rdmameter.RXE)
 class Withheld(Topo):
+    def test_a_rank_that_is_killed_or_hangs_in_a_collective_is_named_and_the_rows_are_kept(self):
+        self.assert_both_are_named("allreduce-ring")
+
     def test_a_rank_without_the_device_is_named(self):
         done = self.topo("mesh", "--ranks", "3", "--device", "rxe%l", *SHORT, status=rdmameter.NO_DEVICE)
         self.assertRegex(done.rows[0]["error_message"], r"^rank 2 on \S+: .*rxe2")

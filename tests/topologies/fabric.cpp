@@ -12,18 +12,19 @@ Fabric::Fabric(const TestCase& test_case)
   context_.ops.post_send = null_verbs::post_send;
   context_.ops.post_recv = null_verbs::post_recv;
   context_.ops.poll_cq = null_verbs::poll_cq;
+  const CommonPlan common = common_plan(plan_, case_);
   for (std::uint32_t rank = 0; rank < case_.ranks; ++rank) {
     ranks_.push_back(std::make_unique<FakeRank>());
     ranks_.back()->rank = rank;
-    build(*ranks_.back());
+    build(*ranks_.back(), common);
   }
   connect();
 }
 
-void Fabric::build(FakeRank& mine) {
+void Fabric::build(FakeRank& mine, const CommonPlan& common) {
   const auto& neighbours = plan_.graph.neighbours[mine.rank];
   const std::size_t count = neighbours.size();
-  mine.plan = plan_rank(plan_, case_, mine.rank);
+  mine.plan = plan_rank(plan_, common, case_, mine.rank);
   null_verbs::prepare(mine.cq, context_);
   mine.links.resize(count);
   mine.edges.resize(count);

@@ -120,7 +120,7 @@ class Fabric {
   bool overrun() const { return overrun_; }
 
  private:
-  void build(FakeRank& rank);
+  void build(FakeRank& rank, const CommonPlan& common);
   void connect();
 
   const TestCase case_;

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
+#include "tests/topologies/searched.h"
 #include "topologies/graphs/graph.h"
-#include "topologies/graphs/routes.h"
 
 namespace rdmameter {
 namespace {
@@ -20,7 +20,7 @@ void expect_figures(const std::string& name, Rank n) {
   std::uint64_t max_hops = 0, max_neighbours = 0;
   for (Rank from = 0; from < n; ++from) {
     max_neighbours = std::max<std::uint64_t>(max_neighbours, graph.degree(from));
-    for (const std::uint64_t hops : tree_from(graph, from).hops) {
+    for (const std::uint64_t hops : breadth_first_hops(graph, from)) {
       sum += real(hops);
       max_hops = std::max(max_hops, hops);
     }
@@ -39,14 +39,11 @@ TEST(ShapeFigures, AreThoseOfTheGraph) {
     expect_figures(name, n);
     compared.insert(read_shape(name, 1).shape);
   };
-  for (Rank n = 2; n <= 17; ++n)
-    for (const char* name :
-         {"mesh", "udmesh", "ring", "star", "kring:1", "kring:2", "kring:3", "kring:9"})
-      compare(name, n);
-  for (const Rank n : {2, 4, 8, 16, 64}) compare("hypercube", n);
-  for (Rank a = 1; a <= 6; ++a)
-    for (Rank b = a == 1 ? 2 : 1; b <= 6; ++b)
-      compare("torus2d:" + std::to_string(a) + "x" + std::to_string(b), a * b);
+  for (Rank n = 2; n <= kMostCounted; ++n)
+    for (const std::string& name : shapes_among(n))
+      if (!read_shape(name, 1).shape->drawn) compare(name, n);
+  // A prediction may have a K that no graph of so few ranks has.
+  for (Rank n = 2; n <= 17; ++n) compare("kring:9", n);
   for (const Shape* shape : shapes())
     EXPECT_TRUE(shape->drawn || compared.contains(shape)) << shape->name << " is missing above";
 }

@@ -8,16 +8,17 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "tests/topologies/searched.h"
 #include "topologies/graphs/routes.h"
 
 namespace rdmameter {
 namespace {
 
-/// The most hops between any two ranks; kUnreachable where the graph is not connected.
+/// The most hops between any two ranks; kNoRoute where the graph is not connected.
 std::uint32_t diameter(const Graph& graph) {
   std::uint32_t max = 0;
   for (Rank rank = 0; rank < graph.ranks(); ++rank)
-    max = std::max(max, std::ranges::max(tree_from(graph, rank).hops));
+    max = std::max(max, std::ranges::max(breadth_first_hops(graph, rank)));
   return max;
 }
 
@@ -58,23 +59,13 @@ void expect_simple(const Graph& graph) {
 }
 
 TEST(Graph, EveryShapeIsSimpleAndConnected) {
-  for (const auto& [text, ranks] : std::vector<std::pair<std::string, Rank>>{{"mesh", 7},
-                                                                             {"ring", 2},
-                                                                             {"ring", 9},
-                                                                             {"kring:2", 9},
-                                                                             {"kring:4", 8},
-                                                                             {"star", 6},
-                                                                             {"hypercube", 16},
-                                                                             {"torus2d:2x2", 4},
-                                                                             {"torus2d:3x4", 12},
-                                                                             {"torus2d:1x5", 5},
-                                                                             {"random:3", 10},
-                                                                             {"udmesh", 4}}) {
-    const Graph graph = graph_of(text, ranks);
-    EXPECT_EQ(graph.ranks(), ranks);
-    expect_simple(graph);
-    EXPECT_NE(diameter(graph), kUnreachable) << text << " of " << ranks;
-  }
+  for (Rank ranks = 2; ranks <= kMostCounted; ++ranks)
+    for (const std::string& text : shapes_among(ranks)) {
+      const Graph graph = graph_of(text, ranks);
+      EXPECT_EQ(graph.ranks(), ranks);
+      expect_simple(graph);
+      EXPECT_NE(diameter(graph), kNoRoute) << text << " of " << ranks;
+    }
 }
 
 TEST(Graph, DegreesAreThoseOfTheShapes) {
@@ -151,18 +142,20 @@ TEST(Routes, EqualWaysAreSharedOut) {
 }
 
 TEST(Routes, EachHopComesNearer) {
-  for (const auto& [text, ranks] : std::vector<std::pair<std::string, Rank>>{
-           {"ring", 7}, {"random:3", 12}, {"hypercube", 8}, {"torus2d:3x4", 12}}) {
-    const Graph graph = graph_of(text, ranks);
-    for (Rank from = 0; from < ranks; ++from) {
-      const Tree tree = tree_from(graph, from);
-      for (Rank to = 0; to < ranks; ++to) {
-        if (to == from) continue;
-        EXPECT_EQ(tree_from(graph, tree.first[to]).hops[to] + 1, tree.hops[to]);
-        EXPECT_EQ(tree.hops[tree.parent[to]] + 1, tree.hops[to]);
+  for (Rank ranks = 2; ranks <= kMostCounted; ++ranks)
+    for (const std::string& text : graphs_among(ranks)) {
+      const Graph graph = graph_of(text, ranks);
+      const std::vector<std::vector<std::uint32_t>> hops = all_hops(graph);
+      for (Rank from = 0; from < ranks; ++from) {
+        const Tree tree = tree_from(graph, from);
+        ASSERT_EQ(tree.hops, hops[from]) << text << " of " << ranks;
+        for (Rank to = 0; to < ranks; ++to) {
+          if (to == from) continue;
+          ASSERT_EQ(hops[tree.first[to]][to] + 1, hops[from][to]) << text << " of " << ranks;
+          ASSERT_EQ(hops[from][tree.parent[to]] + 1, hops[from][to]) << text << " of " << ranks;
+        }
       }
     }
-  }
 }
 
 TEST(Routes, TellWhatCannotBeReached) {
@@ -170,7 +163,7 @@ TEST(Routes, TellWhatCannotBeReached) {
   graph.add(0, 1);
   graph.add(2, 3);
   EXPECT_EQ(tree_from(graph, 0).hops[2], kUnreachable);
-  EXPECT_EQ(diameter(graph), kUnreachable);
+  EXPECT_EQ(diameter(graph), kNoRoute);
 }
 
 }  // namespace

@@ -135,19 +135,20 @@ std::vector<Address> LinkOpener::ways_to(const Card& card) const {
 }
 
 Connection LinkOpener::connect(const Card& card, Rank rank) const {
-  const std::vector<Address> ways = ways_to(card);
+  std::vector<Address> ways = ways_to(card);
+  for (Address& way : ways) way.remedy = "has that rank ended, or another machine this address?";
   std::string why;
   for (const Address& way : ways) try {
       const Deadline deadline = patience();
       return connect_to(way, ways.size() > 1 ? deadline.within(kForAddress) : deadline, interrupt_);
     } catch (const std::runtime_error& error) {
       if (interrupt_.requested()) throw;
-      why += fmt::format("{}{}", why.empty() ? "" : "; ", error.what());
+      why += fmt::format("{}{}", why.empty() ? "" : " ", error.what());  // a sentence each
     }
   throw MeasurementError(fmt::format(
-      "{} cannot be reached by TCP from {}, which ranks need to exchange addresses: {}. Name the "
+      "{} cannot be reached by TCP from {}, which ranks need to exchange addresses: {} Name the "
       "network that leads there: --bootstrap-if",
-      name_of(rank, card.host), own_.host, why.empty() ? "it has no address" : why));
+      name_of(rank, card.host), own_.host, why.empty() ? "it has no address." : why));
 }
 
 void LinkOpener::greet(std::size_t step) {

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that find each other, as threads of this process, and exchange messages over TCP: what
+// goes over their links, and what they say of one that cannot be reached.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <latch>
+#include <thread>
+
+#include "core/base/error.h"
+#include "tests/topologies/fake_pmix.h"
+#include "topologies/ranks/bootstrap/open_links.h"
+#include "topologies/ranks/bootstrap/pmix_job.h"
+#include "topologies/ranks/bootstrap/ranks.h"
+
+namespace {
+
+thread_local std::uint64_t sent_frames = 0, sent_bytes = 0;
+
+/// Of frames as RankLinks has them: 4 bytes of length, its kind, its content. One by which a rank
+/// says that it waits does not count: how many there are is a matter of time.
+void count_frames(std::string_view frames) {
+  constexpr std::size_t kHead = 5;
+  while (frames.size() >= kHead) {
+    std::size_t length = kHead;
+    for (std::size_t i = 0; i < 4; ++i)
+      length += static_cast<std::size_t>(static_cast<unsigned char>(frames[i])) << (24 - 8 * i);
+    if (frames[4] == 'm') {
+      ++sent_frames;
+      sent_bytes += length;
+    }
+    frames.remove_prefix(std::min(length, frames.size()));
+  }
+}
+
+}  // namespace
+
+/// In place of libc's: what a thread sends, it counts.
+extern "C" ssize_t send(int socket, const void* data, size_t size, int flags) {
+  const ssize_t sent = sendto(socket, data, size, flags, nullptr, 0);
+  if (sent > 0) count_frames({static_cast<const char*>(data), static_cast<std::size_t>(sent)});
+  return sent;
+}
+
+namespace rdmameter {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr std::chrono::seconds kPatience{60};
+
+struct Sent {
+  std::uint64_t frames, bytes;
+  bool operator==(const Sent&) const = default;
+};
+
+void PrintTo(const Sent& sent, std::ostream* out) {
+  *out << sent.frames << " frames, " << sent.bytes << " bytes";
+}
+
+/// What ranks say to each other in a row: addresses with their neighbours, then what they have
+/// measured, and what is next.
+void talk_as_in_a_row(Ranks& ranks) {
+  const Rank me = ranks.rank(), n = ranks.size();
+  std::map<Rank, std::string> addresses;
+  for (const Rank to : {(me + 1) % n, (me + n - 1) % n}) addresses[to] = std::string(300 + me, 'a');
+  EXPECT_EQ(ranks.exchange(addresses).size(), addresses.size());
+  ranks.gather(std::string(1000 + me, 'g'));
+  ranks.reduce(std::string(200, 'r'),
+               [](const std::string& one, const std::string&) { return one; });
+  ranks.broadcast(std::string(50, 'b'));
+}
+
+/// @return  by rank and row
+std::vector<std::vector<Sent>> sent_in_rows(Rank n, int rows) {
+  fake_pmix::begin(n, n);
+  std::vector<std::vector<Sent>> sent(n);
+  std::latch joined(n);
+  std::uint64_t calls = 0;
+  std::vector<std::jthread> threads;
+  for (Rank rank = 0; rank < n; ++rank)
+    threads.emplace_back([&, rank] {
+      const InterruptSource calm;
+      fake_pmix::be(rank);
+      const std::unique_ptr<Ranks> ranks = join_ranks({.patience = kPatience}, calm);
+      joined.arrive_and_wait();
+      if (rank == 0) calls = fake_pmix::calls();
+      for (int row = 0; row < rows; ++row) {
+        const Sent before{sent_frames, sent_bytes};
+        talk_as_in_a_row(*ranks);
+        sent[rank].push_back({sent_frames - before.frames, sent_bytes - before.bytes});
+      }
+    });
+  threads.clear();
+  EXPECT_EQ(fake_pmix::calls(), calls) << "once ranks are connected, PMIx is asked for nothing";
+  return sent;
+}
+
+TEST(JoinedRanks, SendAsMuchInEachOfManyRows) {
+  for (const Rank n : {2U, 4U, 7U})
+    for (const std::vector<Sent>& rows : sent_in_rows(n, 100)) {
+      ASSERT_EQ(rows.size(), 100U);
+      EXPECT_GT(rows.front().bytes, 350U);
+      EXPECT_THAT(rows, Each(rows.front()));
+    }
+}
+
+/// Of rank 0 that cannot connect with rank 1, which another machine has.
+std::string why_not_reached(const std::string& addresses) {
+  fake_pmix::begin(2, 1);
+  fake_pmix::be(0);
+  fake_pmix::put_card(1, R"({"host": "far", "secret": ")" + std::string(64, 's') +
+                             R"(", "port": 1, "addresses": [)" + addresses + "]}");
+  const InterruptSource calm;
+  constexpr std::chrono::milliseconds kShort{50};
+  PmixJob job(kShort, calm);
+  try {
+    open_links(job, {.patience = kShort, .interface = "lo"}, calm);
+  } catch (const MeasurementError& error) {
+    return error.what();
+  }
+  return "it was reached";
+}
+
+TEST(JoinedRanks, NameOneThatCannotBeReachedWithEachOfItsAddressesAndWhatToDo) {
+  const auto refused = [](const std::string& address) {
+    return "nobody listens on " + address +
+           ":1 (Connection refused): has that rank ended, or another machine this address? ";
+  };
+  EXPECT_EQ(why_not_reached(R"("127.0.0.2", "127.0.0.3")"),
+            "rank 1 on far cannot be reached by TCP from " + own_host_name() +
+                ", which ranks need to exchange addresses: " + refused("127.0.0.2") +
+                refused("127.0.0.3") + "Name the network that leads there: --bootstrap-if");
+  // This machine has that one, too, so that it does not lead to another.
+  EXPECT_THAT(why_not_reached(R"("127.0.0.1")"), HasSubstr("addresses: it has no address. Name"));
+}
+
+}  // namespace
+}  // namespace rdmameter
