@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reports/topology/model/pair_kinds.h"
+#include "reports/topology/model/rank_places.h"
 
 namespace rdmameter {
 
