@@ -118,7 +118,7 @@ std::string straggler_tile(const PageCases& page) {
   std::string first;
   for (const ResultFile& file : page.files) {
     const auto models = topology_models(file.rows, file.context);
-    for (const TopologyCase& one : topology_cases(file.rows, models)) {
+    for (const TopologyCase& one : topology_cases(file.rows, models, file.context)) {
       const auto straggler = straggler_of(one, matrix_of(one));
       if (!straggler) continue;
       if (count++ == 0) first = straggler_text(straggler, file.context);

@@ -163,7 +163,7 @@ Json topology_data(const PageCases& page) {
   Json all = Json::array();
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const auto models = topology_models(page.files[i].rows, page.files[i].context);
-    const auto cases = topology_cases(page.files[i].rows, models);
+    const auto cases = topology_cases(page.files[i].rows, models, page.files[i].context);
     for (std::size_t m = 0; m < models.size(); ++m) {
       const std::vector<TopologyCase> own = cases_of_model(cases, m);
       all.push_back(model_data(models[m], own, topology_title(page, i, models, m)));

@@ -77,7 +77,7 @@ std::string pictures(const ResultFile& file, Cases cases) {
     const std::string heat = matrix_svg(matrix, straggler, failed_cells(*one), pair_numbers(*one));
     if (heat.empty() || ++drawn > kMaxPictures) continue;
     const std::string slow = straggler_text(straggler, file.context),
-                      kinds = matrix_kinds_text(*one, matrix, file.context);
+                      kinds = matrix_kinds_text(*one, matrix);
     html += fmt::format(
         "<figure class=topology><figcaption>{}</figcaption>\n<div>{}<div>{}</div>"
         "</div>{}{}{}</figure>\n",
@@ -100,7 +100,7 @@ std::string pair_times_html(const ResultFile& file, Cases cases) {
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_summary) html += failures_html(file, one);
     if (const Table slowest = slowest_pairs_table(one, file.context, false); slowest.lines() > 0)
-      html += html_table(slowest, "Slowest pairs: " + case_title(one));
+      html += html_table(slowest, "Slowest pairs, not judged: " + case_title(one));
   }
   return html;
 }
@@ -134,7 +134,7 @@ Section topology_section(const PageCases& page) {
   std::string html;
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const auto models = topology_models(page.files[i].rows, page.files[i].context);
-    const auto cases = topology_cases(page.files[i].rows, models);
+    const auto cases = topology_cases(page.files[i].rows, models, page.files[i].context);
     html += decision_html(without_collectives(cases), models,
                           {least_max_qp(page.files[i].context), page.memory_budget_bytes});
     for (std::size_t m = 0; m < models.size(); ++m) {

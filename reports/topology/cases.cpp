@@ -9,6 +9,7 @@
 #include "core/result/row_json.h"
 #include "reports/summary/metric.h"
 #include "reports/text/text.h"
+#include "reports/topology/model/rank_places.h"
 #include "reports/topology/model_text.h"
 #include "topologies/traffic/traffic.h"
 
@@ -120,7 +121,9 @@ std::optional<Straggler> told_straggler(const CaseSummary& summary) {
 }  // namespace
 
 std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
-                                         std::span<const TopologyModel> models) {
+                                         std::span<const TopologyModel> models,
+                                         const Json& context) {
+  const RankPlaces hosts = hosts_of(context);
   std::vector<TopologyCase> cases;
   for (Group& group : group_rows(rows))
     for (CaseSummary& summary : group.cases) {
@@ -135,6 +138,7 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
       const auto size = row.case_object.find("size_bytes");
       if (size != row.case_object.end() && size->is_number_unsigned())
         one.size_bytes = size->get<std::uint64_t>();
+      one.places = places_of(one.summary.repetitions, hosts).front();
       one.model = model_of(models, row);
       add_numbers(one, models);
       cases.push_back(std::move(one));
@@ -216,7 +220,12 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
     return is_slow(*said) ? said : std::optional<Straggler>();
   if (ranks_shared_cores(one) && !judge_shared) return std::nullopt;
   if (pair_numbers(one).bandwidths()) return std::nullopt;  // only round trips are judged
-  const Straggler found = find_straggler(matrix_ns, one.topology->edges);
+  // A simulated network whose hosts nobody has chosen has none that differ.
+  const bool simulated = row_path(*one.summary.repetitions.front()) == "simulated";
+  const RankPlaces places =
+      one.places.empty() && simulated ? RankPlaces(matrix_ns.size()) : one.places;
+  if (places.size() != matrix_ns.size()) return std::nullopt;
+  const Straggler found = find_straggler(matrix_ns, one.topology->edges, places);
   return is_slow(found) ? std::optional(found) : std::nullopt;
 }
 

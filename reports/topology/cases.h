@@ -23,6 +23,7 @@ struct TopologyCase {
   CaseSummary summary;
   const TopologyData* topology = nullptr;  ///< of the first repetition
   std::uint64_t size_bytes = 0;
+  RankPlaces places;          ///< of its ranks, in the first repetition; empty: not known
   std::size_t model = 0;      ///< which of the models its rows went into
   std::uint64_t qps_max = 0;  ///< of the rank with most; 0: not known
 
@@ -37,8 +38,10 @@ struct TopologyCase {
 };
 
 /// In order of traffic, size, ranks, then shapes as they appear.
+/// @param context  of the result: which ranks are on one host
 std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
-                                         std::span<const TopologyModel> models);
+                                         std::span<const TopologyModel> models,
+                                         const nlohmann::ordered_json& context = {});
 
 /// Those of one model.
 std::vector<TopologyCase> cases_of_model(std::span<const TopologyCase> cases, std::size_t model);
@@ -75,7 +78,7 @@ bool ranks_shared_cores(const TopologyCase& one);
 
 /// What is slow: the verdict of most repetitions where they have one; else what the matrix tells,
 /// but not where ranks shared cores: who waits for a core looks slow, and another one does the next
-/// time.
+/// time; nor where it is not known which ranks share a host.
 /// @param matrix_ns     of the case
 /// @param judge_shared  judge there, too
 /// @return              Verdict::node, path or direction; nothing: nothing is slow

@@ -6,14 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "reports/topology/model/pair_kinds.h"
+#include "topologies/graphs/placed_routes.h"
 
 namespace rdmameter {
 
-std::string matrix_kinds_text(const TopologyCase& one, const Matrix& matrix_ns,
-                              const nlohmann::ordered_json& context) {
-  const std::vector<RankPlaces> all = places_of(one.summary.repetitions, hosts_of(context));
-  const RankPlaces& places = all.front();  // the same ranks in each repetition
+std::string matrix_kinds_text(const TopologyCase& one, const Matrix& matrix_ns) {
+  const RankPlaces& places = one.places;
   if (places.size() != matrix_ns.size()) return "";
   ByKind<std::vector<double>> times_ns;
   for (std::size_t row = 0; row < matrix_ns.size(); ++row)

@@ -136,7 +136,7 @@ std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOpti
     text += "\n" +
             bold(fmt::format("  {} between ranks: {}", what, case_title(*one)), options.style) +
             "\n" + drawn;
-    if (const std::string kinds = matrix_kinds_text(*one, matrix, file.context); !kinds.empty())
+    if (const std::string kinds = matrix_kinds_text(*one, matrix); !kinds.empty())
       text += wrap("  ", kinds, options.style.width);
     text += failures(file, *one, options.style);
     if (const std::string slow =
@@ -158,7 +158,7 @@ std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOp
     if (one.topology->matrix_summary) text += failures(file, one, options.style);
     if (const Table slowest = slowest_pairs_table(one, file.context, options.judge_shared);
         slowest.lines() > 0)
-      text += "\n" + bold("  slowest pairs: " + case_title(one), options.style) + "\n" +
+      text += "\n" + bold("  slowest pairs, not judged: " + case_title(one), options.style) + "\n" +
               render(slowest, options.style);
   }
   return text;
@@ -241,7 +241,7 @@ std::string heading(const TopologyModel& model, bool all, const TextStyle& style
 
 std::string topology_text(const ResultFile& file, const TopologyTextOptions& options) {
   const std::vector<TopologyModel> models = topology_models(file.rows, file.context);
-  const std::vector<TopologyCase> all = topology_cases(file.rows, models);
+  const std::vector<TopologyCase> all = topology_cases(file.rows, models, file.context);
   std::string text =
       decision_text(without_collectives(all), models,
                     {least_max_qp(file.context), options.memory_budget_bytes}, options.style);

@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
@@ -20,6 +21,7 @@
 #include "core/verbs/environment.h"
 #include "core/verbs/kernel_objects.h"
 #include "core/wire/fields.h"
+#include "topologies/graphs/placed_routes.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/connect/refused_edges.h"
 #include "topologies/ranks/first_use.h"
@@ -103,9 +105,11 @@ class RankMeasurer final : public TopologyMeasurer {
   template <class Call>
   void with_loops(Part& part, Call call);
   bool can_be_judged(const Part& part) const;
-  std::string trips_to_judge(const Part& part, Outcome& outcome) const;
+  RankPlaces places_of(const std::vector<RankResult>& results) const;
+  std::string trips_to_judge(const Part& part, const std::vector<RankResult>& results,
+                             Outcome& outcome) const;
   RankResult run_again(Part& part, const std::vector<RoundTripStops>& trips);
-  void judge(Part& part, Outcome& outcome);
+  void judge(Part& part, const std::vector<RankResult>& results, Outcome& outcome);
   const char* path_of(const std::vector<RankResult>& results) const;
   Outcome collect(const Part& part, const std::vector<RankResult>& results);
 
@@ -432,16 +436,27 @@ bool RankMeasurer::can_be_judged(const Part& part) const {
          part.test_case.transport == Transport::rc;
 }
 
+RankPlaces RankMeasurer::places_of(const std::vector<RankResult>& results) const {
+  RankPlaces places = places_on(std::span(ranks_.hosts()).first(results.size()));
+  for (std::size_t rank = 0; rank < results.size(); ++rank)
+    if (const auto node = results[rank].numa_node)
+      places[rank].numa_node = static_cast<std::uint32_t>(*node);
+  return places;
+}
+
 /// At rank 0: writes a verdict that needs nothing more. @return  the round trips it needs; empty:
 /// none
-std::string RankMeasurer::trips_to_judge(const Part& part, Outcome& outcome) const {
+std::string RankMeasurer::trips_to_judge(const Part& part, const std::vector<RankResult>& results,
+                                         Outcome& outcome) const {
   TopologyData& topology = *outcome.topology;
   if (!topology.failed_pairs.empty()) return {};
   if (topology.matrix_ns.empty() || (topology.yielding && !choice_.judge_shared)) return {};
-  topology.straggler = find_straggler(topology.matrix_ns, topology.edges);
-  if (topology.straggler->verdict == Straggler::Verdict::none) return {};
-  return dump(elimination_trips(*topology.straggler, topology.matrix_ns, part.plan.graph,
-                                part.test_case.seed));
+  const RankPlaces places = places_of(results);
+  const Straggler suspect = find_straggler(topology.matrix_ns, topology.edges, places);
+  topology.straggler.emplace();
+  const std::vector<RoundTripStops> trips =
+      elimination_trips(suspect, topology.matrix_ns, part.plan.graph, places, part.test_case.seed);
+  return trips.empty() ? std::string() : dump(trips);
 }
 
 RankResult RankMeasurer::run_again(Part& part, const std::vector<RoundTripStops>& trips) {
@@ -450,9 +465,10 @@ RankResult RankMeasurer::run_again(Part& part, const std::vector<RoundTripStops>
   return part.result;
 }
 
+/// @param results  at rank 0, of all ranks
 /// @param outcome  elsewhere than at rank 0, and where it failed, without a topology
-void RankMeasurer::judge(Part& part, Outcome& outcome) {
-  const std::string own = outcome.topology ? trips_to_judge(part, outcome) : std::string();
+void RankMeasurer::judge(Part& part, const std::vector<RankResult>& results, Outcome& outcome) {
+  const std::string own = outcome.topology ? trips_to_judge(part, results, outcome) : std::string();
   const std::string asked = with_all([&] { return ranks_.broadcast(own); });
   if (asked.empty()) return;
   const json message = json::parse(asked, nullptr, false);
@@ -608,7 +624,7 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
     outcome.topology.reset();
   }
   try {
-    if (can_be_judged(part)) judge(part, outcome);
+    if (can_be_judged(part)) judge(part, results, outcome);
   } catch (const std::exception& error) {
     if (ranks_.rank() != 0) throw;
     // What was measured is kept. A rank that is gone fails the next case, and who has interrupted

@@ -24,17 +24,34 @@ std::vector<Value> some_of(std::vector<Value> values, std::size_t most, std::mt1
   return values;
 }
 
-/// The neighbour with whom it takes longest.
-std::optional<Rank> slowest_neighbour(Rank rank, const Matrix& matrix_ns, const Graph& graph) {
-  std::optional<Rank> slowest;
-  double longest = 0;
-  for (const Rank other : graph.neighbours[rank]) {
-    const double time = matrix_ns[rank][other].value_or(0) + matrix_ns[other][rank].value_or(0);
-    if (slowest && time <= longest) continue;
-    slowest = other;
-    longest = time;
+/// That which most of its edges are of; of kinds with too few edges none.
+std::optional<PairKind> kind_to_judge(Rank rank, const Graph& graph, const RankPlaces& places) {
+  ByKind<std::size_t> all{}, own{};
+  for (const auto& [a, b] : graph.edges()) {
+    const PairKind kind = kind_of(places[a], places[b]);
+    ++all[kind];
+    own[kind] += a == rank || b == rank ? 1 : 0;
   }
-  return slowest;
+  std::optional<PairKind> most;
+  for (const auto& [kind, name] : kPairKindNames)
+    if (all[kind] >= kFewestPairs && own[kind] > (most ? own[*most] : 0)) most = kind;
+  return most;
+}
+
+/// With these edges alone.
+Graph of_kind(PairKind kind, const Graph& graph, const RankPlaces& places) {
+  Graph own{std::vector<std::vector<Rank>>(graph.ranks())};
+  for (const auto& [a, b] : graph.edges())
+    if (kind_of(places[a], places[b]) == kind) own.add(a, b);
+  return own;
+}
+
+/// The neighbour with whom it takes longest.
+Rank slowest_neighbour(Rank rank, const Matrix& matrix_ns, const Graph& graph) {
+  const auto time = [&](Rank other) {
+    return matrix_ns[rank][other].value_or(0) + matrix_ns[other][rank].value_or(0);
+  };
+  return *std::ranges::max_element(graph.neighbours[rank], {}, time);
 }
 
 /// From one rank hop by hop to another, past neither the edge between the last and `avoided` nor
@@ -104,22 +121,26 @@ MeasuredTrips sort_out(std::span<const RoundTripStops> trips, std::span<const do
 }  // namespace
 
 std::vector<RoundTripStops> elimination_trips(const Straggler& suspect, const Matrix& matrix_ns,
-                                              const Graph& graph, std::uint64_t seed) {
+                                              const Graph& graph, const RankPlaces& places,
+                                              std::uint64_t seed) {
   if (!suspect.rank) return {};
   std::mt19937_64 engine(seed);
-  const auto other = suspect.to ? suspect.to : slowest_neighbour(*suspect.rank, matrix_ns, graph);
-  if (!other) return {};
-  const Rank a = *suspect.rank, b = *other;
+  const Rank a = *suspect.rank;
+  const auto kind = suspect.to ? std::optional(kind_of(places[a], places[*suspect.to]))
+                               : kind_to_judge(a, graph, places);
+  if (!kind) return {};
+  const Graph alike = of_kind(*kind, graph, places);
+  const Rank b = suspect.to ? *suspect.to : slowest_neighbour(a, matrix_ns, alike);
   std::vector<RoundTripStops> trips;
   const auto add_pair = [&trips](Rank from, Rank to) {
     trips.push_back({from, to, from});
     trips.push_back({to, from, to});
   };
   std::vector<std::pair<Rank, Rank>> others;
-  for (const auto& [from, to] : graph.edges())
+  for (const auto& [from, to] : alike.edges())
     if (from != a && from != b && to != a && to != b) others.emplace_back(from, to);
   for (const auto& [rank, peer] : {std::pair(a, b), std::pair(b, a)}) {
-    std::vector<Rank> partners = graph.neighbours[rank];
+    std::vector<Rank> partners = alike.neighbours[rank];
     std::erase(partners, peer);
     for (const Rank partner : some_of(std::move(partners), kMostPartners, engine))
       add_pair(rank, partner);

@@ -21,13 +21,16 @@ using RoundTripStops = std::vector<Rank>;
 ///   pairs of other ranks, for what is usual;
 ///   turns past both ranks and others, in both senses: a slow direction makes only one of them
 ///   slow.
+/// Pairs are all of the suspect's kind; of a rank, of that which most of its edges are of.
 /// Streams from one to the other would not do for the last: over a reliable connection they wait
 /// for what comes back, so that a delay of either direction slows both.
 /// @param suspect  of find_straggler(), not Verdict::none
+/// @param places   of all ranks
 /// @param seed     draws partners and order
-/// @return  each is to be measured alone
+/// @return  each is to be measured alone; none: too few edges are of that kind
 std::vector<RoundTripStops> elimination_trips(const Straggler& suspect, const Matrix& matrix_ns,
-                                              const Graph& graph, std::uint64_t seed);
+                                              const Graph& graph, const RankPlaces& places,
+                                              std::uint64_t seed);
 
 /// @param trips     as elimination_trips() gave them for the suspect
 /// @param times_ns  the median of each round trip; 0: none

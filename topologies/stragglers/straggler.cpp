@@ -10,53 +10,32 @@ namespace {
 
 using Edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-/// Hops of the shortest ways, 1 throughout where no edges are known.
-std::vector<std::vector<std::uint32_t>> hops_between(std::size_t ranks, const Edges& edges) {
-  std::vector<std::vector<std::uint32_t>> hops(ranks, std::vector<std::uint32_t>(ranks, 1));
-  if (edges.empty()) return hops;
-  std::vector<std::vector<std::uint32_t>> neighbours(ranks);
-  for (const auto& [a, b] : edges) {
-    neighbours[a].push_back(b);
-    neighbours[b].push_back(a);
-  }
-  for (std::uint32_t from = 0; from < ranks; ++from) {
-    std::vector<bool> seen(ranks);
-    std::vector<std::uint32_t> queue{from};
-    seen[from] = true;
-    hops[from][from] = 0;
-    for (std::size_t i = 0; i < queue.size(); ++i)
-      for (const std::uint32_t next : neighbours[queue[i]])
-        if (!seen[next]) {
-          seen[next] = true;
-          hops[from][next] = hops[from][queue[i]] + 1;
-          queue.push_back(next);
-        }
-  }
-  return hops;
+/// @param edges  none: every rank has one to every other
+Graph graph_of(std::size_t ranks, const Edges& edges) {
+  Graph graph{std::vector<std::vector<Rank>>(ranks)};
+  for (const auto& [a, b] : edges) graph.add(a, b);
+  for (Rank a = 0; a < ranks && edges.empty(); ++a)
+    for (Rank b = a + 1; b < ranks; ++b) graph.add(a, b);
+  return graph;
 }
 
-/// Times of pairs of ranks, each divided by what is usual for as many hops.
+/// Times of pairs of ranks, each divided by what is usual for pairs whose routes are alike. Nothing
+/// where these are too few.
 class Proportions {
  public:
-  Proportions(const Matrix& matrix_ns, const Edges& edges)
-      : hops_(hops_between(matrix_ns.size(), edges)), cells_(matrix_ns) {
-    std::map<std::uint32_t, std::vector<double>> by_hops;
-    for (std::size_t from = 0; from < ranks(); ++from)
-      for (std::size_t to = 0; to < ranks(); ++to)
-        if (from != to && cells_[from][to]) by_hops[hops_[from][to]].push_back(*cells_[from][to]);
-    std::map<std::uint32_t, double> usual;
-    for (const auto& [distance, times] : by_hops) usual[distance] = usual_of(times);
-    for (std::size_t from = 0; from < ranks(); ++from)
-      for (std::size_t to = 0; to < ranks(); ++to) {
-        auto& cell = cells_[from][to];
-        if (from == to || !cell || !(usual[hops_[from][to]] > 0))
-          cell.reset();
-        else
-          *cell /= usual[hops_[from][to]];
-      }
+  Proportions(const Matrix& matrix_ns, const Edges& edges, const RankPlaces& places)
+      : graph_(graph_of(matrix_ns.size(), edges)),
+        cells_(ranks(), std::vector<std::optional<double>>(ranks())) {
+    const PlacedRoutes routes(graph_, places);
+    std::map<RouteKinds, std::vector<std::pair<Rank, Rank>>> alike;
+    for (Rank a = 0; a < ranks(); ++a)
+      for (Rank b = a + 1; b < ranks(); ++b)
+        if (matrix_ns[a][b] || matrix_ns[b][a]) alike[routes.route(a, b)].emplace_back(a, b);
+    for (const auto& [route, pairs] : alike)
+      if (pairs.size() >= kFewestPairs) divide(matrix_ns, pairs);
   }
 
-  std::size_t ranks() const { return cells_.size(); }
+  std::size_t ranks() const { return graph_.ranks(); }
 
   /// Of all pairs that a rank is one of.
   std::vector<double> of_rank(std::size_t rank) const {
@@ -68,8 +47,8 @@ class Proportions {
   }
 
   /// Of two neighbours, whoever begins: the mean. Nothing: they are none, or were not measured.
-  std::optional<double> of_neighbours(std::size_t a, std::size_t b) const {
-    if (hops_[a][b] != 1) return std::nullopt;
+  std::optional<double> of_neighbours(Rank a, Rank b) const {
+    if (!graph_.has_edge(a, b)) return std::nullopt;
     const auto &there = cells_[a][b], &back = cells_[b][a];
     if (!there) return back;
     return back ? (*there + *back) / 2 : *there;
@@ -77,39 +56,59 @@ class Proportions {
 
   template <class Visit>
   void visit_neighbours(Visit visit) const {
-    for (std::uint32_t a = 0; a < ranks(); ++a)
-      for (std::uint32_t b = a + 1; b < ranks(); ++b)
+    for (Rank a = 0; a < ranks(); ++a)
+      for (Rank b = a + 1; b < ranks(); ++b)
         if (const auto factor = of_neighbours(a, b)) visit(a, b, *factor);
   }
 
  private:
-  const std::vector<std::vector<std::uint32_t>> hops_;
+  void divide(const Matrix& matrix_ns, const std::vector<std::pair<Rank, Rank>>& pairs) {
+    std::vector<double> times;
+    const auto visit = [&](auto use) {
+      for (const auto& [a, b] : pairs)
+        for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)})
+          if (const auto& time = matrix_ns[from][to]) use(from, to, *time);
+    };
+    visit([&](Rank, Rank, double time) { times.push_back(time); });
+    const double usual = usual_of(std::move(times));
+    if (usual > 0) visit([&](Rank from, Rank to, double time) { cells_[from][to] = time / usual; });
+  }
+
+  const Graph graph_;
   Matrix cells_;
 };
 
 std::optional<Straggler> slow_rank(const Proportions& proportions) {
   constexpr double kMinDeviations = 4;
+  constexpr std::size_t kOnePartner = 2;  // there and back
   std::vector<double> scores;
-  for (std::size_t rank = 0; rank < proportions.ranks(); ++rank) {
+  std::optional<Rank> worst;
+  double highest = 0;
+  for (Rank rank = 0; rank < proportions.ranks(); ++rank) {
     std::vector<double> own = proportions.of_rank(rank);
-    if (own.empty()) return std::nullopt;
+    if (own.empty()) continue;
+    const bool one_partner = own.size() <= kOnePartner;  // then its path may be what is slow
     scores.push_back(usual_of(std::move(own)));
+    if (one_partner || scores.back() <= highest) continue;
+    worst = rank;
+    highest = scores.back();
   }
-  const auto worst = std::max_element(scores.begin(), scores.end());
+  if (!worst) return std::nullopt;
   const double usual = median_of_values(scores);
   std::vector<double> deviations;
   for (const double score : scores) deviations.push_back(std::abs(score - usual));
   const double spread = 1.4826 * median_of_values(deviations);  // of a normal distribution: sigma
-  if (*worst < kSlowFactor * usual || *worst < usual + kMinDeviations * spread) return std::nullopt;
+  if (highest < kSlowFactor * usual || highest < usual + kMinDeviations * spread)
+    return std::nullopt;
   Straggler found{.verdict = Straggler::Verdict::node};
-  found.rank = static_cast<std::uint32_t>(worst - scores.begin());
-  found.factor = *worst / usual;
+  found.rank = worst;
+  found.factor = highest / usual;
   return found;
 }
 
 std::optional<Straggler> slow_pair(const Proportions& proportions) {
   Straggler worst{.verdict = Straggler::Verdict::path};
-  proportions.visit_neighbours([&](std::uint32_t a, std::uint32_t b, double factor) {
+  proportions.visit_neighbours([&](Rank a, Rank b, double factor) {
     if (factor < kSlowFactor || factor <= worst.factor.value_or(0)) return;
     worst.rank = a;
     worst.to = b;
@@ -122,7 +121,7 @@ std::optional<Straggler> slow_pair(const Proportions& proportions) {
 bool slow_without(const Straggler& suspect, const Proportions& proportions) {
   const double threshold = 1 + (suspect.factor.value_or(1) - 1) / 2;
   std::size_t all = 0, slow = 0;
-  proportions.visit_neighbours([&](std::uint32_t a, std::uint32_t b, double factor) {
+  proportions.visit_neighbours([&](Rank a, Rank b, double factor) {
     for (const auto& rank : {suspect.rank, suspect.to})
       if (rank == a || rank == b) return;
     ++all;
@@ -158,10 +157,8 @@ Matrix median_matrix(const std::vector<const Matrix*>& matrices) {
   return result;
 }
 
-Straggler find_straggler(const Matrix& matrix_ns, const Edges& edges) {
-  constexpr std::size_t kMinRanks = 3;  // of two, neither is slower than the other
-  if (matrix_ns.size() < kMinRanks) return {};
-  const Proportions proportions(matrix_ns, edges);
+Straggler find_straggler(const Matrix& matrix_ns, const Edges& edges, const RankPlaces& places) {
+  const Proportions proportions(matrix_ns, edges, places);
   std::optional<Straggler> found = slow_rank(proportions);
   if (!found) found = slow_pair(proportions);
   return found && !slow_without(*found, proportions) ? *found : Straggler{};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result/row.h"
+#include "topologies/graphs/placed_routes.h"
 
 namespace rdmameter {
 
@@ -26,15 +27,23 @@ double median_of_values(std::vector<double> values);
 /// How often as long as usual something must take to be slow.
 inline constexpr double kSlowFactor = 1.33;
 
+/// So many pairs of one kind there must be for one of them to be slow: of two, either may be what
+/// is usual.
+inline constexpr std::size_t kFewestPairs = 3;
+
+/// Compared are only pairs whose routes have as many edges of each kind: within a host, between
+/// hosts... Pairs that too few others are like are not judged.
 /// A rank is a straggler where even the quicker quarter of its times takes far longer than the
-/// quicker quarter of all at the same number of hops (so that neither it nor what it relays for
-/// others sets the standard): by a third, and by more than four times the others' own spread.
+/// quicker quarter of all such times (so that neither it nor what it relays for others sets the
+/// standard): by a third, and by more than four times the others' own spread.
 /// Where no rank is, the slowest pair of neighbours, if it takes a third longer than usual.
 /// Where a quarter of the pairs of other ranks has at least half of its excess, times differ by
 /// groups (machines, switches), and there is no straggler.
-/// @param edges  of the graph, for the hops; empty: all pairs count as neighbours
+/// @param edges   of the graph; empty: all pairs count as neighbours
+/// @param places  of all ranks
 /// @return  Verdict::none, node or path: a matrix has round trips, which tell no direction
 Straggler find_straggler(const Matrix& matrix_ns,
-                         const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges);
+                         const std::vector<std::pair<std::uint32_t, std::uint32_t>>& edges,
+                         const RankPlaces& places);
 
 }  // namespace rdmameter

@@ -11,6 +11,7 @@
 #include "core/instrument/histogram_data.h"
 #include "reports/stats/sample.h"
 #include "reports/summary/summary.h"
+#include "reports/topology/model/rank_places.h"
 #include "topologies/axes/connection_memory.h"
 #include "topologies/schedule/schedule.h"
 #include "topologies/traffic/traffic.h"

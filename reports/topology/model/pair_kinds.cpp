@@ -169,12 +169,6 @@ double equal_pairs(std::vector<std::uint64_t> numbers) {
 
 }  // namespace
 
-PairKind kind_of(const RankPlace& a, const RankPlace& b) {
-  if (a.host != b.host) return PairKind::other_host;
-  if (!a.numa_node || !b.numa_node) return PairKind::same_host;
-  return a.numa_node == b.numa_node ? PairKind::same_node : PairKind::other_node;
-}
-
 ByKind<double> shares_of(const RankPlaces& places) {
   std::vector<std::uint64_t> hosts, nodes;  // of each rank; of each whose node is known
   std::vector<std::uint64_t> hosts_of_nodes;
@@ -196,30 +190,6 @@ ByKind<double> shares_of(const RankPlaces& places) {
   shares[PairKind::same_node] = share(on_nodes);
   shares[PairKind::other_node] = share(known - on_nodes);
   return shares;
-}
-
-PlacedRoutes::PlacedRoutes(const Graph& graph, RankPlaces places) : places_(std::move(places)) {
-  for (Rank rank = 0; rank < graph.ranks(); ++rank) next_.push_back(tree_from(graph, rank).first);
-}
-
-RouteKinds PlacedRoutes::route(Rank from, Rank to) const {
-  RouteKinds route;
-  add(from, to, route);
-  add(to, from, route);
-  return route;
-}
-
-PairKind PlacedRoutes::kind(Rank a, Rank b) const {
-  return kind_of(places_[a], places_[b]);
-}
-
-void PlacedRoutes::add(Rank from, Rank to, RouteKinds& route) const {
-  constexpr double kHalf = 0.5;
-  for (Rank at = from; at != to; at = next_[at][to]) {
-    const PairKind edge = kind(at, next_[at][to]);
-    if (at == from) route.first[edge] += kHalf;
-    route.hops[edge] += kHalf;
-  }
 }
 
 std::optional<Graph> graph_of(const Row& row) {

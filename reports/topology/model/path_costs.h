@@ -9,6 +9,7 @@
 
 #include "core/result/result_file.h"
 #include "reports/topology/model/pair_kinds.h"
+#include "reports/topology/model/rank_places.h"
 
 namespace rdmameter {
 

@@ -214,17 +214,14 @@ std::string row_path(const Row& row) {
 RankPlaces hosts_of(const Json& context) {
   const Json::json_pointer ranks("/rdmameter/ranks");
   if (!context.contains(ranks) || !context.at(ranks).is_array()) return {};
-  RankPlaces places;
-  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::string> hosts;
   for (const Json& one : context.at(ranks)) {
-    if (!one.is_object() || one.value("rank", Json()) != Json(places.size())) return {};
+    if (!one.is_object() || one.value("rank", Json()) != Json(hosts.size())) return {};
     const auto host = one.find("host");
     if (host == one.end() || !host->is_string()) return {};
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    places.push_back(
-        {.host = numbers.emplace(host->get<std::string>(), next).first->second, .numa_node = {}});
+    hosts.push_back(host->get<std::string>());
   }
-  return places;
+  return places_on(hosts);
 }
 
 std::vector<RankPlaces> places_of(std::span<const Row* const> rows, const RankPlaces& of_result) {

@@ -10,18 +10,9 @@
 #include <vector>
 
 #include "core/result/row.h"
+#include "topologies/graphs/placed_routes.h"
 
 namespace rdmameter {
-
-/// Of a rank.
-struct RankPlace {
-  std::uint32_t host = 0;                  ///< numbered from 0 as they first appear
-  std::optional<std::uint32_t> numa_node;  ///< of its CPU; nothing: not told, or of no matter
-
-  bool operator==(const RankPlace&) const = default;
-};
-/// By rank. Empty: not known.
-using RankPlaces = std::vector<RankPlace>;
 
 /// Which way its messages went: "network", "same_device", "simulated"... Empty: not told.
 std::string row_path(const Row& row);

@@ -102,7 +102,7 @@ TEST(PairTimes, StandInPlaceOfAMatrixThatTheFileHasNot) {
   EXPECT_THAT(text, HasSubstr("one way between pairs of ranks"));
   EXPECT_THAT(text, HasSubstr("89700"));
   EXPECT_THAT(text, HasSubstr("2.10 µs"));
-  const std::size_t slowest = text.find("slowest pairs: mesh, 300 ranks, 64 B");
+  const std::size_t slowest = text.find("slowest pairs, not judged: mesh, 300 ranks, 64 B");
   ASSERT_NE(slowest, text.npos) << text;
   EXPECT_NE(text.find("2.00", slowest), text.npos);
   EXPECT_LT(text.find("3 of 3", slowest), text.find("1 of 3", slowest));
@@ -121,19 +121,23 @@ TEST(Predictions, SayThatHopsOfRandomGraphsAreSampled) {
   EXPECT_THAT(prediction_remark(model), HasSubstr("64 sampled ranks"));
 }
 
+/// Each of its ranks is alone on its host.
+Straggler suspect_of(const Row& row) {
+  return find_straggler(row.topology->matrix_ns, row.topology->edges,
+                        placed(static_cast<Rank>(row.topology->ranks), 1));
+}
+
 TEST(Straggler, IsNoneAmongEquals) {
   for (const char* graph : {"mesh", "ring", "hypercube"})
     for (const std::uint64_t ranks : {2, 4, 8, 16}) {
       const Row row = pairs_row(graph, ranks, 64, 0, 1, {.spread = 0.05});
-      EXPECT_EQ(find_straggler(row.topology->matrix_ns, row.topology->edges).verdict,
-                Straggler::Verdict::none)
-          << graph << ranks;
+      EXPECT_EQ(suspect_of(row).verdict, Straggler::Verdict::none) << graph << ranks;
     }
 }
 
 TEST(Straggler, OfThreeRanksIsTheOneThatBothOthersWaitFor) {
   const Row row = pairs_row("mesh", 3, 64, 0, 1, {.straggler = 3});
-  const auto found = find_straggler(row.topology->matrix_ns, row.topology->edges);
+  const auto found = suspect_of(row);
   EXPECT_EQ(found.verdict, Straggler::Verdict::node);
   EXPECT_EQ(found.rank, 2U);
   EXPECT_FALSE(found.to);
@@ -143,7 +147,7 @@ TEST(Straggler, MayBeOnePairAlone) {
   Row row = pairs_row("mesh", 6, 64, 0, 1);
   *row.topology->matrix_ns[4][1] *= 2;
   *row.topology->matrix_ns[1][4] *= 2;
-  const auto found = find_straggler(row.topology->matrix_ns, row.topology->edges);
+  const auto found = suspect_of(row);
   EXPECT_EQ(found.verdict, Straggler::Verdict::path);
   EXPECT_EQ(found.rank, 1U);
   EXPECT_EQ(found.to, 4U);
@@ -167,12 +171,63 @@ TEST(Straggler, IsWhatMostRepetitionsSayWhateverTheirMatrices) {
   EXPECT_THAT(topology_text(topology_file(rows), {.style = kPlain}), Not(HasSubstr("! ")));
 }
 
+std::string text_of(const Row& row, const nlohmann::ordered_json& context) {
+  return topology_text({"topology.json", context, {row}}, {.style = kPlain});
+}
+
+Row slow_rank_row(RankPlaces places, Rank slow) {
+  std::mt19937 engine(1);
+  Row row = placed_row("mesh", places, 64, 0.02, engine);
+  for (Rank rank = 0; rank < places.size(); ++rank)
+    if (rank != slow)
+      for (auto* cell :
+           {&row.topology->matrix_ns[rank][slow], &row.topology->matrix_ns[slow][rank]})
+        **cell *= 3;
+  return row;
+}
+
+TEST(Straggler, IsNobodyWhoIsOnlyAloneOnAHostOrNumaNode) {
+  std::mt19937 engine(1);
+  for (const RankPlaces& places : {placed(4, 3), placed(5, 4), placed(3, 2), placed(5, 3)})
+    EXPECT_THAT(text_of(placed_row("mesh", places, 64, 0.05, engine), context_of(places)),
+                Not(HasSubstr("! rank")))
+        << places.size();
+  RankPlaces on_nodes = placed(4, 4);
+  for (Rank rank = 0; rank < 4; ++rank) on_nodes[rank].numa_node = rank == 3 ? 1 : 0;
+  EXPECT_THAT(text_of(placed_row("mesh", on_nodes, 64, 0.05, engine), context_of(on_nodes)),
+              Not(HasSubstr("! rank")));
+}
+
+TEST(Straggler, IsFoundAmongRanksThatShareHosts) {
+  const RankPlaces places = placed(8, 4);
+  EXPECT_THAT(text_of(slow_rank_row(places, 2), context_of(places)),
+              ContainsRegex("! rank 2 \\(node0\\) takes (2.9|3.[01]) times"));
+}
+
+TEST(Straggler, IsNobodyWhereItIsNotKnownWhichRanksShareAHost) {
+  const Row row = slow_rank_row(placed(4, 1), 2);
+  EXPECT_THAT(text_of(row, {}), Not(HasSubstr("! rank")));
+  EXPECT_THAT(text_of(row, context_of(placed(4, 1))), HasSubstr("! rank 2 (node2) takes"));
+}
+
+TEST(Straggler, OfASimulatedNetworkIsNobodyWhoIsAloneOnAHost) {
+  std::mt19937 engine(1);
+  Row row = placed_row("mesh", placed(4, 3), 64, 0, engine);
+  row.extra = {{"path", "simulated"}};
+  row.case_object["device"] = "delay:5us,ranks-per-host:3,host-delay:1us";
+  EXPECT_THAT(text_of(row, {}), Not(HasSubstr("! rank")));
+  Row slow = slow_rank_row(placed(4, 1), 2);
+  slow.extra = {{"path", "simulated"}};
+  slow.case_object["device"] = "delay:5us";
+  EXPECT_THAT(text_of(slow, {}), HasSubstr("! rank 2 takes"));
+}
+
 TEST(MatrixKinds, HaveTheMedianOfEachWhereThereAreSeveral) {
   std::mt19937 engine(1);
   const auto text = [&engine](const RankPlaces& places) {
     const std::vector<Row> rows{placed_row("mesh", places, 0, 0, engine)};
-    const auto cases = topology_cases(rows, topology_models(rows));
-    return matrix_kinds_text(cases.at(0), matrix_of(cases.at(0)), context_of(places));
+    const auto cases = topology_cases(rows, topology_models(rows), context_of(places));
+    return matrix_kinds_text(cases.at(0), matrix_of(cases.at(0)));
   };
   EXPECT_EQ(text(placed(4, 2)), "median by kind of pair: same host 1.00 µs, other host 5.00 µs");
   EXPECT_EQ(text(placed_on_nodes(8, 4)),
