@@ -311,21 +311,23 @@ ExitStatus run_here(const TopoRequest& request, const std::vector<PlannedCase>& 
 }
 
 /// What a simulation of the request would say of cases that the network's source has measured.
-std::vector<NetworkCheck> network_checks(const TopoRequest& request, const NetworkChoice& network) {
+std::vector<NetworkCheck> network_checks(const TopoRequest& request, const NetworkChoice& network,
+                                         const StopFlag& stop) {
   TopoRequest at = request;
   std::erase_if(at.given, [](const GivenAxis& axis) { return axis.option() == "ranks"; });
   std::vector<PlannedCase> cases;
   for (const std::uint64_t ranks : checked_ranks(network))
     std::ranges::move(plan(at, ranks), std::back_inserter(cases));
   make_simulated(cases, network.text, request.given);
-  return check_network(network, cases);
+  return check_network(network, cases, stop);
 }
 
 ExitStatus simulate_here(const TopoRequest& request, const std::vector<PlannedCase>& cases,
                          const NetworkChoice& network, const Invocation& invocation) {
-  const auto measurer = make_simulated_measurer(network.text);
+  const auto measurer = make_simulated_measurer(network.text, invocation.interrupt.word());
   if (!network.source) return run_here(request, cases, *measurer, invocation);
-  const std::vector<NetworkCheck> checks = network_checks(request, network);
+  const std::vector<NetworkCheck> checks =
+      network_checks(request, network, invocation.interrupt.word());
   if (request.output != "-") print("{}", network_text(network, checks, terminal_style()));
   return run_here(request, cases, *measurer, invocation,
                   {{"simulated_from", network_json(network, checks)}});

@@ -243,13 +243,13 @@ std::vector<std::uint64_t> checked_ranks(const NetworkChoice& network) {
 }
 
 std::vector<NetworkCheck> check_network(const NetworkChoice& network,
-                                        std::span<const PlannedCase> cases) {
+                                        std::span<const PlannedCase> cases, const StopFlag& stop) {
   std::vector<NetworkCheck> checks;
   const SimNetwork simulated_network = read_network(network.text);
   for (const PlannedCase& planned : cases) {
     if (!planned.why_skipped.empty()) continue;
     const Row row =
-        measured_row({planned, 0, 0, 1}, simulate(planned.test_case, simulated_network));
+        measured_row({planned, 0, 0, 1}, simulate(planned.test_case, simulated_network, stop));
     const auto measured = measured_ns(*network.source, row), simulated = message_ns(row);
     if (measured && simulated)
       checks.push_back({row.topology->graph, row.topology->traffic, row.topology->ranks,

@@ -43,8 +43,9 @@ std::vector<std::uint64_t> checked_ranks(const NetworkChoice& network);
 
 /// Simulates each of the cases that the source has measured.
 /// @param cases  simulated ones, at checked_ranks()
+/// @throws Interrupted  `stop` was requested meanwhile
 std::vector<NetworkCheck> check_network(const NetworkChoice& network,
-                                        std::span<const PlannedCase> cases);
+                                        std::span<const PlannedCase> cases, const StopFlag& stop);
 
 /// For people. @pre it has a source
 std::string network_text(const NetworkChoice& network, std::span<const NetworkCheck> checks,

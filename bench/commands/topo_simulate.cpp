@@ -15,10 +15,11 @@ namespace {
 
 class SimulatedMeasurer final : public Measurer {
  public:
-  explicit SimulatedMeasurer(const SimNetwork& network) : network_(network) {}
+  SimulatedMeasurer(const SimNetwork& network, const StopFlag& stop)
+      : network_(network), stop_(stop) {}
 
   Outcome measure(const TestCase& test_case) override {
-    Outcome outcome = simulate(test_case, network_);
+    Outcome outcome = simulate(test_case, network_, stop_);
     outcome.extra["path"] = "simulated";
     return outcome;
   }
@@ -28,6 +29,7 @@ class SimulatedMeasurer final : public Measurer {
 
  private:
   const SimNetwork network_;
+  const StopFlag& stop_;
 };
 
 /// Those that change what a simulation does, or that it refuses with a reason of its own.
@@ -52,8 +54,9 @@ void set_counts(TestCase& test_case, std::span<const GivenAxis> given) {
 
 }  // namespace
 
-std::unique_ptr<Measurer> make_simulated_measurer(const std::string& network) {
-  return std::make_unique<SimulatedMeasurer>(read_network(network));
+std::unique_ptr<Measurer> make_simulated_measurer(const std::string& network,
+                                                  const StopFlag& stop) {
+  return std::make_unique<SimulatedMeasurer>(read_network(network), stop);
 }
 
 void make_simulated(std::vector<PlannedCase>& cases, const std::string& network,

@@ -956,6 +956,31 @@ class Simulated(unittest.TestCase):
             self.assertEqual(status, USAGE, text)
             self.assertIn("numa-delay:SECONDS", text)
 
+    def test_a_signal_ends_it_at_once_and_keeps_the_rows_before(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with tempfile.TemporaryDirectory() as folder:
+                path = folder + "/result.json"
+                # The first case takes no time, the second one minutes.
+                child = subprocess.Popen([PROGRAM, "topo", "ring", "--ranks", "256", "--simulate", "delay:2us", "-o", path,
+                                          "--traffic", "neighbours,pairs-bw", "--iterations", "100"],
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                with child:
+                    child.stdout.readline()  # of the first case, whose row is in the file by then
+                    until = time.monotonic() + 30
+                    begun = cpu_seconds(child.pid)
+                    while cpu_seconds(child.pid) < begun + 0.5:
+                        self.assertLess(time.monotonic(), until)
+                        time.sleep(0.01)
+                    used = cpu_seconds(child.pid)
+                    child.send_signal(number)
+                    _, status, usage = os.wait4(child.pid, 0)
+                    child.returncode = os.waitstatus_to_exitcode(status)
+                    self.assertEqual(child.returncode, INTERRUPTED, child.stderr.read())
+                self.assertLess(usage.ru_utime + usage.ru_stime - used, 1)
+                with open(path, encoding="utf-8") as file:
+                    rows = json.load(file)["benchmarks"]
+                self.assertEqual([row["case"]["traffic"] for row in rows], ["neighbours"])
+
     def test_what_cannot_be_simulated_is_skipped(self):
         result = run(*self.ARGUMENTS, "--transport", "uc")
         self.assertEqual(result.returncode, USAGE, result)

@@ -20,21 +20,25 @@ std::uint64_t timed_barriers(std::uint64_t ranks) {
   return std::clamp(kSamples / ranks, kLeast, kMost);
 }
 
-/// The time that a pair has. While it lives, `late` is requested once that is over.
+/// The time that a pair has. While it lives, late() is requested once that is over.
 class PairLimit {
  public:
-  PairLimit(Watchdog* watchdog, std::chrono::milliseconds limit) : watchdog_(watchdog) {
-    if (watchdog_ != nullptr) watchdog_->limit(late, limit);
+  /// @param stop  of the whole run: what ends a pair where nobody limits its time
+  PairLimit(Watchdog* watchdog, std::chrono::milliseconds limit, const StopFlag& stop)
+      : watchdog_(watchdog), stop_(stop) {
+    if (watchdog_ != nullptr) watchdog_->limit(late_, limit);
   }
   ~PairLimit() {
     if (watchdog_ != nullptr) watchdog_->lift_limit();
   }
   PairLimit(PairLimit&&) = delete;
 
-  StopFlag late;
+  const StopFlag& late() const { return watchdog_ != nullptr ? late_ : stop_; }
 
  private:
   Watchdog* const watchdog_;
+  const StopFlag& stop_;
+  StopFlag late_;
 };
 
 }  // namespace
@@ -171,13 +175,13 @@ void RankRun::measure_pairs(RankResult& result) {
 }
 
 void RankRun::measure_pair(Rank partner, RankResult& result) {
-  const PairLimit limit(watchdog, pair_limit);
+  const PairLimit limit(watchdog, pair_limit, stop);
   try {
-    measure_round_trip({rank, partner, rank}, limit.late, result);
+    measure_round_trip({rank, partner, rank}, limit.late(), result);
     if (result.matrix_row_ns[partner] == 0)
       lose_pair(partner, "no message came back", false, result);
   } catch (const MeasurementError& error) {
-    lose_pair(partner, error.what(), limit.late.requested(), result);
+    lose_pair(partner, error.what(), limit.late().requested(), result);
     barrier.alarm = true;
   }
 }
@@ -249,15 +253,15 @@ bool RankRun::stream_with(const Rank& partner, bool sends, std::uint64_t before,
   // What is written or read is counted by the rank that wrote or read it.
   const bool awaits = !sends && test_case.rank_opcode == RankOpcode::send;
   work.expected = awaits ? before + messages : 0;
-  const PairLimit limit(watchdog, pair_limit);
+  const PairLimit limit(watchdog, pair_limit, stop);
   try {
     const std::uint64_t operations = tally.operations;
-    loops.stream(work, messages, loss_ns_, clock, limit.late, tally);
+    loops.stream(work, messages, loss_ns_, clock, limit.late(), tally);
     tally.operations = operations;  // add_pair_stream() counts
-    check(limit.late);
+    check(limit.late());
     return true;
   } catch (const MeasurementError& error) {
-    lose_pair(partner, error.what(), limit.late.requested(), result);
+    lose_pair(partner, error.what(), limit.late().requested(), result);
     barrier.alarm = true;
     return false;
   }

@@ -204,14 +204,9 @@ void SimFabric::resume_ready() {
   }
 }
 
-void SimFabric::run(const std::function<void(Rank)>& body) {
-  const SimFabric* const outer = std::exchange(running_fabric, this);
-  for (Rank rank = 0; rank < ports_.size(); ++rank) {
-    fibers_.push_back(std::make_unique<Fiber>([&body, rank] { body(rank); }));
-    wake(rank);
-  }
-  resume_ready();
-  while (!events_.empty()) {
+/// Until nothing is under way.
+void SimFabric::pass_time(const StopFlag& stop) {
+  while (!events_.empty() && !stop.requested()) {
     // All that comes at one time comes before any rank looks.
     now_ps_ = events_.top().at_ps;
     while (!events_.empty() && events_.top().at_ps == now_ps_) {
@@ -221,10 +216,30 @@ void SimFabric::run(const std::function<void(Rank)>& body) {
     }
     resume_ready();
   }
+}
+
+/// Lets each rank see that it is to end, so that what lives on its stack is destroyed. It looks
+/// once all that has come is taken.
+void SimFabric::end_all() {
+  constexpr int kLooks = 100;
+  for (const auto& fiber : fibers_)
+    for (int i = 0; i < kLooks && !fiber->ended(); ++i) fiber->resume();
+}
+
+void SimFabric::run(const std::function<void(Rank)>& body, const StopFlag& stop) {
+  const SimFabric* const outer = std::exchange(running_fabric, this);
+  for (Rank rank = 0; rank < ports_.size(); ++rank) {
+    fibers_.push_back(std::make_unique<Fiber>([&body, rank] { body(rank); }));
+    wake(rank);
+  }
+  resume_ready();
+  pass_time(stop);
+  if (stop.requested()) end_all();
   running_fabric = outer;
   const auto waiting =
       std::ranges::count_if(fibers_, [](const auto& one) { return !one->ended(); });
   fibers_.clear();
+  if (stop.requested()) throw Interrupted("interrupted");
   if (waiting != 0)
     throw MeasurementError(
         fmt::format("{} of {} simulated ranks wait for what never comes", waiting, ports_.size()));

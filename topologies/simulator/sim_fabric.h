@@ -18,6 +18,7 @@
 #include <queue>
 #include <vector>
 
+#include "core/base/stop.h"
 #include "topologies/simulator/fiber.h"
 #include "topologies/simulator/sim_network.h"
 
@@ -52,9 +53,10 @@ class SimFabric {
 
   /// Runs a body for each rank until all have ended. In it VirtualClock has the time, and
   /// VirtualWait waits for something to come.
-  /// @param body  throws nothing
+  /// @param body  throws nothing; ends at its next empty poll where `stop` is requested
   /// @throws MeasurementError  ranks wait for what never comes
-  void run(const std::function<void(Rank)>& body);
+  /// @throws Interrupted  `stop` was requested
+  void run(const std::function<void(Rank)>& body, const StopFlag& stop);
 
   std::uint64_t now_ps() const { return now_ps_; }
   std::uint64_t messages() const { return messages_sent_; }
@@ -97,6 +99,8 @@ class SimFabric {
   void complete(SimQp& qp, std::uint64_t wr_id, ibv_wc_opcode opcode, std::uint32_t immediate = 0);
   void wake(Rank rank);
   void resume_ready();
+  void pass_time(const StopFlag& stop);
+  void end_all();
   Port& port(Rank rank, Rank other);
 
   const SimNetwork network_;

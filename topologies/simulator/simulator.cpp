@@ -104,14 +104,15 @@ class SimBarrier {
 class SimRank {
  public:
   SimRank(SimFabric& fabric, const TestCase& test_case, const TopologyPlan& plan,
-          const CommonPlan& common, Rank rank)
+          const CommonPlan& common, Rank rank, const StopFlag& stop)
       : rank_(rank),
         case_(test_case),
         plan_(plan),
         mine_(plan_rank(plan, common, test_case, rank)),
         layout_(test_case, plan, mine_, rank, kPayloadSeed, kAnyDepth),
         memory_(layout_.memory_size()),
-        barrier_(fabric, rank, plan.graph.ranks()) {
+        barrier_(fabric, rank, plan.graph.ranks()),
+        stop_(stop) {
     NodeParts parts{.memory = memory_.begin(), .address = address()};
     for (std::uint64_t i = 0; i < layout_.cq_count(); ++i) parts.cqs.push_back(fabric.make_cq());
     for (std::uint64_t i = 0; i < layout_.qp_count(); ++i)
@@ -170,7 +171,7 @@ class SimRank {
   SimBarrier barrier_;
   std::unique_ptr<NodeWork> work_;
   const ClockChoice clock_;
-  const StopFlag stop_;
+  const StopFlag& stop_;
   RankTally tally_;
   RankResult result_;
 };
@@ -186,19 +187,32 @@ std::string why_not_simulated(const TestCase& test_case) {
   return {};
 }
 
-Outcome simulate(const TestCase& test_case, const SimNetwork& network) {
+namespace {
+
+void require_wanted(const StopFlag& stop) {
+  if (stop.requested()) throw Interrupted("interrupted");
+}
+
+}  // namespace
+
+Outcome simulate(const TestCase& test_case, const SimNetwork& network, const StopFlag& stop) {
   const auto ranks = static_cast<Rank>(test_case.ranks);
   const TopologyPlan plan = plan_topology(test_case);
   SimFabric fabric(network, ranks, test_case.verify != 0);
   std::deque<SimRank> all;
   {
     const CommonPlan common = common_plan(plan, test_case);
-    for (Rank rank = 0; rank < ranks; ++rank)
-      all.emplace_back(fabric, test_case, plan, common, rank);
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      require_wanted(stop);
+      all.emplace_back(fabric, test_case, plan, common, rank, stop);
+    }
   }
   const auto by_number = [&all](Rank rank) -> SimRank& { return all[rank]; };
-  for (SimRank& one : all) one.connect(by_number);
-  fabric.run([&](Rank rank) { all[rank].run(); });
+  for (SimRank& one : all) {
+    require_wanted(stop);
+    one.connect(by_number);
+  }
+  fabric.run([&](Rank rank) { all[rank].run(); }, stop);
   if (fabric.not_ready() != 0)
     throw MeasurementError("a simulated message found no receive: credits are wrong");
   std::vector<RankResult> results;

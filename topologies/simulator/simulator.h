@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/base/stop.h"
 #include "core/engine/measurer.h"
 #include "topologies/simulator/sim_network.h"
 
@@ -17,6 +18,7 @@ std::string why_not_simulated(const TestCase& test_case);
 /// @pre    why_no_topology() and why_not_simulated() are empty
 /// @return latencies, rates and counts; no connect time, no placement, no CPU time
 /// @throws MeasurementError  a rank has failed
-Outcome simulate(const TestCase& test_case, const SimNetwork& network);
+/// @throws Interrupted  `stop` was requested meanwhile
+Outcome simulate(const TestCase& test_case, const SimNetwork& network, const StopFlag& stop);
 
 }  // namespace rdmameter

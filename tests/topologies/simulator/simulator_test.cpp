@@ -22,6 +22,8 @@ using ::testing::IsEmpty;
 
 constexpr std::uint64_t kUs = 1'000'000;  // [ps]
 
+const StopFlag kGoOn;
+
 /// 2 us, 3 us where a rank passes a message on, and 100 Gb/s.
 SimNetwork one_network() {
   return {.paths = {{{.delay_ps = 2 * kUs, .relay_delay_ps = 3 * kUs, .ps_per_byte = 80}}}};
@@ -45,7 +47,7 @@ std::uint64_t round_trip_ns(std::uint64_t hops, std::uint64_t bytes) {
 
 TEST(Simulator, ARoundTripTakesTwiceDelayAndSizeByRate) {
   for (const std::uint64_t size : {8u, 4096u, 1u << 20}) {
-    const Outcome outcome = simulate(case_of("mesh", "pairs", 2, size), one_network());
+    const Outcome outcome = simulate(case_of("mesh", "pairs", 2, size), one_network(), kGoOn);
     const HistogramData& samples = outcome.latency->histogram;
     EXPECT_EQ(samples.count, 6u);
     EXPECT_EQ(samples.min_ns, round_trip_ns(1, size));
@@ -55,7 +57,7 @@ TEST(Simulator, ARoundTripTakesTwiceDelayAndSizeByRate) {
 
 /// Credits go over the same ports: four words take 1.3 ns there.
 TEST(Simulator, ARelayAddsItsOwnDelayAndTheBytesOnceMore) {
-  const Outcome outcome = simulate(case_of("ring", "pairs", 9, 1000), one_network());
+  const Outcome outcome = simulate(case_of("ring", "pairs", 9, 1000), one_network(), kGoOn);
   ASSERT_EQ(outcome.topology->by_hops.size(), 4u);
   for (const auto& [hops, latency] : outcome.topology->by_hops) {
     EXPECT_EQ(latency.histogram.count, 9u * 2 * 3);
@@ -72,7 +74,7 @@ TEST(Simulator, AnAllToAllOverAMeshTakesTheTimeOfItsPorts) {
   test_case.schedule = "staggered";
   test_case.iterations = 1;
   test_case.warmup = 0;
-  const Outcome outcome = simulate(test_case, one_network());
+  const Outcome outcome = simulate(test_case, one_network(), kGoOn);
   const HistogramData& samples = outcome.latency->histogram;
   EXPECT_EQ(samples.count, kRanks);
   EXPECT_EQ(samples.min_ns, ((kRanks - 1) * kSize * 80 + 2 * 2 * kUs) / 1000);
@@ -85,7 +87,7 @@ TEST(Simulator, MessagesThatMeetAtAPortWaitForEachOther) {
   TestCase test_case = case_of("mesh", "incast:4", kRanks, kSize);
   test_case.iterations = 100;
   test_case.warmup = 0;
-  const Outcome outcome = simulate(test_case, one_network());
+  const Outcome outcome = simulate(test_case, one_network(), kGoOn);
   EXPECT_EQ(outcome.bandwidth->messages, 400u);
   const double least_ns = 400.0 * kSize * 80 / 1000;
   EXPECT_GE(static_cast<double>(outcome.bandwidth->window_ns), least_ns);
@@ -99,7 +101,7 @@ TEST(Simulator, AStreamOfAPairHasTheBandwidthOfItsPorts) {
     TestCase test_case = case_of(graph, "pairs-bw", kRanks, kSize);
     test_case.iterations = 400;
     test_case.warmup = 3;
-    const Outcome outcome = simulate(test_case, one_network());
+    const Outcome outcome = simulate(test_case, one_network(), kGoOn);
     const auto& topology = *outcome.topology;
     const double message_ns = kSize * 80 / 1000.0;
     for (std::size_t from = 0; from < kRanks; ++from)
@@ -122,7 +124,7 @@ TEST(Simulator, RanksOfOneHostHaveAPathOfTheirOwn) {
   network.ranks_per_host = 2;
   network.path(SimKind::same_host) = {
       .delay_ps = kUs / 2, .relay_delay_ps = kUs / 2, .ps_per_byte = 8};
-  const Outcome outcome = simulate(case_of("mesh", "pairs", 4, 1000), network);
+  const Outcome outcome = simulate(case_of("mesh", "pairs", 4, 1000), network, kGoOn);
   const auto& matrix = outcome.topology->matrix_ns;
   EXPECT_EQ(matrix[0][1], 508.0);
   EXPECT_EQ(matrix[3][2], 508.0);
@@ -136,7 +138,7 @@ TEST(Simulator, RanksOfDifferentNumaNodesHaveAPathOfTheirOwn) {
       "numa-rate:400Gb/s");
   const TestCase test_case = case_of("mesh", "pairs", 5, 1000);
   const auto times = [&](Rank from) {
-    const Outcome outcome = simulate(test_case, network);
+    const Outcome outcome = simulate(test_case, network, kGoOn);
     std::vector<double> row;
     for (const auto& ns : outcome.topology->matrix_ns[from]) row.push_back(ns.value_or(0));
     return row;
@@ -157,7 +159,7 @@ TEST(Simulator, RanksOfOneHostHaveAPortOfTheirOwn) {
   TestCase test_case = case_of("mesh", "incast:3", 4, 1 << 16);
   test_case.iterations = 100;
   test_case.warmup = 0;
-  const Outcome outcome = simulate(test_case, network);
+  const Outcome outcome = simulate(test_case, network, kGoOn);
   const double least_ns = 200.0 * (1 << 16) * 80 / 1000;
   EXPECT_GE(static_cast<double>(outcome.bandwidth->window_ns), least_ns);
   EXPECT_LE(static_cast<double>(outcome.bandwidth->window_ns), 1.02 * least_ns);
@@ -174,15 +176,15 @@ TEST(Simulator, EveryTrafficOfEveryGraphArrivesWhole) {
       test_case.queues.depth = 2;
       test_case.iterations = 40;
       ASSERT_THAT(why_not_simulated(test_case), IsEmpty());
-      const Outcome outcome = simulate(test_case, one_network());
+      const Outcome outcome = simulate(test_case, one_network(), kGoOn);
       EXPECT_GT(outcome.extra.at("verified_bytes"), 0);
     }
 }
 
 TEST(Simulator, ComesToTheSameAgain) {
   const TestCase test_case = case_of("ring", "alltoall", 8, 512);
-  const Outcome first = simulate(test_case, one_network());
-  const Outcome second = simulate(test_case, one_network());
+  const Outcome first = simulate(test_case, one_network(), kGoOn);
+  const Outcome second = simulate(test_case, one_network(), kGoOn);
   EXPECT_EQ(first.elapsed_ns, second.elapsed_ns);
   EXPECT_EQ(first.latency->histogram.sum_ns, second.latency->histogram.sum_ns);
 }
@@ -240,10 +242,24 @@ TEST(SimNetwork, SaysWhatIsWrong) {
 
 TEST(SimFabric, RanksThatWaitForWhatNeverComesAreAnError) {
   SimFabric fabric(one_network(), 2, false);
-  EXPECT_THROW(fabric.run([](Rank rank) {
+  const auto wait_at_one = [](Rank rank) {
     if (rank == 1) Fiber::wait();
-  }),
-               MeasurementError);
+  };
+  EXPECT_THROW(fabric.run(wait_at_one, kGoOn), MeasurementError);
+}
+
+/// Its ranks end where they look next, so that what lives on their stacks is destroyed.
+TEST(SimFabric, EndsAtOnceWhereItIsToStop) {
+  SimFabric fabric(one_network(), 2, false);
+  StopFlag stop;
+  int ended = 0;
+  const auto wait_for_stop = [&](Rank rank) {
+    if (rank == 1) stop.request(StopReason::interrupted);
+    while (!stop.requested()) Fiber::wait();
+    ++ended;
+  };
+  EXPECT_THROW(fabric.run(wait_for_stop, stop), Interrupted);
+  EXPECT_EQ(ended, 2);
 }
 
 }  // namespace

@@ -29,10 +29,11 @@ Row simulated_row(const std::string& graph, std::uint64_t ranks, std::uint64_t s
   test_case.iterations = 2;
   test_case.warmup = 0;
   constexpr std::uint64_t kUs = 1'000'000;  // [ps]
+  const StopFlag go_on;
   Row row;
-  static_cast<Measurement&>(row) =
-      simulate(test_case,
-               {.paths = {{{.delay_ps = 2 * kUs, .relay_delay_ps = 3 * kUs, .ps_per_byte = 80}}}});
+  static_cast<Measurement&>(row) = simulate(
+      test_case, {.paths = {{{.delay_ps = 2 * kUs, .relay_delay_ps = 3 * kUs, .ps_per_byte = 80}}}},
+      go_on);
   row.case_object = {{"graph", graph},         {"traffic", "pairs"},
                      {"ranks", ranks},         {"size_bytes", size_bytes},
                      {"transport", "rc"},      {"depth", std::uint64_t{16}},
