@@ -6,12 +6,28 @@
 #include <algorithm>
 #include <string_view>
 
+#include "bench/running/status_line.h"
 #include "core/base/error.h"
+#include "core/log/tell.h"
 #include "topologies/simulator/simulator.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
 namespace {
+
+/// What one takes, roughly: it depends on how many ranks share the caches.
+constexpr double kMessage_s = 2e-6;
+constexpr double kLong_s = 60;
+
+void tell_if_long(std::uint64_t messages) {
+  const double seconds = static_cast<double>(messages) * kMessage_s;
+  if (seconds < kLong_s) return;
+  tell_lines(
+      "rdmameter: this case simulates {:.0f} million messages, which takes about {} or more; fewer "
+      "--iterations, no --warmup, another --traffic or --pairs sampled:K take less; Ctrl-C ends "
+      "it\n",
+      static_cast<double>(messages) / 1e6, clock_text(seconds));
+}
 
 class SimulatedMeasurer final : public Measurer {
  public:
@@ -19,7 +35,7 @@ class SimulatedMeasurer final : public Measurer {
       : network_(network), stop_(stop) {}
 
   Outcome measure(const TestCase& test_case) override {
-    Outcome outcome = simulate(test_case, network_, stop_);
+    Outcome outcome = simulate(test_case, network_, stop_, tell_if_long);
     outcome.extra["path"] = "simulated";
     return outcome;
   }

@@ -53,7 +53,11 @@ std::uint64_t Buckets::Iterator::take_further(std::uint64_t value) {
 
 HistogramData snapshot(const Histogram& histogram) {
   HistogramData data;
-  for (std::uint32_t index = 0; index < kHistogramBuckets; ++index)
+  const bool fits =
+      histogram.max_ns() >> kHistogramMaxBits == 0 && histogram.min_ns() <= histogram.max_ns();
+  const std::uint64_t first = fits ? histogram_index(histogram.min_ns()) : 0;
+  const std::uint64_t end = fits ? histogram_index(histogram.max_ns()) + 1 : kHistogramBuckets;
+  for (auto index = static_cast<std::uint32_t>(first); index < end; ++index)
     if (const std::uint64_t n = histogram.bucket(index); n != 0) {
       data.buckets.push_back({index, n});
       data.count += n;

@@ -47,6 +47,11 @@ def cpu_seconds_of_a_short_run(*arguments):
     return used.ru_utime + used.ru_stime
 
 
+def is_sanitized():
+    program = pathlib.Path(PROGRAM).read_bytes()
+    return b"__asan_init" in program or b"__tsan_init" in program
+
+
 def has_device():
     return os.path.isdir("/sys/class/infiniband") and bool(os.listdir("/sys/class/infiniband"))
 
@@ -980,6 +985,29 @@ class Simulated(unittest.TestCase):
                 with open(path, encoding="utf-8") as file:
                     rows = json.load(file)["benchmarks"]
                 self.assertEqual([row["case"]["traffic"] for row in rows], ["neighbours"])
+
+    def test_a_thousand_ranks_take_seconds_and_less_than_two_gibibytes(self):
+        # CPU time, so that other load does not count; a sanitizer's is not the program's.
+        for arguments, most_seconds, most_mib in ((("random:16", "--ranks", "1024", "--traffic", "flood"), 6, 1024),
+                                                  (("mesh", "--ranks", "256", "--traffic", "neighbours"), 6, 1024)):
+            with subprocess.Popen([PROGRAM, "topo", *arguments, "--iterations", "8", "--warmup", "0", "--simulate", "delay:2us"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
+                said = child.stderr.read()
+                _, status, used = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(child.returncode, 0, said)
+            if not is_sanitized():
+                self.assertLess(used.ru_utime + used.ru_stime, most_seconds, arguments)
+                self.assertLess(used.ru_maxrss / 1024, most_mib, arguments)
+
+    def test_tells_before_it_begins_if_it_takes_long(self):
+        child = subprocess.Popen([PROGRAM, "topo", "ring", "--ranks", "256", "--simulate", "delay:2us", "--traffic", "pairs",
+                                  "--iterations", "1000"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        with child:
+            line = child.stderr.readline()
+            child.send_signal(signal.SIGINT)
+            child.communicate(timeout=30)
+        self.assertRegex(line, r"simulates [0-9]+ million messages, .* --pairs sampled:K")
 
     def test_what_cannot_be_simulated_is_skipped(self):
         result = run(*self.ARGUMENTS, "--transport", "uc")

@@ -189,19 +189,58 @@ std::string why_not_simulated(const TestCase& test_case) {
 
 namespace {
 
+/// Flows of a traffic between the ranks, each of which has a message in each exchange.
+std::uint64_t flow_count(const TopologyPlan& plan) {
+  std::uint64_t count = 0;
+  for (Rank rank = 0; rank < plan.graph.ranks(); ++rank) count += plan.receivers(rank).size();
+  return count;
+}
+
+/// Over one edge each: of the traffic and of barriers, without credits.
+std::uint64_t messages_of(const TestCase& test_case, const TopologyPlan& plan,
+                          const CommonPlan& common) {
+  constexpr std::uint64_t kOtherBarriers = 24;
+  const std::uint64_t ranks = plan.graph.ranks(), each = test_case.iterations + test_case.warmup;
+  std::uint64_t barriers = kOtherBarriers, messages = 0;
+  switch (plan.traffic_mode()) {
+    case TrafficMode::round_trip:
+      barriers += plan.in_rounds() ? 2 * common.rounds.size() : plan.round_trips.size();
+      for (const PairRound& round : common.rounds) messages += 4 * round.size() * each;
+      for (const auto& stops : plan.round_trips) messages += (stops.size() - 1) * each;
+      break;
+    case TrafficMode::exchange:
+    case TrafficMode::spread:
+      messages = flow_count(plan) * each;
+      break;
+    case TrafficMode::stream:
+    case TrafficMode::drawn:
+      barriers += 4 * common.rounds.size();
+      for (const PairRound& round : common.rounds) messages += 2 * round.size() * each;
+      if (!plan.in_rounds()) messages = ranks * each;
+      break;
+    case TrafficMode::collective:
+      break;
+  }
+  const double hops = plan.traffic_mode() == TrafficMode::spread ? 1 : plan.mean_hops;
+  return static_cast<std::uint64_t>(static_cast<double>(messages) * hops) +
+         barriers * ranks * static_cast<std::uint64_t>(std::bit_width(ranks - 1));
+}
+
 void require_wanted(const StopFlag& stop) {
   if (stop.requested()) throw Interrupted("interrupted");
 }
 
 }  // namespace
 
-Outcome simulate(const TestCase& test_case, const SimNetwork& network, const StopFlag& stop) {
+Outcome simulate(const TestCase& test_case, const SimNetwork& network, const StopFlag& stop,
+                 const std::function<void(std::uint64_t messages)>& begun) {
   const auto ranks = static_cast<Rank>(test_case.ranks);
   const TopologyPlan plan = plan_topology(test_case);
   SimFabric fabric(network, ranks, test_case.verify != 0);
   std::deque<SimRank> all;
   {
     const CommonPlan common = common_plan(plan, test_case);
+    if (begun) begun(messages_of(test_case, plan, common));
     for (Rank rank = 0; rank < ranks; ++rank) {
       require_wanted(stop);
       all.emplace_back(fabric, test_case, plan, common, rank, stop);

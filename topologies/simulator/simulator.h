@@ -3,6 +3,8 @@
 // on QPs whose messages take the times of a network model. Nothing is measured.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 #include "core/base/stop.h"
@@ -19,6 +21,8 @@ std::string why_not_simulated(const TestCase& test_case);
 /// @return latencies, rates and counts; no connect time, no placement, no CPU time
 /// @throws MeasurementError  a rank has failed
 /// @throws Interrupted  `stop` was requested meanwhile
-Outcome simulate(const TestCase& test_case, const SimNetwork& network, const StopFlag& stop);
+/// @param begun  is told, before anything takes long, about how many messages will pass an edge
+Outcome simulate(const TestCase& test_case, const SimNetwork& network, const StopFlag& stop,
+                 const std::function<void(std::uint64_t messages)>& begun = nullptr);
 
 }  // namespace rdmameter
