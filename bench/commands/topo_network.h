@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
+#include "core/base/stop.h"
 #include "core/result/result_file.h"
 #include "reports/text/text.h"
 #include "reports/topology/model/path_costs.h"

@@ -8,7 +8,7 @@
 
 #include "bench/running/status_line.h"
 #include "core/base/error.h"
-#include "core/log/tell.h"
+#include "reports/text/terminal_lines.h"
 #include "topologies/simulator/simulator.h"
 #include "topologies/traffic/traffic.h"
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "reports/summary/unit.h"
+#include "reports/topology/model/rank_places.h"
 
 namespace rdmameter {
 namespace {
