@@ -854,7 +854,7 @@ class Simulated(unittest.TestCase):
                 self.assertEqual((row["path"], row["case"]["device"]), ("simulated", "simulated:delay:2us,rate:100Gb/s"))
             self.assertEqual(self.simulated(folder + "/second.json")[1]["benchmarks"], first["benchmarks"])
             shown = run("show", folder + "/first.json").stdout
-            self.assertRegex(shown, r"(?m)^ +4 +mesh +rc +3 .*\n +4 +ring +rc +2 .*\n  No knee")
+            self.assertRegex(shown, r"(?m)^how to connect ranks, 64 B over rc\n.*\n.*\n +4 +mesh +3 .*\n +4 +ring +2 .*\n  No knee")
 
             for row in first["benchmarks"]:
                 row["name"] = row["run_name"] = row["name"].removesuffix("/simulated")
