@@ -11,5 +11,5 @@ seconds=${RDMAMETER_FUZZ_SECONDS:-5}
 [ "$seconds" -gt 0 ] || exit 0
 finds=$(mktemp -d) # the corpus in the sources stays as it is
 trap 'rm -rf "$finds"' EXIT
-"$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2560 -verbosity=1 -print_final_stats=1 "$@" \
+"$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2560 -verbosity=1 -print_final_stats=1 "$@" \
     "$finds" "$corpus"
