@@ -37,6 +37,11 @@ std::string fixed(double value, int decimals) {
   return fmt::format("{:.{}f}", value, decimals);
 }
 
+std::string three_digits(double value, int most_decimals) {
+  const int decimals = value > 0 ? 2 - static_cast<int>(std::floor(std::log10(value))) : 0;
+  return fixed(value, std::clamp(decimals, 0, most_decimals));
+}
+
 std::string time_text(double ns) {
   for (const Unit unit : {Unit{"s", 1e9}, Unit{"ms", 1e6}, Unit{"µs", 1e3}})
     if (ns >= unit.size) return fmt::format("{:.6g} {}", ns / unit.size, unit.name);

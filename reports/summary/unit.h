@@ -31,6 +31,9 @@ int max_decimals(const Unit& time_unit);
 
 std::string fixed(double value, int decimals);
 
+/// Three digits that mean something, and at most so many decimals.
+std::string three_digits(double value, int most_decimals);
+
 /// "100 ms", "1.5 s": a span of time in running text.
 std::string time_text(double ns);
 

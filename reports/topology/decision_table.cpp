@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -67,11 +66,6 @@ void add_traffic(ShapeChoice& choice, const TopologyCase& one) {
   } else if (topology.traffic == "flood" && one.rank_gbps && one.size_bytes > 0) {
     choice.rank_mmsg_per_s = *one.rank_gbps * 1e3 / (8 * static_cast<double>(one.size_bytes));
   }
-}
-
-std::string three_digits(double value, int max_decimals) {
-  const int decimals = value > 0 ? 2 - static_cast<int>(std::floor(std::log10(value))) : 0;
-  return fixed(value, std::clamp(decimals, 0, max_decimals));
 }
 
 /// What is over what, in the order of the lines.
@@ -153,9 +147,10 @@ Table decision_table(std::span<const ShapeChoice> choices) {
                                              : kUnknown);
     table.columns.push_back(std::move(head));
   };
-  const auto add_time = [&](const char* head, Number ShapeChoice::*member) {
+  const auto add_time = [&](const char* head, Number ShapeChoice::*member, bool optional = false) {
     const Unit unit = unit_of_times(choices, member);
-    add({head, std::string(unit.name)}, unit.size, std::min(max_decimals(unit), 2), member);
+    add({.head = head, .unit = std::string(unit.name), .optional = optional}, unit.size,
+        std::min(max_decimals(unit), 2), member);
   };
   add({"QPs"}, 1, 0, &ShapeChoice::qps);
   add({"memory", "KiB"}, 1024, 1, &ShapeChoice::memory_bytes);
@@ -164,8 +159,7 @@ Table decision_table(std::span<const ShapeChoice> choices) {
   add_time("p50", &ShapeChoice::p50_ns);
   add_time("p99", &ShapeChoice::p99_ns);
   add_time("p50 far", &ShapeChoice::farthest_ns);
-  add_time("p99 far", &ShapeChoice::farthest_p99_ns);
-  if (table.columns.back().head == "p99 far") table.columns.back().optional = true;
+  add_time("p99 far", &ShapeChoice::farthest_p99_ns, true);
   add_time("alltoall", &ShapeChoice::exchange_ns);
   add({"flood", "Mmsg/s"}, 1, 3, &ShapeChoice::rank_mmsg_per_s);
   return table;

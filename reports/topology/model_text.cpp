@@ -12,12 +12,9 @@
 namespace rdmameter {
 namespace {
 
-/// Three digits that mean something.
 std::string digits(double value) {
-  if (!std::isfinite(value)) return kUnknown;
-  if (value == 0) return "0";
-  const int decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(value))), 0, 6);
-  return fixed(value, decimals);
+  constexpr int kMostDecimals = 6;
+  return std::isfinite(value) ? three_digits(value, kMostDecimals) : kUnknown;
 }
 
 std::string sizes_text(const TopologyModel& model) {
