@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import unittest
 
@@ -961,6 +962,12 @@ class Simulated(unittest.TestCase):
             self.assertEqual(status, USAGE, text)
             self.assertIn("numa-delay:SECONDS", text)
 
+    def kill_after_a_minute(self, child):
+        """So that none of the waits for it lasts for ever."""
+        timer = threading.Timer(60, child.kill)
+        timer.start()
+        self.addCleanup(timer.cancel)
+
     def test_a_signal_ends_it_at_once_and_keeps_the_rows_before(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with tempfile.TemporaryDirectory() as folder:
@@ -969,6 +976,7 @@ class Simulated(unittest.TestCase):
                 child = subprocess.Popen([PROGRAM, "topo", "ring", "--ranks", "256", "--simulate", "delay:2us", "-o", path,
                                           "--traffic", "neighbours,pairs-bw", "--iterations", "100"],
                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                self.kill_after_a_minute(child)
                 with child:
                     child.stdout.readline()  # of the first case, whose row is in the file by then
                     until = time.monotonic() + 30
@@ -1004,6 +1012,7 @@ class Simulated(unittest.TestCase):
     def test_tells_before_it_begins_if_it_takes_long(self):
         child = subprocess.Popen([PROGRAM, "topo", "ring", "--ranks", "256", "--simulate", "delay:2us", "--traffic", "pairs",
                                   "--iterations", "1000"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.kill_after_a_minute(child)
         with child:
             line = child.stderr.readline()
             child.send_signal(signal.SIGINT)

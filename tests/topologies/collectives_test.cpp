@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/topologies/searched.h"
+#include "tests/topologies/topology_case.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/collectives/collective.h"
 #include "topologies/ranks/rank_plan.h"
@@ -249,10 +250,7 @@ TEST(Collectives, SizesAndBusBandwidthAreThoseOfNcclTests) {
 
 TestCase collective_case(const std::string& graph, std::string_view collective,
                          std::uint64_t ranks) {
-  TestCase test_case = default_topology_case();
-  test_case.graph = graph;
-  test_case.traffic = collective;
-  test_case.ranks = ranks;
+  TestCase test_case = topology_case(graph, collective, ranks);
   test_case.size_bytes = 4096;
   return test_case;
 }

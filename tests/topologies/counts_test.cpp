@@ -9,6 +9,7 @@
 
 #include "tests/topologies/fabric.h"
 #include "tests/topologies/searched.h"
+#include "tests/topologies/topology_case.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/node_layout.h"
 #include "topologies/ranks/rank_result.h"
@@ -76,10 +77,7 @@ std::uint64_t barrier_qps_of(std::uint64_t n) {
 }
 
 TestCase case_over(const std::string& graph, const std::string& traffic, std::uint64_t ranks) {
-  TestCase test_case = default_topology_case();
-  test_case.graph = graph;
-  test_case.traffic = traffic;
-  test_case.ranks = ranks;
+  TestCase test_case = topology_case(graph, traffic, ranks);
   test_case.size_bytes = 24;
   return test_case;
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "tests/topologies/topology_case.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/ranks/loop/message_buffer.h"
 #include "topologies/ranks/rank_plan.h"
@@ -21,11 +22,8 @@ using testing::IsEmpty;
 
 TestCase topology(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
                   const std::string& schedule = "simultaneous") {
-  TestCase test_case = default_topology_case();
-  test_case.graph = graph;
-  test_case.traffic = traffic;
+  TestCase test_case = topology_case(graph, traffic, ranks);
   test_case.schedule = schedule;
-  test_case.ranks = ranks;
   return test_case;
 }
 

@@ -6,16 +6,14 @@
 
 #include "core/instrument/clock.h"
 #include "tests/topologies/fabric.h"
+#include "tests/topologies/topology_case.h"
 
 namespace rdmameter {
 namespace {
 
 TestCase topology(const std::string& graph, const std::string& traffic, std::uint64_t ranks,
                   std::uint64_t depth) {
-  TestCase test_case = default_topology_case();
-  test_case.graph = graph;
-  test_case.traffic = traffic;
-  test_case.ranks = ranks;
+  TestCase test_case = topology_case(graph, traffic, ranks);
   test_case.queues.depth = depth;
   test_case.size_bytes = 24;
   test_case.verify = 1;
