@@ -133,6 +133,7 @@ class Pieces(rdmameter.Test):
 
 class Receives(rdmameter.Test):
     @rdmameter.kernel_only
+    @rdmameter.everyday
     def test_a_receive_queue_too_short_names_rnr_and_the_remedy_where_nobody_tries_again(self):
         done = self.run_program("--loopback", "send_bw", "--rx-depth", "1", "--depth", "64", "--rnr-retry", "0",
                                 "--size", "64", "--iterations", "5000", status=rdmameter.FAILED)

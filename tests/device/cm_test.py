@@ -19,6 +19,7 @@ def gid_indexes():
 
 
 class Connecting(rdmameter.Test):
+    @rdmameter.everyday
     def test_every_operation_moves_its_data_over_rc(self):
         rows = self.run_program("--loopback", "all", *CM, "--transport", "rc", "--size", "64", *PATIENT).rows
         self.assertFalse([row["name"] for row in rows if "skip_message" in row])
@@ -38,6 +39,7 @@ class Connecting(rdmameter.Test):
                      "classic,extended", "--recv", "rq,srq", "--inline", "off,max", "--mr-per-qp", "on", "--size", "64",
                      "--sge", "1", *SHORT)
 
+    @rdmameter.everyday
     def test_ipv4_and_ipv6(self):
         kinds = gid_indexes()
         if len(kinds) < 2:

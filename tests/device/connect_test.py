@@ -8,6 +8,7 @@ SHORT = ("--iterations", "20", "--warmup", "2", "--depth", "1", "--rx-depth", "1
 
 
 class Connects(rdmameter.Test):
+    @rdmameter.everyday
     def test_the_whole_and_each_step_are_histograms_of_their_calls(self):
         done = self.run_program("--loopback", "connect", *STEPS, "--connect", "tcp,cm", "--transport", "rc,uc,ud", *SHORT)
         self.assertEqual(len(done.rows), 3 * (2 + len(STEPS)))

@@ -23,6 +23,7 @@ class Control(rdmameter.Test):
                 self.assertEqual(row["real_time"], row["latency"]["mean"])
         self.assert_valid(done.path)
 
+    @rdmameter.everyday
     def test_windows_are_bound_written_through_and_invalidated_or_the_device_has_none(self):
         done = self.run_program("--loopback", *MW, "reg_mr", "--size", "1,4K,1M", "--objects", "0,16", *SHORT)
         for row in done.rows:
@@ -55,6 +56,7 @@ class Control(rdmameter.Test):
         self.assertEqual([row["latency"]["definition"] for row in rows], ["call", "round_trip", "call"])
 
     @rdmameter.kernel_only
+    @rdmameter.everyday
     def test_objects_are_there_while_it_is_measured_and_gone_after(self):
         device = rdmameter.active_ports()[0][0]["name"]
         if rdmameter.verbs_objects("qp") is None:

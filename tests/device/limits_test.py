@@ -10,6 +10,7 @@ LITTLE_MEMLOCK = ("setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_
 
 
 class Memlock(rdmameter.Test):
+    @rdmameter.everyday
     def test_too_little_is_named_with_the_remedy(self):
         done = self.run_program("--loopback", "write_bw", "--size", "1M", prefix=LITTLE_MEMLOCK, status=rdmameter.FAILED)
         self.assertRegex(done.stderr, "ibv_reg_mr .*RLIMIT_MEMLOCK is 65536 bytes: .*ulimit -l unlimited.*memlock")
@@ -39,6 +40,7 @@ class NoDevice(rdmameter.Test):
         self.addCleanup(subprocess.run, ["rdma", "system", "set", "netns", "shared"], check=True)
         self.prefix = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
 
+    @rdmameter.everyday
     def test_a_run_ends_with_77_and_says_what_to_do(self):
         for target in (("--loopback",), ("localhost:9",)):
             done = self.run_program(*target, "write_lat", prefix=self.prefix, status=rdmameter.NO_DEVICE)

@@ -142,6 +142,7 @@ class Loss(rdmameter.Test):
                 self.assertNotIn("injected", bandwidth)
                 self.assertTrue(0.01 < bandwidth["lost"] / bandwidth["sent"] < 0.2, bandwidth)
 
+    @rdmameter.everyday
     def test_lost_messages_are_not_taken_for_late_ones_or_copies(self):
         self.lose(5)
         for row in self.measure(*PAIR[1:], "send_bw", "send_imm_bw", "--transport", "uc,ud", "--size", "64",
@@ -151,6 +152,7 @@ class Loss(rdmameter.Test):
                 self.assertEqual((bandwidth["duplicated"], bandwidth["reordered"]), (0, 0))
                 self.assertGreater(bandwidth["lost"], 0)
 
+    @rdmameter.everyday
     def test_a_reliable_connection_repeats_and_delivers_all(self):
         self.lose(1)
         rows = self.measure(*PAIR[1:], "[!tm]*_lat", "[!tm]*_bw", "--size", "64,8K", "--iterations", "300", "--verify", timeout=240)

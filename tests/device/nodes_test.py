@@ -60,6 +60,7 @@ class Nodes(Topo):
         on_node1(f"tc qdisc add dev eth0 root netem delay {DELAY_MS}ms")
         self.addCleanup(on_node1, "tc qdisc del dev eth0 root")
 
+    @rdmameter.everyday
     def test_ranks_on_two_machines_talk_over_the_network_and_what_arrives_is_right(self):
         hosts = ["node0", "node0", "node1", "node1"]
         done = self.topo(hosts, "mesh", "ring", "--traffic", "pairs", "--size", "4K", "--verify", *SHORT)
@@ -122,6 +123,7 @@ class Nodes(Topo):
         self.assertEqual(len(done.rows), 1)
         self.assert_valid(done.path)
 
+    @rdmameter.everyday
     def test_a_client_measures_with_a_server_on_the_other_machine(self):
         server = self.serve("--bind", "node1", prefix=("ssh", "-n", "node1"))
         self.addCleanup(on_node1, "pkill -x rdmameter")  # the end of ssh is none of the server

@@ -53,6 +53,7 @@ class Peers(rdmameter.Test):
 
 class Multicast(rdmameter.Test):
     @rdmameter.kernel_only
+    @rdmameter.everyday
     def test_every_receiver_gets_every_message(self):
         rows = self.measure("mcast_bw", "mcast_lat", "--peers", "1,3", "--depth", "16", "--signal-every", "4", *PATIENT)
         for row in rows:

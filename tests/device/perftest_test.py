@@ -116,6 +116,7 @@ class PerftestItself(Front):
     """It is named, so that nobody looks for another reason."""
     NAMED = "is perftest, which rdmameter cannot measure with"
 
+    @rdmameter.everyday
     def test_as_the_client_is_named_by_the_server_which_waits_on(self):
         server = self.serve_tool("ib_send_lat")
         other = rdmameter.Started(["ib_send_lat", "-p", self.port, "localhost"], self.environment())

@@ -81,6 +81,7 @@ class Completions(rdmameter.Test):
             case, cqs = row["case"], row["resources"]["cqs"]
             self.assertEqual(cqs, 6 if case.get("cq_sharing") == "per-qp" else 2, row["name"])
 
+    @rdmameter.everyday
     def test_waits_for_events_of_several_cqs_miss_none(self):
         rows = self.measure("send_bw", "send_lat", "read_lat", "write_imm_lat", "--qps", "5", "--cq-sharing", "per-qp",
                             "--cq", "classic,extended", "--recv", "rq,srq", "--wait", "event", "--size", "64",

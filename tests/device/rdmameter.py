@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the whole program share: they run it, read its results, and report as TAP.
 
-Each test file is a program: FILE_test.py RDMAMETER [-k PATTERN]. Its tests' names are claims; meson and
-tools/test count them one by one.
+Each test file is a program: FILE_test.py RDMAMETER [-k PATTERN] [--everyday] [--list]. Its tests' names are claims;
+meson and tools/test count them one by one.
 
 They run on a verbs device of one of three kinds. With RDMAMETER_SOFTWARE_DEVICE, the path of a library, that is
 preloaded into every program and is the device, in user space: here time is true, and a start costs milliseconds.
@@ -46,6 +46,14 @@ def on(*kinds):
         marked.kinds = kinds
         return marked
     return mark
+
+
+def everyday(marked):
+    """Marks a test, or a class of them, as one of the suite `kernel`: it shows what only a kernel, a provider or a
+    network shows, and runs in the virtual machine with every `tools/test`, not with `tools/test full` alone. All of
+    them together may take five minutes there."""
+    marked.everyday = True
+    return marked
 
 
 kernel_only = on(RXE, ADAPTER)  # what the kernel does or tells
@@ -399,13 +407,28 @@ class Test(unittest.TestCase):
 
 
 class Loader(unittest.TestLoader):
-    """Finds the tests that are for this kind of device."""
+    """Finds the tests that are for this kind of device; with `everyday_only` those of the suite `kernel` alone."""
+
+    def __init__(self, everyday_only):
+        super().__init__()
+        self.everyday_only = everyday_only
 
     def getTestCaseNames(self, testCaseClass):
+        def marked(name, mark, default):
+            return getattr(getattr(testCaseClass, name), mark, getattr(testCaseClass, mark, default))
+
         def meant(name):
-            test = getattr(testCaseClass, name)
-            return KIND in getattr(test, "kinds", getattr(testCaseClass, "kinds", (KIND,)))
+            return KIND in marked(name, "kinds", (KIND,)) and (not self.everyday_only or marked(name, "everyday", False))
         return [name for name in super().getTestCaseNames(testCaseClass) if meant(name)]
+
+
+def claim_of(test):
+    name = getattr(test, "_testMethodName", test.id())  # a class that could not be set up has the latter only
+    return name.removeprefix("test_").replace("_", " ")
+
+
+def claims_of(suite):
+    return [claim for each in suite for claim in (claims_of(each) if isinstance(each, unittest.TestSuite) else [claim_of(each)])]
 
 
 class TapResult(unittest.TestResult):
@@ -417,9 +440,7 @@ class TapResult(unittest.TestResult):
 
     def line(self, good, test, more=""):
         self.count += 1
-        name = getattr(test, "_testMethodName", test.id())  # a class that could not be set up has the latter only
-        claim = name.removeprefix("test_").replace("_", " ")
-        print(f"{'ok' if good else 'not ok'} {self.count} - {claim}{more}", flush=True)
+        print(f"{'ok' if good else 'not ok'} {self.count} - {claim_of(test)}{more}", flush=True)
 
     def startTest(self, test):
         super().startTest(test)
@@ -476,13 +497,19 @@ def use_cpus(count):
 
 
 def main(devices=1, in_vm=False, cpus=1, nodes=1):
-    """Runs the tests of the calling file, or skips all of them with the reason."""
+    """Runs the tests of the calling file, or skips all of them with the reason; with --list prints their claims."""
     global program
     arguments = sys.argv[1:]
     pattern = arguments[arguments.index("-k") + 1] if "-k" in arguments else ""
     if not arguments or arguments[0].startswith("-"):
-        sys.exit(f"usage: {sys.argv[0]} RDMAMETER [-k PATTERN]")
+        sys.exit(f"usage: {sys.argv[0]} RDMAMETER [-k PATTERN] [--everyday] [--list]")
     program = os.path.abspath(arguments[0])
+    loader = Loader("--everyday" in arguments)
+    loader.testNamePatterns = [f"*{pattern}*"]
+    tests = loader.loadTestsFromModule(sys.modules["__main__"])
+    if "--list" in arguments:
+        print(*claims_of(tests), sep="\n")
+        return
     if in_vm and not IN_VM:
         print("1..0 # SKIP it breaks links and limits, so it runs in tools/rxe-vm alone")
         return
@@ -493,9 +520,7 @@ def main(devices=1, in_vm=False, cpus=1, nodes=1):
     if devices and len({device["name"] for device, _ in active_ports()}) < devices:
         print(f"1..0 # SKIP it needs {devices} verbs device{'s' if devices > 1 else ''} with an active port")
         return
-    loader = Loader()
-    loader.testNamePatterns = [f"*{pattern}*"]
     result = TapResult()
-    loader.loadTestsFromModule(sys.modules["__main__"]).run(result)
+    tests.run(result)
     print(f"1..{result.count}")
     sys.exit(result.bad)

@@ -72,6 +72,7 @@ class Srun(Topo):
             self.assertNotIn("skip_message", row)
             self.assertGreater(row["verified_bytes"], 0)
 
+    @rdmameter.everyday
     def test_ranks_in_several_shapes_talk_and_what_arrives_is_right(self):
         done = self.run_ranks((PMIX, "-n", "4"), "mesh", "ring", "--ranks", "4", "--traffic", "pairs", "--size", "4K",
                               "--verify", *SHORT)

@@ -25,6 +25,7 @@ def reason_to_skip(test, transport, size, mtu):
     return None
 
 
+@rdmameter.everyday
 class Sweep(rdmameter.Test):
     @classmethod
     def setUpClass(cls):

@@ -338,6 +338,7 @@ class Devices(Topo):
         [row] = self.topo(*EIGHT, "--ranks", "8").rows
         self.assert_eight(row)
 
+    @rdmameter.everyday
     def test_ranks_on_devices_of_their_own_meet_on_the_wire(self):
         arguments = ("mesh", "--ranks", "2", "--traffic", "pairs", "--device", "rxe%l", *SHORT)
         [quick] = self.topo(*arguments).rows

@@ -65,6 +65,7 @@ class FlowLabels(rdmameter.Test):
             (row,) = self.measure(*PAIR, "send_lat", "--qps", "16", "--iterations", "160", "--warmup", "16", *axes)
         return capture.ports, row["per_qp"]
 
+    @rdmameter.everyday
     def test_each_qp_sends_from_the_port_of_its_label(self):
         for transport in ("rc", "uc"):
             with self.subTest(transport):

@@ -31,6 +31,7 @@ class Netem(rdmameter.Test):
             sh(f"tc qdisc replace dev {link} root netem {how}")
             self.addCleanup(sh, f"tc qdisc del dev {link} root", False)
 
+    @rdmameter.everyday
     def test_a_delay_is_in_the_latency(self):
         self.shape("delay 20ms", ("v0",))
         for row in self.measure(*PAIR, "send_lat", "write_lat", "read_lat", "--iterations", "30", "--warmup", "2"):
@@ -105,6 +106,7 @@ class Link(rdmameter.Test):
                 self.assert_valid(done.path)
                 self.measure(*PAIR, "send_lat", "--transport", transport, "--iterations", "50", "--verify")
 
+    @rdmameter.everyday
     def test_a_link_that_stays_down_ends_the_run_with_the_reason(self):
         self.addCleanup(restore_link)
         run = self.start("--loopback", *PAIR, "write_lat", "--duration", "0.05,60")
@@ -121,6 +123,7 @@ class Link(rdmameter.Test):
 
 
 class Device(rdmameter.Test):
+    @rdmameter.everyday
     def test_a_device_deleted_in_mid_run_ends_the_run(self):
         run = self.start("--loopback", *PAIR, "send_lat", "--duration", "0.05,4")
         run.await_text("stdout", "duration:50ms")
