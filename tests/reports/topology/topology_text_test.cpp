@@ -222,6 +222,18 @@ TEST(Straggler, OfASimulatedNetworkIsNobodyWhoIsAloneOnAHost) {
   EXPECT_THAT(text_of(slow, {}), HasSubstr("! rank 2 takes"));
 }
 
+TEST(Straggler, OfASimulatedExchangeIsNobody) {
+  Row row = slow_rank_row(placed(4, 1), 2);
+  row.extra = {{"path", "simulated"}};
+  row.case_object["device"] = "delay:5us";
+  row.topology->traffic = "alltoall";
+  row.topology->matrix_ns.clear();
+  row.topology->edges = {{0, 1}, {1, 2}, {2, 3}, {0, 3}};
+  const std::vector<Row> rows{row};
+  const auto cases = topology_cases(rows, topology_models(rows));
+  EXPECT_FALSE(straggler_of(cases.at(0), matrix_of(cases.at(0))));
+}
+
 TEST(MatrixKinds, HaveTheMedianOfEachWhereThereAreSeveral) {
   std::mt19937 engine(1);
   const auto text = [&engine](const RankPlaces& places) {
