@@ -203,6 +203,12 @@ TEST(Jain, IsOneForEqualsAndOneNthForOne) {
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{1, 2, 3}), 36.0 / 42.0);
 }
 
+TEST(Jain, IsNeverBeyondOne) {
+  for (std::size_t ranks = 1; ranks <= 100; ++ranks)
+    for (const double share : {0.1, 1.9, 3.3, 26.7})
+      EXPECT_LE(jain_index(std::vector<double>(ranks, share)), 1) << ranks << " of " << share;
+}
+
 /// A ring whose times are 1000 ns for each hop, and twice that from rank 7 to 20.
 std::vector<RankResult> results_of_ring(Rank ranks) {
   std::vector<RankResult> results(ranks);

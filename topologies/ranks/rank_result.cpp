@@ -326,7 +326,8 @@ double jain_index(std::span<const double> shares) {
     sum += share;
     squares += share * share;
   }
-  return squares == 0 ? 1 : sum * sum / (static_cast<double>(shares.size()) * squares);
+  if (squares == 0) return 1;
+  return std::min(1.0, sum * sum / (static_cast<double>(shares.size()) * squares));  // rounding
 }
 
 namespace {
