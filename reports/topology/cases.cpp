@@ -135,9 +135,7 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
       TopologyCase one{.name = repetitions.front()->name, .summary = std::move(summary)};
       const Row& row = *one.summary.repetitions.front();
       one.topology = &*row.topology;
-      const auto size = row.case_object.find("size_bytes");
-      if (size != row.case_object.end() && size->is_number_unsigned())
-        one.size_bytes = size->get<std::uint64_t>();
+      one.size_bytes = message_size_of(row);
       one.places = places_of(one.summary.repetitions, hosts).front();
       one.model = model_of(models, row);
       add_numbers(one, models);
