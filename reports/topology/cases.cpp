@@ -36,14 +36,6 @@ Number percentile_of(const Row& row, double percent) {
   return value ? Number(static_cast<double>(*value) / latency_divisor(row)) : std::nullopt;
 }
 
-template <class Value>
-Number first_use(const Row& row, Value FirstUseData::*member) {
-  const auto& data = row.topology->first_use;
-  if (!data) return std::nullopt;
-  const std::optional<std::uint64_t> ns = (*data).*member;
-  return ns ? Number(static_cast<double>(*ns)) : std::nullopt;
-}
-
 Number gbps_of(const Row& row) {
   if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
   return bandwidth_gbps(*row.bandwidth);
@@ -64,12 +56,6 @@ void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
   one.p99_ns = median_of(summary, [](const Row& row) { return percentile_of(row, 99); });
   one.connect_ns =
       median_of(summary, [](const Row& row) { return total(row.topology->connect_ns); });
-  one.first_use_ns =
-      median_of(summary, [](const Row& row) { return first_use(row, &FirstUseData::p50_ns); });
-  one.first_use_p99_ns =
-      median_of(summary, [](const Row& row) { return first_use(row, &FirstUseData::p99_ns); });
-  one.first_use_max_ns =
-      median_of(summary, [](const Row& row) { return first_use(row, &FirstUseData::max_ns); });
   one.memory_bytes =
       median_of(summary, [](const Row& row) { return total(row.topology->connection_bytes); });
   one.relay_bytes =
@@ -255,21 +241,6 @@ std::string straggler_text(const std::optional<Straggler>& straggler, const Json
       break;
   }
   return "";
-}
-
-std::string slowest_first_use_text(const TopologyCase& one, const nlohmann::ordered_json& context) {
-  const FirstUseData* slowest = nullptr;
-  for (const Row* row : one.summary.repetitions)
-    if (const auto& data = row->topology->first_use;
-        data && (slowest == nullptr || data->max_ns > slowest->max_ns))
-      slowest = &*data;
-  if (slowest == nullptr) return "";
-  const auto ns = static_cast<double>(slowest->max_ns);
-  const Unit unit = time_unit(ns);
-  return fmt::format("{}, slowest first use: {} asked {}, {} {}", case_title(one),
-                     rank_text(context, slowest->slowest.first),
-                     rank_text(context, slowest->slowest.second),
-                     fixed(ns / unit.size, max_decimals(unit)), unit.name);
 }
 
 Number kernel_count(const TopologyCase& one, std::string_view name) {

@@ -62,7 +62,7 @@ bool same_table(const TopologyCase& a, const TopologyCase& b) {
 }
 
 /// For each size: what each graph needs, from the first traffic that measured it.
-std::string resources(const ResultFile& file, Cases cases, const std::vector<std::uint64_t>& sizes,
+std::string resources(Cases cases, const std::vector<std::uint64_t>& sizes,
                       const TextStyle& style) {
   std::string text;
   for (const std::uint64_t size : sizes) {
@@ -79,9 +79,6 @@ std::string resources(const ResultFile& file, Cases cases, const std::vector<std
     });
     if (const std::string table = resources_table(chosen, style); !table.empty())
       text += "\n" + bold(fmt::format("  what each graph needs, {} B", size), style) + "\n" + table;
-    for (const TopologyCase& one : chosen)
-      if (const std::string slowest = slowest_first_use_text(one, file.context); !slowest.empty())
-        text += wrap("  ", slowest + ".", style.width);
   }
   return text;
 }
@@ -185,7 +182,7 @@ std::string topology_text(const ResultFile& file, const TopologyTextOptions& opt
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::vector<TopologyCase> cases = cases_of_model(all, i);
     text += heading(models[i], options.all_settings, options.style) +
-            resources(file, cases, models[i].sizes_bytes, options.style) +
+            resources(cases, models[i].sizes_bytes, options.style) +
             tables(without_collectives(cases), options.style) +
             collectives_text(cases, options.style) + matrices(file, cases, options) +
             pair_times(file, cases, options) +

@@ -868,7 +868,6 @@ class Simulated(unittest.TestCase):
 
     def test_options_of_a_measurement_are_refused(self):
         for option in (("--repetitions", "3"), ("--mtu", "1024"), ("--device", "x"), ("--patience", "5"), ("--judge-shared",),
-                       ("--connect-when", "first-use"),
                        ("--order-seed", "3"), ("--bootstrap-if", "lo"), ("--wait", "spin")):
             result = run(*self.ARGUMENTS, *option)
             self.assertEqual(result.returncode, USAGE, result)

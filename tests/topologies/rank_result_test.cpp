@@ -8,7 +8,6 @@
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/graphs/graph.h"
-#include "topologies/ranks/first_use.h"
 
 namespace rdmameter {
 namespace {
@@ -175,25 +174,6 @@ TEST(RankResult, ASampleOfACollectiveIsTheTimeOfTheRankThatTookLongestForIt) {
   const Outcome barrier = merge_results(test_case, plan_topology(test_case), results);
   EXPECT_EQ(barrier.topology->collective->bytes, 0u);
   EXPECT_FALSE(barrier.topology->collective->algbw_gb_per_s);
-}
-
-TEST(FirstUse, IsSummarisedOverTheEdgesOfAllRanksAndItsP99IsOfAHundredOrMore) {
-  std::vector<RankResult> results(3);
-  EXPECT_FALSE(summarise_first_use(results));
-  for (std::uint64_t i = 1; i < 100; ++i)
-    results[i % 3].first_uses.push_back({.with = i, .ns = 1000 * i, .verbs_ns = 500 * i});
-  auto data = summarise_first_use(results);
-  ASSERT_TRUE(data);
-  EXPECT_EQ(data->pairs, 99u);
-  EXPECT_EQ(data->min_ns, 1000u);
-  EXPECT_EQ(data->p50_ns, 50'000u);
-  EXPECT_EQ(data->max_ns, 99'000u);
-  EXPECT_EQ(data->verbs_p50_ns, 25'000u);
-  EXPECT_EQ(data->slowest, std::pair(0U, 99U));
-  EXPECT_FALSE(data->p99_ns);
-  results[1].first_uses.push_back({.with = 7, .ns = 10, .verbs_ns = 5});
-  data = summarise_first_use(results);
-  EXPECT_EQ(data->p99_ns, 98'000u);
 }
 
 TEST(Jain, IsOneForEqualsAndOneNthForOne) {
