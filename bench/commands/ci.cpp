@@ -139,7 +139,6 @@ ExitStatus judge_files(const CiArguments& options, const std::vector<std::string
   std::filesystem::remove(artefact(options, "summary.md"), ignored);
   const ExitStatus status =
       compare_results({.files = {options.base, result},
-                       .history = {},
                        .allow_environment_change = options.allow_environment_change,
                        .verdict = verdict});
   write_report({.files = {options.base, result}, .cases = {}, .output = page});

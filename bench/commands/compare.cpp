@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter compare: is NEW worse than BASE?
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "bench/commands/judging.h"
@@ -9,26 +7,8 @@
 #include "bench/options/comparison_options.h"
 #include "bench/options/help_text.h"
 #include "core/base/error.h"
-#include "reports/history/batch_noise.h"
-#include "reports/history/series.h"
 
 namespace rdmameter {
-namespace {
-
-/// @throws UsageError  the history cannot be read, or is too short to teach anything
-std::map<Metric, LearntBatches> learnt_batches(const std::string& path) {
-  if (path.empty()) return {};
-  auto learnt = batch_noise(read_history(history_path(path), SeriesChoice{}.last));
-  if (learnt.empty())
-    throw UsageError(fmt::format(
-        "--history {}: too few results to tell how batches differ: it takes six of this machine, "
-        "an hour apart",
-        path));
-  return learnt;
-}
-
-}  // namespace
-
 ExitStatus compare_results(const CompareArguments& options) {
   ComparisonOptions how = read_verdict_options(options.verdict);
   how.allow_environment_change = options.allow_environment_change;
@@ -45,7 +25,6 @@ ExitStatus compare_results(const CompareArguments& options) {
   auto [base, other] = read_comparables(options.files.front(), options.files.back());
   add_noise(options.verdict, base);
   take_gates_of(other, how);
-  how.learnt_batches = learnt_batches(options.history);
   return write_verdict(compare_files(base, other, how), options.verdict);
 }
 
@@ -54,8 +33,6 @@ Action declare_compare(CLI::App& app) {
   add_option(app, "FILE", options->files, "", "BASE and NEW; or one result of 'rdmameter ab'");
   app.add_flag("--allow-environment-change", options->allow_environment_change,
                help_text("compare what was measured on different devices, kernels, links..."));
-  add_option(app, "--history", options->history, "PATH",
-             "learn from the results of 'history add' how batches of this machine differ");
   declare_verdict_options(app, options->verdict);
   app.footer(
       "Fail: worse, significantly so among all cases, and by more than the floors.\n"

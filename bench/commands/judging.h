@@ -21,7 +21,6 @@ ExitStatus measure_and_compare(const AbArguments& options, const Invocation& inv
 
 struct CompareArguments {
   std::vector<std::string> files;
-  std::string history;
   bool allow_environment_change = false;
   VerdictOptions verdict;
 };

@@ -63,7 +63,6 @@ constexpr const char* kTopoFooter =
 struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
   std::optional<std::string> ranks, scale, order_seed;
   std::string patience = "60", predict, memory_budget, bootstrap_interface, simulate;
-  std::string connect_when = "at-start";
   bool judge_shared = false;
 };
 
@@ -121,10 +120,6 @@ void declare_options(CLI::App& app, TopoOptions& options) {
              "measure nothing: run the ranks in this process, in virtual time, on a network like "
              "delay:2us,rate:100Gb/s, or like the one of a result, from:FILE (docs/topologies.md "
              "has all of it)");
-  add_option(app, "--connect-when", options.connect_when, "WHEN",
-             "at-start: all ranks connect before the first message. first-use: one pair of "
-             "neighbours after the other connects to send a first message; the row has the time "
-             "from the request to its completion (first_use). RC only. Default: at-start");
   app.add_flag("--judge-shared", options.judge_shared,
                help_text("look for a slow rank or pair of ranks even where ranks share cores"));
   add_predict_option(app, options.predict);
@@ -151,17 +146,9 @@ struct TopoRequest {
   std::uint64_t repetitions = 1;
   milliseconds patience{};
   bool judge_shared = false;
-  ConnectWhen connect_when = ConnectWhen::at_start;
   std::vector<std::uint64_t> predict;
   std::optional<std::uint64_t> memory_budget_bytes;
 };
-
-/// @throws UsageError
-ConnectWhen read_connect_when(const std::string& text) {
-  if (text == "at-start") return ConnectWhen::at_start;
-  if (text == "first-use") return ConnectWhen::first_use;
-  throw invalid_value("--connect-when", text, "at-start or first-use");
-}
 
 TopoRequest interpret(const TopoOptions& options) {
   TopoRequest request;
@@ -183,7 +170,6 @@ TopoRequest interpret(const TopoOptions& options) {
   request.bootstrap_interface = options.bootstrap_interface;
   if (!request.bootstrap_interface.empty()) own_addresses(request.bootstrap_interface);
   request.judge_shared = options.judge_shared;
-  request.connect_when = read_connect_when(options.connect_when);
   request.simulate = options.simulate;
   request.predict = predicted_ranks(options.predict);
   request.memory_budget_bytes = memory_budget_bytes(options.memory_budget);
@@ -209,8 +195,6 @@ std::vector<PlannedCase> plan(const TopoRequest& request, std::uint64_t ranks) {
   for (PlannedCase& planned : cases) {
     std::string why = why_no_topology(planned.test_case);  // refuses unknown names, too
     if (planned.why_skipped.empty()) planned.why_skipped = std::move(why);
-    if (planned.why_skipped.empty() && request.connect_when == ConnectWhen::first_use)
-      planned.why_skipped = why_not_on_first_use(planned.test_case);
   }
   return cases;
 }
@@ -339,12 +323,10 @@ void check_simulated(const TopoOptions& options, const TopoRequest& request) {
     throw UsageError("--simulate: all ranks are in one process; start it without a launcher");
   if (request.repetitions > 1)
     throw UsageError("--simulate, --repetitions: each repetition would give the same numbers");
-  for (const auto& [option, is_given] :
-       {std::pair{"--order-seed", options.order_seed.has_value()},
-        {"--patience", options.patience != TopoOptions().patience},
-        {"--bootstrap-if", !options.bootstrap_interface.empty()},
-        {"--connect-when", options.connect_when != TopoOptions().connect_when},
-        {"--judge-shared", options.judge_shared}})
+  for (const auto& [option, is_given] : {std::pair{"--order-seed", options.order_seed.has_value()},
+                                         {"--patience", options.patience != TopoOptions().patience},
+                                         {"--bootstrap-if", !options.bootstrap_interface.empty()},
+                                         {"--judge-shared", options.judge_shared}})
     if (is_given)
       throw UsageError(fmt::format(
           "--simulate, {}: it says how ranks are measured; leave one of them out", option));
@@ -367,7 +349,7 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const ClockChoice& 
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
   if (reports) check_writable(request.output);
   const auto measurer = make_topology_measurer(ranks, request.patience, clock, invocation.interrupt,
-                                               {request.judge_shared, request.connect_when});
+                                               {request.judge_shared});
   const std::uint64_t order_seed = request.order_seed.value_or(measurer->common_seed());
   const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
   if (!reports) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -111,76 +110,22 @@ std::uint64_t count_at(const Parts& parts, const char* key, std::uint64_t otherw
   return found == parts.end() ? otherwise : parse_count(found->second).value_or(otherwise);
 }
 
-/// Where the file's ranks were, unless that was typed.
-void add_places(const PathCosts& costs, Parts& parts) {
-  if (costs.ranks_per_host && costs.of_kind[PairKind::other_host].delay_ns)
-    parts.emplace("ranks-per-host", fmt::format("{}", *costs.ranks_per_host));
-  if (!costs.numa || count_at(parts, "ranks-per-host", 1) == 1 ||
-      parts.contains("ranks-per-numa") || parts.contains("numa-in-turn"))
-    return;
-  if (costs.numa->ranks_per_node != 0)
-    parts.emplace("ranks-per-numa", fmt::format("{}", costs.numa->ranks_per_node));
-  else
-    parts.emplace("numa-in-turn", fmt::format("{}", costs.numa->nodes_in_turn));
-}
-
-/// Of rank 0 with the others of its host, and with the first of another one.
-std::set<SimKind> kinds_of_pairs(const Parts& parts) {
-  const auto at_most = [&](const char* key, std::uint64_t otherwise) {
-    return static_cast<Rank>(
-        std::min<std::uint64_t>(count_at(parts, key, otherwise), kMaxTopologyRanks));
-  };
-  SimNetwork network;
-  network.ranks_per_host = std::max<Rank>(1, at_most("ranks-per-host", 1));
-  network.ranks_per_numa = at_most("ranks-per-numa", 0);
-  network.numa_in_turn = at_most("numa-in-turn", 0);
-  std::set<SimKind> kinds;
-  for (Rank rank = 1; rank <= network.ranks_per_host; ++rank) kinds.insert(network.kind(0, rank));
-  return kinds;
-}
-
-/// Where a kind of simulated pairs was measured.
-struct MeasuredKind {
-  SimKind kind;
-  PairKind measured;
-  const char* where;
-};
-
-/// The nearest first.
-std::array<MeasuredKind, kSimKinds.size()> measured_kinds(const PathCosts& costs) {
-  return {{{SimKind::same_host, costs.nearest(), costs.numa ? "on one NUMA node" : "on one host"},
-           {SimKind::other_numa, PairKind::other_node, "on different NUMA nodes of a host"},
-           {SimKind::other_host, PairKind::other_host, "on different hosts"}}};
-}
-
-/// If all ranks are on one host, paths between hosts are of no use, and are as those within it.
-PathCost cost_between_hosts(const PathCosts& costs, bool one_host) {
-  const PathCost& between = costs.of_kind[PairKind::other_host];
-  if (!one_host || between.delay_ns) return between;
-  for (const MeasuredKind& each : measured_kinds(costs))
-    if (const PathCost& cost = costs.of_kind[each.measured]; cost.delay_ns) return cost;
-  return between;
-}
-
+/// Takes from the file what nobody has typed: how many ranks a host has, and what paths within a
+/// host and between hosts cost.
 void fill_parts(const std::string& file, const PathCosts& costs, std::uint64_t ranks,
                 Parts& parts) {
-  add_places(costs, parts);
-  const std::set<SimKind> kinds = kinds_of_pairs(parts);
-  const bool one_host = count_at(parts, "ranks-per-host", 1) >= ranks;
-  for (const auto& [kind, measured, where] : measured_kinds(costs)) {
-    if (!kinds.contains(kind)) continue;
-    const std::string prefix(std::ranges::find(kSimKinds, kind, &SimKindRow::kind)->prefix);
-    add_path(
-        kind == SimKind::other_host ? cost_between_hosts(costs, one_host) : costs.of_kind[measured],
-        prefix, parts);
-    require(file, parts, prefix, where);
+  const PathCost &within = costs.of_kind[PairKind::same_host],
+                 &between = costs.of_kind[PairKind::other_host];
+  if (costs.ranks_per_host && between.delay_ns)
+    parts.emplace("ranks-per-host", fmt::format("{}", *costs.ranks_per_host));
+  const std::uint64_t per_host = count_at(parts, "ranks-per-host", 1);
+  if (per_host > 1) {
+    add_path(within, "host-", parts);
+    require(file, parts, "host-", "on one host");
   }
-}
-
-std::uint64_t size_of(const Row& row) {
-  const auto size = row.case_object.find("size_bytes");
-  return size != row.case_object.end() && size->is_number_unsigned() ? size->get<std::uint64_t>()
-                                                                     : 0;
+  // If all ranks are on one host, paths between hosts are of no use, and are as those within it.
+  add_path(per_host >= ranks && !between.delay_ns ? within : between, "", parts);
+  require(file, parts, "", "on different hosts");
 }
 
 std::optional<double> message_ns(const Row& row) {
@@ -253,7 +198,7 @@ std::vector<NetworkCheck> check_network(const NetworkChoice& network,
     const auto measured = measured_ns(*network.source, row), simulated = message_ns(row);
     if (measured && simulated)
       checks.push_back({row.topology->graph, row.topology->traffic, row.topology->ranks,
-                        size_of(row), *measured, *simulated});
+                        message_size_of(row), *measured, *simulated});
   }
   return checks;
 }
@@ -273,10 +218,10 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
         " Not used: {} rows of ranks that shared cores, {} whose hosts are not "
         "known.",
         costs.yielding, costs.unknown_hosts);
-  if (costs.numa_without_order)
+  if (costs.numa_nodes)
     from +=
-        " NUMA nodes are not told apart: the ranks of a host are on them neither one after the "
-        "other nor in turn.";
+        " Ranks of a host were on several NUMA nodes, which are not told apart: add ranks-per-numa "
+        "or numa-in-turn, and numa-delay, for costs of their own.";
   if (checks.empty())
     from += " No case of this run was measured at up to 32 ranks: no error is known.";
   text += wrap("  ", from, style.width);

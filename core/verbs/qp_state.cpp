@@ -112,13 +112,6 @@ void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16
   if (error != 0) throw_failure("ibv_modify_qp(RESET->INIT)", name(qp, where), error);
 }
 
-void to_reset(ibv_qp& qp, const std::string& where) {
-  ibv_qp_attr attributes{};
-  attributes.qp_state = IBV_QPS_RESET;
-  const int error = ibv_modify_qp(&qp, &attributes, IBV_QP_STATE);
-  if (error != 0) throw_failure("ibv_modify_qp(->RESET)", name(qp, where), error);
-}
-
 void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
             std::uint32_t remote_psn, const std::string& where) {
   const int error = rtr_step(transport, path, remote_qpn, remote_psn).take(qp);

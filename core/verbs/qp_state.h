@@ -69,9 +69,6 @@ QpStep rts_step(Transport transport, const QpPath& path, std::uint32_t psn);
 void to_init(ibv_qp& qp, Transport transport, std::uint8_t port_num, std::uint16_t pkey_index,
              int remote_access, std::uint32_t qkey, const std::string& where);
 
-/// Any state -> RESET: what was posted is gone. @throws VerbsError
-void to_reset(ibv_qp& qp, const std::string& where);
-
 /// INIT -> RTR. @param remote_psn  first PSN that the peer will send with
 void to_rtr(ibv_qp& qp, Transport transport, const QpPath& path, std::uint32_t remote_qpn,
             std::uint32_t remote_psn, const std::string& where);

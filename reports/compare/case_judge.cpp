@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/compare/shape.h"
 #include "reports/stats/families.h"
 #include "reports/stats/sign_randomisation.h"
 
@@ -73,9 +72,7 @@ bool more_would_tell(const CaseComparison& one) {
     return verdict == CaseVerdict::suspect || verdict == CaseVerdict::inconclusive;
   };
   return open(one.verdict) && (open(one.effects.front().verdict) ||
-                               std::ranges::any_of(one.findings, [&](const CaseFinding& finding) {
-                                 return finding.runs_settle && open(finding.verdict);
-                               }));
+                               std::ranges::any_of(one.findings, open, &CaseFinding::verdict));
 }
 
 struct Significance {
@@ -226,9 +223,8 @@ class Judge {
     const auto failed = failed_repetitions(pairs_, batches_);
     const auto troubled = troubled_messages(pairs_, batches_);
     const auto saturated = saturated_loads(pairs_);
-    const auto shapes = changed_shapes(pairs_, batches_, options_.floors.relative);
     for (std::size_t i = 0; i < pairs_.size(); ++i)
-      for (const auto* findings : {&failed[i], &troubled[i], &saturated[i], &shapes[i]})
+      for (const auto* findings : {&failed[i], &troubled[i], &saturated[i]})
         std::ranges::copy(*findings, std::back_inserter(judgement_.cases[i].findings));
   }
 

@@ -24,7 +24,7 @@ struct CaseComparison {
   std::vector<MetricEffect> effects;  ///< members, the worst first; empty: not measured on both
                                       ///< sides
   std::vector<MetricEffect> others;   ///< metrics that do not judge, where they were asked for
-  std::vector<CaseFinding> findings;  ///< failures, losses, another shape
+  std::vector<CaseFinding> findings;  ///< failures, losses
   double q_worse = 1;                 ///< of all members together, adjusted over all cases
   std::string note;                   ///< why it is inconclusive, what would settle it, what failed
 };

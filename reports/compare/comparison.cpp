@@ -216,10 +216,8 @@ Comparison compare_files(const Comparable& base, const Comparable& other,
     comparison.remarks.push_back("The two sides were not measured alike: " + difference + ".");
   comparison.only_base = std::move(pairing.only_base);
   comparison.only_other = std::move(pairing.only_other);
-  const Batches batches{.replication = Replication::runs,
-                        .base = base.batches,
-                        .other = other.batches,
-                        .learnt = options.learnt_batches};
+  const Batches batches{
+      .replication = Replication::runs, .base = base.batches, .other = other.batches};
   finish(comparison, pairing.pairs, batches, both_noises(base, other), other.sides[0], options);
   add_batch_remark(comparison, batches);
   add_canary_remark(comparison, base.context, other.context);

@@ -23,7 +23,6 @@ struct ComparisonOptions {
   bool strict = false;           ///< nothing is proven where NEW lacks a case of BASE
   bool inconclusive_ok = false;  ///< what is not proven passes
   bool every_metric = false;     ///< message rates, too
-  std::map<Metric, LearntBatches> learnt_batches = {};  ///< of a history: batch_noise()
 };
 
 struct Comparison {

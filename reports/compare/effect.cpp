@@ -176,10 +176,8 @@ MetricSweep sweep_of_runs(const std::vector<Pair>& pairs, Metric metric, const F
                      .other = batch_values(other, metric, batches.other)});
     at.push_back(i);
   }
-  BatchPrior prior{.deviation = floors.batch * info_of(metric).judging.batch};
-  if (const auto learnt = batches.learnt.find(metric); learnt != batches.learnt.end())
-    prior.learnt = learnt->second;
-  const BatchChanges changes = batch_changes(sides, prior);
+  const BatchChanges changes =
+      batch_changes(sides, {.deviation = floors.batch * info_of(metric).judging.batch});
   StudentQuantiles quantiles;
   for (std::size_t k = 0; k < at.size(); ++k) {
     Effect& effect = sweep.effects[at[k]];

@@ -29,7 +29,7 @@ std::vector<Table::Cell> effect_cells(const MetricEffect* told);
 std::string estimates_text(const Comparison& comparison);
 
 /// "p50 3.10 µs -> 3.60 µs, +16.1 % (+14.0 % to +18.2 %)", or why there is none; what
-/// failed, got lost or has another shape, where that decides.
+/// failed or got lost, where that decides.
 std::string effect_text(const CaseComparison& test_case);
 
 /// Remarks, then a table with the worst first; passes only where there are few, or all is asked

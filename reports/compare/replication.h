@@ -4,11 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
-
-#include "reports/stats/batch_change.h"
-#include "reports/summary/metric.h"
 
 namespace rdmameter {
 
@@ -21,8 +17,7 @@ enum class Replication {
 struct Batches {
   Replication replication = Replication::runs;
   std::size_t looks = 1;  ///< at which a measuring run could have ended; they share the error rates
-  std::vector<std::size_t> base, other;         ///< of each run; a run beyond them is of batch 0
-  std::map<Metric, LearntBatches> learnt = {};  ///< what a history teaches of batches
+  std::vector<std::size_t> base, other;  ///< of each run; a run beyond them is of batch 0
 };
 
 /// Which replicate a row belongs to.

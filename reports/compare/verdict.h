@@ -18,8 +18,7 @@ enum class CaseVerdict {
 /// What a case did beside its metrics.
 struct CaseFinding {
   CaseVerdict verdict = CaseVerdict::pass;
-  std::string text;         ///< "10 of 15 repetitions failed, 0 of 15 in BASE"
-  bool runs_settle = true;  ///< more of them make a failure of a suspicion, or disprove it
+  std::string text;  ///< "10 of 15 repetitions failed, 0 of 15 in BASE"
 };
 
 enum class Conclusion {

@@ -154,13 +154,6 @@ class Sweep {
     return {variance / degrees, degrees};
   }
 
-  /// Of few cases, what all share cannot be told from what each does.
-  VarianceEstimate learnt_by_case() const {
-    VarianceEstimate learnt = prior_.learnt.by_case;
-    if (!separable_ && learnt.degrees > 0) learnt.variance += prior_.learnt.common.variance;
-    return learnt;
-  }
-
   /// What all cases of a batch share, and each case's own part.
   void learn_batches() {
     VarianceEstimate common;
@@ -171,11 +164,9 @@ class Sweep {
     }
     std::vector<VarianceEstimate> own;
     for (std::size_t i = 0; i < cases_.size(); ++i) own.push_back(own_batches(i));
-    VarianceEstimate by_case = pooled(mean_of(own), learnt_by_case());
-    if (separable_) common = pooled(common, prior_.learnt.common);
     learnt_ = common.degrees > 0;
     common_ = learnt_ ? with_prior(common) : VariancePart{};
-    by_case_ = with_prior(by_case);
+    by_case_ = with_prior(mean_of(own));
   }
 
   /// Batches of a case by themselves; less what its runs within batches explain, where these are
@@ -214,11 +205,11 @@ class Sweep {
                                   : pooled(within(cases_[i].base), within(cases_[i].other)));
     shared_ = shared_variance(own_);
     if (as_batches()) {  // the prior is one of batches, not of runs
-      const double before = prior_.weight + learnt_by_case().degrees;
-      const double weight = before / (before + learnt_degrees());
+      const double weight = prior_.weight / (prior_.weight + learnt_degrees());
+      const double degrees = prior_.weight * weight;
       shared_.variance =
-          shared_.variance * (1 - weight) + with_prior(learnt_by_case()).variance * weight;
-      shared_.degrees = separable_ ? std::max(shared_.degrees, before * weight) : before * weight;
+          shared_.variance * (1 - weight) + prior_.deviation * prior_.deviation * weight;
+      shared_.degrees = separable_ ? std::max(shared_.degrees, degrees) : degrees;
     } else if (shared_.variance == 0 && mean_of(own_).degrees == 0) {
       shared_ = {prior_.deviation * prior_.deviation, prior_.weight};  // a run a side
     }

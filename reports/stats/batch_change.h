@@ -18,16 +18,10 @@ struct CaseSides {
   BatchValues base, other;
 };
 
-/// What other batches have taught: all cases of one alike, and each case by itself.
-struct LearntBatches {
-  VarianceEstimate common, by_case;  ///< of the logarithm
-};
-
 /// By how much batches differ, until they are measured.
 struct BatchPrior {
   double deviation = 0.03;  ///< standard deviation of the logarithm
   double weight = 20;       ///< counts as so many measured degrees of freedom
-  LearntBatches learnt = {};
 };
 
 /// Of fewer cases, the median case tells nothing of what all share.

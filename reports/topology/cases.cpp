@@ -36,14 +36,6 @@ Number percentile_of(const Row& row, double percent) {
   return value ? Number(static_cast<double>(*value) / latency_divisor(row)) : std::nullopt;
 }
 
-template <class Value>
-Number first_use(const Row& row, Value FirstUseData::*member) {
-  const auto& data = row.topology->first_use;
-  if (!data) return std::nullopt;
-  const std::optional<std::uint64_t> ns = (*data).*member;
-  return ns ? Number(static_cast<double>(*ns)) : std::nullopt;
-}
-
 Number gbps_of(const Row& row) {
   if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
   return bandwidth_gbps(*row.bandwidth);
@@ -64,12 +56,6 @@ void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
   one.p99_ns = median_of(summary, [](const Row& row) { return percentile_of(row, 99); });
   one.connect_ns =
       median_of(summary, [](const Row& row) { return total(row.topology->connect_ns); });
-  one.first_use_ns =
-      median_of(summary, [](const Row& row) { return first_use(row, &FirstUseData::p50_ns); });
-  one.first_use_p99_ns =
-      median_of(summary, [](const Row& row) { return first_use(row, &FirstUseData::p99_ns); });
-  one.first_use_max_ns =
-      median_of(summary, [](const Row& row) { return first_use(row, &FirstUseData::max_ns); });
   one.memory_bytes =
       median_of(summary, [](const Row& row) { return total(row.topology->connection_bytes); });
   one.relay_bytes =
@@ -135,9 +121,7 @@ std::vector<TopologyCase> topology_cases(std::span<const Row> rows,
       TopologyCase one{.name = repetitions.front()->name, .summary = std::move(summary)};
       const Row& row = *one.summary.repetitions.front();
       one.topology = &*row.topology;
-      const auto size = row.case_object.find("size_bytes");
-      if (size != row.case_object.end() && size->is_number_unsigned())
-        one.size_bytes = size->get<std::uint64_t>();
+      one.size_bytes = message_size_of(row);
       one.places = places_of(one.summary.repetitions, hosts).front();
       one.model = model_of(models, row);
       add_numbers(one, models);
@@ -220,6 +204,7 @@ std::optional<Straggler> straggler_of(const TopologyCase& one, const Matrix& mat
     return is_slow(*said) ? said : std::optional<Straggler>();
   if (ranks_shared_cores(one) && !judge_shared) return std::nullopt;
   if (pair_numbers(one).bandwidths()) return std::nullopt;  // only round trips are judged
+  if (matrix_ns.empty()) return std::nullopt;               // an exchange has none
   // A simulated network whose hosts nobody has chosen has none that differ.
   const bool simulated = row_path(*one.summary.repetitions.front()) == "simulated";
   const RankPlaces places =
@@ -256,21 +241,6 @@ std::string straggler_text(const std::optional<Straggler>& straggler, const Json
       break;
   }
   return "";
-}
-
-std::string slowest_first_use_text(const TopologyCase& one, const nlohmann::ordered_json& context) {
-  const FirstUseData* slowest = nullptr;
-  for (const Row* row : one.summary.repetitions)
-    if (const auto& data = row->topology->first_use;
-        data && (slowest == nullptr || data->max_ns > slowest->max_ns))
-      slowest = &*data;
-  if (slowest == nullptr) return "";
-  const auto ns = static_cast<double>(slowest->max_ns);
-  const Unit unit = time_unit(ns);
-  return fmt::format("{}, slowest first use: {} asked {}, {} {}", case_title(one),
-                     rank_text(context, slowest->slowest.first),
-                     rank_text(context, slowest->slowest.second),
-                     fixed(ns / unit.size, max_decimals(unit)), unit.name);
 }
 
 Number kernel_count(const TopologyCase& one, std::string_view name) {

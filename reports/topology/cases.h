@@ -27,9 +27,8 @@ struct TopologyCase {
   std::size_t model = 0;      ///< which of the models its rows went into
   std::uint64_t qps_max = 0;  ///< of the rank with most; 0: not known
 
-  std::optional<double> p50_ns, p99_ns;  ///< half round trips where those are
-  std::optional<double> connect_ns;      ///< of all verbs
-  std::optional<double> first_use_ns, first_use_p99_ns, first_use_max_ns;  ///< over pairs
+  std::optional<double> p50_ns, p99_ns;             ///< half round trips where those are
+  std::optional<double> connect_ns;                 ///< of all verbs
   std::optional<double> memory_bytes, relay_bytes;  ///< of connections; of relayed messages
   std::optional<double> barrier_ns;
   std::optional<double> gbps, rank_gbps;  ///< of all ranks; of a rank, on average
@@ -92,10 +91,6 @@ std::string rank_text(const nlohmann::ordered_json& context, std::uint32_t rank)
 /// @param context  of the result, for the name of the host
 std::string straggler_text(const std::optional<Straggler>& straggler,
                            const nlohmann::ordered_json& context);
-
-/// "slowest first use: rank 0 (alpha) asked rank 5 (beta), 1.21 ms", of all repetitions; empty: no
-/// connection was made on first use.
-std::string slowest_first_use_text(const TopologyCase& one, const nlohmann::ordered_json& context);
 
 /// What the kernel counts by that name, "qps" or "pinned_bytes"; nothing: it does not tell.
 std::optional<double> kernel_count(const TopologyCase& one, std::string_view name);

@@ -9,7 +9,6 @@
 #include "reports/stats/sample.h"
 #include "reports/summary/unit.h"
 #include "reports/text/text.h"
-#include "reports/topology/growth_text.h"
 
 namespace rdmameter {
 namespace {
@@ -33,30 +32,6 @@ std::array<std::string, 2> rate_cells(const ConnectionPoint& point) {
 
 std::string lost_text(const std::optional<double>& share) {
   return share ? fixed(100 * *share, 1) : std::string(kUnknown);
-}
-
-std::string plots(std::span<const ConnectionCurve> curves, const TextStyle& style) {
-  std::vector<std::string> drawn;
-  std::string text;
-  for (const ConnectionCurve& first : curves) {
-    const std::string title = fmt::format("{}, {} B: message rate over active connections",
-                                          printable(first.opcode), first.size_bytes);
-    if (std::ranges::find(drawn, title) != drawn.end()) continue;
-    drawn.push_back(title);
-    std::vector<GrowthLine> lines;
-    for (const ConnectionCurve& curve : curves) {
-      if (curve.opcode != first.opcode || curve.size_bytes != first.size_bytes) continue;
-      GrowthLine line{curve.kind, {}, {}};
-      for (const ConnectionPoint& point : curve.points)
-        if (!point.mmsg_per_s.empty())
-          line.measured.emplace_back(static_cast<double>(point.active), median(point.mmsg_per_s));
-      if (!line.measured.empty()) lines.push_back(std::move(line));
-    }
-    const std::string plot =
-        draw_growth(lines, {"Mmsg/s", 1}, style, {.x_name = "active", .y_from_zero = true});
-    if (!plot.empty()) text += "\n" + bold("  " + title, style) + "\n" + plot;
-  }
-  return text;
 }
 
 }  // namespace
@@ -102,7 +77,6 @@ std::string connection_text(const ResultFile& file, const TextStyle& style) {
   for (const ConnectionCurve& curve : curves) text += wrap("  ", knee_sentence(curve), style.width);
   for (const std::string& limit : connection_limits(file.context))
     text += wrap("  ", limit, style.width);
-  text += plots(curves, style);
   return text + "\n" + render(connection_table(curves), style);
 }
 

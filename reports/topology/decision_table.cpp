@@ -96,7 +96,7 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
                                        std::span<const TopologyModel> models,
                                        std::uint64_t size_bytes) {
   std::vector<ShapeChoice> choices;
-  std::vector<std::vector<double>> connect_ns, first_use_ns;
+  std::vector<std::vector<double>> connect_ns;
   for (const TopologyCase& one : cases) {
     if (one.size_bytes != size_bytes) continue;
     const std::string shape = shape_label(one), over = over_text(models, one.model);
@@ -107,7 +107,6 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
     if (found == choices.end()) {
       choices.push_back({.ranks = one.topology->ranks, .shape = shape, .over = over});
       connect_ns.emplace_back();
-      first_use_ns.emplace_back();
     }
     ShapeChoice& choice = choices[at];
     if (one.qps_max > 0) choice.qps = static_cast<double>(one.qps_max);
@@ -116,11 +115,8 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
       double sum = 0;
       for (const auto& [verb, ns] : row->topology->connect_ns) sum += static_cast<double>(ns);
       if (sum > 0) connect_ns[at].push_back(sum);
-      if (const auto& data = row->topology->first_use)
-        first_use_ns[at].push_back(static_cast<double>(data->p50_ns));
     }
     choice.connect_ns = known_median(connect_ns[at]);
-    choice.first_use_ns = known_median(first_use_ns[at]);
     add_traffic(choice, one);
   }
   std::ranges::stable_sort(choices, {}, &ShapeChoice::ranks);
@@ -155,7 +151,6 @@ Table decision_table(std::span<const ShapeChoice> choices) {
   add({"QPs"}, 1, 0, &ShapeChoice::qps);
   add({"memory", "KiB"}, 1024, 1, &ShapeChoice::memory_bytes);
   add_time("connect", &ShapeChoice::connect_ns);
-  add_time("first use", &ShapeChoice::first_use_ns);
   add_time("p50", &ShapeChoice::p50_ns);
   add_time("p99", &ShapeChoice::p99_ns);
   add_time("p50 far", &ShapeChoice::farthest_ns);

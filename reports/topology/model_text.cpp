@@ -162,11 +162,6 @@ std::vector<ModelFact> facts_by_kind(const TopologyModel& model) {
   return facts;
 }
 
-/// Does it tell the NUMA nodes of a host apart?
-bool has_numa_nodes(const TopologyModel& model) {
-  return model.kinds[PairKind::other_node];
-}
-
 /// What the measured pairs say of kinds of pairs, and what they do not.
 std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
   std::vector<std::string> remarks;
@@ -185,14 +180,9 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
         "one host: they have no matrix (more than 256 ranks), or their hosts are not known.",
         model.rows_not_split));
   if (!model.latency || !model.latency->by_kind()) return remarks;
-  remarks.push_back(fmt::format(
-      "Hosts had several ranks{}. Without a single alpha, 'of model' and 'of bound' are not "
-      "computed.",
-      has_numa_nodes(model)
-          ? ", on several NUMA nodes: each edge of a route has the costs of its kind"
-          : ": each edge of a route has the costs within a host or those between hosts"));
-  if (has_numa_nodes(model) && model.kinds[PairKind::same_host])
-    remarks.push_back("same host: pairs of which it is not known whether they share a NUMA node.");
+  remarks.push_back(
+      "Hosts had several ranks: each edge of a route has the costs within a host or those between "
+      "hosts. Without a single alpha, 'of model' and 'of bound' are not computed.");
   const std::vector<ModelFact> facts = facts_by_kind(model);
   if (std::ranges::any_of(facts,
                           [](const ModelFact& fact) { return fact.value == "not identified"; }))
@@ -203,29 +193,17 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
 }
 
 std::string placement_remark(const TopologyModel& model) {
-  const bool numa = has_numa_nodes(model), one_host = !model.kinds[PairKind::other_host];
   if (places_at(model.places, model.places.size() + 1).empty())
-    return numa ? " The ranks of hosts, or those of their NUMA nodes, do not follow one another in "
-                  "one way, so it is not known where more ranks would be: neither shares of pairs "
-                  "nor routes with relays are predicted."
-                : " Hosts do not have equal numbers of ranks, one after the other or in turn, so "
-                  "it is not known on which hosts more ranks would be: neither shares of pairs nor "
-                  "routes with relays are predicted.";
-  std::string remark =
-      one_host ? " Predicted for one host with as many NUMA nodes as measured."
-               : fmt::format(
-                     " Predicted for hosts of {} ranks each, placed {} as they were "
-                     "measured{}.",
-                     std::ranges::count(model.places, 0U, &RankPlace::host),
-                     equal_ranks_per_host(model.places) ? "one after the other" : "in turn",
-                     numa ? ", on their NUMA nodes, too" : "");
-  std::string names;
-  for (const auto& [kind, name] : kPairKindNames)
-    if (model.kinds[kind]) names += (names.empty() ? "" : ", ") + std::string(name);
-  return remark + fmt::format(
-                      " {}: pairs of ranks; a route between two of them may have edges of {} "
-                      "kinds.",
-                      names, numa ? "several" : "both");
+    return " Hosts do not have equal numbers of ranks, one after the other or in turn, so it is "
+           "not "
+           "known on which hosts more ranks would be: neither shares of pairs nor routes with "
+           "relays "
+           "are predicted.";
+  return fmt::format(
+      " Predicted for hosts of {} ranks each, placed {} as they were measured. same host, other "
+      "host: pairs of ranks; a route between two of them may have edges of both kinds.",
+      std::ranges::count(model.places, 0U, &RankPlace::host),
+      equal_ranks_per_host(model.places) ? "one after the other" : "in turn");
 }
 
 }  // namespace

@@ -91,12 +91,6 @@ void add_resources(Table& table, Cases cases, bool all) {
       [](const TopologyCase& one) { return known_count(one.topology->qps_total.value_or(0)); });
   add_times(table, cases, "connect", unit_of_times(cases, &TopologyCase::connect_ns), 2,
             &TopologyCase::connect_ns);
-  const Unit unit = unit_of_times(cases, &TopologyCase::first_use_ns);
-  for (const auto& [qualifier, member] : {std::pair{"p50", &TopologyCase::first_use_ns},
-                                          std::pair{"p99", &TopologyCase::first_use_p99_ns},
-                                          std::pair{"most", &TopologyCase::first_use_max_ns}})
-    add_number_column<TopologyCase>(table, cases, {"first use", std::string(unit.name), qualifier},
-                                    unit.size, 2, part(member));
   add_times(table, cases, "barrier", unit_of_times(cases, &TopologyCase::barrier_ns), 2,
             &TopologyCase::barrier_ns);
   add_number_column<TopologyCase>(table, cases, {"memory", "KiB"}, 1024, 1,

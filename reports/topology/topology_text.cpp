@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
 #include <span>
 
 #include "reports/summary/unit.h"
@@ -13,23 +12,16 @@
 #include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
 #include "reports/topology/failed_pairs.h"
-#include "reports/topology/growth_text.h"
 #include "reports/topology/matrix_kinds.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
 #include "reports/topology/pair_times_table.h"
 #include "reports/topology/shapes_table.h"
-#include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
 namespace {
 
 using Cases = std::span<const TopologyCase>;
-using Number = std::optional<double>;
-
-Number whole(std::uint64_t value) {
-  return value == 0 ? Number() : Number(static_cast<double>(value));
-}
 
 /// What each graph needs, whatever the traffic.
 std::string resources_table(Cases cases, const TextStyle& style) {
@@ -70,7 +62,7 @@ bool same_table(const TopologyCase& a, const TopologyCase& b) {
 }
 
 /// For each size: what each graph needs, from the first traffic that measured it.
-std::string resources(const ResultFile& file, Cases cases, const std::vector<std::uint64_t>& sizes,
+std::string resources(Cases cases, const std::vector<std::uint64_t>& sizes,
                       const TextStyle& style) {
   std::string text;
   for (const std::uint64_t size : sizes) {
@@ -87,9 +79,6 @@ std::string resources(const ResultFile& file, Cases cases, const std::vector<std
     });
     if (const std::string table = resources_table(chosen, style); !table.empty())
       text += "\n" + bold(fmt::format("  what each graph needs, {} B", size), style) + "\n" + table;
-    for (const TopologyCase& one : chosen)
-      if (const std::string slowest = slowest_first_use_text(one, file.context); !slowest.empty())
-        text += wrap("  ", slowest + ".", style.width);
   }
   return text;
 }
@@ -164,61 +153,6 @@ std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOp
   return text;
 }
 
-/// One line for each shape: what was measured, and what is predicted for the ranks asked for.
-std::vector<GrowthLine> growth_lines(const TopologyModel& model, Cases cases,
-                                     const std::vector<std::uint64_t>& ranks,
-                                     const std::function<Number(const TopologyCase&)>& measured,
-                                     const std::function<Number(const Prediction&)>& predicted) {
-  std::vector<GrowthLine> lines;
-  for (const ModelShape& shape : model.shapes) {
-    GrowthLine line{shape_text(shape), {}, {}};
-    const auto add = [](auto& points, std::uint64_t n, const Number& value) {
-      const auto x = static_cast<double>(n);
-      const auto known = [x](const auto& point) { return point.first == x; };
-      if (value && *value > 0 && std::none_of(points.begin(), points.end(), known))
-        points.emplace_back(x, *value);
-    };
-    for (const TopologyCase& one : cases)
-      if (shape_of(*one.summary.repetitions.front()) == shape)
-        add(line.measured, one.topology->ranks, measured(one));
-    for (const std::uint64_t n : ranks)
-      if (const auto result = predict(model, shape, n)) add(line.predicted, n, predicted(*result));
-    if (!line.measured.empty() || !line.predicted.empty()) lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-std::string growth(const TopologyModel& model, Cases cases, const TopologyTextOptions& options) {
-  std::string text;
-  const auto add = [&](const std::string& title, const std::vector<GrowthLine>& lines,
-                       const Unit& unit) {
-    const std::string drawn = draw_growth(lines, unit, options.style);
-    if (!drawn.empty()) text += "\n" + bold("  " + title, options.style) + "\n" + drawn;
-  };
-  add("QPs of a rank over ranks",
-      growth_lines(
-          model, cases, options.predict, [](const TopologyCase& one) { return whole(one.qps_max); },
-          [](const Prediction& prediction) { return whole(prediction.qps_per_rank); }),
-      {"QPs", 1});
-  const auto first = std::find_if(cases.begin(), cases.end(), [](const TopologyCase& one) {
-    return reach_of(one.topology->traffic) == Reach::pair && one.p50_ns;
-  });
-  if (first == cases.end()) return text;
-  const auto mean = [first](const TopologyCase& one) -> Number {
-    if (!same_table(one, *first)) return std::nullopt;
-    const auto result = spread(one.summary, mean_latency_ns);
-    return result ? Number(result->median) : std::nullopt;
-  };
-  const auto predicted = [first](const Prediction& prediction) -> Number {
-    for (const Prediction::AtSize& at : prediction.sizes)
-      if (at.size_bytes == first->size_bytes && at.all.mean_ns) return at.all.mean_ns;
-    return std::nullopt;
-  };
-  add(fmt::format("mean latency over ranks, {} B", first->size_bytes),
-      growth_lines(model, cases, options.predict, mean, predicted), time_unit(*first->p50_ns));
-  return text;
-}
-
 std::string heading(const TopologyModel& model, bool all, const TextStyle& style) {
   std::vector<std::string> keys;
   bool defaults = false;
@@ -248,10 +182,10 @@ std::string topology_text(const ResultFile& file, const TopologyTextOptions& opt
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::vector<TopologyCase> cases = cases_of_model(all, i);
     text += heading(models[i], options.all_settings, options.style) +
-            resources(file, cases, models[i].sizes_bytes, options.style) +
+            resources(cases, models[i].sizes_bytes, options.style) +
             tables(without_collectives(cases), options.style) +
             collectives_text(cases, options.style) + matrices(file, cases, options) +
-            pair_times(file, cases, options) + growth(models[i], cases, options) +
+            pair_times(file, cases, options) +
             model_text(models[i], options.predict, options.style);
   }
   return text;

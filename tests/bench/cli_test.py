@@ -868,7 +868,6 @@ class Simulated(unittest.TestCase):
 
     def test_options_of_a_measurement_are_refused(self):
         for option in (("--repetitions", "3"), ("--mtu", "1024"), ("--device", "x"), ("--patience", "5"), ("--judge-shared",),
-                       ("--connect-when", "first-use"),
                        ("--order-seed", "3"), ("--bootstrap-if", "lo"), ("--wait", "spin")):
             result = run(*self.ARGUMENTS, *option)
             self.assertEqual(result.returncode, USAGE, result)
@@ -920,7 +919,7 @@ class Simulated(unittest.TestCase):
             simulated = again(written("simulated.json", lambda row: row.update(path="simulated")))
             self.assertIn("no measured times of pairs", simulated.stderr)
 
-    def test_a_network_has_the_numa_nodes_of_what_was_measured(self):
+    def test_a_network_takes_no_numa_nodes_from_what_was_measured(self):
         with tempfile.TemporaryDirectory() as folder:
             def again(network, nodes, more=",delay:2us,rate:100Gb/s,ranks-per-host:4"):
                 """On the network that a host of four ranks identifies, which were on these nodes."""
@@ -940,27 +939,28 @@ class Simulated(unittest.TestCase):
                              "-o", folder + "/again.json")
                 return result.returncode, " ".join((result.stdout + result.stderr).split())
 
+            told = "on several NUMA nodes, which are not told apart: add ranks-per-numa or numa-in-turn, and numa-delay"
             for network, nodes in (("ranks-per-numa:2", [0, 0, 1, 1]), ("numa-in-turn:2", [1, 0, 1, 0])):
                 status, text = again(network, nodes)
                 self.assertEqual(status, 0, text)
-                self.assertRegex(text, f"host-delay:1000ns,.*,{network},numa-delay:1500ns,numa-relay:1500ns,numa-rate:")
-                self.assertIn("differ from it by 0.0 %", text)
-                with open(folder + "/again.json", encoding="utf-8") as file:
-                    [row] = [row for row in json.load(file)["benchmarks"]
-                             if row["case"]["graph"] == "mesh" and row["case"]["traffic"] == "pairs" and row["case"]["size_bytes"] == 8]
-                times = row["topology"]["matrix_ns"][0]
-                self.assertEqual([round(times[peer], -2) for peer in range(1, 8)],
-                                 ([1000, 1500, 1500] if nodes[0] == nodes[1] else [1500, 1000, 1500]) + [2000] * 4)
+                self.assertIn(told, text)
+                self.assertNotRegex(text, f"{network}|numa-delay:")
             status, text = again("ranks-per-numa:2", [0, 0, 1, 1], more=",ranks-per-host:4")
             self.assertEqual(status, USAGE, text)
             self.assertIn("on different hosts", text)
-            status, text = again("ranks-per-numa:2", [0, 1, None, 1])
+            status, text = again("ranks-per-numa:2", [0, 0, 0, 0])
             self.assertEqual(status, 0, text)
-            self.assertIn("NUMA nodes are not told apart", text)
-            self.assertNotIn("numa-delay", text)
-            status, text = again("ranks-per-numa:2", [0, 0, 0, 0], more=",delay:2us,rate:100Gb/s,ranks-per-host:8,ranks-per-numa:4")
-            self.assertEqual(status, USAGE, text)
-            self.assertIn("numa-delay:SECONDS", text)
+            self.assertNotIn("NUMA", text)
+            typed = ",delay:2us,rate:100Gb/s,ranks-per-host:8,ranks-per-numa:4"
+            for numa, between in (("", lambda within: within), (",numa-delay:9us", lambda _: 9000)):
+                status, text = again("ranks-per-numa:4", [0, 0, 0, 0], more=typed + numa)
+                self.assertEqual(status, 0, text)
+                self.assertIn("ranks-per-numa:4" + numa, text)
+                with open(folder + "/again.json", encoding="utf-8") as file:
+                    [row] = [row for row in json.load(file)["benchmarks"]
+                             if row["case"]["graph"] == "mesh" and row["case"]["traffic"] == "pairs" and row["case"]["size_bytes"] == 8]
+                times = [round(each, -2) for each in row["topology"]["matrix_ns"][0][1:]]
+                self.assertEqual(times, [1000] * 3 + [between(1000)] * 4)
 
     def kill_after_a_minute(self, child):
         """So that none of the waits for it lasts for ever."""

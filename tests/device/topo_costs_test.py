@@ -94,44 +94,6 @@ class ConnectTime(Topo):
                 self.assertGreaterEqual(trial, trials * 0.05)
                 self.assertEqual(trial > 0, trials > 0)
 
-    def test_on_first_use_it_is_the_verbs_of_both_ranks_for_each_pair_alone(self):
-        cost, path = 0.02, self.output()
-        with Oversleep() as oversleep:
-            done = self.run_command(path, [rdmameter.program, "topo", "mesh", "ring", "--ranks", "4", "--repetitions", "3", *QUICK,
-                                           "--connect-when", "first-use", "-o", path],
-                                    {"RDMAMETER_DEVICE_COSTS": f"modify_qp={cost * 1e3:.0f}ms"})
-        self.assert_valid(path)
-        calls = 2 * TRANSITIONS
-        for graph, pairs in (("mesh", 6), ("ring", 4)):
-            rows = [row["topology"] for row in done.rows if row["case"]["graph"] == graph]
-            self.assertEqual([row["first_use"]["pairs"] for row in rows], [pairs] * 3)
-            for key in ("min_ns", "p50_ns", "verbs_p50_ns"):
-                self.assert_takes([row["first_use"][key] / 1e9 for row in rows], calls * cost, calls, oversleep.each())
-            for row in rows:
-                self.assertNotIn("p99_ns", row["first_use"])
-                self.assertLessEqual(row["first_use"]["verbs_p50_ns"], row["first_use"]["p50_ns"])
-                self.assertGreaterEqual(sum(row["connect_ns"].values()), pairs // 2 * TRANSITIONS * cost * 1e9)
-
-    def test_on_first_use_the_slowest_pair_is_named(self):
-        cost, path = 0.05, self.output()
-        rank = [rdmameter.program, "topo", "star", "--repetitions", "3", *QUICK, "--connect-when", "first-use", "-o", path]
-        with Oversleep() as oversleep:
-            done = self.run_command(path, ["mpirun", "--oversubscribe", "-n", "2", *rank, ":", "-n", "1", "env",
-                                           f"RDMAMETER_DEVICE_COSTS=modify_qp={cost * 1e3:.0f}ms", *rank, ":", "-n", "1", *rank],
-                                    {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
-        self.assert_takes([row["topology"]["first_use"]["max_ns"] / 1e9 for row in done.rows], TRANSITIONS * cost, TRANSITIONS,
-                          oversleep.each())
-        for row in done.rows:
-            self.assertEqual(row["topology"]["first_use"]["slowest"], [0, 2])
-            self.assertLess(row["topology"]["first_use"]["min_ns"], TRANSITIONS * cost * 1e9)
-        shown = subprocess.run([rdmameter.program, "show", path], capture_output=True, text=True, check=True, timeout=60).stdout
-        self.assertRegex(" ".join(shown.split()), r"slowest first use: rank 0 \(\S+\) asked rank 2 \(\S+\), 1\d\d\.\d+ ms")
-
-    def test_first_use_is_of_RC_and_one_QP_for_each_edge(self):
-        for arguments, reason in ((("mesh", "--transport", "uc"), "RC alone"), (("mesh", "--qps-per-edge", "2"), "--qps-per-edge")):
-            done = self.topo(*arguments, "--ranks", "2", "--connect-when", "first-use", status=rdmameter.USAGE)
-            self.assertIn(reason, done.rows[0]["skip_message"])
-
 
 if __name__ == "__main__":
     rdmameter.main(cpus=2)

@@ -99,17 +99,6 @@ class LostPairs(Topo):
             self.assertEqual(row["latency"]["count"], 3 * RANKS * (RANKS - 1))
             self.assertNotIn("failed_pairs", row["topology"])
 
-    def test_on_first_use_the_same_is_told_of_a_refused_QP_and_of_a_first_message_that_is_lost(self):
-        # Rank 1 has 3 QPs of the barrier, and answers rank 0 before it asks rank 2 and rank 3.
-        done = self.run_refused(A, 3 + 2 * 3 + 3 + 3 + 2, "mesh", "--connect-when", "first-use")
-        data = self.assert_only_lost(done, (A, B), (B, A))
-        self.assertRegex(data["failed_pairs"][0]["reason"], rf"^rank {A}: ibv_modify_qp\(INIT->RTR\)")
-        self.assertEqual(data["first_use"]["pairs"], 5)
-        # Of the QPs that a rank creates the barrier's three come first.
-        done = self.run_ranks({A: [3 + qp_of(A, B)]}, "mesh", "--patience", "20", "--connect-when", "first-use")
-        data = self.assert_only_lost(done, (A, B), (B, A))
-        self.assertRegex(data["failed_pairs"][0]["reason"], rf"^rank {A}: IBV_WC_RETRY_EXC_ERR .*the first message of QP .*rank {B}")
-
     def run_without_handle(self, traffic="pairs"):
         """Rank 1 gets no address handle for rank 3: it asks for one for each neighbour, in their order."""
         began = rdmameter.fair_time()

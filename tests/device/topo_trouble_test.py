@@ -200,27 +200,6 @@ class Trouble(Topo):
         self.assert_valid(done.path)
         self.assert_ended(started)
 
-    def test_an_interrupt_ends_the_wait_for_the_first_message_of_a_connection_too(self):
-        """Of the second row. The first message gets lost, and the device would try again for half a minute."""
-        path = self.output()
-        # Of each row a rank creates one QP for the barrier, and then the one towards the other rank.
-        env = rdmameter.environment() | {"RDMAMETER_DEVICE_WIRE": "latency=100us", "RDMAMETER_DEVICE_DELAYS": "4=lost"}
-        started = rdmameter.Started([rdmameter.program, "topo", "mesh", "--ranks", "2", "--connect-when", "first-use", "--traffic",
-                                     "token", "--iterations", "3,4", "--qp-timeout", "20", "--patience", "600", "-o", path], env, path)
-        self.addCleanup(started.end, 0)
-        started.await_text("stdout", "iterations:3/", 60)
-        asks = self.ranks_of(started)[0]
-        used = rdmameter.cpu_seconds(asks)
-        rdmameter.wait_until(lambda: rdmameter.cpu_seconds(asks) > used + 0.5, 60)  # it polls for the completion, and nothing else
-        asked = rdmameter.fair_time()
-        started.process.send_signal(signal.SIGINT)
-        done = started.end(60)
-        self.assertEqual(done.status, rdmameter.INTERRUPTED, done)
-        self.assertLess(rdmameter.fair_time() - asked, 5 * rdmameter.SLOW)
-        self.assertIn("interrupted; rows in the result: 1", done.stderr)
-        self.assert_valid(done.path)
-        self.assert_ended(started)
-
 
 @rdmameter.on(rdmameter.RXE)
 class Withheld(Topo):

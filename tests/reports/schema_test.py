@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds result files to reports/result.schema.json, and to what a schema cannot say.
 
-Usage: schema_test.py FILE...             each file must pass
+Usage: schema_test.py FILE|FOLDER...      each file, and those of each folder, must pass
        schema_test.py --samples PROGRAM   PROGRAM DIRECTORY writes samples; they must pass, and each of
                                           the mutations below must be refused
 """
 import copy
+import glob
 import json
 import math
 import os
@@ -376,7 +377,8 @@ def main(arguments):
     if not arguments or arguments[0].startswith("-"):
         print(__doc__, file=sys.stderr)
         return 2
-    return check_files(arguments, validator)
+    return check_files([path for each in arguments for path in (sorted(glob.glob(f"{each}/*.json")) if os.path.isdir(each) else [each])],
+                       validator)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,6 @@ class ThreadRank final : public Ranks {
   std::string reduce(const std::string&, const Combine&) override { return {}; }
   std::string broadcast(const std::string& message) override { return all_messages(message)[0]; }
   std::map<Rank, std::string> exchange(const std::map<Rank, std::string>&) override { return {}; }
-  std::string pass(Rank, Rank, const std::string&) override { return {}; }
   [[noreturn]] void abort(int) override { std::abort(); }
 
  private:

@@ -8,7 +8,6 @@
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/graphs/graph.h"
-#include "topologies/ranks/first_use.h"
 
 namespace rdmameter {
 namespace {
@@ -177,30 +176,17 @@ TEST(RankResult, ASampleOfACollectiveIsTheTimeOfTheRankThatTookLongestForIt) {
   EXPECT_FALSE(barrier.topology->collective->algbw_gb_per_s);
 }
 
-TEST(FirstUse, IsSummarisedOverTheEdgesOfAllRanksAndItsP99IsOfAHundredOrMore) {
-  std::vector<RankResult> results(3);
-  EXPECT_FALSE(summarise_first_use(results));
-  for (std::uint64_t i = 1; i < 100; ++i)
-    results[i % 3].first_uses.push_back({.with = i, .ns = 1000 * i, .verbs_ns = 500 * i});
-  auto data = summarise_first_use(results);
-  ASSERT_TRUE(data);
-  EXPECT_EQ(data->pairs, 99u);
-  EXPECT_EQ(data->min_ns, 1000u);
-  EXPECT_EQ(data->p50_ns, 50'000u);
-  EXPECT_EQ(data->max_ns, 99'000u);
-  EXPECT_EQ(data->verbs_p50_ns, 25'000u);
-  EXPECT_EQ(data->slowest, std::pair(0U, 99U));
-  EXPECT_FALSE(data->p99_ns);
-  results[1].first_uses.push_back({.with = 7, .ns = 10, .verbs_ns = 5});
-  data = summarise_first_use(results);
-  EXPECT_EQ(data->p99_ns, 98'000u);
-}
-
 TEST(Jain, IsOneForEqualsAndOneNthForOne) {
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{3, 3, 3}), 1);
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{3, 0, 0, 0}), 0.25);
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{}), 1);
   EXPECT_DOUBLE_EQ(jain_index(std::vector<double>{1, 2, 3}), 36.0 / 42.0);
+}
+
+TEST(Jain, IsNeverBeyondOne) {
+  for (std::size_t ranks = 1; ranks <= 100; ++ranks)
+    for (const double share : {0.1, 1.9, 3.3, 26.7})
+      EXPECT_LE(jain_index(std::vector<double>(ranks, share)), 1) << ranks << " of " << share;
 }
 
 /// A ring whose times are 1000 ns for each hop, and twice that from rank 7 to 20.

@@ -24,7 +24,6 @@
 #include "topologies/graphs/placed_routes.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/connect/refused_edges.h"
-#include "topologies/ranks/first_use.h"
 #include "topologies/ranks/node.h"
 #include "topologies/ranks/pair_attempts.h"
 #include "topologies/ranks/rank_run.h"
@@ -100,7 +99,6 @@ class RankMeasurer final : public TopologyMeasurer {
                                          const std::map<Rank, EndpointInfo>& barrier_peers) const;
   std::vector<RefusedEdge> share(const std::vector<RefusedEdge>& own, Rank ranks);
   void lose_refused(Part& part);
-  void use_first(Part& part);
   void run(Part& part);
   template <class Call>
   void with_loops(Part& part, Call call);
@@ -258,7 +256,7 @@ void RankMeasurer::create(Part& part) {
   const Pinned pinned = pinned_to_make(part.placement, "--core");
   part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
   part.node = std::make_unique<Node>(*part.device, test_case, part.plan, part.mine, ranks_.rank(),
-                                     seed_ + cases_, choice_.connect_when);
+                                     seed_ + cases_);
   part.lap("memory", sum_of(part.node->connect_ns()) + part.node->trial_ns());
   part.barrier = std::make_unique<BarrierQps>(*part.device, test_case, ranks_.rank(),
                                               static_cast<Rank>(test_case.ranks), no_barrier_);
@@ -270,8 +268,7 @@ void RankMeasurer::create(Part& part) {
 /// which many ranks say alike, then the QPs.
 std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
   std::map<Rank, json> by_peer;
-  const bool now = choice_.connect_when == ConnectWhen::at_start;
-  for (const Rank peer : now ? part.plan.graph.neighbours[ranks_.rank()] : std::vector<Rank>())
+  for (const Rank peer : part.plan.graph.neighbours[ranks_.rank()])
     by_peer[peer]["graph"] = endpoint_queues_to_wire(part.node->info_for(peer));
   for (const Rank peer : part.barrier->partners())
     by_peer[peer]["barrier"] = endpoint_queues_to_wire(part.barrier->info_for(peer));
@@ -321,28 +318,13 @@ std::vector<RefusedEdge> RankMeasurer::connect_edges(
   };
   part.barrier->connect(barrier_peers, keep(of_barrier));
   part.lap("barrier_qps");
-  if (choice_.connect_when == ConnectWhen::at_start)
-    part.node->connect(graph_peers, keep(of_graph));
+  part.node->connect(graph_peers, keep(of_graph));
   std::vector<RefusedEdge> refused;
   for (const bool barrier : {true, false})
     for (const auto& [peer, reason] : barrier ? of_barrier : of_graph)
       refused.push_back(
           {.rank = ranks_.rank(), .peer = peer, .reason = reason, .barrier = barrier});
   return refused;
-}
-
-/// What is refused is added to what the barrier has been refused.
-void RankMeasurer::use_first(Part& part) {
-  const Pinned pinned{part.placement.first(), "--core"};
-  FirstUseLoop loop(ranks_, *part.node, part.plan.graph, patience_ / 2, interrupt_);
-  with_all([&] { loop.run(); });
-  if (loop.failure()) std::rethrow_exception(loop.failure());
-  for (const auto& [peer, reason] : loop.refused()) {
-    if (!part.plan.in_rounds()) throw MeasurementError(reason);
-    part.refused.push_back({.rank = ranks_.rank(), .peer = peer, .reason = reason});
-  }
-  part.result.first_uses = loop.take_times();
-  part.node->start_work(loop.peers());
 }
 
 /// @return  those of all ranks
@@ -557,10 +539,6 @@ void RankMeasurer::connect_all(Part& part) {
   const json connected = step([&] { connect(part, received); });
   part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
   agree(connected);
-  if (choice_.connect_when == ConnectWhen::first_use) {
-    agree(step([&] { use_first(part); }));
-    part.laps.lap_ns();  // first_use tells it
-  }
   if (part.plan.in_rounds()) {
     part.refused = share(part.refused, static_cast<Rank>(part.test_case.ranks));
     if (part.taken) lose_refused(part);
@@ -655,16 +633,6 @@ nlohmann::ordered_json RankMeasurer::ranks_environment(const TestCase& first) {
 }
 
 }  // namespace
-
-std::string why_not_on_first_use(const TestCase& test_case) {
-  if (!test_case.connects_ranks() || test_case.transport != Transport::rc)
-    return "--connect-when first-use: its first message is one that the other rank acknowledges, "
-           "which RC alone does; use --transport rc";
-  if (edge_qps(test_case).all != 1)
-    return "--connect-when first-use: it makes one QP for each edge; leave out --qps-per-edge and "
-           "--inflate";
-  return {};
-}
 
 std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
                                                          std::chrono::milliseconds patience,

@@ -9,7 +9,6 @@
 #include "core/instrument/clock.h"
 #include "core/wire/wait.h"
 #include "topologies/ranks/bootstrap/ranks.h"
-#include "topologies/ranks/connect/connect_when.h"
 
 namespace rdmameter {
 
@@ -26,11 +25,7 @@ class TopologyMeasurer : public Measurer {
 /// What is the same for all cases of a run.
 struct RanksChoice {
   bool judge_shared = false;  ///< look for a straggler even where ranks share cores
-  ConnectWhen connect_when = ConnectWhen::at_start;
 };
-
-/// Why this case's connections are not made on first use; empty: they can be.
-std::string why_not_on_first_use(const TestCase& test_case);
 
 /// Every rank makes one and measures the same cases in the same order. Outcomes are whole at rank 0
 /// alone.

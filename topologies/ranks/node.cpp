@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 #include "core/base/error.h"
 #include "core/engine/endpoint_runner.h"
@@ -70,7 +69,7 @@ QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, Endpoin
 }
 
 Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
-           const RankPlan& mine, Rank rank, std::uint64_t seed, ConnectWhen when)
+           const RankPlan& mine, Rank rank, std::uint64_t seed)
     : NodeLayout(test_case, plan, mine, rank, seed, device.limits.max_qp_wr),
       device_(device),
       where_(device.port.where()),
@@ -81,7 +80,6 @@ Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& pl
       domain_(*device.context, test_case.queues.thread_domain, where_) {
   create_memory();
   create_queues();
-  if (when == ConnectWhen::first_use) return;
   for (std::uint64_t i = 0; i < qps_.size(); ++i) create_qp_of(i);
   build_work();
 }
@@ -152,17 +150,13 @@ void Node::create_queues() {
 
 void Node::create_qp_of(std::uint64_t number) {
   Qp qp = create_qp(number, qps_.size());
-  to_init_timed(*qp);
+  modify_qp_.time([&] {
+    to_init(*qp, case_.transport, device_.port.number, pkey_index_, remote_access(case_), kQkey,
+            where_);
+  });
   qps_[number] = std::move(qp);
   info_.qpns[number] = qps_[number]->qp_num;
   info_.psns[number] = random_psn();
-}
-
-void Node::to_init_timed(ibv_qp& qp) {
-  modify_qp_.time([&] {
-    to_init(qp, case_.transport, device_.port.number, pkey_index_, remote_access(case_), kQkey,
-            where_);
-  });
 }
 
 void Node::create_cqs() {
@@ -248,7 +242,9 @@ void Node::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refu
 
 void Node::connect_link(std::uint64_t number, const EndpointInfo& peer) {
   Link& link = work_->links()[number];
-  const QpPath path = path_to(peer);
+  const QpPath path = path_to_rank(device_, case_, peer);
+  const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
+  mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
   if (receive_mode_ == ReceiveMode::datagram) {
     ibv_ah_attr attributes = ah_attributes(path);
     ahs_.emplace_back(
@@ -262,73 +258,6 @@ void Node::connect_link(std::uint64_t number, const EndpointInfo& peer) {
   const std::uint64_t between = number % edge_qps(case_).all;
   work_->connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
   bring_up(*link.qp, path, peer.qpns.at(between), peer.psns.at(between), info_.psns[number]);
-}
-
-QpPath Node::path_to(const EndpointInfo& peer) {
-  const QpPath path = path_to_rank(device_, case_, peer);
-  const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
-  mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
-  return path;
-}
-
-void Node::create_qp_to(Rank neighbour) {
-  create_qp_of(link_to(neighbour));
-}
-
-void Node::connect_to(Rank neighbour, const EndpointInfo& peer) {
-  const std::size_t number = link_to(neighbour);
-  bring_up(*qps_[number], path_to(peer), peer.qpns.at(0), peer.psns.at(0), info_.psns[number]);
-}
-
-/// As a credit goes, to the same place.
-ibv_send_wr Node::first_write(std::uint64_t number, const EndpointInfo& peer, ibv_sge& word) const {
-  const std::uint64_t theirs = place_of(plan_.graph.neighbours[neighbours_[number]], rank_);
-  const auto words = [this](std::uint64_t link) { return link * classes_ * sizeof(std::uint32_t); };
-  word = {.addr = memory_.address() + areas().freed + words(number),
-          .length = sizeof(std::uint32_t),
-          .lkey = mr_->lkey};
-  ibv_send_wr wr{};
-  wr.sg_list = &word;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_RDMA_WRITE;
-  wr.send_flags = IBV_SEND_SIGNALED | maker_.inline_flag();
-  wr.wr.rdma.remote_addr = peer.address + words(theirs);
-  wr.wr.rdma.rkey = peer.rkeys.at(0);
-  return wr;
-}
-
-void Node::send_first_to(Rank neighbour, const EndpointInfo& peer,
-                         std::chrono::milliseconds patience, const InterruptSource& interrupt) {
-  const std::size_t number = link_to(neighbour);
-  ibv_qp& qp = *qps_[number];
-  ibv_cq& cq = *cq_pointers_[cq_pointers_.size() == 1 ? 0 : number];
-  ibv_sge word;
-  ibv_send_wr wr = first_write(number, peer, word), *bad;
-  const Deadline deadline = Deadline::in(patience);
-  check_errno_value(ibv_post_send(&qp, &wr, &bad), "ibv_post_send", where_);
-  ibv_wc wc;
-  int polled;
-  while ((polled = ibv_poll_cq(&cq, 1, &wc)) == 0 && !deadline.passed()) {
-    if (interrupt.requested()) throw Interrupted("interrupted");
-    std::this_thread::yield();
-  }
-  if (polled > 0 && wc.status == IBV_WC_SUCCESS) return;
-  to_reset(qp, where_);
-  to_init_timed(qp);
-  if (polled == 0) throw MeasurementError("the first message took longer than half of --patience");
-  throw MeasurementError(loop_result_text(
-      no_completion(polled, wc), fmt::format("the first message of QP {:#x} towards rank {} on {}",
-                                             qp.qp_num, neighbour, where_)));
-}
-
-void Node::start_work(const std::map<Rank, EndpointInfo>& peers) {
-  build_work();
-  for (const auto& [neighbour, peer] : peers)
-    work_->connect_link(link_to(neighbour), peer.address, peer.rkeys.at(0), maker_.inline_flag());
-}
-
-Node::Spent Node::spent() const {
-  return {.verbs_ns = maker_.created_ns() + modify_qp_.total_ns(), .trial_ns = maker_.trial_ns()};
 }
 
 void Node::bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn,

@@ -12,7 +12,6 @@
 
 #include "core/engine/endpoint.h"
 #include "core/verbs/memory/memory.h"
-#include "topologies/ranks/connect/connect_when.h"
 #include "topologies/ranks/connect/qp_maker.h"
 #include "topologies/ranks/connect/stopwatch.h"
 #include "topologies/ranks/node_work.h"
@@ -33,13 +32,11 @@ using RefusedPeers = std::map<Rank, std::string>;
 
 class Node : NodeLayout {
  public:
-  /// Creates everything and posts the receives; QPs are in INIT. On first use there are no QPs yet,
-  /// and nothing is posted.
+  /// Creates everything and posts the receives; QPs are in INIT.
   /// @param seed  of all ranks' payloads
   /// @throws Unsupported, VerbsError  with how many QPs there were, where one could not be made
   Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
-       const RankPlan& mine, Rank rank, std::uint64_t seed,
-       ConnectWhen when = ConnectWhen::at_start);
+       const RankPlan& mine, Rank rank, std::uint64_t seed);
   Node(Node&&) = delete;  // posted WRs point into it
 
   using NodeLayout::connection_bytes;
@@ -56,25 +53,6 @@ class Node : NodeLayout {
   ///                 first such failure is thrown
   void connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused = nullptr);
 
-  // ConnectWhen::first_use: a neighbour's QP from its creation to its first message, an RDMA WRITE
-  // of a word that is 0 on both sides. @pre one RC QP for each edge
-  /// To INIT.
-  void create_qp_to(Rank neighbour);
-  bool has_qp(Rank neighbour) const { return qps_[link_to(neighbour)] != nullptr; }
-  /// To RTS.
-  void connect_to(Rank neighbour, const EndpointInfo& peer);
-  /// Until it has completed. A QP that fails is brought back to INIT.
-  /// @throws VerbsError, MeasurementError, Interrupted
-  void send_first_to(Rank neighbour, const EndpointInfo& peer, std::chrono::milliseconds patience,
-                     const InterruptSource& interrupt);
-  /// Once all QPs are there: posts the receives.
-  void start_work(const std::map<Rank, EndpointInfo>& peers);
-  /// On the graph's own QPs so far, and on those that were tried in vain.
-  struct Spent {
-    std::uint64_t verbs_ns = 0, trial_ns = 0;
-  };
-  Spent spent() const;
-
   NodeWork& work() { return *work_; }
 
   std::uint32_t mtu_bytes() const { return mtu_bytes_; }
@@ -89,14 +67,10 @@ class Node : NodeLayout {
   void create_memory();
   void create_qp_of(std::uint64_t number);
   void build_work();
-  std::size_t link_to(Rank neighbour) const { return place_of(neighbours_, neighbour); }
   void create_queues();
   void create_cqs();
   Qp create_qp(std::uint64_t number, std::uint64_t all);
-  void to_init_timed(ibv_qp& qp);
   void connect_link(std::uint64_t number, const EndpointInfo& peer);
-  QpPath path_to(const EndpointInfo& peer);
-  ibv_send_wr first_write(std::uint64_t number, const EndpointInfo& peer, ibv_sge& word) const;
   void bring_up(ibv_qp& qp, const QpPath& path, std::uint32_t remote_qpn, std::uint32_t remote_psn,
                 std::uint32_t psn);
 

@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/result/row_fields.h"
-#include "topologies/ranks/first_use.h"
 #include "topologies/ranks/matrix_summary.h"
 #include "topologies/stragglers/straggler.h"
 
@@ -211,12 +210,6 @@ void list_fields(auto& fields, Is<LostPair> auto& pair) {
   fields("waited", pair.waited);
 }
 
-void list_fields(auto& fields, Is<FirstUse> auto& one) {
-  fields("with", one.with);
-  fields("ns", one.ns);
-  fields("verbs_ns", one.verbs_ns);
-}
-
 void list_fields(auto& fields, Is<RankSamples> auto& samples) {
   fields("barrier", samples.barrier);
   fields("exchanges", samples.exchanges);
@@ -238,7 +231,6 @@ void list_fields(auto& fields, Is<RankResult> auto& result) {
   fields("matrix_row_ns", result.matrix_row_ns);
   fields("matrix_column_ns", result.matrix_column_ns);
   fields("lost_pairs", result.lost_pairs);
-  fields("first_uses", result.first_uses);
   fields("half_rounds", result.half_rounds);
   fields("collective_mean_ns", result.collective_mean_ns);
   fields("operations", result.operations);
@@ -326,7 +318,8 @@ double jain_index(std::span<const double> shares) {
     sum += share;
     squares += share * share;
   }
-  return squares == 0 ? 1 : sum * sum / (static_cast<double>(shares.size()) * squares);
+  if (squares == 0) return 1;
+  return std::min(1.0, sum * sum / (static_cast<double>(shares.size()) * squares));  // rounding
 }
 
 namespace {
@@ -393,7 +386,6 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
               ? result.mtu_bytes
               : std::min<std::uint64_t>(outcome.effective.path.mtu_bytes, result.mtu_bytes);
   }
-  topology.first_use = summarise_first_use(results);
   outcome.operations = all.operations;
   outcome.cpu_ns = all.cpu_ns;
   outcome.effective.queues.thread_domain =

@@ -24,13 +24,6 @@ struct LostPair {
   bool waited = false;  ///< in vain: the other one may know more
 };
 
-/// A connection that this rank has asked for when it first used it.
-struct FirstUse {
-  std::uint64_t with = 0;
-  std::uint64_t ns = 0;        ///< from the request to the first completion
-  std::uint64_t verbs_ns = 0;  ///< of both ranks, of that
-};
-
 /// Samples of one rank, or of several together: they are merged on their way to rank 0.
 struct RankSamples {
   HistogramData barrier, exchanges;
@@ -55,7 +48,6 @@ struct RankResult {
   /// Of such streams that come here, by source. Empty: the ranks that send know all.
   std::vector<double> matrix_column_ns;
   std::vector<LostPair> lost_pairs;
-  std::vector<FirstUse> first_uses;
   std::uint64_t half_rounds = 0;  ///< of pairs, that all ranks have passed
   double collective_mean_ns = 0;  ///< of this rank's own times
   std::uint64_t operations = 0, lost = 0;

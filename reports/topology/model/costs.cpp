@@ -116,17 +116,19 @@ std::vector<double> CostFit::terms(double hops, double bytes) {
 }
 
 std::vector<double> CostFit::terms(const RouteKinds& route, double bytes) {
-  std::vector<double> terms(route.first.begin(), route.first.end());
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind)
-    terms.push_back(route.hops[kind] - route.first[kind]);
-  for (const double hops : route.hops) terms.push_back(hops * bytes);
+  std::vector<double> terms(3 * kHostKinds);
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) {
+    terms[kind] = route.first[kind];
+    terms[kHostKinds + kind] = route.hops[kind] - route.first[kind];
+    terms[2 * kHostKinds + kind] = route.hops[kind] * bytes;
+  }
   return terms;
 }
 
 CostFit::CostFit(std::span<const FitPoint> points)
-    : Fit(points), by_kind_(points.front().observation.terms.size() == 3 * kPairKinds) {
+    : Fit(points), by_kind_(points.front().observation.terms.size() == 3 * kHostKinds) {
   const std::span<const double> terms = points.front().observation.terms;
-  const std::size_t sorts_of_hops = by_kind_ ? 2 * kPairKinds : 2;
+  const std::size_t sorts_of_hops = by_kind_ ? 2 * kHostKinds : 2;
   const auto sum = [](std::span<const double> some) {
     return std::accumulate(some.begin(), some.end(), 0.0);
   };
@@ -135,9 +137,9 @@ CostFit::CostFit(std::span<const FitPoint> points)
 
 CostFit::OfKind CostFit::costs_of(PairKind kind) const {
   const auto cost = [&](std::size_t sort, double bytes) -> std::optional<double> {
-    std::vector<double> terms(3 * kPairKinds);
-    terms[sort * kPairKinds + static_cast<std::size_t>(kind)] = 1;
-    if (sort < 2) terms[2 * kPairKinds + static_cast<std::size_t>(kind)] = bytes;
+    std::vector<double> terms(3 * kHostKinds);
+    terms[sort * kHostKinds + static_cast<std::size_t>(kind)] = 1;
+    if (sort < 2) terms[2 * kHostKinds + static_cast<std::size_t>(kind)] = bytes;
     return tells(terms) ? std::optional(value(terms)) : std::nullopt;
   };
   const auto for_no_bytes = [&](std::size_t sort) {

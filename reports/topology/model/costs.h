@@ -87,7 +87,8 @@ class CostFit : public Fit {
   /// Of a time that was measured over so many hops, where all edges count as of one kind. The
   /// constant comes first, so that what cannot be told from it is counted to it.
   static std::vector<double> terms(double hops, double bytes);
-  /// Where each kind has its costs: first hops, further ones, bytes, of each PairKind.
+  /// Where each kind of hosts has its costs: first hops, further ones, bytes, of other_host and of
+  /// same_host.
   static std::vector<double> terms(const RouteKinds& route, double bytes);
 
   bool by_kind() const { return by_kind_; }

@@ -62,10 +62,6 @@ std::uint64_t count_at(const Json& object, const char* key, std::uint64_t otherw
                                                               : otherwise;
 }
 
-std::uint64_t size_of(const Row& row) {
-  return count_at(row.case_object, "size_bytes", 0);
-}
-
 double max_qps(const TopologyData& topology) {
   const auto max = std::max_element(topology.qps_per_rank.begin(), topology.qps_per_rank.end());
   return max == topology.qps_per_rank.end() ? 1.0 : std::max(1.0, static_cast<double>(*max));
@@ -133,7 +129,7 @@ class ModelCollector {
         std::ranges::find(model_.shapes, shape) == model_.shapes.end())
       model_.shapes.push_back(shape);
     ranks_.insert(topology.ranks);
-    if (size_of(row) > 0) sizes_.insert(size_of(row));  // a barrier has none
+    if (message_size_of(row) > 0) sizes_.insert(message_size_of(row));  // a barrier has none
     model_.yielding = model_.yielding || topology.yielding;
     model_.max_qps = std::max(model_.max_qps, max_qps(topology));
     ++rows_;
@@ -160,12 +156,13 @@ class ModelCollector {
     std::vector<const Row*> rows;
     for (const auto& [row, number] : pairs_) rows.push_back(row);
     places_ = places_of(rows, hosts_of_result_);
-    for (const RankPlaces& places : places_) {
+    for (RankPlaces& places : places_) {
+      places = without_numa_nodes(std::move(places));
       if (places.size() > model_.places.size()) model_.places = places;
       model_.unknown_kinds = model_.unknown_kinds || places.empty();
       if (places.empty()) continue;
       const ByKind<double> shares = shares_of(places);
-      for (std::size_t kind = 0; kind < kPairKinds; ++kind)
+      for (std::size_t kind = 0; kind < kHostKinds; ++kind)
         model_.kinds[kind] = model_.kinds[kind] || shares[kind] > 0;
     }
   }
@@ -175,12 +172,12 @@ class ModelCollector {
     for (const auto& [row, number] : pairs_)
       for (const auto& [hops, latency] : row->topology->by_hops)
         if (const double time_ns = median_ns(latency); hops > 0 && time_ns > 0)
-          points.push_back(
-              {row->topology->graph,
-               row->topology->ranks,
-               {CostFit::terms(static_cast<double>(hops), static_cast<double>(size_of(*row))),
-                time_ns},
-               number});
+          points.push_back({row->topology->graph,
+                            row->topology->ranks,
+                            {CostFit::terms(static_cast<double>(hops),
+                                            static_cast<double>(message_size_of(*row))),
+                             time_ns},
+                            number});
     return points;
   }
 
@@ -200,7 +197,7 @@ class ModelCollector {
         points.push_back(
             {topology.graph,
              topology.ranks,
-             {CostFit::terms(of.second, static_cast<double>(size_of(*row))), median(times)},
+             {CostFit::terms(of.second, static_cast<double>(message_size_of(*row))), median(times)},
              number,
              of.first});
     }
@@ -226,7 +223,7 @@ class ModelCollector {
     if (topology.collective) return;
     const bool one_qp = has_one_qp(topology.graph);
     const double peers = one_qp ? static_cast<double>(topology.ranks - 1) : max_qps(topology);
-    const auto size = static_cast<double>(size_of(row));
+    const auto size = static_cast<double>(message_size_of(row));
     const double bytes = sum_of(topology.connection_bytes);
     if (!(bytes > 0)) return;
     memory_.push_back({topology.graph, topology.ranks, {memory_terms(peers, size), bytes}, rows_});
@@ -235,7 +232,7 @@ class ModelCollector {
     model_.exact_memory =
         model_.exact_memory &&
         bytes == exact_memory(row.case_object, one_qp, static_cast<std::uint64_t>(peers),
-                              size_of(row), topology.hops ? topology.hops->max : 1);
+                              message_size_of(row), topology.hops ? topology.hops->max : 1);
   }
 
   RankPlaces hosts_of_result_;
@@ -291,7 +288,7 @@ PredictedLatency of_kind(const CostFit& fit, const std::string& graph, std::size
 /// Nothing where some kind that has pairs is not known.
 PredictedLatency over_kinds(const PairsByKind& pairs, const Prediction::AtSize& at) {
   PredictedLatency all{.mean_ns = 0, .farthest_ns = 0};
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) {
     if (pairs[kind].share == 0) continue;
     const PredictedLatency& one = at.of_kind[kind];
     if (!pairs[kind].share || !one.mean_ns || !one.farthest_ns) return {};
@@ -307,7 +304,7 @@ void add_latency(const CostFit& fit, const std::string& graph, const Prediction&
   if (!fit.by_kind()) {
     at.all = by_hops(fit, graph, prediction, bytes);
   } else if (prediction.pairs) {
-    for (std::size_t kind = 0; kind < kPairKinds; ++kind)
+    for (std::size_t kind = 0; kind < kHostKinds; ++kind)
       at.of_kind[kind] = of_kind(fit, graph, kind, (*prediction.pairs)[kind], bytes);
     at.all = over_kinds(*prediction.pairs, at);
   }
@@ -399,13 +396,17 @@ std::optional<double> model_share(const TopologyModel& model, const Row& row) {
   const Reach reach = reach_of(row.topology->traffic);
   if (reach != Reach::once && reach != Reach::between_all) return std::nullopt;
   const Costs costs = model.latency->costs();
-  const double bytes_ns = static_cast<double>(size_of(row)) * costs.beta_ns_per_byte;
+  const double bytes_ns = static_cast<double>(message_size_of(row)) * costs.beta_ns_per_byte;
   return (costs.alpha_ns + hops_of(*row.topology) * bytes_ns) / *interval_ns;
 }
 
 ModelShape shape_of(const Row& row) {
   return {row.topology->graph,
           std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge", 1))};
+}
+
+std::uint64_t message_size_of(const Row& row) {
+  return count_at(row.case_object, "size_bytes", 0);
 }
 
 std::string shape_text(const ModelShape& shape) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -18,20 +19,17 @@ namespace {
 std::vector<Rank> sources_among(Rank ranks, std::uint64_t count) {
   std::vector<Rank> sources;
   constexpr double kGoldenRatio = 0.6180339887498949, kMiddle = 0.5;
-  if (count < ranks) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const double turns = (real(i) + kMiddle) * kGoldenRatio;
-      sources.push_back(static_cast<Rank>((turns - std::floor(turns)) * real(ranks)));
-    }
-  } else {
-    for (Rank rank = 0; rank < ranks; ++rank) sources.push_back(rank);
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, ranks); ++i) {
+    const double turns = (real(i) + kMiddle) * kGoldenRatio;
+    sources.push_back(count < ranks ? static_cast<Rank>((turns - std::floor(turns)) * real(ranks))
+                                    : static_cast<Rank>(i));
   }
   return sources;
 }
 
 /// A route while routes are counted. There may be millions, so numbers are small and whole.
 struct CountedRoute {
-  std::array<std::uint32_t, kPairKinds> hops{};
+  std::array<std::uint32_t, kHostKinds> hops{};
   std::uint16_t lower_end = 0, higher_end = 0;  ///< kinds of the first and the last edge, in order
 
   bool operator==(const CountedRoute&) const = default;
@@ -98,18 +96,12 @@ std::optional<Graph> graph_of(const std::string& text, std::uint64_t ranks, std:
 /// Each pair has an edge of its own.
 PairsByKind direct_pairs() {
   PairsByKind pairs;
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) {
     RouteKinds route;
     route.first[kind] = route.hops[kind] = 1;
     pairs[kind] = {.share = {}, .mean = route, .routes = {route}};
   }
   return pairs;
-}
-
-void add_shares(PairsByKind& pairs, const RankPlaces& places) {
-  if (places.empty()) return;
-  const ByKind<double> shares = shares_of(places);
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) pairs[kind].share = shares[kind];
 }
 
 /// Counts pairs of one kind.
@@ -119,13 +111,13 @@ class KindCounter {
     ++pairs_;
     ++ends_[route.lower_end];
     ++ends_[route.higher_end];
-    for (std::size_t edge = 0; edge < kPairKinds; ++edge) hops_[edge] += route.hops[edge];
+    for (std::size_t edge = 0; edge < kHostKinds; ++edge) hops_[edge] += route.hops[edge];
     if (seen_.insert(route).second) routes_.push_back(route.kinds());
   }
 
   PairsOfKind take() {
     PairsOfKind pairs{.share = {}, .mean = {}, .routes = std::move(routes_)};
-    for (std::size_t edge = 0; edge < kPairKinds && pairs_ > 0; ++edge) {
+    for (std::size_t edge = 0; edge < kHostKinds && pairs_ > 0; ++edge) {
       pairs.mean.first[edge] = real(ends_[edge]) / 2 / real(pairs_);
       pairs.mean.hops[edge] = real(hops_[edge]) / real(pairs_);
     }
@@ -134,7 +126,7 @@ class KindCounter {
 
  private:
   std::uint64_t pairs_ = 0;
-  std::array<std::uint64_t, kPairKinds> ends_{}, hops_{};  ///< by kind of edge
+  std::array<std::uint64_t, kHostKinds> ends_{}, hops_{};  ///< by kind of edge
   std::unordered_set<CountedRoute, HashOfRoute> seen_;
   std::vector<RouteKinds> routes_;
 };
@@ -149,46 +141,20 @@ PairsByKind relayed_pairs(const Graph& graph, const RankPlaces& places, std::uin
         counters[kind_of(places[source], places[to])].add(routes[to]);
   }
   PairsByKind pairs;
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) pairs[kind] = counters[kind].take();
-  return pairs;
-}
-
-/// How many ordered pairs of two places in the list have equal numbers.
-double equal_pairs(std::vector<std::uint64_t> numbers) {
-  std::ranges::sort(numbers);
-  double pairs = 0;
-  for (auto at = numbers.begin(); at != numbers.end();) {
-    const auto end =
-        std::find_if(at, numbers.end(), [at](std::uint64_t one) { return one != *at; });
-    pairs +=
-        real(static_cast<std::uint64_t>(end - at)) * real(static_cast<std::uint64_t>(end - at - 1));
-    at = end;
-  }
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) pairs[kind] = counters[kind].take();
   return pairs;
 }
 
 }  // namespace
 
 ByKind<double> shares_of(const RankPlaces& places) {
-  std::vector<std::uint64_t> hosts, nodes;  // of each rank; of each whose node is known
-  std::vector<std::uint64_t> hosts_of_nodes;
-  for (const RankPlace& place : places) {
-    hosts.push_back(place.host);
-    if (!place.numa_node) continue;
-    hosts_of_nodes.push_back(place.host);
-    nodes.push_back(std::uint64_t{place.host} << 32 | *place.numa_node);
-  }
-  const double on_hosts = equal_pairs(std::move(hosts)),
-               known = equal_pairs(std::move(hosts_of_nodes)),
-               on_nodes = equal_pairs(std::move(nodes));
-  const auto share = [&](double pairs) {
-    return pairs / real(places.size()) / real(places.size() - 1);
-  };
+  std::map<std::uint32_t, std::uint64_t> ranks_of_host;
+  for (const RankPlace& place : places) ++ranks_of_host[place.host];
+  double on_one_host = 0;  // ordered pairs
+  for (const auto& [host, ranks] : ranks_of_host) on_one_host += real(ranks) * real(ranks - 1);
   ByKind<double> shares{};
-  shares[PairKind::other_host] = 1 - share(on_hosts);
-  shares[PairKind::same_host] = share(on_hosts - known);
-  shares[PairKind::same_node] = share(on_nodes);
-  shares[PairKind::other_node] = share(known - on_nodes);
+  shares[PairKind::same_host] = on_one_host / real(places.size()) / real(places.size() - 1);
+  shares[PairKind::other_host] = 1 - shares[PairKind::same_host];
   return shares;
 }
 
@@ -213,7 +179,10 @@ std::optional<PairsByKind> pairs_by_kind(const ShapeFigures& figures, std::uint6
     pairs = relayed_pairs(*made, places,
                           std::max(kMaxVisits / std::max<std::uint64_t>(ends, 1), kMinSources));
   }
-  add_shares(pairs, places);
+  if (!places.empty()) {
+    const ByKind<double> shares = shares_of(places);
+    for (std::size_t kind = 0; kind < kHostKinds; ++kind) pairs[kind].share = shares[kind];
+  }
   return pairs;
 }
 

@@ -12,6 +12,10 @@
 
 namespace rdmameter {
 
+/// The kinds that costs are fitted to and predicted for: PairKind::other_host and same_host. Ranks
+/// on NUMA nodes of one host are on the same host here: RankPlaces have no nodes.
+inline constexpr std::size_t kHostKinds = 2;
+
 /// Which part of all pairs of ranks is of each kind. @pre at least two ranks
 ByKind<double> shares_of(const RankPlaces& places);
 

@@ -9,16 +9,11 @@
 
 #include "reports/stats/least_squares.h"
 #include "reports/topology/model/costs.h"
+#include "reports/topology/model/model.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
 namespace {
-
-std::uint64_t number_at(const Row& row, const char* key) {
-  const auto found = row.case_object.find(key);
-  return found != row.case_object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
-                                                                       : 0;
-}
 
 bool is_of_pairs(const Row& row) {
   if (row.status != Row::Status::ok || !row.topology || row_path(row) == "simulated") return false;
@@ -34,7 +29,7 @@ bool add_pairs(const Row& row, const RankPlaces& places, std::vector<Observation
   const std::optional<Graph> graph = graph_of(row);
   if (!graph || places.empty()) return false;
   const PlacedRoutes routes(*graph, places);
-  const auto bytes = static_cast<double>(number_at(row, "size_bytes"));
+  const auto bytes = static_cast<double>(message_size_of(row));
   for (Rank from = 0; from < graph->ranks(); ++from)
     for (Rank to = 0; to < graph->ranks(); ++to)
       if (const auto& ns = topology.matrix_ns[from][to]; ns && *ns > 0)
@@ -42,22 +37,9 @@ bool add_pairs(const Row& row, const RankPlaces& places, std::vector<Observation
   return true;
 }
 
-/// Of the rows with most ranks: of more of them less is to be guessed. Where these are in no order,
-/// NUMA nodes are taken out of all.
-void find_numa_order(std::vector<RankPlaces>& all, PathCosts& costs) {
-  if (all.empty()) return;
-  costs.numa = numa_order(std::ranges::max(all, {}, &RankPlaces::size));
-  costs.numa_without_order = !costs.numa && std::ranges::any_of(all, [](const RankPlaces& places) {
-    return std::ranges::any_of(places,
-                               [](const RankPlace& one) { return one.numa_node.has_value(); });
-  });
-  if (!costs.numa)
-    for (RankPlaces& places : all) places = without_numa_nodes(std::move(places));
-}
-
 PathCost cost_of(const LeastSquares& fit, std::size_t kind) {
   const auto value = [&](std::size_t sort) {
-    const std::size_t at = sort * kPairKinds + kind;  // where CostFit::terms() has it
+    const std::size_t at = sort * kHostKinds + kind;  // where CostFit::terms() has it
     return fit.known[at] && fit.coefficients[at] > 0 ? std::optional(fit.coefficients[at])
                                                      : std::nullopt;
   };
@@ -68,7 +50,7 @@ PathCost cost_of(const LeastSquares& fit, std::size_t kind) {
 
 PathCosts fit_path_costs(const ResultFile& file) {
   const RankPlaces hosts = hosts_of(file.context);
-  PathCosts costs{.of_kind = {}, .ranks_per_host = equal_ranks_per_host(hosts), .numa = {}};
+  PathCosts costs{.of_kind = {}, .ranks_per_host = equal_ranks_per_host(hosts)};
   std::vector<const Row*> rows;
   for (const Row& row : file.rows)
     if (is_of_pairs(row)) {
@@ -78,13 +60,18 @@ PathCosts fit_path_costs(const ResultFile& file) {
         rows.push_back(&row);
     }
   std::vector<RankPlaces> places = places_of(rows, hosts);
-  find_numa_order(places, costs);
+  for (RankPlaces& of_row : places) {
+    costs.numa_nodes = costs.numa_nodes || std::ranges::any_of(of_row, [](const RankPlace& one) {
+                         return one.numa_node.has_value();
+                       });
+    of_row = without_numa_nodes(std::move(of_row));
+  }
   std::vector<Observation> pairs;
   for (std::size_t i = 0; i < rows.size(); ++i)
     ++(add_pairs(*rows[i], places[i], pairs) ? costs.rows : costs.unknown_hosts);
   if (pairs.empty()) return costs;
   const LeastSquares fit = least_squares(pairs);
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) costs.of_kind[kind] = cost_of(fit, kind);
+  for (std::size_t kind = 0; kind < kHostKinds; ++kind) costs.of_kind[kind] = cost_of(fit, kind);
   costs.spread = std::sqrt(fit.squares / static_cast<double>(pairs.size()));
   return costs;
 }

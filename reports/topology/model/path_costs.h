@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a message costs on each kind of path between two ranks, fitted to the matrices of a result:
-// within a host, between hosts and so on, each with coefficients of its own.
+// within a host and between hosts, each with coefficients of its own.
 #pragma once
 
 #include <cstddef>
@@ -24,17 +24,12 @@ struct PathCosts {
   ByKind<PathCost> of_kind;
   /// Nothing: hosts have different numbers, or not one after the other.
   std::optional<std::uint64_t> ranks_per_host;
-  /// Nothing: no two ranks are on different NUMA nodes of a host, or ranks are on them in no order.
-  std::optional<NumaOrder> numa;
-  bool numa_without_order = false;  ///< so kinds are those of hosts alone
+  bool numa_nodes = false;          ///< ranks of a host were on several, which is left out
   std::uint64_t rows = 0;           ///< that were fitted
   std::uint64_t yielding = 0;       ///< rows passed over, since ranks shared cores
   std::uint64_t unknown_hosts = 0;  ///< rows passed over, since the result does not say whose ranks
                                     ///< are on one host
   double spread = 0;                ///< of a pair's time about the fit, relative, one sigma
-
-  /// What two ranks have in common that share all that is known: a NUMA node, or a host.
-  PairKind nearest() const { return numa ? PairKind::same_node : PairKind::same_host; }
 };
 
 /// Of the measured rows of traffic `pairs` with a matrix, over RC. Simulated rows and those of

@@ -14,7 +14,6 @@ namespace rdmameter {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Groups = std::vector<std::uint32_t>;
 
 /// The value of a part of what was typed to --simulate: "delay:2us,ranks-per-host:4". 0: none.
 std::uint64_t network_part(std::string_view network, std::string_view part) {
@@ -117,90 +116,22 @@ bool nodes_differ(const RankPlaces& places) {
   });
 }
 
-/// Do the first k belong to group 0, the next k to group 1 and so on? The last one may be smaller.
-bool in_blocks(const Groups& groups, std::uint64_t k) {
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    if (groups[i] != i / k) return false;
+/// Are ranks 0 to k - 1 on host 0, the next k on host 1 and so on? The last one may have fewer.
+bool in_blocks(const RankPlaces& places, std::uint64_t k) {
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    if (places[rank].host != rank / k) return false;
   return true;
 }
 
-/// Do members of k groups follow one another in turn?
-bool in_turn(const Groups& groups, std::uint64_t k) {
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    if (groups[i] != i % k) return false;
+/// Are they on k hosts in turn?
+bool in_turn(const RankPlaces& places, std::uint64_t k) {
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    if (places[rank].host != rank % k) return false;
   return true;
 }
 
-std::uint64_t size_of_first(const Groups& groups) {
-  return static_cast<std::uint64_t>(std::ranges::count(groups, 0U));
-}
-
-std::uint64_t number_of(const Groups& groups) {
-  return groups.empty() ? 0 : std::ranges::max(groups) + std::uint64_t{1};
-}
-
-Groups host_groups(const RankPlaces& places) {
-  Groups groups;
-  for (const RankPlace& place : places) groups.push_back(place.host);
-  return groups;
-}
-
-/// By rank of the host. Nodes are numbered as they first appear. Empty: not all are known.
-Groups node_groups(std::span<const RankPlace> of_host) {
-  Groups groups;
-  std::map<std::uint32_t, std::uint32_t> numbers;
-  for (const RankPlace& place : of_host) {
-    if (!place.numa_node) return {};
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    groups.push_back(numbers.emplace(*place.numa_node, next).first->second);
-  }
-  return groups;
-}
-
-std::vector<RankPlaces> by_host(const RankPlaces& places) {
-  std::vector<RankPlaces> hosts;
-  for (const RankPlace& place : places) {
-    if (hosts.size() <= place.host) hosts.resize(place.host + std::size_t{1});
-    hosts[place.host].push_back(place);
-  }
-  return hosts;
-}
-
-/// Hosts with as many ranks as measured. Empty: they are neither in blocks nor in turn.
-Groups hosts_at(const Groups& measured, std::uint64_t ranks) {
-  const std::uint64_t per_host = size_of_first(measured), hosts = number_of(measured);
-  Groups at(ranks);
-  if (hosts == 1) return at;
-  const bool blocks = in_blocks(measured, per_host);
-  if (!blocks && !in_turn(measured, hosts)) return {};
-  const std::uint64_t more_hosts = (ranks + per_host - 1) / per_host;
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    at[rank] = static_cast<std::uint32_t>(blocks ? rank / per_host : rank % more_hosts);
-  return at;
-}
-
-/// NUMA nodes by rank of a host with so many ranks. Empty: those of the measured one are in no
-/// order.
-RankPlaces host_at(const RankPlaces& measured, std::uint64_t ranks) {
-  if (ranks <= measured.size()) return measured;
-  if (!nodes_differ(measured)) return RankPlaces(ranks, measured.front());
-  const Groups groups = node_groups(measured);
-  const std::uint64_t nodes = number_of(groups);
-  const bool blocks = in_blocks(groups, size_of_first(groups));
-  if (groups.empty() || (!blocks && !in_turn(groups, nodes))) return {};
-  RankPlaces at(ranks);
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    at[rank].numa_node = static_cast<std::uint32_t>(blocks ? rank * nodes / ranks : rank % nodes);
-  return at;
-}
-
-/// Has each host the nodes of the first one, as far as it has ranks?
-bool hosts_are_alike(const std::vector<RankPlaces>& hosts) {
-  return std::ranges::all_of(hosts, [&](const RankPlaces& host) {
-    return host.size() <= hosts.front().size() &&
-           std::ranges::equal(host, std::span(hosts.front()).first(host.size()), {},
-                              &RankPlace::numa_node, &RankPlace::numa_node);
-  });
+std::uint64_t ranks_of_first_host(const RankPlaces& places) {
+  return static_cast<std::uint64_t>(std::ranges::count(places, 0U, &RankPlace::host));
 }
 
 }  // namespace
@@ -239,39 +170,22 @@ RankPlaces without_numa_nodes(RankPlaces places) {
 }
 
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places) {
-  const Groups hosts = host_groups(places);
-  const std::uint64_t per_host = size_of_first(hosts);
-  return !hosts.empty() && in_blocks(hosts, per_host) ? std::optional(per_host) : std::nullopt;
-}
-
-std::optional<NumaOrder> numa_order(const RankPlaces& places) {
-  if (!nodes_differ(places)) return std::nullopt;
-  std::vector<Groups> hosts;
-  for (const RankPlaces& host : by_host(places)) hosts.push_back(node_groups(host));
-  const auto all = [&](auto in_order, std::uint64_t k) {
-    return std::ranges::all_of(
-        hosts, [&](const Groups& groups) { return !groups.empty() && in_order(groups, k); });
-  };
-  const std::uint64_t per_node = size_of_first(hosts.front()), nodes = number_of(hosts.front());
-  if (all(in_blocks, per_node)) return NumaOrder{.ranks_per_node = per_node};
-  if (all(in_turn, nodes)) return NumaOrder{.nodes_in_turn = nodes};
-  return std::nullopt;
+  const std::uint64_t per_host = ranks_of_first_host(places);
+  return !places.empty() && in_blocks(places, per_host) ? std::optional(per_host) : std::nullopt;
 }
 
 RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
   if (ranks <= measured.size())
     return {measured.begin(), measured.begin() + static_cast<std::ptrdiff_t>(ranks)};
   if (measured.empty()) return {};
-  const Groups groups = host_groups(measured);
-  const Groups hosts = hosts_at(groups, ranks);
-  const std::vector<RankPlaces> measured_hosts = by_host(measured);
-  if (hosts.empty() || !hosts_are_alike(measured_hosts)) return {};
-  const RankPlaces nodes = host_at(measured_hosts.front(), size_of_first(hosts));
-  if (nodes.empty()) return {};
-  RankPlaces at;
-  std::vector<std::size_t> on_host(number_of(hosts));
-  for (const std::uint32_t host : hosts)
-    at.push_back({.host = host, .numa_node = nodes[on_host[host]++].numa_node});
+  const std::uint64_t hosts = std::ranges::max(measured, {}, &RankPlace::host).host + 1ULL,
+                      per_host = ranks_of_first_host(measured);
+  const bool blocks = in_blocks(measured, per_host);
+  if (hosts > 1 && !blocks && !in_turn(measured, hosts)) return {};
+  const std::uint64_t more_hosts = (ranks + per_host - 1) / per_host;
+  RankPlaces at(ranks);
+  for (std::size_t rank = 0; hosts > 1 && rank < ranks; ++rank)
+    at[rank].host = static_cast<std::uint32_t>(blocks ? rank / per_host : rank % more_hosts);
   return at;
 }
 

@@ -31,18 +31,9 @@ RankPlaces without_numa_nodes(RankPlaces places);
 /// Of ranks 0 to k - 1, k to 2 k - 1 and so on; the last host may have fewer. Nothing: not so.
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places);
 
-/// Which ranks of a host share a NUMA node.
-struct NumaOrder {
-  std::uint64_t ranks_per_node = 0;  ///< ranks 0 to k - 1 of a host, and so on; 0: they do not
-  std::uint64_t nodes_in_turn = 0;   ///< of k nodes, ranks take one after the other; 0: they do not
-};
-
-/// Nothing: not the same order on all hosts, none, or not known of all ranks.
-std::optional<NumaOrder> numa_order(const RankPlaces& places);
-
-/// Where so many ranks would be: hosts with as many ranks as measured, one after the other or in
-/// turn as measured, each with the NUMA nodes of the first. More ranks of a single host are on as
-/// many NUMA nodes as measured. Empty: the measured ones are not placed so.
+/// On which hosts so many ranks would be: each with as many ranks as measured, one after the other
+/// or in turn as measured; of a single host, all on it. Empty: the measured ones are not placed so.
+/// @param measured  hosts alone
 RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks);
 
 }  // namespace rdmameter

@@ -150,47 +150,6 @@ TEST(Suspicion, IsWhatRunsAloneWouldCallARegression) {
   EXPECT_NE(comparison.cases[0].note.find("rdmameter ab"), std::string::npos);
 }
 
-/// Percentiles of which the shape of a distribution is read. In NEW, p90 of case 0 lies in a second
-/// mode.
-std::pair<Comparable, Comparable> with_shapes(Laboratory& laboratory, const Machine& machine,
-                                              double second_mode) {
-  auto [base, other] = laboratory.files(machine);
-  laboratory.add(base, Metric::p90, Metric::p50, 1.1, 1, 0.01);
-  laboratory.add(other, Metric::p90, Metric::p50, 1.1, second_mode, 0.01);
-  return {std::move(base), std::move(other)};
-}
-
-TEST(SecondModes, OfIdenticalCodeAreSeldomSuspected) {
-  for (const auto shape : {normal, heavy}) {
-    Laboratory laboratory(14);
-    int suspected = 0;
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
-      const auto [base, other] =
-          with_shapes(laboratory, {.batches = 5, .runs = 1, .shape = shape}, 1);
-      const auto cases = compare_files(base, other, {}).cases;
-      suspected +=
-          std::ranges::any_of(cases, [](const auto& one) { return !one.findings.empty(); }) ? 1 : 0;
-    }
-    EXPECT_LE(at_least(suspected, kSweeps), 0.05) << suspected;
-  }
-}
-
-TEST(SecondModes, AreNoPassAlthoughAllMembersAre) {
-  Laboratory laboratory(15);
-  int seen = 0;
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    const auto [base, other] = with_shapes(laboratory, {.batches = 10, .runs = 1}, 1.25);
-    const Comparison comparison = compare_files(base, other, {});
-    const CaseComparison& worst = comparison.cases.front();
-    if (worst.name != "case0" || worst.verdict != CaseVerdict::suspect) continue;
-    if (worst.effects.front().verdict != CaseVerdict::pass) continue;
-    EXPECT_EQ(comparison.conclusion, Conclusion::not_proven);
-    EXPECT_EQ(worst.note.find("settle"), std::string::npos) << "no number of runs makes it fail";
-    ++seen;
-  }
-  EXPECT_GE(seen, kSweeps * 90 / 100);
-}
-
 /// The share of the intervals that hold the truth, which is that nothing changed.
 void expect_coverage(const Machine& machine, double from, double to) {
   Laboratory laboratory(16);

@@ -12,7 +12,6 @@
 #include "core/result/row_json.h"
 #include "reports/show.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/growth_text.h"
 #include "reports/topology/matrix_kinds.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
@@ -222,12 +221,28 @@ TEST(Straggler, OfASimulatedNetworkIsNobodyWhoIsAloneOnAHost) {
   EXPECT_THAT(text_of(slow, {}), HasSubstr("! rank 2 takes"));
 }
 
+TEST(Straggler, OfASimulatedExchangeIsNobody) {
+  Row row = slow_rank_row(placed(4, 1), 2);
+  row.extra = {{"path", "simulated"}};
+  row.case_object["device"] = "delay:5us";
+  row.topology->traffic = "alltoall";
+  row.topology->matrix_ns.clear();
+  row.topology->edges = {{0, 1}, {1, 2}, {2, 3}, {0, 3}};
+  const std::vector<Row> rows{row};
+  const auto cases = topology_cases(rows, topology_models(rows));
+  EXPECT_FALSE(straggler_of(cases.at(0), matrix_of(cases.at(0))));
+}
+
+/// Of repetitions of one case.
+std::string kinds_text(const std::vector<Row>& rows, const nlohmann::ordered_json& context) {
+  const auto cases = topology_cases(rows, topology_models(rows), context);
+  return matrix_kinds_text(cases.at(0), matrix_of(cases.at(0)));
+}
+
 TEST(MatrixKinds, HaveTheMedianOfEachWhereThereAreSeveral) {
   std::mt19937 engine(1);
   const auto text = [&engine](const RankPlaces& places) {
-    const std::vector<Row> rows{placed_row("mesh", places, 0, 0, engine)};
-    const auto cases = topology_cases(rows, topology_models(rows), context_of(places));
-    return matrix_kinds_text(cases.at(0), matrix_of(cases.at(0)));
+    return kinds_text({placed_row("mesh", places, 0, 0, engine)}, context_of(places));
   };
   EXPECT_EQ(text(placed(4, 2)), "median by kind of pair: same host 1.00 µs, other host 5.00 µs");
   EXPECT_EQ(text(placed_on_nodes(8, 4)),
@@ -235,6 +250,52 @@ TEST(MatrixKinds, HaveTheMedianOfEachWhereThereAreSeveral) {
             "5.00 µs");
   EXPECT_EQ(text(placed(4, 4)), "");
   EXPECT_EQ(text(placed(4, 1)), "");
+}
+
+nlohmann::ordered_json& ranks_of(Row& row) {
+  return row.extra["placement"]["ranks"];
+}
+
+TEST(MatrixKinds, ARankThatMovedHasNoNumaNodeUnlessItWasPinned) {
+  std::mt19937 engine(1);
+  const RankPlaces places = placed_on_nodes(8, 8);
+  std::vector<Row> rows(2, placed_row("mesh", places, 0, 0, engine));
+  const auto text = [&] { return kinds_text(rows, context_of(places)); };
+  ranks_of(rows[1])["numa_nodes"][2] = 1U;
+  const std::string two = "median by kind of pair: same NUMA node 1.00 µs, other NUMA node 1.60 µs";
+  EXPECT_EQ(text(), two) << "pinned";
+  for (Row& row : rows) ranks_of(row)["pinned"] = 7;
+  EXPECT_THAT(text(), HasSubstr(", same host")) << "of rank 2 with the others";
+  ranks_of(rows[1])["numa_nodes"][2] = 0U;
+  EXPECT_EQ(text(), two) << "it did not move";
+}
+
+TEST(MatrixKinds, HostileNumaNodesAreNone) {
+  std::mt19937 engine(1);
+  const RankPlaces places = placed_on_nodes(8, 8);
+  Row row = placed_row("mesh", places, 0, 0, engine);
+  for (const auto& hostile :
+       {nlohmann::ordered_json("0"), nlohmann::ordered_json::array({0, 1}),
+        nlohmann::ordered_json(std::vector<double>(8, -0.5)), nlohmann::ordered_json::object()}) {
+    ranks_of(row)["numa_nodes"] = hostile;
+    EXPECT_EQ(kinds_text({row}, context_of(places)), "") << hostile.dump();
+  }
+  ranks_of(row) = 3;
+  EXPECT_EQ(kinds_text({row}, context_of(places)), "");
+}
+
+TEST(MatrixKinds, OfSimulatedRanksAreThoseOfTheirNetwork) {
+  std::mt19937 engine(1);
+  for (const auto& [in_turn, network] :
+       {std::pair(true, "simulated:delay:5us,ranks-per-host:8,numa-in-turn:2"),
+        std::pair(false, "simulated:delay:5us,ranks-per-numa:4,ranks-per-host:8")}) {
+    Row row = placed_row("mesh", placed_on_nodes(16, 8, in_turn), 0, 0, engine);
+    row.extra = {{"path", "simulated"}};
+    row.case_object["device"] = network;
+    EXPECT_EQ(kinds_text({row}, {}),
+              "median by kind of pair: same NUMA node 1.00 µs, other NUMA node 1.60 µs, other host "
+              "5.00 µs");
+  }
 }
 
 TEST(MatrixKinds, AreBelowTheMatrix) {
@@ -326,16 +387,6 @@ TEST(DrawMatrix, ManyRanksShareCells) {
   EXPECT_EQ(draw_matrix({}, kPlain), "");
   EXPECT_EQ(draw_matrix(Matrix(2, std::vector<std::optional<double>>(2)), kPlain), "");
   EXPECT_EQ(draw_matrix(Matrix(2, std::vector<std::optional<double>>(2, 0.0)), kPlain), "");
-}
-
-TEST(DrawGrowth, GivesEachLineALetterOfItsOwn) {
-  const std::string text = draw_growth({{"ring", {{2, 1}, {4, 2}}, {{8, 4}}},
-                                        {"random:3", {{2, 3}, {4, 5}}, {}},
-                                        {"ra", {{2, 7}, {4, 9}}, {}}},
-                                       {"µs", 1}, kPlain);
-  EXPECT_THAT(text, HasSubstr("R ring   A random:3   B ra"));
-  EXPECT_THAT(text, HasSubstr("small letters: predicted"));
-  EXPECT_EQ(draw_growth({{"ring", {{2, 1}}, {}}}, {"µs", 1}, kPlain), "");
 }
 
 TEST(ModelText, SaysWhatOneShapeOfOneSizeCannotTell) {

@@ -31,7 +31,6 @@ class LinkedRanks final : public Ranks {
   std::string reduce(const std::string& message, const Combine& combine) override;
   std::string broadcast(const std::string& message) override;
   std::map<Rank, std::string> exchange(const std::map<Rank, std::string>& messages) override;
-  std::string pass(Rank from, Rank to, const std::string& message) override;
 
   [[noreturn]] void abort(int status) override { job_.abort(status); }
 
@@ -105,23 +104,6 @@ std::map<Rank, std::string> LinkedRanks::exchange(const std::map<Rank, std::stri
     received.emplace(message.from, std::move(message.text));
   }
   return received;
-}
-
-/// Step by step, the largest first, over ranks between the two.
-std::string LinkedRanks::pass(Rank from, Rank to, const std::string& message) {
-  const bool up = from < to;
-  Rank at = from, left = up ? to - from : from - to;
-  std::string received = message;
-  for (std::size_t step = links_.steps(); step-- > 0;) {
-    const Rank far = Rank{1} << step;
-    if ((left & far) == 0) continue;
-    const Rank next = up ? at + far : at - far;
-    if (rank() == at) up ? links_.send_ahead(step, received) : links_.send_behind(step, received);
-    if (rank() == next)
-      received = up ? links_.receive_from_behind(step) : links_.receive_from_ahead(step);
-    at = next;
-  }
-  return rank() == to ? received : std::string();
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace rdmameter {
 /// What two messages make together. The order in which several are combined is not known.
 using Combine = std::function<std::string(const std::string&, const std::string&)>;
 
-/// All ranks call gather(), reduce(), broadcast(), exchange() and pass() in the same order. Each of
+/// All ranks call gather(), reduce(), broadcast() and exchange() in the same order. Each of
 /// them throws
 ///   MeasurementError  ranks that do not answer or are gone, by number and host: the run is over
 ///   Interrupted
@@ -47,11 +47,6 @@ class Ranks {
   /// @param messages  by the rank that is to get it
   /// @return  by the rank that has sent it
   virtual std::map<Rank, std::string> exchange(const std::map<Rank, std::string>& messages) = 0;
-
-  /// Between two ranks. Ranks on the way pass it on, and those that are not need not call it.
-  /// @param message  of `from`; those of others are ignored
-  /// @return  at `to` the message; elsewhere nothing
-  virtual std::string pass(Rank from, Rank to, const std::string& message) = 0;
 
   /// Ends the processes of all ranks, this one included. Called once a rank is silent, since
   /// an orderly end would wait for it.

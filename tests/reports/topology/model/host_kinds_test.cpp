@@ -217,6 +217,23 @@ TEST(HostKinds, ManyRanksArePredictedFromSomeOfThem) {
   }
 }
 
+TEST(HostKinds, NumaNodesOfAHostAreNotToldApart) {
+  std::mt19937 engine(1);
+  std::vector<Row> rows;
+  for (const char* graph : {"mesh", "ring"})
+    for (const std::uint64_t size : {8, 65536})
+      rows.push_back(placed_row(graph, placed_on_nodes(8, 4), size, 0, engine));
+  const auto text = [&] {
+    const TopologyModel model = topology_models(rows, context_of(placed(8, 4))).front();
+    EXPECT_TRUE(model.kinds[PairKind::same_host] && model.kinds[PairKind::other_host]);
+    EXPECT_FALSE(model.kinds[PairKind::same_node] || model.kinds[PairKind::other_node]);
+    return model_text(model, {8, 64}, {.width = 200});
+  };
+  const std::string with_nodes = text();
+  for (Row& row : rows) row.extra.erase("placement");
+  EXPECT_EQ(text(), with_nodes);
+}
+
 TEST(HostKinds, HeldOutRanksAreInsideTheIntervalOfTheirKind) {
   const std::vector<std::uint64_t> sizes{8, 4096};
   expect_held_out_in_intervals(
