@@ -70,7 +70,7 @@ class Work {
   LoopState traffic_;
   Mailbox mailbox_;
   bool inlined_ = false;
-  std::uint32_t receives_per_ring_ = 0, ring_count_ = 0;
+  std::uint32_t receives_per_ring_ = 0, ring_count_ = 0;  ///< a ring for each QP, or SRQ's list
   std::unique_ptr<Lane[]> lanes_;
   std::unique_ptr<RecvRing[]> rings_;
   std::unique_ptr<RecvWork[]> recv_works_;

@@ -7,8 +7,10 @@
 #include <array>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "core/engine/layout/verify.h"
+#include "core/engine/loop/step.h"
 #include "tests/null/null_case.h"
 
 namespace rdmameter {
@@ -63,6 +65,50 @@ TEST(ReceiveLists, TileTheReceiveQueue) {
   }
   EXPECT_EQ(receive_list_length(512), 16U);
   EXPECT_EQ(receive_list_length(509), 1U);  // a prime
+}
+
+/// An SRQ that remembers what was posted to it.
+struct FakeSrq {
+  static int post(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr**) {
+    auto& posted = *static_cast<std::vector<std::uint64_t>*>(srq->srq_context);
+    for (; wr != nullptr; wr = wr->next) posted.push_back(wr->wr_id);
+    return 0;
+  }
+  FakeSrq() {
+    context.ops.post_srq_recv = post;
+    srq.context = &context;
+    srq.srq_context = &posted;
+  }
+  ibv_context context{};
+  ibv_srq srq{};
+  std::vector<std::uint64_t> posted;
+};
+
+TEST(ReceiveLists, OfAnSrqAreNotPostedAgainWhileAReceiveOfTheirsIsOut) {
+  TestCase test_case = null_case(Opcode::send, Pattern::bandwidth, Transport::ud);
+  test_case.qps = 2;
+  test_case.queues.recv = RecvQueue::srq;
+  test_case.queues.rx_depth = 64;
+  NullEndpoint endpoint{test_case, Role::responder};
+  FakeSrq fake;
+  EndpointView view = endpoint.view();
+  view.srq = &fake.srq;
+  Work work{test_case, Role::responder, endpoint.layout(), view};
+  work.post_receives();
+  ASSERT_EQ(fake.posted.size(), 64U);
+  const std::vector<std::uint64_t> first = std::exchange(fake.posted, {});
+  std::set<const volatile std::uint8_t*> places;
+  const auto receive = [](std::uint64_t wr_id) -> RecvWork& {
+    return *reinterpret_cast<RecvWork*>(wr_id);
+  };
+  for (const std::uint64_t wr_id : first) places.insert(receive(wr_id).number);
+  EXPECT_EQ(places.size(), 64U);
+  // One QP has taken the odd ones, the other has not ended the even ones.
+  for (std::size_t i = 1; i < 64; i += 2) EXPECT_EQ(replenish(*receive(first[i]).ring), 0);
+  EXPECT_TRUE(fake.posted.empty());
+  for (std::size_t i = 0; i < 32; i += 2) EXPECT_EQ(replenish(*receive(first[i]).ring), 0);
+  EXPECT_EQ(fake.posted, std::vector<std::uint64_t>(first.begin(), first.begin() + 32));
+  EXPECT_EQ(work.arrivals(), std::vector<std::uint64_t>{48});
 }
 
 TEST(SendChain, HoldsWholePeriodsAndAtLeastTheDepth) {
