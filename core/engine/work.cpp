@@ -95,14 +95,16 @@ class RequestBuilder {
 }  // namespace
 
 std::uint32_t receive_list_length(const TestCase& test_case) {
-  return static_cast<std::uint32_t>(
-      test_case.queues.recv_post_list != kAuto
-          ? test_case.queues.recv_post_list
-          : receive_list_length(static_cast<std::uint32_t>(test_case.queues.rx_depth)));
+  if (test_case.queues.recv_post_list != kAuto)
+    return static_cast<std::uint32_t>(test_case.queues.recv_post_list);
+  const auto posted = static_cast<std::uint32_t>(posted_receives(test_case));
+  // Those that wait for their list to be posted again are not there for what arrives.
+  return posted < test_case.queues.rx_depth ? receive_list_length(posted, posted / 4)
+                                            : receive_list_length(posted);
 }
 
-std::uint32_t receive_list_length(std::uint32_t rx_depth) {
-  for (std::uint32_t length = std::min(kLongestRecvList, rx_depth); length > 1; --length)
+std::uint32_t receive_list_length(std::uint32_t rx_depth, std::uint32_t longest) {
+  for (std::uint32_t length = std::min({kLongestRecvList, rx_depth, longest}); length > 1; --length)
     if (rx_depth % length == 0) return length;
   return 1;
 }
@@ -373,7 +375,7 @@ void Work::build_receives(const TestCase& test_case, const Layout& layout,
   const Area& area = layout.target;
   // What a write with immediate leaves lies elsewhere: its receives are bare.
   const std::size_t sges = test_case.one_sided() ? 0 : area.pieces.size();
-  const auto posted = static_cast<std::uint32_t>(test_case.queues.rx_depth);
+  const auto posted = static_cast<std::uint32_t>(posted_receives(test_case));
   const std::uint32_t per_list = receive_list_length(test_case);
   // QPs that share receives need not end them in the order in which they were posted, nor is it
   // polled in that order from a CQ for each: so each list is counted by itself. One that was posted

@@ -57,6 +57,110 @@ TEST(Layout, ThousandsOfQpsShareABoundedBufferWithOneSlotEachAtLeast) {
   EXPECT_LE(area.total_bytes(), 512U << 20);
 }
 
+/// A bandwidth whose receiver reads numbers out of the payload.
+TestCase numbered_bandwidth(Transport transport, std::uint64_t size_bytes, std::uint64_t depth) {
+  TestCase test_case = null_case(Opcode::send, Pattern::bandwidth, transport);
+  test_case.size_bytes = size_bytes;
+  test_case.queues.depth = depth;
+  test_case.queues.signal_every = 1;
+  return test_case;
+}
+
+TEST(Layout, NoTwoPostedReceivesShareASlotWhereMessagesAreRead) {
+  for (const Transport transport : {Transport::uc, Transport::ud})
+    for (const std::uint64_t size : {4, 64, 1024, 4096})
+      for (const std::uint64_t depth : {1, 16, 128})
+        for (const std::uint64_t rx_depth : {1, 200, 512, 4096})
+          for (const RecvQueue recv : {RecvQueue::rq, RecvQueue::srq}) {
+            TestCase test_case = numbered_bandwidth(transport, size, depth);
+            test_case.queues.rx_depth = rx_depth;
+            test_case.queues.recv = recv;
+            test_case.qps = 3;
+            ASSERT_EQ(numbers_read(test_case), NumberPlace::payload);
+            const Area area = layout_of(test_case, Role::responder).target;
+            EXPECT_EQ(area.slots, rx_depth) << size;
+            EXPECT_EQ(queue_depths_of(test_case, Role::responder).receive, rx_depth) << size;
+          }
+}
+
+TEST(Layout, AReceiveQueueIsShallowerWhereItsSlotsWouldTakeTooMuchMemory) {
+  struct Deep {
+    std::uint64_t size_bytes, depth, rx_depth, qps, list, posted;
+  };
+  const std::uint64_t found = kAuto;
+  for (const Deep& deep :
+       {Deep{64 << 10, 8, 512, 1, found, 512}, Deep{1 << 20, 1, 512, 1, found, 56},
+        Deep{1 << 20, 1, 512, 1, 32, 32}, Deep{1 << 20, 1, 512, 1, 512, 512},  // one list at least
+        Deep{64, 1, 1 << 20, 1, found, 512 << 10}, Deep{64, 128, 512, 16384, found, 512},
+        Deep{64, 128, 4096, 16384, found, 512}}) {
+    TestCase test_case = numbered_bandwidth(Transport::uc, deep.size_bytes, deep.depth);
+    test_case.queues.rx_depth = deep.rx_depth;
+    test_case.queues.recv_post_list = deep.list;
+    test_case.qps = deep.qps;
+    ASSERT_EQ(numbers_read(test_case), NumberPlace::payload);
+    const std::uint64_t posted = posted_receives(test_case);
+    EXPECT_EQ(posted, deep.posted) << deep.size_bytes;
+    EXPECT_EQ(layout_of(test_case, Role::responder).target.slots, posted);
+    EXPECT_EQ(queue_depths_of(test_case, Role::responder).receive, posted);
+    const std::uint32_t list = receive_list_length(test_case);
+    EXPECT_EQ(posted % list, 0U);
+    if (deep.list == found && posted != deep.rx_depth) {
+      EXPECT_LE(list, posted / 4);
+    }
+  }
+}
+
+TEST(Layout, APingPongWhoseNumbersAreReadKeepsItsMemoryAndPostsFewerReceives) {
+  struct Pong {
+    Transport transport;
+    std::uint64_t size_bytes, posted;
+  };
+  for (const Pong& pong : {Pong{Transport::ud, 64, 512}, Pong{Transport::ud, 4096, 128},
+                           Pong{Transport::uc, 64 << 10, 14}, Pong{Transport::uc, 1 << 20, 2},
+                           Pong{Transport::uc, 1 << 30, 2}})
+    for (const Role role : {Role::initiator, Role::responder}) {
+      TestCase test_case = null_case(Opcode::send, Pattern::ping_pong, pong.transport);
+      test_case.size_bytes = pong.size_bytes;
+      EXPECT_EQ(posted_receives(test_case), pong.posted) << pong.size_bytes;
+      EXPECT_EQ(layout_of(test_case, role).target.slots, pong.posted);
+      // The next ping comes while the list of the one before is being posted again.
+      EXPECT_LT(receive_list_length(test_case), pong.posted);
+    }
+}
+
+TEST(Layout, OfAGroupsPongsEachHasAReceiveAndTheSlotsOfManyReceiversAreFewer) {
+  TestCase test_case = null_case(Opcode::mcast_send, Pattern::ping_pong, Transport::ud);
+  test_case.size_bytes = 4096;
+  test_case.peers = 300;
+  EXPECT_EQ(posted_receives(at_end(test_case, Role::initiator)), 512U);
+  EXPECT_EQ(posted_receives(at_end(test_case, Role::responder)), 96U);
+  for (const Role role : {Role::initiator, Role::responder})
+    EXPECT_EQ(layout_of(at_end(test_case, role), role).target.slots,
+              posted_receives(at_end(test_case, role)));
+}
+
+TEST(Layout, WhereNothingIsReadReceivesTakeTurnsInAMiB) {
+  const auto expect_turns = [](const TestCase& test_case) {
+    EXPECT_FALSE(reads_receives(test_case));
+    EXPECT_EQ(posted_receives(test_case), 512U);
+    EXPECT_EQ(layout_of(test_case, Role::responder).target.slots, 128U);
+  };
+  TestCase test_case = numbered_bandwidth(Transport::uc, 4096, 16);
+  test_case.opcode = Opcode::send_imm;
+  expect_turns(test_case);
+  test_case.pattern = Pattern::ping_pong;
+  expect_turns(test_case);
+  test_case = numbered_bandwidth(Transport::rc, 4096, 16);
+  test_case.verify = true;
+  expect_turns(test_case);
+  test_case = numbered_bandwidth(Transport::ud, 4096, 16);
+  test_case.peers = 1;
+  test_case.responder.memory = kDeviceMemory;
+  EXPECT_FALSE(reads_receives(test_case)) << "the CPU does not reach it";
+  EXPECT_EQ(posted_receives(test_case), 512U);
+  EXPECT_LE(layout_of(test_case, Role::responder).target.total_bytes(), 64U << 10);
+}
+
 TEST(ReceiveLists, TileTheReceiveQueue) {
   for (std::uint32_t depth = 1; depth < 600; ++depth) {
     const std::uint32_t length = receive_list_length(depth);
