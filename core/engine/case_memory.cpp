@@ -72,8 +72,11 @@ std::uint64_t control_bytes(const TestCase& test_case) {
 }
 
 std::uint64_t receive_bytes(const TestCase& test_case, std::uint64_t depth) {
+  const std::uint64_t rings =
+      test_case.shared_receives() ? depth / receive_list_length(test_case) : 1;
   return depth * (sizeof(ibv_recv_wr) + test_case.queues.recv_sge * 2 * sizeof(ibv_sge) +
-                  sizeof(RecvList) + sizeof(RecvWork) + 2 * kQueueEntryBytes);
+                  sizeof(RecvList) + sizeof(RecvWork) + 2 * kQueueEntryBytes) +
+         rings * sizeof(RecvRing);
 }
 
 /// Of one thread's QPs, in one direction.

@@ -147,7 +147,11 @@ void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& pe
   const bool open = test_case.queues.recv_sge == kDeviceMax;
   test_case.queues.recv_sge = require_uint(peer, "recv_sge", open ? 1 : test_case.queues.recv_sge,
                                            open ? test_case.size_bytes : test_case.queues.recv_sge);
-  if (test_case.takes_receive()) test_case.queues.recv_post_list = receive_list_length(case_);
+  if (!test_case.takes_receive()) return;
+  // Of the end that has more QPs, and so less memory for the receives of each.
+  const TestCase responder = at_end(test_case, Role::responder);
+  test_case.queues.recv_post_list = receive_list_length(responder);
+  test_case.queues.rx_depth = posted_receives(responder);
 }
 
 std::string VerbsRunner::take_fatal_event() {

@@ -95,14 +95,16 @@ class RequestBuilder {
 }  // namespace
 
 std::uint32_t receive_list_length(const TestCase& test_case) {
-  return static_cast<std::uint32_t>(
-      test_case.queues.recv_post_list != kAuto
-          ? test_case.queues.recv_post_list
-          : receive_list_length(static_cast<std::uint32_t>(test_case.queues.rx_depth)));
+  if (test_case.queues.recv_post_list != kAuto)
+    return static_cast<std::uint32_t>(test_case.queues.recv_post_list);
+  const auto posted = static_cast<std::uint32_t>(posted_receives(test_case));
+  // Those that wait for their list to be posted again are not there for what arrives.
+  return posted < test_case.queues.rx_depth ? receive_list_length(posted, posted / 4)
+                                            : receive_list_length(posted);
 }
 
-std::uint32_t receive_list_length(std::uint32_t rx_depth) {
-  for (std::uint32_t length = std::min(kLongestRecvList, rx_depth); length > 1; --length)
+std::uint32_t receive_list_length(std::uint32_t rx_depth, std::uint32_t longest) {
+  for (std::uint32_t length = std::min({kLongestRecvList, rx_depth, longest}); length > 1; --length)
     if (rx_depth % length == 0) return length;
   return 1;
 }
@@ -373,9 +375,13 @@ void Work::build_receives(const TestCase& test_case, const Layout& layout,
   const Area& area = layout.target;
   // What a write with immediate leaves lies elsewhere: its receives are bare.
   const std::size_t sges = test_case.one_sided() ? 0 : area.pieces.size();
-  receives_per_ring_ = static_cast<std::uint32_t>(test_case.queues.rx_depth);
-  ring_count_ = shared ? 1 : traffic_.lane_count;
+  const auto posted = static_cast<std::uint32_t>(posted_receives(test_case));
   const std::uint32_t per_list = receive_list_length(test_case);
+  // QPs that share receives need not end them in the order in which they were posted, nor is it
+  // polled in that order from a CQ for each: so each list is counted by itself. One that was posted
+  // again while a receive of it is still out would give that one's bytes to two messages.
+  receives_per_ring_ = shared ? per_list : posted;
+  ring_count_ = shared ? posted / per_list : traffic_.lane_count;
   const bool ping_pong = test_case.pattern == Pattern::ping_pong;
   const std::uint32_t lists = receives_per_ring_ / per_list;
   const std::size_t count = std::size_t{receives_per_ring_} * ring_count_;
@@ -386,24 +392,25 @@ void Work::build_receives(const TestCase& test_case, const Layout& layout,
   rings_ = std::make_unique<RecvRing[]>(ring_count_);
 
   for (std::uint32_t r = 0; r < ring_count_; ++r) {
+    const std::uint32_t qp = shared ? 0 : r;  // whose slots
     const std::size_t first = std::size_t{receives_per_ring_} * r;
     ibv_recv_wr* const wrs = &recv_wrs_[first];
     RecvList* const ring = &recv_lists_[std::size_t{lists} * r];
     for (std::uint32_t i = 0; i < receives_per_ring_; ++i) {
-      const std::uint64_t slot = i % area.slots;
+      const std::uint64_t slot = (shared ? first + i : i) % area.slots;
       ibv_sge* const list = &recv_sges_[(first + i) * sges];
       for (std::size_t k = 0; k < sges; ++k) {
         const std::uint64_t head = k == 0 ? area.head_bytes : 0;
-        list[k] = {.addr = view.target.address + area.slot(r, slot) + area.pieces[k].offset - head,
+        list[k] = {.addr = view.target.address + area.slot(qp, slot) + area.pieces[k].offset - head,
                    .length = static_cast<std::uint32_t>(area.pieces[k].length + head),
-                   .lkey = view.target.lkey(r)};
+                   .lkey = view.target.lkey(qp)};
       }
       RecvWork& work = recv_works_[first + i];
       work = {.ring = &rings_[r],
               .number = view.target.host == nullptr
                             ? nullptr
                             : reinterpret_cast<const std::uint8_t*>(view.target.host) +
-                                  (ping_pong ? area.last_byte(r, slot) : area.payload(r, slot))};
+                                  (ping_pong ? area.last_byte(qp, slot) : area.payload(qp, slot))};
       wrs[i] = {.wr_id = reinterpret_cast<std::uint64_t>(&work),
                 .next = (i + 1) % per_list == 0 ? nullptr : &wrs[i + 1],
                 .sg_list = sges == 0 ? nullptr : list,
@@ -413,20 +420,22 @@ void Work::build_receives(const TestCase& test_case, const Layout& layout,
     }
     rings_[r].next = ring;
     rings_[r].list_length = per_list;
-    rings_[r].qp = view.qps[r];
+    rings_[r].qp = view.qps[qp];
     rings_[r].srq = view.srq;
-    rings_[r].lane = &lanes_[r];
+    rings_[r].lane = &lanes_[qp];
   }
 }
 
 void Work::post_receives() {
   for (std::uint32_t r = 0; r < ring_count_; ++r) {
     RecvRing& ring = rings_[r];
+    const std::uint32_t before = ring.srq != nullptr ? r * receives_per_ring_ : 0;
+    const std::uint32_t all = receives_per_ring_ * (ring.srq != nullptr ? ring_count_ : 1);
     for (std::uint32_t posted = 0; posted < receives_per_ring_; posted += ring.list_length)
       check_errno_value(
           rdmameter::post_receives(ring),
           ring.srq != nullptr ? "ibv_post_srq_recv" : "ibv_post_recv",
-          fmt::format("receive {} of {} on QP {:#x}", posted, receives_per_ring_, ring.qp->qp_num));
+          fmt::format("receive {} of {} on QP {:#x}", before + posted, all, ring.qp->qp_num));
     ring.lists = 0;
   }
 }
@@ -435,7 +444,11 @@ std::vector<std::uint64_t> Work::arrivals() const {
   std::vector<std::uint64_t> counts;
   for (std::uint32_t r = 0; r < ring_count_; ++r) {
     const RecvRing& ring = rings_[r];
-    counts.push_back(ring.lists * ring.list_length + (ring.list_length - ring.left));
+    const std::uint64_t taken = ring.lists * ring.list_length + (ring.list_length - ring.left);
+    if (ring.srq == nullptr || r == 0)
+      counts.push_back(taken);
+    else
+      counts.front() += taken;
   }
   return counts;
 }

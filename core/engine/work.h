@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,7 +28,7 @@ class Work {
        std::uint64_t seed = 0, std::uint32_t sharer = 0);
   Work(Work&&) = delete;  // WRs point to each other
 
-  /// Posts `rx_depth` receives on every QP, or on the SRQ: to be done before the peer may send.
+  /// Posts posted_receives() on every QP, or on the SRQ: to be done before the peer may send.
   /// @throws VerbsError
   void post_receives();
 
@@ -70,7 +71,7 @@ class Work {
   LoopState traffic_;
   Mailbox mailbox_;
   bool inlined_ = false;
-  std::uint32_t receives_per_ring_ = 0, ring_count_ = 0;
+  std::uint32_t receives_per_ring_ = 0, ring_count_ = 0;  ///< a ring for each QP, or SRQ's list
   std::unique_ptr<Lane[]> lanes_;
   std::unique_ptr<RecvRing[]> rings_;
   std::unique_ptr<RecvWork[]> recv_works_;
@@ -94,12 +95,15 @@ class Work {
 /// Samples whose moments are kept: a power of two.
 inline constexpr std::uint64_t kMaxTimestamps = 1 << 16;
 
-/// WRs per receive list of a case: as asked for, or as follows.
+/// WRs per receive list of a case: as asked for, or as follows; at most a quarter of a queue that
+/// is shallower than was asked for.
 std::uint32_t receive_list_length(const TestCase& test_case);
 
 /// WRs per receive list: the largest divisor of the depth that is at most 16, so that lists tile
 /// the receive queue and a doorbell is paid once for many.
-std::uint32_t receive_list_length(std::uint32_t rx_depth);
+/// @param longest  they may be
+std::uint32_t receive_list_length(
+    std::uint32_t rx_depth, std::uint32_t longest = std::numeric_limits<std::uint32_t>::max());
 
 /// WRs in a QP's ring of sends: a multiple of both periods, at least the depth (no list is posted
 /// again before it is retired), with as many for each of its peers, and where that takes no more

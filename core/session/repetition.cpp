@@ -35,8 +35,8 @@ std::string_view why_no_more(std::uint64_t sent, std::uint64_t received) {
   if (received == sent)
     return "the receiver found all the others by the poll that ended the warm-up, so there is no "
            "time to divide by: use more --iterations, or a --duration";
-  return "the others were lost on the way, or found no receive: use a greater --rx-depth, or a "
-         "smaller --depth";
+  return "the others were lost on the way, or found no receive: use a greater --rx-depth where "
+         "memory allows it, or a smaller --depth or --size";
 }
 
 /// Zeros would pass for the best result there is.
@@ -267,6 +267,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
                                 {"responder", placement_from_wire(done)}};
   if (!series_.is_null()) outcome.extra["series"] = series_;
   if (!forward_.arrivals.empty()) outcome.extra["arrivals"] = forward_.arrivals;
+  if (case_.queues.rx_depth != rx_depth_asked_) outcome.extra["rx_depth_asked"] = rx_depth_asked_;
   if (case_.verify) outcome.extra["verified_bytes"] = judge(duplex);
   if (require_bool(done, "shared_responder")) outcome.extra["shared_responder"] = true;
   outcome.load = runner.load();

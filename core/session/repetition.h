@@ -59,6 +59,7 @@ class Repetition : public MessageExchange {
 
   const MakeDuplex make_duplex_;
   TestCase case_;
+  const std::uint64_t rx_depth_asked_{case_.queues.rx_depth};
   const Placement placement_;
   const std::span<const Gid> gids_;
   const ClockChoice& clock_;

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lost packets: runs end, and the loss is a figure. On the pair rxe0 - rxe1, whose link drops packets; on the software device, of the
-price alone."""
+"""Lost packets: runs end, and the loss is a figure. On the pair rxe0 - rxe1, whose link drops packets; on the software device, of
+messages' numbers and of the price."""
+import collections
+import glob
 import os
 import re
 import subprocess
@@ -200,6 +202,73 @@ class Loss(rdmameter.Test):
         self.assertGreater(found["RNR NAK"][1], 0.95 * 655.4)  # more, where messages wait behind one that waits
         self.assertEqual((found["timeout"][0], found["sequence NAK"][0]), (0, 0))
         self.assertIn("RNR NAKs: the peer had no receive", done.stdout)
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Numbers(rdmameter.Test):
+    """A receiver that shows up late, and what its device knows: which messages it had no receive for, and what the wire did."""
+    HELD = "poll_cq@40=10ms"  # each CQ of a receiver, when 40 messages have been taken from it
+
+    def figures(self, *arguments, wire=""):
+        """Measures. @return  the rows' figures, and how often the device has done what (duplicated, lost...) to all of them"""
+        log = f"{self.scratch}/fates{len(os.listdir(self.scratch))}"
+        settings = {"RDMAMETER_DEVICE_FAULTS": self.HELD, "RDMAMETER_DEVICE_LOG": log, "RDMAMETER_DEVICE_WIRE": wire}
+        with unittest.mock.patch.dict(os.environ, settings):
+            rows = self.measure(*arguments)
+        (path,) = glob.glob(f"{log}.*")
+        with open(path, encoding="ascii") as file:
+            fates = collections.Counter(line.split()[0] for line in file)
+        figures = {row["name"]: row["bandwidth"] for row in rows}
+        for name, each in figures.items():
+            self.assertEqual(each["lost"], each["sent"] - each["received"] + each["duplicated"], name)
+        return figures, fates
+
+    def assert_true(self, *arguments):
+        figures, fates = self.figures(*arguments)
+        wrong = {name: each for name, each in figures.items() if (each["duplicated"], each["reordered"]) != (0, 0)}
+        self.assertEqual(wrong, {})
+        self.assertEqual(sum(each["lost"] for each in figures.values()), fates["unreceived"])
+
+    # Of the fewest receives that are posted, 64, two polls' worth is there when the warm-up is over.
+    FEW = ("--iterations", "300", "--warmup", "20", "--signal-every", "1")
+
+    def test_what_a_held_receiver_has_not_read_no_other_message_overwrites(self):
+        self.assert_true("send_bw", "--transport", "uc,ud", "--size", "4,64,1K,4K", "--depth", "1,16,128", *self.FEW)
+        self.assert_true("send_bw", "--transport", "uc", "--size", "16K,64K,512K", "--depth", "1", *self.FEW)
+        self.assert_true("mcast_bw", "--size", "4K", "--depth", "16", *self.FEW)
+
+    def test_nor_where_it_verifies_polls_otherwise_or_sends_itself(self):
+        self.assert_true("send_bw", "--transport", "uc,ud", "--size", "4K", "--bidirectional", "on,off", "--verify",
+                         "--cq", "classic,extended", *self.FEW)
+
+    def test_nor_where_qps_share_receives_and_are_polled_one_after_the_other(self):
+        self.assert_true("send_bw", "--transport", "uc,ud", "--size", "4K", "--qps", "1,8", "--recv", "rq,srq", "--rx-depth", "64,512",
+                         "--cq-sharing", "shared,per-qp", "--depth", "16", *self.FEW)
+
+    def test_nor_in_a_long_run_with_true_losses(self):
+        self.assert_true("send_bw", "--transport", "uc,ud", "--size", "64,4K", "--qps", "1,3", "--recv", "rq,srq", "--iterations", "5000")
+
+    def test_what_the_wire_does_is_counted_to_the_last(self):
+        wire = "latency=20us,loss=0.1,duplicate=0.2,reorder=0.1,seed=3"
+        figures, fates = self.figures("send_bw", "--transport", "ud", "--size", "64,4K", "--depth", "1,128", "--rx-depth", "1024",
+                                      *self.FEW, wire=wire)
+        self.assertEqual(fates["unreceived"], 0)
+        for fate, figure in (("lost", "lost"), ("duplicated", "duplicated"), ("overtaken", "reordered")):
+            self.assertGreater(fates[fate], 40)
+            self.assertEqual(sum(each[figure] for each in figures.values()), fates[fate], fate)
+        figures, fates = self.figures("send_bw", "--transport", "uc", "--size", "4K,64K", "--depth", "8", *self.FEW, wire=wire)
+        self.assertEqual(sum(each["lost"] for each in figures.values()), fates["lost"] + fates["unreceived"])
+        self.assertEqual([(each["duplicated"], each["reordered"]) for each in figures.values()], [(0, 0)] * 2)
+
+    def test_a_queue_that_is_shallower_than_asked_for_is_told(self):
+        done = self.run_program("--loopback", "send_bw", "send_lat", "--transport", "uc", "--size", "64,1M", "--depth", "1",
+                                "--rx-depth", "100", "--iterations", "60", "--warmup", "5")
+        self.assert_valid(done.path)
+        rows = done.rows
+        told = [(row["case"]["rx_depth"], row.get("rx_depth_asked"), row["case"]["recv_post_list"]) for row in rows]
+        self.assertEqual(told, [(100, None, 10), (56, 100, 14), (100, None, 10), (2, 100, 1)])
+        self.assertEqual(rows[3]["resources"]["recv_wrs_per_qp"], 2)
+        self.assertEqual(rows[3]["lost"], 0)
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

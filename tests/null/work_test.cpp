@@ -7,8 +7,10 @@
 #include <array>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "core/engine/layout/verify.h"
+#include "core/engine/loop/step.h"
 #include "tests/null/null_case.h"
 
 namespace rdmameter {
@@ -55,6 +57,110 @@ TEST(Layout, ThousandsOfQpsShareABoundedBufferWithOneSlotEachAtLeast) {
   EXPECT_LE(area.total_bytes(), 512U << 20);
 }
 
+/// A bandwidth whose receiver reads numbers out of the payload.
+TestCase numbered_bandwidth(Transport transport, std::uint64_t size_bytes, std::uint64_t depth) {
+  TestCase test_case = null_case(Opcode::send, Pattern::bandwidth, transport);
+  test_case.size_bytes = size_bytes;
+  test_case.queues.depth = depth;
+  test_case.queues.signal_every = 1;
+  return test_case;
+}
+
+TEST(Layout, NoTwoPostedReceivesShareASlotWhereMessagesAreRead) {
+  for (const Transport transport : {Transport::uc, Transport::ud})
+    for (const std::uint64_t size : {4, 64, 1024, 4096})
+      for (const std::uint64_t depth : {1, 16, 128})
+        for (const std::uint64_t rx_depth : {1, 200, 512, 4096})
+          for (const RecvQueue recv : {RecvQueue::rq, RecvQueue::srq}) {
+            TestCase test_case = numbered_bandwidth(transport, size, depth);
+            test_case.queues.rx_depth = rx_depth;
+            test_case.queues.recv = recv;
+            test_case.qps = 3;
+            ASSERT_EQ(numbers_read(test_case), NumberPlace::payload);
+            const Area area = layout_of(test_case, Role::responder).target;
+            EXPECT_EQ(area.slots, rx_depth) << size;
+            EXPECT_EQ(queue_depths_of(test_case, Role::responder).receive, rx_depth) << size;
+          }
+}
+
+TEST(Layout, AReceiveQueueIsShallowerWhereItsSlotsWouldTakeTooMuchMemory) {
+  struct Deep {
+    std::uint64_t size_bytes, depth, rx_depth, qps, list, posted;
+  };
+  const std::uint64_t found = kAuto;
+  for (const Deep& deep :
+       {Deep{64 << 10, 8, 512, 1, found, 512}, Deep{1 << 20, 1, 512, 1, found, 56},
+        Deep{1 << 20, 1, 512, 1, 32, 32}, Deep{1 << 20, 1, 512, 1, 512, 512},  // one list at least
+        Deep{64, 1, 1 << 20, 1, found, 512 << 10}, Deep{64, 128, 512, 16384, found, 512},
+        Deep{64, 128, 4096, 16384, found, 512}}) {
+    TestCase test_case = numbered_bandwidth(Transport::uc, deep.size_bytes, deep.depth);
+    test_case.queues.rx_depth = deep.rx_depth;
+    test_case.queues.recv_post_list = deep.list;
+    test_case.qps = deep.qps;
+    ASSERT_EQ(numbers_read(test_case), NumberPlace::payload);
+    const std::uint64_t posted = posted_receives(test_case);
+    EXPECT_EQ(posted, deep.posted) << deep.size_bytes;
+    EXPECT_EQ(layout_of(test_case, Role::responder).target.slots, posted);
+    EXPECT_EQ(queue_depths_of(test_case, Role::responder).receive, posted);
+    const std::uint32_t list = receive_list_length(test_case);
+    EXPECT_EQ(posted % list, 0U);
+    if (deep.list == found && posted != deep.rx_depth) {
+      EXPECT_LE(list, posted / 4);
+    }
+  }
+}
+
+TEST(Layout, APingPongWhoseNumbersAreReadKeepsItsMemoryAndPostsFewerReceives) {
+  struct Pong {
+    Transport transport;
+    std::uint64_t size_bytes, posted;
+  };
+  for (const Pong& pong : {Pong{Transport::ud, 64, 512}, Pong{Transport::ud, 4096, 128},
+                           Pong{Transport::uc, 64 << 10, 14}, Pong{Transport::uc, 1 << 20, 2},
+                           Pong{Transport::uc, 1 << 30, 2}})
+    for (const Role role : {Role::initiator, Role::responder}) {
+      TestCase test_case = null_case(Opcode::send, Pattern::ping_pong, pong.transport);
+      test_case.size_bytes = pong.size_bytes;
+      EXPECT_EQ(posted_receives(test_case), pong.posted) << pong.size_bytes;
+      EXPECT_EQ(layout_of(test_case, role).target.slots, pong.posted);
+      // The next ping comes while the list of the one before is being posted again.
+      EXPECT_LT(receive_list_length(test_case), pong.posted);
+    }
+}
+
+TEST(Layout, OfAGroupsPongsEachHasAReceiveAndTheSlotsOfManyReceiversAreFewer) {
+  TestCase test_case = null_case(Opcode::mcast_send, Pattern::ping_pong, Transport::ud);
+  test_case.size_bytes = 4096;
+  test_case.peers = 300;
+  EXPECT_EQ(posted_receives(at_end(test_case, Role::initiator)), 512U);
+  EXPECT_EQ(posted_receives(at_end(test_case, Role::responder)), 96U);
+  for (const Role role : {Role::initiator, Role::responder})
+    EXPECT_EQ(layout_of(at_end(test_case, role), role).target.slots,
+              posted_receives(at_end(test_case, role)));
+}
+
+TEST(Layout, WhereNothingIsReadReceivesTakeTurnsInAMiB) {
+  const auto expect_turns = [](const TestCase& test_case) {
+    EXPECT_FALSE(reads_receives(test_case));
+    EXPECT_EQ(posted_receives(test_case), 512U);
+    EXPECT_EQ(layout_of(test_case, Role::responder).target.slots, 128U);
+  };
+  TestCase test_case = numbered_bandwidth(Transport::uc, 4096, 16);
+  test_case.opcode = Opcode::send_imm;
+  expect_turns(test_case);
+  test_case.pattern = Pattern::ping_pong;
+  expect_turns(test_case);
+  test_case = numbered_bandwidth(Transport::rc, 4096, 16);
+  test_case.verify = true;
+  expect_turns(test_case);
+  test_case = numbered_bandwidth(Transport::ud, 4096, 16);
+  test_case.peers = 1;
+  test_case.responder.memory = kDeviceMemory;
+  EXPECT_FALSE(reads_receives(test_case)) << "the CPU does not reach it";
+  EXPECT_EQ(posted_receives(test_case), 512U);
+  EXPECT_LE(layout_of(test_case, Role::responder).target.total_bytes(), 64U << 10);
+}
+
 TEST(ReceiveLists, TileTheReceiveQueue) {
   for (std::uint32_t depth = 1; depth < 600; ++depth) {
     const std::uint32_t length = receive_list_length(depth);
@@ -63,6 +169,50 @@ TEST(ReceiveLists, TileTheReceiveQueue) {
   }
   EXPECT_EQ(receive_list_length(512), 16U);
   EXPECT_EQ(receive_list_length(509), 1U);  // a prime
+}
+
+/// An SRQ that remembers what was posted to it.
+struct FakeSrq {
+  static int post(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr**) {
+    auto& posted = *static_cast<std::vector<std::uint64_t>*>(srq->srq_context);
+    for (; wr != nullptr; wr = wr->next) posted.push_back(wr->wr_id);
+    return 0;
+  }
+  FakeSrq() {
+    context.ops.post_srq_recv = post;
+    srq.context = &context;
+    srq.srq_context = &posted;
+  }
+  ibv_context context{};
+  ibv_srq srq{};
+  std::vector<std::uint64_t> posted;
+};
+
+TEST(ReceiveLists, OfAnSrqAreNotPostedAgainWhileAReceiveOfTheirsIsOut) {
+  TestCase test_case = null_case(Opcode::send, Pattern::bandwidth, Transport::ud);
+  test_case.qps = 2;
+  test_case.queues.recv = RecvQueue::srq;
+  test_case.queues.rx_depth = 64;
+  NullEndpoint endpoint{test_case, Role::responder};
+  FakeSrq fake;
+  EndpointView view = endpoint.view();
+  view.srq = &fake.srq;
+  Work work{test_case, Role::responder, endpoint.layout(), view};
+  work.post_receives();
+  ASSERT_EQ(fake.posted.size(), 64U);
+  const std::vector<std::uint64_t> first = std::exchange(fake.posted, {});
+  std::set<const volatile std::uint8_t*> places;
+  const auto receive = [](std::uint64_t wr_id) -> RecvWork& {
+    return *reinterpret_cast<RecvWork*>(wr_id);
+  };
+  for (const std::uint64_t wr_id : first) places.insert(receive(wr_id).number);
+  EXPECT_EQ(places.size(), 64U);
+  // One QP has taken the odd ones, the other has not ended the even ones.
+  for (std::size_t i = 1; i < 64; i += 2) EXPECT_EQ(replenish(*receive(first[i]).ring), 0);
+  EXPECT_TRUE(fake.posted.empty());
+  for (std::size_t i = 0; i < 32; i += 2) EXPECT_EQ(replenish(*receive(first[i]).ring), 0);
+  EXPECT_EQ(fake.posted, std::vector<std::uint64_t>(first.begin(), first.begin() + 32));
+  EXPECT_EQ(work.arrivals(), std::vector<std::uint64_t>{48});
 }
 
 TEST(SendChain, HoldsWholePeriodsAndAtLeastTheDepth) {

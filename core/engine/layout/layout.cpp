@@ -16,6 +16,9 @@ constexpr std::uint64_t kBytesPerQp = 1 << 20;
 constexpr std::uint64_t kBytesInAll = 256 << 20;
 constexpr std::uint64_t kDeviceMemoryBytes = 64 << 10;  ///< devices have 100 KiB or so
 constexpr std::uint64_t kMaxOwnSlots = 64 << 10;
+// Of messages that are read as they come: 5 ms at 100 Gb/s, which the loop may be behind.
+constexpr std::uint64_t kReadBytesPerQp = 64 << 20;
+constexpr std::uint64_t kReadBytesInAll = 1 << 30;
 /// Completions that one poll may bring after those that were asked for, twice: see bandwidth.h.
 constexpr std::uint64_t kOvershoot = 32;
 
@@ -106,12 +109,33 @@ Area request_area(const TestCase& test_case) {
   return result;
 }
 
-Area receive_area(const TestCase& test_case) {
+/// Without its slots.
+Area one_receive(const TestCase& test_case) {
   Area result = area(test_case, test_case.queues.recv_sge,
                      test_case.transport == Transport::ud ? kGrhBytes : 0);
   if (test_case.shared_receives()) result.qps = 1;
-  set_slots(test_case, result, result.stride_bytes, test_case.queues.rx_depth);
   return result;
+}
+
+Area receive_area(const TestCase& test_case) {
+  Area result = one_receive(test_case);
+  if (reads_receives(test_case))
+    result.slots = posted_receives(test_case);
+  else
+    set_slots(test_case, result, result.stride_bytes, test_case.queues.rx_depth);
+  return result;
+}
+
+/// Receives of a QP, or of the SRQ, that have room for a slot each. A ping-pong has one message
+/// under way (or a group's answers to one), and all others wait: what was given up, or came twice.
+std::uint64_t receives_with_slots(const TestCase& test_case) {
+  const Area one = one_receive(test_case);
+  const bool ping_pong = test_case.pattern == Pattern::ping_pong;
+  const std::uint64_t share = ping_pong ? bytes_per_qp(test_case, one.qps)
+                                        : std::min(kReadBytesPerQp, kReadBytesInAll / one.qps);
+  const std::uint64_t at_once =
+      ping_pong ? std::max<std::uint64_t>(copies_of(test_case) / test_case.qps, 1) : 1;
+  return std::max(share / one.stride_bytes, 2 * at_once);
 }
 
 /// Puts the area behind others of the same QP.
@@ -173,8 +197,25 @@ NumberPlace numbers_read(const TestCase& test_case) {
   const NumberPlace sent = numbers_sent(test_case);
   const bool found = sent != NumberPlace::payload ||
                      (cpu_reaches(test_case.responder.memory) &&
-                      receive_area(test_case).pieces.front().length >= kNumberBytes);
+                      one_receive(test_case).pieces.front().length >= kNumberBytes);
   return found ? sent : NumberPlace::none;
+}
+
+bool reads_receives(const TestCase& test_case) {
+  const bool pongs = test_case.pattern == Pattern::ping_pong && test_case.takes_receive() &&
+                     !test_case.reliable() && !test_case.immediate();
+  return pongs || numbers_read(test_case) == NumberPlace::payload;
+}
+
+std::uint64_t posted_receives(const TestCase& test_case) {
+  constexpr std::uint64_t kLongestList = 16;
+  const std::uint64_t wanted = test_case.queues.rx_depth, list = test_case.queues.recv_post_list;
+  if (!reads_receives(test_case)) return wanted;
+  const std::uint64_t room = receives_with_slots(test_case);
+  if (wanted <= room) return wanted;
+  const std::uint64_t whole =
+      list != kAuto ? list : std::bit_floor(std::clamp<std::uint64_t>(room / 4, 1, kLongestList));
+  return std::max(room / whole, std::uint64_t{1}) * whole;
 }
 
 std::uint32_t number_count_bits(const TestCase& test_case) {
@@ -235,7 +276,7 @@ QueueDepths queue_depths_of(const TestCase& test_case, Role role) {
         test_case.pattern == Pattern::ping_pong ? test_case.queues.signal_every + 1
                                                 : std::max<std::uint64_t>(in_flight(test_case), 1));
   if (posts_receives(test_case, role))
-    depths.receive = static_cast<std::uint32_t>(test_case.queues.rx_depth);
+    depths.receive = static_cast<std::uint32_t>(posted_receives(test_case));
   return depths;
 }
 

@@ -69,8 +69,9 @@ std::vector<Piece> pieces_of(Split split, std::uint64_t count, std::uint64_t pay
                              std::uint64_t head_bytes);
 
 /// A slot for each WR in flight, as far as a QP's share of memory goes (1 MiB, less with very many
-/// QPs, never less than one slot); beyond that slots are used in turn. Where one end's operations
-/// name the other's memory, both have as many slots.
+/// QPs, never less than one slot); beyond that slots are used in turn. But each receive has its own
+/// where messages are looked into as they come (reads_receives()). Where one end's operations name
+/// the other's memory, both have as many slots.
 /// @param test_case  with its SGEs known (no kDeviceMax)
 Layout layout_of(const TestCase& test_case, Role role);
 
@@ -95,6 +96,18 @@ inline constexpr std::uint64_t kNumberBytes = 4;
 NumberPlace numbers_sent(const TestCase& test_case);
 /// Where the responder finds it. @param test_case  with its SGEs known
 NumberPlace numbers_read(const TestCase& test_case);
+/// Does an end look into messages while others arrive: for their numbers (of this case, or of a
+/// ping-pong of UC or UD)? Then no two of the receives that are posted have a slot in common: what
+/// is read has been written by the message whose completion was polled, and by no other.
+/// @param test_case  with its SGEs known
+bool reads_receives(const TestCase& test_case);
+
+/// Receives that are posted on each QP of an end, or on its SRQ: as many as the case asks for, or,
+/// where each has a slot of its own, as many as there is memory for (64 MiB for a QP, 1 GiB for
+/// all; of a ping-pong as layout_of() says), whole lists of them.
+/// @param test_case  as the end has it (at_end()), with its SGEs known
+std::uint64_t posted_receives(const TestCase& test_case);
+
 /// Low bits of a number, which count a QP's messages; the others tell the QP.
 std::uint32_t number_count_bits(const TestCase& test_case);
 /// Numbers that were passed over and may still come, remembered for each QP: a power of two.

@@ -57,7 +57,7 @@ struct RecvList {
   RecvList* next;
 };
 
-/// A receive queue, of a QP or shared, and the lists that fill it.
+/// A receive queue of a QP, and the lists that fill it; of an SRQ one list of it, by itself.
 struct alignas(64) RecvRing {
   const RecvList* next = nullptr;  ///< to be posted
   std::uint32_t left = 1;          ///< receives to be taken until the next list is posted

@@ -51,6 +51,22 @@ TEST(CaseMemory, CountsWholeHugePagesForEachThreadAndDirection) {
   EXPECT_GE(case_memory_bytes(huge, Role::responder), 16 * 1024 * kMib);
 }
 
+TEST(CaseMemory, CountsASlotForEachReceiveWhereNumbersAreRead) {
+  TestCase test_case = bandwidth_case(Opcode::send);
+  test_case.transport = Transport::ud;
+  test_case.size_bytes = 4096;
+  const std::uint64_t turns = [&] {
+    TestCase unread = test_case;
+    unread.opcode = Opcode::send_imm;
+    return case_memory_bytes(unread, Role::responder);
+  }();
+  const std::uint64_t slots = layout_of(test_case, Role::responder).target.total_bytes();
+  EXPECT_EQ(slots, 4 * kMib);
+  EXPECT_EQ(case_memory_bytes(test_case, Role::responder) - turns, slots - kMib);
+  test_case.queues.recv = RecvQueue::srq;
+  EXPECT_GE(case_memory_bytes(test_case, Role::responder), slots);
+}
+
 TEST(CaseMemory, OfTheLargestCaseDoesNotWrap) {
   TestCase largest = bandwidth_case(Opcode::send);
   largest.size_bytes = 1ULL << 31;

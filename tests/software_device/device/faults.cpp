@@ -44,10 +44,15 @@ static_assert(kStatuses.size() == IBV_WC_GENERAL_ERR + 1);
 
 constexpr std::string_view kAccepted =
     "a verb, @, the number of its call, + for all that follow, = and what happens: hang, an error "
-    "such as EINVAL, an event such as GID_CHANGE, or for post_send a status such as RETRY_EXC_ERR; "
-    "as in create_qp@3=ENOMEM";
+    "such as EINVAL, an event such as GID_CHANGE, for post_send a status such as RETRY_EXC_ERR, or "
+    "for "
+    "poll_cq a time such as 10ms; as in create_qp@3=ENOMEM";
 
 std::array<std::atomic<std::uint64_t>, kVerbs> calls{};
+
+bool concerns(const Fault& fault, std::uint64_t call) {
+  return call == fault.call || (call > fault.call && fault.ever_after);
+}
 
 void set_outcome(Fault& fault, const Word& word) {
   fault.hangs = word.value == "hang";
@@ -57,6 +62,9 @@ void set_outcome(Fault& fault, const Word& word) {
   if (status != kStatuses.end() && fault.verb == Verb::post_send)
     fault.status = static_cast<ibv_wc_status>(status - kStatuses.begin());
   fault.event = event_named(word.value);
+  const bool is_time = !word.value.empty() && word.value[0] >= '0' && word.value[0] <= '9';
+  if (is_time && fault.verb == Verb::poll_cq) fault.hold_ns = nanoseconds_of(word);
+  if (fault.hold_ns != 0) return;
   if (!fault.hangs && fault.error == 0 && fault.status == IBV_WC_SUCCESS && !fault.event)
     reject(word, kAccepted);
 }
@@ -71,7 +79,7 @@ Fault fault_of(const Word& word) {
   const bool is_number = !number.empty() && number.size() < 19 &&
                          number.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number || std::stoull(number) == 0) reject(word, kAccepted);
-  Fault made{*verb, std::stoull(number), ever_after, false, 0, IBV_WC_SUCCESS, std::nullopt};
+  Fault made{*verb, std::stoull(number), ever_after, false, 0, IBV_WC_SUCCESS, std::nullopt, 0};
   set_outcome(made, word);
   return made;
 }
@@ -94,8 +102,7 @@ Injected begin_call(Verb verb) {
     return {};
   const std::uint64_t call = ++calls[index(verb)];
   for (const Fault& fault : faults) {
-    if (fault.verb != verb || call < fault.call || (call > fault.call && !fault.ever_after))
-      continue;
+    if (fault.verb != verb || fault.hold_ns != 0 || !concerns(fault, call)) continue;
     if (fault.hangs) hang();
     if (fault.event) {
       raise_event(*fault.event);
@@ -104,6 +111,15 @@ Injected begin_call(Verb verb) {
     return {fault.error, fault.status};
   }
   return {};
+}
+
+std::uint64_t hold_after_receive(std::uint64_t number) {
+  const std::vector<Fault>& faults = settings().faults;
+  if (faults.empty()) [[likely]]
+    return 0;
+  for (const Fault& fault : faults)
+    if (fault.hold_ns != 0 && concerns(fault, number)) return fault.hold_ns;
+  return 0;
 }
 
 void forget_calls() {

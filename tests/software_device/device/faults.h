@@ -21,6 +21,9 @@ struct Fault {
   int error;                            ///< an errno value; 0: none
   ibv_wc_status status;                 ///< of post_send: how the request ends
   std::optional<ibv_event_type> event;  ///< the call itself goes well
+  /// Of poll_cq, where `call` counts the receives that were polled from a CQ: so long that CQ then
+  /// shows nothing [ns]; 0: another fault
+  std::uint64_t hold_ns;
 };
 
 /// RDMAMETER_DEVICE_FAULTS; what it does not understand ends the program.
@@ -33,6 +36,10 @@ struct Injected {
 };
 /// Counts a call. Does not return if it is one that hangs.
 Injected begin_call(Verb verb);
+
+/// @param number  of a receive whose completion was polled, from 1 in its CQ
+/// @return        how long that CQ shows nothing from now on [ns]
+std::uint64_t hold_after_receive(std::uint64_t number);
 
 /// For tests: calls are counted from 1 again.
 void forget_calls();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When requests were posted and polled, as the device saw it: a witness beside what a program
-// measures.
+// When requests were posted and polled, and which messages of UC and UD did not arrive as they were
+// sent, as the device saw it: a witness beside what a program measures.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,14 @@
 
 namespace rdmameter::software {
 
-enum class RequestStep : std::uint8_t { posted, polled };
+enum class RequestStep : std::uint8_t {
+  posted,
+  polled,
+  lost,        ///< by the wire
+  duplicated,  ///< by the wire: the peer gets it twice
+  overtaken,   ///< by a later one
+  unreceived,  ///< the peer had no receive
+};
 
 void keep_in_log(RequestStep step, std::uint32_t qpn, std::uint32_t number);
 

@@ -117,6 +117,29 @@ TEST(SoftwareDeviceFaults, APollFails) {
   EXPECT_EQ(ibv_poll_cq(end.send_cq.get(), 1, &wc), 0);
 }
 
+TEST(SoftwareDeviceFaults, AHeldReceiversCqShowsNothingForAWhileAndThenAll) {
+  constexpr auto kHeld = milliseconds(30);
+  const WithFaults are("poll_cq@2=30ms");
+  End end;
+  ibv_qp* const qp = end.add_qp();
+  connect(*qp, qp->qp_num);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const std::array sink{end.sge(64 * (i + 1), 8)};
+    ASSERT_EQ(post_recv(*qp, i, sink), 0);
+    ibv_sge source = end.sge(0, 8);
+    ASSERT_EQ(post_send(*qp, request(IBV_WR_SEND, source)), 0);
+  }
+  std::array<ibv_wc, 8> completions{};
+  const auto poll = [&] { return ibv_poll_cq(end.recv_cq.get(), 8, completions.data()); };
+  EXPECT_EQ(poll(), 2);
+  const auto begin = steady_clock::now();
+  EXPECT_EQ(ibv_poll_cq(end.send_cq.get(), 8, completions.data()), 4) << "another CQ is held";
+  int found = 0;
+  while (found == 0) found = poll();
+  EXPECT_GE(steady_clock::now() - begin, kHeld - milliseconds(1));
+  EXPECT_EQ(found, 2);
+}
+
 TEST(SoftwareDeviceFaults, ACallThatHangsDoesNotReturn) {
   std::array<int, 2> pipe_ends{};
   ASSERT_EQ(pipe(pipe_ends.data()), 0);
@@ -158,7 +181,7 @@ using SoftwareDeviceFaultsDeathTest = ::testing::Test;
 TEST(SoftwareDeviceFaultsDeathTest, WhatIsNoFaultOrCostEndsTheProgramWithTheForm) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   for (const char* const text : {"create_qp=ENOMEM", "create_qp@0=ENOMEM", "create_xy@1=ENOMEM",
-                                 "create_qp@1=REM_OP_ERR", "create_qp@1"})
+                                 "create_qp@1=REM_OP_ERR", "create_qp@1", "create_qp@1=10ms"})
     EXPECT_DEATH(WithFaults{text}, "as in create_qp@3=ENOMEM") << text;
   EXPECT_DEATH(WithSettings("RDMAMETER_DEVICE_COSTS", "post_send=1us"),
                "a verb of the control path");

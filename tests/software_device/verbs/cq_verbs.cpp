@@ -7,7 +7,9 @@
 #include <mutex>
 
 #include "tests/software_device/device/control_call.h"
+#include "tests/software_device/device/faults.h"
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/segment/clock.h"
 #include "tests/software_device/verbs/objects.h"
 #include "tests/software_device/wire/wire.h"
 
@@ -29,6 +31,20 @@ ibv_wc to_wc(const Cqe& cqe) {
   return wc;
 }
 
+bool is_held(const Cq& cq) {
+  const std::uint64_t until_ns = cq.held_until_ns.load(std::memory_order_relaxed);
+  return until_ns != 0 && now_ns() < until_ns;
+}
+
+/// take(), of a CQ that a fault may hold.
+bool take_unless_held(Cq& cq, Cqe& cqe) {
+  if (is_held(cq) || !take(*cq.shared, cqe)) return false;
+  if ((cqe.opcode & IBV_WC_RECV) != 0)
+    if (const std::uint64_t hold_ns = hold_after_receive(++cq.polled_receives); hold_ns != 0)
+      cq.held_until_ns.store(now_ns() + hold_ns, std::memory_order_relaxed);
+  return true;
+}
+
 int poll_cq(ibv_cq* cq, int most, ibv_wc* completions) {
   if (const int error = begin_call(Verb::poll_cq).error; error != 0) return -error;
   SharedCq& shared = *to_ours(cq).shared;
@@ -38,7 +54,8 @@ int poll_cq(ibv_cq* cq, int most, ibv_wc* completions) {
   if (shared.ring.empty() && !shared.overrun.load(std::memory_order_relaxed)) return 0;
   const std::lock_guard locked(shared.ring.consumers);
   int count = 0;
-  for (Cqe cqe; count < most && take(shared, cqe); ++count) completions[count] = to_wc(cqe);
+  for (Cqe cqe; count < most && take_unless_held(to_ours(cq), cqe); ++count)
+    completions[count] = to_wc(cqe);
   shared.ring.rewind_if_empty();
   return count;
 }
@@ -50,7 +67,7 @@ int req_notify_cq(ibv_cq* cq, int solicited_only) {
 
 int next_poll(ibv_cq_ex* cq) {
   Cq& ours = to_ours(cq);
-  if (!take(*ours.shared, ours.current)) return ENOENT;
+  if (!take_unless_held(ours, ours.current)) return ENOENT;
   cq->wr_id = ours.current.wr_id;
   cq->status = ours.current.status;
   return 0;

@@ -72,6 +72,8 @@ struct Cq {
   std::atomic<std::uint32_t> users{0};  ///< QPs that complete here
   bool single_threaded = false;
   std::atomic<bool> busy{false};
+  std::uint64_t polled_receives = 0;            ///< changed with the consumers' lock held
+  std::atomic<std::uint64_t> held_until_ns{0};  ///< by a fault: until then it shows nothing
   Cqe current;  ///< of the extended interface: between start and end
 };
 static_assert(offsetof(Cq, base) == 0);

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/device/request_log.h"
 #include "tests/software_device/wire/multicast.h"
 #include "tests/software_device/wire/transfer.h"
 
@@ -131,8 +132,11 @@ Outcome refused(const SharedQp& qp, ibv_wc_status status) {
 }
 
 /// What arrives for a QP whose receive queue is empty.
-Outcome no_receive(const SharedQp& qp, const SharedQp& peer) {
-  if (!qp.reliable()) return {};
+Outcome no_receive(const SharedQp& qp, const SharedQp& peer, const Request& request) {
+  if (!qp.reliable()) {
+    log_request(RequestStep::unreceived, qp.qpn, request.number);
+    return {};
+  }
   return {.fate = Fate::receiver_not_ready,
           .rnr_wait_ns = rnr_timer_ns(peer.min_rnr_timer.load(std::memory_order_relaxed))};
 }
@@ -143,7 +147,7 @@ Outcome deliver_send(SharedQp& qp, SharedQp& peer, const Request& request, const
   Receipt receipt;
   {
     const std::lock_guard locked(rq.ring.consumers);
-    if (rq.ring.empty()) return no_receive(qp, peer);
+    if (rq.ring.empty()) return no_receive(qp, peer, request);
     Rqe& receive = rq.at(rq.ring.tail());
     receipt = scatter(peer, source, receive, keys);
     if (receipt.sender_lost) return lost(qp);
@@ -187,7 +191,7 @@ Outcome write_with_immediate(SharedQp& qp, SharedQp& peer, const Request& reques
                              const Source& source, HeldKeys& keys) {
   SharedRq& rq = *peer.rq;
   const std::lock_guard locked(rq.ring.consumers);
-  if (rq.ring.empty()) return no_receive(qp, peer);
+  if (rq.ring.empty()) return no_receive(qp, peer, request);
   const Outcome written = write_remote(qp, peer, request, source, keys);
   if (written.fate != Fate::over || written.status != IBV_WC_SUCCESS) return written;
   complete_receive(qp, peer, request, source.pieces.bytes(), {});

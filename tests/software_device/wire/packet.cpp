@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/software_device/device/request_log.h"
 #include "tests/software_device/device/settings.h"
 #include "tests/software_device/wire/execute.h"
 #include "tests/software_device/wire/port.h"
@@ -49,6 +50,7 @@ void let_pass(SharedQp& qp, std::uint64_t arrives_ns) {
   while (waited) {
     const Offset<Packet> each = std::exchange(waited, waited->next);
     each->overtaken = false;
+    log_request(RequestStep::overtaken, qp.qpn, each->request.number);
     each->arrives_ns = arrives_ns;
     insert(qp, each);
   }
@@ -91,6 +93,7 @@ ibv_wc_status send_packet(SharedQp& qp, const Request& request, std::span<const 
   const std::uint64_t arrives_ns = arrival_ns(qp, path, left_ns);
   if (loses(qp, path)) {
     port.lost.fetch_add(1);
+    log_request(RequestStep::lost, qp.qpn, request.number);
     release(packet.bytes, size_of(*packet));
     return IBV_WC_SUCCESS;
   }
@@ -104,6 +107,7 @@ ibv_wc_status send_packet(SharedQp& qp, const Request& request, std::span<const 
   let_pass(qp, arrives_ns);
   if (qp.datagram() && strikes(qp, path.duplicates)) {
     port.duplicated.fetch_add(1);
+    log_request(RequestStep::duplicated, qp.qpn, request.number);
     duplicate(qp, *packet);
   }
   return IBV_WC_SUCCESS;
