@@ -1,5 +1,5 @@
 #!/bin/bash
-# What tools/install-packages says and does where nothing is installed.
+# What tools/debian-root, tools/debian-mirror and tools/install-packages say and do where nothing is installed or made.
 # Programs of other systems (apt-get, dnf, rpm...) are scripts here.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -21,6 +21,47 @@ for each in bash sh echo sed grep xargs sort dirname id env mktemp cat rm head; 
     ln -s "$(type -P $each)" "$scratch/$each"
 done
 on_system() { PATH=$scratch/$system:$scratch "$@"; }
+
+as_root() { # for what is told before anything is done
+    mkdir -p "$scratch/root"
+    printf '#!/bin/sh\necho 0\n' >"$scratch/root/id"
+    for each in debootstrap unshare; do ln -sf "$(type -P true)" "$scratch/root/$each"; done
+    chmod +x "$scratch/root/id"
+    PATH=$scratch/root:$PATH "$@"
+}
+root_wants_its_words_in_order() {
+    says 2 "no release of Debian" tools/debian-root &&
+        says 2 "no command: it goes behind --" tools/debian-root trixie &&
+        says 2 "no command" tools/debian-root trixie -- &&
+        says 2 "'tools/test': the command goes behind --" tools/debian-root trixie tools/test &&
+        says 2 "--timeout 1h: a number of seconds" tools/debian-root --timeout 1h trixie -- true &&
+        says 2 "--keep: a value is missing" tools/debian-root --keep &&
+        says 2 "'--kept': the options are" tools/debian-root --kept DIR trixie -- true &&
+        says 2 "--keep $scratch: it holds something else" as_root tools/debian-root --keep "$scratch" trixie -- true &&
+        says 2 "no release of Debian: ../.." tools/debian-root ../.. -- true &&
+        says 0 "Usage: tools/debian-root" tools/debian-root --help
+}
+root_needs_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        setpriv --reuid 65534 --regid 65534 --clear-groups true || return 0
+        says 2 "this needs root" setpriv --reuid 65534 --regid 65534 --clear-groups tools/debian-root trixie -- true
+    else
+        says 2 "this needs root" tools/debian-root trixie -- true
+    fi
+}
+check "debian-root: wrong use is told, with what is right" root_wants_its_words_in_order
+check "debian-root: another user than root is told" root_needs_root
+
+mirror_is_that_of_apt() {
+    local system=debian
+    program apt-get <<'APT'
+printf '%s\n' "Google http://a/ trixie" "Debian http://updates/ bookworm-updates" "Debian http://own/ bookworm" "Debian http://other/ trixie"
+APT
+    ln -sf "$(type -P awk)" "$scratch/awk"
+    says 0 "http://other/" on_system tools/debian-mirror trixie && says 0 "http://own/" on_system tools/debian-mirror forky &&
+        system=none says 0 "" on_system tools/debian-mirror forky && says 2 "Usage:" on_system tools/debian-mirror
+}
+check "debian-mirror: a mirror that has the release by name comes before any other of Debian" mirror_is_that_of_apt
 
 dnf_gets_its_names() {
     local system=fedora
