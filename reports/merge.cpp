@@ -2,6 +2,7 @@
 #include "reports/merge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <set>

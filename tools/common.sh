@@ -15,12 +15,16 @@ end_descendants() {
     # shellcheck disable=SC2086 # words
     [ -z "$ours" ] || kill $ours 2>/dev/null || true
 }
+# descendants_of PROCESS: children before their parents. Of /proc, since a bare system has neither pgrep nor ps.
 descendants_of() {
-    local child
-    for child in $(pgrep -P "$1"); do
-        descendants_of "$child"
-        echo "$child"
-    done
+    # PID (NAME) STATE PARENT ...; a name may hold blanks and parentheses.
+    { sed -n 's/^\([0-9]*\) (.*) [A-Za-z] \([0-9]*\) .*/\1 \2/p' /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v top="$1" '
+        function tell(process, i, n, each) {
+            n = split(children[process], each, " ")
+            for (i = 1; i <= n; i++) { tell(each[i]); print each[i] }
+        }
+        { children[$2] = children[$2] " " $1 }
+        END { tell(top) }'
 }
 
 # tell_steps WHAT LOG: "[n/N]" of ninja's output in LOG, on stderr: in one line of a terminal, else once a minute.

@@ -2,6 +2,7 @@
 #include "bench/cases/cases.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 // The command line of rdmameter topo connections: rate, latency and memory over the number of
 // active connections between two ends, and the knee.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

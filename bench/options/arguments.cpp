@@ -2,6 +2,7 @@
 #include "bench/options/arguments.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/Error.hpp>
 #include <algorithm>

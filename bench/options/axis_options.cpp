@@ -2,6 +2,7 @@
 #include "bench/options/axis_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>

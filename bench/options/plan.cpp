@@ -2,6 +2,7 @@
 #include "bench/options/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <algorithm>

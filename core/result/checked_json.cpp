@@ -2,6 +2,7 @@
 #include "core/result/checked_json.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

@@ -2,6 +2,7 @@
 #include "core/test_case/flow_label.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/parse_value.h"
 

@@ -3,6 +3,7 @@
 #include "core/test_case/test_case.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>

@@ -2,6 +2,7 @@
 #include "reports/compare/gate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>

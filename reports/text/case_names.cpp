@@ -2,6 +2,7 @@
 #include "reports/text/case_names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>

@@ -2,6 +2,7 @@
 #include "reports/text/case_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 #include "reports/text/environment_ends.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

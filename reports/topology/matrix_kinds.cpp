@@ -2,6 +2,7 @@
 #include "reports/topology/matrix_kinds.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 #include <vector>

@@ -101,8 +101,14 @@ class Control(rdmameter.Test):
         if device["driver"] != "rdma_rxe":
             self.skipTest("this device may have it")
         self.assertRegex(self.skipped("reg_mr", "--memory", "device"), "has no memory of its own")
-        self.assertRegex(self.skipped("reg_mr", "--odp"), "no on-demand paging")
         self.assertRegex(self.skipped("create_cq", "--depth", "1048576"), "takes at most .*smaller --depth")
+
+    @rdmameter.kernel_only
+    def test_a_paged_region_is_registered_where_the_device_has_on_demand_paging(self):
+        if rdmameter.has_on_demand_paging("rc", "write"):
+            self.measure("reg_mr", "--odp", *SHORT)
+        else:
+            self.assertRegex(self.skipped("reg_mr", "--odp"), "no on-demand paging")
 
     @rdmameter.spared_in_vm
     def test_an_interrupt_ends_it(self):

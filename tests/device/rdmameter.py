@@ -319,6 +319,13 @@ def active_ports():
             if port["state"] == "ACTIVE"]
 
 
+def has_on_demand_paging(transport, operation):
+    """Does the first active device say so?"""
+    [(device, _), *_] = active_ports()
+    paging = device["features"]["on_demand_paging"]
+    return paging["supported"] and operation in paging[transport]
+
+
 def wait_until(condition, timeout=30, pause=0.05):
     """Returns what `condition` gives once it is true, or its last answer after `timeout` s."""
     end = time.monotonic() + timeout

@@ -116,6 +116,16 @@ def without(files, root, pattern, mark):
     return found
 
 
+def without_include(files, root, name, header):
+    """Files that say `name` and do not include the header that declares it in every release of its library."""
+    found = []
+    for path, includes in files.items():
+        if all(included != header for _, _, included in includes):
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                found += [f"{path}: {name} needs <{header}>"] if name in file.read() else []
+    return found
+
+
 def writing(files, root, pattern, but=()):
     """Where the program writes to a standard stream, but in the files that are its way there, which alone cannot fail."""
     found = []
@@ -160,6 +170,8 @@ def main():
          writing(files, root, r"[(,]\s*stdout\b|std::cout|fmt::print\(|\b(printf|puts|putchar)\(", ("core/log/print.cpp",))),
         ("no two headers define a type or a constant of one name", twice_defined(files, root)),
         ("a header is guarded by #pragma once", without(files, root, r"\.h$", "#pragma once")),
+        # fmt 10 and before have it in <fmt/format.h>, too.
+        ("what joins by fmt includes fmt/ranges.h", without_include(files, root, "fmt::join", "fmt/ranges.h")),
         ("a source names its licence", without(files, root, r".", "SPDX-License-Identifier: Apache-2.0")),
     ]
     print(f"1..{len(checks)}")

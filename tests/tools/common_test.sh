@@ -55,6 +55,26 @@ tells_steps() {
     grep '^What counts: step 3 of 9, 0:' "$told" >&2
 }
 
+# A bare Debian has neither pgrep nor ps.
+finds_without_procps() {
+    local bare found=0 process
+    bare=$(mktemp -d)
+    ln -s "$(type -P bash)" "$(type -P sed)" "$(type -P awk)" "$(type -P sleep)" "$bare"
+    bash -c 'sleep 60 & wait' >/dev/null 2>&1 &
+    process=$!
+    for _ in {1..300}; do
+        # shellcheck disable=SC2016 # what another shell reads
+        found=$(PATH=$bare bash -c 'source tools/common.sh 2>/dev/null; descendants_of "$0"' $process)
+        [ -z "$found" ] || break
+        sleep 0.1
+    done
+    rm -r "$bare"
+    # shellcheck disable=SC2046 # words
+    kill $process $(descendants_of $process)
+    [ -n "$found" ]
+}
+
+check "what a script began is found without pgrep and ps" finds_without_procps
 check "a long build tells how far it is, and its status is the build's" tells_steps
 check "a script that is told to end does so at once, with all that it began" ends_at_once
 check "the status of a command is the command's" keeps_status

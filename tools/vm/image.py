@@ -4,6 +4,7 @@ import glob
 import hashlib
 import lzma
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -47,10 +48,12 @@ def run_quietly(command, remedy, **options):
     return result.stdout
 
 
-def cache_dir():
+def cache_dir(release):
+    """@param release  None: this machine's own; else a release of Debian, which has a folder of its own there"""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     candidates = [f"{home}/rdmameter", os.path.abspath(f"{VM_DIR}/../../build/rxe-vm")]
     for path in candidates:
+        path += f"/debian-{release}" if release else ""
         try:
             os.makedirs(path, exist_ok=True)
         except OSError:
@@ -60,36 +63,78 @@ def cache_dir():
     raise Failure(f"none of {' '.join(candidates)} is writable: set XDG_CACHE_HOME.")
 
 
-def fetch_kernel(cache):
-    """Returns the directory of the newest unpacked kernel package, fetching one if there is none.
+def options_for_apt(cache, release):
+    """Options by which apt sees that release and nothing else, with lists of its own. Fetches the lists."""
+    mirror = run_quietly([f"{VM_DIR}/../debian-mirror", release], "Is apt in order here?").strip()
+    if not mirror:
+        raise Failure(f"--kernel {release}: this machine's apt has no mirror of Debian.")
+    state = f"{cache}/apt"
+    os.makedirs(f"{state}/lists/partial", exist_ok=True)
+    with open(f"{state}/sources.list", "w", encoding="ascii") as file:
+        file.write(f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {mirror} {release} main\n")
+    options = ["-o", f"Dir::Etc::SourceList={state}/sources.list", "-o", "Dir::Etc::SourceParts=/dev/null",
+               "-o", f"Dir::State::Lists={state}/lists", "-o", f"Dir::Cache={state}",
+               "-o", "Acquire::Languages=none"]
+    run_quietly(["apt-get", *options, "update"], f"Has Debian's mirror the release {release}?")
+    return options
+
+
+def kernel_packages(options):
+    """The names of the packages of the newest kernel: one, or in newer releases one for each part.
+
+    @param options  of apt
+    """
+    remedy = "This needs Debian's packages: `apt-get update` (as root), and a network."
+    if not shutil.which("apt-get"):
+        raise Failure("the guest boots the kernel of Debian's packages, and there is no apt here to fetch it.")
+
+    def depends(package):
+        said = run_quietly(["apt-cache", *options, "depends", package], remedy)
+        return re.findall(r"^[ |]*(?:Pre)?Depends: (\S+)$", said, re.M)
+
+    image = next((name for name in depends("linux-image-amd64") if name.startswith("linux-image-")), None)
+    if image is None:
+        raise Failure(f"apt knows no kernel behind linux-image-amd64. {remedy}")
+    # linux-binary-V, linux-modules-V, linux-base-V
+    return [image, *(name for name in depends(image) if name.endswith(image.removeprefix("linux-image")))]
+
+
+def fetch_kernel(cache, release):
+    """Returns the directory of the newest unpacked kernel, fetching one if there is none.
 
     Never looks for a newer one by itself: remove the directory to get it.
     """
     known = sorted(glob.glob(f"{cache}/kernel-*"), key=os.path.getmtime)
     if known:
         return known[-1]
-    remedy = "This needs Debian's packages: `apt-get update` (as root), and a network."
-    depends = run_quietly(["apt-cache", "depends", "linux-image-amd64"], remedy).split()
-    package = next((word for word in depends if word.startswith("linux-image-")
-                    and word != "linux-image-amd64"), None)
-    if package is None:
-        raise Failure(f"apt knows no kernel behind linux-image-amd64. {remedy}")
-    say(f"fetching {package} (once, about 70 MB) into {cache}")
+    options = options_for_apt(cache, release) if release else []
+    packages = kernel_packages(options)
+    say(f"fetching {packages[0]} (once, about 100 MB) into {cache}")
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
-        run_quietly(["apt-get", "download", package], remedy, cwd=scratch)
-        [archive] = glob.glob(f"{scratch}/*.deb")
-        run_quietly(["dpkg", "-x", archive, f"{scratch}/root"], "Is the disk full?")
-        version = os.listdir(f"{scratch}/root/lib/modules")[0]
+        root = f"{scratch}/root"
+        run_quietly(["apt-get", *options, "download", *packages],
+                    "Is there a network? Are apt's lists old (`apt-get update`, as root)?", cwd=scratch)
+        for archive in glob.glob(f"{scratch}/*.deb"):
+            run_quietly(["dpkg", "-x", archive, root], "Is the disk full?")
+        # Debian 13 and later have them in usr/lib; modprobe -d and depmod -b look in lib, as a whole system has it.
+        if not os.path.exists(f"{root}/lib") and os.path.exists(f"{root}/usr/lib"):
+            os.symlink("usr/lib", f"{root}/lib")
+        versions = os.listdir(f"{root}/lib/modules") if os.path.isdir(f"{root}/lib/modules") else []
+        if len(versions) != 1:
+            raise Failure(f"{' '.join(packages)}: one folder is expected in lib/modules or usr/lib/modules, and there "
+                          f"are {len(versions)}. Boot the kernel of another release: --kernel bookworm.")
         # The package leaves modules.dep to its postinst script.
-        run_quietly(["depmod", "-b", f"{scratch}/root", version], "Is the disk full?")
-        os.rename(f"{scratch}/root", f"{cache}/kernel-{version}")
-    return f"{cache}/kernel-{version}"
+        run_quietly(["depmod", "-b", root, versions[0]], "Is the disk full?")
+        os.rename(root, f"{cache}/kernel-{versions[0]}")
+    return f"{cache}/kernel-{versions[0]}"
 
 
 def unpack_vmlinux(kernel):
     """Returns the path of the kernel's bare image: emulated, unpacking takes 2 s of each start."""
-    [packed] = glob.glob(f"{kernel}/boot/vmlinuz-*")
-    bare = f"{kernel}/boot/vmlinux"
+    packed = next(iter(glob.glob(f"{kernel}/boot/vmlinuz-*") + glob.glob(f"{kernel}/lib/modules/*/vmlinuz")), None)
+    if packed is None:
+        raise Failure(f"{kernel} has no vmlinuz in boot or lib/modules. Remove it and try again.")
+    bare = f"{kernel}/vmlinux"
     if not os.path.exists(bare):
         with open(packed, "rb") as file:
             data = file.read()
@@ -131,10 +176,11 @@ def build_initramfs(cache, kernel):
     return initramfs
 
 
-def prepare(programs):
+def prepare(programs, release=None):
     """Checks that they are installed; returns the Image, making what is not there yet.
 
     @param programs  {program: Debian package}
+    @param release   the kernel's release of Debian; None: this machine's own
     """
     # Debian keeps modprobe and depmod out of users' PATH.
     os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
@@ -142,10 +188,10 @@ def prepare(programs):
     if missing:
         raise Failure(f"not installed: {' '.join(missing)}. `tools/rxe-vm install` or "
                       f"`apt-get install {' '.join(missing)}` (as root) brings them.")
-    cache = cache_dir()
+    cache = cache_dir(release)
     with open(f"{cache}/lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two first runs at once: one works, one waits
-        kernel = fetch_kernel(cache)
+        kernel = fetch_kernel(cache, release)
         return Image(cache, kernel, unpack_vmlinux(kernel), build_initramfs(cache, kernel))
 
 

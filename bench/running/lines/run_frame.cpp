@@ -2,6 +2,7 @@
 #include "bench/running/lines/run_frame.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/running/status_line.h"
 #include "core/base/printable.h"

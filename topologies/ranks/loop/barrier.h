@@ -6,6 +6,7 @@
 // pass a barrier know whether any of them has.
 #pragma once
 
+#include "core/engine/loop/device_order.h"
 #include "core/engine/loop/step.h"
 
 namespace rdmameter {
@@ -54,6 +55,7 @@ struct Barrier {
       ++at;
       sent = false;
     }
+    order_reads_after_poll();  // of what others have written here before they came to the barrier
     return true;
   }
 
