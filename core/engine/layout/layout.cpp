@@ -18,7 +18,8 @@ constexpr std::uint64_t kDeviceMemoryBytes = 64 << 10;  ///< devices have 100 Ki
 constexpr std::uint64_t kMaxOwnSlots = 64 << 10;
 // Of messages that are read as they come: 5 ms at 100 Gb/s, which the loop may be behind.
 constexpr std::uint64_t kReadBytesPerQp = 64 << 20;
-constexpr std::uint64_t kReadBytesInAll = 1 << 30;
+constexpr std::uint64_t kReadBytesPerLoop = 1 << 30;
+constexpr std::uint64_t kReadBytesPerEnd = 8ULL << 30;  ///< half of what a case may take
 /// Completions that one poll may bring after those that were asked for, twice: see bandwidth.h.
 constexpr std::uint64_t kOvershoot = 32;
 
@@ -131,8 +132,10 @@ Area receive_area(const TestCase& test_case) {
 std::uint64_t receives_with_slots(const TestCase& test_case) {
   const Area one = one_receive(test_case);
   const bool ping_pong = test_case.pattern == Pattern::ping_pong;
-  const std::uint64_t share = ping_pong ? bytes_per_qp(test_case, one.qps)
-                                        : std::min(kReadBytesPerQp, kReadBytesInAll / one.qps);
+  const std::uint64_t of_loop =
+      std::min(kReadBytesPerLoop, kReadBytesPerEnd / test_case.loops(Role::responder));
+  const std::uint64_t share =
+      ping_pong ? bytes_per_qp(test_case, one.qps) : std::min(kReadBytesPerQp, of_loop / one.qps);
   const std::uint64_t at_once =
       ping_pong ? std::max<std::uint64_t>(copies_of(test_case) / test_case.qps, 1) : 1;
   return std::max(share / one.stride_bytes, 2 * at_once);

@@ -103,8 +103,9 @@ NumberPlace numbers_read(const TestCase& test_case);
 bool reads_receives(const TestCase& test_case);
 
 /// Receives that are posted on each QP of an end, or on its SRQ: as many as the case asks for, or,
-/// where each has a slot of its own, as many as there is memory for (64 MiB for a QP, 1 GiB for
-/// all; of a ping-pong as layout_of() says), whole lists of them.
+/// where each has a slot of its own, as many as there is memory for (64 MiB for a QP, 1 GiB for all
+/// of a thread and direction, 8 GiB for all of an end; of a ping-pong as layout_of() says), whole
+/// lists of them.
 /// @param test_case  as the end has it (at_end()), with its SGEs known
 std::uint64_t posted_receives(const TestCase& test_case);
 

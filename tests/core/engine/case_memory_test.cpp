@@ -67,6 +67,21 @@ TEST(CaseMemory, CountsASlotForEachReceiveWhereNumbersAreRead) {
   EXPECT_GE(case_memory_bytes(test_case, Role::responder), slots);
 }
 
+TEST(CaseMemory, OfManyThreadsReceiversIsBoundedByShallowerQueues) {
+  TestCase test_case = bandwidth_case(Opcode::send);
+  test_case.transport = Transport::uc;
+  test_case.size_bytes = 64 << 10;
+  test_case.queues.depth = 8;
+  test_case.qps = 64;
+  test_case.threads = 32;
+  ASSERT_TRUE(reads_receives(test_case));
+  EXPECT_EQ(posted_receives(test_case), 56U);
+  EXPECT_LT(case_memory_bytes(test_case, Role::responder), kMaxBytesPerCase);
+  test_case.bidirectional = true;
+  EXPECT_EQ(posted_receives(test_case), 28U);
+  EXPECT_LT(case_memory_bytes(test_case, Role::responder), kMaxBytesPerCase);
+}
+
 TEST(CaseMemory, OfTheLargestCaseDoesNotWrap) {
   TestCase largest = bandwidth_case(Opcode::send);
   largest.size_bytes = 1ULL << 31;
