@@ -228,13 +228,16 @@ std::vector<ModelFact> cost_facts(const TopologyModel& model) {
   return facts;
 }
 
-std::vector<std::string> model_remarks(const TopologyModel& model) {
+std::vector<std::string> model_remarks(const TopologyModel& model, bool judge_shared) {
   std::vector<std::string> remarks = remarks_on_hosts(model);
   if (model.yielding)
     remarks.push_back(
         "Ranks outnumbered cores and gave them up while they waited: times are those of such a "
-        "crowd, not of machines with a rank each, so no rank is called slow ('rdmameter show "
-        "--judge-shared' does it all the same).");
+        "crowd, not of machines with a rank each, so " +
+        std::string(judge_shared || model.judged_shared
+                        ? "what is called slow may only have waited for a core."
+                        : "no rank is called slow ('rdmameter show --judge-shared' does it all the "
+                          "same)."));
   const bool one_kind = model.latency && !model.latency->by_kind();
   if (one_kind && !model.latency->knows_beta())
     remarks.push_back("Beta needs more than one size; alpha is that of " + sizes_text(model) + ".");
@@ -304,10 +307,11 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
 }
 
 std::string model_text(const TopologyModel& model, const std::vector<std::uint64_t>& predict,
-                       const TextStyle& style) {
+                       const TextStyle& style, bool judge_shared) {
   std::string text;
   if (model.latency) text += facts_text(model, style);
-  for (const std::string& remark : model_remarks(model)) text += wrap("    ", remark, style.width);
+  for (const std::string& remark : model_remarks(model, judge_shared))
+    text += wrap("    ", remark, style.width);
   if (!predict.empty()) text += predictions(model, predict, style);
   return text;
 }

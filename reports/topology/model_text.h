@@ -22,7 +22,8 @@ struct ModelFact {
 std::vector<ModelFact> cost_facts(const TopologyModel& model);
 
 /// What to know of the model before it is believed: sentences.
-std::vector<std::string> model_remarks(const TopologyModel& model);
+/// @param judge_shared  are ranks that shared cores judged? @see straggler_of()
+std::vector<std::string> model_remarks(const TopologyModel& model, bool judge_shared = false);
 
 /// How to read the predictions.
 std::string prediction_remark(const TopologyModel& model);
@@ -38,6 +39,6 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
 /// Everything of it.
 /// @param predict  numbers of ranks to predict for
 std::string model_text(const TopologyModel& model, const std::vector<std::uint64_t>& predict,
-                       const TextStyle& style);
+                       const TextStyle& style, bool judge_shared = false);
 
 }  // namespace rdmameter

@@ -186,7 +186,7 @@ std::string topology_text(const ResultFile& file, const TopologyTextOptions& opt
             tables(without_collectives(cases), options.style) +
             collectives_text(cases, options.style) + matrices(file, cases, options) +
             pair_times(file, cases, options) +
-            model_text(models[i], options.predict, options.style);
+            model_text(models[i], options.predict, options.style, options.judge_shared);
   }
   return text;
 }

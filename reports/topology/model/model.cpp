@@ -131,6 +131,9 @@ class ModelCollector {
     ranks_.insert(topology.ranks);
     if (message_size_of(row) > 0) sizes_.insert(message_size_of(row));  // a barrier has none
     model_.yielding = model_.yielding || topology.yielding;
+    model_.judged_shared =
+        model_.judged_shared || (topology.yielding && topology.straggler &&
+                                 topology.straggler->verdict != Straggler::Verdict::unknown);
     model_.max_qps = std::max(model_.max_qps, max_qps(topology));
     ++rows_;
     if (reach_of(topology.traffic) == Reach::pair) pairs_.emplace_back(&row, rows_);

@@ -38,6 +38,7 @@ struct TopologyModel {
   std::vector<std::uint64_t> ranks;        ///< ascending
   std::vector<std::uint64_t> sizes_bytes;  ///< ascending
   bool yielding = false;                   ///< in some row, ranks outnumbered cores
+  bool judged_shared = false;              ///< such a row has a verdict: topo --judge-shared
   double max_qps = 0;                      ///< of a rank
   std::optional<CostFit> latency;          ///< one way, between two ranks of a quiet network
   RankPlaces places;                 ///< of the pairs that `latency` was fitted to, of most ranks

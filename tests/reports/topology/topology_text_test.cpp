@@ -82,6 +82,22 @@ TEST(TopologyText, NobodyIsCalledSlowWhereRanksSharedCoresUnlessAskedFor) {
   EXPECT_THAT(topology_text(file, {.judge_shared = true, .style = kPlain}), HasSubstr("! rank 7"));
 }
 
+TEST(TopologyText, DoesNotSayThatNobodyIsCalledSlowWhereSomebodyIs) {
+  Row row = pairs_row("mesh", 8, 64, 0, 1, {.straggler = 2});
+  row.topology->yielding = true;
+  const auto text = [&](bool judge_shared) {
+    return topology_text(topology_file({row}),
+                         {.judge_shared = judge_shared, .style = {.width = 300}});
+  };
+  EXPECT_THAT(text(false), HasSubstr("so no rank is called slow"));
+  EXPECT_THAT(text(true), AllOf(Not(HasSubstr("no rank is called slow")),
+                                HasSubstr("may only have waited for a core")));
+  row.topology->straggler = {.verdict = Straggler::Verdict::unknown};
+  EXPECT_THAT(text(false), HasSubstr("so no rank is called slow"));
+  row.topology->straggler = {.verdict = Straggler::Verdict::node, .rank = 7, .factor = 2.0};
+  EXPECT_THAT(text(false), AllOf(HasSubstr("! rank 7"), Not(HasSubstr("no rank is called slow"))));
+}
+
 TEST(TopologyCases, TheRateOfARankIsThatOfThoseThatSend) {
   Row row = alltoall_row("mesh", 8, 64, 0, 1);
   row.topology->rank_gbps.assign(8, 0);
