@@ -16,6 +16,7 @@
 #include "reports/text/table.h"
 #include "reports/topology/model/model.h"
 #include "reports/topology/model_text.h"
+#include "reports/topology/numa_places.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/simulator/simulator.h"
 
@@ -159,6 +160,17 @@ std::optional<double> measured_ns(const ResultFile& source, const Row& simulated
   return all.empty() ? std::nullopt : std::optional(median(all));
 }
 
+/// Were ranks of a host on several of them, in some row?
+bool has_numa_nodes(const ResultFile& source) {
+  std::vector<const Row*> rows;
+  for (const Row& row : source.rows)
+    if (is_of_a_measurement(row)) rows.push_back(&row);
+  return std::ranges::any_of(places_of(rows, hosts_of(source.context)), [](const auto& places) {
+    return std::ranges::any_of(places,
+                               [](const RankPlace& one) { return one.numa_node.has_value(); });
+  });
+}
+
 std::string percent(double simulated_ns, double measured_ns) {
   return fmt::format("{:+.1f}", 100 * (simulated_ns / measured_ns - 1));
 }
@@ -218,7 +230,7 @@ std::string network_text(const NetworkChoice& network, std::span<const NetworkCh
         " Not used: {} rows of ranks that shared cores, {} whose hosts are not "
         "known.",
         costs.yielding, costs.unknown_hosts);
-  if (costs.numa_nodes)
+  if (has_numa_nodes(*network.source))
     from +=
         " Ranks of a host were on several NUMA nodes, which are not told apart: add ranks-per-numa "
         "or numa-in-turn, and numa-delay, for costs of their own.";

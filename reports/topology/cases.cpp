@@ -11,6 +11,7 @@
 #include "reports/text/text.h"
 #include "reports/topology/model/rank_places.h"
 #include "reports/topology/model_text.h"
+#include "reports/topology/numa_places.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {

@@ -83,10 +83,8 @@ class Ranks(rdmameter.Test):
             [row] = json.load(file)["benchmarks"]
         placement = row["placement"]["ranks"]
         self.assertEqual((placement["numa_nodes"], placement["device_numa_nodes"]), ([0, 0, 1, 1], [None] * 4))
-        shown = subprocess.run([rdmameter.program, "show", path, "--predict", "8"], capture_output=True, text=True, timeout=60, check=True)
-        for kind in ("same NUMA node", "other NUMA node"):
-            self.assertRegex(shown.stdout, rf"{kind}: alpha +[0-9.]+ .s")
-        self.assertRegex(shown.stdout, r"8 +mesh +8 +same NUMA node +42\.9")
+        shown = subprocess.run([rdmameter.program, "show", path], capture_output=True, text=True, timeout=60, check=True)
+        self.assertRegex(shown.stdout, r"median by kind of pair: same NUMA node \S+ .s, other NUMA node \S+ .s")
 
 
 if __name__ == "__main__":

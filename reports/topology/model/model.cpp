@@ -156,11 +156,8 @@ class ModelCollector {
  private:
   /// Notes where the ranks of the pairs were, and so which kinds of pairs there are.
   void place_pairs() {
-    std::vector<const Row*> rows;
-    for (const auto& [row, number] : pairs_) rows.push_back(row);
-    places_ = places_of(rows, hosts_of_result_);
-    for (RankPlaces& places : places_) {
-      places = without_numa_nodes(std::move(places));
+    for (const auto& [row, number] : pairs_) {
+      const RankPlaces& places = places_.emplace_back(hosts_of(*row, hosts_of_result_));
       if (places.size() > model_.places.size()) model_.places = places;
       model_.unknown_kinds = model_.unknown_kinds || places.empty();
       if (places.empty()) continue;

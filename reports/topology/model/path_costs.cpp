@@ -51,24 +51,14 @@ PathCost cost_of(const LeastSquares& fit, std::size_t kind) {
 PathCosts fit_path_costs(const ResultFile& file) {
   const RankPlaces hosts = hosts_of(file.context);
   PathCosts costs{.of_kind = {}, .ranks_per_host = equal_ranks_per_host(hosts)};
-  std::vector<const Row*> rows;
-  for (const Row& row : file.rows)
-    if (is_of_pairs(row)) {
-      if (row.topology->yielding)
-        ++costs.yielding;
-      else
-        rows.push_back(&row);
-    }
-  std::vector<RankPlaces> places = places_of(rows, hosts);
-  for (RankPlaces& of_row : places) {
-    costs.numa_nodes = costs.numa_nodes || std::ranges::any_of(of_row, [](const RankPlace& one) {
-                         return one.numa_node.has_value();
-                       });
-    of_row = without_numa_nodes(std::move(of_row));
-  }
   std::vector<Observation> pairs;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    ++(add_pairs(*rows[i], places[i], pairs) ? costs.rows : costs.unknown_hosts);
+  for (const Row& row : file.rows) {
+    if (!is_of_pairs(row)) continue;
+    if (row.topology->yielding)
+      ++costs.yielding;
+    else
+      ++(add_pairs(row, hosts_of(row, hosts), pairs) ? costs.rows : costs.unknown_hosts);
+  }
   if (pairs.empty()) return costs;
   const LeastSquares fit = least_squares(pairs);
   for (std::size_t kind = 0; kind < kHostKinds; ++kind) costs.of_kind[kind] = cost_of(fit, kind);

@@ -24,7 +24,6 @@ struct PathCosts {
   ByKind<PathCost> of_kind;
   /// Nothing: hosts have different numbers, or not one after the other.
   std::optional<std::uint64_t> ranks_per_host;
-  bool numa_nodes = false;          ///< ranks of a host were on several, which is left out
   std::uint64_t rows = 0;           ///< that were fitted
   std::uint64_t yielding = 0;       ///< rows passed over, since ranks shared cores
   std::uint64_t unknown_hosts = 0;  ///< rows passed over, since the result does not say whose ranks

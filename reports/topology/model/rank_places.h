@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the ranks of a result are: on which host, and on which NUMA node of it.
+// On which hosts the ranks of a result are.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "core/result/row.h"
 #include "topologies/graphs/placed_routes.h"
@@ -17,16 +16,15 @@ namespace rdmameter {
 /// Which way its messages went: "network", "same_device", "simulated"... Empty: not told.
 std::string row_path(const Row& row);
 
+/// The value of a part of what was typed to --simulate, such as "ranks-per-host:". 0: none.
+std::uint64_t network_part(const Row& row, std::string_view part);
+
 /// The hosts, as the context of a result has them.
 RankPlaces hosts_of(const nlohmann::ordered_json& context);
 
-/// Of the ranks of each row; of a simulated one as in its network. Hosts are those of the result,
-/// NUMA nodes those of the row. A rank that was not pinned, and that rows saw on different nodes,
-/// has none. If no row has two ranks on different nodes of a host, no rank has one.
-std::vector<RankPlaces> places_of(std::span<const Row* const> rows, const RankPlaces& of_result);
-
-/// Those places with hosts alone.
-RankPlaces without_numa_nodes(RankPlaces places);
+/// Of the ranks of a row: those of the result, or of a simulated row those of its network. No NUMA
+/// nodes. Empty: not known.
+RankPlaces hosts_of(const Row& row, const RankPlaces& of_result);
 
 /// Of ranks 0 to k - 1, k to 2 k - 1 and so on; the last host may have fewer. Nothing: not so.
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places);
