@@ -23,7 +23,6 @@ class Control(rdmameter.Test):
                 self.assertEqual(row["real_time"], row["latency"]["mean"])
         self.assert_valid(done.path)
 
-    @rdmameter.everyday
     def test_windows_are_bound_written_through_and_invalidated_or_the_device_has_none(self):
         done = self.run_program("--loopback", *MW, "reg_mr", "--size", "1,4K,1M", "--objects", "0,16", *SHORT)
         for row in done.rows:

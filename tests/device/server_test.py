@@ -47,7 +47,6 @@ class Clients(rdmameter.Test):
         alone = self.run_program(self.at, "send_lat", "--iterations", "20")
         self.assertNotIn("shared_responder", alone.rows[0])
 
-    @rdmameter.everyday
     def test_a_client_that_is_killed_leaves_nothing_and_the_next_is_served(self):
         for test, transport in (("send_lat", "rc"), ("write_lat", "uc"), ("send_bw", "ud"), ("read_bw", "rc")):
             with self.subTest(test):
