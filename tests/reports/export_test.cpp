@@ -88,7 +88,7 @@ TEST(Export, EveryFormatTakesAResultOfEveryKindOfRow) {
 TEST(GithubBenchmark, DirectionsAreFilesOfTheirOwn) {
   const Json smaller = Json::parse(exported("github-smaller", sample_file(sample_rows())));
   const Json bigger = Json::parse(exported("github-bigger", sample_file(sample_rows())));
-  const Json& p50 = entry(smaller, "send_lat/rc/size:2 p50");
+  const Json p50 = entry(smaller, "send_lat/rc/size:2 p50");
   EXPECT_EQ(p50["unit"], "ns");
   EXPECT_NEAR(p50["value"].get<double>(), 4320, 10);
   EXPECT_TRUE(p50["range"].get<std::string>().starts_with("± "));
