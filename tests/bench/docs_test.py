@@ -13,9 +13,9 @@ import unittest
 PROGRAM, DOCS = sys.argv[1:3]
 NO_MEASUREMENT = {"--help", "--help-all", "--list"}
 BY_ITS_LETTER = {"--output"}  # the docs say -o
-OTHER_PROGRAMS = {  # tools/bisect, packaging/, containers, Google Benchmark
-    "--build", "--program", "--no-charts", "--no-chroot", "--build-arg", "--cpus", "--env", "--init", "--network",
-    "--nodes", "--ulimit", "--user", "--userns", "--volume", "--benchmark_repetitions"}
+OTHER_PROGRAMS = {  # tools/bisect, tools/rxe-vm, packaging/, Meson, containers, Google Benchmark
+    "--build", "--program", "--no-charts", "--no-chroot", "--build-arg", "--cpus", "--env", "--init", "--kernel", "--network",
+    "--nodes", "--ulimit", "--user", "--userns", "--volume", "--wrap-mode", "--benchmark_repetitions"}
 OF_PERFTEST = ("perftest.md", "extending.md")
 
 
