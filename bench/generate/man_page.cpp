@@ -96,8 +96,9 @@ std::string command_text(const CommandEntry& command, bool told) {
 
 std::string man_page(const std::vector<CommandEntry>& commands, const std::string& version) {
   const CommandEntry& program = commands.front();
-  std::string text =
-      fmt::format(".TH RDMAMETER 1 \"\" \"rdmameter {}\" \"User Commands\"\n.ad l\n.nh\n", version);
+  // AD: groff 1.23 adjusts lines again as it says, at each paragraph.
+  std::string text = fmt::format(
+      ".TH RDMAMETER 1 \"\" \"rdmameter {}\" \"User Commands\"\n.ad l\n.ds AD l\n.nh\n", version);
   text += fmt::format(".SH NAME\nrdmameter \\- {}\n.SH SYNOPSIS\n.PD 0\n",
                       roff(one_line(program.summary)));
   for (const CommandEntry& command : commands)
