@@ -73,9 +73,7 @@ class Ranks(rdmameter.Test):
         """Without a node of the device, by their CPUs alone."""
         path = self.output()
         topo = [rdmameter.program, "topo", "mesh", "--traffic", "pairs", "--size", "8", "--iterations", "20", "--warmup", "2", "-o", path]
-        command = ["mpirun", "--oversubscribe", "--bind-to", "none"]
-        for cpu in ("0", "1"):
-            command += ([":"] if cpu == "1" else []) + ["-n", "2", "taskset", "-c", cpu, *topo]
+        command = rdmameter.mpirun([["taskset", "-c", cpu, *topo] for cpu in "0011"], "--bind-to", "none")
         done = rdmameter.Started(command, rdmameter.environment() | {
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, path).end(120)
         self.assertEqual(done.status, rdmameter.PASS, done)

@@ -71,8 +71,7 @@ class ConnectTime(Topo):
         path = self.output()
         rank = [rdmameter.program, "topo", "mesh", "--repetitions", str(REPETITIONS), *QUICK, "-o", path]
         with Oversleep() as oversleep:
-            done = self.run_command(path, ["mpirun", "--oversubscribe", "-n", "1", "env",
-                                           "RDMAMETER_DEVICE_COSTS=create_qp=100ms", *rank, ":", "-n", "6", *rank],
+            done = self.run_command(path, rdmameter.mpirun([["env", "RDMAMETER_DEVICE_COSTS=create_qp=100ms", *rank], *[rank] * 6]),
                                     {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
         self.assert_takes([sum(row["topology"]["connect_ns"].values()) / 1e9 for row in done.rows], 0.6, 6, oversleep.each())
         for row in done.rows:

@@ -34,10 +34,8 @@ class Topo(rdmameter.Test):
     def mpirun(self, name, wire, settings, *arguments, status, setting="DELAYS"):
         """Ranks, each with its own RDMAMETER_DEVICE_DELAYS, or another setting."""
         path = self.output()
-        command = ["mpirun", "--oversubscribe"]
-        for rank, value in enumerate(settings):
-            command += ([":"] if rank else []) + ["-n", "1", "env", f"RDMAMETER_DEVICE_{setting}={value}", rdmameter.program, "topo",
-                                                  *arguments, "-o", path]
+        command = rdmameter.mpirun([["env", f"RDMAMETER_DEVICE_{setting}={value}", rdmameter.program, "topo", *arguments, "-o", path]
+                                    for value in settings])
         started = rdmameter.Started(command, rdmameter.environment() | {
             "RDMAMETER_DEVICE_WIRE": wire, "RDMAMETER_DEVICE_SESSION": f"{name}-{os.getpid()}",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, path)
