@@ -7,9 +7,9 @@ device's own functions take is left out. The barest loop that makes the same cal
 49 for write_lat, 25 for read_lat, 25 for write_bw and 2.2 for it in lists of sixteen (98, 84, 65, 62 and 27 by
 ibv_wr_*); the rest is the clock,
 the histogram, the stop word and counting. The bounds are what GCC 12 makes of the loops and a little air:
-lower them when a loop gets shorter.
+lower them when a loop gets shorter. Other compilers have 8 % more: GCC 14 takes up to 5.4 % (mix_load_of_sends).
 
-  instructions.py LOOP_DRIVER SAMPLE_DRIVER
+  instructions.py LOOP_DRIVER SAMPLE_DRIVER [COMPILER]      (as Meson calls it: gcc-12.2.0)
 """
 import re
 import subprocess
@@ -92,6 +92,7 @@ def own_cost(path):
     return total
 
 
+AIR = 1 if "".join(sys.argv[3:]).startswith("gcc-12.") else 1.08
 LOOP = ("--toggle-collect=*::run<*",)  # where to count
 
 
@@ -109,6 +110,7 @@ def per_message_of(driver, test, arguments=(), collect=LOOP):
 
 
 def judge(label, per_message, bound):
+    bound = round(bound * AIR, 2)
     verdict = "ok" if per_message <= bound else "TOO MANY"
     print(f"{label:50} {per_message:7.2f} instructions per message, at most {bound}: {verdict}")
     return per_message > bound
@@ -129,7 +131,7 @@ def judge_samples(driver):
 
 
 def main():
-    driver, sample_driver = sys.argv[1:]
+    driver, sample_driver = sys.argv[1:3]
     failed = judge_samples(sample_driver)
     for test, arguments, bound in BOUNDS:
         lists = [f"post_list {arguments[0]}", f"signal_every {arguments[1]}"] if len(arguments) > 1 else []
