@@ -277,8 +277,8 @@ TEST(Loops, KeepTheMomentsOfTheirSamples) {
       const std::vector<Timestamps> timestamps = runner.work.timestamps();
       EXPECT_EQ(timestamps.size(), 1000U);
       for (const Timestamps& each : timestamps) {
-        EXPECT_LT(each.begun, each.posted);
-        EXPECT_LT(each.posted, each.seen);
+        EXPECT_LE(each.begun, each.posted);  // a counter of 25 MHz (aarch64) may not have moved
+        EXPECT_LE(each.posted, each.seen);
         EXPECT_NE(each.completed, 0U);
       }
     }

@@ -86,8 +86,7 @@ struct ServerCq {
     int taken = 0;
     for (; taken < max && !server.requests.empty(); ++taken) {
       if (server.requests.front().done_at_ns > server.now_ns) break;
-      wcs[taken].wr_id = server.requests.front().wr_id;
-      wcs[taken].status = IBV_WC_SUCCESS;
+      wcs[taken] = {.wr_id = server.requests.front().wr_id, .status = IBV_WC_SUCCESS};
       server.requests.pop_front();
     }
     if (taken == 0) server.pass_time();
