@@ -154,7 +154,6 @@ class Loss(rdmameter.Test):
                 self.assertEqual((bandwidth["duplicated"], bandwidth["reordered"]), (0, 0))
                 self.assertGreater(bandwidth["lost"], 0)
 
-    @rdmameter.everyday
     def test_a_reliable_connection_repeats_and_delivers_all(self):
         self.lose(1)
         rows = self.measure(*PAIR[1:], "[!tm]*_lat", "[!tm]*_bw", "--size", "64,8K", "--iterations", "300", "--verify", timeout=240)
