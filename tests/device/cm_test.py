@@ -39,7 +39,6 @@ class Connecting(rdmameter.Test):
                      "classic,extended", "--recv", "rq,srq", "--inline", "off,max", "--mr-per-qp", "on", "--size", "64",
                      "--sge", "1", *SHORT)
 
-    @rdmameter.everyday
     def test_ipv4_and_ipv6(self):
         kinds = gid_indexes()
         if len(kinds) < 2:

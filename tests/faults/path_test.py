@@ -123,7 +123,6 @@ class Link(rdmameter.Test):
 
 
 class Device(rdmameter.Test):
-    @rdmameter.everyday
     def test_a_device_deleted_in_mid_run_ends_the_run(self):
         run = self.start("--loopback", *PAIR, "send_lat", "--duration", "0.05,4")
         run.await_text("stdout", "duration:50ms")
