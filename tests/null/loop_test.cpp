@@ -65,7 +65,8 @@ TEST_P(EveryLatency, EndsAfterItsDuration) {
   EXPECT_EQ(runner.run().why, LoopResult::Why::done);
   // An open loop that was away posts nothing of what fell due meanwhile.
   const OpenLoop* const open_loop = runner.work.loop_state().open_loop;
-  EXPECT_GT(open_loop != nullptr ? open_loop->due : runner.tally.operations, 100U);
+  // One, not hundreds: another process may have had the core all the time.
+  EXPECT_GT(open_loop != nullptr ? open_loop->due : runner.tally.operations, 0U);
   EXPECT_GE(runner.tally.elapsed_ns, test_case.duration_ns);
   EXPECT_LT(runner.tally.elapsed_ns, 40 * test_case.duration_ns);
   EXPECT_EQ(snapshot(*runner.latency).count, runner.tally.operations);
@@ -391,8 +392,8 @@ TEST(Bandwidth, EndsAfterItsDurationWithAHistogram) {
   NullSide runner{test_case};
   EXPECT_EQ(runner.run().why, LoopResult::Why::done);
   EXPECT_GE(runner.tally.elapsed_ns, test_case.duration_ns);
-  EXPECT_GT(runner.tally.operations, 1000U);
-  EXPECT_GT(snapshot(*runner.latency).count, 10U);
+  EXPECT_GT(runner.tally.operations, 0U);
+  EXPECT_GT(snapshot(*runner.latency).count, 0U);
 }
 
 TEST(Bandwidth, NamesTheStatusOfABadCompletion) {
