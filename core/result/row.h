@@ -211,16 +211,6 @@ struct MatrixSummary {
 /// So many pairs of a MatrixSummary are listed.
 inline constexpr std::size_t kMaxSlowestPairs = 32;
 
-/// Of connections that were made when they were first used, one after the other: from the request
-/// to the first completion.
-struct FirstUseData {
-  std::uint64_t pairs = 0;
-  std::uint64_t min_ns = 0, p50_ns = 0, max_ns = 0;
-  std::optional<std::uint64_t> p99_ns;              ///< of 100 pairs and more
-  std::uint64_t verbs_p50_ns = 0;                   ///< what verbs took of it, at both ranks
-  std::pair<std::uint32_t, std::uint32_t> slowest;  ///< who asked, and whom
-};
-
 /// From one rank to another: why it has no time.
 struct FailedPair {
   std::uint64_t from = 0, to = 0;
@@ -270,8 +260,6 @@ struct TopologyData {
   /// most.
   NamedCounts connection_bytes, relay_bytes;
   NamedCounts kernel;  ///< of the rank with most `connection_bytes`: qps, cqes, mr_bytes...
-
-  std::optional<FirstUseData> first_use;  ///< nothing: all connected before the first message
 
   std::optional<double> barrier_ns;  ///< median time of the RDMA barrier
   /// From row to column, of round trips the median half, of streams the time of one message;

@@ -245,17 +245,6 @@ void list_fields(auto& fields, Is<MatrixSummary> auto& summary) {
   fields("slowest", summary.slowest, {.max_size = kMaxSlowestPairs});
 }
 
-void list_fields(auto& fields, Is<FirstUseData> auto& data) {
-  const FieldRule time{.max = kMaxExactCount};
-  fields("pairs", data.pairs, {.min = 1, .max = kMaxExactCount});
-  fields("min_ns", data.min_ns, time);
-  fields("p50_ns", data.p50_ns, time);
-  fields("p99_ns", data.p99_ns, time);
-  fields("max_ns", data.max_ns, time);
-  fields("verbs_p50_ns", data.verbs_p50_ns, time);
-  fields("slowest", data.slowest, {.max = kMaxRanks - 1});
-}
-
 void list_fields(auto& fields, Is<FailedPair> auto& pair) {
   fields("from", pair.from, {.max = kMaxRanks - 1});
   fields("to", pair.to, {.max = kMaxRanks - 1});
@@ -306,7 +295,6 @@ void list_fields(auto& fields, Is<TopologyData> auto& data) {
   fields("connection_bytes", data.connection_bytes, {.max = kMaxExactCount});
   fields("relay_bytes", data.relay_bytes, {.max = kMaxExactCount});
   fields("kernel", data.kernel, {.max = kMaxExactCount});
-  fields("first_use", data.first_use);
   fields("barrier_ns", data.barrier_ns, {.short_form = true});
   fields("matrix_ns", data.matrix_ns, {.max_size = kMaxMatrixRanks, .short_form = true});
   fields("matrix_summary", data.matrix_summary);

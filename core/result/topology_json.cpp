@@ -74,9 +74,6 @@ void complete(TopologyData& data, const CheckedJson& json) {
   for (std::size_t i = 0; i < data.edges.size(); ++i)
     if (data.edges[i].first == data.edges[i].second)
       json.at("edges").at(i).fail("joins a rank with itself");
-  if (data.first_use &&
-      std::max(data.first_use->slowest.first, data.first_use->slowest.second) >= data.ranks)
-    json.at("first_use").at("slowest").fail("names a rank that is not there");
   if (data.straggler)
     for (const auto& rank : {data.straggler->rank, data.straggler->to})
       if (rank && *rank >= data.ranks)

@@ -108,8 +108,6 @@ def wrong_topology(topology):
         yield "edges name a rank that is not there"
     if any(max(pair["from"], pair["to"]) >= ranks for pair in topology.get("failed_pairs", [])):
         yield "failed_pairs name a rank that is not there"
-    if any(rank >= ranks for rank in topology.get("first_use", {}).get("slowest", [])):
-        yield "first_use names a rank that is not there"
     if "qps_total" in topology and sum(topology.get("qps_per_rank", [topology["qps_total"]])) != topology["qps_total"]:
         yield "qps_total is not the sum of qps_per_rank"
     if "hops" in topology and topology["hops"]["mean"] > topology["hops"]["max"] * (1 + 1e-9):
@@ -287,7 +285,6 @@ MUTATIONS = [
     ("pairs", ("topology", "matrix_ns", 0, 1), -1),
     ("pairs", ("topology", "matrix_ns"), []),
     ("pairs", ("topology", "failed_pairs"), [{"from": 0, "to": 99, "reason": "no answer"}]),
-    ("pairs", ("topology", "first_use"), {"pairs": 1, "min_ns": 1, "p50_ns": 1, "max_ns": 1, "verbs_p50_ns": 1, "slowest": [0, 99]}),
     ("pairs", ("topology", "by_hops", 0, "hops"), -1),
     ("pairs", ("topology", "by_hops", 0, "latency", "p50"), 1),
     ("pairs", ("topology", "by_hops", 0, "latency"), GONE),

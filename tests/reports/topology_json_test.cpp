@@ -52,18 +52,6 @@ TEST(TopologyJson, ASummaryOfAMatrixSurvivesThereAndBack) {
   EXPECT_THROW(read_back(json), UsageError);
 }
 
-TEST(TopologyJson, FirstUseSurvivesThereAndBackAndNamesRanksThatAreThere) {
-  TopologyData data{.graph = "mesh", .traffic = "pairs", .schedule = "rounds", .ranks = 4};
-  FirstUseData& first = data.first_use.emplace();
-  first = {.pairs = 6, .min_ns = 1, .p50_ns = 2, .max_ns = 3, .slowest = {1, 3}};
-  const Json json = write_fields(data);
-  EXPECT_FALSE(json["first_use"].contains("p99_ns"));
-  EXPECT_EQ(write_fields(read_fields<TopologyData>(CheckedJson(json, "test"))), json);
-  first.slowest = {1, 4};
-  const Json wrong = write_fields(data);
-  EXPECT_THROW(read_fields<TopologyData>(CheckedJson(wrong, "test")), UsageError);
-}
-
 TEST(TopologyJson, AStragglerHasTheRanksThatGoWithItsVerdict) {
   TopologyData data{.graph = "mesh", .traffic = "pairs", .schedule = "rounds", .ranks = 4};
   const auto read = [&data](const Straggler& straggler) {
