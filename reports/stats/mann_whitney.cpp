@@ -76,11 +76,4 @@ MannWhitney mann_whitney(std::span<const double> x, std::span<const double> y) {
   return exact(ranks, y.size());
 }
 
-double min_p(std::size_t m, std::size_t n) {
-  double ways = 1;  // C(m + n, n)
-  for (std::size_t i = 1; i <= n; ++i)
-    ways = ways * static_cast<double>(m + i) / static_cast<double>(i);
-  return 1 / ways;
-}
-
 }  // namespace rdmameter

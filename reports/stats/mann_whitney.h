@@ -20,7 +20,4 @@ struct MannWhitney {
 inline constexpr std::size_t kMaxExact = 64;
 MannWhitney mann_whitney(std::span<const double> x, std::span<const double> y);
 
-/// The smallest p-value of one side that so many replicates can have: 1 / C(m + n, n).
-double min_p(std::size_t m, std::size_t n);
-
 }  // namespace rdmameter

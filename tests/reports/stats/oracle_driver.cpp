@@ -29,7 +29,7 @@ Json two_samples(const Json& given) {
   const Bounds bounds = rank_interval(x, y, 0.95);
   return {{"greater", test.greater},
           {"less", test.less},
-          {"ratio", hodges_lehmann_ratio(x, y)},
+          {"shift", hodges_lehmann_shift(x, y)},
           {"low", bounds.low},
           {"high", bounds.high}};
 }
