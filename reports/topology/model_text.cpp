@@ -110,10 +110,7 @@ std::vector<Table::Cell> prediction_cells(const TopologyModel& model, const Mode
     add(in_unit(pairs.latency.farthest_ns, kMicro));
     add(error_text(pairs.error));
   }
-  if (model.memory) {
-    add(in_unit(at.memory_bytes, kKibi));
-    add(model.exact_memory ? "exact" : error_text(model.memory->error_at_max_ranks(shape.graph)));
-  }
+  if (model.knows_memory) add(in_unit(at.memory_bytes, kKibi));
   return cells;
 }
 
@@ -194,16 +191,14 @@ std::vector<std::string> remarks_on_hosts(const TopologyModel& model) {
 
 std::string placement_remark(const TopologyModel& model) {
   if (places_at(model.places, model.places.size() + 1).empty())
-    return " Hosts do not have equal numbers of ranks, one after the other or in turn, so it is "
-           "not "
-           "known on which hosts more ranks would be: neither shares of pairs nor routes with "
-           "relays "
-           "are predicted.";
+    return " Hosts do not have equal numbers of ranks, one after the other, so it is not known on "
+           "which hosts more ranks would be: neither shares of pairs nor routes with relays are "
+           "predicted.";
   return fmt::format(
-      " Predicted for hosts of {} ranks each, placed {} as they were measured. same host, other "
-      "host: pairs of ranks; a route between two of them may have edges of both kinds.",
-      std::ranges::count(model.places, 0U, &RankPlace::host),
-      equal_ranks_per_host(model.places) ? "one after the other" : "in turn");
+      " Predicted for hosts of {} ranks each, placed one after the other as they were measured. "
+      "same host, other host: pairs of ranks; a route between two of them may have edges of both "
+      "kinds.",
+      *equal_ranks_per_host(model.places));
 }
 
 }  // namespace
@@ -287,10 +282,7 @@ Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t
     add({"farthest", "µs"});
     add({"error", "%"});
   }
-  if (model.memory) {
-    add({"memory of a rank", "KiB"});
-    add({"error", "%"});
-  }
+  if (model.knows_memory) add({"memory of a rank", "KiB"});
   for (const std::uint64_t n : ranks)
     for (const ModelShape& shape : model.shapes) {
       const auto result = predict(model, shape, n);

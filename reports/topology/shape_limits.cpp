@@ -74,11 +74,6 @@ Exceeds more_memory_than(std::uint64_t size_bytes, double limit_bytes) {
   };
 }
 
-/// Do the rows tell how memory grows with QPs?
-bool memory_grows(const TopologyModel& model) {
-  return model.memory && (model.exact_memory || model.memory->knows(1));
-}
-
 std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t size_bytes,
                             std::uint64_t budget_bytes) {
   const std::string budget =
@@ -86,14 +81,15 @@ std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t
   std::vector<TopologyModel> known;
   std::string unknown;
   for (const TopologyModel& model : models)
-    if (memory_grows(model)) {
+    if (model.knows_memory) {
       known.push_back(model);
     } else {
       for (const ModelShape& shape : model.shapes)
         unknown += (unknown.empty() ? "" : ", ") + std::string(printable(shape_text(shape)));
     }
   if (!unknown.empty())
-    unknown = fmt::format(" Not known of {}: measure more numbers of ranks (--scale).", unknown);
+    unknown = fmt::format(
+        " Not known of {}: their rows do not tell it, or another release wrote them.", unknown);
   if (known.empty()) return fmt::format("{}:{}", budget, unknown);
   return fmt::format(
       "{} rules out {}, by the memory of connections.{}", budget,

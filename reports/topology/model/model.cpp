@@ -84,14 +84,11 @@ double hops_of(const TopologyData& topology) {
   return reach_of(topology.traffic) == Reach::once ? 1 : std::max(1.0, topology.hops->mean);
 }
 
+/// What a rank's connections take [bytes].
+/// @param axes   of a case, or the setting of a model
 /// @param peers  QPs of a rank; of one datagram QP, the ranks that it has room for messages of
-std::vector<double> memory_terms(double peers, double size_bytes) {
-  return {1, peers, peers * size_bytes};
-}
-
-/// What a rank's connections take. @param axes  of a case, or the setting of a model
-double exact_memory(const Json& axes, bool one_qp, std::uint64_t peers, std::uint64_t size_bytes,
-                    std::uint64_t hop_classes) {
+double connection_memory(const Json& axes, bool one_qp, std::uint64_t peers,
+                         std::uint64_t size_bytes, std::uint64_t hop_classes) {
   const std::uint64_t depth = count_at(axes, "depth", 0);
   const auto is = [&axes](const char* key, const char* word) {
     const auto found = axes.find(key);
@@ -149,7 +146,7 @@ class ModelCollector {
     const bool by_kind = std::ranges::count(model_.kinds, true) > 1;
     const std::vector<FitPoint> latencies = by_kind ? points_by_kind() : points_by_hops();
     if (!latencies.empty()) model_.latency.emplace(latencies);
-    if (!memory_.empty()) model_.memory.emplace(memory_);
+    model_.knows_memory = rows_with_memory_ > 0 && rows_with_memory_ == rows_of_closed_form_;
     return std::move(model_);
   }
 
@@ -222,17 +219,15 @@ class ModelCollector {
     const TopologyData& topology = *row.topology;
     if (topology.collective) return;
     const bool one_qp = has_one_qp(topology.graph);
-    const double peers = one_qp ? static_cast<double>(topology.ranks - 1) : max_qps(topology);
-    const auto size = static_cast<double>(message_size_of(row));
+    const auto peers = one_qp ? topology.ranks - 1 : static_cast<std::uint64_t>(max_qps(topology));
     const double bytes = sum_of(topology.connection_bytes);
     if (!(bytes > 0)) return;
-    memory_.push_back({topology.graph, topology.ranks, {memory_terms(peers, size), bytes}, rows_});
     const Reach reach = reach_of(topology.traffic);
     model_.relays = model_.relays || reach == Reach::pair || reach == Reach::between_all;
-    model_.exact_memory =
-        model_.exact_memory &&
-        bytes == exact_memory(row.case_object, one_qp, static_cast<std::uint64_t>(peers),
-                              message_size_of(row), topology.hops ? topology.hops->max : 1);
+    ++rows_with_memory_;
+    if (bytes == connection_memory(row.case_object, one_qp, peers, message_size_of(row),
+                                   topology.hops ? topology.hops->max : 1))
+      ++rows_of_closed_form_;
   }
 
   RankPlaces hosts_of_result_;
@@ -242,7 +237,7 @@ class ModelCollector {
   std::set<std::string> exchanges_;
   std::vector<std::pair<const Row*, std::size_t>> pairs_;  ///< with their numbers
   std::vector<RankPlaces> places_;                         ///< of each of pairs_
-  std::vector<FitPoint> memory_;
+  std::size_t rows_with_memory_ = 0, rows_of_closed_form_ = 0;
 };
 
 bool has_one_beta(const TopologyModel& model) {
@@ -263,7 +258,6 @@ PredictedLatency by_hops(const CostFit& fit, const std::string& graph, const Pre
   latency.mean_ns = fit.value(mean);
   latency.farthest_ns = fit.value(farthest);
   latency.mean_interval_ns = fit.interval(mean, graph);
-  latency.farthest_interval_ns = fit.interval(farthest, graph);
   return latency;
 }
 
@@ -281,7 +275,6 @@ PredictedLatency of_kind(const CostFit& fit, const std::string& graph, std::size
     if (farthest.empty() || fit.value(terms) > fit.value(farthest)) farthest = terms;
   }
   latency.farthest_ns = fit.value(farthest);
-  latency.farthest_interval_ns = fit.interval(farthest, graph, kind);
   return latency;
 }
 
@@ -312,13 +305,11 @@ void add_latency(const CostFit& fit, const std::string& graph, const Prediction&
 
 std::optional<double> memory_at(const TopologyModel& model, const Prediction& prediction,
                                 std::uint64_t size_bytes) {
-  if (!model.memory) return std::nullopt;
+  if (!model.knows_memory) return std::nullopt;
   const std::uint64_t peers =
       prediction.figures.one_qp ? prediction.figures.neighbours : prediction.qps_per_rank;
-  if (model.exact_memory)
-    return exact_memory(model.setting, prediction.figures.one_qp, peers, size_bytes,
-                        model.relays ? prediction.figures.hops_max : 1);
-  return model.memory->value(memory_terms(real(peers), real(size_bytes)));
+  return connection_memory(model.setting, prediction.figures.one_qp, peers, size_bytes,
+                           model.relays ? prediction.figures.hops_max : 1);
 }
 
 }  // namespace

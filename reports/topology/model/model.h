@@ -45,10 +45,9 @@ struct TopologyModel {
   ByKind<bool> kinds{};              ///< are there such pairs among them?
   bool unknown_kinds = false;        ///< and others, of which it is not known
   std::uint64_t rows_not_split = 0;  ///< left out, since they do not tell the kinds of pairs apart
-  std::optional<Fit> memory;         ///< of the rank with most [bytes]
-  /// Is the memory of each row that of the closed form, connection_bytes()? Then so is that of
-  /// predictions.
-  bool exact_memory = true;
+  /// The rows tell what connections take, and all as the closed form, connection_bytes(), does.
+  /// Then so do predictions.
+  bool knows_memory = false;
   bool relays = false;  ///< did messages go between all ranks, so that some are relayed?
   /// Traffics whose rate was measured, as exchange_name() calls them, in order.
   std::vector<std::string> exchanges;
@@ -90,8 +89,8 @@ std::optional<double> model_share(const TopologyModel& model, const Row& row);
 
 /// Of one message.
 struct PredictedLatency {
-  std::optional<double> mean_ns, farthest_ns;  ///< over all pairs; of the farthest
-  std::optional<PredictionInterval> mean_interval_ns, farthest_interval_ns;  ///< Fit::interval()
+  std::optional<double> mean_ns, farthest_ns;          ///< over all pairs; of the farthest
+  std::optional<PredictionInterval> mean_interval_ns;  ///< Fit::interval()
 };
 
 /// A shape at a number of ranks, by the model.

@@ -36,17 +36,6 @@ bool in_blocks(const RankPlaces& places, std::uint64_t k) {
   return true;
 }
 
-/// Are they on k hosts in turn?
-bool in_turn(const RankPlaces& places, std::uint64_t k) {
-  for (std::size_t rank = 0; rank < places.size(); ++rank)
-    if (places[rank].host != rank % k) return false;
-  return true;
-}
-
-std::uint64_t ranks_of_first_host(const RankPlaces& places) {
-  return static_cast<std::uint64_t>(std::ranges::count(places, 0U, &RankPlace::host));
-}
-
 }  // namespace
 
 std::string row_path(const Row& row) {
@@ -84,22 +73,19 @@ RankPlaces hosts_of(const Row& row, const RankPlaces& of_result) {
 }
 
 std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places) {
-  const std::uint64_t per_host = ranks_of_first_host(places);
+  const auto per_host =
+      static_cast<std::uint64_t>(std::ranges::count(places, 0U, &RankPlace::host));
   return !places.empty() && in_blocks(places, per_host) ? std::optional(per_host) : std::nullopt;
 }
 
 RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
   if (ranks <= measured.size())
     return {measured.begin(), measured.begin() + static_cast<std::ptrdiff_t>(ranks)};
-  if (measured.empty()) return {};
-  const std::uint64_t hosts = std::ranges::max(measured, {}, &RankPlace::host).host + 1ULL,
-                      per_host = ranks_of_first_host(measured);
-  const bool blocks = in_blocks(measured, per_host);
-  if (hosts > 1 && !blocks && !in_turn(measured, hosts)) return {};
-  const std::uint64_t more_hosts = (ranks + per_host - 1) / per_host;
+  const std::optional<std::uint64_t> per_host = equal_ranks_per_host(measured);
+  if (!per_host) return {};
   RankPlaces at(ranks);
-  for (std::size_t rank = 0; hosts > 1 && rank < ranks; ++rank)
-    at[rank].host = static_cast<std::uint32_t>(blocks ? rank / per_host : rank % more_hosts);
+  for (std::size_t rank = 0; *per_host < measured.size() && rank < ranks; ++rank)
+    at[rank].host = static_cast<std::uint32_t>(rank / *per_host);
   return at;
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/reports/topology_samples.h"
+#include "topologies/axes/connection_memory.h"
 
 namespace rdmameter {
 namespace {
@@ -67,16 +68,27 @@ TEST(ShapeLimits, EachNumberOfQPsPerEdgeIsRuledOutByItself) {
               ElementsAre(HasSubstr("mesh qps_per_edge:2 from 7 ranks, mesh from 12 ranks;")));
 }
 
-TEST(ShapeLimits, ABudgetOfMemoryIsHeldAgainstTheFit) {
-  // Of the samples: 4608 B, and 20480 B for each QP with messages of 64 B.
-  const std::vector<Row> rows{pairs_row("mesh", 2, 64, 0, 1), pairs_row("mesh", 4, 64, 0, 1),
-                              pairs_row("ring", 4, 64, 0, 1)};
-  EXPECT_THAT(sentences_of(rows, {.max_qp = {}, .memory_budget_bytes = 1 << 20}),
-              ElementsAre("The memory budget of 1M a rank rules out mesh from 52 ranks; no other "
-                          "shape up to 1048576 ranks, by the memory of connections."));
+/// A row whose rank with most has so many links, with the memory that a run computes for them.
+Row with_memory_of(Row row, std::uint64_t links) {
+  ConnectionDemand demand = demand_of_links(links, row.case_object.value("depth", 0U), true);
+  demand.message_bytes = 64;
+  demand.hop_classes = row.topology->hops->max;
+  row.topology->connection_bytes = connection_bytes(demand);
+  return row;
 }
 
-TEST(ShapeLimits, MemoryOfOneNumberOfQPsTellsNothingOfOthers) {
+TEST(ShapeLimits, ABudgetOfMemoryIsHeldAgainstTheClosedForm) {
+  const std::vector<Row> rows{with_memory_of(pairs_row("mesh", 4, 64, 0, 1), 3),
+                              with_memory_of(pairs_row("ring", 4, 64, 0, 1), 2)};
+  std::uint64_t budget = 0;  // of 50 links, but for one byte
+  for (const auto& [kind, bytes] : with_memory_of(rows[0], 50).topology->connection_bytes)
+    budget += bytes;
+  EXPECT_THAT(sentences_of(rows, {.max_qp = {}, .memory_budget_bytes = budget - 1}),
+              ElementsAre(AllOf(HasSubstr("rules out mesh from 51 ranks, ring from "),
+                                HasSubstr(", by the memory of connections."))));
+}
+
+TEST(ShapeLimits, MemoryOfRowsThatDoNotFollowTheClosedFormIsNotKnown) {
   EXPECT_THAT(sentences_of({pairs_row("mesh", 4, 64, 0, 1)},
                            {.max_qp = {}, .memory_budget_bytes = 1 << 20}),
               ElementsAre(AllOf(HasSubstr("Not known of mesh"), Not(HasSubstr("rules out")))));

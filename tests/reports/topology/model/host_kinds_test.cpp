@@ -118,46 +118,45 @@ TEST(HostKinds, TheErrorIsOfEachKind) {
 }
 
 TEST(HostKinds, SharesAndRoutesAreThoseOfMoreHostsPlacedAlike) {
-  for (const Rank per_host : {0U, 4U})
-    for (const char* graph : {"mesh", "ring", "hypercube"}) {
-      const TopologyModel model = model_of_plan({.ranks = {4, 8, 16}, .per_host = per_host});
-      const Rank ranks = 32;
-      RankPlaces hosts;  // in turn there are 8 ranks on each of two hosts: 32 ranks have four
-      for (Rank rank = 0; rank < ranks; ++rank)
-        hosts.push_back({per_host == 0 ? rank % 4 : rank / per_host, {}});
-      const Matrix times = times_between(graph, hosts, 8);
-      std::array<double, 2> sums{}, counts{};
-      for (Rank from = 0; from < ranks; ++from)
-        for (Rank to = 0; to < ranks; ++to)
-          if (from != to) {
-            const std::size_t kind = hosts[from] == hosts[to] ? kSame : kOther;
-            sums[kind] += *times[from][to];
-            ++counts[kind];
-          }
-      const auto predicted = predict(model, {graph}, ranks);
-      ASSERT_TRUE(predicted->pairs);
-      for (const std::size_t kind : {kSame, kOther}) {
-        EXPECT_NEAR(*(*predicted->pairs)[kind].share, counts[kind] / (ranks * (ranks - 1.0)), 1e-9);
-        EXPECT_NEAR(*predicted->sizes[0].of_kind[kind].mean_ns / (sums[kind] / counts[kind]), 1,
-                    0.01)
-            << graph << " " << kind;
-      }
+  for (const char* graph : {"mesh", "ring", "hypercube"}) {
+    const Rank ranks = 32, per_host = 4;
+    const TopologyModel model = model_of_plan({.ranks = {4, 8, 16}, .per_host = per_host});
+    const RankPlaces hosts = placed(ranks, per_host);
+    const Matrix times = times_between(graph, hosts, 8);
+    std::array<double, 2> sums{}, counts{};
+    for (Rank from = 0; from < ranks; ++from)
+      for (Rank to = 0; to < ranks; ++to)
+        if (from != to) {
+          const std::size_t kind = hosts[from] == hosts[to] ? kSame : kOther;
+          sums[kind] += *times[from][to];
+          ++counts[kind];
+        }
+    const auto predicted = predict(model, {graph}, ranks);
+    ASSERT_TRUE(predicted->pairs);
+    for (const std::size_t kind : {kSame, kOther}) {
+      EXPECT_NEAR(*(*predicted->pairs)[kind].share, counts[kind] / (ranks * (ranks - 1.0)), 1e-9);
+      EXPECT_NEAR(*predicted->sizes[0].of_kind[kind].mean_ns / (sums[kind] / counts[kind]), 1, 0.01)
+          << graph << " " << kind;
     }
+  }
 }
 
-TEST(HostKinds, WhereRanksWouldBeIsNotKnownOfUnequalHosts) {
+TEST(HostKinds, WhereRanksWouldBeIsNotKnownOfHostsThatAreUnequalOrInTurn) {
   std::mt19937 engine(1);
-  const RankPlaces hosts{{0, {}}, {1, {}}, {1, {}}, {1, {}}};
-  std::vector<Row> rows;
-  for (const char* graph : {"mesh", "ring"}) rows.push_back(placed_row(graph, hosts, 8, 0, engine));
-  const TopologyModel model = topology_models(rows, context_of(hosts)).front();
-  const auto mesh = predict(model, {"mesh"}, 64), ring = predict(model, {"ring"}, 64);
-  EXPECT_NEAR(*mesh->sizes[0].of_kind[kSame].mean_ns, kWithinHost.time_ns(1, 8), 1);
-  EXPECT_FALSE((*mesh->pairs)[kSame].share);
-  EXPECT_FALSE(mesh->sizes[0].all.mean_ns);
-  EXPECT_FALSE(ring->pairs);
-  EXPECT_FALSE(ring->sizes[0].all.mean_ns);
-  EXPECT_THAT(model_text(model, {64}, {.width = 300}), HasSubstr("not known on which hosts"));
+  for (const RankPlaces& hosts : {RankPlaces{{0, {}}, {1, {}}, {1, {}}, {1, {}}},
+                                  RankPlaces{{0, {}}, {1, {}}, {0, {}}, {1, {}}}}) {
+    std::vector<Row> rows;
+    for (const char* graph : {"mesh", "ring"})
+      rows.push_back(placed_row(graph, hosts, 8, 0, engine));
+    const TopologyModel model = topology_models(rows, context_of(hosts)).front();
+    const auto mesh = predict(model, {"mesh"}, 64), ring = predict(model, {"ring"}, 64);
+    EXPECT_NEAR(*mesh->sizes[0].of_kind[kSame].mean_ns, kWithinHost.time_ns(1, 8), 1);
+    EXPECT_FALSE((*mesh->pairs)[kSame].share);
+    EXPECT_FALSE(mesh->sizes[0].all.mean_ns);
+    EXPECT_FALSE(ring->pairs);
+    EXPECT_FALSE(ring->sizes[0].all.mean_ns);
+    EXPECT_THAT(model_text(model, {64}, {.width = 300}), HasSubstr("not known on which hosts"));
+  }
 }
 
 TEST(HostKinds, RowsThatDoNotSplitAreLeftOutAndCounted) {

@@ -33,7 +33,7 @@ TEST(TopologyModels, AreOneForEachSettingOfTheOtherAxes) {
   EXPECT_EQ(topology_models(std::vector<Row>{}).size(), 0U);
 }
 
-TEST(TopologyModels, QpsAndMemoryArePredictedByDegree) {
+TEST(TopologyModels, QpsArePredictedByDegree) {
   const TopologyModel model = topology_models(topology_rows()).front();
   EXPECT_EQ(model.shapes, (std::vector<ModelShape>{{"mesh"}, {"ring"}, {"hypercube"}}));
   EXPECT_EQ(model.ranks, (std::vector<std::uint64_t>{2, 4, 6, 8}));
@@ -42,7 +42,7 @@ TEST(TopologyModels, QpsAndMemoryArePredictedByDegree) {
   EXPECT_EQ(mesh->qps_per_rank, 99U);
   EXPECT_EQ(mesh->qps_total, 9'900U);
   EXPECT_TRUE(mesh->more_qps_than_measured);
-  EXPECT_NEAR(*mesh->sizes[0].memory_bytes, 4'608 + 99.0 * (12'288 + 128 * 64), 100);
+  EXPECT_FALSE(mesh->sizes[0].memory_bytes) << "of samples, whose memory is made up";
   const auto ring = predict(model, {"ring"}, 100);
   EXPECT_EQ(ring->qps_total, 200U);
   EXPECT_FALSE(ring->more_qps_than_measured);
@@ -77,7 +77,7 @@ TEST(TopologyModels, HostileRowsGiveNoNumberThatIsNone) {
   for (auto& one : row.topology->by_hops) one.latency.histogram = {};
   const auto models = topology_models(std::vector{row});
   EXPECT_FALSE(models.front().latency);
-  EXPECT_FALSE(models.front().memory);
+  EXPECT_FALSE(models.front().knows_memory);
   const auto result = predict(models.front(), {row.topology->graph}, 1000);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->qps_per_rank, 999U);

@@ -24,11 +24,11 @@ inline constexpr Costs kBetweenNodes{
 inline constexpr Costs kWithinHost{
     .alpha_ns = 1'000, .per_hop_ns = 1'500, .beta_ns_per_byte = 0.02};
 
-/// @param per_host  ranks, one after the other; 0: two hosts in turn
+/// @param per_host  ranks, one after the other
 inline RankPlaces placed(Rank ranks, Rank per_host) {
   RankPlaces places;
   for (Rank rank = 0; rank < ranks; ++rank)
-    places.push_back({.host = per_host == 0 ? rank % 2 : rank / per_host, .numa_node = {}});
+    places.push_back({.host = rank / per_host, .numa_node = {}});
   return places;
 }
 
