@@ -12,8 +12,6 @@
 #include "bench/options/predict_option.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
-#include "reports/compare/comparison.h"
-#include "reports/compare/output.h"
 
 namespace rdmameter {
 namespace {
@@ -22,24 +20,8 @@ struct ShowArguments {
   std::vector<std::string> files, cases;
   std::string predict, memory_budget;
   bool csv = false, tidy = false, all = false, percentiles = false, loss = false, histogram = false,
-       no_histogram = false, compare = false, judge_shared = false;
+       no_histogram = false, judge_shared = false;
 };
-
-/// Side by side, for a person: no gate, so nothing that could fail, and no environment is refused.
-ExitStatus show_side_by_side(const ShowArguments& options) {
-  if (options.files.size() != 2) throw UsageError("show --compare: name two result files");
-  if (options.csv || options.all || options.percentiles || options.loss || options.histogram ||
-      options.no_histogram || options.judge_shared || !options.cases.empty() ||
-      !options.predict.empty() || !options.memory_budget.empty())
-    throw UsageError(
-        "show --compare does not go with --csv, --all, --percentiles, --loss-report, --histogram, "
-        "--no-histogram, --judge-shared, --case, --predict or --memory-budget");
-  const ComparisonOptions how{.allow_environment_change = true, .every_metric = true};
-  const Comparison comparison = compare_files(read_comparable(options.files.front()),
-                                              read_comparable(options.files.back()), how);
-  print_text(comparison_text(comparison, true, terminal_style(), false));
-  return ExitStatus::pass;
-}
 
 ExitStatus show(const ShowArguments& options) {
   if (options.files.empty()) throw UsageError("show: name at least one result file");
@@ -53,7 +35,6 @@ ExitStatus show(const ShowArguments& options) {
   if (options.csv && options.loss) throw UsageError("--csv and --loss-report: give one");
   if (options.histogram && options.no_histogram)
     throw UsageError("--histogram and --no-histogram: give one");
-  if (options.compare) return show_side_by_side(options);
   ShowOptions how{.csv = options.csv,
                   .tidy = options.tidy,
                   .all = options.all,
@@ -91,11 +72,6 @@ Action declare_show(CLI::App& app) {
                help_text("a histogram for every latency case, a matrix for every topology; without "
                          "it only if there are few"));
   app.add_flag("--no-histogram", options->no_histogram, "tables alone");
-  app.add_flag(
-      "--compare", options->compare,
-      help_text(
-          "two results side by side, every metric of every case, as 'rdmameter compare' shows "
-          "them, without its conclusion and its status"));
   add_case_option(app, options->cases);
   add_predict_option(app, options->predict);
   add_memory_budget_option(app, options->memory_budget);
@@ -105,7 +81,6 @@ Action declare_show(CLI::App& app) {
       "Examples:\n"
       "  rdmameter show result.json\n"
       "  rdmameter show topo.json --predict 64,1024,16384\n"
-      "  rdmameter show --compare base.json new.json\n"
       "  rdmameter show result.json --percentiles --no-histogram\n"
       "  rdmameter show result.json --case 'write_lat/*size:64*' --histogram\n"
       "  rdmameter show --csv old.json new.json > both.csv\n"

@@ -34,9 +34,7 @@ std::string effect_text(const CaseComparison& test_case);
 
 /// Remarks, then a table with the worst first; passes only where there are few, or all is asked
 /// for.
-/// @param conclude  say what of the whole follows
-std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style,
-                            bool conclude = true);
+std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style);
 
 /// GitHub-flavoured, worst first, then the cases that only one side has; under 1 MiB, which is what
 /// a step summary takes: what does not fit is counted.

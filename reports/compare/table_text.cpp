@@ -230,16 +230,14 @@ std::string effect_text(const CaseComparison& test_case) {
                      interval_text(effect));
 }
 
-std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style,
-                            bool conclude) {
+std::string comparison_text(const Comparison& comparison, bool all, const TextStyle& style) {
   const std::string title =
       fmt::format("{} against {}", printable(comparison.other), printable(comparison.base));
   std::string text = bold(style.narrow ? wrap("", title, style.width, "/") : title + "\n", style);
   for (const std::string& remark : comparison.remarks)
     text += wrap("  ! ", printable(remark), style.width);
-  text += "  ";
-  if (conclude) text += bold(conclusion_text(comparison.conclusion), style) + "; ";
-  text += tally_text(comparison) + "\n";
+  text += "  " + bold(conclusion_text(comparison.conclusion), style) + "; " +
+          tally_text(comparison) + "\n";
   if (!comparison.times_gate)
     text += "  Times are information here: the gate is on work per message.\n";
   text += cases_text(comparison, all, style);

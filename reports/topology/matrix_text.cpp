@@ -50,7 +50,7 @@ Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
 
 /// As few digits as tell a hundredth apart.
 std::string cell_text(double value) {
-  return value < 100 ? fmt::format("{:#.3g}", value) : fixed(value, 0);
+  return value < 99.95 ? fmt::format("{:#.3g}", value) : fixed(value, 0);
 }
 
 RankCells blocks_of(const RankCells& cells, std::size_t together) {

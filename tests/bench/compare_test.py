@@ -229,13 +229,6 @@ class Verdicts(Files):
         with open(self.path("m.md"), encoding="utf-8") as file:
             self.assertIn("### 🟡 not proven: ", file.read())
 
-    def test_show_compare_prints_every_metric_and_no_verdict_of_the_whole(self):
-        base, slower = self.runs("base.json", 5000), self.runs("slower.json", 6000)
-        result = run("show", "--compare", base, slower)
-        self.assertEqual(result.returncode, PASS, result.stderr)
-        self.assertIn("mean", result.stdout)
-        self.assertNotIn("not proven", result.stdout)
-
 
 class StoredResults(unittest.TestCase):
     """Measured by this suite on rxe; tests/data/README.md says how."""

@@ -71,8 +71,6 @@ def commands():
         for options in ("--gate work --github", f"--markdown {OUT}", f"--junit {OUT}"):
             yield 80, f"compare {files} {options}"
         if other:
-            for width in WIDTHS:
-                yield width, f"show --compare {files}"
             yield 80, f"report {files} -o -"
     yield 80, "compare base.json slower.json --noise ab_aa.json --margin 20 --floor 5 --batch-noise 6"
     yield 80, "show base.json slower.json"
