@@ -40,18 +40,29 @@ double spread_of(const LeastSquares& fit, std::size_t points) {
 
 }  // namespace
 
-Fit::Fit(std::span<const FitPoint> points)
+CostFit::CostFit(std::span<const FitPoint> points)
     : squares_(least_squares(observations_of(points))),
       told_(observations_of(points)),
       spread_(spread_of(squares_, points.size())),
       points_(points.size()),
-      rows_(rows_of(points)) {
+      rows_(rows_of(points)),
+      by_kind_(points.front().observation.terms.size() == 3 * kHostKinds) {
+  const std::span<const double> terms = points.front().observation.terms;
+  const std::size_t sorts_of_hops = by_kind_ ? 2 * kHostKinds : 2;
+  const auto sum = [](std::span<const double> some) {
+    return std::accumulate(some.begin(), some.end(), 0.0);
+  };
+  bytes_ = sum(terms.subspan(sorts_of_hops)) / sum(terms.first(sorts_of_hops));
   leave_out_max_ranks(points);
+}
+
+Costs CostFit::costs() const {
+  return {squares_.coefficients[0], squares_.coefficients[1], squares_.coefficients[2]};
 }
 
 /// The variance of what the fit makes of these terms over that of a point, both relative:
 /// x' (X' W X)^-1 x.
-double Fit::leverage(std::span<const double> terms) const {
+double CostFit::leverage(std::span<const double> terms) const {
   double sum = 0;
   for (std::size_t i = 0; i < squares_.covariance.size(); ++i)
     sum += terms[i / terms.size()] * squares_.covariance[i] * terms[i % terms.size()];
@@ -59,8 +70,9 @@ double Fit::leverage(std::span<const double> terms) const {
   return sum / (value * value);
 }
 
-std::optional<PredictionInterval> Fit::interval(std::span<const double> terms,
-                                                const std::string& graph, std::size_t kind) const {
+std::optional<PredictionInterval> CostFit::interval(std::span<const double> terms,
+                                                    const std::string& graph,
+                                                    std::size_t kind) const {
   constexpr double kBeyond = 0.025;  // on each side
   const double tells_nothing = std::log(10);
   const auto known = static_cast<std::size_t>(std::ranges::count(squares_.known, true));
@@ -75,7 +87,7 @@ std::optional<PredictionInterval> Fit::interval(std::span<const double> terms,
   return PredictionInterval{value * std::exp(-half), value * std::exp(half)};
 }
 
-void Fit::leave_out_max_ranks(std::span<const FitPoint> points) {
+void CostFit::leave_out_max_ranks(std::span<const FitPoint> points) {
   const std::uint64_t max = std::ranges::max(points, {}, &FitPoint::ranks).ranks;
   std::vector<FitPoint> fewer;
   std::map<std::tuple<std::string, std::size_t, std::vector<double>>, std::vector<double>> left_out;
@@ -98,11 +110,12 @@ void Fit::leave_out_max_ranks(std::span<const FitPoint> points) {
   }
 }
 
-double Fit::value(std::span<const double> terms) const {
+double CostFit::value(std::span<const double> terms) const {
   return value_of(squares_, terms);
 }
 
-std::optional<double> Fit::error_at_max_ranks(const std::string& graph, std::size_t kind) const {
+std::optional<double> CostFit::error_at_max_ranks(const std::string& graph,
+                                                  std::size_t kind) const {
   const auto found = errors_.find({graph, kind});
   return found == errors_.end() ? std::nullopt : found->second;
 }
@@ -123,16 +136,6 @@ std::vector<double> CostFit::terms(const RouteKinds& route, double bytes) {
     terms[2 * kHostKinds + kind] = route.hops[kind] * bytes;
   }
   return terms;
-}
-
-CostFit::CostFit(std::span<const FitPoint> points)
-    : Fit(points), by_kind_(points.front().observation.terms.size() == 3 * kHostKinds) {
-  const std::span<const double> terms = points.front().observation.terms;
-  const std::size_t sorts_of_hops = by_kind_ ? 2 * kHostKinds : 2;
-  const auto sum = [](std::span<const double> some) {
-    return std::accumulate(some.begin(), some.end(), 0.0);
-  };
-  bytes_ = sum(terms.subspan(sorts_of_hops)) / sum(terms.first(sorts_of_hops));
 }
 
 CostFit::OfKind CostFit::costs_of(PairKind kind) const {

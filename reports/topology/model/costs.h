@@ -29,19 +29,33 @@ struct PredictionInterval {
   double low = 0, high = 0;
 };
 
-/// Coefficients fitted to all points.
-class Fit {
+/// What a message costs by hops and bytes: the model of docs/topologies.md.
+/// time = alpha + (hops - 1) * per_hop + hops * bytes * beta
+/// (store and forward: each hop carries all bytes anew).
+struct Costs {
+  double alpha_ns = 0, per_hop_ns = 0, beta_ns_per_byte = 0;
+
+  double time_ns(double hops, double bytes) const;
+};
+
+/// Fits times to hops and bytes: with one cost of each sort for all edges, or with one for each
+/// kind of edge.
+class CostFit {
  public:
   /// @param points  not empty, all with as many terms
-  explicit Fit(std::span<const FitPoint> points);
+  explicit CostFit(std::span<const FitPoint> points);
+
+  /// Of a time that was measured over so many hops, where all edges count as of one kind. The
+  /// constant comes first, so that what cannot be told from it is counted to it.
+  static std::vector<double> terms(double hops, double bytes);
+  /// Where each kind of hosts has its costs: first hops, further ones, bytes, of other_host and of
+  /// same_host.
+  static std::vector<double> terms(const RouteKinds& route, double bytes);
 
   double value(std::span<const double> terms) const;
-  double coefficient(std::size_t term) const { return squares_.coefficients[term]; }
-  bool knows(std::size_t term) const { return squares_.known[term]; }
   /// Do the points tell such a value? They may where they do not tell each coefficient of it.
   bool tells(std::span<const double> terms) const { return told_.tells(terms); }
   double spread() const { return spread_; }  ///< of a point about the fit, relative, one sigma
-  std::size_t points() const { return points_; }
 
   /// Where 95 of 100 rows that are measured later have such a value: Student's t of the relative
   /// errors, with as many degrees of freedom as rows beyond coefficients; the points of a row count
@@ -57,45 +71,11 @@ class Fit {
   /// @return nothing: they were not measured there, or fewer ranks do not tell all of them
   std::optional<double> error_at_max_ranks(const std::string& graph, std::size_t kind = 0) const;
 
- private:
-  void leave_out_max_ranks(std::span<const FitPoint> points);
-  double leverage(std::span<const double> terms) const;
-
-  LeastSquares squares_;
-  ToldValues told_;
-  double spread_ = 0;
-  std::size_t points_, rows_;
-  /// By graph and kind; nothing: not told by fewer ranks.
-  std::map<std::pair<std::string, std::size_t>, std::optional<double>> errors_;
-};
-
-/// What a message costs by hops and bytes: the model of docs/topologies.md.
-/// time = alpha + (hops - 1) * per_hop + hops * bytes * beta
-/// (store and forward: each hop carries all bytes anew).
-struct Costs {
-  double alpha_ns = 0, per_hop_ns = 0, beta_ns_per_byte = 0;
-
-  double time_ns(double hops, double bytes) const;
-};
-
-/// Fits times to hops and bytes: with one cost of each sort for all edges, or with one for each
-/// kind of edge.
-class CostFit : public Fit {
- public:
-  explicit CostFit(std::span<const FitPoint> points);
-
-  /// Of a time that was measured over so many hops, where all edges count as of one kind. The
-  /// constant comes first, so that what cannot be told from it is counted to it.
-  static std::vector<double> terms(double hops, double bytes);
-  /// Where each kind of hosts has its costs: first hops, further ones, bytes, of other_host and of
-  /// same_host.
-  static std::vector<double> terms(const RouteKinds& route, double bytes);
-
   bool by_kind() const { return by_kind_; }
   /// @pre not by_kind()
-  Costs costs() const { return {coefficient(0), coefficient(1), coefficient(2)}; }
-  bool knows_per_hop() const { return knows(1); }  ///< false: only one number of hops
-  bool knows_beta() const { return knows(2); }     ///< false: only one size
+  Costs costs() const;
+  bool knows_per_hop() const { return squares_.known[1]; }  ///< false: only one number of hops
+  bool knows_beta() const { return squares_.known[2]; }     ///< false: only one size
 
   /// What edges of a kind cost. Nothing: the points do not identify it. Where one size leaves beta
   /// open, the others are those of that size. @pre by_kind()
@@ -105,6 +85,15 @@ class CostFit : public Fit {
   OfKind costs_of(PairKind kind) const;
 
  private:
+  void leave_out_max_ranks(std::span<const FitPoint> points);
+  double leverage(std::span<const double> terms) const;
+
+  LeastSquares squares_;
+  ToldValues told_;
+  double spread_;
+  std::size_t points_, rows_;
+  /// By graph and kind; nothing: not told by fewer ranks.
+  std::map<std::pair<std::string, std::size_t>, std::optional<double>> errors_;
   bool by_kind_;
   double bytes_;  ///< of the first point
 };

@@ -54,9 +54,9 @@ TEST(CostFit, AnIntervalThatWouldTellNothingIsNotThere) {
   std::vector<FitPoint> points = measured(kTruth, {}, 1);
   for (std::size_t i = 0; i < points.size(); ++i) points[i].row = i;
   const std::vector<double> terms = points.front().observation.terms;
-  EXPECT_TRUE(Fit(points).interval(terms, "mesh"));
+  EXPECT_TRUE(CostFit(points).interval(terms, "mesh"));
   for (std::size_t i = 0; i < points.size(); i += 5) points[i].observation.value *= 1000;
-  EXPECT_FALSE(Fit(points).interval(terms, "mesh"));
+  EXPECT_FALSE(CostFit(points).interval(terms, "mesh"));
 }
 
 TEST(CostFit, WhatFewerRanksDoNotTellHasNoError) {
