@@ -295,14 +295,15 @@ void Server::stop() noexcept {
 struct LoopbackServer::State {
   State(const ClockChoice& clock, const InterruptSource& interrupt)
       : token(make_token()),
-        server({.bind = {"127.0.0.1", 0}, .token = token, .log = {}}, clock, interrupt) {
+        host(loopback_host()),
+        server({.bind = {host, 0}, .token = token, .log = {}}, clock, interrupt) {
     thread = start_thread([this] { server.serve(); });
   }
   ~State() {
     server.stop();
     thread.join();
   }
-  const std::string token;
+  const std::string token, host;
   Server server;
   std::thread thread;
 };
@@ -311,7 +312,7 @@ LoopbackServer::LoopbackServer(const ClockChoice& clock, const InterruptSource& 
     : state_(std::make_unique<State>(clock, interrupt)) {}
 LoopbackServer::~LoopbackServer() = default;
 Address LoopbackServer::address() const {
-  return {"127.0.0.1", state_->server.port()};
+  return {state_->host, state_->server.port()};
 }
 const std::string& LoopbackServer::token() const {
   return state_->token;

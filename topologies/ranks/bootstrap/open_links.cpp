@@ -63,7 +63,7 @@ std::string name_of(Rank rank, const std::string& host) {
 Listener listener_on(const std::vector<std::string>& addresses, bool only_this_machine,
                      const std::string& interface) {
   if (!interface.empty()) return Listener({addresses.front(), 0});
-  if (only_this_machine) return Listener({"127.0.0.1", 0});
+  if (only_this_machine) return Listener({loopback_host(), 0});
   try {
     return Listener({"::", 0});
   } catch (const std::exception&) {  // a machine without IPv6
@@ -127,7 +127,7 @@ class LinkOpener {
 std::vector<Address> LinkOpener::ways_to(const Card& card) const {
   std::vector<Address> ways;
   const bool here = card.host == own_.host;
-  if (here && options_.interface.empty()) ways.push_back({"127.0.0.1", card.port});
+  if (here && options_.interface.empty()) ways.push_back({loopback_host(), card.port});
   for (const std::string& address : card.addresses)
     if (here || std::ranges::find(own_.addresses, address) == own_.addresses.end())
       ways.push_back({address, card.port});
