@@ -65,6 +65,7 @@ class Listener {
   std::optional<Connection> accept(Deadline deadline, const InterruptSource& interrupt,
                                    const EventFd* wake = nullptr);
 
+  int fd() const noexcept { return socket_.get(); }
   std::uint16_t port() const noexcept { return port_; }
   /// Can only this machine connect?
   bool loopback_only() const noexcept { return loopback_only_; }
