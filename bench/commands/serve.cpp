@@ -19,6 +19,7 @@
 #include "bench/running/measurers.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/base/printable.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
 #include "core/log/server_log.h"
@@ -140,10 +141,14 @@ Address bind_address(const ServeArguments& options) {
   const std::uint16_t unless_given = options.token_stdin ? 0 : kDefaultPort;
   const std::uint64_t port =
       options.port.empty() ? unless_given : read_option("--port", options.port, 0, 65535);
-  const std::string host = options.bind          ? *options.bind
-                           : options.token_stdin ? ssh_server_address()
-                                                 : "localhost";
-  return {host, static_cast<std::uint16_t>(port)};
+  if (!options.bind)
+    return {options.token_stdin ? ssh_server_address() : "localhost",
+            static_cast<std::uint16_t>(port)};
+  const Address bind = parse_address(*options.bind, 0);
+  if (bind.port != 0 && !options.port.empty() && bind.port != port)
+    throw UsageError(fmt::format("--bind {} and --port {} name two ports: give one",
+                                 printable(*options.bind), printable(options.port)));
+  return {bind.host, bind.port != 0 ? bind.port : static_cast<std::uint16_t>(port)};
 }
 
 /// To the program that has started us by ssh.
@@ -239,7 +244,8 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
 
 Action declare_serve(CLI::App& app) {
   const auto options = std::make_shared<ServeArguments>();
-  app.add_option("--bind", options->bind, help_text("address to listen on. Default: localhost"))
+  app.add_option("--bind", options->bind,
+                 help_text("address to listen on, with or without :PORT. Default: localhost"))
       ->type_name("ADDRESS");
   app.add_option("--port", options->port,
                  help_text(fmt::format("TCP port to listen on; 0: any free one. Default: {}",

@@ -40,7 +40,7 @@ void tell_missing_landlock(const char* off) {
   if (has_landlock()) return;
   tell_lines(
       "rdmameter: this kernel has no Landlock of ABI 2 (Linux 5.19), which would keep clients' "
-      "processes from this user's files; give {} if that is intended\n",
+      "processes from reading and changing this user's files; give {} if that is intended\n",
       off);
 }
 

@@ -43,16 +43,16 @@ SandboxOptions sandbox_of_environment() {
 /// As perftest: every address of this machine, of both kinds where it has IPv6.
 std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions options,
                                        const ClockChoice& clock, const InterruptSource& interrupt) {
-  const auto listen_on = [&](const std::string& host) {
+  const auto listen_on = [&](const Address& bind) {
     ServerOptions there = options;
-    there.bind = {host, plan.port};
+    there.bind = bind;
     return std::make_unique<Server>(std::move(there), clock, interrupt);
   };
-  if (!plan.bind.empty()) return listen_on(plan.bind);
+  if (!plan.bind.empty()) return listen_on(parse_address(plan.bind, plan.port));
   try {
-    return listen_on("::");
+    return listen_on({"::", plan.port});
   } catch (const VerbsError&) {  // a kernel without IPv6
-    return listen_on("0.0.0.0");
+    return listen_on({"0.0.0.0", plan.port});
   }
 }
 

@@ -2,10 +2,13 @@
 #include "bench/remote/ready_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/ip_address.h"
 #include "core/session/protocol.h"
 #include "core/wire/fields.h"
 
@@ -32,6 +35,30 @@ std::optional<ReadyLine> ReadyLine::parse(std::string_view line) {
                    .protocol = require_uint_as<std::uint32_t>(fields, "protocol"),
                    .address = {require_string(fields, "address", kMaxAddressBytes, 1),
                                require_uint_as<std::uint16_t>(fields, "port", std::uint16_t{1})}};
+}
+
+void require_address_of(const ReadyLine& line, std::string_view host,
+                        const std::vector<std::string>& known) {
+  const std::string bare = line.address.host.substr(0, line.address.host.find('%'));
+  const auto address = IpAddress::parse(bare);
+  const auto is_it = [&](const std::string& text) {
+    return text.substr(0, text.find('%')) == address->host();
+  };
+  std::string why;
+  if (!address || address->multicast())
+    why = "that is no address of a host";
+  else if (!known.empty() && std::ranges::none_of(known, is_it))
+    why = fmt::format(
+        "here that name has {}. If ssh reaches it at another address, put that into "
+        "ssh://",
+        fmt::join(known, ", "));
+  else if (known.empty() && (address->loopback() || address->link_local()))
+    why = "that would be this machine, or one beside it";
+  if (!why.empty())
+    throw MeasurementError(
+        fmt::format("{} says that its server listens on `{}`, to which nothing "
+                    "is sent: {}",
+                    host, line.address.host, why));
 }
 
 void require_our_protocol(const ReadyLine& line, std::string_view host) {

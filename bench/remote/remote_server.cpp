@@ -103,6 +103,7 @@ bool RemoteServer::read_lines() {
     const auto ready = ReadyLine::parse(std::string_view(unread_).substr(0, end));
     if (!ready) continue;
     require_our_protocol(*ready, start_.host);
+    require_address_of(*ready, start_.host, addresses_of(start_.host));
     address_ = ready->address;
   }
   if (unread_.size() > kMaxNoiseBytes)

@@ -64,6 +64,15 @@ bool IpAddress::multicast() const {
                              : IN6_IS_ADDR_MULTICAST(&v6(storage_).sin6_addr);
 }
 
+bool IpAddress::loopback() const {
+  return family() == AF_INET ? ntohl(v4(storage_).sin_addr.s_addr) >> 24 == 127
+                             : IN6_IS_ADDR_LOOPBACK(&v6(storage_).sin6_addr);
+}
+
+bool IpAddress::link_local() const {
+  return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6(storage_).sin6_addr);
+}
+
 std::string IpAddress::host() const {
   std::array<char, INET6_ADDRSTRLEN> text{};
   const void* const address = family() == AF_INET

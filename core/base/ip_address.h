@@ -31,6 +31,9 @@ class IpAddress {
   int family() const { return storage_.ss_family; }
   socklen_t length() const;
   bool multicast() const;
+  bool loopback() const;
+  /// An IPv6 address that each interface of a machine may have: it means nothing without one.
+  bool link_local() const;
   /// "10.9.0.1", "fd00:9::1"
   std::string host() const;
   /// "10.9.0.1:18515", "[fd00:9::1]:18515"; without the port where that is 0

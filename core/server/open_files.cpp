@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/server/server.h"
-#include "core/server/waiting_connections.h"
+#include "core/wire/waiting_room.h"
 
 namespace rdmameter {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr rlim_t kOfServer = 32;
 /// Connections that nobody looks after, and those that have proved nothing: socket, its duplicate,
 /// the event of its place.
-constexpr rlim_t kOfStrangers = WaitingConnections::kMax + 3 * kMaxUnproved;
+constexpr rlim_t kOfStrangers = WaitingRoom::kMaxWaiting + 3 * WaitingRoom::kMaxPlaces;
 /// The event of a client's place, and the connection to its session's process, which has a limit of
 /// its own, and that one's stderr; and while it is started, the client's socket and five more.
 constexpr rlim_t kOfClient = 9;

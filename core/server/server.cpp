@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/server/server.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,20 +12,16 @@
 #include <thread>
 
 #include "core/base/thread.h"
-#include "core/log/log_limit.h"
 #include "core/server/session_process.h"
-#include "core/server/waiting_connections.h"
 #include "core/session/protocol.h"
 #include "core/session/responder.h"
 #include "core/wire/auth.h"
+#include "core/wire/waiting_room.h"
 
 namespace rdmameter {
 
 namespace {
 
-/// Where others wait for its place, the oldest unproved connection that has not said a word in this
-/// long gives way. A client speaks at once; those that do speak have kProofTimeout.
-constexpr std::chrono::milliseconds kSilenceInCrowd{500};
 /// Clients that have proved themselves and find every place taken.
 constexpr std::size_t kMaxWaiting = 64;
 
@@ -48,37 +42,29 @@ class Server::State {
   ResponderShared shared;
 
  private:
-  enum class Standing : std::uint8_t { silent, speaking, waiting, served, leaving, ended };
+  enum class Standing : std::uint8_t { unproved, waiting, served, ended };
 
   struct Client final : Admission {
-    Client(State& state, std::string_view peer) : state(state), source(source_of(peer)) {}
-    void spoken() noexcept override { state.spoken(*this); }
+    Client(State& state, std::uint64_t unproved_place)
+        : state(state), unproved_place(unproved_place) {}
+    void spoken() noexcept override { state.unproved_.spoken(unproved_place); }
     void enter(const Channel& channel) override { state.enter(*this, channel); }
 
-    /// One of those that stand outside the limit on clients and have limits of their own.
-    bool unproved() const { return standing == Standing::silent || standing == Standing::speaking; }
-
     State& state;
-    const std::string source;  ///< its address
-    const Deadline::Clock::time_point since = Deadline::Clock::now();
-    Standing standing = Standing::silent;
-    Descriptor silent_socket;  ///< a duplicate, to hang up on it; held while it is silent
-    EventFd place;             ///< it has become `served`
+    const std::uint64_t unproved_place;  ///< in the waiting room
+    Standing standing = Standing::unproved;
+    EventFd place;  ///< it has become `served`
     std::thread thread;
   };
 
-  void start(Connection connection);
+  void start(WaitingRoom::Guest guest);
   void serve_client(Connection connection, Client& client) noexcept;
-  void spoken(Client& client) noexcept;
   void enter(Client& client, const Channel& channel);
   void leave(Client& client);
   void reap();
-  bool crowded(std::string_view source) const;
-  void begin_waiting();
-  Deadline hang_up_at();
 
   const InterruptSource& interrupt_;
-  WaitingConnections accepted_;    ///< the accepting thread's
+  WaitingRoom unproved_;           ///< those that stand outside the limit on clients
   InterruptSource interrupt_all_;  ///< ends every session: the server stops, for whatever reason
   mutable std::mutex mutex_;       ///< of what follows
   std::list<Client> clients_;
@@ -95,14 +81,13 @@ Server::State::State(ServerOptions given, const ClockChoice& clock, const Interr
       options.log ? options.log : [](std::string_view, std::string_view, Speaker) noexcept {};
 }
 
-void Server::State::start(Connection connection) {
-  const std::string peer = connection.peer;
+void Server::State::start(WaitingRoom::Guest guest) {
+  const std::string peer = guest.connection.peer;
   try {
     // std::thread copies what it runs, and a connection cannot be copied.
-    auto held = std::make_shared<Connection>(std::move(connection));
+    auto held = std::make_shared<Connection>(std::move(guest.connection));
     std::list<Client> all;  // outside the list until it has its thread
-    Client& client = all.emplace_back(*this, peer);
-    client.silent_socket = Descriptor{fcntl(held->socket.get(), F_DUPFD_CLOEXEC, 0)};
+    Client& client = all.emplace_back(*this, guest.place);
     client.thread = start_thread([this, &client, held] {
       serve_client(std::move(*held), client);
       leave(client);
@@ -110,6 +95,7 @@ void Server::State::start(Connection connection) {
     const std::lock_guard lock{mutex_};
     clients_.splice(clients_.end(), all);
   } catch (const std::exception& error) {  // no descriptor or thread to be had: the others go on
+    unproved_.leave(guest.place);
     shared.log(peer, fmt::format("dropped: {}", error.what()), Speaker::client);
   }
 }
@@ -131,14 +117,8 @@ void Server::State::serve_client(Connection connection, Client& client) noexcept
   }
 }
 
-void Server::State::spoken(Client& client) noexcept {
-  const std::lock_guard lock{mutex_};
-  if (client.standing != Standing::silent) return;
-  client.standing = Standing::speaking;
-  client.silent_socket.reset();
-}
-
 void Server::State::enter(Client& client, const Channel& channel) {
+  unproved_.leave(client.unproved_place);
   {
     const std::lock_guard lock{mutex_};
     wake.raise();  // there is room among the unproved
@@ -169,6 +149,7 @@ void Server::State::enter(Client& client, const Channel& channel) {
 }
 
 void Server::State::leave(Client& client) {
+  unproved_.leave(client.unproved_place);
   const std::lock_guard lock{mutex_};
   if (client.standing == Standing::served) {
     --served_;
@@ -198,53 +179,16 @@ void Server::State::reap() {
   for (Client& client : ended) client.thread.join();
 }
 
-/// Are there as many unproved connections, from this address or from all, as may be?
-bool Server::State::crowded(std::string_view source) const {
-  const std::lock_guard lock{mutex_};
-  std::size_t all = 0, of_source = 0;
-  for (const Client& client : clients_)
-    if (client.unproved()) {
-      ++all;
-      of_source += client.source == source ? 1 : 0;
-    }
-  return all >= kMaxUnproved || of_source >= kMaxUnprovedOfSource;
-}
-
-void Server::State::begin_waiting() {
-  while (auto next = accepted_.take([this](std::string_view source) { return !crowded(source); }))
-    start(std::move(*next));
-}
-
-/// Closes the oldest silent connection for which another one waits, if it has had its
-/// time.
-/// @return  when the next one has
-Deadline Server::State::hang_up_at() {
-  if (accepted_.empty()) return Deadline::never();  // each ends by its own deadline
-  const std::lock_guard lock{mutex_};
-  const bool full = std::ranges::count_if(clients_, &Client::unproved) >=
-                    static_cast<std::ptrdiff_t>(kMaxUnproved);
-  const auto oldest = std::ranges::find_if(clients_, [&](const Client& client) {
-    return client.standing == Standing::silent && (full || accepted_.any_of(client.source));
-  });
-  if (oldest == clients_.end()) return Deadline::never();
-  const Deadline until = Deadline::at(oldest->since + kSilenceInCrowd);
-  if (!until.passed()) return until;
-  shutdown(oldest->silent_socket.get(), SHUT_RDWR);
-  oldest->standing = Standing::leaving;
-  oldest->silent_socket.reset();
-  return Deadline::in({});
-}
-
 void Server::State::serve(const std::function<void()>& at_connection) {
   while (!stopping && !interrupt_.requested()) {
-    std::optional<Connection> connection = listener.accept(hang_up_at(), interrupt_, &wake);
+    std::optional<Connection> connection = listener.accept(unproved_.hang_up(), interrupt_, &wake);
     wake.clear();
     reap();
     if (connection) {
       if (at_connection) at_connection();
-      accepted_.add(std::move(*connection));
+      unproved_.add(std::move(*connection));
     }
-    begin_waiting();
+    while (auto guest = unproved_.enter()) start(std::move(*guest));
   }
   end_all();
 }
@@ -295,14 +239,15 @@ void Server::stop() noexcept {
 struct LoopbackServer::State {
   State(const ClockChoice& clock, const InterruptSource& interrupt)
       : token(make_token()),
-        server({.bind = {"127.0.0.1", 0}, .token = token, .log = {}}, clock, interrupt) {
+        host(loopback_host()),
+        server({.bind = {host, 0}, .token = token, .log = {}}, clock, interrupt) {
     thread = start_thread([this] { server.serve(); });
   }
   ~State() {
     server.stop();
     thread.join();
   }
-  const std::string token;
+  const std::string token, host;
   Server server;
   std::thread thread;
 };
@@ -311,7 +256,7 @@ LoopbackServer::LoopbackServer(const ClockChoice& clock, const InterruptSource& 
     : state_(std::make_unique<State>(clock, interrupt)) {}
 LoopbackServer::~LoopbackServer() = default;
 Address LoopbackServer::address() const {
-  return {"127.0.0.1", state_->server.port()};
+  return {state_->host, state_->server.port()};
 }
 const std::string& LoopbackServer::token() const {
   return state_->token;

@@ -21,10 +21,6 @@ namespace rdmameter {
 /// More than the greatest case has, of both directions.
 inline constexpr std::uint64_t kMaxThreads = 1024;
 
-/// Connections that have proved nothing yet: of all addresses, and of one.
-inline constexpr std::size_t kMaxUnproved = 64;
-inline constexpr std::size_t kMaxUnprovedOfSource = 16;
-
 struct ServerOptions {
   Address bind{"localhost", 0};                     ///< port 0: any free one
   std::string token;                                ///< that clients must prove; empty: none

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/log/tell.h"
@@ -61,6 +62,8 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   prctl(PR_SET_NAME, "rdmameter");  // it was executed as /proc/self/exe, and is called exe
   Channel pipe{{std::move(server), "the server"}, interrupt, kPipeMessageBytes};
   const SessionStart start = start_from_pipe(pipe.receive(Deadline::in(kSetupTimeout)));
+  // It was killed before the line above that asks for the signal: that does not come any more.
+  if (getppid() != start.server) throw MeasurementError("the server of this session has ended");
   PipeHost host{pipe};
   shut_in(start.sandbox, client.get(), host, interrupt);
   const TellHost sink{host};

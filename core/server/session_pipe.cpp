@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/server/session_pipe.h"
 
+#include <limits>
+
 #include "core/base/printable.h"
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
@@ -72,7 +74,8 @@ nlohmann::json start_to_pipe(const SessionStart& start) {
           {"clock", clock_to_pipe(start.clock)},
           {"sandbox", start.sandbox.mode},
           {"sandbox_allowed", start.sandbox.allowed},
-          {"own", own_to_pipe(start.own)}};
+          {"own", own_to_pipe(start.own)},
+          {"server", start.server}};
 }
 
 SessionStart start_from_pipe(const nlohmann::json& message) {
@@ -84,7 +87,9 @@ SessionStart start_from_pipe(const nlohmann::json& message) {
             .clock = clock_from_pipe(require_object(message, "clock")),
             .sandbox = {.mode = static_cast<Sandboxing>(require_uint(message, "sandbox", 0, 2)),
                         .allowed = message.at("sandbox_allowed").get<std::vector<std::string>>()},
-            .own = own_from_pipe(message.at("own"))};
+            .own = own_from_pipe(message.at("own")),
+            .server = static_cast<pid_t>(
+                require_uint(message, "server", 1, std::numeric_limits<pid_t>::max()))};
   } catch (const nlohmann::json::exception& error) {
     throw MeasurementError(error.what());
   }

@@ -16,6 +16,9 @@
 //                                             <-  row {row}
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -45,6 +48,7 @@ struct SessionStart {
   ClockChoice clock;
   SandboxOptions sandbox;
   std::optional<EndSettings> own;  ///< for what the client leaves open, without memory
+  pid_t server = getpid();         ///< the session's parent
 };
 nlohmann::json start_to_pipe(const SessionStart& start);
 /// @throws MeasurementError

@@ -7,12 +7,15 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/thread.h"
@@ -55,6 +58,39 @@ std::string remedy_of_start(int error) {
                                      what, std::strerror(error), remedy_of_start(error)));
 }
 
+/// What of the server's environment a session gets, by how names begin. The rest is nobody's
+/// business there: the server's user may have put secrets into it.
+constexpr std::string_view kKeptVariables[]{
+    "RDMAMETER_",                      // this program's own; the token has been removed
+    "LD_",         "QEMU_",            // where libraries are found, also by an emulator
+    "MALLOC_",     "GLIBC_TUNABLES=",  // glibc
+    "LANG=",       "LANGUAGE=",
+    "LC_",         "TZ=",  // texts and times of libraries
+    "RDMAV_",      "IBV_",
+    "SYSFS_PATH=",  // libibverbs
+    "MLX4_",       "MLX5_",
+    "HNS_",        "BNXT_",  // providers
+    "EFA_",        "IRDMA_",
+    "CXGB4_",      "ERDMA_",  //
+    "IONIC_",      "MANA_",
+    "OCRDMA_",     "QEDR_",  //
+    "ASAN_",       "LSAN_",
+    "TSAN_",       "UBSAN_",  // sanitizers, in their builds
+    "MSAN_",       "LLVM_PROFILE_FILE=",
+    "GCOV_"};  // coverage, in its builds
+
+/// @return  borrowed from the server's; ends with null
+std::vector<char*> environment_of_session() {
+  std::vector<char*> kept;
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each)
+    if (std::ranges::any_of(kKeptVariables, [text = std::string_view(*each)](auto beginning) {
+          return text.starts_with(beginning);
+        }))
+      kept.push_back(*each);
+  kept.push_back(nullptr);
+  return kept;
+}
+
 /// What a new process has open: a pipe for its stderr, the null device for its other streams, its
 /// client, its server, and nothing else.
 class SpawnActions {
@@ -93,8 +129,9 @@ class SessionProcess {
     const SpawnActions actions{far_client.get(), far_server.get(), far_stderr.get()};
     std::string name = "rdmameter", argument = kSessionArgument;
     const std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
+    const std::vector<char*> kept = environment_of_session();
     const int error =
-        posix_spawn(&pid_, "/proc/self/exe", actions.get(), nullptr, arguments.data(), environ);
+        posix_spawn(&pid_, "/proc/self/exe", actions.get(), nullptr, arguments.data(), kept.data());
     if (error != 0) throw_not_started("posix_spawn(/proc/self/exe)", error);
     last_words_.close_writable();
   }

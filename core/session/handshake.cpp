@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
 #include "core/wire/auth.h"
@@ -11,21 +14,61 @@
 namespace rdmameter {
 namespace {
 
-/// The next message, which must be a `type`; a "failed" is thrown.
-nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline) {
-  nlohmann::json message = channel.receive(deadline);
-  const std::string& got = require_string(message, "type", 32);
-  if (got == "failed") throw_failure_message(message);
-  if (got != type)
+/// Of the message with which a responder refuses: kMaxReasonBytes of text, each byte escaped.
+constexpr std::size_t kMaxRefusalBytes = 16 * 1024;
+static_assert(kMaxRefusalBytes > 6 * kMaxReasonBytes + 100);
+
+/// The message must be a `type`.
+nlohmann::json expected(const Channel& channel, nlohmann::json message, std::string_view type) {
+  if (require_string(message, "type", 32) != type)
     throw MeasurementError(
         fmt::format("{}: expected the message '{}', is that an rdmameter of this release?",
                     channel.peer(), type));
   return message;
 }
 
+/// The next message, which must be a `type`.
+nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline) {
+  return expected(channel, channel.receive(deadline), type);
+}
+
+bool is_failed(const nlohmann::json& message) {
+  return require_string(message, "type", 32) == "failed";
+}
+
+/// A responder that has proved nothing refuses. Whoever has its address could say so. So the kind
+/// that it names skips no case and makes no status: the measurement has failed. (TokenError is such
+/// a failure, to which this end may add where it found its token.)
+/// @param token  that the responder has to prove; empty: none
+[[noreturn]] void throw_unproved_refusal(const Channel& channel, const nlohmann::json& message,
+                                         const std::string& token) {
+  const std::string kind = require_string(message, "kind", 32);
+  const std::string words = require_string(message, "reason", kMaxReasonBytes * 4);
+  const std::string text =
+      fmt::format("{} refused{}: \"{}\"", channel.peer(),
+                  token.empty() ? "" : " before it proved that it knows the token", words);
+  if (kind == failure_kind(TokenError(""))) throw TokenError(text);
+  throw MeasurementError(text);
+}
+
+/// As versions of programs are written: other text has no place in an error.
+bool is_version(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view(".+-_~").find(c) != std::string_view::npos;
+  });
+}
+
+std::string require_version(const nlohmann::json& message) {
+  std::string version = require_string(message, "version", kMaxVersionBytes, 1);
+  if (!is_version(version))
+    throw MeasurementError("`version` must be letters, digits and any of . + - _ ~");
+  return version;
+}
+
 void check_protocol(const Channel& channel, const nlohmann::json& message) {
   const std::uint64_t protocol = require_uint(message, "protocol", 0, 1'000'000);
-  const std::string& version = require_string(message, "version", kMaxVersionBytes);
+  const std::string version = require_version(message);
   if (protocol != kProtocolVersion)
     throw MeasurementError(fmt::format(
         "{} runs rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: "
@@ -63,7 +106,9 @@ nlohmann::ordered_json greet_responder(Channel& channel,
   const std::string nonce = make_nonce();
   const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving somebody else first
   channel.send(opening("hello", nonce), deadline);
-  const nlohmann::json challenge = expect(channel, "challenge", deadline);
+  nlohmann::json answer = channel.receive(deadline);
+  if (is_failed(answer)) throw_unproved_refusal(channel, answer, ask_token());
+  const nlohmann::json challenge = expected(channel, std::move(answer), "challenge");
   check_protocol(channel, challenge);
   const std::string& theirs = require_string(challenge, "nonce", kNonceChars, kNonceChars);
   const std::string token = ask_token();
@@ -73,19 +118,23 @@ nlohmann::ordered_json greet_responder(Channel& channel,
   channel.send(
       {{"type", "proof"}, {"proof", token.empty() ? "" : make_proof(token, Role::initiator, both)}},
       deadline);
-  // Why it lets nobody in may take more than an unproved peer may write.
-  channel.set_max_message_bytes(kProvedMessageBytes);
-  const nlohmann::json welcome = expect(channel, "welcome", deadline);
+  channel.set_max_message_bytes(kMaxRefusalBytes);
+  answer = channel.receive(deadline);
+  if (is_failed(answer)) throw_unproved_refusal(channel, answer, token);
+  const nlohmann::json welcome = expected(channel, std::move(answer), "welcome");
   if (!token.empty()) {
     if (!proof_holds(token, Role::responder, both, require_string(welcome, "proof", kProofChars)))
       throw TokenError(fmt::format(
           "{} does not know the token: it is not the server that printed it", channel.peer()));
     channel.seal(make_seal_keys(token, Role::initiator, both));
   }
+  channel.set_max_message_bytes(kProvedMessageBytes);
   nlohmann::json describe = wanted;
   describe["type"] = "describe";
   channel.send(describe, deadline);
-  const nlohmann::json described = expect(channel, "environment", deadline);
+  answer = channel.receive(deadline);
+  if (is_failed(answer)) throw_failure_message(answer);
+  const nlohmann::json described = expected(channel, std::move(answer), "environment");
   return printable_json(require_object(described, "environment"));
 }
 
@@ -97,9 +146,8 @@ Greeting greet_initiator(Channel& channel, const std::string& token, Deadline de
   challenge["token_required"] = !token.empty();
   channel.send(challenge, deadline);
   check_protocol(channel, hello);  // after the answer, so that the other end can say so too
-  Greeting greeting{.initiator_version = require_string(hello, "version", kMaxVersionBytes),
-                    .welcome_proof = {},
-                    .seal_keys = {}};
+  Greeting greeting{
+      .initiator_version = require_version(hello), .welcome_proof = {}, .seal_keys = {}};
   const nlohmann::json message = expect(channel, "proof", deadline);
   const std::string& proof = require_string(message, "proof", kProofChars);
   const Challenge both{kProtocolVersion, theirs, nonce};

@@ -18,9 +18,13 @@ namespace rdmameter {
 ///                   must prove that it knows the token
 /// @param wanted  {"device", "port_num", "gid_index"} of the responder; {}: none
 /// @return the responder's environment
+/// Until the responder has proved that it knows the token, what it says can only fail the
+/// connection; its reason is quoted as its words.
 /// @throws TokenError        a missing or wrong token, or a responder that does not prove itself or
 ///                           says that it need not
-/// @throws MeasurementError  another protocol, silence
+/// @throws MeasurementError  another protocol, silence, a responder that refuses without a proof
+/// @throws Unsupported, UsageError, NoDevice  what a proved responder (or, without a token, one
+///                           that has welcomed this end) says of the device that is wanted
 nlohmann::ordered_json greet_responder(Channel& channel,
                                        const std::function<std::string()>& ask_token,
                                        const nlohmann::json& wanted);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.h"
+#include "core/base/ip_address.h"
 #include "core/base/parse_value.h"
 #include "core/wire/socket.h"
 
@@ -21,6 +22,25 @@ std::uint16_t parse_port(std::string_view whole, std::string_view digits) {
   if (!port || *port == 0 || *port > 65535)
     throw_bad_address(whole, "a port is a number from 1 to 65535");
   return static_cast<std::uint16_t>(*port);
+}
+
+/// Looks at a host that must be an IPv6 address, with or without %INTERFACE.
+void check_ipv6(std::string_view whole, std::string_view host) {
+  const std::size_t percent = host.find('%');
+  const std::string address(host.substr(0, percent));
+  const auto parsed = IpAddress::parse(address);
+  if (!parsed || parsed->family() != AF_INET6) {
+    const std::size_t colon = host.rfind(':');
+    const auto before = IpAddress::parse(std::string(host.substr(0, colon)));
+    if (before && before->family() == AF_INET6 && parse_count(host.substr(colon + 1)))
+      throw_bad_address(whole, fmt::format("an IPv6 address with a port stands in brackets, [{}]{}",
+                                           host.substr(0, colon), host.substr(colon)));
+    throw_bad_address(whole, "it has colons as an IPv6 address, and is none");
+  }
+  if (percent == host.npos ? parsed->link_local() : percent + 1 == host.size())
+    throw_bad_address(whole, fmt::format("a link-local address needs its interface, as in {}%eth0 "
+                                         "(`ip -6 address` lists both)",
+                                         address));
 }
 
 }  // namespace
@@ -53,6 +73,7 @@ Address parse_address(std::string_view text, std::uint16_t default_port) {
     if (static_cast<unsigned char>(each) <= ' ')
       throw_bad_address(text, "a host has no spaces or control characters");
   }
+  if (host.find(':') != host.npos) check_ipv6(text, host);
   return {std::string(host), rest.empty() ? default_port : parse_port(text, rest.substr(1))};
 }
 

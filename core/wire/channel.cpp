@@ -238,48 +238,62 @@ void Channel::send(const nlohmann::json& message, Deadline deadline, bool last) 
   }
 }
 
-void Channel::read_exactly(char* to, std::size_t bytes, Deadline deadline, Progress& progress) {
-  std::size_t got = 0;
-  while (got < bytes) {
-    const ssize_t received = recv(fd(), to + got, bytes - got, MSG_DONTWAIT);
-    if (received > 0) {
-      got += static_cast<std::size_t>(received);
-      progress.done += static_cast<std::size_t>(received);
-    } else if (received == 0) {
-      fail_closed(progress);
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      await(POLLIN, deadline, progress);
-    } else if (errno != EINTR) {
-      fail_errno(errno, progress);
-    }
-  }
+Channel::Progress Channel::received() const noexcept {
+  const bool whole_header = incoming_.header_bytes == kHeaderBytes;
+  return {.sending = false,
+          .done = incoming_.header_bytes + incoming_.body_bytes,
+          .total = whole_header ? kHeaderBytes + incoming_.length : 0};
 }
 
-nlohmann::json Channel::receive(Deadline deadline) {
-  Progress progress;
-  std::array<char, kHeaderBytes> header{};
-  read_exactly(header.data(), header.size(), deadline, progress);
-  const std::size_t length = decode_length(header);
-  if (length > max_message_bytes_ + (opener_ ? opener_->overhead() : 0)) {
-    if (opener_) fail_seal();
-    if (is_perftest(header))
-      fail(Cause::protocol,
-           fmt::format("{} is perftest, which rdmameter cannot measure with: run rdmameter at both "
-                       "ends (there: `rdmameter perftest ib_write_bw` and so on take perftest's "
-                       "options), or perftest at both",
-                       peer()));
+/// @return  false: the rest has not come yet
+bool Channel::read_to_end(char* to, std::size_t bytes, std::size_t& got) {
+  while (got < bytes) {
+    const ssize_t received_now = recv(fd(), to + got, bytes - got, MSG_DONTWAIT);
+    if (received_now > 0)
+      got += static_cast<std::size_t>(received_now);
+    else if (received_now == 0)
+      fail_closed(received());
+    else if (errno == EAGAIN || errno == EWOULDBLOCK)
+      return false;
+    else if (errno != EINTR)
+      fail_errno(errno, received());
+  }
+  return true;
+}
+
+void Channel::check_length(std::size_t length) {
+  if (length <= max_message_bytes_ + (opener_ ? opener_->overhead() : 0)) return;
+  if (opener_) fail_seal();
+  if (is_perftest(incoming_.header))
     fail(Cause::protocol,
-         fmt::format("{} announced a message of {} bytes where at most {} are accepted: it is no "
-                     "rdmameter, or another version",
-                     peer(), length, max_message_bytes_));
+         fmt::format("{} is perftest, which rdmameter cannot measure with: run rdmameter at both "
+                     "ends (there: `rdmameter perftest ib_write_bw` and so on take perftest's "
+                     "options), or perftest at both",
+                     peer()));
+  fail(Cause::protocol,
+       fmt::format("{} announced a message of {} bytes where at most {} are accepted: it is no "
+                   "rdmameter, or another version",
+                   peer(), length, max_message_bytes_));
+}
+
+/// @return  is the whole of it there?
+bool Channel::read_frame() {
+  Incoming& in = incoming_;
+  if (in.header_bytes < kHeaderBytes) {
+    if (!read_to_end(in.header.data(), kHeaderBytes, in.header_bytes)) return false;
+    in.length = decode_length(in.header);
   }
-  progress.total = kHeaderBytes + length;
-  std::string body;
-  while (body.size() < length) {
-    const std::size_t had = body.size();
-    body.resize(std::min(length, had + kGrowBytes));
-    read_exactly(body.data() + had, body.size() - had, deadline, progress);
+  check_length(in.length);
+  while (in.body_bytes < in.length) {
+    in.body.resize(std::min(in.length, in.body_bytes + kGrowBytes));
+    if (!read_to_end(in.body.data(), in.body.size(), in.body_bytes)) return false;
   }
+  return true;
+}
+
+std::optional<nlohmann::json> Channel::try_receive() {
+  if (!read_frame()) return std::nullopt;
+  std::string body = std::exchange(incoming_, {}).body;
   if (opener_) {
     std::optional<std::string> opened = opener_->open(body);
     if (!opened) fail_seal();
@@ -290,6 +304,13 @@ nlohmann::json Channel::receive(Deadline deadline) {
   } catch (const ChannelError&) {
     usable_ = false;
     throw;
+  }
+}
+
+nlohmann::json Channel::receive(Deadline deadline) {
+  for (;;) {
+    if (std::optional<nlohmann::json> message = try_receive()) return std::move(*message);
+    await(POLLIN, deadline, received());
   }
 }
 

@@ -3,6 +3,7 @@
 // an object, or of one that is sealed. What the objects mean is not decided here.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -57,6 +58,11 @@ class Channel {
   /// @throws ChannelError, Interrupted
   nlohmann::json receive(Deadline deadline);
 
+  /// As receive(), of what has come already. Nothing: the message is not whole yet; the next call
+  /// goes on with it.
+  /// @throws ChannelError
+  std::optional<nlohmann::json> try_receive();
+
   /// Waits for the next message, or the end of the connection, without taking it.
   Waited wait_readable(Deadline deadline, const EventFd* wake = nullptr) const noexcept;
 
@@ -80,9 +86,18 @@ class Channel {
 
  private:
   struct Progress;
+  /// A message that has come in part.
+  struct Incoming {
+    std::array<char, 4> header{};
+    std::size_t header_bytes = 0, length = 0, body_bytes = 0;  ///< the length, with the header
+    std::string body;
+  };
   void send(const nlohmann::json& message, Deadline deadline, bool last);
   void await(short events, Deadline deadline, const Progress& progress);
-  void read_exactly(char* to, std::size_t bytes, Deadline deadline, Progress& progress);
+  Progress received() const noexcept;
+  bool read_to_end(char* to, std::size_t bytes, std::size_t& got);
+  void check_length(std::size_t length);
+  bool read_frame();
   [[noreturn]] void fail(ChannelError::Cause cause, const std::string& what);
   [[noreturn]] void fail_errno(int error, const Progress& progress);
   [[noreturn]] void fail_closed(const Progress& progress);
@@ -93,6 +108,7 @@ class Channel {
   std::size_t max_message_bytes_;
   std::optional<Sealer> sealer_;  ///< nothing: messages are plain
   std::optional<Opener> opener_;
+  Incoming incoming_;
   bool usable_ = true;
 };
 

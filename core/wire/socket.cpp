@@ -2,18 +2,22 @@
 #include "core/wire/socket.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/ip_address.h"
 
 namespace rdmameter {
 namespace {
@@ -23,23 +27,85 @@ using namespace std::chrono_literals;
 constexpr auto kRetryPause = 50ms;  ///< between attempts while nobody listens yet
 constexpr int kBacklog = 128;       ///< what a burst of clients may queue up; the kernel caps it
 
-using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+constexpr const char* kLocalhost = "localhost";
+constexpr const char* kLoopbackHosts[]{"127.0.0.1", "::1"};
 
-AddressList resolve(const Address& address, int flags) {
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t bytes = 0;
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  bool operator==(const SocketAddress& other) const {
+    return bytes == other.bytes && std::memcmp(&storage, &other.storage, bytes) == 0;
+  }
+};
+using SocketAddresses = std::vector<SocketAddress>;
+
+/// Adds the addresses that a host has here.
+/// @return  0, or an error of getaddrinfo()
+int look_up(const std::string& host, std::uint16_t port, int flags, SocketAddresses& addresses) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | flags;
   addrinfo* found = nullptr;
-  const std::string port = std::to_string(address.port);
-  const int error = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
-  if (error == 0) return {found, &freeaddrinfo};
+  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) return error;
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list{found, &freeaddrinfo};
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    SocketAddress address{.storage = {}, .bytes = each->ai_addrlen};
+    std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  }
+  return 0;
+}
+
+/// %INTERFACE of a link-local address.
+void check_scope(const std::string& host) {
+  const std::size_t percent = host.find('%');
+  if (percent == host.npos) return;
+  const std::string name = host.substr(percent + 1);
+  if (if_nametoindex(name.c_str()) == 0 && name.find_first_not_of("0123456789") != name.npos)
+    throw UsageError(fmt::format(
+        "{}: this machine has no network interface {} (`ip link` lists them)", host, name));
+}
+
+/// A machine's list of hosts may give localhost one of the two addresses that it can have, and not
+/// the one that is there: both are tried, as RFC 6761 says of that name.
+SocketAddresses resolve(const Address& address, int flags) {
+  SocketAddresses addresses;
+  const int error = look_up(address.host, address.port, flags, addresses);
   const int system_error = errno;
-  throw UsageError(fmt::format(
-      "cannot look up `{}`: {}. Give a name that this machine knows (`getent hosts {}`), or a "
-      "numeric address.",
-      address.host, error == EAI_SYSTEM ? std::strerror(system_error) : gai_strerror(error),
-      address.host));
+  if (address.host == kLocalhost) {
+    for (const char* host : kLoopbackHosts)
+      look_up(host, address.port, flags | AI_NUMERICHOST, addresses);
+  } else if (error != 0) {
+    check_scope(address.host);
+    throw UsageError(fmt::format(
+        "cannot look up `{}`: {}. Give a name that this machine knows (`getent hosts {}`), or a "
+        "numeric address.",
+        address.host, error == EAI_SYSTEM ? std::strerror(system_error) : gai_strerror(error),
+        address.host));
+  }
+  return addresses;
+}
+
+/// The loopback interface of a new network namespace is down.
+bool loopback_is_down() noexcept {
+  ifreq request{};
+  std::strcpy(request.ifr_name, "lo");
+  for (const int family : {AF_INET, AF_INET6}) {
+    const Descriptor any{socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    if (any && ioctl(any.get(), SIOCGIFFLAGS, &request) == 0)
+      return (request.ifr_flags & IFF_UP) == 0;
+  }
+  return false;
+}
+
+/// Why programs of this machine cannot reach each other, and what to do.
+std::string no_loopback_text() {
+  return loopback_is_down() ? "lo is down: ip link set lo up"
+                            : "lo has neither 127.0.0.1 nor ::1: ip address add 127.0.0.1/8 dev lo";
 }
 
 void set_option(int socket, int level, int option, int value) noexcept {
@@ -85,13 +151,14 @@ bool connected_to_itself(int socket) noexcept {
 /// One attempt at one address.
 /// @param error  errno value of the failure; ETIMEDOUT at the deadline
 /// @return       the socket; empty: it failed
-Descriptor try_connect(const addrinfo& target, Deadline deadline, const InterruptSource& interrupt,
-                       int& error) {
-  Descriptor attempt(socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Descriptor try_connect(const SocketAddress& target, Deadline deadline,
+                       const InterruptSource& interrupt, int& error) {
+  Descriptor attempt(
+      socket(target.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   error = errno;
   if (!attempt) return {};
   tune(attempt.get());
-  error = connect(attempt.get(), target.ai_addr, target.ai_addrlen) == 0 ? 0 : errno;
+  error = connect(attempt.get(), target.get(), target.bytes) == 0 ? 0 : errno;
   if (error == EINPROGRESS || error == EINTR) {
     const Waited waited = wait_for(attempt.get(), POLLOUT, deadline, interrupt);
     if (waited == Waited::interrupted) throw Interrupted("interrupted while connecting");
@@ -106,16 +173,15 @@ Descriptor try_connect(const addrinfo& target, Deadline deadline, const Interrup
 
 /// One attempt at every address, each with its fair share of the time that is left.
 /// @param error  refusal before all else: then the host is there, and waiting may help
-Descriptor try_all(const addrinfo* list, Deadline deadline, const InterruptSource& interrupt,
-                   int& error) {
-  int left = 0;
-  for (const addrinfo* each = list; each != nullptr; each = each->ai_next) ++left;
+Descriptor try_all(const SocketAddresses& targets, Deadline deadline,
+                   const InterruptSource& interrupt, int& error) {
+  auto left = static_cast<int>(targets.size());
   error = 0;
-  for (const addrinfo* each = list; each != nullptr; each = each->ai_next, --left) {
+  for (const SocketAddress& each : targets) {
     const Deadline share =
-        deadline.is_never() ? deadline : deadline.within(deadline.remaining() / left);
+        deadline.is_never() ? deadline : deadline.within(deadline.remaining() / left--);
     int attempt_error = 0;
-    Descriptor attempt = try_connect(*each, share, interrupt, attempt_error);
+    Descriptor attempt = try_connect(each, share, interrupt, attempt_error);
     if (attempt) return attempt;
     if (error != ECONNREFUSED) error = attempt_error;
   }
@@ -124,6 +190,12 @@ Descriptor try_all(const addrinfo* list, Deadline deadline, const InterruptSourc
 
 bool short_of_resources(int error) noexcept {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+bool is_loopback_host(const std::string& host) {
+  if (host == kLocalhost) return true;
+  const auto address = IpAddress::parse(host);
+  return address && address->loopback();
 }
 
 [[noreturn]] void throw_not_connected(const Address& server, int error) {
@@ -146,6 +218,8 @@ bool short_of_resources(int error) noexcept {
                                        std::strerror(error),
                                        error == EMFILE ? ". Raise its limit (`ulimit -n`)." : "."));
   }
+  if (is_loopback_host(server.host) && loopback_is_down())
+    throw MeasurementError(fmt::format("cannot connect to {}: {}", where, no_loopback_text()));
   throw MeasurementError(
       fmt::format("cannot connect to {}: {}. Check the address and the route (`ip route get {}`).",
                   where, std::strerror(error), server.host));
@@ -154,10 +228,10 @@ bool short_of_resources(int error) noexcept {
 }  // namespace
 
 Connection connect_to(const Address& server, Deadline deadline, const InterruptSource& interrupt) {
-  const AddressList list = resolve(server, 0);
+  const SocketAddresses targets = resolve(server, 0);
   for (;;) {
     int error = 0;
-    if (Descriptor socket = try_all(list.get(), deadline, interrupt, error)) {
+    if (Descriptor socket = try_all(targets, deadline, interrupt, error)) {
       return {std::move(socket), server.text()};
     }
     // Only a refusal gets better by waiting for the server to start.
@@ -170,6 +244,11 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
 
 namespace {
 
+[[noreturn]] void throw_loopback_is_down(const Address& bind) {
+  throw VerbsError(fmt::format("cannot listen on {}: {}", bind.text(), no_loopback_text()),
+                   ENETDOWN);
+}
+
 [[noreturn]] void throw_not_bound(const Address& bind, int error) {
   const std::string where = bind.text();
   switch (error) {
@@ -179,6 +258,9 @@ namespace {
           "program that has it (`ss -ltnp 'sport = :{}'`).",
           where, bind.port));
     case EADDRNOTAVAIL:
+      if (is_loopback_host(bind.host) && loopback_is_down()) throw_loopback_is_down(bind);
+      if (bind.host == kLocalhost)
+        throw VerbsError(fmt::format("cannot listen on {}: {}", where, no_loopback_text()), error);
       throw UsageError(fmt::format(
           "--bind {}: no interface of this machine has that address (`ip address` lists them).",
           where));
@@ -192,14 +274,14 @@ namespace {
 }
 
 /// @return  a listening socket; empty with `error` set: it failed
-Descriptor try_listen(const addrinfo& local, int& error) {
-  Descriptor socket(::socket(local.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Descriptor try_listen(const SocketAddress& local, int& error) {
+  const int family = local.storage.ss_family;
+  Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket) {
     // Or a server cannot be restarted for a minute after it had clients (TIME_WAIT).
     set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-    if (local.ai_family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    if (bind(socket.get(), local.ai_addr, local.ai_addrlen) == 0 &&
-        listen(socket.get(), kBacklog) == 0) {
+    if (family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (bind(socket.get(), local.get(), local.bytes) == 0 && listen(socket.get(), kBacklog) == 0) {
       return socket;
     }
   }
@@ -210,10 +292,12 @@ Descriptor try_listen(const addrinfo& local, int& error) {
 }  // namespace
 
 Listener::Listener(const Address& bind) {
-  const AddressList list = resolve(bind, AI_PASSIVE);
   int error = 0;
-  for (const addrinfo* each = list.get(); each != nullptr && !socket_; each = each->ai_next) {
-    socket_ = try_listen(*each, error);
+  for (const SocketAddress& each : resolve(bind, AI_PASSIVE)) {
+    socket_ = try_listen(each, error);
+    // Only an address that is not here gives way to another: at one that is taken, clients would
+    // find somebody else.
+    if (socket_ || (error != EADDRNOTAVAIL && error != EAFNOSUPPORT)) break;
   }
   if (!socket_) throw_not_bound(bind, error);
   sockaddr_storage local{};
@@ -221,6 +305,8 @@ Listener::Listener(const Address& bind) {
   getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&local), &bytes);
   port_ = port_of(local);
   loopback_only_ = is_loopback(local);
+  // The kernel takes 127.0.0.1 in a new network namespace, where nobody can connect to it.
+  if (loopback_only_ && loopback_is_down()) throw_loopback_is_down(bind);
 }
 
 std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSource& interrupt,
@@ -269,6 +355,26 @@ std::string host_of(int socket) {
 }
 
 }  // namespace
+
+std::string loopback_host() {
+  for (const char* host : kLoopbackHosts) {
+    SocketAddresses addresses;
+    int error = 0;
+    if (look_up(host, 0, AI_NUMERICHOST, addresses) == 0 && try_listen(addresses.front(), error) &&
+        !loopback_is_down())
+      return host;
+  }
+  throw MeasurementError(
+      fmt::format("programs of this machine cannot connect to each other: {}", no_loopback_text()));
+}
+
+std::vector<std::string> addresses_of(const std::string& host) {
+  SocketAddresses addresses;
+  std::vector<std::string> texts;
+  if (look_up(host, 0, 0, addresses) != 0) return texts;
+  for (const SocketAddress& each : addresses) texts.push_back(host_text(each.storage, each.bytes));
+  return texts;
+}
 
 bool over_loopback(int socket) noexcept {
   sockaddr_storage peer{};

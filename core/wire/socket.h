@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/wire/descriptor.h"
 #include "core/wire/wait.h"
@@ -24,8 +25,18 @@ struct Address {
 };
 
 /// Reads NAME, 192.0.2.1, 2001:db8::1, or [2001:db8::1], and all but the bare IPv6 one with :PORT.
+/// A link-local address has its interface: fe80::1%eth0. The one parser for what is typed.
 /// @throws UsageError that says what was wrong and which forms there are
 Address parse_address(std::string_view text, std::uint16_t default_port);
+
+/// The address by which programs of this machine reach each other: 127.0.0.1, or ::1 where that
+/// one is not.
+/// @throws MeasurementError  there is neither: why, and what to do
+std::string loopback_host();
+
+/// The numeric addresses that a name has here, an IPv6 one with its scope; none: it is not known.
+/// Blocks as the C library's getaddrinfo() does.
+std::vector<std::string> addresses_of(const std::string& host);
 
 /// An open TCP connection and how to name its other end in messages.
 struct Connection {
@@ -54,6 +65,7 @@ class Listener {
   std::optional<Connection> accept(Deadline deadline, const InterruptSource& interrupt,
                                    const EventFd* wake = nullptr);
 
+  int fd() const noexcept { return socket_.get(); }
   std::uint16_t port() const noexcept { return port_; }
   /// Can only this machine connect?
   bool loopback_only() const noexcept { return loopback_only_; }

@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Which server, which device, which GID, on either end; and what becomes of those that do not exist."""
+import shutil
 import socket
+import subprocess
 import time
+import unittest
 
 import rdmameter
 
@@ -52,6 +55,27 @@ class Servers(rdmameter.Test):
         done = self.run_program("no-such-host.invalid", "write_lat", status=rdmameter.USAGE)
         self.assertIn("cannot look up `no-such-host.invalid`", done.stderr)
 
+    def test_an_address_is_written_in_the_same_way_for_each_command(self):
+        for bind in ("[::1]", "::1"):
+            server = self.serve("--bind", bind)
+            self.assertIn(f"listening on [::1]:{server.port};", server.log)
+        port = free_port()
+        server = self.serve("--bind", f"[::1]:{port}", "--port", str(port))
+        self.assertEqual(int(server.port), port)
+        for words in (("run", "fe80::ff:fe09:1", "tcp_lat"), ("serve", "--bind", "fe80::ff:fe09:1"),
+                      ("serve", "--bind", "[fe80::ff:fe09:1]"), ("doctor", "fe80::ff:fe09:1"),
+                      ("perftest", "ib_send_lat", "fe80::ff:fe09:1")):
+            self.refused("a link-local address needs its interface, as in fe80::ff:fe09:1%eth0", *words)
+        for words in (("run", "fd00:9::1:18620", "tcp_lat"), ("serve", "--bind", "fd00:9::1:18620")):
+            self.refused("an IPv6 address with a port stands in brackets, [fd00:9::1]:18620", *words)
+        self.refused("name two ports: give one", "serve", "--bind", "127.0.0.1:5555", "--port", "5556")
+
+    def refused(self, text, *words):
+        done = subprocess.run([rdmameter.program, *words], capture_output=True, text=True, timeout=60, check=False,
+                              env=rdmameter.environment())
+        self.assertEqual(done.returncode, 1 if words[0] == "perftest" else rdmameter.USAGE, done)
+        self.assertIn(text, " ".join(done.stderr.split()))
+
     def test_ports_out_of_range_or_taken_are_refused_by_name(self):
         for port in ("0", "65536", "http"):
             done = self.run_program("localhost", "write_lat", "--port", port, status=rdmameter.USAGE)
@@ -65,6 +89,49 @@ class Servers(rdmameter.Test):
         done = rdmameter.Started([rdmameter.program, "serve", "--bind", "192.0.2.1"], rdmameter.environment()).end(30)
         self.assertEqual(done.status, rdmameter.USAGE)
         self.assertIn("--bind 192.0.2.1", done.stderr)
+
+
+class Loopback(rdmameter.Test):
+    """In a network namespace of its own, in which lo is down."""
+    SHORT = ("tcp_lat", "--iterations", "100")
+
+    def setUp(self):
+        super().setUp()
+        self.prefix = ("unshare", "--user", "--map-root-user", "--net")
+        if not shutil.which("ip") or subprocess.run([*self.prefix, "ip", "link"], capture_output=True, check=False).returncode != 0:
+            raise unittest.SkipTest("it needs ip, and name spaces of users and networks")
+
+    def with_lo(self, *commands):
+        return (*self.prefix, "sh", "-c", " && ".join((*commands, 'exec "$@"')), "sh")
+
+    def test_is_ipv6_s_where_127_0_0_1_is_not(self):
+        prefix = self.with_lo("ip link set lo up", "ip address del 127.0.0.1/8 dev lo", "ip address show lo | grep -q ::1")
+        if subprocess.run([*prefix, "true"], check=False).returncode != 0:
+            self.skipTest("this machine has no IPv6")
+        tests = ("tcp_lat", "write_lat") if rdmameter.KIND == rdmameter.SOFTWARE else ("tcp_lat",)
+        done = self.run_program("--loopback", *tests, "--iterations", "100", prefix=prefix)
+        for row in done.rows:
+            self.assertIn("latency", row)
+        both = [*prefix, "sh", "-c", '"$0" serve --sandbox off & until "$0" run localhost tcp_lat --iterations 20; do '
+                                     'kill -0 $! || exit 1; done; kill $!', rdmameter.program]
+        done = subprocess.run(both, capture_output=True, text=True, timeout=120, check=False, env=rdmameter.environment())
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_that_is_down_is_named_with_the_remedy(self):
+        done = self.run_program("--loopback", *self.SHORT, prefix=self.prefix, status=rdmameter.FAILED)
+        self.assertIn("lo is down: ip link set lo up", done.stderr)
+        self.assertIn("lo is down: ip link set lo up", done.rows[0]["error_message"])
+        done = self.run_program("127.0.0.1", *self.SHORT, prefix=self.prefix, status=rdmameter.FAILED)
+        self.assertIn("cannot connect to 127.0.0.1:18620: lo is down: ip link set lo up", done.stderr)
+        done = subprocess.run([*self.prefix, rdmameter.program, "serve"], capture_output=True, text=True, timeout=60, check=False,
+                              env=rdmameter.environment())
+        self.assertEqual(done.returncode, rdmameter.FAILED, done)
+        self.assertIn("cannot listen on localhost:18620: lo is down: ip link set lo up", done.stderr)
+
+    def test_without_any_address_is_named_with_the_remedy(self):
+        prefix = self.with_lo("ip link set lo up", "ip address flush dev lo")
+        done = self.run_program("--loopback", *self.SHORT, prefix=prefix, status=rdmameter.FAILED)
+        self.assertIn("lo has neither 127.0.0.1 nor ::1: ip address add 127.0.0.1/8 dev lo", done.stderr)
 
 
 class Devices(rdmameter.Test):

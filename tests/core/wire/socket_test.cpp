@@ -37,8 +37,9 @@ TEST(ParseAddress, TakesEveryFormThatPeopleWrite) {
 
 TEST(ParseAddress, RefusesTheRestAndSaysWhatItTakes) {
   for (const std::string_view bad :
-       {"", ":81", "node1:", "node1:0", "node1:65536", "node1:+1", "node1:8x", "[::1", "[::1]81",
-        "[]:81", "[node1]:81", "two words", "a\nb", "::1 "}) {
+       {"",          ":81",     "node1:", "node1:0",     "node1:65536",   "node1:+1",  "node1:8x",
+        "[::1",      "[::1]81", "[]:81",  "[node1]:81",  "two words",     "a\nb",      "::1 ",
+        "[fe80::1]", "[a:b]",   "a:b:c",  "[192.0.2.1]", "[fe80::1%]:81", "[::1%lo]x", "::1]"}) {
     EXPECT_THROW(parse_address(bad, 7000), UsageError) << bad;
   }
   EXPECT_THROW(parse_address(std::string_view("a\0b", 3), 7000), UsageError);
@@ -48,6 +49,52 @@ TEST(ParseAddress, RefusesTheRestAndSaysWhatItTakes) {
     EXPECT_THAT(error.what(), StartsWith("`node1:99999` is not an address: a port is a number"));
     EXPECT_THAT(error.what(), HasSubstr("[2001:db8::1]:PORT"));
   }
+}
+
+std::string address_refusal(std::string_view address) {
+  try {
+    parse_address(address, 7000);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(ParseAddress, SaysThatALinkLocalAddressNeedsItsInterface) {
+  for (const char* address : {"fe80::ff:fe09:1", "[fe80::ff:fe09:1]", "[fe80::ff:fe09:1]:81"})
+    EXPECT_THAT(address_refusal(address),
+                HasSubstr("a link-local address needs its interface, as in "
+                          "fe80::ff:fe09:1%eth0"));
+  EXPECT_EQ(address_refusal("fe80::1%eth0"), "");
+  EXPECT_EQ(address_refusal("169.254.1.1"), "") << "of IPv4 the route says it";
+}
+
+TEST(ParseAddress, SaysThatAnIPv6AddressWithAPortStandsInBrackets) {
+  EXPECT_THAT(address_refusal("fd00:9::1:18620"), HasSubstr("[fd00:9::1]:18620"));
+  EXPECT_THAT(address_refusal("fd00::9::1"),
+              HasSubstr("it has colons as an IPv6 address, and is none"));
+}
+
+TEST(ConnectTo, NamesAnInterfaceThatIsNotThere) {
+  InterruptSource interrupt;
+  try {
+    connect_to({"fe80::1%no-such-if", 7000}, soon(), interrupt);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no network interface no-such-if"));
+  }
+}
+
+TEST(Loopback, OfLocalhostBothAddressesAreTried) {
+  InterruptSource interrupt;
+  for (const std::string host : {"127.0.0.1", "::1"}) try {
+      Listener listener({host, 0});
+      EXPECT_NO_THROW(connect_to({"localhost", listener.port()}, soon(), interrupt)) << host;
+    } catch (const UsageError&) {  // this machine has it not
+    }
+  EXPECT_TRUE(Listener({loopback_host(), 0}).loopback_only());
+  EXPECT_THAT(addresses_of("127.0.0.1"), ::testing::ElementsAre("127.0.0.1"));
+  EXPECT_THAT(addresses_of("no.such.host.invalid"), ::testing::IsEmpty());
 }
 
 /// A port on which nobody listens.

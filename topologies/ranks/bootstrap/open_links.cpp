@@ -2,18 +2,30 @@
 #include "topologies/ranks/bootstrap/open_links.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
 #include <optional>
+#include <thread>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
+#include "core/base/thread.h"
+#include "core/log/tell.h"
 #include "core/wire/auth.h"
 #include "core/wire/channel.h"
 #include "core/wire/fields.h"
+#include "core/wire/waiting_room.h"
 #include "topologies/ranks/bootstrap/own_addresses.h"
 #include "topologies/ranks/bootstrap/pmix_job.h"
+#include "topologies/ranks/bootstrap/rank_links.h"
 
 namespace rdmameter {
 namespace {
@@ -21,14 +33,17 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr std::uint32_t kVersion = 1;  ///< of the messages below
+constexpr std::uint32_t kVersion = 2;  ///< of the messages below and of what follows
 constexpr std::size_t kMaxNameBytes = 256;
 /// What a stranger who has found the port may say and take, as with a server.
 constexpr milliseconds kForStranger{2000};
 /// For each of several addresses of a rank.
 constexpr milliseconds kForAddress{3000};
-/// A rank that waits for one that waits for a silent one hears from it who that is.
-constexpr milliseconds kForReason{3000};
+/// A crowded rank hangs up on those that it has no place for. Who is hung up on tries again.
+constexpr milliseconds kAgainFor{8000}, kAgainPause{200}, kForRefusal{1000};
+/// A look at the clock, and at connections that have had their time.
+constexpr milliseconds kLookAtTime{500};
+constexpr int kAcceptedAtOnce = 64;
 constexpr std::size_t kMaxReasonBytes = 4096;
 
 /// What a rank publishes.
@@ -63,7 +78,7 @@ std::string name_of(Rank rank, const std::string& host) {
 Listener listener_on(const std::vector<std::string>& addresses, bool only_this_machine,
                      const std::string& interface) {
   if (!interface.empty()) return Listener({addresses.front(), 0});
-  if (only_this_machine) return Listener({"127.0.0.1", 0});
+  if (only_this_machine) return Listener({loopback_host(), 0});
   try {
     return Listener({"::", 0});
   } catch (const std::exception&) {  // a machine without IPv6
@@ -71,8 +86,54 @@ Listener listener_on(const std::vector<std::string>& addresses, bool only_this_m
   }
 }
 
-/// One end of a connection, while its two ends make sure of each other. All ranks do each step with
-/// all their links before the next one: then none waits for a rank that waits for it.
+/// Connects on a thread of its own, while those who connect with this rank are listened to.
+class OutgoingCall {
+ public:
+  using Connect = std::function<Connection(const InterruptSource&)>;
+
+  /// @param ended  raised when there is a result; outlives the call
+  OutgoingCall(Connect connect, const EventFd& ended)
+      : connect_(std::move(connect)), done_(ended), thread_(start_thread([this] { run(); })) {}
+  OutgoingCall(OutgoingCall&&) = delete;
+  ~OutgoingCall() {
+    stop_.raise();
+    thread_.join();
+  }
+
+  bool ended() const { return ended_; }
+  /// Once it has ended. @throws what `connect` has thrown
+  Connection result() {
+    if (failure_) std::rethrow_exception(failure_);
+    return std::move(*connection_);
+  }
+
+ private:
+  void run() noexcept {
+    try {
+      connection_ = connect_(stop_);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    ended_ = true;
+    done_.raise();
+  }
+
+  const Connect connect_;
+  const EventFd& done_;
+  InterruptSource stop_;
+  std::optional<Connection> connection_;
+  std::exception_ptr failure_;
+  std::atomic<bool> ended_{false};
+  std::thread thread_;  // begins last
+};
+
+/// One end of a connection, while its two ends make sure of each other:
+///   who connects                               who listens
+///   from, to, step, host, nonce   ->
+///                                 <-           nonce
+///   proof                         ->
+///                                 <-           proof
+/// or {"over"}, a reason, from an end that gives up.
 struct Meeting {
   Rank peer = 0;
   std::string host;
@@ -81,6 +142,31 @@ struct Meeting {
   std::string peer_nonce = {};
 
   std::string name() const { return name_of(peer, host); }
+};
+
+/// With a rank ahead, with which this one connects.
+struct Ahead {
+  enum class Stage : std::uint8_t { calling, greeted, proved, met };
+  Meeting meeting;
+  Stage stage = Stage::calling;
+  std::unique_ptr<OutgoingCall> call = {};
+  std::optional<Deadline> again_until = {};  ///< it was hung up on
+};
+
+/// Somebody who has connected: a rank behind, or a stranger.
+struct Caller {
+  std::uint64_t place;  ///< in the waiting room
+  Meeting meeting;
+  std::optional<std::size_t> step = {};  ///< which it says; nothing: it has said nothing
+  Deadline deadline = Deadline::in(kForStranger);
+};
+
+/// How another rank, or who says to be one, ends the run. The reason is passed on without what is
+/// around it here.
+struct ToldByOther : MeasurementError {
+  ToldByOther(const std::string& text, std::string reason)
+      : MeasurementError(text), reason(std::move(reason)) {}
+  std::string reason;
 };
 
 class LinkOpener {
@@ -99,18 +185,29 @@ class LinkOpener {
   }
   Deadline patience() const { return Deadline::in(options_.patience); }
   std::vector<Address> ways_to(const Card& card) const;
-  Connection connect(const Card& card, Rank rank) const;
+  Connection connect(const Card& card, Rank rank, Deadline refused_until,
+                     const InterruptSource& interrupt) const;
+  void call(std::size_t step, milliseconds pause);
+  void look_at_calls();
   void greet(std::size_t step);
-  void await_greetings(Listener& listener);
-  bool take_greeting(Connection connection);
+  void hear_ahead(std::size_t step);
+  void take_from_ahead(std::size_t step, const json& message);
+  void try_again(std::size_t step, const ChannelError& error);
+  void accept_callers(Listener& listener);
+  bool hear(Caller& caller);
+  bool take_greeting(Caller& caller, const json& greeting);
+  void take_proof(Caller& caller, const json& message);
+  void hear_all(Listener& listener);
+  void look_at_time(Deadline deadline) const;
+  bool all_met() const;
   std::string no_answer_from(const std::string& name) const;
-  json hear(Meeting& meeting, Deadline deadline) const;
-  static void require_proof(const std::string& secret, const Meeting& meeting, Role own,
-                            const json& message);
-  void send_proof(const std::string& secret, Meeting& meeting, Role own) const;
+  void tell_imposter(const Meeting& meeting);
   void make_sure(Listener& listener);
   void say_why(const std::string& why);
   static Challenge challenge(const Meeting& meeting, Role own);
+  static SealKeys keys_of(const std::string& secret, const Meeting& meeting, Role own) {
+    return make_seal_keys(secret, own, challenge(meeting, own));
+  }
 
   PmixJob& job_;
   const BootstrapOptions& options_;
@@ -118,8 +215,13 @@ class LinkOpener {
   std::size_t steps_ = 0;
   Card own_;
   std::vector<Card> cards_;  ///< of the ranks ahead
-  std::vector<Meeting> ahead_;
-  std::vector<std::optional<Meeting>> behind_;
+  EventFd call_ended_;
+  std::vector<Ahead> ahead_;
+  WaitingRoom room_;
+  std::list<Caller> callers_;
+  std::vector<std::optional<Meeting>> behind_;  ///< those that have proved who they are
+  std::vector<std::string> last_words_;         ///< of those that say to be them, and gave up
+  bool imposter_told_ = false;
 };
 
 /// Where a rank of another machine may be found. An address that this machine has, too, is that of
@@ -127,22 +229,24 @@ class LinkOpener {
 std::vector<Address> LinkOpener::ways_to(const Card& card) const {
   std::vector<Address> ways;
   const bool here = card.host == own_.host;
-  if (here && options_.interface.empty()) ways.push_back({"127.0.0.1", card.port});
+  if (here && options_.interface.empty()) ways.push_back({loopback_host(), card.port});
   for (const std::string& address : card.addresses)
     if (here || std::ranges::find(own_.addresses, address) == own_.addresses.end())
       ways.push_back({address, card.port});
   return ways;
 }
 
-Connection LinkOpener::connect(const Card& card, Rank rank) const {
+/// @param refused_until  so long it is tried again where nobody listens
+Connection LinkOpener::connect(const Card& card, Rank rank, Deadline refused_until,
+                               const InterruptSource& interrupt) const {
   std::vector<Address> ways = ways_to(card);
   for (Address& way : ways) way.remedy = "has that rank ended, or another machine this address?";
   std::string why;
   for (const Address& way : ways) try {
-      const Deadline deadline = patience();
-      return connect_to(way, ways.size() > 1 ? deadline.within(kForAddress) : deadline, interrupt_);
+      return connect_to(way, ways.size() > 1 ? refused_until.within(kForAddress) : refused_until,
+                        interrupt);
     } catch (const std::runtime_error& error) {
-      if (interrupt_.requested()) throw;
+      if (interrupt.requested()) throw;
       why += fmt::format("{}{}", why.empty() ? "" : " ", error.what());  // a sentence each
     }
   throw MeasurementError(fmt::format(
@@ -151,53 +255,172 @@ Connection LinkOpener::connect(const Card& card, Rank rank) const {
       name_of(rank, card.host), own_.host, why.empty() ? "it has no address." : why));
 }
 
-void LinkOpener::greet(std::size_t step) {
-  Meeting& meeting =
-      ahead_.emplace_back(Meeting{.peer = ahead_by(step), .host = cards_[step].host});
-  meeting.channel.emplace(connect(cards_[step], meeting.peer), interrupt_);
-  meeting.channel->send({{"from", job_.rank()},
-                         {"to", meeting.peer},
-                         {"step", step},
-                         {"host", own_.host},
-                         {"nonce", meeting.nonce}},
-                        patience());
+/// @param pause  before it connects
+void LinkOpener::call(std::size_t step, milliseconds pause) {
+  Ahead& ahead = ahead_[step];
+  ahead.stage = Ahead::Stage::calling;
+  // A rank that has hung up, and then refuses, has ended.
+  const milliseconds patience = ahead.again_until ? kForRefusal : options_.patience;
+  ahead.call = std::make_unique<OutgoingCall>(
+      [this, step, pause, patience, rank = ahead.meeting.peer](const InterruptSource& stop) {
+        if (pause.count() > 0) wait_for(-1, 0, Deadline::in(pause), stop);
+        return connect(cards_[step], rank, Deadline::in(patience), stop);
+      },
+      call_ended_);
 }
 
-/// @return  was it that of a rank that is awaited?
-bool LinkOpener::take_greeting(Connection connection) {
-  Meeting meeting;
+void LinkOpener::look_at_calls() {
+  call_ended_.clear();
+  for (std::size_t step = 0; step < steps_; ++step)
+    if (ahead_[step].call && ahead_[step].call->ended()) greet(step);
+}
+
+void LinkOpener::greet(std::size_t step) {
+  Ahead& ahead = ahead_[step];
+  const std::unique_ptr<OutgoingCall> call = std::move(ahead.call);
+  Meeting& meeting = ahead.meeting;
   try {
-    meeting.channel.emplace(std::move(connection), interrupt_);
-    const json greeting = meeting.channel->receive(Deadline::in(kForStranger));
-    meeting.peer = require_uint_as<Rank>(greeting, "from");
-    meeting.host = require_string(greeting, "host", kMaxNameBytes);
-    meeting.peer_nonce = require_string(greeting, "nonce", kNonceChars, kNonceChars);
-    const std::size_t step = require_uint(greeting, "step", 0, steps_ - 1);
-    if (require_uint_as<Rank>(greeting, "to") != job_.rank() || meeting.peer != behind_by(step) ||
-        behind_[step])
-      return false;
-    meeting.channel->send({{"nonce", meeting.nonce}}, Deadline::in(kForStranger));
-    behind_[step] = std::move(meeting);
-    return true;
-  } catch (const MeasurementError&) {  // somebody else
+    meeting.channel.emplace(call->result(), interrupt_);
+  } catch (const MeasurementError& error) {
+    if (!ahead.again_until) throw;
+    throw MeasurementError(
+        fmt::format("gone: {}; the run ends on all ranks ({})", meeting.name(), error.what()));
+  }
+  meeting.nonce = make_nonce();
+  ahead.stage = Ahead::Stage::greeted;
+  try {
+    meeting.channel->send({{"from", job_.rank()},
+                           {"to", meeting.peer},
+                           {"step", step},
+                           {"host", own_.host},
+                           {"nonce", meeting.nonce}},
+                          Deadline::in(kForStranger));
+  } catch (const ChannelError& error) {
+    try_again(step, error);
+  }
+}
+
+void LinkOpener::try_again(std::size_t step, const ChannelError& error) {
+  Ahead& ahead = ahead_[step];
+  if (!ahead.again_until) ahead.again_until = Deadline::in(kAgainFor);
+  if (ahead.again_until->passed() || error.cause == ChannelError::Cause::protocol)
+    throw MeasurementError(fmt::format("gone: {}; the run ends on all ranks ({})",
+                                       ahead.meeting.name(), error.what()));
+  ahead.meeting.channel.reset();
+  call(step, kAgainPause);
+}
+
+/// What a rank ahead says that has been connected with, until it is sure who it is.
+void LinkOpener::hear_ahead(std::size_t step) {
+  Ahead& ahead = ahead_[step];
+  try {
+    while (ahead.stage != Ahead::Stage::met) {
+      const std::optional<json> message = ahead.meeting.channel->try_receive();
+      if (!message) return;
+      take_from_ahead(step, *message);
+    }
+  } catch (const ChannelError& error) {
+    try_again(step, error);
+  }
+}
+
+void LinkOpener::take_from_ahead(std::size_t step, const json& message) {
+  Ahead& ahead = ahead_[step];
+  Meeting& meeting = ahead.meeting;
+  if (message.contains("over")) {  // anybody can say that who has the rank's port
+    const std::string reason = require_string(message, "over", kMaxReasonBytes);
+    throw ToldByOther(
+        fmt::format("what answers for {} ended the run before it proved that it is a rank of this "
+                    "job: \"{}\"",
+                    meeting.name(), reason),
+        reason);
+  }
+  const std::string& secret = cards_[step].secret;
+  if (ahead.stage == Ahead::Stage::greeted) {
+    meeting.peer_nonce = require_string(message, "nonce", kNonceChars, kNonceChars);
+    meeting.channel->send(
+        {{"proof", make_proof(secret, Role::initiator, challenge(meeting, Role::initiator))}},
+        Deadline::in(kForStranger));
+    ahead.stage = Ahead::Stage::proved;
+    return;
+  }
+  if (!proof_holds(secret, Role::responder, challenge(meeting, Role::initiator),
+                   require_string(message, "proof", kProofChars)))
+    throw MeasurementError(fmt::format(
+        "what answers for {} is no rank of this job; the run ends on all ranks", meeting.name()));
+  ahead.stage = Ahead::Stage::met;
+}
+
+void LinkOpener::accept_callers(Listener& listener) {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    std::optional<Connection> connection = listener.accept(Deadline::in({}), interrupt_);
+    if (!connection) break;
+    room_.add(std::move(*connection));
+  }
+  while (std::optional<WaitingRoom::Guest> guest = room_.enter()) {
+    Caller& caller = callers_.emplace_back(Caller{.place = guest->place, .meeting = {}});
+    caller.meeting.channel.emplace(std::move(guest->connection), interrupt_);
+  }
+}
+
+/// Takes what it has said.
+/// @return  does it stay? Not who has proved itself, is gone, says what no rank does, or is slow.
+bool LinkOpener::hear(Caller& caller) {
+  try {
+    while (const std::optional<json> message = caller.meeting.channel->try_receive()) {
+      if (caller.step) {
+        take_proof(caller, *message);
+        return false;
+      }
+      if (!take_greeting(caller, *message)) return false;
+    }
+    return !caller.deadline.passed();
+  } catch (const MeasurementError&) {
     return false;
   }
 }
 
-void LinkOpener::await_greetings(Listener& listener) {
-  behind_.resize(steps_);
-  const Deadline deadline = patience();
-  for (std::size_t there = 0; there < steps_;) {
-    auto connection = listener.accept(deadline, interrupt_);
-    if (interrupt_.requested()) throw Interrupted("interrupted");
-    if (connection) {
-      there += take_greeting(std::move(*connection));
-    } else if (deadline.passed()) {
-      std::size_t missing = 0;
-      while (behind_[missing]) ++missing;
-      throw MeasurementError(no_answer_from(job_.name_of(behind_by(missing))));
-    }
+/// @return  was it that of a rank that is awaited?
+bool LinkOpener::take_greeting(Caller& caller, const json& greeting) {
+  Meeting& meeting = caller.meeting;
+  meeting.peer = require_uint_as<Rank>(greeting, "from");
+  meeting.host = require_string(greeting, "host", kMaxNameBytes);
+  meeting.peer_nonce = require_string(greeting, "nonce", kNonceChars, kNonceChars);
+  const std::size_t step = require_uint(greeting, "step", 0, steps_ - 1);
+  if (require_uint_as<Rank>(greeting, "to") != job_.rank() || meeting.peer != behind_by(step) ||
+      behind_[step])
+    return false;
+  caller.step = step;
+  meeting.channel->send({{"nonce", meeting.nonce}}, Deadline::in({}));
+  return true;
+}
+
+void LinkOpener::take_proof(Caller& caller, const json& message) {
+  Meeting& meeting = caller.meeting;
+  if (message.contains("over")) {  // anybody can say that
+    last_words_[*caller.step] = require_string(message, "over", kMaxReasonBytes);
+    return;
   }
+  if (!proof_holds(own_.secret, Role::initiator, challenge(meeting, Role::responder),
+                   require_string(message, "proof", kProofChars)))
+    return tell_imposter(meeting);
+  if (behind_[*caller.step]) return;
+  meeting.channel->send(
+      {{"proof", make_proof(own_.secret, Role::responder, challenge(meeting, Role::responder))}},
+      Deadline::in({}));
+  behind_[*caller.step] = std::move(meeting);
+}
+
+void LinkOpener::tell_imposter(const Meeting& meeting) {
+  if (std::exchange(imposter_told_, true)) return;  // a flood of them is one line
+  tell("rdmameter: {}: what connected as {} is no rank of this job, and is not listened to\n",
+       meeting.channel->peer(), printable(meeting.name()));
+}
+
+bool LinkOpener::all_met() const {
+  return std::ranges::all_of(ahead_,
+                             [](const Ahead& one) { return one.stage == Ahead::Stage::met; }) &&
+         std::ranges::all_of(behind_, [](const auto& one) { return one.has_value(); });
 }
 
 std::string LinkOpener::no_answer_from(const std::string& name) const {
@@ -205,18 +428,21 @@ std::string LinkOpener::no_answer_from(const std::string& name) const {
                      std::chrono::ceil<std::chrono::seconds>(options_.patience).count(), name);
 }
 
-json LinkOpener::hear(Meeting& meeting, Deadline deadline) const {
-  try {
-    json message = meeting.channel->receive(deadline);
-    if (message.contains("over"))
-      throw MeasurementError(require_string(message, "over", kMaxReasonBytes));
-    return message;
-  } catch (const ChannelError& error) {
-    if (error.cause != ChannelError::Cause::deadline)
-      throw MeasurementError(
-          fmt::format("gone: {}; the run ends on all ranks ({})", meeting.name(), error.what()));
-    throw MeasurementError(no_answer_from(meeting.name()));
+/// @param deadline  of all ranks; a call has its own
+void LinkOpener::look_at_time(Deadline deadline) const {
+  const auto calling = [](const Ahead& one) { return one.stage == Ahead::Stage::calling; };
+  if (!deadline.passed() || std::ranges::any_of(ahead_, calling)) return;
+  for (std::size_t step = 0; step < steps_; ++step) {
+    if (behind_[step]) continue;
+    std::string why = no_answer_from(job_.name_of(behind_by(step)));
+    if (!last_words_[step].empty())
+      why += fmt::format(". What connected as that rank and proved nothing had said: \"{}\"",
+                         last_words_[step]);
+    throw MeasurementError(why);
   }
+  for (const Ahead& ahead : ahead_)
+    if (ahead.stage == Ahead::Stage::greeted || ahead.stage == Ahead::Stage::proved)
+      throw MeasurementError(no_answer_from(ahead.meeting.name()));
 }
 
 /// @param own  who connected is the initiator
@@ -225,36 +451,46 @@ Challenge LinkOpener::challenge(const Meeting& meeting, Role own) {
   return {kVersion, meeting.peer_nonce, meeting.nonce};
 }
 
-/// @param own  this end's role
-void LinkOpener::require_proof(const std::string& secret, const Meeting& meeting, Role own,
-                               const json& message) {
-  const Role prover = own == Role::initiator ? Role::responder : Role::initiator;
-  if (!proof_holds(secret, prover, challenge(meeting, own),
-                   require_string(message, "proof", kProofChars)))
-    throw MeasurementError(fmt::format(
-        "what connected as {} is no rank of this job; the run ends on all ranks", meeting.name()));
-}
-
-void LinkOpener::send_proof(const std::string& secret, Meeting& meeting, Role own) const {
-  meeting.channel->send({{"proof", make_proof(secret, own, challenge(meeting, own))}}, patience());
-}
-
-/// Each loop is a step that all ranks take before the next one.
-void LinkOpener::make_sure(Listener& listener) {
-  const Deadline soon = patience(), later = Deadline::in(options_.patience + kForReason);
-  for (std::size_t step = 0; step < steps_; ++step) greet(step);
-  await_greetings(listener);
-  for (std::size_t step = 0; step < steps_; ++step) {
-    Meeting& meeting = ahead_[step];
-    meeting.peer_nonce = require_string(hear(meeting, soon), "nonce", kNonceChars, kNonceChars);
-    send_proof(cards_[step].secret, meeting, Role::initiator);
+/// Waits until somebody says something, and takes it.
+void LinkOpener::hear_all(Listener& listener) {
+  std::vector<pollfd> descriptors{
+      {interrupt_.fd(), POLLIN, 0}, {call_ended_.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}};
+  for (const Ahead& ahead : ahead_) {
+    const bool heard = ahead.meeting.channel && ahead.stage != Ahead::Stage::met;
+    descriptors.push_back({heard ? ahead.meeting.channel->fd() : -1, POLLIN, 0});
   }
-  for (std::optional<Meeting>& meeting : behind_) {
-    require_proof(own_.secret, *meeting, Role::responder, hear(*meeting, later));
-    send_proof(own_.secret, *meeting, Role::responder);
-  }
+  for (const Caller& caller : callers_)
+    descriptors.push_back({caller.meeting.channel->fd(), POLLIN, 0});
+  Deadline until = Deadline::in(kLookAtTime);
+  if (const Deadline next = room_.hang_up(); !next.is_never())
+    until = until.within(next.remaining());
+  poll(descriptors.data(), descriptors.size(), until.remaining_ms());
+  if (interrupt_.requested()) throw Interrupted("interrupted");
+  const std::size_t of_callers = descriptors.size() - callers_.size();
   for (std::size_t step = 0; step < steps_; ++step)
-    require_proof(cards_[step].secret, ahead_[step], Role::initiator, hear(ahead_[step], later));
+    if (descriptors[of_callers - steps_ + step].revents != 0) hear_ahead(step);
+  std::size_t at = of_callers;
+  for (auto caller = callers_.begin(); caller != callers_.end();) {
+    if (descriptors[at++].revents != 0) room_.spoken(caller->place);
+    const bool stays = hear(*caller);
+    if (!stays) room_.leave(caller->place);
+    caller = stays ? std::next(caller) : callers_.erase(caller);
+  }
+  look_at_calls();
+  accept_callers(listener);
+}
+
+void LinkOpener::make_sure(Listener& listener) {
+  const Deadline deadline = patience();
+  behind_.resize(steps_);
+  last_words_.resize(steps_);
+  for (std::size_t step = 0; step < steps_; ++step)
+    ahead_.push_back({.meeting = {.peer = ahead_by(step), .host = cards_[step].host}});
+  for (std::size_t step = 0; step < steps_; ++step) call(step, {});
+  while (!all_met()) {
+    look_at_time(deadline);
+    hear_all(listener);
+  }
 }
 
 /// To those that still wait.
@@ -266,9 +502,23 @@ void LinkOpener::say_why(const std::string& why) {
     } catch (const std::exception&) {  // it does not wait any more
     }
   };
-  for (Meeting& meeting : ahead_) say(meeting);
+  // Who has been met believes what is sealed, and reads that alone.
+  const auto say_sealed = [&](Meeting& meeting, const std::string& secret, Role own) {
+    const std::string frame = frame_that_it_is_over(keys_of(secret, meeting, own), why);
+    [[maybe_unused]] const ssize_t sent =
+        ::send(meeting.channel->fd(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  };
+  for (std::size_t step = 0; step < ahead_.size(); ++step) {
+    Ahead& ahead = ahead_[step];
+    if (ahead.stage == Ahead::Stage::met)
+      say_sealed(ahead.meeting, cards_[step].secret, Role::initiator);
+    else
+      say(ahead.meeting);
+  }
   for (std::optional<Meeting>& meeting : behind_)
-    if (meeting) say(*meeting);
+    if (meeting) say_sealed(*meeting, own_.secret, Role::responder);
+  for (Caller& caller : callers_)
+    if (caller.step) say(caller.meeting);
 }
 
 OpenedLinks LinkOpener::open() {
@@ -286,15 +536,22 @@ OpenedLinks LinkOpener::open() {
     cards_.push_back(card_from(job_.card_of(ahead_by(step))));
   try {
     make_sure(listener);
+  } catch (const ToldByOther& error) {
+    say_why(error.reason);
+    throw;
   } catch (const MeasurementError& error) {
     say_why(error.what());
     throw;
   }
   OpenedLinks links;
-  for (Meeting& meeting : ahead_)
-    links.ahead.push_back({meeting.name(), std::move(meeting.channel->release().socket)});
-  for (std::optional<Meeting>& meeting : behind_)
-    links.behind.push_back({meeting->name(), std::move(meeting->channel->release().socket)});
+  for (std::size_t step = 0; step < steps_; ++step) {
+    Meeting& ahead = ahead_[step].meeting;
+    links.ahead.push_back({ahead.name(), std::move(ahead.channel->release().socket),
+                           keys_of(cards_[step].secret, ahead, Role::initiator)});
+    Meeting& behind = *behind_[step];
+    links.behind.push_back({behind.name(), std::move(behind.channel->release().socket),
+                            keys_of(own_.secret, behind, Role::responder)});
+  }
   return links;
 }
 

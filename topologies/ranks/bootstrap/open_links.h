@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/wire/seal.h"
 #include "core/wire/socket.h"
 #include "topologies/ranks/bootstrap/ranks.h"
 
@@ -16,6 +17,7 @@ class PmixJob;
 struct OpenedLink {
   std::string name;  ///< "rank 3 on node1"
   Descriptor socket;
+  SealKeys keys;  ///< of what follows
 };
 
 struct OpenedLinks {
@@ -28,7 +30,8 @@ std::string own_host_name();
 /// Publishes this rank's card (its addresses, port and secret), takes those of the ranks ahead, and
 /// connects with these; the ranks behind connect with this one. Both ends of each connection prove
 /// that they know the secret of the end that listens, which only processes of this job can read
-/// (core/wire/auth.h). What follows is not sealed.
+/// (core/wire/auth.h). Others who connect are listened to at the same time, as at a server
+/// (core/wire/waiting_room.h), and are in nobody's way.
 /// @throws as join_ranks()
 OpenedLinks open_links(PmixJob& job, const BootstrapOptions& options,
                        const InterruptSource& interrupt);

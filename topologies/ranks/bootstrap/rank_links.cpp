@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kFrameHead = 5;
+constexpr std::size_t kFrameHead = 4;
 constexpr std::size_t kMaxFrameBytes = 256U << 20;
 constexpr std::size_t kMaxWhyBytes = 4096;
 constexpr milliseconds kTellEvery{1000}, kLook{100};
@@ -32,10 +32,15 @@ RankLinks::RankLinks(OpenedLinks opened, milliseconds patience, const InterruptS
     : patience_(patience), tell_every_(std::min(kTellEvery, patience / 4)), interrupt_(interrupt) {
   const auto take = [](std::vector<OpenedLink>& from, std::vector<Link>& to) {
     for (OpenedLink& link : from)
-      to.push_back({.name = std::move(link.name), .socket = std::move(link.socket)});
+      to.push_back({.name = std::move(link.name),
+                    .socket = std::move(link.socket),
+                    .sealer = Sealer(link.keys.send),
+                    .opener = Opener(link.keys.receive)});
   };
   take(opened.ahead, ahead_);
   take(opened.behind, behind_);
+  // The first sealed frame is longer than the others: this one is, not a message.
+  for (Link* link : all()) append(*link, Kind::waiting, {});
 }
 
 RankLinks::~RankLinks() {
@@ -61,11 +66,23 @@ bool RankLinks::all_are_written() {
 }
 
 void RankLinks::append(Link& link, Kind kind, std::string_view content) {
-  if (!link.socket) return;  // look_at() says so
-  const auto length = static_cast<std::uint32_t>(content.size());
-  for (int shift = 24; shift >= 0; shift -= 8) link.out += static_cast<char>(length >> shift);
-  link.out += static_cast<char>(kind);
-  link.out += content;
+  if (link.socket) link.out += frame(link.sealer, kind, content);  // else look_at() says so
+}
+
+std::string RankLinks::frame(Sealer& sealer, Kind kind, std::string_view content) {
+  std::string text(1, static_cast<char>(kind));
+  text += content;
+  const std::string sealed = sealer.seal(text, false);
+  const auto length = static_cast<std::uint32_t>(sealed.size());
+  std::string whole;
+  whole.reserve(kFrameHead + sealed.size());
+  for (int shift = 24; shift >= 0; shift -= 8) whole += static_cast<char>(length >> shift);
+  return whole += sealed;
+}
+
+std::string frame_that_it_is_over(const SealKeys& keys, std::string_view why) {
+  Sealer sealer(keys.send);
+  return RankLinks::frame(sealer, RankLinks::Kind::over, why);
 }
 
 void RankLinks::send(Link& link, const std::string& message) {
@@ -170,23 +187,37 @@ void RankLinks::take_frames(Link& link) {
       length = length << 8 | static_cast<unsigned char>(left[static_cast<std::size_t>(i)]);
     if (length > kMaxFrameBytes) return lose(link);
     if (left.size() < kFrameHead + length) break;
-    const std::string_view content = left.substr(kFrameHead, length);
-    switch (static_cast<Kind>(left[4])) {
-      case Kind::message:
-        link.received.emplace_back(content);
-        break;
-      case Kind::waiting:
-        break;
-      case Kind::over:
-        if (over_.empty()) over_ = beginning(printable(std::string(content)), kMaxWhyBytes);
-        break;
-      case Kind::bye:
-        link.left = true;
-        break;
+    const std::optional<std::string> opened = link.opener.open(left.substr(kFrameHead, length));
+    if (!opened || opened->empty()) {
+      if (over_.empty())
+        over_ = fmt::format(
+            "what came is not what {} sent: something on the path has changed, repeated, left out "
+            "or added bytes; the run ends on all ranks",
+            link.name);
+      return lose(link);
     }
+    take_frame(link, *opened);
     left.remove_prefix(kFrameHead + length);
   }
   link.in.erase(0, link.in.size() - left.size());
+}
+
+/// @param opened  not empty
+void RankLinks::take_frame(Link& link, std::string_view opened) {
+  const std::string_view content = opened.substr(1);
+  switch (static_cast<Kind>(opened.front())) {
+    case Kind::message:
+      link.received.emplace_back(content);
+      break;
+    case Kind::waiting:
+      break;
+    case Kind::over:
+      if (over_.empty()) over_ = beginning(printable(std::string(content)), kMaxWhyBytes);
+      break;
+    case Kind::bye:
+      link.left = true;
+      break;
+  }
 }
 
 void RankLinks::write(Link& link) {

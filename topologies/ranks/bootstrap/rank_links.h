@@ -16,7 +16,8 @@
 
 namespace rdmameter {
 
-/// A frame is 4 bytes of length, big-endian, one of its kind, and that many of its content.
+/// A frame is 4 bytes of length, big-endian, and so many that are sealed (core/wire/seal.h): a byte
+/// of its kind, and its content.
 ///
 /// A rank that waits says so to its neighbours once a second, or four times in a shorter patience.
 /// So a rank that hangs is known from those that only wait for it: a neighbour that waits for its
@@ -47,9 +48,13 @@ class RankLinks {
  private:
   using Clock = Deadline::Clock;
   enum class Kind : char { message = 'm', waiting = 'w', over = 'o', bye = 'b' };
+  friend std::string frame_that_it_is_over(const SealKeys& keys, std::string_view why);
+  static std::string frame(Sealer& sealer, Kind kind, std::string_view content);
   struct Link {
-    std::string name;      ///< "rank 3 on node1"
-    Descriptor socket;     ///< none: it is closed
+    std::string name;   ///< "rank 3 on node1"
+    Descriptor socket;  ///< none: it is closed
+    Sealer sealer;
+    Opener opener;
     std::string out = {};  ///< not yet written
     std::string in = {};   ///< read, and not yet a whole frame
     std::deque<std::string> received = {};
@@ -70,6 +75,7 @@ class RankLinks {
   void read(Link& link);
   void write(Link& link);
   void take_frames(Link& link);
+  void take_frame(Link& link, std::string_view opened);
   void lose(Link& link);
   bool all_are_written();
   [[noreturn]] void end(const std::string& why);
@@ -81,5 +87,8 @@ class RankLinks {
   std::string over_;                       ///< why the run is over; empty: it is not
   bool passed_on_ = false;                 ///< that it is over, to all neighbours
 };
+
+/// What a rank that gives up before it has all its links says over those that it has.
+std::string frame_that_it_is_over(const SealKeys& keys, std::string_view why);
 
 }  // namespace rdmameter
