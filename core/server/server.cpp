@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/error_text.h"
 #include "core/base/thread.h"
 #include "core/log/log_limit.h"
 #include "core/server/session_process.h"
@@ -110,7 +111,7 @@ void Server::State::start(Connection connection) {
     const std::lock_guard lock{mutex_};
     clients_.splice(clients_.end(), all);
   } catch (const std::exception& error) {  // no descriptor or thread to be had: the others go on
-    shared.log(peer, fmt::format("dropped: {}", error.what()), Speaker::client);
+    shared.log(peer, fmt::format("dropped: {}", error_text(error)), Speaker::client);
   }
 }
 
@@ -127,7 +128,7 @@ void Server::State::serve_client(Connection connection, Client& client) noexcept
     else
       serve_session(channel.release(), greeting, shared.clock, options.own, host, interrupt_all_);
   } catch (const std::exception& error) {
-    host.log(fmt::format("dropped: {}", error.what()));
+    host.log(fmt::format("dropped: {}", error_text(error)));
   }
 }
 

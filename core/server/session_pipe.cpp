@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/server/session_pipe.h"
 
+#include "core/base/error_text.h"
 #include "core/base/printable.h"
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
@@ -86,7 +87,7 @@ SessionStart start_from_pipe(const nlohmann::json& message) {
                         .allowed = message.at("sandbox_allowed").get<std::vector<std::string>>()},
             .own = own_from_pipe(message.at("own"))};
   } catch (const nlohmann::json::exception& error) {
-    throw MeasurementError(error.what());
+    throw MeasurementError(error_text(error));
   }
 }
 
@@ -95,7 +96,7 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
   const std::string& type = require_string(message, "type", 32);
   if (type == "log") {
     host.log(message.value("text", nlohmann::json()).is_string()
-                 ? message["text"].get_ref<const std::string&>()
+                 ? message.at("text").get_ref<const std::string&>()
                  : std::string());
   } else if (type == "end") {
     host.end_case();

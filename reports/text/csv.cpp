@@ -208,10 +208,11 @@ std::string tidy_head(const std::vector<std::string>& axes, const std::vector<Co
 /// "half_round_trip" where the test's figures are halves: those are then in its columns.
 std::string tidy_latency(const Json& row) {
   std::string text;
-  const bool any = row.contains("latency") && row["latency"].is_object();
-  const Json latency = any ? row["latency"] : Json::object();
-  const bool half = latency.contains("half_round_trip") && latency["half_round_trip"].is_object();
-  const Json& numbers = half ? latency["half_round_trip"] : latency;
+  const bool any = row.contains("latency") && row.at("latency").is_object();
+  const Json latency = any ? row.at("latency") : Json::object();
+  const bool half =
+      latency.contains("half_round_trip") && latency.at("half_round_trip").is_object();
+  const Json& numbers = half ? latency.at("half_round_trip") : latency;
   text += "," + (half ? "half_round_trip" : cell(latency.value("definition", Json())));
   text += "," + cell(latency.value("count", Json()));
   for (const std::string_view statistic : kStatistics)
