@@ -190,7 +190,8 @@ ExitStatus run_program(std::vector<std::string> arguments) {
 /// What has been printed has arrived, or its reader wanted no more (`| head`), or (a full disk) the
 /// program has failed.
 ExitStatus end_of_stdout(ExitStatus status) {
-  if (flush_print() || print_error() == EPIPE || status != ExitStatus::pass) return status;
+  if (flush_print() || print_error() == EPIPE) return status;
+  if (print_error() == EINTR) return ExitStatus::interrupted;  // a pipe that nobody read
   tell("rdmameter: stdout cannot be written: {}\n", std::strerror(print_error()));
   return ExitStatus::failed;
 }
