@@ -42,7 +42,7 @@ class Server::State {
   std::uint32_t clients() const;
 
   std::atomic<bool> stopping{false};
-  std::atomic<std::uint64_t> let_in{0};  ///< clients, ever
+  std::atomic<std::uint64_t> let_in{0};  ///< clients, ever, that had a session
   EventFd wake;                          ///< the accepting thread has something to look at
   ServerOptions options;
   Listener listener;
@@ -118,9 +118,11 @@ void Server::State::start(Connection connection) {
 void Server::State::serve_client(Connection connection, Client& client) noexcept {
   const std::string peer = connection.peer;
   ServerHost host{shared, peer};
+  bool admitted = false;
   try {
     Channel channel{std::move(connection), interrupt_all_};
     const Greeting greeting = admit_client(channel, shared.token, client);
+    admitted = true;
     if (options.own_processes)
       run_session_process(std::move(channel),
                           {peer, greeting, shared.clock, options.sandbox, options.own}, host,
@@ -128,6 +130,7 @@ void Server::State::serve_client(Connection connection, Client& client) noexcept
     else
       serve_session(channel.release(), greeting, shared.clock, options.own, host, interrupt_all_);
   } catch (const std::exception& error) {
+    if (admitted) --let_in;  // its session could not begin
     host.log(fmt::format("dropped: {}", error_text(error)));
   }
 }
