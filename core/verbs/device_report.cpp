@@ -275,7 +275,8 @@ std::string devices_text(const json& devices) {
     if (!text.ends_with("\n\n")) text += "\n";
     text += device_text(device);
   }
-  return text + "\n* the GID taken unless --gid-index says otherwise\n";
+  const bool marked = text.find("* ") != text.npos;
+  return text + (marked ? "\n* the GID taken unless --gid-index says otherwise\n" : "");
 }
 
 }  // namespace rdmameter
