@@ -20,6 +20,8 @@
 #include "bench/running/signals.h"
 #include "bench/running/standard_streams.h"
 #include "core/base/error.h"
+#include "core/base/error_text.h"
+#include "core/base/out_of_memory.h"
 #include "core/base/printable.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
@@ -147,11 +149,13 @@ struct CommandLine {
 };
 
 /// What failed, which may quote a file, a peer, and what was typed.
-void tell_error(const char* what) noexcept {
+void tell_error(const std::exception& error) noexcept {
   try {
-    tell_text(for_stderr("rdmameter: " + printable_lines(without_token(what)) + "\n"));
+    tell_text(for_stderr("rdmameter: " + printable_lines(without_token(error_text(error))) + "\n"));
   } catch (const std::bad_alloc&) {
-    tell_text("rdmameter: out of memory\n");
+    tell_text("rdmameter: ");
+    tell_text(error.what());
+    tell_text("\n");
   }
 }
 
@@ -174,6 +178,7 @@ ExitStatus run_program(std::vector<std::string> arguments) {
     return ExitStatus::pass;  // --help, --version
   for (const auto& [sub, action] : command_line.actions)
     if (sub->parsed()) {
+      set_memory_user("rdmameter " + sub->get_name());
       if (!invocation.benchmark_arguments.empty() && sub->get_name() != "run" &&
           sub->get_name() != "ab")
         throw UsageError("--benchmark_* arguments go with 'rdmameter run' and 'rdmameter ab'");
@@ -185,7 +190,8 @@ ExitStatus run_program(std::vector<std::string> arguments) {
 /// What has been printed has arrived, or its reader wanted no more (`| head`), or (a full disk) the
 /// program has failed.
 ExitStatus end_of_stdout(ExitStatus status) {
-  if (flush_print() || print_error() == EPIPE || status != ExitStatus::pass) return status;
+  if (flush_print() || print_error() == EPIPE) return status;
+  if (print_error() == EINTR) return ExitStatus::interrupted;  // a pipe that nobody read
   tell("rdmameter: stdout cannot be written: {}\n", std::strerror(print_error()));
   return ExitStatus::failed;
 }
@@ -202,7 +208,7 @@ int main(int argc, char** argv) {
     return static_cast<int>(end_of_stdout(run_program(arguments)));
   } catch (const std::exception& error) {
     flush_print();
-    tell_error(error.what());
+    tell_error(error);
     return static_cast<int>(status_of(std::current_exception()));
   }
 }

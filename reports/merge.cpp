@@ -24,9 +24,9 @@ constexpr const char* kOurs = "rdmameter";
 
 /// The contexts of a file's runs: its own, unless it is a merged one.
 std::vector<Json> runs_of(const ResultFile& file) {
-  const Json& ours = file.context[kOurs];
+  const Json& ours = file.context.at(kOurs);
   if (!ours.contains("runs")) return {file.context};
-  const Json& runs = ours["runs"];
+  const Json& runs = ours.at("runs");
   if (!runs.is_array() || runs.empty())
     throw UsageError(file.path + ": context: rdmameter: runs is no list of runs.");
   return runs.get<std::vector<Json>>();
@@ -44,7 +44,7 @@ class Merging {
       : command_(std::move(command)), allow_environment_change_(allow_environment_change) {}
 
   void add(ResultFile file) {
-    if (file.context[kOurs].contains("ab"))
+    if (file.context.at(kOurs).contains("ab"))
       throw UsageError(fmt::format(
           "{}: holds both sides of a comparison ('rdmameter ab'), not runs to be merged",
           file.path));
@@ -53,7 +53,7 @@ class Merging {
     const std::uint64_t first = runs_.size();
     for (Json& run : runs_of(file)) add_run(std::move(run), file.path);
     for (Row& row : file.rows) add_row(std::move(row), first, file.path);
-    add_noise(file.context[kOurs]);
+    add_noise(file.context.at(kOurs));
   }
 
   MergedResult take() {

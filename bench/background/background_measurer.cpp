@@ -60,7 +60,7 @@ class BackgroundMeasurer final : public Measurer {
 TestCase BackgroundMeasurer::with_wait(TestCase test_case) const {
   const auto mine = initiator_environment(), theirs = responder_environment();
   const bool one_machine = mine.is_object() && theirs.is_object() && mine.contains("boot_id") &&
-                           mine["boot_id"] == theirs.value("boot_id", nlohmann::ordered_json());
+                           mine.at("boot_id") == theirs.value("boot_id", nlohmann::ordered_json());
   const std::uint64_t loops = loops_of(test_case) + loops_;
   if (test_case.wait == Wait::automatic && loops * (one_machine ? 2 : 1) > allowed_cpus())
     test_case.wait = Wait::yield;

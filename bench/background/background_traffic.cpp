@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/base/thread.h"
 
 namespace rdmameter {
@@ -85,7 +86,7 @@ void BackgroundTraffic::throw_why_it_ended() const {
   } catch (const Unsupported& error) {
     throw Unsupported(what + "cannot be: " + error.what());
   } catch (const std::exception& error) {
-    throw MeasurementError(what + "failed: " + error.what());
+    throw MeasurementError(what + "failed: " + error_text(error));
   }
   throw MeasurementError(what + "ended by itself");
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/base/printable.h"
 #include "core/test_case/flow_label.h"
 
 namespace rdmameter {
@@ -105,6 +106,22 @@ void Values::add_range(std::string_view first_text, std::string_view rest) {
   keep_number(last);
 }
 
+/// A duration of 0 is measured until it is interrupted, which ends the run: no other value has its
+/// turn.
+void refuse_zero_among(const Axis& axis, std::string_view list,
+                       const std::vector<std::string>& texts) {
+  if (axis.option != std::string_view("duration") || texts.size() < 2) return;
+  for (const std::string& text : texts) {
+    TestCase scratch;
+    set_axis(scratch, axis, text);
+    if (scratch.until_interrupted())
+      throw UsageError(fmt::format(
+          "--duration '{}': a comma separates values, and 0 is measured until Ctrl-C, so "
+          "it goes with no other; a decimal point is a point: --duration 0.5",
+          printable(list)));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list) {
@@ -122,7 +139,11 @@ std::vector<std::string> read_axis_list(const Axis& axis, std::string_view list)
       values.add(item);
     else
       values.add_range(item.substr(0, dots), item.substr(dots + 2));
-    if (comma == std::string_view::npos) return values.take();
+    if (comma == std::string_view::npos) {
+      std::vector<std::string> texts = values.take();
+      refuse_zero_among(axis, list, texts);
+      return texts;
+    }
     rest.remove_prefix(comma + 1);
   }
 }

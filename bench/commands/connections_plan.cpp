@@ -83,7 +83,7 @@ ConnectionPlan plan_connections(const ConnectionsRequest& request, const DeviceQ
     throw UsageError(
         most == 0 && !plan.limits.empty()
             ? fmt::format("not even one connection fits: {}",
-                          plan.limits.front()["reason"].get<std::string>())
+                          plan.limits.front().at("reason").get<std::string>())
             : "--over srq and ud carry sends alone: add rc or shared, or --opcode send");
   std::vector<PlannedCase> planned;
   for (const ConnectionCase& one : plan.cases) planned.push_back(one.planned);

@@ -16,9 +16,9 @@ ExitStatus run_devices(bool as_json) {
   const nlohmann::ordered_json devices = devices_json();
   if (as_json)
     print("{}\n", devices.dump(2));
-  else if (!devices["devices"].empty())
+  else if (!devices.at("devices").empty())
     print_text(for_stdout(devices_text(devices)));
-  if (devices["devices"].empty()) open_device("");  // throws: it knows what to do next
+  if (devices.at("devices").empty()) open_device("");  // throws: it knows what to do next
   return ExitStatus::pass;
 }
 

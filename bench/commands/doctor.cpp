@@ -13,6 +13,7 @@
 #include "bench/options/token.h"
 #include "bench/running/measurers.h"
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/log/print.h"
 #include "core/session/examine_peer.h"
 #include "reports/text/text.h"
@@ -48,7 +49,7 @@ Diagnosis diagnose(const SessionOptions* server, const InterruptSource& interrup
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    diagnosis.why_no_peer = error.what();
+    diagnosis.why_no_peer = error_text(error);
   }
   return diagnosis;
 }
@@ -78,11 +79,11 @@ void print_for_people(const Diagnosis& diagnosis, const std::string& host) {
 /// A warning is no failure, unless it is asked to be one.
 ExitStatus status_of_findings(const Diagnosis& diagnosis, bool strict) {
   const auto is_bad = [strict](const nlohmann::ordered_json& finding) {
-    return strict || finding["weight"] == weight_name(Weight::problem);
+    return strict || finding.at("weight") == weight_name(Weight::problem);
   };
-  bool bad = std::ranges::any_of(diagnosis.here["findings"], is_bad);
+  bool bad = std::ranges::any_of(diagnosis.here.at("findings"), is_bad);
   if (!diagnosis.peer.is_null())
-    bad = bad || std::ranges::any_of(diagnosis.peer["findings"], is_bad) ||
+    bad = bad || std::ranges::any_of(diagnosis.peer.at("findings"), is_bad) ||
           std::ranges::any_of(diagnosis.between, is_bad);
   return bad ? ExitStatus::regression : ExitStatus::pass;
 }

@@ -28,7 +28,7 @@ ExitStatus write_merged(const MergeArguments& options, const Invocation& invocat
   writer.finish();
   if (options.output != "-")
     print_lines("{}: {}, {}\n", options.output,
-                count_text(merged.context["rdmameter"]["runs"].size(), "run"),
+                count_text(merged.context.at("rdmameter").at("runs").size(), "run"),
                 count_text(merged.rows.size(), "row"));
   return ExitStatus::pass;
 }

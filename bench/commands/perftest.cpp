@@ -118,14 +118,14 @@ std::optional<PerftestCall> perftest_call(const std::vector<std::string>& argume
 }
 
 ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
-                        const std::function<void(const char*)>& tell_error) {
+                        const std::function<void(const std::exception&)>& tell_error) {
   try {
     return run_tool(*call.tool, call.arguments, invocation);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
     flush_print();
-    tell_error(error.what());
+    tell_error(error);
     return kPerftestFailed;
   }
 }

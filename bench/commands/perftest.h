@@ -26,6 +26,6 @@ std::optional<PerftestCall> perftest_call(const std::vector<std::string>& argume
 /// Its exit status is perftest's: 0, or 1 for every failure, which has then been told.
 /// @throws Interrupted
 ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
-                        const std::function<void(const char*)>& tell_error);
+                        const std::function<void(const std::exception&)>& tell_error);
 
 }  // namespace rdmameter

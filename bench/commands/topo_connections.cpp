@@ -151,8 +151,9 @@ ExitStatus topo_connections(const ConnectionsOptions& options, const Invocation&
     const DryRun would = dry_run(cases, request.repetitions);
     std::string text = would.text;
     for (const auto& limit : plan.limits)
-      text += fmt::format("{} ends at {}: {}\n", limit["kind"].get<std::string>(),
-                          limit["active"].get<std::uint64_t>(), limit["reason"].get<std::string>());
+      text += fmt::format("{} ends at {}: {}\n", limit.at("kind").get<std::string>(),
+                          limit.at("active").get<std::uint64_t>(),
+                          limit.at("reason").get<std::string>());
     text +=
         fmt::format("a curve with a knee: up to {} rounds of at most {} more numbers around it\n",
                     kRoundsAtKnee, kNumbersAtKnee);

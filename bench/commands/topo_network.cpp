@@ -148,7 +148,8 @@ bool is_same_case(const Row& measured, const Row& simulated) {
 
 bool is_of_a_measurement(const Row& row) {
   return row.status == Row::Status::ok && row.topology && !row.topology->yielding &&
-         row.extra.value("path", "") != "simulated";
+         !(row.extra.is_object() &&
+           row.extra.value("path", nlohmann::ordered_json()) == "simulated");
 }
 
 /// Medians of the repetitions; nothing: it was not measured.

@@ -28,7 +28,7 @@ std::string versions_text(const nlohmann::ordered_json& versions, std::size_t wi
            fmt::format("rdmameter {}, {}, libibverbs {}", text_of(versions, "rdmameter"),
                        text_of(versions, "kernel"), text_of(versions, "libibverbs")),
            width);
-  for (const auto& device : versions["devices"])
+  for (const auto& device : versions.at("devices"))
     text += wrap(text_of(device, "name") + ": ",
                  fmt::format("driver {}, its version {}, firmware {}", text_of(device, "driver"),
                              text_of(device, "driver_version"), text_of(device, "firmware")),
@@ -50,11 +50,11 @@ std::string findings_text(const nlohmann::ordered_json& findings, std::size_t wi
 }
 
 std::string examination_text(const nlohmann::ordered_json& examination, std::size_t width) {
-  std::string text = versions_text(examination["versions"], width);
-  text += findings_text(examination["findings"], width);
-  if (examination["findings"].empty()) text += "nothing found that spoils a measurement\n";
+  std::string text = versions_text(examination.at("versions"), width);
+  text += findings_text(examination.at("findings"), width);
+  if (examination.at("findings").empty()) text += "nothing found that spoils a measurement\n";
   std::string unknown;
-  for (const auto& check : examination["unknown"])
+  for (const auto& check : examination.at("unknown"))
     unknown += (unknown.empty() ? "" : ", ") + check.get<std::string>();
   if (!unknown.empty()) text += wrap("not known here: ", unknown, width);
   return text;

@@ -14,45 +14,46 @@ namespace {
 
 using Port = nlohmann::ordered_json;
 
+/// A peer may leave out what it does not know. @return null: it is not there
+nlohmann::ordered_json field(const nlohmann::ordered_json& object, const char* key) {
+  return object.is_object() ? object.value(key, nlohmann::ordered_json()) : nullptr;
+}
+
 /// Do both ends know it, and is it different?
 bool differ(const Port& here, const Port& peer, const char* key) {
-  return !here[key].is_null() && !peer[key].is_null() && here[key] != peer[key];
+  const Port ours = field(here, key), theirs = field(peer, key);
+  return !ours.is_null() && !theirs.is_null() && ours != theirs;
 }
 
 /// "mlx5_0/1 here has 100 Gb/sec (4X EDR), mlx5_1/1 there 40 Gb/sec (4X QDR)"
 template <class Value>
 std::string both(const Port& here, const Port& peer, const char* key) {
-  return fmt::format("{} here has {}, {} there {}", here["name"].get<std::string>(),
-                     here[key].get<Value>(), peer["name"].get<std::string>(),
-                     peer[key].get<Value>());
+  return fmt::format("{} here has {}, {} there {}", here.at("name").get<std::string>(),
+                     here.at(key).get<Value>(), peer.at("name").get<std::string>(),
+                     peer.at(key).get<Value>());
 }
 
 void compare_gid_types(const Port& here, const Port& peer, std::vector<Finding>& findings) {
-  const auto ours = here["gid_types"].get<std::vector<std::string>>();
-  const auto theirs = peer["gid_types"].get<std::vector<std::string>>();
+  const auto ours = here.at("gid_types").get<std::vector<std::string>>();
+  const auto theirs = peer.at("gid_types").get<std::vector<std::string>>();
   const auto is_theirs = [&](const std::string& type) {
     return std::ranges::find(theirs, type) != theirs.end();
   };
   if (ours.empty() || theirs.empty() || std::ranges::any_of(ours, is_theirs)) return;
   findings.push_back({"gid_types_of_ends", Weight::problem,
                       fmt::format("no type of GID is at both ends: {} here has {}, {} there {}",
-                                  here["name"].get<std::string>(), fmt::join(ours, ", "),
-                                  peer["name"].get<std::string>(), fmt::join(theirs, ", ")),
+                                  here.at("name").get<std::string>(), fmt::join(ours, ", "),
+                                  peer.at("name").get<std::string>(), fmt::join(theirs, ", ")),
                       "give both netdevs an IP address of one subnet, and both drivers RoCE v2 "
                       "(cma_roce_mode)"});
 }
 
 /// What an examination says of the device that a port ("mlx5_0/1") is of; null: nothing.
 nlohmann::ordered_json device_of(const nlohmann::ordered_json& end, const Port& port) {
-  const std::string name = port["name"].get<std::string>();
-  for (const auto& device : end["versions"]["devices"])
-    if (device["name"] == name.substr(0, name.rfind('/'))) return device;
+  const std::string name = port.at("name").get<std::string>();
+  for (const auto& device : end.at("versions").at("devices"))
+    if (device.at("name") == name.substr(0, name.rfind('/'))) return device;
   return nullptr;
-}
-
-/// A peer may leave out what it does not know. @return null: it is not there
-nlohmann::ordered_json field(const nlohmann::ordered_json& object, const char* key) {
-  return object.is_object() ? object.value(key, nlohmann::ordered_json()) : nullptr;
 }
 
 /// "firmware 22.35 here, 22.36 there", if both ends know it and it is different.
@@ -69,8 +70,9 @@ void add_difference(std::string& differences, std::string_view what,
 void compare_versions(const nlohmann::ordered_json& here, const nlohmann::ordered_json& peer,
                       std::vector<Finding>& findings) {
   std::string differences;
-  add_difference(differences, "libibverbs", here["versions"], peer["versions"], "libibverbs");
-  const auto ours = device_of(here, here["ports"][0]), theirs = device_of(peer, peer["ports"][0]);
+  add_difference(differences, "libibverbs", here.at("versions"), peer.at("versions"), "libibverbs");
+  const auto ours = device_of(here, here.at("ports").at(0)),
+             theirs = device_of(peer, peer.at("ports").at(0));
   if (field(ours, "driver") == field(theirs, "driver")) {
     add_difference(differences, "driver", ours, theirs, "driver_version");
     add_difference(differences, "firmware", ours, theirs, "firmware");
@@ -85,8 +87,8 @@ void compare_versions(const nlohmann::ordered_json& here, const nlohmann::ordere
 
 std::vector<Finding> compare_ends(const nlohmann::ordered_json& here,
                                   const nlohmann::ordered_json& peer) {
-  if (here["ports"].empty() || peer["ports"].empty()) return {};
-  const Port &ours = here["ports"][0], &theirs = peer["ports"][0];
+  if (here.at("ports").empty() || peer.at("ports").empty()) return {};
+  const Port &ours = here.at("ports").at(0), &theirs = peer.at("ports").at(0);
   std::vector<Finding> findings;
   if (differ(ours, theirs, "link_layer")) {
     findings.push_back(

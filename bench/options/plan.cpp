@@ -26,6 +26,63 @@ namespace {
 
 constexpr std::size_t kMaxPlanBytes = 16U << 20;
 
+/// Parts of a dotted key. A plan has two ("axes.size"); toml++ recurses once for each, and bounds
+/// values alone.
+constexpr std::size_t kMaxKeyParts = 16;
+
+/// Finds a key of too many parts without a parser: dots between two of the characters that end a
+/// key, outside of texts and comments.
+class KeyScan {
+ public:
+  explicit KeyScan(std::string_view text) : text_(text) {}
+
+  /// @return  the line of the first such key; 0: there is none
+  std::size_t line_of_long_key() {
+    for (std::size_t parts = 1; at_ < text_.size();) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'') {
+        skip_text(c);
+        continue;
+      }
+      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size() - 1);
+      if (c == '.')
+        ++parts;
+      else if (kEnds.find(text_[at_]) != kEnds.npos)
+        parts = 1;
+      if (parts > kMaxKeyParts)
+        return 1 + static_cast<std::size_t>(
+                       std::count(text_.begin(), text_.begin() + static_cast<long>(at_), '\n'));
+      ++at_;
+    }
+    return 0;
+  }
+
+ private:
+  static constexpr std::string_view kEnds = "\n=,[]{}";
+
+  /// Of one line, or of several between three quotes. Only double quotes know escapes.
+  void skip_text(char quote) {
+    const std::string three(3, quote);
+    const bool several = text_.substr(at_).starts_with(three);
+    const std::string_view end = several ? std::string_view(three) : text_.substr(at_, 1);
+    for (at_ += end.size(); at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n' && !several) return;
+      if (text_[at_] == '\\' && quote == '"')
+        ++at_;
+      else if (text_.substr(at_).starts_with(end)) {
+        at_ += end.size();
+        // Up to two quotes before the three that end it are its own.
+        for (int own = 0; several && own < 2 && at_ < text_.size() && text_[at_] == quote; ++own)
+          ++at_;
+        return;
+      }
+    }
+  }
+
+  const std::string_view text_;
+  std::size_t at_ = 0;
+};
+
 /// Reads one file; every refusal names the line.
 class Reader {
  public:
@@ -64,6 +121,9 @@ class Reader {
 
   toml::table parse() const {
     const std::string text = read_input(path_, {.max_bytes = kMaxPlanBytes});
+    if (const std::size_t line = KeyScan(text).line_of_long_key(); line != 0)
+      throw UsageError(fmt::format("{}: line {}: a key has more than {} parts (dots)", path_, line,
+                                   kMaxKeyParts));
     try {
       return toml::parse(text, path_);
     } catch (const toml::parse_error& error) {

@@ -155,8 +155,12 @@ std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
        {measurer.initiator_environment(), measurer.responder_environment()}) {
     if (!environment.is_object()) return std::nullopt;
     const auto device = environment.value("device", nlohmann::ordered_json());
-    if (!device.is_object() || !device.contains("active_mtu_bytes")) return std::nullopt;
-    const auto mtu = device["active_mtu_bytes"].get<std::uint64_t>();
+    if (!device.is_object()) return std::nullopt;
+    const auto told = device.value("active_mtu_bytes", nlohmann::ordered_json());
+    // What a port can have; a peer may say anything.
+    constexpr std::uint64_t kLeast = 256, kMost = 4096;
+    if (!told.is_number_unsigned() || told < kLeast || told > kMost) return std::nullopt;
+    const auto mtu = told.get<std::uint64_t>();
     least = std::min(least.value_or(mtu), mtu);
   }
   return least;

@@ -172,9 +172,9 @@ std::string both_directions(const PerftestReport& report, const PerftestNumbers&
 /// What is known of the device as JSON, as text; "" else.
 std::string device_fact(const nlohmann::ordered_json& environment, const char* key) {
   if (!environment.is_object() || !environment.contains("device")) return "";
-  const auto& device = environment["device"];
-  if (!device.is_object() || !device.contains(key) || device[key].is_null()) return "";
-  return device[key].is_string() ? device[key].get<std::string>() : device[key].dump();
+  const auto& device = environment.at("device");
+  if (!device.is_object() || !device.contains(key) || device.at(key).is_null()) return "";
+  return device.at(key).is_string() ? device.at(key).get<std::string>() : device.at(key).dump();
 }
 
 const char* on_off(bool on) {

@@ -13,6 +13,7 @@
 
 #include "bench/running/outcome_row.h"
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 
 namespace rdmameter {
 namespace {
@@ -78,7 +79,7 @@ class Run {
   RowPlace place_of(std::size_t index);
   Row measure(const RowPlace& place);
   void settle(Progress& progress, Row& row, double spent_ns);
-  Row failed(const RowPlace& place, const std::exception& error);
+  Row failed(const RowPlace& place, const std::string& why);
   void count(const Row& row);
 
   const std::vector<PlannedCase>& cases_;
@@ -157,16 +158,16 @@ Row Run::measure(const RowPlace& place) {
   } catch (const Unsupported& error) {
     return skipped_row(place, error.what());
   } catch (const std::exception& error) {
-    if (stop_.reason() == StopReason::interrupted) throw Interrupted(error.what());
-    return failed(place, error);
+    if (stop_.reason() == StopReason::interrupted) throw Interrupted(error_text(error));
+    return failed(place, error_text(error));
   }
 }
 
-Row Run::failed(const RowPlace& place, const std::exception& error) {
+Row Run::failed(const RowPlace& place, const std::string& why) {
   const ExitStatus status = status_of(std::current_exception());
   tally_.failure = tally_.failed == 0 || tally_.failure == status ? status : ExitStatus::failed;
-  if (!measurer_.usable()) unusable_ = error.what();
-  return error_row(place, error.what());
+  if (!measurer_.usable()) unusable_ = why;
+  return error_row(place, why);
 }
 
 void Run::count(const Row& row) {

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "core/base/patient_write.h"
+
 namespace rdmameter {
 namespace {
 
@@ -19,12 +21,17 @@ void on_signal(int number) {
 
 void raise_on_signals(InterruptSource& interrupt) {
   raised = &interrupt;
+  end_waits_with(interrupt.fd());
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
+  // A lost ssh keeps what was measured, as SIGTERM does; nohup goes on.
+  struct sigaction before {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
   action.sa_handler = SIG_IGN;
   action.sa_flags = 0;
   // A reader that has gone, a limit on a file's size: failures of a write(), no ends of the

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM.
+// Ctrl-C, SIGTERM and SIGHUP.
 #pragma once
 
 #include "core/wire/wait.h"
 
 namespace rdmameter {
 
-/// SIGINT and SIGTERM raise `interrupt`, which must live as long as the process. Once everything is
-/// to end, the next SIGINT has the default action, for a run that does not. SIGPIPE is ignored: a
-/// reader that goes away is an error of write(). SIGCHLD has its default action, in which waitpid()
-/// learns how a child ended.
+/// SIGINT, SIGTERM and (unless it is ignored: nohup) SIGHUP raise `interrupt`, with which all waits
+/// of writers end (core/base/patient_write.h). It must live as long as the process. Once everything
+/// is to end, the next SIGINT has the default action, for a run that does not. SIGPIPE is ignored:
+/// a reader that goes away is an error of write(). SIGCHLD has its default action, in which
+/// waitpid() learns how a child ended.
 void raise_on_signals(InterruptSource& interrupt);
 
 }  // namespace rdmameter

@@ -30,7 +30,7 @@ std::string status_line(std::uint64_t done, std::uint64_t all, double elapsed_s,
 
 bool stderr_is_interactive() {
   const char* terminal = std::getenv("TERM");
-  const bool dumb = terminal == nullptr || std::strcmp(terminal, "dumb") == 0;
+  const bool dumb = terminal == nullptr || *terminal == '\0' || std::strcmp(terminal, "dumb") == 0;
   return isatty(STDERR_FILENO) == 1 && !dumb && std::getenv("CI") == nullptr;
 }
 

@@ -35,6 +35,7 @@ class SignalsInWaits {
     sigemptyset(&ending);
     sigaddset(&ending, SIGINT);
     sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &ending, &before_);
   }
   ~SignalsInWaits() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

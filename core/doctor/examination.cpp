@@ -30,13 +30,13 @@ nlohmann::ordered_json versions_json(const Examination& examination) {
   for (const ExaminedDevice& device : examination.devices) {
     const nlohmann::ordered_json slot = device_slot_json(device.name, examination.trees.sysfs);
     devices.push_back({{"name", device.name},
-                       {"driver", slot["driver"]},
-                       {"driver_version", slot["driver_version"]},
+                       {"driver", slot.at("driver")},
+                       {"driver_version", slot.at("driver_version")},
                        {"firmware", or_null(read_line(device.path / "fw_ver"))}});
   }
-  return {{"rdmameter", host["version"]},
-          {"kernel", host["kernel"]},
-          {"libibverbs", host["libibverbs"]},
+  return {{"rdmameter", host.at("version")},
+          {"kernel", host.at("kernel")},
+          {"libibverbs", host.at("libibverbs")},
           {"devices", devices}};
 }
 
@@ -109,7 +109,7 @@ void check_ports(const nlohmann::json& ports) {
     require_string(port, "name", kMaxNameBytes);
     check_optional_text(port, "link_layer");
     check_optional_text(port, "rate");
-    if (port.contains("netdev_mtu") && !port["netdev_mtu"].is_null())
+    if (port.contains("netdev_mtu") && !port.at("netdev_mtu").is_null())
       require_uint(port, "netdev_mtu", 0, std::numeric_limits<std::uint32_t>::max());
     check_texts(require_array(port, "gid_types", kMaxRows));
   }

@@ -24,7 +24,8 @@ void print(fmt::format_string<Values...> format, Values&&... values) {
 /// @return  has all arrived that was printed so far?
 bool flush_print() noexcept;
 
-/// Why something did not arrive [errno value]; 0: all has. EPIPE: its reader has gone.
+/// Why something did not arrive [errno value]; 0: all has. EPIPE: its reader has
+/// gone. EINTR: everything must end, and nobody reads.
 int print_error() noexcept;
 
 }  // namespace rdmameter

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/log/tell.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+
+#include "core/base/patient_write.h"
 
 namespace rdmameter {
 namespace {
@@ -20,17 +21,7 @@ void tell_text(std::string_view text) noexcept {
     return;
   }
   const int before = errno;  // told in the middle of a failure, of which somebody may want to know
-  while (!text.empty()) {
-    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-    if (written > 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (written < 0 && errno == EAGAIN) {  // whoever shares it has made it non-blocking
-      pollfd stream{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-      poll(&stream, 1, -1);
-    } else if (written == 0 || errno != EINTR) {
-      break;
-    }
-  }
+  write_patiently(STDERR_FILENO, text);
   errno = before;
 }
 

@@ -11,7 +11,8 @@
 
 namespace rdmameter {
 
-/// Writes the text as it is. Waits while a pipe or a terminal takes nothing, as any program does;
+/// Writes the text as it is. Waits while a pipe or a terminal takes nothing, as any program does,
+/// until everything must end;
 /// a server must not wait, and has a TellSink.
 void tell_text(std::string_view text) noexcept;
 

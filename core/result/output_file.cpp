@@ -10,12 +10,14 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/patient_write.h"
 #include "core/log/print.h"
 
 namespace rdmameter {
@@ -108,12 +110,37 @@ OutputPlace look_at_output(const std::string& path, Writing writing) {
   return {.stream = false, .mode = status.st_mode & 0777};
 }
 
+namespace {
+
+/// No O_CREAT, no O_TRUNC: nothing may come of it where a file has taken the stream's place.
+/// Without O_NONBLOCK, opening a FIFO would wait for its reader for ever.
+/// @return  a descriptor that waits, or -1 and errno  @throws Interrupted
+int open_stream(const std::string& path) {
+  constexpr int kHow = O_WRONLY | O_CLOEXEC | O_NOCTTY;
+  constexpr std::chrono::milliseconds kBetween{50};
+  constexpr std::chrono::seconds kForReader{30};  // as an input waits for its writer
+  const auto begun = std::chrono::steady_clock::now();
+  for (;;) {
+    const int file = open(path.c_str(), kHow | O_NONBLOCK);
+    if (file >= 0) {
+      fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
+      return file;
+    }
+    struct stat status {};
+    if (errno != ENXIO || stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return -1;
+    if (std::chrono::steady_clock::now() - begun > kForReader)
+      refuse_output(path, fmt::format("nobody has opened this FIFO for reading within {} s",
+                                      kForReader.count()));
+    if (wait_or_end(kBetween)) throw Interrupted("interrupted");
+  }
+}
+
+}  // namespace
+
 int open_output_stream(const std::string& path) {
   const std::optional<int> own = own_descriptor(path);
   if (own == STDOUT_FILENO) flush_print();
-  // No O_CREAT, no O_TRUNC: nothing may come of it where a file has taken the stream's place.
-  const int file =
-      own ? fcntl(*own, F_DUPFD_CLOEXEC, 0) : open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  const int file = own ? fcntl(*own, F_DUPFD_CLOEXEC, 0) : open_stream(path);
   if (file < 0) refuse_output_errno(path);
   struct stat status {};
   if (!own && (fstat(file, &status) != 0 || S_ISREG(status.st_mode))) {
@@ -125,11 +152,11 @@ int open_output_stream(const std::string& path) {
 
 int write_all(int file, std::string_view text, const std::uint64_t* offset) {
   const WithoutFileSizeSignal guard;
+  if (offset == nullptr) return write_patiently(file, text);
   std::size_t done = 0;
   while (done < text.size()) {
-    const ssize_t written = offset != nullptr ? pwrite(file, text.data() + done, text.size() - done,
-                                                       static_cast<off_t>(*offset + done))
-                                              : write(file, text.data() + done, text.size() - done);
+    const ssize_t written =
+        pwrite(file, text.data() + done, text.size() - done, static_cast<off_t>(*offset + done));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return written < 0 ? errno : ENOSPC;
     done += static_cast<std::size_t>(written);

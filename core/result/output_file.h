@@ -31,11 +31,12 @@ OutputPlace look_at_output(const std::string& path, Writing writing = Writing::r
 
 /// Opens a stream. "-", /dev/stdout, /dev/stderr and /dev/fd/N are what this process has open
 /// already.
-/// @return  a descriptor of the caller's  @throws UsageError
+/// A FIFO has 30 s to get a reader.
+/// @return  a descriptor of the caller's  @throws UsageError  @throws Interrupted  meanwhile
 int open_output_stream(const std::string& path);
 
 /// Writes all of `text`, at `offset` or (null) where the stream stands.
-/// @return 0 or the errno value
+/// @return 0 or the errno value; EINTR: everything must end, and nobody reads the stream
 int write_all(int file, std::string_view text, const std::uint64_t* offset = nullptr);
 
 /// A file in the making, in the folder where it is to stand, under a name that nobody can foretell.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/base/input_file.h"
 #include "core/result/checked_json.h"
 #include "core/result/json_parts.h"
@@ -55,7 +56,7 @@ void check_json(const std::string& path, const std::string& text) {
     throw UsageError(
         fmt::format("{}: is not JSON, at {}. {}.", path, place(text, error.byte), kWhatItIs));
   } catch (const Json::exception& error) {  // a number too large for a double
-    throw UsageError(fmt::format("{}: is not JSON that can be read: {}.", path, error.what()));
+    throw UsageError(fmt::format("{}: is not JSON that can be read: {}.", path, error_text(error)));
   }
 }
 
@@ -129,8 +130,8 @@ class PartsReader {
   void take_row(std::string_view text) {
     const Json& row = rows_.parse(text);
     std::string where = fmt::format("{}: row {}", path_, ++count_);
-    if (row.is_object() && row.contains("name") && row["name"].is_string())
-      where += fmt::format(" ({})", row["name"].get_ref<const std::string&>());
+    if (row.is_object() && row.contains("name") && row.at("name").is_string())
+      where += fmt::format(" ({})", row.at("name").get_ref<const std::string&>());
     parts_.row(row, where);
   }
 
@@ -198,7 +199,7 @@ void read_result_parts(const std::string& path, const ResultParts& parts,
     throw;
   } catch (const Json::exception& error) {
     check_json(path, text.whole(path));
-    throw UsageError(fmt::format("{}: is not JSON that can be read: {}.", path, error.what()));
+    throw UsageError(fmt::format("{}: is not JSON that can be read: {}.", path, error_text(error)));
   }
 }
 

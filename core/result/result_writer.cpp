@@ -156,6 +156,7 @@ void ResultWriter::finish(std::string_view results) {
 }
 
 void ResultWriter::fail(const char* step, int error) const {
+  if (error == EINTR) throw Interrupted("interrupted");
   if (error == EPIPE && is_stdout(path_)) throw Interrupted("the reader of stdout has gone");
   throw ResultFileError(
       fmt::format("{}: {} failed: {}. {} row{} before it {} safe.", path_, step,

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/base/error.h"
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 void check_written(const std::string& path, int error) {
   if (error == 0) return;
+  if (error == EINTR) throw Interrupted("interrupted");
   if (error == EPIPE && is_stdout(path)) return;  // its reader has seen enough (`| head`)
   throw ResultFileError(fmt::format("{}: cannot be written: {}.", path, std::strerror(error)),
                         error);

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/error_text.h"
 #include "core/base/thread.h"
 #include "core/server/session_process.h"
 #include "core/session/protocol.h"
@@ -35,7 +36,7 @@ class Server::State {
   std::uint32_t clients() const;
 
   std::atomic<bool> stopping{false};
-  std::atomic<std::uint64_t> let_in{0};  ///< clients, ever
+  std::atomic<std::uint64_t> let_in{0};  ///< clients, ever, that had a session
   EventFd wake;                          ///< the accepting thread has something to look at
   ServerOptions options;
   Listener listener;
@@ -96,16 +97,18 @@ void Server::State::start(WaitingRoom::Guest guest) {
     clients_.splice(clients_.end(), all);
   } catch (const std::exception& error) {  // no descriptor or thread to be had: the others go on
     unproved_.leave(guest.place);
-    shared.log(peer, fmt::format("dropped: {}", error.what()), Speaker::client);
+    shared.log(peer, fmt::format("dropped: {}", error_text(error)), Speaker::client);
   }
 }
 
 void Server::State::serve_client(Connection connection, Client& client) noexcept {
   const std::string peer = connection.peer;
   ServerHost host{shared, peer};
+  bool admitted = false;
   try {
     Channel channel{std::move(connection), interrupt_all_};
     const Greeting greeting = admit_client(channel, shared.token, client);
+    admitted = true;
     if (options.own_processes)
       run_session_process(std::move(channel),
                           {peer, greeting, shared.clock, options.sandbox, options.own}, host,
@@ -113,7 +116,8 @@ void Server::State::serve_client(Connection connection, Client& client) noexcept
     else
       serve_session(channel.release(), greeting, shared.clock, options.own, host, interrupt_all_);
   } catch (const std::exception& error) {
-    host.log(fmt::format("dropped: {}", error.what()));
+    if (admitted) --let_in;  // its session could not begin
+    host.log(fmt::format("dropped: {}", error_text(error)));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/log/tell.h"
 #include "core/server/session_process.h"
 #include "core/session/failure.h"
@@ -34,7 +35,7 @@ void shut_in(const SandboxOptions& options, int client, SessionHost& host,
   try {
     enter_sandbox(options);
   } catch (const std::exception& error) {
-    host.log(error.what());
+    host.log(error_text(error));
     Channel{{Descriptor{dup(client)}, "the client"}, interrupt}.send(failure_message(error),
                                                                      Deadline::in(kProofTimeout));
     throw;

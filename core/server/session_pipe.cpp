@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "core/base/error_text.h"
 #include "core/base/printable.h"
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
@@ -91,7 +92,7 @@ SessionStart start_from_pipe(const nlohmann::json& message) {
             .server = static_cast<pid_t>(
                 require_uint(message, "server", 1, std::numeric_limits<pid_t>::max()))};
   } catch (const nlohmann::json::exception& error) {
-    throw MeasurementError(error.what());
+    throw MeasurementError(error_text(error));
   }
 }
 
@@ -100,7 +101,7 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
   const std::string& type = require_string(message, "type", 32);
   if (type == "log") {
     host.log(message.value("text", nlohmann::json()).is_string()
-                 ? message["text"].get_ref<const std::string&>()
+                 ? message.at("text").get_ref<const std::string&>()
                  : std::string());
   } else if (type == "end") {
     host.end_case();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/base/thread.h"
 #include "core/server/last_words.h"
 #include "core/session/failure.h"
@@ -203,7 +204,7 @@ std::string serve_process(Channel& pipe, const SessionStart& start, SessionProce
   } catch (const ChannelError& error) {
     if (error.cause != Cause::closed && error.cause != Cause::reset) return error.what();
   } catch (const std::exception& error) {
-    return error.what();
+    return error_text(error);
   }
   return {};
 }

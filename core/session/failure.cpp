@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/base/error_text.h"
 #include "core/base/printable.h"
 #include "core/session/protocol.h"
 #include "core/wire/fields.h"
@@ -27,7 +28,7 @@ void throw_failure(std::string_view kind, const std::string& text) {
 
 nlohmann::json failure_message(const std::exception& error) {
   // Printable, or the other end would refuse it.
-  std::string reason{beginning(printable(error.what()), kMaxReasonBytes)};
+  std::string reason{beginning(printable(error_text(error)), kMaxReasonBytes)};
   // An option of the responder's own has another name where the user gives it.
   if (reason.starts_with("--") && !reason.starts_with("--peer-")) reason.insert(2, "peer-");
   return {{"type", "failed"}, {"kind", failure_kind(error)}, {"reason", std::move(reason)}};

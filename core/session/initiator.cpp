@@ -92,9 +92,9 @@ class Initiator final : public Measurer {
 
  private:
   bool same_host() const {
-    const auto& mine = initiator_environment_["boot_id"];
+    const auto& mine = initiator_environment_.at("boot_id");
     return mine.is_string() && responder_environment_.contains("boot_id") &&
-           responder_environment_["boot_id"] == mine;
+           responder_environment_.at("boot_id") == mine;
   }
 
   /// Traffic within one device never sees its netdev or cable.

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "core/base/error_text.h"
 #include "core/engine/case_memory.h"
 #include "core/engine/duplex.h"
 #include "core/engine/open_devices.h"
@@ -156,7 +157,7 @@ void ClientSession::serve(const Greeting& greeting) {
     }
     host_.log("gone");
   } catch (const std::exception& error) {
-    host_.log(fmt::format("dropped: {}", error.what()));
+    host_.log(fmt::format("dropped: {}", error_text(error)));
   }
 }
 
@@ -228,7 +229,7 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    host_.log(fmt::format("failed: {}", error.what()));
+    host_.log(fmt::format("failed: {}", error_text(error)));
     channel_.send(failure_message(error), Deadline::in(kSetupTimeout));
   }
 }

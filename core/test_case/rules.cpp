@@ -67,8 +67,8 @@ std::string why_not_split(const TestCase& c) {
   };
   if (!more_than_bytes(c.queues.sge) && (c.one_sided() || !more_than_bytes(c.queues.recv_sge)))
     return {};
-  return fmt::format("{} bytes cannot be split over more SGEs than that: use a larger --size",
-                     c.size_bytes);
+  return fmt::format("{} byte{} cannot be split over more SGEs than that: use a larger --size",
+                     c.size_bytes, c.size_bytes == 1 ? "" : "s");
 }
 
 /// Of the memory of the two that the CPU does not reach.

@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/base/error_text.h"
 #include "core/verbs/device.h"
 #include "core/verbs/environment.h"
 #include "core/verbs/probe.h"
@@ -166,24 +167,26 @@ std::string plain(const json& value) {
 
 std::string port_text(const json& port) {
   std::string text = fmt::format(
-      "  port {}  {}  {}  {} Gb/s ({}X)  MTU {} of {} B\n", plain(port["port_num"]),
-      plain(port["state"]), plain(port["link_layer"]), plain(port["rate_gbps"]),
-      plain(port["lanes"]), plain(port["active_mtu_bytes"]), plain(port["max_mtu_bytes"]));
-  for (const json& gid : port["gids"])
-    text += fmt::format("    GID {:>3}{} {:<8} {:<28} {}\n", plain(gid["index"]),
-                        gid["index"] == port["chosen_gid_index"] ? '*' : ' ', plain(gid["type"]),
-                        plain(gid["gid"]), gid["netdev"].is_null() ? "" : plain(gid["netdev"]));
-  if (port["gids"].empty()) text += "    no GID\n";
+      "  port {}  {}  {}  {} Gb/s ({}X)  MTU {} of {} B\n", plain(port.at("port_num")),
+      plain(port.at("state")), plain(port.at("link_layer")), plain(port.at("rate_gbps")),
+      plain(port.at("lanes")), plain(port.at("active_mtu_bytes")), plain(port.at("max_mtu_bytes")));
+  for (const json& gid : port.at("gids"))
+    text += fmt::format("    GID {:>3}{} {:<8} {:<28} {}\n", plain(gid.at("index")),
+                        gid.at("index") == port.at("chosen_gid_index") ? '*' : ' ',
+                        plain(gid.at("type")), plain(gid.at("gid")),
+                        gid.at("netdev").is_null() ? "" : plain(gid.at("netdev")));
+  if (port.at("gids").empty()) text += "    no GID\n";
   return text;
 }
 
 std::string transports_text(const json& transports) {
   std::string text = "  transport  max inline  max SGE (send, receive)   found by creating QPs\n";
   for (const auto& [name, limits] : transports.items())
-    text += limits["available"].get<bool>()
-                ? fmt::format("  {:<9}  {:>8} B  {}, {}\n", name, plain(limits["max_inline_bytes"]),
-                              plain(limits["max_send_sge"]), plain(limits["max_recv_sge"]))
-                : fmt::format("  {:<9}  none: {}\n", name, plain(limits["reason"]));
+    text +=
+        limits.at("available").get<bool>()
+            ? fmt::format("  {:<9}  {:>8} B  {}, {}\n", name, plain(limits.at("max_inline_bytes")),
+                          plain(limits.at("max_send_sge")), plain(limits.at("max_recv_sge")))
+            : fmt::format("  {:<9}  none: {}\n", name, plain(limits.at("reason")));
   return text;
 }
 
@@ -192,9 +195,9 @@ std::string features_text(const json& features) {
       "  atomics {}, memory windows type 1 {}, type 2B {}, completion timestamps {}, device memory "
       "{}, "
       "on-demand paging {}\n",
-      plain(features["atomics"]), plain(features["memory_window_1"]),
-      plain(features["memory_window_2b"]), plain(features["completion_timestamps"]),
-      plain(features["device_memory"]), plain(features["on_demand_paging"]["supported"]));
+      plain(features.at("atomics")), plain(features.at("memory_window_1")),
+      plain(features.at("memory_window_2b")), plain(features.at("completion_timestamps")),
+      plain(features.at("device_memory")), plain(features.at("on_demand_paging").at("supported")));
 }
 
 /// Five to a line.
@@ -211,14 +214,14 @@ std::string limits_text(const json& limits) {
 }
 
 std::string slot_text(const json& device) {
-  if (device["pcie_speed"].is_null()) return "no PCIe slot known";
-  return fmt::format("PCIe {} x{}", plain(device["pcie_speed"]), plain(device["pcie_width"]));
+  if (device.at("pcie_speed").is_null()) return "no PCIe slot known";
+  return fmt::format("PCIe {} x{}", plain(device.at("pcie_speed")), plain(device.at("pcie_width")));
 }
 
 /// "mlx5_core", "mlx5_core 24.10-1.1.4"
 std::string driver_text(const json& device) {
-  const json& version = device["driver_version"];
-  return plain(device["driver"]) + (version.is_null() ? "" : " " + plain(version));
+  const json& version = device.at("driver_version");
+  return plain(device.at("driver")) + (version.is_null() ? "" : " " + plain(version));
 }
 
 /// "2 devices, 2 of 3 ports ACTIVE; mlx5_0 unless --device says otherwise"
@@ -227,10 +230,10 @@ std::string summary_text(const json& devices) {
   std::string first;
   for (const json& device : devices) {
     if (!device.contains("ports")) continue;
-    for (const json& port : device["ports"]) {
+    for (const json& port : device.at("ports")) {
       ++ports;
-      if (port["state"] != port_state_name(IBV_PORT_ACTIVE)) continue;
-      if (active++ == 0) first = plain(device["name"]);
+      if (port.at("state") != port_state_name(IBV_PORT_ACTIVE)) continue;
+      if (active++ == 0) first = plain(device.at("name"));
     }
   }
   const std::string taken = first.empty() ? "none can be measured on"
@@ -241,15 +244,16 @@ std::string summary_text(const json& devices) {
 
 std::string device_text(const json& device) {
   if (device.contains("error"))
-    return fmt::format("{}\n  cannot be opened: {}\n", plain(device["name"]),
-                       plain(device["error"]));
-  std::string text = fmt::format(
-      "{}  driver {}, firmware {}, vendor {:#x} part {}, NUMA node {}, {}\n", plain(device["name"]),
-      driver_text(device), plain(device["firmware"]), device["vendor_id"].get<std::uint32_t>(),
-      plain(device["vendor_part_id"]), plain(device["numa_node"]), slot_text(device));
-  for (const json& port : device["ports"]) text += port_text(port);
-  return text + transports_text(device["transports"]) + features_text(device["features"]) +
-         limits_text(device["limits"]);
+    return fmt::format("{}\n  cannot be opened: {}\n", plain(device.at("name")),
+                       plain(device.at("error")));
+  std::string text =
+      fmt::format("{}  driver {}, firmware {}, vendor {:#x} part {}, NUMA node {}, {}\n",
+                  plain(device.at("name")), driver_text(device), plain(device.at("firmware")),
+                  device.at("vendor_id").get<std::uint32_t>(), plain(device.at("vendor_part_id")),
+                  plain(device.at("numa_node")), slot_text(device));
+  for (const json& port : device.at("ports")) text += port_text(port);
+  return text + transports_text(device.at("transports")) + features_text(device.at("features")) +
+         limits_text(device.at("limits"));
 }
 
 }  // namespace
@@ -259,7 +263,7 @@ json devices_json() {
   for (const std::string& name : list_devices()) try {
       devices.push_back(opened_device_json(name));
     } catch (const std::exception& failure) {
-      devices.push_back({{"name", name}, {"error", failure.what()}});
+      devices.push_back({{"name", name}, {"error", error_text(failure)}});
     }
   return {{"devices", std::move(devices)}};
 }
@@ -271,7 +275,8 @@ std::string devices_text(const json& devices) {
     if (!text.ends_with("\n\n")) text += "\n";
     text += device_text(device);
   }
-  return text + "\n* the GID taken unless --gid-index says otherwise\n";
+  const bool marked = text.find("* ") != text.npos;
+  return text + (marked ? "\n* the GID taken unless --gid-index says otherwise\n" : "");
 }
 
 }  // namespace rdmameter

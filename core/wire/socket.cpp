@@ -11,13 +11,17 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
+#include "core/log/tell.h"
 
 namespace rdmameter {
 namespace {
@@ -309,6 +313,25 @@ Listener::Listener(const Address& bind) {
   if (loopback_only_ && loopback_is_down()) throw_loopback_is_down(bind);
 }
 
+namespace {
+
+/// The client sees no more than silence, and waits.
+void tell_no_descriptor(int error) noexcept {
+  static std::atomic<std::int64_t> next_s{0};
+  const std::int64_t now_s = std::chrono::duration_cast<std::chrono::seconds>(
+                                 std::chrono::steady_clock::now().time_since_epoch())
+                                 .count();
+  if (std::int64_t told = next_s; now_s < told || !next_s.compare_exchange_strong(told, now_s + 10))
+    return;
+  tell(
+      "rdmameter: a connection waits, since it cannot be accepted: {}. Raise the limit on open "
+      "files "
+      "(ulimit -n, LimitNOFILE= of a service) and start again\n",
+      std::strerror(error));
+}
+
+}  // namespace
+
 std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSource& interrupt,
                                            const EventFd* wake) {
   do {
@@ -320,6 +343,7 @@ std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSou
       return Connection{std::move(socket), std::move(peer)};
     }
     // While the client stays in the backlog poll() returns at once: pause instead of spinning.
+    if (errno == EMFILE || errno == ENFILE) tell_no_descriptor(errno);
     if (short_of_resources(errno) &&
         wait_for(-1, 0, deadline.within(kRetryPause), interrupt, wake) != Waited::deadline) {
       return {};

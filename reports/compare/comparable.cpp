@@ -286,7 +286,7 @@ void join_failures(std::vector<ComparableCase>& cases) {
 
 void read_context(Comparable& file, Json& context) {
   file.context = std::move(context);
-  const CheckedJson ours(file.context["rdmameter"], file.path + ": context: rdmameter");
+  const CheckedJson ours(file.context.at("rdmameter"), file.path + ": context: rdmameter");
   if (const auto runs = ours.find("runs"))
     file.runs = std::max<std::uint64_t>(1, runs->array_size());
   file.batches = batches_of(file.context);

@@ -41,7 +41,7 @@ std::string to_bmf(std::span<const ResultFile> files) {
       entry["lower_value"] = value.min * measure.scale;
       entry["upper_value"] = value.max * measure.scale;
     }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return escaped_json(json.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace rdmameter

@@ -31,7 +31,7 @@ std::string of_direction(const ResultFile& file, bool smaller_is_better) {
       }
       list.push_back(std::move(entry));
     }
-  return list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return escaped_json(list.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace

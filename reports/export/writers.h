@@ -4,10 +4,15 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/result/result_file.h"
 
 namespace rdmameter {
+
+/// The text of a JSON, in whose strings each character beyond ASCII that a terminal would obey
+/// (U+202E) is escaped: it reads as before. JSON itself escapes those of ASCII.
+std::string escaped_json(std::string_view json);
 
 std::string to_openmetrics(std::span<const ResultFile> files);
 std::string to_github_smaller(std::span<const ResultFile> files);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
@@ -15,6 +16,9 @@
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "core/base/parse_value.h"
+#include "core/base/patient_write.h"
+#include "core/base/printable.h"
+#include "core/log/tell.h"
 #include "core/result/checked_json.h"
 #include "core/result/output_file.h"
 #include "reports/summary/case_numbers.h"
@@ -113,6 +117,26 @@ void write_line(int file, const std::string& path, std::string line) {
   }
 }
 
+/// Whoever may read the history can hold its lock, for ever. Where a file system knows no locks,
+/// one job at a time must do.
+void lock(int file, const std::string& path) {
+  constexpr std::chrono::milliseconds kBetween{50};
+  constexpr std::chrono::seconds kLongest{30};
+  const auto begun = std::chrono::steady_clock::now();
+  for (bool told = false; flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+       told = true) {
+    if (!told)
+      tell("rdmameter: {}: another process holds its lock (flock); waiting for it, {} s at most\n",
+           printable(path), kLongest.count());
+    if (std::chrono::steady_clock::now() - begun > kLongest)
+      throw MeasurementError(fmt::format(
+          "{}: another process has held its lock for {} s, so nothing was added; who it is: fuser "
+          "-v FILE, lslocks",
+          path, kLongest.count()));
+    if (wait_or_end(kBetween)) throw Interrupted("interrupted");
+  }
+}
+
 void append_json(const std::string& path, const Json& json) {
   if (look_at_output(path, Writing::appended).stream)
     throw UsageError(
@@ -120,8 +144,8 @@ void append_json(const std::string& path, const Json& json) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file < 0)
     throw UsageError(fmt::format("{}: cannot be written: {}.", path, std::strerror(errno)));
-  flock(file, LOCK_EX);  // where a file system knows no locks, one job at a time must do
   try {
+    lock(file, path);
     write_line(file, path, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   } catch (...) {
     close(file);

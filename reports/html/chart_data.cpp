@@ -137,7 +137,7 @@ Json rates_of(const Row& row) {
   const auto counts = [&series](const char* key) {
     std::vector<double> list;
     if (!series.is_object() || !series.contains(key)) return list;
-    for (const Json& one : series[key])
+    for (const Json& one : series.at(key))
       if (one.is_number_unsigned()) list.push_back(one.get<double>());
     return list;
   };
@@ -260,12 +260,12 @@ Json packed_curves(const Json& curves) {
     return packed;
   };
   Json packed = curves;
-  packed["curve"] = ascending(curves["curve"]);
-  if (!curves["edges"].empty()) packed["edges"] = ascending(curves["edges"]);
+  packed["curve"] = ascending(curves.at("curve"));
+  if (!curves.at("edges").empty()) packed["edges"] = ascending(curves.at("edges"));
   Json shares = Json::array();
   double sum = 0;
   std::int64_t at = 0;
-  for (const Json& share : curves["shares"]) {
+  for (const Json& share : curves.at("shares")) {
     sum += share.get<double>();
     const std::int64_t here = std::llround(kSharesOfAll * sum);
     shares.push_back(here - std::exchange(at, here));

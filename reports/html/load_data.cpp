@@ -75,7 +75,7 @@ Json load_data(const PageCases& page) {
       const std::string name = curve_name(one, axes);
       if (has_sweep(*numbers)) {
         Json load = sweep_load(numbers->summary, {{"name", name}, {"file", file}});
-        if (!load["points"].empty()) loads.push_back(std::move(load));  // else nothing to draw
+        if (!load.at("points").empty()) loads.push_back(std::move(load));  // else nothing to draw
       } else if (has_load(*numbers)) {
         lists[{name, file}].push_back(rate_point(*numbers));
       }

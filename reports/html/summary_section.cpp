@@ -73,8 +73,8 @@ std::string floor_of(const PageCases& page, const Found& found) {
   const Json& ours = page.files[found.file].context.at("rdmameter");
   const Json floor = ours.value("floor", Json());
   const std::string key = found.one->test + "_ns";
-  if (!floor.is_object() || !floor.contains(key) || !floor[key].is_number()) return "";
-  return "the tool's own floor: " + metric_text(Metric::p50, floor[key].get<double>());
+  if (!floor.is_object() || !floor.contains(key) || !floor.at(key).is_number()) return "";
+  return "the tool's own floor: " + metric_text(Metric::p50, floor.at(key).get<double>());
 }
 
 std::string best_tile(const PageCases& page, std::string_view key, std::string_view title) {

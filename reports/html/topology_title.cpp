@@ -11,7 +11,7 @@ std::string topology_title(const PageCases& page, std::size_t file,
                            std::span<const TopologyModel> models, std::size_t model) {
   const nlohmann::ordered_json& setting = models[model].setting;
   std::string title =
-      setting.contains("transport") ? upper_case(value_text(setting["transport"])) : "";
+      setting.contains("transport") ? upper_case(value_text(setting.at("transport"))) : "";
   if (page.files.size() > 1) title += (title.empty() ? "" : " · ") + page.labels[file];
   std::vector<std::string> differing;
   for (const auto& each : setting.items())

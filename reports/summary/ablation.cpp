@@ -17,14 +17,15 @@ using Json = nlohmann::ordered_json;
 std::vector<AblationAxis> axes_in(const Json& context) {
   static const Json::json_pointer kFactors("/rdmameter/ablation/factors");
   std::vector<AblationAxis> axes;
-  if (!context.contains(kFactors) || !context[kFactors].is_array()) return axes;
-  for (const Json& factor : context[kFactors]) {
-    const bool good = factor.is_object() && factor.contains("axis") && factor["axis"].is_string() &&
-                      factor.contains("levels") && factor["levels"].is_array() &&
-                      factor["levels"].size() == 2 && factor["levels"][0].is_string() &&
-                      factor["levels"][1].is_string();
+  if (!context.contains(kFactors) || !context.at(kFactors).is_array()) return axes;
+  for (const Json& factor : context.at(kFactors)) {
+    const bool good = factor.is_object() && factor.contains("axis") &&
+                      factor.at("axis").is_string() && factor.contains("levels") &&
+                      factor.at("levels").is_array() && factor.at("levels").size() == 2 &&
+                      factor.at("levels").at(0).is_string() &&
+                      factor.at("levels").at(1).is_string();
     if (!good || axes.size() == kMaxFactors) return {};
-    axes.push_back({factor["axis"], {factor["levels"][0], factor["levels"][1]}});
+    axes.push_back({factor.at("axis"), {factor.at("levels").at(0), factor.at("levels").at(1)}});
   }
   return axes;
 }

@@ -30,10 +30,18 @@ std::string csv_quoted(std::string_view text) {
   return result + '"';
 }
 
+/// A text, which may be anybody's. A spreadsheet takes one that begins so for a formula; the
+/// apostrophe makes it a text.
+std::string csv_text(std::string_view text) {
+  const std::string plain = printable(text);
+  const bool formula = !plain.empty() && std::string_view("=+-@").find(plain[0]) != plain.npos;
+  return csv_quoted(formula ? "'" + plain : plain);
+}
+
 /// A scalar as it is, null as an empty cell.
 std::string cell(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_string()) return csv_quoted(printable(value.get_ref<const std::string&>()));
+  if (value.is_string()) return csv_text(value.get_ref<const std::string&>());
   return csv_quoted(printable(value.dump()));
 }
 
@@ -168,7 +176,7 @@ std::string line_of(const ResultFile& file, const Row& row, const std::vector<Co
   std::string line;
   for (const std::string& first : {file.path, row.name, test_of(row), transport_of(row),
                                    std::string(status_text(row.status)), row.message})
-    line += (line.empty() ? "" : ",") + csv_quoted(printable(first));
+    line += (line.empty() ? "" : ",") + csv_text(first);
   const Json json = row_to_json(row);
   for (const Column& column : columns) line += "," + cell_at(json, column);
   return line + line_percent_cell(line_rate, row) + "\n";
@@ -208,10 +216,11 @@ std::string tidy_head(const std::vector<std::string>& axes, const std::vector<Co
 /// "half_round_trip" where the test's figures are halves: those are then in its columns.
 std::string tidy_latency(const Json& row) {
   std::string text;
-  const bool any = row.contains("latency") && row["latency"].is_object();
-  const Json latency = any ? row["latency"] : Json::object();
-  const bool half = latency.contains("half_round_trip") && latency["half_round_trip"].is_object();
-  const Json& numbers = half ? latency["half_round_trip"] : latency;
+  const bool any = row.contains("latency") && row.at("latency").is_object();
+  const Json latency = any ? row.at("latency") : Json::object();
+  const bool half =
+      latency.contains("half_round_trip") && latency.at("half_round_trip").is_object();
+  const Json& numbers = half ? latency.at("half_round_trip") : latency;
   text += "," + (half ? "half_round_trip" : cell(latency.value("definition", Json())));
   text += "," + cell(latency.value("count", Json()));
   for (const std::string_view statistic : kStatistics)
@@ -221,7 +230,7 @@ std::string tidy_latency(const Json& row) {
 
 std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<std::string>& axes,
                       const std::vector<Column>& mix, std::optional<double> line_rate) {
-  const auto text_cell = [](std::string_view text) { return csv_quoted(printable(text)); };
+  const auto text_cell = [](std::string_view text) { return csv_text(text); };
   std::string line =
       text_cell(file.path) + "," + text_cell(test_of(row)) + "," + text_cell(transport_of(row));
   for (const std::string& axis : axes) line += "," + cell(row.case_object.value(axis, Json()));

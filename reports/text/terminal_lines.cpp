@@ -51,12 +51,14 @@ std::string broken_lines(std::string_view text, std::size_t width) {
 
 std::string for_stdout(const std::string& text) {
   const TextStyle style = terminal_style();
-  return style.narrow ? broken_lines(text, style.width) : text;
+  const std::string readable = style.utf8 ? text : to_ascii(text);
+  return style.narrow ? broken_lines(readable, style.width) : readable;
 }
 
 std::string for_stderr(const std::string& text) {
   const std::size_t width = told_columns(STDERR_FILENO);
-  return width == 0 ? text : broken_lines(text, width);
+  const std::string readable = terminal_style().utf8 ? text : to_ascii(text);
+  return width == 0 ? readable : broken_lines(readable, width);
 }
 
 }  // namespace rdmameter

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines that are no wider than COLUMNS or, without it, than the terminal: what the program says by
-// itself; tables and curves have a TextStyle.
+// itself; tables and curves have a TextStyle. In a locale that is not UTF-8 they are ASCII.
 #pragma once
 
 #include <fmt/format.h>

@@ -76,7 +76,7 @@ ConnectionPoint point_from(std::uint64_t active, const Gathered& gathered) {
 
 bool of_connections(const Row& row) {
   return row.extra.is_object() && row.extra.contains(kConnectionsKey) &&
-         row.extra[kConnectionsKey].is_object();
+         row.extra.at(kConnectionsKey).is_object();
 }
 
 std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows) {

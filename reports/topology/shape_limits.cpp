@@ -99,7 +99,7 @@ std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t
 
 bool uses_all_qps(const TopologyCase& one) {
   const auto& axes = one.summary.repetitions.front()->case_object;
-  return !axes.contains("active") || axes["active"] == "max" || axes["active"] == one.qps_max;
+  return !axes.contains("active") || axes.at("active") == "max" || axes.at("active") == one.qps_max;
 }
 
 /// Messages per second, up to a factor that the rows of one size share.
@@ -128,7 +128,7 @@ bool has_flood(std::span<const TopologyCase> cases, std::size_t model, std::uint
 }
 
 std::string over_text(const TopologyModel& model) {
-  return model.setting.contains("transport") ? " over " + value_text(model.setting["transport"])
+  return model.setting.contains("transport") ? " over " + value_text(model.setting.at("transport"))
                                              : "";
 }
 

@@ -488,6 +488,12 @@ class Plans(Files):
                 ("tests = ['write_lat']\nrepetitions = 0", "repetitions takes a whole number from 1"),
                 ("tests = ['write_lat']\ngates = ['fast']", "line 2: --gate 'fast': has too few words"),
                 ("tests = ['write_lat'\n", "is not TOML"),
+                # Each part of a key takes a frame of the parser's stack.
+                (".".join(["a"] * 50000) + " = 1", "line 1: a key has more than 16 parts"),
+                (f"tests = 'write_lat' # a comment.\n[{' . '.join(['a'] * 50000)}]", "line 2: a key has more than 16 parts"),
+                ("x = [\"\"\"don't\\\"\"\"\"\", {" + ".".join(["'a'"] * 50000) + " = 1}]", "line 1: a key has more than 16 parts"),
+                ("repetitions = 3 # " + "." * 100, "names no test"),
+                ("gates = ['" + "." * 100 + "']\nrepetitions = 3", "line 1: --gate '"),
                 ("repetitions = 3", "names no test"),
                 ("[[suite]]\naxes = {}", "the suite names no tests"),
                 ("suite = 3", "suite is a list of tables"),

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Where something runs out. A server's: places, threads, memory of messages, open files, processes. A client's: its disk."""
+import contextlib
 import json
 import os
 import re
@@ -153,6 +154,19 @@ class OpenFiles(rdmameter.Test):
             peer.close()
 
 
+    def test_a_server_that_has_none_left_for_a_connection_says_so_and_goes_on(self):
+        server = self.serve()
+        used = len(os.listdir(f"/proc/{server.pid}/fd"))
+        soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used, hard))
+        peer = wire.Peer.to(server.port)
+        self.addCleanup(peer.close)
+        self.assertTrue(rdmameter.wait_until(lambda: "cannot be accepted: Too many open files. Raise the limit" in server.log), server.log)
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertEqual(peer.greet()["type"], "welcome")
+        self.assertEqual(server.log.count("cannot be accepted"), 1, server.log)
+
+
 class Processes(rdmameter.Test):
     """A server of a user who may have few processes. The limit is on all of a user's, and root has none."""
     USER = "54321"  # nobody's: it has no other processes
@@ -200,6 +214,32 @@ class Processes(rdmameter.Test):
                                        r"temporarily unavailable\. Raise the limit on processes \(`ulimit -u`, TasksMax")
                 causes.add("thread" if "a thread" in told else "process")
         self.assertEqual((told, causes), ("", {"thread", "process"}))
+
+
+    def test_a_perftest_server_that_cannot_start_its_session_ends_with_1(self):
+        env = {**rdmameter.environment(), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        found = False
+        for processes in range(1, 12):
+            port = wire.FakeServer(lambda peer: None)  # a port that is free afterwards
+            port.end()
+            started = rdmameter.Started([*self.user, "prlimit", f"--nproc={processes}", rdmameter.program, "perftest", "ib_write_bw",
+                                         "-p", str(port.port)], env)
+            self.addCleanup(started.end, 0)
+            if not rdmameter.wait_until(lambda: "the client's to choose" in " ".join(started.stderr.split()) or started.process.poll() is not None):
+                raise AssertionError(started.end(0))
+            if started.process.poll() is None:
+                peer = wire.Peer.to(port.port)
+                with contextlib.suppress(OSError, TypeError):
+                    peer.greet()
+                peer.close()
+            rdmameter.wait_until(lambda: "dropped" in started.stderr or started.process.poll() is not None)  # pylint: disable=cell-var-from-loop
+            if "cannot start a process for this session" not in started.stderr:
+                started.process.terminate()
+            done = started.end(60)
+            if "cannot start a process for this session" in done.stderr:
+                found = True
+                self.assertEqual(done.status, 1, done)
+        self.assertTrue(found)
 
 
 class Disk(rdmameter.Test):

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "reports/export/format.h"
 #include "reports/export/hdr_histogram.h"
+#include "reports/export/writers.h"
 #include "reports/summary/case_numbers.h"
 #include "reports/summary/date.h"
 #include "tests/reports/samples.h"
@@ -227,6 +228,11 @@ TEST(EpochSeconds, KnowsZonesAndRefusesTheRest) {
        {"", "yesterday", "1970-01-01", "1970-01-01T00:00:00+1", "1970-13-01T00:00:00Z",
         "1970-01-01T00:00:00+25:00", "1970-01-01T00:00:00+00:00x"})
     EXPECT_EQ(epoch_seconds(wrong), std::nullopt) << wrong;
+}
+
+TEST(Export, EscapesInJsonWhatATerminalObeysAndKeepsEveryScript) {
+  EXPECT_EQ(escaped_json("{\"\u202ea µ\u2028日\": 1}\n"), "{\"\\u202ea µ\\u2028日\": 1}\n");
+  EXPECT_EQ(nlohmann::json::parse(escaped_json("\"\u202e\"")), "\u202e");
 }
 
 }  // namespace

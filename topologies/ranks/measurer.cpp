@@ -13,6 +13,7 @@
 #include <span>
 
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/base/printable.h"
 #include "core/engine/open_devices.h"
 #include "core/engine/placement/placement.h"
@@ -378,7 +379,7 @@ void RankMeasurer::with_loops(Part& part, Call call) {
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    part.result.failure = error.what();
+    part.result.failure = error_text(error);
     if (const auto peer = part.barrier->failed_towards()) {
       part.result.no_barrier_with = *peer;
       part.result.failure += fmt::format(". No message of the barrier gets to rank {}", *peer);
@@ -609,7 +610,7 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
     // ends the run after this one.
     if (outcome.topology)
       outcome.topology->straggler = {.verdict = Straggler::Verdict::unknown,
-                                     .reason = error.what()};
+                                     .reason = error_text(error)};
   }
   if (failure) std::rethrow_exception(failure);
   return outcome;

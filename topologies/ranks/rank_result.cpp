@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/result/row_fields.h"
 #include "topologies/ranks/matrix_summary.h"
@@ -195,7 +196,7 @@ nlohmann::ordered_json placements(std::span<const RankResult> results) {
     add("device_numa_nodes", result.device_numa_node);
     if (result.not_pinned.empty())
       ++pinned;
-    else if (all["reason"].is_null())
+    else if (all.at("reason").is_null())
       all["reason"] = result.not_pinned;
   }
   all["pinned"] = pinned;
@@ -263,7 +264,7 @@ Told from_wire(const std::string& text, const char* what) {
     const auto json = nlohmann::ordered_json::parse(text);
     return read_fields<Told>(CheckedJson(json, what));
   } catch (const nlohmann::json::exception& error) {
-    throw MeasurementError(fmt::format("{} cannot be read: {}", what, error.what()));
+    throw MeasurementError(fmt::format("{} cannot be read: {}", what, error_text(error)));
   } catch (const UsageError& error) {
     throw MeasurementError(error.what());
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/loop/loop_table_instance.h"
 #include "topologies/ranks/node_work.h"
@@ -148,7 +149,7 @@ class SimRank {
       run.begin();
       run.run(result_);
     } catch (const std::exception& error) {
-      result_.failure = error.what();
+      result_.failure = error_text(error);
     }
     result_.cpu_ns = 0;
     result_.qps = layout_.qp_count();

@@ -155,12 +155,12 @@ void RunOutput::print_lines(const std::string& text) {
   if (!flush_print() && !writer_) end_unseen();
 }
 
-/// ": why". Where a row's line is read together with it: only what that line leaves out, after
-/// ". ".
+/// ": why". Where a row's line is read together with it: only if that line leaves something out,
+/// and then with its sentence, for a remedy alone does not say of what.
 std::string RunOutput::untold_error() const {
   const std::string error = printable(first_error_);
-  if (!lines_ || !streams_are_one()) return ": " + error;
-  return error.substr(printable(headline(first_error_)).size());
+  const bool told = lines_ && streams_are_one() && headline(first_error_) == first_error_;
+  return told ? "" : ": " + error;
 }
 
 /// Of all rows.

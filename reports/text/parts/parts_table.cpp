@@ -22,7 +22,7 @@ struct Part {
 std::vector<Part> parts_of(const Row& row) {
   std::vector<Part> parts;
   if (row.extra.contains("per_thread"))
-    for (std::size_t i = 0; i < row.extra["per_thread"].size(); ++i)
+    for (std::size_t i = 0; i < row.extra.at("per_thread").size(); ++i)
       parts.push_back({fmt::format("thread {}", i),
                        Json::json_pointer(fmt::format("/per_thread/{}", i)), "operations"});
   if (row.extra.contains("directions"))
@@ -40,7 +40,7 @@ std::string median_text(const CaseSummary& summary, int decimals,
 
 std::optional<double> number_at(const Row& row, const Json::json_pointer& where, const char* key) {
   if (!row.extra.contains(where)) return std::nullopt;
-  const Json& part = row.extra[where];
+  const Json& part = row.extra.at(where);
   const auto value = part.find(key);
   if (value == part.end() || !value->is_number()) return std::nullopt;
   return value->get<double>();

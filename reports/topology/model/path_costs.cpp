@@ -20,7 +20,7 @@ bool is_of_pairs(const Row& row) {
   const TopologyData& topology = *row.topology;
   return topology.ranks >= 2 && topology.ranks <= kMaxMatrixRanks && !topology.matrix_ns.empty() &&
          reach_of(topology.traffic) == Reach::pair &&
-         row.case_object.value("transport", "") == "rc";
+         row.case_object.value("transport", nlohmann::ordered_json()) == "rc";
 }
 
 /// @return false: it cannot be told which ranks are on one host

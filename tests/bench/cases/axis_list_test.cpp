@@ -41,6 +41,12 @@ TEST(AxisList, DoublesFromTheFirstAndAlwaysIncludesTheLast) {
   EXPECT_THAT(read("size", "1G..2G"), ElementsAre("1073741824", "2147483648"));
 }
 
+TEST(AxisList, TakesNoDurationOf0BesideAnother) {
+  EXPECT_THAT(read("duration", "0"), ElementsAre("0"));
+  EXPECT_THAT(refusal("duration", "0,5"), HasSubstr("--duration 0.5"));
+  EXPECT_THAT(refusal("duration", "5,0"), HasSubstr("--duration 0.5"));
+}
+
 TEST(AxisList, StepsWhereAStepIsGiven) {
   EXPECT_THAT(read("depth", "1..10:4"), ElementsAre("1", "5", "9"));
   EXPECT_THAT(read("gid-index", "0..3:1"), ElementsAre("0", "1", "2", "3"));

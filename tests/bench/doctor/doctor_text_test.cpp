@@ -7,6 +7,7 @@
 
 #include "bench/doctor/examination_text.h"
 #include "bench/doctor/two_ends.h"
+#include "core/base/error.h"
 
 namespace rdmameter {
 namespace {
@@ -133,6 +134,53 @@ TEST(TwoEnds, HaveOneFindingOfEachDifference) {
     EXPECT_EQ(findings[0].check, difference.check);
     EXPECT_EQ(findings[0].weight, difference.weight);
     EXPECT_FALSE(findings[0].remedy.empty());
+  }
+}
+
+/// Each place in it that holds neither an object nor an array.
+void add_leaves(const nlohmann::json& json, const nlohmann::json::json_pointer& at,
+                std::vector<nlohmann::json::json_pointer>& leaves) {
+  if (!json.is_structured()) return leaves.push_back(at);
+  for (const auto& [key, value] : json.items())
+    add_leaves(value, json.is_array() ? at / std::stoul(key) : at / key, leaves);
+}
+
+TEST(TwoEnds, OfWhichOneSaysAnythingElseAreRefusedOrCompared) {
+  nlohmann::json whole = end_with({});
+  whole.update({{"unknown", {"pcie"}}, {"findings", findings_json({kGovernor})}});
+  whole["versions"].update({{"rdmameter", "1.0"}, {"kernel", "6.1"}});
+  std::vector<nlohmann::json::json_pointer> leaves;
+  add_leaves(whole, nlohmann::json::json_pointer(), leaves);
+  ASSERT_GT(leaves.size(), 15U);
+  const std::size_t own = leaves.size();
+  for (std::size_t i = 0; i < own; ++i)  // and what they are within
+    for (auto at = leaves[i].parent_pointer(); !at.empty(); at = at.parent_pointer())
+      leaves.push_back(at);
+  const auto look = [](const nlohmann::json& said) {
+    try {
+      const auto peer = checked_examination(said);
+      examination_text(peer, 80);
+      return compare_ends(end_with({}), peer).size() + compare_ends(peer, end_with({})).size();
+    } catch (const MeasurementError& error) {
+      EXPECT_EQ(std::string(error.what()).find("json.exception"), std::string::npos);
+      return std::size_t{0};
+    }
+  };
+  for (const auto& leaf : leaves) {
+    SCOPED_TRACE(leaf.to_string());
+    for (const nlohmann::json& other :
+         {nlohmann::json(), nlohmann::json(-1), nlohmann::json(2.5), nlohmann::json(true),
+          nlohmann::json("text"), nlohmann::json::array(), nlohmann::json::object()}) {
+      nlohmann::json said = whole;
+      said[leaf] = other;
+      look(said);
+    }
+    nlohmann::json said = whole, &within = said[leaf.parent_pointer()];
+    if (within.is_array())
+      within.erase(within.begin());
+    else
+      within.erase(leaf.back());
+    look(said);
   }
 }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's operator new: as the standard library's, but what it throws says how much was asked
+// for. The sanitizers have one of their own.
+#include <cstdlib>
+#include <new>
+
+#include "core/base/out_of_memory.h"
+
+// Inlined, GCC takes free() for the wrong end of what its own operator new would have made.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw rdmameter::OutOfMemory(bytes);
+}
+
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
