@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "bench/options/token.h"
+#include "bench/perftest/notes.h"
 #include "bench/perftest/optional_settings.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/lines/run_output.h"
@@ -92,8 +93,8 @@ class PerftestOutput final : public RunListener {
 void PerftestOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
   if (row.status == Row::Status::skipped && plan_.all_sizes && measured_ > 0) {
-    tell_lines("rdmameter: {} bytes: {}\n", row.case_object.value("size_bytes", std::uint64_t{0}),
-               printable(row.message));
+    tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
+                          row.message));
     return;
   }
   if (row.status != Row::Status::ok) return fail(row.message);
@@ -105,7 +106,7 @@ void PerftestOutput::row(const Row& row) {
   if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers, cpu_percent));
   results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
   measurer_.tell_responder(perftest_numbers_to_wire(numbers));
-  if (row.lost.value_or(0) > 0) tell_lines("rdmameter: {} messages were lost\n", *row.lost);
+  if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
   if (numbers.traffic) check_limits(numbers.size_bytes, *numbers.traffic);
 }
 
@@ -138,6 +139,7 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
                    .token = read_token("")};
   // What waits for this client is no `rdmameter serve`, which wants a token.
   target.server.remedy = "start the same command there first, without a host";
+  target.server.awaited = false;  // perftest's client tries once
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
     target.on_interval = {
@@ -146,6 +148,22 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
           if (!print_interval_row(plan.report, test_case, interval)) interrupt.raise();
         }};
   return target;
+}
+
+/// Where nobody answers, perftest's own lines come first: scripts know the failure by them.
+std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
+                                           std::span<const PlannedCase> cases,
+                                           const ClockChoice& clock, InterruptSource& interrupt) {
+  const RunTarget target = target_of(plan, interrupt);
+  try {
+    return make_measurer(target, cases, clock, interrupt);
+  } catch (const NotConnected&) {
+    tell("Couldn't connect to {}:{}\n", printable(target.server.host), target.server.port);
+    tell_text(
+        "Unable to open file descriptor for socket connection\n"
+        " Unable to init the socket connection\n");
+    throw;
+  }
 }
 
 /// The smaller active MTU of both ends; nothing: one is not known.
@@ -189,9 +207,8 @@ bool run_perftest_client(const PerftestPlan& plan, const Invocation& invocation)
   fit_datagrams(plan, cases, std::nullopt);
   require_possible(cases);
   const ClockChoice clock = choose_clock();
-  for (const std::string& note : plan.notes) tell_lines("rdmameter: {}\n", printable(note));
-  const auto inner =
-      make_measurer(target_of(plan, invocation.interrupt), cases, clock, invocation.interrupt);
+  for (const std::string& note : plan.notes) tell_note(note);
+  const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
   const auto measurer = with_optional_settings(
       *inner, {.inline_bytes = !plan.inline_given, .extended_api = !plan.api_given});

@@ -7,6 +7,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "bench/perftest/notes.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -428,6 +429,11 @@ std::string perftest_help(const PerftestTool& tool, std::size_t width) {
   }
   return text + "\n" +
          wrap("", "Other options of perftest are refused, with what to use instead.", width) +
+         wrap("",
+              fmt::format("With {}=1 in the environment stderr has notes: what is measured "
+                          "otherwise than by perftest, and at the server who came.",
+                          kNotesVariable),
+              width) +
          "'rdmameter perftest --options' lists them all.\n";
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/perftest/optional_settings.h"
 
+#include <fmt/format.h>
+
+#include "bench/perftest/notes.h"
 #include "core/base/error.h"
-#include "core/base/printable.h"
-#include "core/log/tell.h"
 
 namespace rdmameter {
 namespace {
@@ -49,7 +50,7 @@ class OptionalSettingsMeasurer final : public Measurer {
       try {
         Outcome outcome = inner_.measure(without(asked, less));
         given_up_ = less;
-        tell("rdmameter: measured {}: {}\n", name_of(less, before), printable(why));
+        tell_note(fmt::format("measured {}: {}", name_of(less, before), why));
         return outcome;
       } catch (const Unsupported&) {  // the first reason is the one to be told
       }

@@ -15,7 +15,7 @@ struct OptionalSettings {
 };
 
 /// Measures by `inner`, which it borrows. A setting that was given up once is not tried again, and
-/// stderr says so once.
+/// a note says so once.
 std::unique_ptr<Measurer> with_optional_settings(Measurer& inner, OptionalSettings settings);
 
 }  // namespace rdmameter

@@ -7,9 +7,14 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
+#include "bench/perftest/notes.h"
 #include "core/base/error.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
@@ -58,16 +63,14 @@ std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions o
 
 void tell_terms(const Server& server) {
   if (server.token().empty())
-    tell_lines(
-        "rdmameter: no token: who reaches port {} can use this machine's device and memory until "
-        "the first client has gone; to admit your own client alone, set {} at both ends\n",
-        server.port(), kTokenVariable);
+    tell_note(fmt::format(
+        "no token: who reaches port {} can use this machine's device and memory until the first "
+        "client has gone; to admit your own client alone, set {} at both ends",
+        server.port(), kTokenVariable));
   else
-    tell_lines("rdmameter: port {} admits one client, with the same {}\n", server.port(),
-               kTokenVariable);
-  tell_lines(
-      "rdmameter: sizes, iterations and all but -d, -i, -x, --pin_cores, -p are the client's to "
-      "choose\n");
+    tell_note(
+        fmt::format("port {} admits one client, with the same {}", server.port(), kTokenVariable));
+  tell_note("sizes, iterations and all but -d, -i, -x, --pin_cores, -p are the client's to choose");
 }
 
 /// The rows that the client sends, on stdout.
@@ -90,6 +93,7 @@ class ServedRows {
   void finish() {
     if (shown_ > 0) print_text(perftest_footer(report_));
   }
+  bool any() const { return shown_ > 0; }
 
  private:
   const PerftestReport& report_;
@@ -97,17 +101,72 @@ class ServedRows {
   std::uint64_t shown_ = 0;
 };
 
+/// The lines about clients, of which a run that goes well shows none: with notes all of them;
+/// without, those of failures. A case that failed may have been tried again with other settings, so
+/// that its line waits for the end.
+class FailureLog {
+ public:
+  /// @param log      borrowed
+  /// @param endless  the client goes on until it is interrupted
+  FailureLog(ServerLog& log, bool endless) : log_(log), endless_(endless) {}
+
+  void line(std::string_view peer, std::string_view text, Speaker speaker) noexcept {
+    if (notes_) return log_.line(peer, text, speaker);
+    try {
+      const std::lock_guard lock{mutex_};  // called by every connection's thread
+      // What lines begin with: core/session/responder.cpp, core/server/server.cpp.
+      if (text.starts_with("connected, ")) {
+        client_ = peer;
+      } else if (text.starts_with("failed: ")) {
+        if (waiting_.size() < kMaxWaitingLines) waiting_.emplace_back(peer, text);
+      } else if (text.starts_with("dropped: ") && (peer == client_ ? endless_ : hung_up(text))) {
+        // The end that was meant; or a look whether the port is open, as scripts wait for a server.
+      } else if (speaker == Speaker::server || text.starts_with("dropped: ") ||
+                 text.starts_with("its session")) {
+        tell_waiting();
+        log_.line(peer, text, speaker);
+      }
+    } catch (const std::bad_alloc&) {  // the line is lost
+    }
+  }
+  /// The client has gone, and nothing was measured.
+  void nothing_measured() {
+    const std::lock_guard lock{mutex_};
+    tell_waiting();
+  }
+
+ private:
+  static constexpr std::size_t kMaxWaitingLines = 8;  ///< the others say the same
+  static bool hung_up(std::string_view text) {
+    return text.find("has closed the connection") != text.npos ||
+           text.find("Connection reset by peer") != text.npos;
+  }
+  void tell_waiting() {
+    for (const auto& [peer, text] : waiting_) log_.line(peer, text);
+    waiting_.clear();
+  }
+
+  ServerLog& log_;
+  const bool endless_;
+  const bool notes_ = notes_wanted();
+  std::mutex mutex_;
+  std::string client_;  ///< whom the server serves; empty: nobody has come
+  std::vector<std::pair<std::string, std::string>> waiting_;
+};
+
 }  // namespace
 
 bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation) {
   allow_open_files(1);
   ServerLog log{STDERR_FILENO};
+  FailureLog failures(log, plan.report.intervals);
   ServedRows rows(plan.report);
   const ClockChoice clock = choose_clock();
   const std::string token = read_token("");
   forget_token_variable();
   const SandboxOptions sandbox = sandbox_of_environment();
-  if (sandbox.mode == Sandboxing::on) tell_missing_landlock("RDMAMETER_SANDBOX=off");
+  if (sandbox.mode == Sandboxing::on && notes_wanted())
+    tell_missing_landlock("RDMAMETER_SANDBOX=off");
   const auto server =
       listen_for_one(plan,
                      {.token = token,
@@ -115,8 +174,8 @@ bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation)
                       .limits = {default_max_memory_bytes(), default_max_threads()},
                       .own_processes = true,
                       .sandbox = sandbox,
-                      .log = [&log](std::string_view peer, std::string_view text,
-                                    Speaker speaker) { log.line(peer, text, speaker); },
+                      .log = [&failures](std::string_view peer, std::string_view text,
+                                         Speaker speaker) { failures.line(peer, text, speaker); },
                       .own = plan.own,
                       .one_client = true,
                       .on_row = [&rows](const nlohmann::json& row) { rows.add(row); }},
@@ -126,6 +185,7 @@ bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation)
   flush_print();
   server->serve();
   rows.finish();
+  if (!rows.any()) failures.nothing_measured();
   if (invocation.interrupt.requested()) throw Interrupted("interrupted");
   return server->served() > 0;
 }

@@ -133,20 +133,20 @@ bool short_of_resources(int error) noexcept {
         server.remedy.empty() ? fmt::format("start `rdmameter serve --bind {} --port {}` there.",
                                             server.host, server.port)
                               : server.remedy;
-    throw MeasurementError(
+    throw NotConnected(
         fmt::format("nobody listens on {} ({}): {}", where, std::strerror(error), remedy));
   }
   if (error == ETIMEDOUT) {
-    throw MeasurementError(fmt::format(
+    throw NotConnected(fmt::format(
         "no answer from {} in time: is the host up, and does its firewall let TCP port {} through?",
         where, server.port));
   }
   if (short_of_resources(error)) {
-    throw MeasurementError(fmt::format("cannot connect to {}: {}, on this machine{}", where,
-                                       std::strerror(error),
-                                       error == EMFILE ? ". Raise its limit (`ulimit -n`)." : "."));
+    throw NotConnected(fmt::format("cannot connect to {}: {}, on this machine{}", where,
+                                   std::strerror(error),
+                                   error == EMFILE ? ". Raise its limit (`ulimit -n`)." : "."));
   }
-  throw MeasurementError(
+  throw NotConnected(
       fmt::format("cannot connect to {}: {}. Check the address and the route (`ip route get {}`).",
                   where, std::strerror(error), server.host));
 }
@@ -161,7 +161,8 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
       return {std::move(socket), server.text()};
     }
     // Only a refusal gets better by waiting for the server to start.
-    if (error != ECONNREFUSED || deadline.passed()) throw_not_connected(server, error);
+    if (error != ECONNREFUSED || !server.awaited || deadline.passed())
+      throw_not_connected(server, error);
     if (wait_for(-1, 0, deadline.within(kRetryPause), interrupt) == Waited::interrupted) {
       throw Interrupted(fmt::format("interrupted while waiting for a server on {}", server.text()));
     }

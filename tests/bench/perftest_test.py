@@ -33,10 +33,15 @@ def perftest(*arguments, **environment):
                           stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C.UTF-8", **environment})
 
 
-def measured(tool, *arguments):
-    result = perftest(tool, "-d", "null", *arguments, "localhost")
+def measured(tool, *arguments, **environment):
+    """A run that goes well, in which nothing but notes may be on stderr."""
+    result = perftest(tool, "-d", "null", *arguments, "localhost", **environment)
     assert result.returncode == 0, result
+    assert environment or not result.stderr, result
     return result
+
+
+NOTES = {"RDMAMETER_NOTES": "1"}
 
 
 def first_row_by_header(stdout):
@@ -63,7 +68,7 @@ def rows_of_five_words(stdout):
 
 class Output(unittest.TestCase):
     def test_of_a_bandwidth_has_perftests_columns(self):
-        result = measured("ib_write_bw", "-s", "65536", "-n", "1000")
+        result = measured("ib_write_bw", "-s", "65536", "-n", "1000", **NOTES)
         row = first_row_by_header(result.stdout)
         self.assertEqual(list(row), ["#bytes", "#iterations", "BW peak[MiB/sec]", "BW average[MiB/sec]",
                                      "MsgRate[Mpps]"])
@@ -78,7 +83,7 @@ class Output(unittest.TestCase):
         self.assertAlmostEqual(row["BW average[Gb/sec]"] / (row["MsgRate[Mpps]"] * 65536 * 8 / 1000), 1, delta=0.01)
 
     def test_of_a_latency_has_perftests_columns(self):
-        result = measured("ib_send_lat", "-n", "1000")
+        result = measured("ib_send_lat", "-n", "1000", **NOTES)
         row = first_row_by_header(result.stdout)
         self.assertEqual(list(row), ["#bytes", "#iterations", "t_min[usec]", "t_max[usec]", "t_typical[usec]",
                                      "t_avg[usec]", "t_stdev[usec]", "99% percentile[usec]",
@@ -115,10 +120,9 @@ class Output(unittest.TestCase):
         for tool, output in (("ib_write_bw", "bandwidth"), ("ib_write_bw", "message_rate"), ("ib_send_lat", "latency")):
             result = measured(tool, "-n", "500", f"--output={output}")
             self.assertRegex(result.stdout, r"^\d+\.\d{6}\n$")
-            self.assertEqual(result.stderr, "")
 
     def test_of_a_time_is_an_average_and_a_rate(self):
-        result = measured("ib_send_lat", "-D", "1", "-f", "0", "--cpu_util")
+        result = measured("ib_send_lat", "-D", "1", "-f", "0", "--cpu_util", **NOTES)
         row = first_row_by_header(result.stdout)
         self.assertEqual(list(row), ["#bytes", "#iterations", "t_avg[usec]", "tps average", "CPU_Util[%]"])
         self.assertAlmostEqual(1e6 / row["tps average"] / 2, row["t_avg[usec]"], delta=0.0051)  # has two digits
@@ -141,7 +145,7 @@ class Output(unittest.TestCase):
     def test_goes_to_our_result_file_as_well(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "out.json")
-            result = measured("ib_send_lat", "-n", "1000", "--out_json_file", path)
+            result = measured("ib_send_lat", "-n", "1000", "--out_json_file", path, **NOTES)
             document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
             shown = subprocess.run([PROGRAM, "show", path], capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(len(document["benchmarks"]), 1)
@@ -172,7 +176,8 @@ class Status(unittest.TestCase):
             bound.bind(("127.0.0.1", 0))
             result = perftest("ib_write_lat", "-p", str(bound.getsockname()[1]), "127.0.0.1")
         self.assertEqual(result.returncode, FAILED, result)
-        self.assertRegex(result.stderr, "no verbs device|nobody listens on .*: start the same command there first, without a host\n$")
+        self.assertRegex(result.stderr, "no verbs device|^Couldn't connect to 127.0.0.1:.*\n.*\n.*\nrdmameter: nobody listens on .*: "
+                                        "start the same command there first, without a host\n$")
 
     def test_is_1_for_a_refused_option_a_wrong_value_and_an_unknown_option(self):
         self.failed("ib_write_bw", "--use_rocm=0", "host", says="--use_rocm: rdmameter measures memory of the host, of the RDMA device, and of a GPU by --use_cuda alone")
@@ -236,29 +241,37 @@ class Server:
         clean = {name: value for name, value in os.environ.items() if name != "RDMAMETER_TOKEN"}
         self.process = subprocess.Popen([PROGRAM, "perftest", *arguments, "-p", str(self.port)], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env={**clean, **environment})
-        self.stderr, self.changed = "", threading.Condition()
-        self.reader = threading.Thread(target=self.read)
-        self.reader.start()
-        self.await_stderr("-p are the client's to choose")
+        self.said, self.changed = {"stdout": "", "stderr": ""}, threading.Condition()
+        self.readers = [threading.Thread(target=self.read, args=(name,)) for name in self.said]
+        for reader in self.readers:
+            reader.start()
+        self.await_text("stdout", "Waiting for client to connect")
 
-    def read(self):
-        for line in self.process.stderr:
+    def read(self, name):
+        for line in getattr(self.process, name):
             with self.changed:
-                self.stderr += line
+                self.said[name] += line
                 self.changed.notify_all()
 
-    def await_stderr(self, text):
+    @property
+    def stderr(self):
+        return self.said["stderr"]
+
+    def await_text(self, name, text):
         deadline = time.monotonic() + 20
         with self.changed:
-            while text not in self.stderr:
-                assert self.changed.wait(deadline - time.monotonic()), self.stderr
+            while text not in self.said[name]:
+                assert self.changed.wait(deadline - time.monotonic()), self.said
+
+    def await_stderr(self, text):
+        self.await_text("stderr", text)
 
     def end(self):
         """Its status and stdout; it must end by itself."""
-        stdout = self.process.stdout.read()
         status = self.process.wait(30)
-        self.reader.join()
-        return status, stdout
+        for reader in self.readers:
+            reader.join()
+        return status, self.said["stdout"]
 
     def __enter__(self):
         return self
@@ -267,7 +280,8 @@ class Server:
         if self.process.poll() is None:
             self.process.terminate()
             self.process.wait(30)
-        self.reader.join()
+        for reader in self.readers:
+            reader.join()
         self.process.stdout.close()
         self.process.stderr.close()
 
@@ -283,16 +297,41 @@ def client(port):
 class ServerForm(unittest.TestCase):
     def test_serves_one_client_and_ends_with_its_rows(self):
         with Server("ib_write_bw", "--report_gbits") as server:
-            self.assertIn("no token", server.stderr)
             peer = client(server.port)
             peer.say({"type": "row", "row": ROW})
             peer.say({"type": "bye"})
             status, stdout = server.end()
             peer.close()
-        self.assertEqual(status, 0)
+        self.assertEqual((status, server.stderr), (0, ""))
         self.assertIn("* Waiting for client to connect... *", stdout)
         self.assertEqual(first_row_by_header(stdout), {"#bytes": 65536, "#iterations": 1000, "BW peak[Gb/sec]": 0,
                                                        "BW average[Gb/sec]": 524.29, "MsgRate[Mpps]": 1})
+
+    def test_says_with_notes_who_may_come_and_who_came(self):
+        with Server("ib_write_bw", **NOTES) as server:
+            server.await_stderr("-p are the client's to choose")
+            self.assertIn("no token: who reaches port", server.stderr)
+            peer = client(server.port)
+            peer.say({"type": "bye"})
+            self.assertEqual(server.end()[0], 0)
+            peer.close()
+        self.assertRegex(server.stderr, r"127\.0\.0\.1:\d+: connected, (?s:.*): gone\n")
+
+    def test_is_silent_about_who_looks_whether_its_port_is_open(self):
+        with Server("ib_write_bw") as server:
+            for _ in range(3):
+                socket.create_connection(("127.0.0.1", server.port), 10).close()
+            peer = client(server.port)
+            peer.say({"type": "bye"})
+            self.assertEqual(server.end()[0], 0)
+            peer.close()
+        self.assertEqual(server.stderr, "")
+
+    def test_names_a_client_that_died(self):
+        with Server("ib_write_bw") as server:
+            client(server.port).close()
+            server.end()
+        self.assertRegex(server.stderr, r"127\.0\.0\.1:\d+: dropped: ")
 
     def test_names_a_real_perftest_at_the_other_end_and_waits_on(self):
         with Server("ib_write_bw") as server:
@@ -305,7 +344,8 @@ class ServerForm(unittest.TestCase):
             peer.close()
 
     def test_with_a_token_admits_its_owner_alone(self):
-        with Server("ib_write_bw", RDMAMETER_TOKEN="0123456789abcdef") as server:
+        with Server("ib_write_bw", RDMAMETER_TOKEN="0123456789abcdef", **NOTES) as server:
+            server.await_stderr("admits one client, with the same RDMAMETER_TOKEN")
             self.assertNotIn("no token", server.stderr)
             peer = wire.Peer.to(server.port)
             self.assertEqual(peer.greet("another token than the server's")["type"], "failed")

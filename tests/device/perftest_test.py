@@ -34,23 +34,26 @@ class Front(rdmameter.Test):
         # The software device reaches its peers' memory by process_vm_writev(), which Landlock forbids.
         return rdmameter.environment(token) | ({"RDMAMETER_SANDBOX": "off"} if rdmameter.SOFTWARE_DEVICE else {})
 
-    def start_tool(self, tool, *arguments, token=None):
-        started = rdmameter.Started([rdmameter.program, "perftest", tool, *arguments], self.environment(token))
+    def start_tool(self, tool, *arguments, token=None, **more):
+        started = rdmameter.Started([rdmameter.program, "perftest", tool, *arguments], self.environment(token) | more)
         self.addCleanup(started.end, 0)
         return started
 
-    def serve_tool(self, tool, *arguments, token=None):
+    def serve_tool(self, tool, *arguments, token=None, **more):
         self.port = free_port()
-        server = self.start_tool(tool, "-p", self.port, *arguments, token=token)
-        server.await_text("stderr", "-p are the client's to choose")
+        server = self.start_tool(tool, "-p", self.port, *arguments, token=token, **more)
+        server.await_text("stdout", "Waiting for client to connect")
         return server
 
-    def measure_both(self, tool, *arguments, at_server=(), token=None):
-        """Both ends, ended well; the client's has the arguments."""
-        server = self.serve_tool(tool, *at_server, token=token)
-        client = self.start_tool(tool, "-p", self.port, *arguments, "localhost", token=token).end(120)
+    def measure_both(self, tool, *arguments, at_server=(), token=None, **more):
+        """Both ends, ended well; the client's has the arguments. They say nothing on stderr, unless it is given more environment."""
+        server = self.serve_tool(tool, *at_server, token=token, **more)
+        client = self.start_tool(tool, "-p", self.port, *arguments, "localhost", token=token, **more).end(120)
         server = server.end(30)
         self.assertEqual((client.status, server.status), (rdmameter.PASS, rdmameter.PASS), f"{client}\n{server}")
+        if not more:
+            self.assertEqual((client.stderr, server.stderr), ("", ""))
+            self.assertNotRegex(client.stdout + server.stdout, "(?i)error|fail")
         self.assertTrue(rows(client.stdout), client)
         return client, server
 
@@ -140,7 +143,7 @@ class Ends(Front):
     def test_each_chooses_its_device(self):
         name, other = (rdmameter.active_ports() * 2)[:2]
         name, other = name[0]["name"], other[0]["name"]
-        client, server = self.measure_both("ib_write_lat", "-d", name, "-n", "100", at_server=("-d", other))
+        client, server = self.measure_both("ib_write_lat", "-d", name, "-n", "100", at_server=("-d", other), RDMAMETER_NOTES="1")
         self.assertRegex(client.stdout, rf" Device +: {name}\n")
         self.assertRegex(server.stderr, rf"served by {other}\b")
 
@@ -152,7 +155,7 @@ class Ends(Front):
 
     def test_a_token_at_both_ends_admits_the_client_and_at_one_does_not(self):
         token = "0123456789abcdef"
-        _, server = self.measure_both("ib_send_lat", "-n", "100", token=token)
+        _, server = self.measure_both("ib_send_lat", "-n", "100", token=token, RDMAMETER_NOTES="1")
         self.assertNotIn("no token", server.stderr)
         server = self.serve_tool("ib_send_lat", token=token)
         client = self.start_tool("ib_send_lat", "-p", self.port, "localhost").end(30)
