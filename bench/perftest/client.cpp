@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "bench/options/token.h"
+#include "bench/perftest/inline_table.h"
 #include "bench/perftest/notes.h"
 #include "bench/perftest/optional_settings.h"
 #include "bench/running/benchmark_flags.h"
@@ -194,6 +195,23 @@ void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
   }
 }
 
+/// As many bytes as perftest would inline at both ends; and no message above that, though a QP may
+/// have more room than was asked for. @param report  is told how many
+void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const Measurer& measurer,
+                PerftestReport& report) {
+  const bool datagrams = cases.front().test_case.transport == Transport::ud;
+  if (!plan.inline_given)
+    for (const auto& environment :
+         {measurer.initiator_environment(), measurer.responder_environment()})
+      report.inline_bytes = std::min(
+          report.inline_bytes, perftest_inline_on(environment, report.inline_bytes, datagrams));
+  for (PlannedCase& planned : cases) {
+    const bool fits = planned.test_case.size_bytes <= report.inline_bytes;
+    planned.test_case.queues.inline_bytes = fits ? report.inline_bytes : 0;
+    planned.why_skipped = why_impossible(planned.test_case);
+  }
+}
+
 /// Of -a the smallest size is tried before the others.
 void require_possible(const std::vector<PlannedCase>& cases) {
   if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
@@ -201,15 +219,16 @@ void require_possible(const std::vector<PlannedCase>& cases) {
 
 }  // namespace
 
-bool run_perftest_client(const PerftestPlan& plan, const Invocation& invocation) {
+bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
-  std::vector<PlannedCase> cases = plan_cases(plan.tests, plan.axes);
+  std::vector<PlannedCase> cases = perftest_cases(plan);
   fit_datagrams(plan, cases, std::nullopt);
   require_possible(cases);
   const ClockChoice clock = choose_clock();
   for (const std::string& note : plan.notes) tell_note(note);
   const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
+  fit_inline(plan, cases, *inner, plan.report);
   const auto measurer = with_optional_settings(
       *inner, {.inline_bytes = !plan.inline_given, .extended_api = !plan.api_given});
   const BenchmarkFlags flags = initialize_benchmark({}, 1);

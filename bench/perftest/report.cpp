@@ -287,7 +287,7 @@ std::string perftest_banner(const PerftestReport& report, const TestCase& test_c
                                ? "device's maximum"
                                : std::to_string(test_case.queues.outstanding_reads));
   else
-    line("Max inline data", fmt::format("{}[B]", test_case.queues.inline_bytes));
+    line("Max inline data", fmt::format("{}[B]", report.inline_bytes));
   line("rdma_cm QPs", on_off(test_case.by_cm()));
   line("Data ex. method", "Ethernet");
   return text;

@@ -7,7 +7,9 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <utility>
 
+#include "bench/perftest/inline_table.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/test_case/flow_label.h"
@@ -26,8 +28,41 @@ constexpr std::uint64_t kPerftestSeconds = 5;  ///< between rows of --run_infini
 constexpr std::uint64_t kModeratedBytes = 8192;
 /// Receives of UC and UD: as many as there are messages, up to this.
 constexpr std::uint64_t kMaxUnreliableReceives = 16000;
-// What a latency test inlines on the devices that perftest knows.
-constexpr std::uint64_t kInlineWrite = 220, kInlineSend = 236, kInlineDatagram = 188;
+/// perftest's bound on -I over UD.
+constexpr std::uint64_t kMaxInlineOfDatagrams = 1024;
+
+/// What no option says. A default of `rdmameter run` that changes must not change perftest mode:
+/// whatever perftest has an option for, or does in one way alone, is set here. (As axes that are
+/// given they would all be in the names of rows.)
+constexpr std::pair<std::string_view, const char*> kUnsaid[] = {{"threads", "1"},
+                                                                {"sharers", "1"},
+                                                                {"bidirectional", "off"},
+                                                                {"peers", "1"},
+                                                                {"recv-post-list", "auto"},
+                                                                {"sge", "1"},
+                                                                {"recv-sge", "1"},
+                                                                {"cq", "classic"},
+                                                                {"cq-sharing", "shared"},
+                                                                {"outstanding-reads", "auto"},
+                                                                {"timestamps", "off"},
+                                                                {"recv", "rq"},
+                                                                {"mtu", "auto"},
+                                                                {"wait", "auto"},
+                                                                {"comp-vector", "0"},
+                                                                {"verify", "off"},
+                                                                {"sl", "0"},
+                                                                {"tclass", "0"},
+                                                                {"flow-label", "0"},
+                                                                {"pkey-index", "0"},
+                                                                {"qp-timeout", "14"},
+                                                                {"retry-count", "7"},
+                                                                {"rnr-retry", "7"},
+                                                                {"min-rnr-timer", "12"},
+                                                                {"memory", "host"},
+                                                                {"peer-memory", "host"},
+                                                                {"mr-per-qp", "off"},
+                                                                {"odp", "off"},
+                                                                {"blame", "off"}};
 
 class Translation {
  public:
@@ -82,6 +117,7 @@ class Translation {
   std::uint64_t number(std::string_view option, std::string_view axis_name,
                        std::uint64_t otherwise);
   std::optional<double> decimal(std::string_view option);
+  std::uint64_t inline_size();
 
   const PerftestCommand& command_;
   const PerftestTool& tool_;
@@ -267,17 +303,20 @@ void Translation::choose_posting() {
   plan_.inline_given = has("inline_size");
   plan_.api_given = has("use_old_post_send");
   put("api", plan_.api_given ? "classic" : "extended");
-  const bool pushes =
-      tool_.operation == ToolOperation::send || tool_.operation == ToolOperation::write;
+  PerftestReport& report = plan_.report;
   if (plan_.inline_given) {
-    const std::string typed = *command_.value("inline_size");
-    if (typed == "0") return;
-    put("inline_size", "inline", typed);
-  } else if (pushes && !tool_.bandwidth) {
-    put("inline", tool_.operation == ToolOperation::write ? kInlineWrite
-                  : datagrams()                           ? kInlineDatagram
-                                                          : kInlineSend);
+    report.inline_bytes = inline_size();
+  } else if (!has("use_cuda")) {  // the CPU copies inline data, and reaches no GPU
+    report.inline_bytes = perftest_default_inline(tool_, datagrams());
   }
+  put("inline", report.inline_bytes == 0 ? "off" : std::to_string(report.inline_bytes));
+}
+
+/// -I, of which 0 is none.
+std::uint64_t Translation::inline_size() {
+  const std::string typed = decimal_text(*command_.value("inline_size"));
+  const std::uint64_t bytes = parse_count(typed) == 0 ? 0 : number("inline_size", "inline", 0);
+  return datagrams() ? std::min(bytes, kMaxInlineOfDatagrams) : bytes;
 }
 
 void Translation::choose_memory() {
@@ -430,6 +469,19 @@ void Translation::add_notes() {
 }
 
 }  // namespace
+
+std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
+  std::vector<PlannedCase> cases = plan_cases(plan.tests, plan.axes);
+  for (PlannedCase& planned : cases) {
+    for (const auto& [name, text] : kUnsaid) {
+      const Axis& axis = *find_axis(name);
+      const bool said = std::ranges::find(plan.axes, name, &GivenAxis::option) != plan.axes.end();
+      if (!said && axis.applies(planned.test_case)) set_axis(planned.test_case, axis, text);
+    }
+    planned.why_skipped = why_impossible(planned.test_case);
+  }
+  return cases;
+}
 
 PerftestPlan translate(const PerftestCommand& command) {
   return Translation(command).plan();

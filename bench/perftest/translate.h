@@ -22,7 +22,7 @@ struct PerftestPlan {
   std::vector<GivenAxis> axes;     ///< of the client
   bool all_sizes = false;          ///< -a: sizes that do not fit are left out
   bool size_given = false;         ///< else a UD message shrinks to the MTU, as in perftest
-  bool inline_given = false;       ///< else inline is given up where the device has none
+  bool inline_given = false;       ///< else it is what the device takes of perftest's figure
   bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
   EndSettings own;                 ///< device, port, GID and core of this end
   std::string bind;                ///< of the server; empty: every address
@@ -36,5 +36,9 @@ struct PerftestPlan {
 
 /// @throws UsageError  naming perftest's option, and what it accepts here
 PerftestPlan translate(const PerftestCommand& command);
+
+/// The cases of a plan, which have no default of `rdmameter run` in what perftest has a way of its
+/// own for.
+std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan);
 
 }  // namespace rdmameter

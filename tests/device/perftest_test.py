@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """perftest's command lines at both ends: each tool measures on a device, and both ends print one table."""
+import json
+import re
 import shutil
 import signal
 import socket
@@ -137,6 +139,32 @@ class PerftestItself(Front):
             self.assertEqual(client.status, 1, client)
             return self.NAMED in client.stderr
         self.assertTrue(rdmameter.wait_until(named, 20))  # it does not say when it listens
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Inline(Front):
+    def inlined(self, tool, *arguments):
+        """What the client's block says, and whether its row's messages were inlined."""
+        path = self.output()
+        client, _ = self.measure_both(tool, "-n", "100", "--out_json_file", path, *arguments)
+        with open(path, encoding="utf-8") as file:
+            [row] = json.load(file)["benchmarks"]
+        return int(re.search(r" Max inline data : (\d+)\[B\]\n", client.stdout)[1]), row.get("inlined", False)
+
+    def test_is_what_perftest_asks_for_on_each_adapter(self):
+        for personality, figure in (("mlx5-roce", 236), ("bnxt", 96), ("irdma-roce", 101), ("generic", 0), ("rxe", 0)):
+            with self.subTest(personality):
+                self.play(personality)
+                self.assertEqual(self.inlined("ib_send_lat"), (figure, figure > 0))
+        self.play("mlx5-roce")
+        self.assertEqual(self.inlined("ib_write_lat"), (220, True))
+        self.assertEqual(self.inlined("ib_write_lat", "-s", "230"), (220, False))
+
+    def test_is_off_where_it_is_switched_off_and_as_large_as_asked(self):
+        self.play("mlx5-roce")
+        for tool in ("ib_send_lat", "ib_write_lat", "ib_write_bw"):
+            self.assertEqual(self.inlined(tool, "-s", "64", "-I", "0"), (0, False), tool)
+            self.assertEqual(self.inlined(tool, "-s", "64", "-I", "64"), (64, True), tool)
 
 
 class Ends(Front):
