@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/perftest/translate.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,6 +119,7 @@ class Translation {
                        std::uint64_t otherwise);
   std::optional<double> decimal(std::string_view option);
   std::uint64_t inline_size();
+  void require_one(std::string_view option, std::uint64_t number);
 
   const PerftestCommand& command_;
   const PerftestTool& tool_;
@@ -168,9 +170,8 @@ std::optional<double> Translation::decimal(std::string_view option) {
   const auto typed = command_.value(option);
   if (!typed) return std::nullopt;
   double value = 0;
-  const char* const end = typed->data() + typed->size();
-  const auto [at, error] = std::from_chars(typed->data(), end, value);
-  if (error != std::errc{} || at != end || !(value >= 0))
+  const auto [at, error] = std::from_chars(typed->data(), typed->data() + typed->size(), value);
+  if (error != std::errc{} || !(value >= 0))  // what follows the number is no part of it: "100M"
     throw invalid_value(perftest_option(option).text(), *typed, "a decimal number of 0 or more");
   return value;
 }
@@ -221,12 +222,25 @@ void Translation::choose_test() {
   put("transport", transport);
 }
 
+/// What a latency test takes, and has but one of.
+void Translation::require_one(std::string_view option, std::uint64_t number) {
+  if (tool_.bandwidth || number == 1) return;
+  throw UsageError(fmt::format("{}: a latency test takes 1 alone; use {}_bw for more",
+                               perftest_option(option).text(),
+                               tool_.name.substr(0, tool_.name.rfind('_'))));
+}
+
 /// perftest counts the messages of each QP, we those of all.
 void Translation::choose_length() {
   const bool many = tool_.operation == ToolOperation::write && tool_.bandwidth;
   iterations_ =
       number("iters", "iterations", many ? kPerftestWriteBwIterations : kPerftestIterations);
   qps_ = number("qp", "qps", 1);
+  require_one("qp", qps_);
+  require_one("post_list", number("post_list", "post-list", 1));
+  require_one("recv_post_list", number("recv_post_list", "recv-post-list", 1));
+  number("tx-depth", "depth", kPerftestDepth);  // of a latency they are checked, and do nothing
+  number("cq-mod", "signal-every", kPerftestCqMod);
   put("qps", qps_);
   put("warmup", has("perform_warm_up") ? (tool_.bandwidth ? "256" : "100") : "0");
   if (has("run_infinitely")) {
@@ -244,12 +258,15 @@ void Translation::choose_length() {
 void Translation::choose_sizes() {
   plan_.all_sizes = has("all");
   plan_.size_given = has("size");
-  if (plan_.all_sizes && plan_.size_given) throw UsageError("-a, --all and -s, --size: give one");
-  size_ = tool_.operation == ToolOperation::atomic
-              ? kAtomicBytes
-              : number("size", "size", tool_.bandwidth ? kPerftestSize : kPerftestLatencySize);
+  const bool atomic = tool_.operation == ToolOperation::atomic;
+  size_ = number("size", "size",
+                 atomic            ? kAtomicBytes
+                 : tool_.bandwidth ? kPerftestSize
+                                   : kPerftestLatencySize);
+  if (atomic && size_ != kAtomicBytes)
+    throw UsageError(fmt::format("-s, --size: an atomic is of {} bytes", kAtomicBytes));
   if (!plan_.all_sizes) {
-    put("size", size_);
+    if (!atomic) put("size", size_);
     return;
   }
   std::vector<std::string> sizes;
@@ -286,7 +303,11 @@ void Translation::choose_queues() {
 
 void Translation::choose_receives() {
   const bool unreliable = connection_ != "RC";
-  std::uint64_t depth = number("rx-depth", "rx-depth", kPerftestRxDepth);
+  const bool pulls =
+      tool_.operation == ToolOperation::read || tool_.operation == ToolOperation::atomic;
+  std::uint64_t depth = number("rx-depth", "rx-depth", pulls ? 1 : kPerftestRxDepth);
+  if (pulls && depth != 1)
+    throw UsageError("-r, --rx-depth: reads and atomics take 1 alone: they need no receives");
   if (!has("rx-depth") && unreliable && !by_time())
     depth = std::max(depth, std::min(iterations_, kMaxUnreliableReceives));
   const std::uint64_t list = number("recv_post_list", "recv-post-list", 1);
@@ -381,6 +402,14 @@ void Translation::choose_path() {
   }
 }
 
+/// IPv4 or IPv6, the latter with %scope if need be.
+bool is_address(const std::string& text) {
+  in_addr v4{};
+  in6_addr v6{};
+  return inet_pton(AF_INET, text.c_str(), &v4) == 1 ||
+         inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &v6) == 1;
+}
+
 /// Each end chooses its own device, as in perftest.
 void Translation::choose_ends() {
   plan_.host = command_.host;
@@ -404,12 +433,14 @@ void Translation::choose_ends() {
   for (const GivenAxis& given : plan_.axes)
     if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());
   plan_.own = scratch.initiator;
+  for (const char* option : {"bind_source_ip", "source_ip"})
+    if (const auto typed = command_.value(option); typed && !is_address(*typed))
+      throw invalid_value(perftest_option(option).text(), *typed, "a numeric address");
   const auto source = command_.value("bind_source_ip");
-  plan_.bind = source ? *source : command_.value("source_ip").value_or("");
-  if (!plan_.bind.empty() && !plan_.host.empty())
-    throw UsageError(
-        "--bind_source_ip: the client's address is that of its route (`ip route get HOST`); give "
-        "it to the server only");
+  if (plan_.host.empty())
+    plan_.bind = source ? *source : command_.value("source_ip").value_or("");
+  else
+    plan_.source = source.value_or("");
 }
 
 void Translation::choose_report() {

@@ -26,12 +26,14 @@ struct PerftestPlan {
   bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
   EndSettings own;                 ///< device, port, GID and core of this end
   std::string bind;                ///< of the server; empty: every address
+  std::string source;              ///< that the client connects from; empty: its route's
   std::string host;                ///< empty: this is the server
   std::uint16_t port = kPerftestPort;
   PerftestReport report;
-  std::string json;                               ///< our result file; empty: none
-  std::optional<double> min_bandwidth, min_rate;  ///< -w in the unit of the column, -y [Mmsg/s]
-  std::vector<std::string> notes;                 ///< for stderr: what is not as in perftest
+  std::string json;  ///< our result file; empty: none
+  /// -w in the unit of the column; -y [Mmsg/s], which fails nothing without -w
+  std::optional<double> min_bandwidth, min_rate;
+  std::vector<std::string> notes;  ///< for stderr: what is not as in perftest
 };
 
 /// @throws UsageError  naming perftest's option, and what it accepts here

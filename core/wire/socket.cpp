@@ -82,15 +82,31 @@ bool connected_to_itself(int socket) noexcept {
          own_bytes == peer_bytes && std::memcmp(&own, &peer, own_bytes) == 0;
 }
 
+/// @param source  numeric; of another family than the target's it is no source for it
+/// @return        0, or an errno value
+int bind_source(int socket, const std::string& source, int family) {
+  if (source.empty()) return 0;
+  addrinfo hints{};
+  hints.ai_family = family;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(source.c_str(), nullptr, &hints, &found) != 0) return EAFNOSUPPORT;
+  const AddressList list{found, &freeaddrinfo};
+  return bind(socket, list->ai_addr, list->ai_addrlen) == 0 ? 0 : errno;
+}
+
 /// One attempt at one address.
 /// @param error  errno value of the failure; ETIMEDOUT at the deadline
 /// @return       the socket; empty: it failed
-Descriptor try_connect(const addrinfo& target, Deadline deadline, const InterruptSource& interrupt,
-                       int& error) {
+Descriptor try_connect(const addrinfo& target, const std::string& source, Deadline deadline,
+                       const InterruptSource& interrupt, int& error) {
   Descriptor attempt(socket(target.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   error = errno;
   if (!attempt) return {};
   tune(attempt.get());
+  error = bind_source(attempt.get(), source, target.ai_family);
+  if (error != 0) return {};
   error = connect(attempt.get(), target.ai_addr, target.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS || error == EINTR) {
     const Waited waited = wait_for(attempt.get(), POLLOUT, deadline, interrupt);
@@ -106,8 +122,8 @@ Descriptor try_connect(const addrinfo& target, Deadline deadline, const Interrup
 
 /// One attempt at every address, each with its fair share of the time that is left.
 /// @param error  refusal before all else: then the host is there, and waiting may help
-Descriptor try_all(const addrinfo* list, Deadline deadline, const InterruptSource& interrupt,
-                   int& error) {
+Descriptor try_all(const addrinfo* list, const std::string& source, Deadline deadline,
+                   const InterruptSource& interrupt, int& error) {
   int left = 0;
   for (const addrinfo* each = list; each != nullptr; each = each->ai_next) ++left;
   error = 0;
@@ -115,7 +131,7 @@ Descriptor try_all(const addrinfo* list, Deadline deadline, const InterruptSourc
     const Deadline share =
         deadline.is_never() ? deadline : deadline.within(deadline.remaining() / left);
     int attempt_error = 0;
-    Descriptor attempt = try_connect(*each, share, interrupt, attempt_error);
+    Descriptor attempt = try_connect(*each, source, share, interrupt, attempt_error);
     if (attempt) return attempt;
     if (error != ECONNREFUSED) error = attempt_error;
   }
@@ -141,6 +157,11 @@ bool short_of_resources(int error) noexcept {
         "no answer from {} in time: is the host up, and does its firewall let TCP port {} through?",
         where, server.port));
   }
+  if (!server.source.empty() && error == EADDRNOTAVAIL)
+    throw NotConnected(
+        fmt::format("cannot connect to {} from {}: no interface of this machine has that address "
+                    "(`ip address` lists them).",
+                    where, server.source));
   if (short_of_resources(error)) {
     throw NotConnected(fmt::format("cannot connect to {}: {}, on this machine{}", where,
                                    std::strerror(error),
@@ -157,7 +178,7 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
   const AddressList list = resolve(server, 0);
   for (;;) {
     int error = 0;
-    if (Descriptor socket = try_all(list.get(), deadline, interrupt, error)) {
+    if (Descriptor socket = try_all(list.get(), server.source, deadline, interrupt, error)) {
       return {std::move(socket), server.text()};
     }
     // Only a refusal gets better by waiting for the server to start.

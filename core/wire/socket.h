@@ -19,6 +19,7 @@ struct Address {
   std::uint16_t port = 0;
   std::string remedy = {};  ///< where nobody listens; empty: to start `rdmameter serve` there
   bool awaited = true;      ///< one that is not up yet is tried again and again
+  std::string source = {};  ///< numeric, of this machine: to connect from; empty: the route's
 
   /// "host:port", an IPv6 address in brackets.
   std::string text() const;

@@ -13,17 +13,9 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
-import wire  # pylint: disable=wrong-import-position
-from rdmameter import children_of  # pylint: disable=wrong-import-position
-
 PROGRAM = DOCS = None
-# What a client tells of a row: 1000 messages of 64 KiB in 1 ms.
-ROW = {"size_bytes": 65536, "iterations": 1000, "traffic": {"messages": 1000, "time_ns": 1000000}}
 FAILED = 1  # perftest's only status but 0
 TOOLS = [f"ib_{operation}_{measure}" for operation in ("send", "write", "read", "atomic") for measure in ("bw", "lat")]
 
@@ -193,8 +185,27 @@ class Status(unittest.TestCase):
 
     def test_is_1_below_a_limit(self):
         measured("ib_write_bw", "-n", "1000", "-w", "0", "-y", "0")
-        self.failed("ib_write_bw", "-d", "null", "-n", "1000", "-w", "1e12", "host", says="is below -w, --limit_bw")
-        self.failed("ib_write_bw", "-d", "null", "-n", "1000", "-y", "1e12", "host", says="is below -y, --limit_msgrate")
+        self.failed("ib_write_bw", "-d", "null", "-n", "1000", "-w", "1e12M", "host", says="is below -w, --limit_bw")
+        self.failed("ib_write_bw", "-d", "null", "-n", "1000", "-w", "0", "-y", "1e12", "host", says="is below -y, --limit_msgrate")
+
+    def test_is_0_below_a_message_rate_alone_which_a_note_says(self):
+        measured("ib_write_bw", "-n", "1000", "-y", "1e12G")
+        self.assertIn("is below -y", measured("ib_write_bw", "-n", "1000", "-y", "1e12G", **NOTES).stderr)
+
+    def test_of_every_tool_is_that_of_perftest_for_the_options_that_scripts_give(self):  # avocado's list
+        for tool in TOOLS:
+            latency, pulls = tool.endswith("_lat"), "read" in tool or "atomic" in tool
+            for options, taken in (("-t 1024", True), ("-Q 10", True), ("-w 100M" if latency else "-w 0M", True), ("-y 10G", True),
+                                   ("-q 1", True), ("-q 2", not latency), ("-l 4", not latency),
+                                   *((("-b", False),) if latency else ()), ("-N", not latency), ("-r 1024", not pulls), ("-s 9000", "atomic" not in tool), ("-s 8", True),
+                                   ("-a -s 64", "atomic" not in tool), ("-S 1", True), ("-z", True), ("-f 5 -D 11 -D 1", True),
+                                   ("-c UC", not pulls), ("-c XRC", False), ("-c DC", False), ("-c SRD", False),
+                                   ("--burst_size=2G --rate_limit=10", False), ("-O", False), ("--aes_xts", False),
+                                   ("-j 127.0.0.1", True), ("--bind_source_ip 127.0.0.1", True)):
+                with self.subTest(tool, options=options):
+                    result = perftest(tool, "-d", "null", "-n", "40", *options.split(), "localhost")
+                    self.assertEqual(result.returncode, 0 if taken else FAILED, result)
+                    self.assertEqual(bool(result.stderr), not taken, result)
 
     def test_is_1_for_what_cannot_be_measured(self):
         self.failed("ib_send_bw", "-d", "null", "-e", "host", says="the null device raises no events")
@@ -229,167 +240,6 @@ class Links(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertIn("ib_write_bw", result.stderr)
             self.assertEqual(theirs.read_text(encoding="utf-8"), "theirs")
-
-
-class Server:
-    """`rdmameter perftest ib_write_bw`, and what it says."""
-
-    def __init__(self, *arguments, **environment):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        clean = {name: value for name, value in os.environ.items() if name != "RDMAMETER_TOKEN"}
-        self.process = subprocess.Popen([PROGRAM, "perftest", *arguments, "-p", str(self.port)], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, env={**clean, **environment})
-        self.said, self.changed = {"stdout": "", "stderr": ""}, threading.Condition()
-        self.readers = [threading.Thread(target=self.read, args=(name,)) for name in self.said]
-        for reader in self.readers:
-            reader.start()
-        self.await_text("stdout", "Waiting for client to connect")
-
-    def read(self, name):
-        for line in getattr(self.process, name):
-            with self.changed:
-                self.said[name] += line
-                self.changed.notify_all()
-
-    @property
-    def stderr(self):
-        return self.said["stderr"]
-
-    def await_text(self, name, text):
-        deadline = time.monotonic() + 20
-        with self.changed:
-            while text not in self.said[name]:
-                assert self.changed.wait(deadline - time.monotonic()), self.said
-
-    def await_stderr(self, text):
-        self.await_text("stderr", text)
-
-    def end(self):
-        """Its status and stdout; it must end by itself."""
-        status = self.process.wait(30)
-        for reader in self.readers:
-            reader.join()
-        return status, self.said["stdout"]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(30)
-        for reader in self.readers:
-            reader.join()
-        self.process.stdout.close()
-        self.process.stderr.close()
-
-
-def client(port):
-    """Welcomed as a client without a token."""
-    peer = wire.Peer.to(port)
-    welcome = peer.greet()
-    assert welcome["type"] == "welcome", welcome
-    return peer
-
-
-class ServerForm(unittest.TestCase):
-    def test_serves_one_client_and_ends_with_its_rows(self):
-        with Server("ib_write_bw", "--report_gbits") as server:
-            peer = client(server.port)
-            peer.say({"type": "row", "row": ROW})
-            peer.say({"type": "bye"})
-            status, stdout = server.end()
-            peer.close()
-        self.assertEqual((status, server.stderr), (0, ""))
-        self.assertIn("* Waiting for client to connect... *", stdout)
-        self.assertEqual(first_row_by_header(stdout), {"#bytes": 65536, "#iterations": 1000, "BW peak[Gb/sec]": 0,
-                                                       "BW average[Gb/sec]": 524.29, "MsgRate[Mpps]": 1})
-
-    def test_says_with_notes_who_may_come_and_who_came(self):
-        with Server("ib_write_bw", **NOTES) as server:
-            server.await_stderr("-p are the client's to choose")
-            self.assertIn("no token: who reaches port", server.stderr)
-            peer = client(server.port)
-            peer.say({"type": "bye"})
-            self.assertEqual(server.end()[0], 0)
-            peer.close()
-        self.assertRegex(server.stderr, r"127\.0\.0\.1:\d+: connected, (?s:.*): gone\n")
-
-    def test_is_silent_about_who_looks_whether_its_port_is_open(self):
-        with Server("ib_write_bw") as server:
-            for _ in range(3):
-                socket.create_connection(("127.0.0.1", server.port), 10).close()
-            peer = client(server.port)
-            peer.say({"type": "bye"})
-            self.assertEqual(server.end()[0], 0)
-            peer.close()
-        self.assertEqual(server.stderr, "")
-
-    def test_names_a_client_that_died(self):
-        with Server("ib_write_bw") as server:
-            client(server.port).close()
-            server.end()
-        self.assertRegex(server.stderr, r"127\.0\.0\.1:\d+: dropped: ")
-
-    def test_names_a_real_perftest_at_the_other_end_and_waits_on(self):
-        with Server("ib_write_bw") as server:
-            with socket.create_connection(("127.0.0.1", server.port), 10) as real:
-                real.sendall(b"6.06".ljust(16, b"\0"))
-                server.await_stderr("is perftest, which rdmameter cannot measure with")
-            peer = client(server.port)
-            peer.say({"type": "bye"})
-            self.assertEqual(server.end()[0], 0)
-            peer.close()
-
-    def test_with_a_token_admits_its_owner_alone(self):
-        with Server("ib_write_bw", RDMAMETER_TOKEN="0123456789abcdef", **NOTES) as server:
-            server.await_stderr("admits one client, with the same RDMAMETER_TOKEN")
-            self.assertNotIn("no token", server.stderr)
-            peer = wire.Peer.to(server.port)
-            self.assertEqual(peer.greet("another token than the server's")["type"], "failed")
-            peer.close()
-            self.assertIsNone(server.process.poll())
-
-    def test_ends_the_session_of_a_client_that_tells_of_what_is_no_row_or_of_too_many(self):
-        for row, times, says in (({"size_bytes": "2"}, 1, "`size_bytes` must be a whole number"), (ROW, 65, "more than 64 rows")):
-            with Server("ib_write_bw") as server:
-                peer = client(server.port)
-                for _ in range(times):
-                    peer.say({"type": "row", "row": row})
-                server.await_stderr(f"its session is killed: {'the peer' if times == 1 else 'it sent'}")
-                self.assertIn(says, server.stderr)
-                stdout = server.end()[1]
-                self.assertEqual(stdout.count("65536"), times - 1)
-                peer.close()
-
-    def test_shuts_the_process_of_its_client_in(self):
-        for environment, no_new_privileges in (({}, "1"), ({"RDMAMETER_SANDBOX": "off"}, "0")):
-            with Server("ib_write_bw", **environment) as server:
-                peer = client(server.port)
-                [session] = children_of(server.process.pid)
-                status = pathlib.Path(f"/proc/{session}/status").read_text(encoding="ascii")
-                self.assertIn(f"NoNewPrivs:\t{no_new_privileges}\n", status)
-                peer.say({"type": "bye"})
-                self.assertEqual(server.end()[0], 0)
-                peer.close()
-
-    def test_refuses_a_sandbox_of_another_name(self):
-        result = perftest("ib_write_bw", RDMAMETER_SANDBOX="of")
-        self.assertEqual(result.returncode, FAILED)
-        self.assertIn("invalid value 'of' for RDMAMETER_SANDBOX: expected off, on, required", result.stderr)
-
-    def test_leaves_its_token_to_no_process_of_a_client(self):
-        token = "0123456789abcdef"
-        with Server("ib_write_bw", RDMAMETER_TOKEN=token) as server:
-            self.assertNotIn(token.encode(), pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes())
-
-    def test_ends_with_1_where_its_port_is_taken(self):
-        with Server("ib_write_bw") as server:
-            result = perftest("ib_send_bw", "-p", str(server.port))
-        self.assertEqual(result.returncode, FAILED)
-        self.assertIn("the port is in use", result.stderr)
 
 
 class Documentation(unittest.TestCase):

@@ -175,6 +175,12 @@ class Ends(Front):
         self.assertRegex(client.stdout, rf" Device +: {name}\n")
         self.assertRegex(server.stderr, rf"served by {other}\b")
 
+    def test_the_client_connects_from_the_address_that_it_is_given(self):
+        for option, address in (("--bind_source_ip", "127.0.0.3"), ("--source_ip", "127.0.0.1")):
+            _, server = self.measure_both("ib_write_bw", "-n", "100", option, "127.0.0.3", at_server=("--bind_source_ip", "127.0.0.1"),
+                                          RDMAMETER_NOTES="1")
+            self.assertRegex(server.stderr, rf"{address}:\d+: connected")
+
     def test_the_server_shows_units_of_its_own(self):
         client, server = self.measure_both("ib_write_bw", "-n", "100", at_server=("--report_gbits",))
         mib_per_s, gbits = rows(client.stdout)[0][3], rows(server.stdout)[0][3]

@@ -136,7 +136,48 @@ TEST(PerftestTranslation, ReadsSizesAsPeopleMeanThem) {
   EXPECT_THAT(axes_of("ib_send_bw", {"-a"}).at("size"), HasSubstr(" 8388608"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"-s", "8x"}),
               HasSubstr("invalid value '8x' for -s, --size: expected bytes"));
-  EXPECT_THAT(refusal_of("ib_send_bw", {"-a", "-s", "8"}), HasSubstr("give one"));
+  EXPECT_EQ(axes_of("ib_send_bw", {"-a", "-s", "8"}), axes_of("ib_send_bw", {"-a"}));
+}
+
+TEST(PerftestTranslation, TakesAtALatencyWhatPerftestTakesThereAndRefusesTheRest) {
+  const auto usual = axes_of("ib_send_lat", {});
+  for (const auto& taken : std::vector<std::vector<std::string>>{{"-t", "1024"},
+                                                                 {"-Q", "10"},
+                                                                 {"-w", "10M"},
+                                                                 {"-y", "4G"},
+                                                                 {"-l", "1"},
+                                                                 {"-q", "1"},
+                                                                 {"--recv_post_list", "1"}})
+    EXPECT_EQ(axes_of("ib_send_lat", taken), usual) << taken.front();
+  for (const auto& refused : std::vector<std::vector<std::string>>{
+           {"-b"}, {"-N"}, {"-l", "2"}, {"-q", "2"}, {"-t", "0"}, {"-Q", "x"}})
+    EXPECT_THAT(refusal_of("ib_send_lat", refused), HasSubstr(refused.front())) << refused.front();
+  EXPECT_THAT(refusal_of("ib_send_lat", {"-q", "2"}), HasSubstr("use ib_send_bw for more"));
+}
+
+TEST(PerftestTranslation, TakesTheOneSizeOfAtomicsAndTheOneReceiveOfReads) {
+  EXPECT_EQ(axes_of("ib_atomic_bw", {"-s", "8"}), axes_of("ib_atomic_bw", {}));
+  EXPECT_THAT(refusal_of("ib_atomic_lat", {"-s", "16"}), HasSubstr("-s, --size"));
+  EXPECT_EQ(axes_of("ib_read_bw", {"-r", "1"}), axes_of("ib_read_bw", {}));
+  EXPECT_THAT(refusal_of("ib_read_lat", {"-r", "1024"}), HasSubstr("-r, --rx-depth"));
+  EXPECT_THAT(refusal_of("ib_atomic_bw", {"-r", "2"}), HasSubstr("-r, --rx-depth"));
+}
+
+TEST(PerftestTranslation, ReadsALimitUpToWhatIsNoNumber) {
+  EXPECT_EQ(plan_of("ib_write_bw", {"-w", "100M", "host"}).min_bandwidth, 100);
+  EXPECT_EQ(plan_of("ib_write_bw", {"-y", "1.5Gpps", "host"}).min_rate, 1.5);
+}
+
+TEST(PerftestTranslation, GivesAServerTheAddressToListenOnAndAClientTheOneToConnectFrom) {
+  EXPECT_EQ(plan_of("ib_write_bw", {"--bind_source_ip", "127.0.0.2"}).bind, "127.0.0.2");
+  EXPECT_EQ(plan_of("ib_write_bw", {"-j", "::1"}).bind, "::1");
+  const PerftestPlan client =
+      plan_of("ib_write_bw", {"--bind_source_ip=127.0.0.2", "-j", "127.0.0.3", "host"});
+  EXPECT_THAT(client.bind, IsEmpty());
+  EXPECT_EQ(client.source, "127.0.0.2");
+  EXPECT_THAT(plan_of("ib_write_bw", {"-j", "127.0.0.3", "host"}).source, IsEmpty());
+  for (const char* option : {"-j", "--bind_source_ip"})
+    EXPECT_THAT(refusal_of("ib_write_bw", {option, "eth0", "host"}), HasSubstr("numeric address"));
 }
 
 TEST(PerftestTranslation, InlinesALatencyAsPerftestDoesWhereItKnowsTheDevice) {
