@@ -14,6 +14,7 @@
 #include "bench/options/help_text.h"
 #include "bench/perftest/client.h"
 #include "bench/perftest/command_line.h"
+#include "bench/perftest/own_words.h"
 #include "bench/perftest/server.h"
 #include "bench/perftest/translate.h"
 #include "core/base/error.h"
@@ -125,7 +126,7 @@ ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
     throw;
   } catch (const std::exception& error) {
     flush_print();
-    tell_error(error.what());
+    tell_error(in_words_of_perftest(error.what()).c_str());
     return kPerftestFailed;
   }
 }

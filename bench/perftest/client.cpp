@@ -11,6 +11,8 @@
 #include "bench/perftest/inline_table.h"
 #include "bench/perftest/notes.h"
 #include "bench/perftest/optional_settings.h"
+#include "bench/perftest/own_device.h"
+#include "bench/perftest/own_words.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
@@ -79,7 +81,7 @@ class PerftestOutput final : public RunListener {
   void check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic);
   void fail(const std::string& why) {
     fine_ = false;
-    tell_lines("rdmameter: {}\n", printable_lines(why));
+    tell_lines("rdmameter: {}\n", printable_lines(in_words_of_perftest(why)));
   }
 
   const PerftestPlan& plan_;
@@ -95,7 +97,7 @@ void PerftestOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
   if (row.status == Row::Status::skipped && plan_.all_sizes && measured_ > 0) {
     tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
-                          row.message));
+                          in_words_of_perftest(row.message)));
     return;
   }
   if (row.status != Row::Status::ok) return fail(row.message);
@@ -161,6 +163,9 @@ std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
   const RunTarget target = target_of(plan, interrupt);
   try {
     return make_measurer(target, cases, clock, interrupt);
+  } catch (const NoDevice&) {
+    tell_no_device(plan);
+    throw;
   } catch (const NotConnected&) {
     tell("Couldn't connect to {}:{}\n", printable(target.server.host), target.server.port);
     tell_text(

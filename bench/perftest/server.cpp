@@ -15,6 +15,8 @@
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
 #include "bench/perftest/notes.h"
+#include "bench/perftest/own_device.h"
+#include "bench/perftest/own_words.h"
 #include "core/base/error.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
@@ -115,16 +117,17 @@ class FailureLog {
     try {
       const std::lock_guard lock{mutex_};  // called by every connection's thread
       // What lines begin with: core/session/responder.cpp, core/server/server.cpp.
+      const std::string said = in_words_of_perftest(text);
       if (text.starts_with("connected, ")) {
         client_ = peer;
       } else if (text.starts_with("failed: ")) {
-        if (waiting_.size() < kMaxWaitingLines) waiting_.emplace_back(peer, text);
+        if (waiting_.size() < kMaxWaitingLines) waiting_.emplace_back(peer, said);
       } else if (text.starts_with("dropped: ") && (peer == client_ ? endless_ : hung_up(text))) {
         // The end that was meant; or a look whether the port is open, as scripts wait for a server.
       } else if (speaker == Speaker::server || text.starts_with("dropped: ") ||
                  text.starts_with("its session")) {
         tell_waiting();
-        log_.line(peer, text, speaker);
+        log_.line(peer, said, speaker);
       }
     } catch (const std::bad_alloc&) {  // the line is lost
     }
@@ -157,6 +160,7 @@ class FailureLog {
 }  // namespace
 
 bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation) {
+  require_own_device(plan);
   allow_open_files(1);
   ServerLog log{STDERR_FILENO};
   FailureLog failures(log, plan.report.intervals);

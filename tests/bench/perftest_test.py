@@ -207,6 +207,12 @@ class Status(unittest.TestCase):
                     self.assertEqual(result.returncode, 0 if taken else FAILED, result)
                     self.assertEqual(bool(result.stderr), not taken, result)
 
+    def test_is_1_where_there_is_no_such_device_which_perftests_lines_say_first(self):
+        for host in ((), ("localhost",)):
+            result = perftest("ib_write_bw", "-d", "nosuch", *host)
+            self.assertEqual(result.returncode, FAILED, result)
+            self.assertTrue(result.stderr.startswith("IB device nosuch not found\n Unable to find the Infiniband/RoCE device\nrdmameter: "), result)
+
     def test_is_1_for_what_cannot_be_measured(self):
         self.failed("ib_send_bw", "-d", "null", "-e", "host", says="the null device raises no events")
 

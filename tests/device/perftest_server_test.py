@@ -196,6 +196,14 @@ class ServerForm(rdmameter.Test):
         with Server("ib_write_bw", RDMAMETER_TOKEN=token) as server:
             self.assertNotIn(token.encode(), pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes())
 
+    def test_ends_at_once_where_its_own_device_port_or_gid_is_not_there(self):
+        for arguments, says in ((("-d", "nosuch"), r"^IB device nosuch not found\n Unable to find the Infiniband/RoCE device\nrdmameter: "),
+                                (("-i", "3"), r"^ Couldn't get context for the device\nrdmameter: -i 3: \S+ has the ports 1 to 1"),
+                                (("-x", "77"), r"^ Couldn't get context for the device\nrdmameter: .*-x 77")):
+            result = perftest("ib_write_bw", *arguments)
+            self.assertEqual((result.returncode, result.stdout), (FAILED, ""), result)
+            self.assertRegex(result.stderr, says)
+
     def test_ends_with_1_where_its_port_is_taken(self):
         with Server("ib_write_bw") as server:
             result = perftest("ib_send_bw", "-p", str(server.port))

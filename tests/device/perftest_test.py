@@ -202,6 +202,15 @@ class Ends(Front):
         server.process.send_signal(signal.SIGINT)
         self.assertEqual(server.end(30).status, rdmameter.INTERRUPTED)
 
+    def test_messages_name_the_options_of_the_tool(self):
+        for tool, arguments, says in (("ib_send_lat", ("-c", "UD", "-s", "8000"), r"use -s \d+ or less, or -c RC"),
+                                      ("ib_read_bw", ("-o", "255", "-n", "100"), r"-o 255: the two ends allow at most")):
+            server = self.serve_tool(tool)
+            client = self.start_tool(tool, "-p", self.port, *arguments, "localhost").end(60)
+            self.assertEqual(client.status, 1, client)
+            self.assertRegex(client.stderr, says)
+            self.assertNotRegex(client.stderr + server.end(30).stderr, "--(transport|size|outstanding-reads)")
+
     def test_without_a_server_the_client_ends_with_1(self):
         client = self.start_tool("ib_send_lat", "-p", free_port(), "localhost").end(60)
         self.assertEqual(client.status, 1, client)
