@@ -237,6 +237,7 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
   fit_inline(plan, cases, *inner, plan.report);
+  plan.report.transport = perftest_transport(inner->initiator_environment());
   const auto measurer = with_optional_settings(
       *inner, {.inline_bytes = !plan.inline_given, .extended_api = !plan.api_given});
   const BenchmarkFlags flags = initialize_benchmark({}, 1);

@@ -29,6 +29,8 @@ struct PerftestReport {
   std::string title;               ///< "RDMA_Write BW Test"
   std::string connection;          ///< "RC"
   std::uint64_t inline_bytes = 0;  ///< messages up to this are inlined
+  std::string transport = "IB";  ///< of the device: "IB", "IW" (which rdma_cm connects), "Unknown"
+  bool server = false;           ///< the end that prints it
 };
 
 struct PerftestTraffic {

@@ -14,6 +14,7 @@
 
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
+#include "bench/perftest/inline_table.h"
 #include "bench/perftest/notes.h"
 #include "bench/perftest/own_device.h"
 #include "bench/perftest/own_words.h"
@@ -75,32 +76,74 @@ void tell_terms(const Server& server) {
   tell_note("sizes, iterations and all but -d, -i, -x, --pin_cores, -p are the client's to choose");
 }
 
-/// The rows that the client sends, on stdout.
-class ServedRows {
+/// perftest's report at the server, on stdout.
+class ServerReport {
  public:
-  /// @param report  borrowed
-  explicit ServedRows(const PerftestReport& report) : report_(report) {}
+  /// @param environment  of this end
+  ServerReport(PerftestPlan plan, const nlohmann::ordered_json& environment)
+      : plan_(std::move(plan)), rows_(rows_of(plan_)) {
+    const TestCase test_case = perftest_cases(plan_).front().test_case;
+    PerftestReport& report = plan_.report;
+    report.server = true;
+    report.transport = perftest_transport(environment);
+    if (!plan_.inline_given)
+      report.inline_bytes = perftest_inline_on(environment, report.inline_bytes,
+                                               test_case.transport == Transport::ud);
+    banner_ = perftest_banner(report, test_case, environment);
+  }
 
+  /// The client has come.
+  void begin() {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(begun_, true)) return;
+    print_text(banner_ + (rows_ == Rows::none ? perftest_footer(plan_.report)
+                                              : perftest_header(plan_.report)));
+    flush_print();
+  }
   /// @throws MeasurementError  it is no row, or there are too many
   void add(const nlohmann::json& row) {
     const PerftestNumbers numbers = perftest_numbers_from_wire(row);
     const std::lock_guard lock{mutex_};  // called by the session's thread
-    if (shown_ == kMaxServedRows)
+    if (taken_ == kMaxServedRows)
       throw MeasurementError(fmt::format("it sent more than {} rows", kMaxServedRows));
-    if (!perftest_fits(report_, numbers)) return;
-    if (shown_++ == 0) print_text(perftest_header(report_));
-    print_text(perftest_row(report_, numbers));
+    ++taken_;
+    if (!perftest_fits(plan_.report, numbers) || rows_ == Rows::none) return;
+    const std::string text = perftest_row(plan_.report, numbers);
+    if (rows_ == Rows::last) {
+      last_ = text;
+      return;
+    }
+    print_text(text);
     flush_print();
   }
   void finish() {
-    if (shown_ > 0) print_text(perftest_footer(report_));
+    const std::lock_guard lock{mutex_};
+    if (begun_) print_text(last_ + perftest_footer(plan_.report));
+    flush_print();
   }
-  bool any() const { return shown_ > 0; }
+  bool any() const { return taken_ > 0; }
 
  private:
-  const PerftestReport& report_;
+  enum class Rows { each, last, none };
+
+  /// perftest's server knows what it took part in: of a bandwidth that it has no part in, the
+  /// client tells it the result at the end; of a latency, nothing.
+  static Rows rows_of(const PerftestPlan& plan) {
+    using Operation = PerftestTool::Operation;
+    const Operation operation = plan.tool->operation;
+    const TestCase test_case = perftest_cases(plan).front().test_case;
+    if (plan.tool->bandwidth)
+      return operation == Operation::send || test_case.bidirectional ? Rows::each : Rows::last;
+    return operation == Operation::send || operation == Operation::write ? Rows::each : Rows::none;
+  }
+
+  PerftestPlan plan_;
+  const Rows rows_;
+  std::string banner_;
   std::mutex mutex_;
-  std::uint64_t shown_ = 0;
+  bool begun_ = false;
+  std::string last_;  ///< row, where that alone is shown
+  std::uint64_t taken_ = 0;
 };
 
 /// The lines about clients, of which a run that goes well shows none: with notes all of them;
@@ -108,11 +151,13 @@ class ServedRows {
 /// that its line waits for the end.
 class FailureLog {
  public:
-  /// @param log      borrowed
+  /// @param log      borrowed, as is `report`, which is told of the client
   /// @param endless  the client goes on until it is interrupted
-  FailureLog(ServerLog& log, bool endless) : log_(log), endless_(endless) {}
+  FailureLog(ServerLog& log, ServerReport& report, bool endless)
+      : log_(log), report_(report), endless_(endless) {}
 
   void line(std::string_view peer, std::string_view text, Speaker speaker) noexcept {
+    if (text.starts_with("connected, ")) report_.begin();
     if (notes_) return log_.line(peer, text, speaker);
     try {
       const std::lock_guard lock{mutex_};  // called by every connection's thread
@@ -150,6 +195,7 @@ class FailureLog {
   }
 
   ServerLog& log_;
+  ServerReport& report_;
   const bool endless_;
   const bool notes_ = notes_wanted();
   std::mutex mutex_;
@@ -160,12 +206,11 @@ class FailureLog {
 }  // namespace
 
 bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation) {
-  require_own_device(plan);
+  const ClockChoice clock = choose_clock();
+  ServerReport report(plan, require_own_device(plan, clock));
   allow_open_files(1);
   ServerLog log{STDERR_FILENO};
-  FailureLog failures(log, plan.report.intervals);
-  ServedRows rows(plan.report);
-  const ClockChoice clock = choose_clock();
+  FailureLog failures(log, report, plan.report.intervals);
   const std::string token = read_token("");
   forget_token_variable();
   const SandboxOptions sandbox = sandbox_of_environment();
@@ -182,14 +227,14 @@ bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation)
                                          Speaker speaker) { failures.line(peer, text, speaker); },
                       .own = plan.own,
                       .one_client = true,
-                      .on_row = [&rows](const nlohmann::json& row) { rows.add(row); }},
+                      .on_row = [&report](const nlohmann::json& row) { report.add(row); }},
                      clock, invocation.interrupt);
   tell_terms(*server);
   if (plan.report.output == PerftestReport::Output::full) print_text(kWaiting);
   flush_print();
   server->serve();
-  rows.finish();
-  if (!rows.any()) failures.nothing_measured();
+  report.finish();
+  if (!report.any()) failures.nothing_measured();
   if (invocation.interrupt.requested()) throw Interrupted("interrupted");
   return server->served() > 0;
 }

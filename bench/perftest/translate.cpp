@@ -70,6 +70,7 @@ class Translation {
   explicit Translation(const PerftestCommand& command) : command_(command), tool_(*command.tool) {}
 
   PerftestPlan plan() {
+    plan_.tool = &tool_;
     choose_test();
     choose_length();
     choose_sizes();
@@ -310,6 +311,8 @@ void Translation::choose_receives() {
     throw UsageError("-r, --rx-depth: reads and atomics take 1 alone: they need no receives");
   if (!has("rx-depth") && unreliable && !by_time())
     depth = std::max(depth, std::min(iterations_, kMaxUnreliableReceives));
+  if (!by_time()) depth = std::min(depth, iterations_);
+  if (depth % 2 == 1 && !pulls && !plan_.all_sizes && !has("run_infinitely")) ++depth;
   const std::uint64_t list = number("recv_post_list", "recv-post-list", 1);
   if (list > 1) {
     depth = (depth + list - 1) / list * list;

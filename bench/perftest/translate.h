@@ -18,6 +18,7 @@ inline constexpr std::string_view kPerftestNullDevice = "null";  ///< the built-
 inline constexpr const char* kPerftestJson = "perftest_out.json";
 
 struct PerftestPlan {
+  const PerftestTool* tool = nullptr;
   std::vector<const Test*> tests;  ///< one
   std::vector<GivenAxis> axes;     ///< of the client
   bool all_sizes = false;          ///< -a: sizes that do not fit are left out

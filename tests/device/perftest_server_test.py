@@ -109,6 +109,8 @@ class ServerForm(rdmameter.Test):
     def test_serves_one_client_and_ends_with_its_rows(self):
         with Server("ib_write_bw", "--report_gbits") as server:
             peer = client(server.port)
+            server.await_text("stdout", "#bytes")  # before any row, and through a pipe
+            self.assertIn("RDMA_Write BW Test", server.said["stdout"])
             peer.say({"type": "row", "row": ROW})
             peer.say({"type": "bye"})
             status, stdout = server.end()
@@ -165,7 +167,7 @@ class ServerForm(rdmameter.Test):
 
     def test_ends_the_session_of_a_client_that_tells_of_what_is_no_row_or_of_too_many(self):
         for row, times, says in (({"size_bytes": "2"}, 1, "`size_bytes` must be a whole number"), (ROW, 65, "more than 64 rows")):
-            with Server("ib_write_bw") as server:
+            with Server("ib_send_bw") as server:
                 peer = client(server.port)
                 for _ in range(times):
                     peer.say({"type": "row", "row": row})

@@ -60,15 +60,44 @@ class Front(rdmameter.Test):
         return client, server
 
 
+def block_of(stdout):
+    """The set-up block by its names."""
+    pairs = re.findall(r"(?: |^)([\w\s\*.]+?) *: (\S+)", "\n".join(line for line in stdout.splitlines() if " : " in line or ": " in line), re.MULTILINE)
+    return {name.strip(): value for name, value in pairs}
+
+
 class Tools(Front):
-    def test_each_measures_and_both_ends_print_its_row(self):
+    def test_each_measures_and_its_server_prints_what_perftests_prints(self):
         for tool in TOOLS:
             with self.subTest(tool):
-                client, server = self.measure_both(tool, "-n", "100")
+                client, server = self.measure_both(tool, "-n", "100", at_server=("-n", "100"))
                 [row] = rows(client.stdout)
                 self.assertEqual(row[:2], [8 if "atomic" in tool else 2 if "lat" in tool else 65536, 100], client)
                 self.assertGreater(min(row[3], row[-1]), 0, client)
-                self.assertEqual(rows(server.stdout), [row], server)
+                silent = tool in ("ib_read_lat", "ib_atomic_lat")
+                self.assertEqual(rows(server.stdout), [] if silent else [row], server)
+                self.assertEqual("#bytes" in server.stdout, not silent, server)
+                self.assertTrue(server.stdout.endswith("-\n"), server)
+                # A reader of the server's log finds the title and the block there.
+                title = re.search(r"^ {20}(.* Test)$", client.stdout, re.MULTILINE)[1]
+                self.assertRegex(server.stdout, rf"\*\n-+\n {{20}}{title}\n Dual-port ")
+                ours, theirs = block_of(client.stdout), block_of(server.stdout)
+                self.assertEqual(ours.pop("TX depth"), "100" if tool.endswith("_bw") else "1")
+                self.assertEqual(theirs.pop("RX depth", None), "100" if "send" in tool else None)
+                self.assertEqual(theirs, ours)
+                self.assertEqual(theirs["Link type"], "Ethernet" if rdmameter.SOFTWARE_DEVICE else theirs["Link type"])
+
+    def test_a_server_asked_for_one_number_prints_nothing_else(self):
+        port = free_port()
+        server = self.start_tool("ib_write_bw", "-p", port, "--output=bandwidth")
+
+        def measured():
+            return self.start_tool("ib_write_bw", "-p", port, "-n", "100", "--output=bandwidth", "localhost").end(60)
+        client = rdmameter.wait_until(lambda: (lambda done: done.status == rdmameter.PASS and done)(measured()), 20)
+        server = server.end(30)
+        for end in (client, server):
+            self.assertRegex(end.stdout, r"^\d+\.\d{6}\n$")
+            self.assertEqual((end.status, end.stdout), (rdmameter.PASS, client.stdout), end)
 
     def test_sends_go_over_uc_and_ud_of_one_mtu_where_no_size_was_asked_for(self):
         client, _ = self.measure_both("ib_send_bw", "-c", "UC", "-n", "100", "-s", "4096")
@@ -83,6 +112,9 @@ class Tools(Front):
     def test_all_sizes_are_a_row_each_at_both_ends(self):
         client, server = self.measure_both("ib_write_bw", "-a", "-n", "20")
         self.assertEqual([row[0] for row in rows(client.stdout)], [1 << bit for bit in range(1, 24)])
+        self.assertEqual(rows(server.stdout), rows(client.stdout)[-1:])
+        client, server = self.measure_both("ib_send_bw", "-a", "-n", "20")
+        self.assertEqual(len(rows(server.stdout)), 23)
         self.assertEqual(rows(server.stdout), rows(client.stdout))
 
     @rdmameter.spared_in_vm
@@ -96,7 +128,18 @@ class Tools(Front):
                                 ("ib_send_bw", ("--data_validation",))):
             with self.subTest(tool, arguments=arguments):
                 client, server = self.measure_both(tool, "-n", "100", *arguments)
-                self.assertEqual(rows(server.stdout), rows(client.stdout), server)
+                self.assertEqual(rows(server.stdout), [] if tool == "ib_atomic_lat" else rows(client.stdout), server)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_the_block_names_the_transport_of_the_device(self):
+        for personality, tool, transport, by_cm in (("iwarp", "ib_write_bw", "IW", "ON"), ("generic", "ib_write_bw", "IB", "OFF"),
+                                                    ("efa", "ib_send_lat", "Unknown", "OFF")):
+            with self.subTest(personality):
+                self.play(personality)
+                options = ("-c", "UD") if personality == "efa" else ()
+                for end in self.measure_both(tool, "-n", "100", *options, at_server=options):
+                    block = block_of(end.stdout)
+                    self.assertEqual((block["Transport type"], block["rdma_cm QPs"]), (transport, by_cm), end)
 
     def test_both_directions_are_reported_together_and_apart(self):
         client, server = self.measure_both("ib_write_bw", "-b", "--report-both", "-n", "100", at_server=("-b", "--report-both"))
