@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -14,9 +15,11 @@
 #include "bench/options/help_text.h"
 #include "bench/perftest/client.h"
 #include "bench/perftest/command_line.h"
+#include "bench/perftest/own_words.h"
 #include "bench/perftest/server.h"
 #include "bench/perftest/translate.h"
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/log/print.h"
 #include "reports/text/text.h"
 
@@ -125,7 +128,7 @@ ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
     throw;
   } catch (const std::exception& error) {
     flush_print();
-    tell_error(error);
+    tell_error(std::runtime_error(in_words_of_perftest(error_text(error))));
     return kPerftestFailed;
   }
 }

@@ -8,7 +8,11 @@
 #include <fstream>
 
 #include "bench/options/token.h"
+#include "bench/perftest/inline_table.h"
+#include "bench/perftest/notes.h"
 #include "bench/perftest/optional_settings.h"
+#include "bench/perftest/own_device.h"
+#include "bench/perftest/own_words.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
@@ -77,7 +81,7 @@ class PerftestOutput final : public RunListener {
   void check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic);
   void fail(const std::string& why) {
     fine_ = false;
-    tell_lines("rdmameter: {}\n", printable_lines(why));
+    tell_lines("rdmameter: {}\n", printable_lines(in_words_of_perftest(why)));
   }
 
   const PerftestPlan& plan_;
@@ -92,8 +96,8 @@ class PerftestOutput final : public RunListener {
 void PerftestOutput::row(const Row& row) {
   if (writer_) writer_->append(row);
   if (row.status == Row::Status::skipped && plan_.all_sizes && measured_ > 0) {
-    tell_lines("rdmameter: {} bytes: {}\n", row.case_object.value("size_bytes", std::uint64_t{0}),
-               printable(row.message));
+    tell_note(fmt::format("{} bytes: {}", row.case_object.value("size_bytes", std::uint64_t{0}),
+                          in_words_of_perftest(row.message)));
     return;
   }
   if (row.status != Row::Status::ok) return fail(row.message);
@@ -105,7 +109,7 @@ void PerftestOutput::row(const Row& row) {
   if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers, cpu_percent));
   results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
   measurer_.tell_responder(perftest_numbers_to_wire(numbers));
-  if (row.lost.value_or(0) > 0) tell_lines("rdmameter: {} messages were lost\n", *row.lost);
+  if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
   if (numbers.traffic) check_limits(numbers.size_bytes, *numbers.traffic);
 }
 
@@ -114,9 +118,11 @@ void PerftestOutput::check_limits(std::uint64_t size_bytes, const PerftestTraffi
   if (plan_.min_bandwidth && average < *plan_.min_bandwidth)
     fail(fmt::format("the bandwidth of {:.2f} is below -w, --limit_bw {:.2f} {}", average,
                      *plan_.min_bandwidth, plan_.report.gbits ? "Gb/sec" : "MiB/sec"));
-  if (plan_.min_rate && rate < *plan_.min_rate)
-    fail(fmt::format("the message rate of {:.6f} is below -y, --limit_msgrate {:.6f} Mpps", rate,
-                     *plan_.min_rate));
+  if (!plan_.min_rate || rate >= *plan_.min_rate) return;
+  const std::string slow = fmt::format(
+      "the message rate of {:.6f} is below -y, --limit_msgrate {:.6f} Mpps", rate, *plan_.min_rate);
+  if (plan_.min_bandwidth) return fail(slow);
+  tell_note(slow + ", which changes no status without -w");
 }
 
 /// A row of --run_infinitely, from the thread that watches the measurement.
@@ -138,6 +144,8 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
                    .token = read_token("")};
   // What waits for this client is no `rdmameter serve`, which wants a token.
   target.server.remedy = "start the same command there first, without a host";
+  target.server.awaited = false;  // perftest's client tries once
+  target.server.source = plan.source;
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
     target.on_interval = {
@@ -146,6 +154,25 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
           if (!print_interval_row(plan.report, test_case, interval)) interrupt.raise();
         }};
   return target;
+}
+
+/// Where nobody answers, perftest's own lines come first: scripts know the failure by them.
+std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
+                                           std::span<const PlannedCase> cases,
+                                           const ClockChoice& clock, InterruptSource& interrupt) {
+  const RunTarget target = target_of(plan, interrupt);
+  try {
+    return make_measurer(target, cases, clock, interrupt);
+  } catch (const NoDevice&) {
+    tell_no_device(plan);
+    throw;
+  } catch (const NotConnected&) {
+    tell("Couldn't connect to {}:{}\n", printable(target.server.host), target.server.port);
+    tell_text(
+        "Unable to open file descriptor for socket connection\n"
+        " Unable to init the socket connection\n");
+    throw;
+  }
 }
 
 /// The smaller active MTU of both ends; nothing: one is not known.
@@ -180,6 +207,23 @@ void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
   }
 }
 
+/// As many bytes as perftest would inline at both ends; and no message above that, though a QP may
+/// have more room than was asked for. @param report  is told how many
+void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const Measurer& measurer,
+                PerftestReport& report) {
+  const bool datagrams = cases.front().test_case.transport == Transport::ud;
+  if (!plan.inline_given)
+    for (const auto& environment :
+         {measurer.initiator_environment(), measurer.responder_environment()})
+      report.inline_bytes = std::min(
+          report.inline_bytes, perftest_inline_on(environment, report.inline_bytes, datagrams));
+  for (PlannedCase& planned : cases) {
+    const bool fits = planned.test_case.size_bytes <= report.inline_bytes;
+    planned.test_case.queues.inline_bytes = fits ? report.inline_bytes : 0;
+    planned.why_skipped = why_impossible(planned.test_case);
+  }
+}
+
 /// Of -a the smallest size is tried before the others.
 void require_possible(const std::vector<PlannedCase>& cases) {
   if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
@@ -187,16 +231,17 @@ void require_possible(const std::vector<PlannedCase>& cases) {
 
 }  // namespace
 
-bool run_perftest_client(const PerftestPlan& plan, const Invocation& invocation) {
+bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
-  std::vector<PlannedCase> cases = plan_cases(plan.tests, plan.axes);
+  std::vector<PlannedCase> cases = perftest_cases(plan);
   fit_datagrams(plan, cases, std::nullopt);
   require_possible(cases);
   const ClockChoice clock = choose_clock();
-  for (const std::string& note : plan.notes) tell_lines("rdmameter: {}\n", printable(note));
-  const auto inner =
-      make_measurer(target_of(plan, invocation.interrupt), cases, clock, invocation.interrupt);
+  for (const std::string& note : plan.notes) tell_note(note);
+  const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
+  fit_inline(plan, cases, *inner, plan.report);
+  plan.report.transport = perftest_transport(inner->initiator_environment());
   const auto measurer = with_optional_settings(
       *inner, {.inline_bytes = !plan.inline_given, .extended_api = !plan.api_given});
   const BenchmarkFlags flags = initialize_benchmark({}, 1);

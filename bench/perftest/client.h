@@ -10,6 +10,6 @@ namespace rdmameter {
 /// @return  true: everything was measured, and not below -w and -y; what is not so is told on
 /// stderr
 /// @throws UsageError, NoDevice, VerbsError, MeasurementError, Interrupted
-bool run_perftest_client(const PerftestPlan& plan, const Invocation& invocation);
+bool run_perftest_client(PerftestPlan plan, const Invocation& invocation);
 
 }  // namespace rdmameter

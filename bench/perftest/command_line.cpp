@@ -79,10 +79,7 @@ void check_fate(const PerftestTool& tool, const PerftestOption& option) {
 
 void keep(PerftestCommand& command, const PerftestOption& option, const std::string& value) {
   check_fate(*command.tool, option);
-  const auto [at, is_new] = command.given.emplace(option.name, value);
-  if (!is_new && at->second != value)
-    throw UsageError(
-        fmt::format("{}: given twice, as '{}' and as '{}'", option.text(), at->second, value));
+  command.given[option.name] = value;  // the last one wins: wrappers append theirs
 }
 
 }  // namespace

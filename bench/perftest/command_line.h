@@ -25,8 +25,7 @@ struct PerftestCommand {
 
 /// @param arguments  without the tool's name
 /// @throws UsageError  an option is unknown (with the nearest known), refused (with what to use
-///                     instead), not this tool's, without its value, or given twice with different
-///                     values; more than one host
+///                     instead), not this tool's, or without its value; more than one host
 PerftestCommand read_perftest_command(const PerftestTool& tool,
                                       const std::vector<std::string>& arguments);
 

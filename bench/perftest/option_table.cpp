@@ -7,6 +7,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "bench/perftest/notes.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -33,7 +34,7 @@ constexpr unsigned kEveryOperation = kSend | kWrite | kRead | kAtomic;
 constexpr unsigned kAll = kBandwidth | kLatency | kEveryOperation;
 constexpr unsigned kOnlyBandwidth = kAll & ~kLatency;
 constexpr unsigned kOnlyLatency = kAll & ~kBandwidth;
-constexpr unsigned kHasSize = kAll & ~kAtomic;
+constexpr unsigned kHasSizes = kAll & ~kAtomic;
 constexpr unsigned kPushesData = kBandwidth | kLatency | kSend | kWrite;
 constexpr unsigned kPullsData = kBandwidth | kLatency | kRead | kAtomic;
 constexpr unsigned kOnlySend = kBandwidth | kLatency | kSend;
@@ -126,7 +127,7 @@ std::string PerftestOption::text() const {
 std::span<const PerftestOption> perftest_options() {
   using enum PerftestOption::Fate;
   static constexpr std::array kOptions{
-      PerftestOption{'a', "all", "", kHasSize, meaning, "`--size 2..8M`",
+      PerftestOption{'a', "all", "", kHasSizes, meaning, "`--size 2..8M`",
                      "Run sizes from 2 till 2^23"},
       PerftestOption{'A', "atomic_type", "type", kBandwidth | kLatency | kAtomic, meaning,
                      "test `fetch_add_*` or `cmp_swap_*`",
@@ -175,10 +176,10 @@ std::span<const PerftestOption> perftest_options() {
                      "Use port <port> of IB device (default: the first active one)"},
       PerftestOption{'I', "inline_size", "size", kPushesData, meaning, "`--inline`",
                      "Max size of message to be sent in inline"},
-      PerftestOption{'l', "post_list", "list size", kOnlyBandwidth, meaning, "`--post-list`",
+      PerftestOption{'l', "post_list", "list size", kAll, meaning, "`--post-list`; latency: 1",
                      "Post list of send WQEs of <list size> size (instead of single post)"},
-      PerftestOption{0, "recv_post_list", "list size", kOnlyBandwidth, meaning,
-                     "`--recv-post-list`",
+      PerftestOption{0, "recv_post_list", "list size", kAll, meaning,
+                     "`--recv-post-list`; latency: 1",
                      "Post list of receive WQEs of <list size> size (instead of single post)"},
       PerftestOption{'L', "hop_limit", "hop_limit", kAll, refused, kEthernet, ""},
       PerftestOption{'m', "mtu", "mtu", kAll, axis, "mtu",
@@ -196,17 +197,19 @@ std::span<const PerftestOption> perftest_options() {
       PerftestOption{'O', "dualport", "", kOnlyBandwidth, refused, kTwoPorts, ""},
       PerftestOption{'p', "port", "port", kAll, meaning, "`--port`",
                      "Listen on/connect to port <port> (default 18515)"},
-      PerftestOption{'q', "qp", "num of qp's", kAll, meaning, "`--qps`", "Num of qp's(default 1)"},
-      PerftestOption{'Q', "cq-mod", "cq-mod", kOnlyBandwidth, meaning, "`--signal-every`",
+      PerftestOption{'q', "qp", "num of qp's", kAll, meaning, "`--qps`; latency: 1",
+                     "Num of qp's(default 1)"},
+      PerftestOption{'Q', "cq-mod", "cq-mod", kAll, meaning,
+                     "`--signal-every`; no effect on a latency",
                      "Generate Cqe only after <cq-mod> completion"},
-      PerftestOption{'r', "rx-depth", "dep", kAll, meaning, "`--rx-depth`",
+      PerftestOption{'r', "rx-depth", "dep", kAll, meaning, "`--rx-depth`; reads and atomics: 1",
                      "Rx queue size (default 512)"},
       PerftestOption{'R', "rdma_cm", "", kAll, meaning, "`--connect cm`",
                      "Connect QPs with rdma_cm and run test on those QPs"},
-      PerftestOption{'s', "size", "size", kHasSize, meaning, "`--size`",
+      PerftestOption{'s', "size", "size", kAll, meaning, "`--size`; atomics: 8",
                      "Size of message to exchange (default 65536, latency: 2)"},
       PerftestOption{'S', "sl", "sl", kAll, axis, "sl", "SL (default 0)"},
-      PerftestOption{'t', "tx-depth", "dep", kOnlyBandwidth, meaning, "`--depth`",
+      PerftestOption{'t', "tx-depth", "dep", kAll, meaning, "`--depth`; no effect on a latency",
                      "Size of tx queue (default 128)"},
       PerftestOption{'T', "tos", "tos value", kAll, meaning, "`--tclass`, with -R alone",
                      "Set <tos_value> to RDMA-CM QPs. available only with -R flag."},
@@ -217,15 +220,16 @@ std::span<const PerftestOption> perftest_options() {
           "the order of samples is not kept; use --report-histogram for all of them, sorted", ""},
       PerftestOption{'V', "version", "", kAll, meaning, "the version of rdmameter",
                      "Display version number"},
-      PerftestOption{'w', "limit_bw", "value", kOnlyBandwidth, meaning,
-                     "exit status 1 where the average is below it",
+      PerftestOption{'w', "limit_bw", "value", kAll, meaning,
+                     "exit status 1 where the average is below it; no effect on a latency",
                      "Set verifier limit for bandwidth"},
       PerftestOption{'W', "report-counters", "list of counter names", kAll, refused,
                      "use --out_json_file FILE, whose rows have device_counters", ""},
       PerftestOption{'x', "gid-index", "index", kAll, meaning,
                      "`--gid-index`; the server's is its own -x", "Test uses GID with GID index"},
-      PerftestOption{'y', "limit_msgrate", "value", kOnlyBandwidth, meaning,
-                     "exit status 1 where the message rate is below it",
+      PerftestOption{'y', "limit_msgrate", "value", kAll, meaning,
+                     "with -w: exit status 1 where the message rate is below it, too; alone, or of "
+                     "a latency, no effect",
                      "Set verifier limit for Msg Rate"},
       PerftestOption{'z', "comm_rdma_cm", "", kAll, nothing,
                      "the two ends exchange addresses over TCP",
@@ -277,9 +281,11 @@ std::span<const PerftestOption> perftest_options() {
       PerftestOption{0, "ipv6-addr", "", kAll, nothing,
                      "a name or an address of either kind is taken",
                      "accepted: a name or an address of either kind is taken"},
-      PerftestOption{0, "bind_source_ip", "ip", kAll, meaning, "the server's `--bind`",
-                     "Server: the address to listen on"},
-      PerftestOption{'j', "source_ip", "ip", kAll, meaning, "the server's `--bind`", ""},
+      PerftestOption{0, "bind_source_ip", "ip", kAll, meaning,
+                     "the server's `--bind`; the address that a client connects from by TCP",
+                     "Source IP of the interface used for connection establishment"},
+      PerftestOption{'j', "source_ip", "ip", kAll, meaning,
+                     "the server's `--bind`; no effect on a client", ""},
       PerftestOption{0, "latency_gap", "usec", kOnlyLatency, refused,
                      "rdmameter sends the next message at once; leave it out", ""},
       PerftestOption{0, "mmap", "file", kAll, meaning, "`--memory file:PATH`, at the client",
@@ -320,19 +326,22 @@ std::span<const PerftestOption> perftest_options() {
                      "Set the flow_label in GRH (if GRH is in use)"},
       PerftestOption{0, "use_cuda", "N", kAll, meaning, "`--memory cuda:N`, at the client",
                      "Use CUDA device N's memory, by a dma-buf, as the buffer"},
-      PerftestOption{0, "use_cuda_bus_id", "ID", kAll, refused, kGpu, ""},
+      PerftestOption{0, "use_cuda_bus_id", "ID", kAll, refused, kGpu,
+                     "Use CUDA device by its bus ID: refused, use --use_cuda"},
       PerftestOption{0, "cuda_mem_type", "N", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_cuda_dmabuf", "", kAll, nothing,
                      "`--use_cuda` always goes by a dma-buf",
                      "Share the CUDA device's memory by a dma-buf: accepted, it always is"},
       PerftestOption{0, "use_cuda_pcie_mapping", "", kAll, refused, kGpu, ""},
-      PerftestOption{0, "use_data_direct", "", kAll, refused, kGpu, ""},
+      PerftestOption{0, "use_data_direct", "", kAll, refused, kGpu,
+                     "Use mlx5 Data Direct: refused, leave it out"},
       PerftestOption{0, "use_musa", "N", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_musa_bus_id", "ID", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_musa_dmabuf", "", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_musa_pcie_mapping", "", kAll, refused, kGpu, ""},
-      PerftestOption{0, "use_rocm", "N", kAll, refused, kGpu, ""},
-      PerftestOption{0, "use_rocm_dmabuf", "", kAll, refused, kGpu, ""},
+      PerftestOption{0, "use_rocm", "N", kAll, refused, kGpu, "Use ROCm device: refused"},
+      PerftestOption{0, "use_rocm_dmabuf", "", kAll, refused, kGpu,
+                     "Share ROCm memory by a dma-buf: refused"},
       PerftestOption{0, "use_neuron", "N", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_neuron_dmabuf", "", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_hl", "N", kAll, refused, kGpu, ""},
@@ -428,6 +437,11 @@ std::string perftest_help(const PerftestTool& tool, std::size_t width) {
   }
   return text + "\n" +
          wrap("", "Other options of perftest are refused, with what to use instead.", width) +
+         wrap("",
+              fmt::format("With {}=1 in the environment stderr has notes: what is measured "
+                          "otherwise than by perftest, and at the server who came.",
+                          kNotesVariable),
+              width) +
          "'rdmameter perftest --options' lists them all.\n";
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/perftest/optional_settings.h"
 
+#include <fmt/format.h>
+
+#include "bench/perftest/notes.h"
 #include "core/base/error.h"
-#include "core/base/printable.h"
-#include "core/log/tell.h"
 
 namespace rdmameter {
 namespace {
@@ -14,9 +15,8 @@ class OptionalSettingsMeasurer final : public Measurer {
       : inner_(inner), may_give_up_(settings) {}
 
   Outcome measure(const TestCase& asked) override {
-    TestCase test_case = without(asked, given_up_);
     try {
-      return inner_.measure(test_case);
+      return inner_.measure(without(asked, given_up_));
     } catch (const Unsupported& error) {
       return measure_with_less(asked, error.what());
     }
@@ -32,12 +32,13 @@ class OptionalSettingsMeasurer final : public Measurer {
 
  private:
   static TestCase without(TestCase test_case, OptionalSettings given_up) {
-    if (given_up.inline_bytes) test_case.queues.inline_bytes = 0;
+    if (given_up.inline_bytes && test_case.queues.inline_bytes != 0)
+      test_case.queues.inline_bytes = kDeviceMax;
     if (given_up.extended_api) test_case.queues.api = Interface::classic;
     return test_case;
   }
 
-  /// Without inline, then without ibv_wr_*, then without both.
+  /// With less inline, then without ibv_wr_*, then so in both.
   Outcome measure_with_less(const TestCase& asked, const std::string& why) {
     const OptionalSettings before = given_up_;
     constexpr OptionalSettings kAttempts[] = {{true, false}, {false, true}, {true, true}};
@@ -49,7 +50,7 @@ class OptionalSettingsMeasurer final : public Measurer {
       try {
         Outcome outcome = inner_.measure(without(asked, less));
         given_up_ = less;
-        tell("rdmameter: measured {}: {}\n", name_of(less, before), printable(why));
+        tell_note(fmt::format("measured {}: {}", name_of(less, before), why));
         return outcome;
       } catch (const Unsupported&) {  // the first reason is the one to be told
       }
@@ -63,8 +64,8 @@ class OptionalSettingsMeasurer final : public Measurer {
   static const char* name_of(const OptionalSettings& less, const OptionalSettings& before) {
     const bool no_inline = less.inline_bytes && !before.inline_bytes;
     const bool no_api = less.extended_api && !before.extended_api;
-    return no_inline && no_api ? "without inline and by ibv_post_send"
-           : no_inline         ? "without inline"
+    return no_inline && no_api ? "with as much inline data as the device takes, by ibv_post_send"
+           : no_inline         ? "with as much inline data as the device takes"
                                : "by ibv_post_send";
   }
 

@@ -9,13 +9,14 @@
 
 namespace rdmameter {
 
-/// Which of them may be given up: those that nobody asked for.
+/// Which of them may be given up: those that nobody asked for. Of inline data as much stays as the
+/// device takes.
 struct OptionalSettings {
   bool inline_bytes = false, extended_api = false;
 };
 
 /// Measures by `inner`, which it borrows. A setting that was given up once is not tried again, and
-/// stderr says so once.
+/// a note says so once.
 std::unique_ptr<Measurer> with_optional_settings(Measurer& inner, OptionalSettings settings);
 
 }  // namespace rdmameter

@@ -18,6 +18,7 @@ using ReportOutput = PerftestReport::Output;
 
 constexpr std::string_view kDashes =
     "---------------------------------------------------------------------------------------\n";
+constexpr std::string_view kIwarp = "IW";
 constexpr double kMib = 1 << 20;
 /// Below this perftest prints Gb/s with six decimals.
 constexpr double kSmallGbits = 0.1;
@@ -265,15 +266,16 @@ std::string perftest_banner(const PerftestReport& report, const TestCase& test_c
   const std::string mtu = known_mtu ? std::to_string(test_case.path.mtu_bytes)
                                     : device_fact(environment, "active_mtu_bytes");
   pair("Dual-port", "OFF", "Device", device_fact(environment, "name"));
-  pair("Number of qps", std::to_string(test_case.qps), "Transport type", "IB");
+  pair("Number of qps", std::to_string(test_case.qps), "Transport type", report.transport);
   pair("Connection type", report.connection, "Using SRQ", on_off(test_case.shared_receives()));
   line("PCIe relax order", on_off(test_case.registration.relaxed_ordering));
   line("ibv_wr* API", on_off(test_case.extended_api()));
   const bool bandwidth = report.table == ReportTable::bandwidth;
-  line("TX depth", bandwidth ? std::to_string(test_case.queues.depth) : "1");
+  if (!report.server || test_case.bidirectional)
+    line("TX depth", bandwidth ? std::to_string(test_case.queues.depth) : "1");
   if (test_case.queues.post_list > 1) line("Post List", std::to_string(test_case.queues.post_list));
   // perftest's client names it only where it receives as well.
-  if (test_case.takes_receive() && test_case.bidirectional)
+  if (test_case.takes_receive() && (report.server || test_case.bidirectional))
     line("RX depth", std::to_string(test_case.queues.rx_depth));
   if (bandwidth) line("CQ Moderation", std::to_string(test_case.queues.signal_every));
   if (!mtu.empty()) line("Mtu", mtu + "[B]");
@@ -287,8 +289,8 @@ std::string perftest_banner(const PerftestReport& report, const TestCase& test_c
                                ? "device's maximum"
                                : std::to_string(test_case.queues.outstanding_reads));
   else
-    line("Max inline data", fmt::format("{}[B]", test_case.queues.inline_bytes));
-  line("rdma_cm QPs", on_off(test_case.by_cm()));
+    line("Max inline data", fmt::format("{}[B]", report.inline_bytes));
+  line("rdma_cm QPs", on_off(test_case.by_cm() || report.transport == kIwarp));
   line("Data ex. method", "Ethernet");
   return text;
 }

@@ -21,13 +21,16 @@ struct PerftestReport {
   enum class Output { full, bandwidth, message_rate, latency };  ///< else one number per row
   Table table = Table::bandwidth;
   Output output = Output::full;
-  bool gbits = false;      ///< Gb/sec, else MiB/sec
-  bool samples = false;    ///< -H
-  bool both = false;       ///< --report-both
-  bool cpu_util = false;   ///< a column more
-  bool intervals = false;  ///< --run_infinitely: a row for each interval, none for all
-  std::string title;       ///< "RDMA_Write BW Test"
-  std::string connection;  ///< "RC"
+  bool gbits = false;              ///< Gb/sec, else MiB/sec
+  bool samples = false;            ///< -H
+  bool both = false;               ///< --report-both
+  bool cpu_util = false;           ///< a column more
+  bool intervals = false;          ///< --run_infinitely: a row for each interval, none for all
+  std::string title;               ///< "RDMA_Write BW Test"
+  std::string connection;          ///< "RC"
+  std::uint64_t inline_bytes = 0;  ///< messages up to this are inlined
+  std::string transport = "IB";  ///< of the device: "IB", "IW" (which rdma_cm connects), "Unknown"
+  bool server = false;           ///< the end that prints it
 };
 
 struct PerftestTraffic {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/perftest/translate.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
+#include <utility>
 
+#include "bench/perftest/inline_table.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/test_case/flow_label.h"
@@ -26,14 +29,48 @@ constexpr std::uint64_t kPerftestSeconds = 5;  ///< between rows of --run_infini
 constexpr std::uint64_t kModeratedBytes = 8192;
 /// Receives of UC and UD: as many as there are messages, up to this.
 constexpr std::uint64_t kMaxUnreliableReceives = 16000;
-// What a latency test inlines on the devices that perftest knows.
-constexpr std::uint64_t kInlineWrite = 220, kInlineSend = 236, kInlineDatagram = 188;
+/// perftest's bound on -I over UD.
+constexpr std::uint64_t kMaxInlineOfDatagrams = 1024;
+
+/// What no option says. A default of `rdmameter run` that changes must not change perftest mode:
+/// whatever perftest has an option for, or does in one way alone, is set here. (As axes that are
+/// given they would all be in the names of rows.)
+constexpr std::pair<std::string_view, const char*> kUnsaid[] = {{"threads", "1"},
+                                                                {"sharers", "1"},
+                                                                {"bidirectional", "off"},
+                                                                {"peers", "1"},
+                                                                {"recv-post-list", "auto"},
+                                                                {"sge", "1"},
+                                                                {"recv-sge", "1"},
+                                                                {"cq", "classic"},
+                                                                {"cq-sharing", "shared"},
+                                                                {"outstanding-reads", "auto"},
+                                                                {"timestamps", "off"},
+                                                                {"recv", "rq"},
+                                                                {"mtu", "auto"},
+                                                                {"wait", "auto"},
+                                                                {"comp-vector", "0"},
+                                                                {"verify", "off"},
+                                                                {"sl", "0"},
+                                                                {"tclass", "0"},
+                                                                {"flow-label", "0"},
+                                                                {"pkey-index", "0"},
+                                                                {"qp-timeout", "14"},
+                                                                {"retry-count", "7"},
+                                                                {"rnr-retry", "7"},
+                                                                {"min-rnr-timer", "12"},
+                                                                {"memory", "host"},
+                                                                {"peer-memory", "host"},
+                                                                {"mr-per-qp", "off"},
+                                                                {"odp", "off"},
+                                                                {"blame", "off"}};
 
 class Translation {
  public:
   explicit Translation(const PerftestCommand& command) : command_(command), tool_(*command.tool) {}
 
   PerftestPlan plan() {
+    plan_.tool = &tool_;
     choose_test();
     choose_length();
     choose_sizes();
@@ -82,6 +119,8 @@ class Translation {
   std::uint64_t number(std::string_view option, std::string_view axis_name,
                        std::uint64_t otherwise);
   std::optional<double> decimal(std::string_view option);
+  std::uint64_t inline_size();
+  void require_one(std::string_view option, std::uint64_t number);
 
   const PerftestCommand& command_;
   const PerftestTool& tool_;
@@ -132,9 +171,8 @@ std::optional<double> Translation::decimal(std::string_view option) {
   const auto typed = command_.value(option);
   if (!typed) return std::nullopt;
   double value = 0;
-  const char* const end = typed->data() + typed->size();
-  const auto [at, error] = std::from_chars(typed->data(), end, value);
-  if (error != std::errc{} || at != end || !(value >= 0))
+  const auto [at, error] = std::from_chars(typed->data(), typed->data() + typed->size(), value);
+  if (error != std::errc{} || !(value >= 0))  // what follows the number is no part of it: "100M"
     throw invalid_value(perftest_option(option).text(), *typed, "a decimal number of 0 or more");
   return value;
 }
@@ -185,12 +223,25 @@ void Translation::choose_test() {
   put("transport", transport);
 }
 
+/// What a latency test takes, and has but one of.
+void Translation::require_one(std::string_view option, std::uint64_t number) {
+  if (tool_.bandwidth || number == 1) return;
+  throw UsageError(fmt::format("{}: a latency test takes 1 alone; use {}_bw for more",
+                               perftest_option(option).text(),
+                               tool_.name.substr(0, tool_.name.rfind('_'))));
+}
+
 /// perftest counts the messages of each QP, we those of all.
 void Translation::choose_length() {
   const bool many = tool_.operation == ToolOperation::write && tool_.bandwidth;
   iterations_ =
       number("iters", "iterations", many ? kPerftestWriteBwIterations : kPerftestIterations);
   qps_ = number("qp", "qps", 1);
+  require_one("qp", qps_);
+  require_one("post_list", number("post_list", "post-list", 1));
+  require_one("recv_post_list", number("recv_post_list", "recv-post-list", 1));
+  number("tx-depth", "depth", kPerftestDepth);  // of a latency they are checked, and do nothing
+  number("cq-mod", "signal-every", kPerftestCqMod);
   put("qps", qps_);
   put("warmup", has("perform_warm_up") ? (tool_.bandwidth ? "256" : "100") : "0");
   if (has("run_infinitely")) {
@@ -208,12 +259,15 @@ void Translation::choose_length() {
 void Translation::choose_sizes() {
   plan_.all_sizes = has("all");
   plan_.size_given = has("size");
-  if (plan_.all_sizes && plan_.size_given) throw UsageError("-a, --all and -s, --size: give one");
-  size_ = tool_.operation == ToolOperation::atomic
-              ? kAtomicBytes
-              : number("size", "size", tool_.bandwidth ? kPerftestSize : kPerftestLatencySize);
+  const bool atomic = tool_.operation == ToolOperation::atomic;
+  size_ = number("size", "size",
+                 atomic            ? kAtomicBytes
+                 : tool_.bandwidth ? kPerftestSize
+                                   : kPerftestLatencySize);
+  if (atomic && size_ != kAtomicBytes)
+    throw UsageError(fmt::format("-s, --size: an atomic is of {} bytes", kAtomicBytes));
   if (!plan_.all_sizes) {
-    put("size", size_);
+    if (!atomic) put("size", size_);
     return;
   }
   std::vector<std::string> sizes;
@@ -250,9 +304,15 @@ void Translation::choose_queues() {
 
 void Translation::choose_receives() {
   const bool unreliable = connection_ != "RC";
-  std::uint64_t depth = number("rx-depth", "rx-depth", kPerftestRxDepth);
+  const bool pulls =
+      tool_.operation == ToolOperation::read || tool_.operation == ToolOperation::atomic;
+  std::uint64_t depth = number("rx-depth", "rx-depth", pulls ? 1 : kPerftestRxDepth);
+  if (pulls && depth != 1)
+    throw UsageError("-r, --rx-depth: reads and atomics take 1 alone: they need no receives");
   if (!has("rx-depth") && unreliable && !by_time())
     depth = std::max(depth, std::min(iterations_, kMaxUnreliableReceives));
+  if (!by_time()) depth = std::min(depth, iterations_);
+  if (depth % 2 == 1 && !pulls && !plan_.all_sizes && !has("run_infinitely")) ++depth;
   const std::uint64_t list = number("recv_post_list", "recv-post-list", 1);
   if (list > 1) {
     depth = (depth + list - 1) / list * list;
@@ -267,17 +327,20 @@ void Translation::choose_posting() {
   plan_.inline_given = has("inline_size");
   plan_.api_given = has("use_old_post_send");
   put("api", plan_.api_given ? "classic" : "extended");
-  const bool pushes =
-      tool_.operation == ToolOperation::send || tool_.operation == ToolOperation::write;
+  PerftestReport& report = plan_.report;
   if (plan_.inline_given) {
-    const std::string typed = *command_.value("inline_size");
-    if (typed == "0") return;
-    put("inline_size", "inline", typed);
-  } else if (pushes && !tool_.bandwidth) {
-    put("inline", tool_.operation == ToolOperation::write ? kInlineWrite
-                  : datagrams()                           ? kInlineDatagram
-                                                          : kInlineSend);
+    report.inline_bytes = inline_size();
+  } else if (!has("use_cuda")) {  // the CPU copies inline data, and reaches no GPU
+    report.inline_bytes = perftest_default_inline(tool_, datagrams());
   }
+  put("inline", report.inline_bytes == 0 ? "off" : std::to_string(report.inline_bytes));
+}
+
+/// -I, of which 0 is none.
+std::uint64_t Translation::inline_size() {
+  const std::string typed = decimal_text(*command_.value("inline_size"));
+  const std::uint64_t bytes = parse_count(typed) == 0 ? 0 : number("inline_size", "inline", 0);
+  return datagrams() ? std::min(bytes, kMaxInlineOfDatagrams) : bytes;
 }
 
 void Translation::choose_memory() {
@@ -342,6 +405,14 @@ void Translation::choose_path() {
   }
 }
 
+/// IPv4 or IPv6, the latter with %scope if need be.
+bool is_address(const std::string& text) {
+  in_addr v4{};
+  in6_addr v6{};
+  return inet_pton(AF_INET, text.c_str(), &v4) == 1 ||
+         inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &v6) == 1;
+}
+
 /// Each end chooses its own device, as in perftest.
 void Translation::choose_ends() {
   plan_.host = command_.host;
@@ -365,12 +436,14 @@ void Translation::choose_ends() {
   for (const GivenAxis& given : plan_.axes)
     if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());
   plan_.own = scratch.initiator;
+  for (const char* option : {"bind_source_ip", "source_ip"})
+    if (const auto typed = command_.value(option); typed && !is_address(*typed))
+      throw invalid_value(perftest_option(option).text(), *typed, "a numeric address");
   const auto source = command_.value("bind_source_ip");
-  plan_.bind = source ? *source : command_.value("source_ip").value_or("");
-  if (!plan_.bind.empty() && !plan_.host.empty())
-    throw UsageError(
-        "--bind_source_ip: the client's address is that of its route (`ip route get HOST`); give "
-        "it to the server only");
+  if (plan_.host.empty())
+    plan_.bind = source ? *source : command_.value("source_ip").value_or("");
+  else
+    plan_.source = source.value_or("");
 }
 
 void Translation::choose_report() {
@@ -430,6 +503,19 @@ void Translation::add_notes() {
 }
 
 }  // namespace
+
+std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
+  std::vector<PlannedCase> cases = plan_cases(plan.tests, plan.axes);
+  for (PlannedCase& planned : cases) {
+    for (const auto& [name, text] : kUnsaid) {
+      const Axis& axis = *find_axis(name);
+      const bool said = std::ranges::find(plan.axes, name, &GivenAxis::option) != plan.axes.end();
+      if (!said && axis.applies(planned.test_case)) set_axis(planned.test_case, axis, text);
+    }
+    planned.why_skipped = why_impossible(planned.test_case);
+  }
+  return cases;
+}
 
 PerftestPlan translate(const PerftestCommand& command) {
   return Translation(command).plan();

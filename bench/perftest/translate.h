@@ -18,23 +18,30 @@ inline constexpr std::string_view kPerftestNullDevice = "null";  ///< the built-
 inline constexpr const char* kPerftestJson = "perftest_out.json";
 
 struct PerftestPlan {
+  const PerftestTool* tool = nullptr;
   std::vector<const Test*> tests;  ///< one
   std::vector<GivenAxis> axes;     ///< of the client
   bool all_sizes = false;          ///< -a: sizes that do not fit are left out
   bool size_given = false;         ///< else a UD message shrinks to the MTU, as in perftest
-  bool inline_given = false;       ///< else inline is given up where the device has none
+  bool inline_given = false;       ///< else it is what the device takes of perftest's figure
   bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
   EndSettings own;                 ///< device, port, GID and core of this end
   std::string bind;                ///< of the server; empty: every address
+  std::string source;              ///< that the client connects from; empty: its route's
   std::string host;                ///< empty: this is the server
   std::uint16_t port = kPerftestPort;
   PerftestReport report;
-  std::string json;                               ///< our result file; empty: none
-  std::optional<double> min_bandwidth, min_rate;  ///< -w in the unit of the column, -y [Mmsg/s]
-  std::vector<std::string> notes;                 ///< for stderr: what is not as in perftest
+  std::string json;  ///< our result file; empty: none
+  /// -w in the unit of the column; -y [Mmsg/s], which fails nothing without -w
+  std::optional<double> min_bandwidth, min_rate;
+  std::vector<std::string> notes;  ///< for stderr: what is not as in perftest
 };
 
 /// @throws UsageError  naming perftest's option, and what it accepts here
 PerftestPlan translate(const PerftestCommand& command);
+
+/// The cases of a plan, which have no default of `rdmameter run` in what perftest has a way of its
+/// own for.
+std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan);
 
 }  // namespace rdmameter

@@ -36,6 +36,11 @@ struct MeasurementError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// No TCP connection came about. Exit status 99.
+struct NotConnected : MeasurementError {
+  using MeasurementError::MeasurementError;
+};
+
 /// The two ends do not have one token. Exit status 99.
 struct TokenError : MeasurementError {
   using MeasurementError::MeasurementError;

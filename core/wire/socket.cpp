@@ -152,16 +152,30 @@ bool connected_to_itself(int socket) noexcept {
          own_bytes == peer_bytes && std::memcmp(&own, &peer, own_bytes) == 0;
 }
 
+/// @param source  numeric; of another family than the target's it is no source for it
+/// @return        0, or an errno value
+int bind_source(int socket, const std::string& source, int family) {
+  if (source.empty()) return 0;
+  SocketAddresses own;
+  look_up(source, 0, AI_NUMERICHOST, own);
+  for (const SocketAddress& each : own)
+    if (each.storage.ss_family == family)
+      return bind(socket, each.get(), each.bytes) == 0 ? 0 : errno;
+  return EAFNOSUPPORT;
+}
+
 /// One attempt at one address.
 /// @param error  errno value of the failure; ETIMEDOUT at the deadline
 /// @return       the socket; empty: it failed
-Descriptor try_connect(const SocketAddress& target, Deadline deadline,
+Descriptor try_connect(const SocketAddress& target, const std::string& source, Deadline deadline,
                        const InterruptSource& interrupt, int& error) {
   Descriptor attempt(
       socket(target.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   error = errno;
   if (!attempt) return {};
   tune(attempt.get());
+  error = bind_source(attempt.get(), source, target.storage.ss_family);
+  if (error != 0) return {};
   error = connect(attempt.get(), target.get(), target.bytes) == 0 ? 0 : errno;
   if (error == EINPROGRESS || error == EINTR) {
     const Waited waited = wait_for(attempt.get(), POLLOUT, deadline, interrupt);
@@ -177,7 +191,7 @@ Descriptor try_connect(const SocketAddress& target, Deadline deadline,
 
 /// One attempt at every address, each with its fair share of the time that is left.
 /// @param error  refusal before all else: then the host is there, and waiting may help
-Descriptor try_all(const SocketAddresses& targets, Deadline deadline,
+Descriptor try_all(const SocketAddresses& targets, const std::string& source, Deadline deadline,
                    const InterruptSource& interrupt, int& error) {
   auto left = static_cast<int>(targets.size());
   error = 0;
@@ -185,7 +199,7 @@ Descriptor try_all(const SocketAddresses& targets, Deadline deadline,
     const Deadline share =
         deadline.is_never() ? deadline : deadline.within(deadline.remaining() / left--);
     int attempt_error = 0;
-    Descriptor attempt = try_connect(each, share, interrupt, attempt_error);
+    Descriptor attempt = try_connect(each, source, share, interrupt, attempt_error);
     if (attempt) return attempt;
     if (error != ECONNREFUSED) error = attempt_error;
   }
@@ -209,22 +223,27 @@ bool is_loopback_host(const std::string& host) {
         server.remedy.empty() ? fmt::format("start `rdmameter serve --bind {} --port {}` there.",
                                             server.host, server.port)
                               : server.remedy;
-    throw MeasurementError(
+    throw NotConnected(
         fmt::format("nobody listens on {} ({}): {}", where, std::strerror(error), remedy));
   }
   if (error == ETIMEDOUT) {
-    throw MeasurementError(fmt::format(
+    throw NotConnected(fmt::format(
         "no answer from {} in time: is the host up, and does its firewall let TCP port {} through?",
         where, server.port));
   }
+  if (!server.source.empty() && error == EADDRNOTAVAIL)
+    throw NotConnected(
+        fmt::format("cannot connect to {} from {}: no interface of this machine has that address "
+                    "(`ip address` lists them).",
+                    where, server.source));
   if (short_of_resources(error)) {
-    throw MeasurementError(fmt::format("cannot connect to {}: {}, on this machine{}", where,
-                                       std::strerror(error),
-                                       error == EMFILE ? ". Raise its limit (`ulimit -n`)." : "."));
+    throw NotConnected(fmt::format("cannot connect to {}: {}, on this machine{}", where,
+                                   std::strerror(error),
+                                   error == EMFILE ? ". Raise its limit (`ulimit -n`)." : "."));
   }
   if (is_loopback_host(server.host) && loopback_is_down())
-    throw MeasurementError(fmt::format("cannot connect to {}: {}", where, no_loopback_text()));
-  throw MeasurementError(
+    throw NotConnected(fmt::format("cannot connect to {}: {}", where, no_loopback_text()));
+  throw NotConnected(
       fmt::format("cannot connect to {}: {}. Check the address and the route (`ip route get {}`).",
                   where, std::strerror(error), server.host));
 }
@@ -235,11 +254,12 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
   const SocketAddresses targets = resolve(server, 0);
   for (;;) {
     int error = 0;
-    if (Descriptor socket = try_all(targets, deadline, interrupt, error)) {
+    if (Descriptor socket = try_all(targets, server.source, deadline, interrupt, error)) {
       return {std::move(socket), server.text()};
     }
     // Only a refusal gets better by waiting for the server to start.
-    if (error != ECONNREFUSED || deadline.passed()) throw_not_connected(server, error);
+    if (error != ECONNREFUSED || !server.awaited || deadline.passed())
+      throw_not_connected(server, error);
     if (wait_for(-1, 0, deadline.within(kRetryPause), interrupt) == Waited::interrupted) {
       throw Interrupted(fmt::format("interrupted while waiting for a server on {}", server.text()));
     }

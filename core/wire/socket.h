@@ -19,6 +19,8 @@ struct Address {
   std::string host;  ///< a name, an IPv4 or an IPv6 address (without brackets, with %scope if any)
   std::uint16_t port = 0;
   std::string remedy = {};  ///< where nobody listens; empty: to start `rdmameter serve` there
+  bool awaited = true;      ///< one that is not up yet is tried again and again
+  std::string source = {};  ///< numeric, of this machine: to connect from; empty: the route's
 
   /// "host:port", an IPv6 address in brackets.
   std::string text() const;
@@ -44,11 +46,12 @@ struct Connection {
   std::string peer;
 };
 
-/// Connects, trying all addresses of the name in turn, and while they refuse, again and again until
-/// the deadline: the server may not be up yet. Looking up a name (not a numeric address) is the C
-/// library's blocking getaddrinfo() and ends neither by the deadline nor by the interrupt.
+/// Connects, trying all addresses of the name in turn. While they refuse and the server is awaited,
+/// tries again and again until the deadline: the server may not be up yet. Looking up a name (not a
+/// numeric address) is the C library's blocking getaddrinfo() and ends neither by the deadline nor
+/// by the interrupt.
 /// @throws UsageError        there is no such name
-/// @throws MeasurementError  no connection; the text says why and what to do
+/// @throws NotConnected      the text says why and what to do
 /// @throws Interrupted
 Connection connect_to(const Address& server, Deadline deadline, const InterruptSource& interrupt);
 

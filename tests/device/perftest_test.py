@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """perftest's command lines at both ends: each tool measures on a device, and both ends print one table."""
+import json
+import re
 import shutil
 import signal
 import socket
@@ -34,36 +36,68 @@ class Front(rdmameter.Test):
         # The software device reaches its peers' memory by process_vm_writev(), which Landlock forbids.
         return rdmameter.environment(token) | ({"RDMAMETER_SANDBOX": "off"} if rdmameter.SOFTWARE_DEVICE else {})
 
-    def start_tool(self, tool, *arguments, token=None):
-        started = rdmameter.Started([rdmameter.program, "perftest", tool, *arguments], self.environment(token))
+    def start_tool(self, tool, *arguments, token=None, **more):
+        started = rdmameter.Started([rdmameter.program, "perftest", tool, *arguments], self.environment(token) | more)
         self.addCleanup(started.end, 0)
         return started
 
-    def serve_tool(self, tool, *arguments, token=None):
+    def serve_tool(self, tool, *arguments, token=None, **more):
         self.port = free_port()
-        server = self.start_tool(tool, "-p", self.port, *arguments, token=token)
-        server.await_text("stderr", "-p are the client's to choose")
+        server = self.start_tool(tool, "-p", self.port, *arguments, token=token, **more)
+        server.await_text("stdout", "Waiting for client to connect")
         return server
 
-    def measure_both(self, tool, *arguments, at_server=(), token=None):
-        """Both ends, ended well; the client's has the arguments."""
-        server = self.serve_tool(tool, *at_server, token=token)
-        client = self.start_tool(tool, "-p", self.port, *arguments, "localhost", token=token).end(120)
+    def measure_both(self, tool, *arguments, at_server=(), token=None, **more):
+        """Both ends, ended well; the client's has the arguments. They say nothing on stderr, unless it is given more environment."""
+        server = self.serve_tool(tool, *at_server, token=token, **more)
+        client = self.start_tool(tool, "-p", self.port, *arguments, "localhost", token=token, **more).end(120)
         server = server.end(30)
         self.assertEqual((client.status, server.status), (rdmameter.PASS, rdmameter.PASS), f"{client}\n{server}")
+        if not more:
+            self.assertEqual((client.stderr, server.stderr), ("", ""))
+            self.assertNotRegex(client.stdout + server.stdout, "(?i)error|fail")
         self.assertTrue(rows(client.stdout), client)
         return client, server
 
 
+def block_of(stdout):
+    """The set-up block by its names."""
+    pairs = re.findall(r"(?: |^)([\w\s\*.]+?) *: (\S+)", "\n".join(line for line in stdout.splitlines() if " : " in line or ": " in line), re.MULTILINE)
+    return {name.strip(): value for name, value in pairs}
+
+
 class Tools(Front):
-    def test_each_measures_and_both_ends_print_its_row(self):
+    def test_each_measures_and_its_server_prints_what_perftests_prints(self):
         for tool in TOOLS:
             with self.subTest(tool):
-                client, server = self.measure_both(tool, "-n", "100")
+                client, server = self.measure_both(tool, "-n", "100", at_server=("-n", "100"))
                 [row] = rows(client.stdout)
                 self.assertEqual(row[:2], [8 if "atomic" in tool else 2 if "lat" in tool else 65536, 100], client)
                 self.assertGreater(min(row[3], row[-1]), 0, client)
-                self.assertEqual(rows(server.stdout), [row], server)
+                silent = tool in ("ib_read_lat", "ib_atomic_lat")
+                self.assertEqual(rows(server.stdout), [] if silent else [row], server)
+                self.assertEqual("#bytes" in server.stdout, not silent, server)
+                self.assertTrue(server.stdout.endswith("-\n"), server)
+                # A reader of the server's log finds the title and the block there.
+                title = re.search(r"^ {20}(.* Test)$", client.stdout, re.MULTILINE)[1]
+                self.assertRegex(server.stdout, rf"\*\n-+\n {{20}}{title}\n Dual-port ")
+                ours, theirs = block_of(client.stdout), block_of(server.stdout)
+                self.assertEqual(ours.pop("TX depth"), "100" if tool.endswith("_bw") else "1")
+                self.assertEqual(theirs.pop("RX depth", None), "100" if "send" in tool else None)
+                self.assertEqual(theirs, ours)
+                self.assertEqual(theirs["Link type"], "Ethernet" if rdmameter.SOFTWARE_DEVICE else theirs["Link type"])
+
+    def test_a_server_asked_for_one_number_prints_nothing_else(self):
+        port = free_port()
+        server = self.start_tool("ib_write_bw", "-p", port, "--output=bandwidth")
+
+        def measured():
+            return self.start_tool("ib_write_bw", "-p", port, "-n", "100", "--output=bandwidth", "localhost").end(60)
+        client = rdmameter.wait_until(lambda: (lambda done: done.status == rdmameter.PASS and done)(measured()), 20)
+        server = server.end(30)
+        for end in (client, server):
+            self.assertRegex(end.stdout, r"^\d+\.\d{6}\n$")
+            self.assertEqual((end.status, end.stdout), (rdmameter.PASS, client.stdout), end)
 
     def test_sends_go_over_uc_and_ud_of_one_mtu_where_no_size_was_asked_for(self):
         client, _ = self.measure_both("ib_send_bw", "-c", "UC", "-n", "100", "-s", "4096")
@@ -78,6 +112,9 @@ class Tools(Front):
     def test_all_sizes_are_a_row_each_at_both_ends(self):
         client, server = self.measure_both("ib_write_bw", "-a", "-n", "20")
         self.assertEqual([row[0] for row in rows(client.stdout)], [1 << bit for bit in range(1, 24)])
+        self.assertEqual(rows(server.stdout), rows(client.stdout)[-1:])
+        client, server = self.measure_both("ib_send_bw", "-a", "-n", "20")
+        self.assertEqual(len(rows(server.stdout)), 23)
         self.assertEqual(rows(server.stdout), rows(client.stdout))
 
     @rdmameter.spared_in_vm
@@ -91,7 +128,18 @@ class Tools(Front):
                                 ("ib_send_bw", ("--data_validation",))):
             with self.subTest(tool, arguments=arguments):
                 client, server = self.measure_both(tool, "-n", "100", *arguments)
-                self.assertEqual(rows(server.stdout), rows(client.stdout), server)
+                self.assertEqual(rows(server.stdout), [] if tool == "ib_atomic_lat" else rows(client.stdout), server)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_the_block_names_the_transport_of_the_device(self):
+        for personality, tool, transport, by_cm in (("iwarp", "ib_write_bw", "IW", "ON"), ("generic", "ib_write_bw", "IB", "OFF"),
+                                                    ("efa", "ib_send_lat", "Unknown", "OFF")):
+            with self.subTest(personality):
+                self.play(personality)
+                options = ("-c", "UD") if personality == "efa" else ()
+                for end in self.measure_both(tool, "-n", "100", *options, at_server=options):
+                    block = block_of(end.stdout)
+                    self.assertEqual((block["Transport type"], block["rdma_cm QPs"]), (transport, by_cm), end)
 
     def test_both_directions_are_reported_together_and_apart(self):
         client, server = self.measure_both("ib_write_bw", "-b", "--report-both", "-n", "100", at_server=("-b", "--report-both"))
@@ -136,13 +184,45 @@ class PerftestItself(Front):
         self.assertTrue(rdmameter.wait_until(named, 20))  # it does not say when it listens
 
 
+@rdmameter.on(rdmameter.SOFTWARE)
+class Inline(Front):
+    def inlined(self, tool, *arguments):
+        """What the client's block says, and whether its row's messages were inlined."""
+        path = self.output()
+        client, _ = self.measure_both(tool, "-n", "100", "--out_json_file", path, *arguments)
+        with open(path, encoding="utf-8") as file:
+            [row] = json.load(file)["benchmarks"]
+        return int(re.search(r" Max inline data : (\d+)\[B\]\n", client.stdout)[1]), row.get("inlined", False)
+
+    def test_is_what_perftest_asks_for_on_each_adapter(self):
+        for personality, figure in (("mlx5-roce", 236), ("bnxt", 96), ("irdma-roce", 101), ("generic", 0), ("rxe", 0)):
+            with self.subTest(personality):
+                self.play(personality)
+                self.assertEqual(self.inlined("ib_send_lat"), (figure, figure > 0))
+        self.play("mlx5-roce")
+        self.assertEqual(self.inlined("ib_write_lat"), (220, True))
+        self.assertEqual(self.inlined("ib_write_lat", "-s", "230"), (220, False))
+
+    def test_is_off_where_it_is_switched_off_and_as_large_as_asked(self):
+        self.play("mlx5-roce")
+        for tool in ("ib_send_lat", "ib_write_lat", "ib_write_bw"):
+            self.assertEqual(self.inlined(tool, "-s", "64", "-I", "0"), (0, False), tool)
+            self.assertEqual(self.inlined(tool, "-s", "64", "-I", "64"), (64, True), tool)
+
+
 class Ends(Front):
     def test_each_chooses_its_device(self):
         name, other = (rdmameter.active_ports() * 2)[:2]
         name, other = name[0]["name"], other[0]["name"]
-        client, server = self.measure_both("ib_write_lat", "-d", name, "-n", "100", at_server=("-d", other))
+        client, server = self.measure_both("ib_write_lat", "-d", name, "-n", "100", at_server=("-d", other), RDMAMETER_NOTES="1")
         self.assertRegex(client.stdout, rf" Device +: {name}\n")
         self.assertRegex(server.stderr, rf"served by {other}\b")
+
+    def test_the_client_connects_from_the_address_that_it_is_given(self):
+        for option, address in (("--bind_source_ip", "127.0.0.3"), ("--source_ip", "127.0.0.1")):
+            _, server = self.measure_both("ib_write_bw", "-n", "100", option, "127.0.0.3", at_server=("--bind_source_ip", "127.0.0.1"),
+                                          RDMAMETER_NOTES="1")
+            self.assertRegex(server.stderr, rf"{address}:\d+: connected")
 
     def test_the_server_shows_units_of_its_own(self):
         client, server = self.measure_both("ib_write_bw", "-n", "100", at_server=("--report_gbits",))
@@ -152,7 +232,7 @@ class Ends(Front):
 
     def test_a_token_at_both_ends_admits_the_client_and_at_one_does_not(self):
         token = "0123456789abcdef"
-        _, server = self.measure_both("ib_send_lat", "-n", "100", token=token)
+        _, server = self.measure_both("ib_send_lat", "-n", "100", token=token, RDMAMETER_NOTES="1")
         self.assertNotIn("no token", server.stderr)
         server = self.serve_tool("ib_send_lat", token=token)
         client = self.start_tool("ib_send_lat", "-p", self.port, "localhost").end(30)
@@ -164,6 +244,15 @@ class Ends(Front):
         server = self.serve_tool("ib_send_lat")
         server.process.send_signal(signal.SIGINT)
         self.assertEqual(server.end(30).status, rdmameter.INTERRUPTED)
+
+    def test_messages_name_the_options_of_the_tool(self):
+        for tool, arguments, says in (("ib_send_lat", ("-c", "UD", "-s", "8000"), r"use -s \d+ or less, or -c RC"),
+                                      ("ib_read_bw", ("-o", "255", "-n", "100"), r"-o 255: the two ends allow at most")):
+            server = self.serve_tool(tool)
+            client = self.start_tool(tool, "-p", self.port, *arguments, "localhost").end(60)
+            self.assertEqual(client.status, 1, client)
+            self.assertRegex(client.stderr, says)
+            self.assertNotRegex(client.stderr + server.end(30).stderr, "--(transport|size|outstanding-reads)")
 
     def test_without_a_server_the_client_ends_with_1(self):
         client = self.start_tool("ib_send_lat", "-p", free_port(), "localhost").end(60)

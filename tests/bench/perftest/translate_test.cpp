@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
+#include "bench/perftest/inline_table.h"
 #include "core/base/error.h"
 
 namespace rdmameter {
@@ -45,7 +47,7 @@ std::string refusal_of(const char* tool, std::vector<std::string> arguments) {
 PlannedCase case_of(const char* tool, std::vector<std::string> arguments) {
   arguments.emplace_back("host");
   const PerftestPlan plan = plan_of(tool, std::move(arguments));
-  return plan_cases(plan.tests, plan.axes).front();
+  return perftest_cases(plan).front();
 }
 
 TEST(PerftestTranslation, HasPerftestsDefaults) {
@@ -134,7 +136,48 @@ TEST(PerftestTranslation, ReadsSizesAsPeopleMeanThem) {
   EXPECT_THAT(axes_of("ib_send_bw", {"-a"}).at("size"), HasSubstr(" 8388608"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"-s", "8x"}),
               HasSubstr("invalid value '8x' for -s, --size: expected bytes"));
-  EXPECT_THAT(refusal_of("ib_send_bw", {"-a", "-s", "8"}), HasSubstr("give one"));
+  EXPECT_EQ(axes_of("ib_send_bw", {"-a", "-s", "8"}), axes_of("ib_send_bw", {"-a"}));
+}
+
+TEST(PerftestTranslation, TakesAtALatencyWhatPerftestTakesThereAndRefusesTheRest) {
+  const auto usual = axes_of("ib_send_lat", {});
+  for (const auto& taken : std::vector<std::vector<std::string>>{{"-t", "1024"},
+                                                                 {"-Q", "10"},
+                                                                 {"-w", "10M"},
+                                                                 {"-y", "4G"},
+                                                                 {"-l", "1"},
+                                                                 {"-q", "1"},
+                                                                 {"--recv_post_list", "1"}})
+    EXPECT_EQ(axes_of("ib_send_lat", taken), usual) << taken.front();
+  for (const auto& refused : std::vector<std::vector<std::string>>{
+           {"-b"}, {"-N"}, {"-l", "2"}, {"-q", "2"}, {"-t", "0"}, {"-Q", "x"}})
+    EXPECT_THAT(refusal_of("ib_send_lat", refused), HasSubstr(refused.front())) << refused.front();
+  EXPECT_THAT(refusal_of("ib_send_lat", {"-q", "2"}), HasSubstr("use ib_send_bw for more"));
+}
+
+TEST(PerftestTranslation, TakesTheOneSizeOfAtomicsAndTheOneReceiveOfReads) {
+  EXPECT_EQ(axes_of("ib_atomic_bw", {"-s", "8"}), axes_of("ib_atomic_bw", {}));
+  EXPECT_THAT(refusal_of("ib_atomic_lat", {"-s", "16"}), HasSubstr("-s, --size"));
+  EXPECT_EQ(axes_of("ib_read_bw", {"-r", "1"}), axes_of("ib_read_bw", {}));
+  EXPECT_THAT(refusal_of("ib_read_lat", {"-r", "1024"}), HasSubstr("-r, --rx-depth"));
+  EXPECT_THAT(refusal_of("ib_atomic_bw", {"-r", "2"}), HasSubstr("-r, --rx-depth"));
+}
+
+TEST(PerftestTranslation, ReadsALimitUpToWhatIsNoNumber) {
+  EXPECT_EQ(plan_of("ib_write_bw", {"-w", "100M", "host"}).min_bandwidth, 100);
+  EXPECT_EQ(plan_of("ib_write_bw", {"-y", "1.5Gpps", "host"}).min_rate, 1.5);
+}
+
+TEST(PerftestTranslation, GivesAServerTheAddressToListenOnAndAClientTheOneToConnectFrom) {
+  EXPECT_EQ(plan_of("ib_write_bw", {"--bind_source_ip", "127.0.0.2"}).bind, "127.0.0.2");
+  EXPECT_EQ(plan_of("ib_write_bw", {"-j", "::1"}).bind, "::1");
+  const PerftestPlan client =
+      plan_of("ib_write_bw", {"--bind_source_ip=127.0.0.2", "-j", "127.0.0.3", "host"});
+  EXPECT_THAT(client.bind, IsEmpty());
+  EXPECT_EQ(client.source, "127.0.0.2");
+  EXPECT_THAT(plan_of("ib_write_bw", {"-j", "127.0.0.3", "host"}).source, IsEmpty());
+  for (const char* option : {"-j", "--bind_source_ip"})
+    EXPECT_THAT(refusal_of("ib_write_bw", {option, "eth0", "host"}), HasSubstr("numeric address"));
 }
 
 TEST(PerftestTranslation, InlinesALatencyAsPerftestDoesWhereItKnowsTheDevice) {
@@ -143,9 +186,39 @@ TEST(PerftestTranslation, InlinesALatencyAsPerftestDoesWhereItKnowsTheDevice) {
   EXPECT_EQ(axes_of("ib_write_lat", {}).at("inline"), "220");
   EXPECT_EQ(axes_of("ib_send_lat", {"-I", "64"}).at("inline"), "64");
   for (const char* tool : {"ib_write_bw", "ib_read_lat"})
-    EXPECT_FALSE(axes_of(tool, {}).contains("inline"));
-  EXPECT_FALSE(axes_of("ib_send_lat", {"-I", "0"}).contains("inline"));
+    EXPECT_EQ(axes_of(tool, {}).at("inline"), "off");
+  EXPECT_EQ(axes_of("ib_send_lat", {"-I", "0"}).at("inline"), "off");
+  EXPECT_EQ(axes_of("ib_send_lat", {"-I", "0x0"}).at("inline"), "off");
   EXPECT_TRUE(plan_of("ib_send_lat", {"-I", "0", "host"}).inline_given);
+  EXPECT_EQ(axes_of("ib_send_lat", {"--use_cuda", "0"}).at("inline"), "off");
+  EXPECT_EQ(axes_of("ib_send_lat", {"-c", "UD", "-I", "2000"}).at("inline"), "1024");
+}
+
+nlohmann::ordered_json end_with(std::uint32_t vendor, std::uint32_t part) {
+  return {{"device", {{"vendor_id", vendor}, {"vendor_part_id", part}}}};
+}
+
+TEST(PerftestInline, IsPerftestsFigureForTheAdapter) {
+  const auto on = [](std::uint32_t vendor, std::uint32_t part, bool datagrams = false) {
+    return perftest_inline_on(end_with(vendor, part), datagrams ? 188 : 236, datagrams);
+  };
+  EXPECT_EQ(on(0x02c9, 4129), 236);  // ConnectX-7
+  EXPECT_EQ(on(0x02c9, 4129, true), 188);
+  EXPECT_EQ(on(0x14e4, 5968), 96);         // bnxt
+  EXPECT_EQ(on(0x1d0f, 61345, true), 32);  // EFA
+  EXPECT_EQ(on(0x1ded, 4223), 96);         // eRDMA
+  EXPECT_EQ(on(0x19e5, 41506), 32);        // hns
+  EXPECT_EQ(on(0x1077, 5718), 128);        // qedr
+  EXPECT_EQ(on(0x1077, 32880), 236);
+  EXPECT_EQ(on(0x8086, 14289), 48);        // X722
+  EXPECT_EQ(on(0x8086, 5522), 101);        // E810
+  EXPECT_EQ(on(0x1f0f, 0x3403, true), 0);  // Leonis
+  EXPECT_EQ(on(0x1f0f, 0x3500), 465);      // Draco
+}
+
+TEST(PerftestInline, IsNoneOnADeviceThatPerftestDoesNotKnow) {
+  EXPECT_EQ(perftest_inline_on(end_with(0xffffff, 0), 236, false), 0);  // rxe
+  EXPECT_EQ(perftest_inline_on(nullptr, 236, false), 236);              // the null device
 }
 
 TEST(PerftestTranslation, GivesEachEndItsOwnDevice) {

@@ -156,6 +156,36 @@ TEST(Listener, RefusesAnAddressOfAnotherMachine) {
   }
 }
 
+TEST(Connect, FromAnAddressIsSeenAtTheOtherEnd) {
+  InterruptSource interrupt;
+  Listener listener({"127.0.0.1", 0});
+  const Connection client = connect_to(
+      {.host = "127.0.0.1", .port = listener.port(), .source = "127.0.0.2"}, soon(), interrupt);
+  const auto server = listener.accept(soon(), interrupt);
+  EXPECT_THAT(server->peer, HasSubstr("127.0.0.2:"));
+}
+
+TEST(Connect, FromAnAddressOfAnotherMachineSaysSo) {
+  InterruptSource interrupt;
+  Listener listener({"127.0.0.1", 0});
+  try {
+    connect_to({.host = "127.0.0.1", .port = listener.port(), .source = "192.0.2.1"}, soon(),
+               interrupt);
+    FAIL() << "connects from a documentation address";
+  } catch (const NotConnected& error) {
+    EXPECT_THAT(error.what(), HasSubstr("from 192.0.2.1: no interface of this machine"));
+  }
+}
+
+TEST(Connect, TriesOnceWhereTheServerIsNotAwaited) {
+  InterruptSource interrupt;
+  const Deadline deadline = Deadline::in(20s);
+  EXPECT_THROW(
+      connect_to({.host = "127.0.0.1", .port = free_port(), .awaited = false}, deadline, interrupt),
+      NotConnected);
+  EXPECT_GT(deadline.remaining(), 10s);
+}
+
 TEST(Listener, CanBeRestartedRightAfterItHadClients) {
   InterruptSource interrupt;
   std::uint16_t port = 0;

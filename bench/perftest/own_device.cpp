@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/perftest/own_device.h"
+
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "core/engine/device/open_device.h"
+#include "core/engine/open_devices.h"
+#include "core/log/tell.h"
+
+namespace rdmameter {
+
+void tell_no_device(const PerftestPlan& plan) {
+  if (!plan.own.device.empty()) tell("IB device {} not found\n", printable(plan.own.device));
+  tell_text(" Unable to find the Infiniband/RoCE device\n");
+}
+
+std::string perftest_transport(const nlohmann::ordered_json& environment) {
+  const auto device = environment.is_object()
+                          ? environment.value("device", nlohmann::ordered_json())
+                          : nlohmann::ordered_json();
+  if (!device.is_object()) return "IB";
+  try {
+    switch (open_device(device.value("name", ""))->device->transport_type) {
+      case IBV_TRANSPORT_IB:
+        return "IB";
+      case IBV_TRANSPORT_IWARP:
+        return "IW";
+      default:  // a library's enum, which grows
+        return "Unknown";
+    }
+  } catch (const std::exception&) {  // it has gone: whoever measures says so
+    return "Unknown";
+  }
+}
+
+nlohmann::ordered_json require_own_device(const PerftestPlan& plan, const ClockChoice& clock) {
+  try {
+    const OpenDevice device = open_for_run(plan.own.device, plan.own.port_num, plan.own.gid_index);
+    return environment_with(clock, &device);
+  } catch (const NoDevice&) {
+    tell_no_device(plan);
+    throw;
+  } catch (const std::exception&) {
+    tell_text(" Couldn't get context for the device\n");
+    throw;
+  }
+}
+
+}  // namespace rdmameter

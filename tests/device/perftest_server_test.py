@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""perftest's servers: what they say, to whom, and how they end; clients that speak the session's messages, or none."""
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import rdmameter
+
+sys.path.insert(0, os.path.join(rdmameter.HERE, "..", "faults"))
+import wire  # pylint: disable=wrong-import-position
+
+# What a client tells of a row: 1000 messages of 64 KiB in 1 ms.
+ROW = {"size_bytes": 65536, "iterations": 1000, "traffic": {"messages": 1000, "time_ns": 1000000}}
+FAILED = 1  # perftest's only status but 0
+NOTES = {"RDMAMETER_NOTES": "1"}
+
+
+def environment(**more):
+    return rdmameter.environment() | more
+
+
+def perftest(*arguments, **more):
+    """A server that is to end by itself, at once."""
+    return subprocess.run([rdmameter.program, "perftest", *arguments], capture_output=True, text=True, timeout=60, check=False,
+                          stdin=subprocess.DEVNULL, env=environment(**more))
+
+
+def first_row_by_header(stdout):
+    """By the words of the header line: the row below it, as numbers by column."""
+    lines = stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if "#bytes" in line and "#iterations" in line)
+    names = re.split(r"\s{2,}", lines[at].replace(" #iterations", "  #iterations").strip())
+    return dict(zip(names, (float(text) for text in lines[at + 1].split())))
+
+
+class Server:
+    """`rdmameter perftest ib_write_bw`, and what it says."""
+
+    def __init__(self, *arguments, **more):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process = subprocess.Popen([rdmameter.program, "perftest", *arguments, "-p", str(self.port)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, env=environment(**more))
+        self.said, self.changed = {"stdout": "", "stderr": ""}, threading.Condition()
+        self.readers = [threading.Thread(target=self.read, args=(name,)) for name in self.said]
+        for reader in self.readers:
+            reader.start()
+        self.await_text("stdout", "Waiting for client to connect")
+
+    def read(self, name):
+        for line in getattr(self.process, name):
+            with self.changed:
+                self.said[name] += line
+                self.changed.notify_all()
+
+    @property
+    def stderr(self):
+        return self.said["stderr"]
+
+    def await_text(self, name, text):
+        deadline = time.monotonic() + 20
+        with self.changed:
+            while text not in self.said[name]:
+                assert self.changed.wait(deadline - time.monotonic()), self.said
+
+    def await_stderr(self, text):
+        self.await_text("stderr", text)
+
+    def end(self):
+        """Its status and stdout; it must end by itself."""
+        status = self.process.wait(30)
+        for reader in self.readers:
+            reader.join()
+        return status, self.said["stdout"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(30)
+        for reader in self.readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def client(port):
+    """Welcomed as a client without a token, which wants to know of no device."""
+    peer = wire.Peer.to(port)
+    peer.hello()
+    peer.say({"type": "proof", "proof": ""})
+    welcome = peer.hear()
+    assert welcome["type"] == "welcome", welcome
+    peer.say({"type": "describe"})
+    assert peer.hear()["type"] == "environment"
+    return peer
+
+
+class ServerForm(rdmameter.Test):
+    def test_serves_one_client_and_ends_with_its_rows(self):
+        with Server("ib_write_bw", "--report_gbits") as server:
+            peer = client(server.port)
+            server.await_text("stdout", "#bytes")  # before any row, and through a pipe
+            self.assertIn("RDMA_Write BW Test", server.said["stdout"])
+            peer.say({"type": "row", "row": ROW})
+            peer.say({"type": "bye"})
+            status, stdout = server.end()
+            peer.close()
+        self.assertEqual((status, server.stderr), (0, ""))
+        self.assertIn("* Waiting for client to connect... *", stdout)
+        self.assertEqual(first_row_by_header(stdout), {"#bytes": 65536, "#iterations": 1000, "BW peak[Gb/sec]": 0,
+                                                       "BW average[Gb/sec]": 524.29, "MsgRate[Mpps]": 1})
+
+    def test_says_with_notes_who_may_come_and_who_came(self):
+        with Server("ib_write_bw", **NOTES) as server:
+            server.await_stderr("-p are the client's to choose")
+            self.assertIn("no token: who reaches port", server.stderr)
+            peer = client(server.port)
+            peer.say({"type": "bye"})
+            self.assertEqual(server.end()[0], 0)
+            peer.close()
+        self.assertRegex(server.stderr, r"127\.0\.0\.1:\d+: connected, (?s:.*): gone\n")
+
+    def test_is_silent_about_who_looks_whether_its_port_is_open(self):
+        with Server("ib_write_bw") as server:
+            for _ in range(3):
+                socket.create_connection(("127.0.0.1", server.port), 10).close()
+            peer = client(server.port)
+            peer.say({"type": "bye"})
+            self.assertEqual(server.end()[0], 0)
+            peer.close()
+        self.assertEqual(server.stderr, "")
+
+    def test_names_a_client_that_died(self):
+        with Server("ib_write_bw") as server:
+            client(server.port).close()
+            server.end()
+        self.assertRegex(server.stderr, r"127\.0\.0\.1:\d+: dropped: ")
+
+    def test_names_a_real_perftest_at_the_other_end_and_waits_on(self):
+        with Server("ib_write_bw") as server:
+            with socket.create_connection(("127.0.0.1", server.port), 10) as real:
+                real.sendall(b"6.06".ljust(16, b"\0"))
+                server.await_stderr("is perftest, which rdmameter cannot measure with")
+            peer = client(server.port)
+            peer.say({"type": "bye"})
+            self.assertEqual(server.end()[0], 0)
+            peer.close()
+
+    def test_with_a_token_admits_its_owner_alone(self):
+        with Server("ib_write_bw", RDMAMETER_TOKEN="0123456789abcdef", **NOTES) as server:
+            server.await_stderr("admits one client, with the same RDMAMETER_TOKEN")
+            self.assertNotIn("no token", server.stderr)
+            peer = wire.Peer.to(server.port)
+            self.assertEqual(peer.greet("another token than the server's")["type"], "failed")
+            peer.close()
+            self.assertIsNone(server.process.poll())
+
+    def test_ends_the_session_of_a_client_that_tells_of_what_is_no_row_or_of_too_many(self):
+        for row, times, says in (({"size_bytes": "2"}, 1, "`size_bytes` must be a whole number"), (ROW, 65, "more than 64 rows")):
+            with Server("ib_send_bw") as server:
+                peer = client(server.port)
+                for _ in range(times):
+                    peer.say({"type": "row", "row": row})
+                server.await_stderr(f"its session is killed: {'the peer' if times == 1 else 'it sent'}")
+                self.assertIn(says, server.stderr)
+                stdout = server.end()[1]
+                self.assertEqual(stdout.count("65536"), times - 1)
+                peer.close()
+
+    def test_shuts_the_process_of_its_client_in(self):
+        for settings, no_new_privileges in (({}, "1"), ({"RDMAMETER_SANDBOX": "off"}, "0")):
+            with Server("ib_write_bw", **settings) as server:
+                peer = client(server.port)
+                [session] = rdmameter.children_of(server.process.pid)
+                status = pathlib.Path(f"/proc/{session}/status").read_text(encoding="ascii")
+                self.assertIn(f"NoNewPrivs:\t{no_new_privileges}\n", status)
+                peer.say({"type": "bye"})
+                self.assertEqual(server.end()[0], 0)
+                peer.close()
+
+    def test_refuses_a_sandbox_of_another_name(self):
+        result = perftest("ib_write_bw", RDMAMETER_SANDBOX="of")
+        self.assertEqual(result.returncode, FAILED)
+        self.assertIn("invalid value 'of' for RDMAMETER_SANDBOX: expected off, on, required", result.stderr)
+
+    def test_leaves_its_token_to_no_process_of_a_client(self):
+        token = "0123456789abcdef"
+        with Server("ib_write_bw", RDMAMETER_TOKEN=token) as server:
+            self.assertNotIn(token.encode(), pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes())
+
+    def test_ends_at_once_where_its_own_device_port_or_gid_is_not_there(self):
+        for arguments, says in ((("-d", "nosuch"), r"^IB device nosuch not found\n Unable to find the Infiniband/RoCE device\nrdmameter: "),
+                                (("-i", "3"), r"^ Couldn't get context for the device\nrdmameter: -i 3: \S+ has the ports 1 to 1"),
+                                (("-x", "77"), r"^ Couldn't get context for the device\nrdmameter: .*-x 77")):
+            result = perftest("ib_write_bw", *arguments)
+            self.assertEqual((result.returncode, result.stdout), (FAILED, ""), result)
+            self.assertRegex(result.stderr, says)
+
+    def test_ends_with_1_where_its_port_is_taken(self):
+        with Server("ib_write_bw") as server:
+            result = perftest("ib_send_bw", "-p", str(server.port))
+        self.assertEqual(result.returncode, FAILED)
+        self.assertIn("the port is in use", result.stderr)
+
+
+if __name__ == "__main__":
+    rdmameter.main()
