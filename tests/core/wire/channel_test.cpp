@@ -9,6 +9,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/core/wire/pair.h"
 
@@ -50,6 +51,22 @@ TEST(Channel, CarriesMessagesInOrderAndNothingMore) {
   EXPECT_EQ(pair.channel.receive(soon()), json({{"text", "Grüße\n"}}));
   EXPECT_EQ(pair.channel.wait_readable(Deadline::in(1ms)), Waited::deadline);
   EXPECT_TRUE(pair.channel.usable());
+}
+
+TEST(Channel, TakesAMessageAsItsBytesComeAndNeverWaits) {
+  Pair pair;
+  const std::string frames = framed(R"({"type":"one"})") + framed(R"({"type":"two"})");
+  std::vector<std::string> got;
+  for (const char byte : frames) {
+    pair.raw(std::string(1, byte));
+    if (const auto message = pair.channel.try_receive()) got.push_back((*message)["type"]);
+  }
+  EXPECT_THAT(got, ::testing::ElementsAre("one", "two"));
+  // What has come in part is gone on with by a call that waits.
+  pair.raw(frames.substr(0, 7));
+  EXPECT_FALSE(pair.channel.try_receive());
+  pair.raw(frames.substr(7, frames.size() / 2 - 7));
+  EXPECT_EQ(pair.channel.receive(soon()), json({{"type", "one"}}));
 }
 
 TEST(Channel, CarriesAMessageLargerThanTheSocketsBuffers) {
