@@ -39,6 +39,14 @@ using Part = std::vector<std::string>;
 /// Of a file no more rows are read than show every kind: two repetitions of each case, two cases.
 constexpr std::size_t kMaxRows = 4;
 
+/// Sanitized, whole files and all parts take 140 s of CPU; shortened files and each sixth part, 25
+/// s. A build without sanitizers, as in `tools/test full`, takes all in 21 s.
+#ifdef RDMAMETER_SANITIZED
+constexpr std::size_t kEach = 6;
+#else
+constexpr std::size_t kEach = 1;
+#endif
+
 std::string name_of(const Part& part) {
   std::string name;
   for (const std::string& key : part) name += "/" + key;
@@ -174,11 +182,12 @@ TEST(IncompleteRows, AreReadOrRefusedByEveryReader) {
   for (const auto& path : stored_results()) {
     SCOPED_TRACE(path.filename().string());
     const Json whole = Json::parse(std::ifstream(path)), some = shortened(whole);
-    read_by_all(whole);
+    read_by_all(kEach == 1 ? whole : some);
     std::set<Part> parts;
     for (const Json& row : some.at("benchmarks")) add_parts(row, {}, parts);
     for (const Part& part : parts) {
       if (!tried.insert(part).second && !everywhere) continue;
+      if (!everywhere && tried.size() % kEach != 0) continue;
       SCOPED_TRACE(name_of(part));
       const bool first_alone = readings % 2 == 1;
       for (const bool all : {true, false}) {
