@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -55,6 +56,13 @@ std::string remedy_of_start(int error) {
                                      what, std::strerror(error), remedy_of_start(error)));
 }
 
+/// This thread's, which was its process's when it began; the session takes it from its argument 0.
+std::string process_name() {
+  std::array<char, 16> name{};  // prctl(2)
+  prctl(PR_GET_NAME, name.data());
+  return name.data();
+}
+
 /// What a new process has open: a pipe for its stderr, the null device for its other streams, its
 /// client, its server, and nothing else.
 class SpawnActions {
@@ -91,7 +99,7 @@ class SessionProcess {
     const Descriptor far_client = beyond_places(client), far_server = beyond_places(server),
                      far_stderr = beyond_places(last_words_.writable());
     const SpawnActions actions{far_client.get(), far_server.get(), far_stderr.get()};
-    std::string name = "rdmameter", argument = kSessionArgument;
+    std::string name = process_name(), argument = kSessionArgument;
     const std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
     const int error =
         posix_spawn(&pid_, "/proc/self/exe", actions.get(), nullptr, arguments.data(), environ);
