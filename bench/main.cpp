@@ -162,11 +162,12 @@ void tell_error(const std::exception& error) noexcept {
 ExitStatus run_program(std::vector<std::string> arguments) {
   static InterruptSource interrupt;  // outlives the signal handlers
   raise_on_signals(interrupt);
-  const auto perftest = perftest_call(arguments);
-  if (!perftest && arguments.size() == 2 && arguments[1] == kSessionArgument) {
+  // Before perftest's tools, whose name a session may carry.
+  if (arguments.size() == 2 && arguments[1] == kSessionArgument) {
     serve_inherited_session(interrupt);
     return ExitStatus::pass;
   }
+  const auto perftest = perftest_call(arguments);
   Invocation invocation{
       shell_text(arguments), {arguments.begin() + 1, arguments.end()}, {}, interrupt};
   if (perftest) return run_perftest(*perftest, invocation, tell_error);

@@ -3,6 +3,7 @@
 #include "bench/commands/perftest.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <filesystem>
 #include <memory>
@@ -122,6 +123,7 @@ std::optional<PerftestCall> perftest_call(const std::vector<std::string>& argume
 
 ExitStatus run_perftest(const PerftestCall& call, const Invocation& invocation,
                         const std::function<void(const std::exception&)>& tell_error) {
+  prctl(PR_SET_NAME, call.tool->name.data());  // as by a link, for `pkill ib_write_bw`
   try {
     return run_tool(*call.tool, call.arguments, invocation);
   } catch (const Interrupted&) {

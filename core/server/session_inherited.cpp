@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/log/tell.h"
@@ -60,7 +62,8 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   // Of a server that is killed nothing is left. (The signal comes when the server's thread for this
   // session ends.)
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  prctl(PR_SET_NAME, "rdmameter");  // it was executed as /proc/self/exe, and is called exe
+  // It was executed as /proc/self/exe, and is called exe; argument 0 is the server's name.
+  prctl(PR_SET_NAME, program_invocation_short_name);
   Channel pipe{{std::move(server), "the server"}, interrupt, kPipeMessageBytes};
   const SessionStart start = start_from_pipe(pipe.receive(Deadline::in(kSetupTimeout)));
   // It was killed before the line above that asks for the signal: that does not come any more.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,6 +93,13 @@ std::vector<char*> environment_of_session() {
   return kept;
 }
 
+/// This thread's, which was its process's when it began; the session takes it from its argument 0.
+std::string process_name() {
+  std::array<char, 16> name{};  // prctl(2)
+  prctl(PR_GET_NAME, name.data());
+  return name.data();
+}
+
 /// What a new process has open: a pipe for its stderr, the null device for its other streams, its
 /// client, its server, and nothing else.
 class SpawnActions {
@@ -128,7 +136,7 @@ class SessionProcess {
     const Descriptor far_client = beyond_places(client), far_server = beyond_places(server),
                      far_stderr = beyond_places(last_words_.writable());
     const SpawnActions actions{far_client.get(), far_server.get(), far_stderr.get()};
-    std::string name = "rdmameter", argument = kSessionArgument;
+    std::string name = process_name(), argument = kSessionArgument;
     const std::array<char*, 3> arguments{name.data(), argument.data(), nullptr};
     const std::vector<char*> kept = environment_of_session();
     const int error =

@@ -188,6 +188,16 @@ class ServerForm(rdmameter.Test):
                 self.assertEqual(server.end()[0], 0)
                 peer.close()
 
+    def test_has_the_name_of_its_tool_and_so_has_the_process_of_its_client(self):  # for `pkill ib_write_bw`
+        with Server("ib_write_bw") as server:
+            peer = client(server.port)
+            [session] = rdmameter.children_of(server.process.pid)
+            for pid in (server.process.pid, session):
+                self.assertEqual(pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="ascii"), "ib_write_bw\n")
+            peer.say({"type": "bye"})
+            self.assertEqual(server.end()[0], 0)
+            peer.close()
+
     def test_refuses_a_sandbox_of_another_name(self):
         result = perftest("ib_write_bw", RDMAMETER_SANDBOX="of")
         self.assertEqual(result.returncode, FAILED)
