@@ -55,11 +55,6 @@ std::string remedy_of_start(int error) {
   }
 }
 
-[[noreturn]] void throw_not_started(const char* what, int error) {
-  throw MeasurementError(fmt::format("the server cannot start a process for this session: {}: {}{}",
-                                     what, std::strerror(error), remedy_of_start(error)));
-}
-
 /// What of the server's environment a session gets, by how names begin. The rest is nobody's
 /// business there: the server's user may have put secrets into it.
 constexpr std::string_view kKeptVariables[]{
@@ -124,7 +119,8 @@ class SpawnActions {
 /// @throws MeasurementError
 Descriptor beyond_places(int descriptor) {
   Descriptor far{fcntl(descriptor, F_DUPFD_CLOEXEC, kBeyondPlaces)};
-  if (!far) throw_not_started("fcntl(F_DUPFD_CLOEXEC)", errno);
+  // EINVAL: the limit on descriptors is below kBeyondPlaces.
+  if (!far) throw_not_started("fcntl(F_DUPFD_CLOEXEC)", errno == EINVAL ? EMFILE : errno);
   return far;
 }
 
@@ -260,6 +256,11 @@ void see_off(SessionProcess& process, const std::string& why_killed, Deadline en
 }
 
 }  // namespace
+
+void throw_not_started(const char* what, int error) {
+  throw MeasurementError(fmt::format("the server cannot start a process for this session: {}: {}{}",
+                                     what, std::strerror(error), remedy_of_start(error)));
+}
 
 void run_session_process(Channel client, const SessionStart& start, ServerHost& host,
                          const InterruptSource& interrupt) {

@@ -22,6 +22,11 @@ inline constexpr std::chrono::milliseconds kTermGrace{500}, kKillGrace{300};
 void run_session_process(Channel client, const SessionStart& start, ServerHost& host,
                          const InterruptSource& interrupt);
 
+/// @param what   the call that failed
+/// @param error  its errno value
+/// @throws MeasurementError  always; where the server's user can do something, it says what
+[[noreturn]] void throw_not_started(const char* what, int error);
+
 /// The process itself: serves the client on kClientDescriptor.
 /// @throws UsageError  nobody started it as a session's process
 void serve_inherited_session(const InterruptSource& interrupt);

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """perftest's servers: what they say, to whom, and how they end; clients that speak the session's messages, or none."""
+import contextlib
 import os
 import pathlib
 import re
+import resource
 import socket
 import subprocess
 import sys
@@ -106,6 +108,29 @@ def client(port):
 
 
 class ServerForm(rdmameter.Test):
+    def test_one_that_cannot_start_its_session_ends_with_1_and_says_why(self):
+        """It has descriptors for so many more than it has open: from one to all that a session begins with."""
+        causes = []
+        for more in range(1, 12):
+            with Server("ib_write_bw") as server:
+                highest = max(map(int, os.listdir(f"/proc/{server.process.pid}/fd")))
+                resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (highest + 1 + more, highest + 1 + more))
+                peer = wire.Peer.to(server.port)
+                with contextlib.suppress(OSError, TypeError):
+                    peer.greet()
+                try:
+                    status = server.process.wait(2)
+                except subprocess.TimeoutExpired:
+                    continue  # it waits for a descriptor, or has begun the session
+                finally:
+                    peer.close()
+            if "cannot start" in server.stderr:
+                causes.append(server.stderr)
+                self.assertEqual(status, FAILED, server.said)
+        self.assertTrue(causes)
+        for stderr in causes:
+            self.assertIn("Too many open files. Raise the limit on open files there (`ulimit -n`)", stderr)
+
     def test_serves_one_client_and_ends_with_its_rows(self):
         with Server("ib_write_bw", "--report_gbits") as server:
             peer = client(server.port)

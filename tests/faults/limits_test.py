@@ -216,32 +216,6 @@ class Processes(rdmameter.Test):
         self.assertEqual((told, causes), ("", {"thread", "process"}))
 
 
-    def test_a_perftest_server_that_cannot_start_its_session_ends_with_1(self):
-        env = {**rdmameter.environment(), "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-        found = False
-        for processes in range(1, 12):
-            port = wire.FakeServer(lambda peer: None)  # a port that is free afterwards
-            port.end()
-            started = rdmameter.Started([*self.user, "prlimit", f"--nproc={processes}", rdmameter.program, "perftest", "ib_write_bw",
-                                         "-p", str(port.port)], env)
-            self.addCleanup(started.end, 0)
-            if not rdmameter.wait_until(lambda: "the client's to choose" in " ".join(started.stderr.split()) or started.process.poll() is not None):
-                raise AssertionError(started.end(0))
-            if started.process.poll() is None:
-                peer = wire.Peer.to(port.port)
-                with contextlib.suppress(OSError, TypeError):
-                    peer.greet()
-                peer.close()
-            rdmameter.wait_until(lambda: "dropped" in started.stderr or started.process.poll() is not None)  # pylint: disable=cell-var-from-loop
-            if "cannot start a process for this session" not in started.stderr:
-                started.process.terminate()
-            done = started.end(60)
-            if "cannot start a process for this session" in done.stderr:
-                found = True
-                self.assertEqual(done.status, 1, done)
-        self.assertTrue(found)
-
-
 class Disk(rdmameter.Test):
     def full_disk(self, *command):
         """Runs a command in a folder that takes 32 KiB; returns it, and the file `result.json` that it left there."""
