@@ -88,10 +88,11 @@ std::string in_words_of_perftest(std::string_view message) {
   std::string text(message);
   for (const auto& [from, to] : kPhrases) replace_all(text, from, to);
   std::string said;
-  bool code = false;  // a command or an option that is quoted stays as it is
+  // A command or an option that is quoted stays as it is, as do the other end's own words.
+  bool quoted = false;
   for (std::size_t at = 0; at < text.size();) {
-    if (text[at] == '`') code = !code;
-    const bool begins = !code && text.compare(at, 2, "--") == 0 &&
+    if (text[at] == '`' || text[at] == '"') quoted = !quoted;
+    const bool begins = !quoted && text.compare(at, 2, "--") == 0 &&
                         (at == 0 || (!in_word(text[at - 1]) && text[at - 1] != '\'')) &&
                         !follows_a_letter(said);
     std::size_t end = at + 2;

@@ -25,9 +25,10 @@ TEST(PerftestWords, NameWhatTheToolHasNotAsAnOptionOfRun) {
 }
 
 TEST(PerftestWords, LeavePerftestsOwnOptionsAndQuotedCommandsAlone) {
-  for (const char* text : {"-s, --size: give one", "use --out_json_file FILE", "a--size",
-                           "give --token-file", "use `rdmameter run HOST write_load --rate RATE`",
-                           "--tclass 3", "did you mean '--size'?", "-- and --"})
+  for (const char* text :
+       {"-s, --size: give one", "use --out_json_file FILE", "a--size", "give --token-file",
+        "use `rdmameter run HOST write_load --rate RATE`", "--tclass 3",
+        "it refused: \"--size: no such thing\"", "did you mean '--size'?", "-- and --"})
     EXPECT_EQ(in_words_of_perftest(text), text);
 }
 
