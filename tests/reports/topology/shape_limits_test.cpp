@@ -81,8 +81,8 @@ TEST(ShapeLimits, ABudgetOfMemoryIsHeldAgainstTheClosedForm) {
   const std::vector<Row> rows{with_memory_of(pairs_row("mesh", 4, 64, 0, 1), 3),
                               with_memory_of(pairs_row("ring", 4, 64, 0, 1), 2)};
   std::uint64_t budget = 0;  // of 50 links, but for one byte
-  for (const auto& [kind, bytes] : with_memory_of(rows[0], 50).topology->connection_bytes)
-    budget += bytes;
+  const Row larger = with_memory_of(rows[0], 50);
+  for (const auto& [kind, bytes] : larger.topology->connection_bytes) budget += bytes;
   EXPECT_THAT(sentences_of(rows, {.max_qp = {}, .memory_budget_bytes = budget - 1}),
               ElementsAre(AllOf(HasSubstr("rules out mesh from 51 ranks, ring from "),
                                 HasSubstr(", by the memory of connections."))));
