@@ -20,8 +20,7 @@ constexpr std::size_t kCapacityBytes = 64 * 1024;
 
 LastWords::LastWords() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
-    throw_not_started("pipe2", errno);
+  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) throw_not_started("pipe2", errno);
   readable_ = Descriptor{ends[0]};
   writable_ = Descriptor{ends[1]};
   kept_.reserve(2 * kKeptBytes);  // take() allocates nothing
