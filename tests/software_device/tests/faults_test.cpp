@@ -75,8 +75,10 @@ TEST(SoftwareDeviceFaults, ARequestEndsWithItsStatusAndDoesNothing) {
     connect(*qp, qp->qp_num);
     ibv_sge source;
     for (std::uint64_t i = 1; i <= 4; ++i) {
-      end.memory[0] = static_cast<std::byte>(i);
-      ASSERT_EQ(post_send(*qp, write_to(end, source, i)), 0);
+      end.memory[8 * i] = static_cast<std::byte>(i);  // a wire reads it when the message leaves
+      const ibv_send_wr wr = write_to(end, source, i);
+      source = end.sge(8 * i, 8);
+      ASSERT_EQ(post_send(*qp, wr), 0);
       if (i == 3) {
         EXPECT_NE(end.memory[64], std::byte{3});
       }
