@@ -81,8 +81,9 @@ class ServerReport {
  public:
   /// @param environment  of this end
   ServerReport(PerftestPlan plan, const nlohmann::ordered_json& environment)
-      : plan_(std::move(plan)), rows_(rows_of(plan_)) {
+      : plan_(std::move(plan)) {
     const TestCase test_case = perftest_cases(plan_).front().test_case;
+    rows_ = rows_of(*plan_.tool, test_case);
     PerftestReport& report = plan_.report;
     report.server = true;
     report.transport = perftest_transport(environment);
@@ -128,17 +129,16 @@ class ServerReport {
 
   /// perftest's server knows what it took part in: of a bandwidth that it has no part in, the
   /// client tells it the result at the end; of a latency, nothing.
-  static Rows rows_of(const PerftestPlan& plan) {
+  static Rows rows_of(const PerftestTool& tool, const TestCase& test_case) {
     using Operation = PerftestTool::Operation;
-    const Operation operation = plan.tool->operation;
-    const TestCase test_case = perftest_cases(plan).front().test_case;
-    if (plan.tool->bandwidth)
+    const Operation operation = tool.operation;
+    if (tool.bandwidth)
       return operation == Operation::send || test_case.bidirectional ? Rows::each : Rows::last;
     return operation == Operation::send || operation == Operation::write ? Rows::each : Rows::none;
   }
 
   PerftestPlan plan_;
-  const Rows rows_;
+  Rows rows_ = Rows::each;
   std::string banner_;
   std::mutex mutex_;
   bool begun_ = false;

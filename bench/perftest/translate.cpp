@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/perftest/translate.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "bench/perftest/inline_table.h"
 #include "core/base/error.h"
+#include "core/base/ip_address.h"
 #include "core/base/parse_value.h"
 #include "core/test_case/flow_label.h"
 
@@ -405,14 +405,6 @@ void Translation::choose_path() {
   }
 }
 
-/// IPv4 or IPv6, the latter with %scope if need be.
-bool is_address(const std::string& text) {
-  in_addr v4{};
-  in6_addr v6{};
-  return inet_pton(AF_INET, text.c_str(), &v4) == 1 ||
-         inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &v6) == 1;
-}
-
 /// Each end chooses its own device, as in perftest.
 void Translation::choose_ends() {
   plan_.host = command_.host;
@@ -437,7 +429,8 @@ void Translation::choose_ends() {
     if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());
   plan_.own = scratch.initiator;
   for (const char* option : {"bind_source_ip", "source_ip"})
-    if (const auto typed = command_.value(option); typed && !is_address(*typed))
+    if (const auto typed = command_.value(option);
+        typed && !IpAddress::parse(without_scope(*typed)))
       throw invalid_value(perftest_option(option).text(), *typed, "a numeric address");
   const auto source = command_.value("bind_source_ip");
   if (plan_.host.empty())

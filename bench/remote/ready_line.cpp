@@ -39,10 +39,9 @@ std::optional<ReadyLine> ReadyLine::parse(std::string_view line) {
 
 void require_address_of(const ReadyLine& line, std::string_view host,
                         const std::vector<std::string>& known) {
-  const std::string bare = line.address.host.substr(0, line.address.host.find('%'));
-  const auto address = IpAddress::parse(bare);
+  const auto address = IpAddress::parse(without_scope(line.address.host));
   const auto is_it = [&](const std::string& text) {
-    return text.substr(0, text.find('%')) == address->host();
+    return without_scope(text) == address->host();
   };
   std::string why;
   if (!address || address->multicast())

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace rdmameter {
 
@@ -42,5 +43,10 @@ class IpAddress {
  private:
   sockaddr_storage storage_{};
 };
+
+/// "fe80::1" of "fe80::1%eth0"
+inline std::string without_scope(std::string_view text) {
+  return std::string(text.substr(0, text.find('%')));
+}
 
 }  // namespace rdmameter

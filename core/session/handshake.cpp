@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <functional>
 
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
@@ -18,22 +18,18 @@ namespace {
 constexpr std::size_t kMaxRefusalBytes = 16 * 1024;
 static_assert(kMaxRefusalBytes > 6 * kMaxReasonBytes + 100);
 
-/// The message must be a `type`.
-nlohmann::json expected(const Channel& channel, nlohmann::json message, std::string_view type) {
-  if (require_string(message, "type", 32) != type)
+/// The next message, which must be a `type`.
+/// @param refused  throws, of a message "failed"; null: that is as any other type
+nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline,
+                      const std::function<void(const nlohmann::json&)>& refused = {}) {
+  nlohmann::json message = channel.receive(deadline);
+  const std::string& got = require_string(message, "type", 32);
+  if (refused && got == "failed") refused(message);
+  if (got != type)
     throw MeasurementError(
         fmt::format("{}: expected the message '{}', is that an rdmameter of this release?",
                     channel.peer(), type));
   return message;
-}
-
-/// The next message, which must be a `type`.
-nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline) {
-  return expected(channel, channel.receive(deadline), type);
-}
-
-bool is_failed(const nlohmann::json& message) {
-  return require_string(message, "type", 32) == "failed";
 }
 
 /// A responder that has proved nothing refuses. Whoever has its address could say so. So the kind
@@ -106,9 +102,10 @@ nlohmann::ordered_json greet_responder(Channel& channel,
   const std::string nonce = make_nonce();
   const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving somebody else first
   channel.send(opening("hello", nonce), deadline);
-  nlohmann::json answer = channel.receive(deadline);
-  if (is_failed(answer)) throw_unproved_refusal(channel, answer, ask_token());
-  const nlohmann::json challenge = expected(channel, std::move(answer), "challenge");
+  const nlohmann::json challenge =
+      expect(channel, "challenge", deadline, [&](const nlohmann::json& refusal) {
+        throw_unproved_refusal(channel, refusal, ask_token());
+      });
   check_protocol(channel, challenge);
   const std::string& theirs = require_string(challenge, "nonce", kNonceChars, kNonceChars);
   const std::string token = ask_token();
@@ -119,9 +116,9 @@ nlohmann::ordered_json greet_responder(Channel& channel,
       {{"type", "proof"}, {"proof", token.empty() ? "" : make_proof(token, Role::initiator, both)}},
       deadline);
   channel.set_max_message_bytes(kMaxRefusalBytes);
-  answer = channel.receive(deadline);
-  if (is_failed(answer)) throw_unproved_refusal(channel, answer, token);
-  const nlohmann::json welcome = expected(channel, std::move(answer), "welcome");
+  const nlohmann::json welcome = expect(
+      channel, "welcome", deadline,
+      [&](const nlohmann::json& refusal) { throw_unproved_refusal(channel, refusal, token); });
   if (!token.empty()) {
     if (!proof_holds(token, Role::responder, both, require_string(welcome, "proof", kProofChars)))
       throw TokenError(fmt::format(
@@ -132,9 +129,7 @@ nlohmann::ordered_json greet_responder(Channel& channel,
   nlohmann::json describe = wanted;
   describe["type"] = "describe";
   channel.send(describe, deadline);
-  answer = channel.receive(deadline);
-  if (is_failed(answer)) throw_failure_message(answer);
-  const nlohmann::json described = expected(channel, std::move(answer), "environment");
+  const nlohmann::json described = expect(channel, "environment", deadline, throw_failure_message);
   return printable_json(require_object(described, "environment"));
 }
 

@@ -27,7 +27,7 @@ std::uint16_t parse_port(std::string_view whole, std::string_view digits) {
 /// Looks at a host that must be an IPv6 address, with or without %INTERFACE.
 void check_ipv6(std::string_view whole, std::string_view host) {
   const std::size_t percent = host.find('%');
-  const std::string address(host.substr(0, percent));
+  const std::string address = without_scope(host);
   const auto parsed = IpAddress::parse(address);
   if (!parsed || parsed->family() != AF_INET6) {
     const std::size_t colon = host.rfind(':');

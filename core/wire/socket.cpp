@@ -345,8 +345,7 @@ void tell_no_descriptor(int error) noexcept {
     return;
   tell(
       "rdmameter: a connection waits, since it cannot be accepted: {}. Raise the limit on open "
-      "files "
-      "(ulimit -n, LimitNOFILE= of a service) and start again\n",
+      "files (ulimit -n, LimitNOFILE= of a service) and start again\n",
       std::strerror(error));
 }
 
