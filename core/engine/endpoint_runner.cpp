@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "core/base/cpu_time.h"
 #include "core/engine/account/over_time.h"
@@ -44,6 +46,16 @@ LoopResult EndpointRunner::run(Wait wait, std::span<const unsigned> cpus, const 
   cpu_ns_ = thread_cpu_ns() - before;
   place_ = place_now();
   return end;
+}
+
+std::string EndpointRunner::await_fatal_event() {
+  constexpr auto kTick = std::chrono::milliseconds{10};
+  std::string event = take_fatal_event();
+  for (int tries = 0; tries < 20 && event.empty(); ++tries) {
+    std::this_thread::sleep_for(kTick);
+    event = take_fatal_event();
+  }
+  return event;
 }
 
 void EndpointRunner::expect(const std::vector<std::uint64_t>& sent) {

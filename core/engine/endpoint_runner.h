@@ -70,6 +70,10 @@ class EndpointRunner {
   /// What has befallen the device since this was called last and ends a run; empty: nothing.
   virtual std::string take_fatal_event() = 0;
 
+  /// The same after a loop has failed: the kernel tells of what has befallen a port by a work queue,
+  /// so that the completions in error may come first. Waits up to 200 ms.
+  std::string await_fatal_event();
+
   /// Cuts this end off from its peer, so that a loop whose polls are never empty ends. For a thread
   /// other than the measuring one.
   virtual void abort_traffic() noexcept = 0;

@@ -67,9 +67,9 @@ bool Heartbeat::tick() {
   return event_.empty() && now - alive_at_ < patience_;
 }
 
-void Heartbeat::close() {
+void Heartbeat::close(bool failed) {
   series_.close(runner_.progress());
-  if (event_.empty()) event_ = runner_.take_fatal_event();
+  if (event_.empty()) event_ = failed ? runner_.await_fatal_event() : runner_.take_fatal_event();
 }
 
 }  // namespace rdmameter

@@ -29,7 +29,8 @@ class Heartbeat {
   bool tick();
 
   /// Once the loop has ended: the last of the series, and of the device's events.
-  void close();
+  /// @param failed  so a moment is given to the event that may have been the cause
+  void close(bool failed);
 
   /// The device's event that ended the run; empty: none did.
   const std::string& event() const noexcept { return event_; }

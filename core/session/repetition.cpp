@@ -159,7 +159,8 @@ void Repetition::run_traffic(EndpointRunner& runner, LoopThread* receiver, Windo
   }
   // A loop that is the last to close its window ends at once, maybe before the watcher has told.
   if (end.why == LoopResult::Why::done) gate.publish();
-  heartbeat.close();
+  using Why = LoopResult::Why;
+  heartbeat.close(end.why != Why::done && end.why != Why::stopped);
   softirq_ns_ = softirq.elapsed_ns();
   if (case_.pattern == Pattern::bandwidth) series_ = heartbeat.series().json();
   require_end(end, stop, heartbeat, gate, receiver, runner.where());

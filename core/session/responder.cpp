@@ -311,7 +311,8 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
   Deadline deadline = Deadline::in(kSilence);
   for (;;) {
     const Waited waited = channel_.wait_readable(deadline.within(kEventTick), &attention);
-    const std::string event = runner.take_fatal_event();
+    const bool failed = loop.failed() || (sender != nullptr && sender->failed());
+    const std::string event = failed ? runner.await_fatal_event() : runner.take_fatal_event();
     if (!event.empty()) throw MeasurementError(fmt::format("{} reports {}", runner.where(), event));
     if (waited == Waited::woken) {
       attention.clear();

@@ -31,7 +31,9 @@ class FakeRunner final : public EndpointRunner {
   nlohmann::json connection_info() const override { return {{"number", seed_}}; }
   void connect(const nlohmann::json& peer) override { peer_ = peer.at("number"); }
   void record_effective(TestCase&, const nlohmann::json&) const override {}
-  std::string take_fatal_event() override { return {}; }
+  std::string take_fatal_event() override {
+    return ++asked_for_events_ == event_after_ ? "IBV_EVENT_PORT_ERR" : "";
+  }
   void abort_traffic() noexcept override { silenced_.store(true); }
   std::optional<Verdict> verify(const std::vector<std::uint64_t>& totals) const override {
     return Verdict{.checked_bytes = totals.front(), .first_fault = peer_ == 4 ? "torn" : ""};
@@ -44,6 +46,7 @@ class FakeRunner final : public EndpointRunner {
   std::string where() const override { return "a fake"; }
 
   std::atomic<bool> silenced_{false};
+  int event_after_ = 0;  ///< so many looks; 0: there is none
 
  private:
   Loop loop(Wait, ClockChoice::Kind) override {
@@ -54,6 +57,7 @@ class FakeRunner final : public EndpointRunner {
   const std::uint64_t seed_;
   const Body body_;
   std::uint64_t peer_ = 0;
+  int asked_for_events_ = 0;
 };
 
 TestCase of_threads(std::uint64_t threads) {
@@ -86,6 +90,14 @@ struct FakeTeam {
   ThreadGroup group;
   StopFlag stop;
 };
+
+TEST(FatalEvent, IsFoundWhereTheKernelTellsOfItAfterTheLoopHasFailed) {
+  FakeRunner late{of_threads(1), 0, {}};
+  late.event_after_ = 4;
+  EXPECT_EQ(late.await_fatal_event(), "IBV_EVENT_PORT_ERR");
+  FakeRunner none{of_threads(1), 0, {}};
+  EXPECT_EQ(none.await_fatal_event(), "");
+}
 
 TEST(ThreadGroup, AddsUpWhatItsThreadsCounted) {
   FakeTeam fakes{3, [](std::uint64_t i, const LoopPlan&, const StopFlag&, LoopTally& tally) {
