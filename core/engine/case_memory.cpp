@@ -15,6 +15,7 @@
 #include "core/engine/loop/loop_state.h"
 #include "core/engine/loop/table.h"
 #include "core/engine/work.h"
+#include "core/test_case/peak_times.h"
 #include "core/verbs/device.h"
 #include "core/verbs/memory/memory.h"
 
@@ -106,6 +107,7 @@ std::uint64_t thread_bytes(const TestCase& asked, Role role) {
   if (role == Role::initiator && test_case.open_loop()) bytes += load_bytes(test_case);
   if (role == Role::initiator) bytes += latency_series_bytes(test_case);
   bytes += watch_log_bytes(test_case, role);
+  if (role == Role::initiator && test_case.peak) bytes += peak_bytes(test_case);
   if (role == Role::initiator && test_case.pattern != Pattern::bandwidth &&
       keeps_each_qp(test_case))
     bytes += qp_samples_bytes(test_case.qps);

@@ -70,8 +70,8 @@ class EndpointRunner {
   /// What has befallen the device since this was called last and ends a run; empty: nothing.
   virtual std::string take_fatal_event() = 0;
 
-  /// The same after a loop has failed: the kernel tells of what has befallen a port by a work queue,
-  /// so that the completions in error may come first. Waits up to 200 ms.
+  /// The same after a loop has failed: the kernel tells of what has befallen a port by a work
+  /// queue, so that the completions in error may come first. Waits up to 200 ms.
   std::string await_fatal_event();
 
   /// Cuts this end off from its peer, so that a loop whose polls are never empty ends. For a thread
@@ -105,6 +105,8 @@ class EndpointRunner {
   virtual std::vector<LoopPlace> places() const { return place_; }
   /// What an open loop measured beside its responses; nothing: it is none, or not its initiator.
   virtual std::optional<LoadData> load() const { return std::nullopt; }
+  /// The best stretch of a bandwidth that this end sends; nothing: it was not looked for.
+  virtual std::optional<PeakData> peak() const { return std::nullopt; }
   /// What each QP of this end did, of all threads; empty: there is one, and nobody asked about it.
   virtual std::vector<QpFigures> per_qp() const { return {}; }
   /// What the loop noted of itself, once it has ended; null: the case is not watched.

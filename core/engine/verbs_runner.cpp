@@ -171,6 +171,7 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
   if (chosen == nullptr) return nullptr;
   return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
                         LoopTally& tally) {
+    if (choice.kind == ClockChoice::Kind::counter) scale_ = choice.counter.scale;
     if (WatchLog* const watch = work_->watch(); watch != nullptr) {
       watch->begin(choice);
       const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);

@@ -36,6 +36,7 @@ class VerbsRunner final : public EndpointRunner {
   void expect(const std::vector<std::uint64_t>& sent) override;
   std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
   std::optional<LoadData> load() const override { return work_->load(); }
+  std::optional<PeakData> peak() const override { return work_->peak(case_.size_bytes, scale_); }
   std::vector<QpFigures> per_qp() const override;
   const WatchData* watched() const override { return watched_ ? &*watched_ : nullptr; }
   nlohmann::ordered_json counters() const override;
@@ -63,6 +64,7 @@ class VerbsRunner final : public EndpointRunner {
   const std::uint32_t sharer_ = 0;
   Agreed agreed_;
   std::unique_ptr<Work> work_;
+  TickScale scale_;                ///< of the clock that the loop has read
   nlohmann::ordered_json shares_;  ///< null: the case has no timestamps
   std::optional<WatchData> watched_;
   EndpointInfo peer_;

@@ -169,6 +169,10 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
     traffic_.open_loop = &offered_->loop();
     offered_->loop().mix.send = mix_send_.get();
   }
+  if (test_case.peak && role == Role::initiator) {
+    peak_ = std::make_unique<PeakLog>(test_case);
+    traffic_.times = &peak_->times();
+  }
   if (test_case.watched() && (role == Role::initiator || test_case.answered())) {
     watch_ = std::make_unique<WatchLog>(test_case, role);
     traffic_.watch = &watch_->watch();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/engine/account/load.h"
+#include "core/engine/account/peak.h"
 #include "core/engine/account/per_qp.h"
 #include "core/engine/blame/watch_log.h"
 #include "core/engine/endpoint_view.h"
@@ -48,6 +49,11 @@ class Work {
 
   /// What the loop measured of its load; nothing: it is not an open loop's initiator.
   std::optional<LoadData> load() const;
+
+  /// The best stretch of the traffic, once the loop has ended; nothing: it was not looked for.
+  std::optional<PeakData> peak(std::uint64_t size_bytes, const TickScale& scale) const {
+    return peak_ ? peak_->peak(traffic_, size_bytes, scale) : std::nullopt;
+  }
 
   /// Of each QP, labels and ports left out; empty: the loop keeps none. Once it has ended.
   /// @param window_ns  of a bandwidth
@@ -90,6 +96,7 @@ class Work {
   bool keeps_each_qp_ = false;
   std::unique_ptr<QpSampleSet> qp_samples_;
   std::unique_ptr<WatchLog> watch_;
+  std::unique_ptr<PeakLog> peak_;
 };
 
 /// Samples whose moments are kept: a power of two.

@@ -30,6 +30,12 @@ struct LatencyData {
   bool half_round_trip = false;  ///< derive and print it (ping-pong tests)
 };
 
+/// The best rate of any stretch of a bandwidth's traffic, from a post to a completion; of both
+/// directions their rates, added.
+struct PeakData {
+  std::uint64_t messages = 0, bytes = 0, window_ns = 0;
+};
+
 struct BandwidthData {
   std::uint64_t messages = 0;  ///< retired (or arrived) in the window
   std::uint64_t bytes = 0;     ///< payload of those
@@ -41,6 +47,7 @@ struct BandwidthData {
   std::uint64_t traffic_messages = 0, traffic_ns = 0;  ///< all of it, first post to last completion
   std::optional<std::uint64_t> sent, received;         ///< whole traffic, where the receiver counts
   std::optional<std::uint64_t> duplicated, reordered;  ///< of those received, where numbers tell
+  std::optional<PeakData> peak;                        ///< nothing: it was not looked for
 };
 
 /// Of an open loop's mix the requests of one operation and size.

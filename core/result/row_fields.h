@@ -45,6 +45,14 @@ void list_fields(auto& fields, Is<LatencyData> auto& data) {
 }
 void complete(LatencyData& data, const CheckedJson& json);
 
+void list_fields(auto& fields, Is<PeakData> auto& data) {
+  fields("messages", data.messages, {.min = 1, .max = kMaxExactCount});
+  fields("bytes", data.bytes);
+  fields("window_ns", data.window_ns, {.min = 1});
+  fields.derived("gbps", [&] { return bandwidth_gbps(data.bytes, data.window_ns); });
+  fields.derived("mmsg_per_s", [&] { return bandwidth_mmsg_per_s(data.messages, data.window_ns); });
+}
+
 void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields("messages", data.messages);
   fields("bytes", data.bytes);
@@ -62,6 +70,7 @@ void list_fields(auto& fields, Is<BandwidthData> auto& data) {
   fields("duplicated", data.duplicated);
   fields("reordered", data.reordered);
   fields.derived("lost", [&] { return bandwidth_lost(data); });
+  fields("peak", data.peak);
 }
 
 inline constexpr std::size_t kMaxLatencyIntervals = 1024;

@@ -90,16 +90,24 @@ const char* ended_name(UntilData::Ended ended) {
   return "";
 }
 
+double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns) {
+  return 8.0 * rate(bytes, window_ns);
+}
+
 double bandwidth_gbps(const BandwidthData& data) {
-  return 8.0 * rate(data.bytes, data.window_ns);
+  return bandwidth_gbps(data.bytes, data.window_ns);
 }
 
 double bandwidth_mib_per_s(const BandwidthData& data) {
   return rate(data.bytes, data.window_ns) * 1e9 / (1 << 20);
 }
 
+double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns) {
+  return rate(messages, window_ns) * 1e3;
+}
+
 double bandwidth_mmsg_per_s(const BandwidthData& data) {
-  return rate(data.messages, data.window_ns) * 1e3;
+  return bandwidth_mmsg_per_s(data.messages, data.window_ns);
 }
 
 std::optional<std::uint64_t> bandwidth_lost(const BandwidthData& data) {

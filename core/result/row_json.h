@@ -34,9 +34,11 @@ const char* ended_name(UntilData::Ended ended);
 const char* verdict_name(Straggler::Verdict verdict);
 
 /// Payload over window, and messages over window; 0 for an empty window.
-double bandwidth_gbps(const BandwidthData& data);        ///< [1e9 bits/s]
-double bandwidth_mib_per_s(const BandwidthData& data);   ///< [2^20 bytes/s]
-double bandwidth_mmsg_per_s(const BandwidthData& data);  ///< [1e6 messages/s]
+double bandwidth_gbps(const BandwidthData& data);                              ///< [1e9 bits/s]
+double bandwidth_gbps(std::uint64_t bytes, std::uint64_t window_ns);           ///< likewise
+double bandwidth_mmsg_per_s(std::uint64_t messages, std::uint64_t window_ns);  ///< [1e6 messages/s]
+double bandwidth_mib_per_s(const BandwidthData& data);                         ///< [2^20 bytes/s]
+double bandwidth_mmsg_per_s(const BandwidthData& data);                        ///< [1e6 messages/s]
 
 /// Half the width of the interval, of the median; nothing where there is no interval.
 std::optional<double> settled_share(const SettledMetric& settled);

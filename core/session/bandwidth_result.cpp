@@ -52,26 +52,42 @@ BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const 
   }
   bandwidth.duplicated = received.duplicated;
   bandwidth.reordered = received.reordered;
+  bandwidth.peak = sent.peak;
   if (bandwidth.messages < 2 * most_under_way(test_case))
     lengthen(bandwidth,
              by_receiver ? received.total - received.duplicated.value_or(0) : sent.total);
   return bandwidth;
 }
 
-BandwidthData both(const BandwidthData& forward, const BandwidthData& backward) {
-  const auto rate = [](const BandwidthData& one) {
+namespace {
+
+/// Adds the messages of the other direction to those of this one, and lets the time be what makes
+/// the rate the sum of both. @tparam Part  BandwidthData, PeakData
+template <class Part>
+void add_rate(Part& sum, const Part& other) {
+  const auto rate = [](const Part& one) {
     return one.window_ns == 0
                ? 0.0
                : static_cast<double>(one.messages) / static_cast<double>(one.window_ns);
   };
-  BandwidthData sum = forward;
-  sum.messages += backward.messages;
-  sum.bytes += backward.bytes;
-  const double rates = rate(forward) + rate(backward);
+  const double rates = rate(sum) + rate(other);
+  sum.messages += other.messages;
+  sum.bytes += other.bytes;
   sum.window_ns =
       rates == 0
           ? 0
           : static_cast<std::uint64_t>(std::llround(static_cast<double>(sum.messages) / rates));
+}
+
+}  // namespace
+
+BandwidthData both(const BandwidthData& forward, const BandwidthData& backward) {
+  BandwidthData sum = forward;
+  add_rate(sum, backward);
+  if (sum.peak && backward.peak)
+    add_rate(*sum.peak, *backward.peak);
+  else
+    sum.peak.reset();
   sum.short_window = forward.short_window || backward.short_window;
   sum.traffic_messages += backward.traffic_messages;
   sum.traffic_ns = std::max(forward.traffic_ns, backward.traffic_ns);

@@ -80,6 +80,8 @@ nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test
     object["duplicated"] = tally.duplicated;
     object["reordered"] = tally.reordered;
   }
+  if (const auto peak = runner.peak())
+    object["peak"] = {{"messages", peak->messages}, {"window_ns", peak->window_ns}};
   if (test_case.peers > 1) object["arrivals"] = runner.arrivals();
   if (const WatchData* const watched = runner.watched(); watched != nullptr) {
     object["gap_limit_ns"] = watched->gap_limit_ns;
@@ -99,7 +101,8 @@ Report report_of(const EndpointRunner& runner, const TestCase& test_case) {
                 .elapsed_ns = tally.elapsed_ns,
                 .traffic_ns = tally.traffic_ns,
                 .totals = runner.totals(),
-                .total = tally.total};
+                .total = tally.total,
+                .peak = runner.peak()};
   if (numbers_read(test_case) == NumberPlace::none) return report;
   report.duplicated = tally.duplicated;
   report.reordered = tally.reordered;
@@ -115,6 +118,12 @@ Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case) {
   if (numbers_read(test_case) != NumberPlace::none) {
     report.duplicated = require_uint(wire, "duplicated", 0, kMax);
     report.reordered = require_uint(wire, "reordered", 0, kMax);
+  }
+  if (test_case.peak && wire.contains("peak")) {
+    const nlohmann::json& peak = require_object(wire, "peak");
+    report.peak = {.messages = require_uint(peak, "messages", 1, kMax / test_case.size_bytes),
+                   .window_ns = require_uint(peak, "window_ns", 1, 1ULL << 62)};
+    report.peak->bytes = report.peak->messages * test_case.size_bytes;
   }
   if (test_case.peers > 1)
     report.arrivals =

@@ -15,7 +15,7 @@ namespace rdmameter {
 using Totals = std::vector<std::uint64_t>;
 
 /// {"operations", "elapsed_ns", "total", "traffic_ns", "counters", "arrivals", "duplicated",
-/// "reordered", "gap_limit_ns", "gaps", "verdict"}
+/// "reordered", "peak", "gap_limit_ns", "gaps", "verdict"}
 /// @param sent  by each of the peer's threads; what arrived here, where nothing at this end counts
 nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test_case,
                               const Totals& sent);
@@ -27,8 +27,9 @@ struct Report {
   Totals arrivals;          ///< of each receive queue, where there are several peers; else empty
   std::optional<Verdict> verdict;
   std::optional<std::uint64_t> duplicated,
-      reordered;      ///< of what arrived, where it carries numbers
-  WatchData watched;  ///< of a case with `blame`: gaps, without their times
+      reordered;                 ///< of what arrived, where it carries numbers
+  std::optional<PeakData> peak;  ///< of what it sent
+  WatchData watched;             ///< of a case with `blame`: gaps, without their times
 };
 
 /// What this end's loop counted.

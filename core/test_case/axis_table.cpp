@@ -314,6 +314,10 @@ const std::array kAxes{
          "(auto: none), backlog (auto: 1s); with --duration 0, and of a long case at a terminal, "
          "also print a line at each [s]",
          has_intervals},
+    Axis{
+        "peak", "peak", number_field<&TestCase::peak>, choice, 0, 1, kOffOn, "off", "off",
+        "also find the best rate of any stretch from a post to a completion, as perftest's BW peak",
+        unicast_bandwidth},
     Axis{"blame", "blame", number_field<&TestCase::blame>, choice, 0, 1, kOffOn, "off", "off",
          "say of each late sample who was late: this end's poll loop, the peer's, or the path",
          can_blame},

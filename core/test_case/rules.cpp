@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/test_case/flow_label.h"
+#include "core/test_case/peak_times.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -255,6 +256,20 @@ std::string why_not_blamed(const TestCase& c) {
   return {};
 }
 
+/// Its loop keeps the time of each post and completion in memory that is made before.
+std::string why_no_peak(const TestCase& c) {
+  if (!c.peak) return {};
+  if (c.duration_ns != 0)
+    return "--peak keeps the time of each post and completion, so their number must be known: use "
+           "--iterations instead of --duration";
+  if (c.threads != 1) return "--peak is of the posts of one thread: use --threads 1";
+  if (c.shares_qps()) return "--peak is of the posts of one thread: use --sharers 1";
+  if (const std::uint64_t bytes = peak_bytes(c); bytes > kMaxPeakBytes)
+    return fmt::format("--peak would keep {} MiB of times, more than {}: use fewer --iterations",
+                       bytes >> 20, kMaxPeakBytes >> 20);
+  return {};
+}
+
 }  // namespace
 
 std::string why_impossible(const TestCase& test_case) {
@@ -273,6 +288,7 @@ std::string why_impossible(const TestCase& test_case) {
   if (why.empty()) why = why_not_open_loop(test_case);
   if (why.empty()) why = why_not_blamed(test_case);
   if (why.empty()) why = why_not_shared(test_case);
+  if (why.empty()) why = why_no_peak(test_case);
   if (why.empty() && test_case.pattern == Pattern::bandwidth) why = why_not_in_queue(test_case);
   return why;
 }

@@ -185,6 +185,7 @@ struct TestCase {
   std::string payload;                ///< empty: random; zero, file:PATH
   std::string payload_bytes;          ///< of the file, once the initiator has read it; no axis
   std::uint64_t interval_ns = kAuto;  ///< of a series over time; kAuto: see interval()
+  bool peak = false;                  ///< of a bandwidth: is its best stretch looked for?
   bool blame = false;                 ///< is each late sample's cause looked for?
   std::uint64_t late_ns = kAuto;      ///< samples as long as that are late; kAuto: those beyond p99
 

@@ -20,6 +20,28 @@ def first_bytes(path):
         return mapped[:64]
 
 
+class Peak(rdmameter.Test):
+    def test_it_is_above_the_rate_of_the_whole_traffic_and_of_both_directions_added(self):
+        for more in ((), ("--bidirectional",), ("--qps", "4", "--post-list", "4"), ("--transport", "uc")):
+            for test in ("write_bw", "send_bw") if more[:1] != ("--transport",) else ("send_bw",):
+                with self.subTest(test, more=more):
+                    [row] = self.measure(test, *more, "--peak", "on", "--iterations", "2000", "--size", "4K")
+                    bandwidth = row["bandwidth"]
+                    peak, ways = bandwidth["peak"], 2 if more == ("--bidirectional",) else 1
+                    self.assertEqual(peak["bytes"], peak["messages"] * 4096)
+                    self.assertGreater(peak["messages"], ways - 1)
+                    if ways == 1:
+                        average = bandwidth["traffic_messages"] / bandwidth["traffic_ns"] * 1e3
+                        self.assertGreaterEqual(peak["mmsg_per_s"], average)
+                    else:
+                        self.assertGreater(peak["mmsg_per_s"], 0.5 * bandwidth["mmsg_per_s"])
+
+    def test_it_needs_a_known_number_of_messages_of_one_thread(self):
+        for more, reason in ((("--duration", "0.1"), "use --iterations instead of --duration"), (("--threads", "2"), "use --threads 1"),
+                             (("--iterations", "10M"), "use fewer --iterations")):
+            self.assertRegex(self.skipped("write_bw", "--peak", "on", *more), reason)
+
+
 class Memory(rdmameter.Test):
     def test_a_mapped_device_holds_the_messages(self):
         rows = self.measure("write_bw", "send_lat", "read_lat", "--memory", "file:/dev/zero", *SHORT)

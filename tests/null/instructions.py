@@ -27,6 +27,10 @@ BOUNDS = [
     ("write_bw", ["1", "1"], 50),
     ("write_bw", ["16", "16"], 3.4),
     ("write_bw", ["64", "64"], 1.1),
+    # With the times of posts and completions, for its peak.
+    ("write_bw", ["1", "128", "peak"], 24),
+    ("write_bw", ["1", "1", "peak"], 62),
+    ("write_bw", ["16", "16", "peak"], 4.1),
     # A receiver of RC, then of messages with numbers; and who writes those.
     ("receive", [], 18),
     ("receive_ud", [], 28),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one measured loop on the null device, for counting instructions from outside:
-//   loop_driver TEST ITERATIONS [post_list [signal_every]] [wr | extended | qps] [idle] [blame]
-//   loop_driver due_times ITERATIONS: only what an open loop's due times cost it
+//   loop_driver TEST ITERATIONS [post_list [signal_every]] [wr | extended | qps] [idle] [blame |
+//   peak] loop_driver due_times ITERATIONS: only what an open loop's due times cost it
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
     test_case.blame = true;
     test_case.late_ns = 1'000'000'000;  // what valgrind is away for is not counted
   }
+  test_case.peak = last_is("peak");
   const bool idle = last_is("idle");
   const std::string_view last = argv[argc - 1];
   if (last == "qps") {

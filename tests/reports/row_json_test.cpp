@@ -295,6 +295,17 @@ TEST(RowJson, CountsFromTwoToThe53rdAreDigits) {
   EXPECT_EQ(row_from_json(json, "test").latency->histogram.sum_ns, ~0ULL);
 }
 
+TEST(RowFromJson, ReadsAPeakAsItWasWritten) {
+  Row row = bandwidth_row(64, 0, 1);
+  row.bandwidth->peak = PeakData{.messages = 10, .bytes = 640, .window_ns = 320};
+  const Json json = row_to_json(row);
+  EXPECT_EQ(json["bandwidth"]["peak"]["gbps"], 16.0);
+  EXPECT_EQ(json["bandwidth"]["peak"]["mmsg_per_s"], 31.25);
+  const Row read = row_from_json(json, "test");
+  ASSERT_TRUE(read.bandwidth->peak);
+  EXPECT_EQ(read.bandwidth->peak->window_ns, 320U);
+}
+
 TEST(RowFromJson, KeepsKeysItDoesNotKnow) {
   Json json = row_to_json(bandwidth_row(64, 0, 1));
   json["shared_responder"] = true;

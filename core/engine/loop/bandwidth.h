@@ -19,7 +19,12 @@ template <class Numbers, class P>
                                                SendList& list,
                                                const typename P::Clock& clock) noexcept {
   if constexpr (Numbers::kNumbered) put_numbers<Numbers>(loop_state, lane, list.head);
-  if (list.signaled != 0) list.stamp = clock.now();
+  if constexpr (kTimed<Numbers>) {
+    list.stamp = clock.now();
+    loop_state.times->posts.note(list.stamp);
+  } else if (list.signaled != 0) {
+    list.stamp = clock.now();
+  }
   return P::Post::post(loop_state, lane, list.head);
 }
 
@@ -61,30 +66,34 @@ template <class Numbers, class P>
 }
 
 /// Takes one completion of closing the traffic.
-template <class P>
-LoopResult take_while_closing(LoopState& loop_state, const StopFlag& stop, LoopTally& tally,
+template <class Numbers, class P>
+LoopResult take_while_closing(LoopState& loop_state, const typename P::Clock& clock,
+                              const StopFlag& stop, LoopTally& tally,
                               std::uint32_t& closed) noexcept {
   ibv_wc wc{};
   Waits waits;
   await_completion<P>(P::Cq::of(loop_state.send_cq), wc, stop, waits);
   tally.polls += waits.empties;
   if (wc.status != IBV_WC_SUCCESS) return no_completion(waits.polled, wc);
-  if (wc.wr_id == kClosing)
+  if (wc.wr_id == kClosing) {
     ++closed;
-  else
-    reinterpret_cast<SendList*>(wc.wr_id)->lane->outstanding -= loop_state.signal_every;
+    return {};
+  }
+  reinterpret_cast<SendList*>(wc.wr_id)->lane->outstanding -= loop_state.signal_every;
+  if constexpr (kTimed<Numbers>) loop_state.times->completions.note(clock.now());
   return {};
 }
 
 /// Posts one signaled WR on every lane and waits for all of them, so that everything before them is
 /// retired too. Not timed.
 template <class Numbers, class P>
-LoopResult close_traffic(LoopState& loop_state, const StopFlag& stop, LoopTally& tally) noexcept {
+LoopResult close_traffic(LoopState& loop_state, const typename P::Clock& clock,
+                         const StopFlag& stop, LoopTally& tally) noexcept {
   std::uint32_t closed = 0;
   for (std::uint32_t i = 0; i < loop_state.lane_count; ++i) {
     Lane& lane = loop_state.lanes[i];
     while (lane.outstanding == loop_state.depth) {  // another lane's completion may come first
-      const LoopResult end = take_while_closing<P>(loop_state, stop, tally, closed);
+      const LoopResult end = take_while_closing<Numbers, P>(loop_state, clock, stop, tally, closed);
       if (end.why != LoopResult::Why::done) return end;
     }
     if (loop_state.closing_in_turn) {  // all before it may be under way: a place that is free
@@ -97,7 +106,7 @@ LoopResult close_traffic(LoopState& loop_state, const StopFlag& stop, LoopTally&
     ++tally.doorbells;
   }
   while (closed != loop_state.lane_count) {
-    const LoopResult end = take_while_closing<P>(loop_state, stop, tally, closed);
+    const LoopResult end = take_while_closing<Numbers, P>(loop_state, clock, stop, tally, closed);
     if (end.why != LoopResult::Why::done) return end;
   }
   return {};
@@ -206,6 +215,7 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
       histogram->record(clock.to_ns(now - done.stamp));
       Lane& lane = *done.lane;
       if constexpr (kPerQp<Numbers>) ++lane.cqes;
+      if constexpr (kTimed<Numbers>) loop_state.times->completions.note(now);
       if constexpr (kListByList) {
         SendList& list = *lane.send;
         lane.send = list.next;
@@ -231,6 +241,9 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
     const Window::Stage before = window.stage;
     const bool more = advance(window, plan, retired, now, clock, tally);
     if constexpr (kPerQp<Numbers>) note_window(loop_state, before, window.stage, more);
+    if constexpr (kTimed<Numbers>) {  // what follows is not of the window
+      if (window.stage == Window::Stage::closed) loop_state.times->stop();
+    }
     if (!more) break;
     histogram = window.stage == Window::Stage::open ? tally.latency : tally.scratch;
   }
@@ -244,9 +257,11 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
   if (end.why != LoopResult::Why::done) return end;
   const std::uint64_t sent = tally.total;
   tally.total += loop_state.lane_count;
-  end = close_traffic<Numbers, P>(loop_state, stop, tally);
+  end = close_traffic<Numbers, P>(loop_state, clock, stop, tally);
   if (end.why == LoopResult::Why::done) tally.progress.store(sent, std::memory_order_relaxed);
-  tally.traffic_ns = clock.to_ns(clock.now() - begin);
+  const std::uint64_t closed = clock.now();
+  tally.traffic_ns = clock.to_ns(closed - begin);
+  if constexpr (kTimed<Numbers>) loop_state.times->end(tally.total, closed);
   return end;
 }
 

@@ -133,6 +133,50 @@ struct TimestampRing {
   std::uint64_t taken = 0;  ///< in all
 };
 
+/// When something was, each time; the last so many.
+struct TimeRing {
+  std::uint64_t* first = nullptr;
+  std::uint64_t mask = 0;   ///< of the place: one less than a power of two
+  std::uint64_t taken = 0;  ///< in all
+  void note(std::uint64_t now) noexcept { first[taken++ & mask] = now; }
+};
+
+/// Of a bandwidth whose peak is looked for: the times of the posts of lists, and of completions,
+/// over all QPs [ticks].
+struct TrafficTimes {
+  TimeRing posts, completions;
+  std::uint64_t kept_posts = 0, kept_completions = 0;  ///< `taken` when it was stopped
+  std::uint64_t last = 0, last_messages = 0;           ///< all traffic is over; 0: not kept
+  std::uint64_t sink = 0;                              ///< where the times go that are not kept
+
+  bool stopped() const noexcept { return posts.first == &sink; }
+  /// Further times do not count.
+  void stop() noexcept {
+    if (stopped()) return;
+    kept_posts = posts.taken;
+    kept_completions = completions.taken;
+    posts = completions = {.first = &sink};
+  }
+  /// @param messages  of the whole traffic
+  void end(std::uint64_t messages, std::uint64_t now) noexcept {
+    if (!stopped()) {
+      last_messages = messages;
+      last = now;
+    }
+    stop();
+  }
+};
+
+/// What marks a policy of a loop as one that keeps these times: `using Times`.
+template <class Base>
+struct Timed : Base {
+  using Times = void;
+};
+template <class Of>
+inline constexpr bool kTimed = requires {
+  typename Of::Times;
+};
+
 /// Posts linked WRs. @return 0 or the errno value
 using PostFunction = int (*)(const Lane&, ibv_send_wr*);
 
@@ -160,6 +204,7 @@ struct LoopState {
   TimestampRing timestamps;
   OpenLoop* open_loop = nullptr;  ///< not null: the initiator of one
   PollWatch* watch = nullptr;     ///< not null: this end's loop watches itself
+  TrafficTimes* times = nullptr;  ///< not null: a bandwidth's peak is looked for
 };
 
 class LoadGate;

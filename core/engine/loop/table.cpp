@@ -18,7 +18,9 @@ const Instances* instances_for(const TestCase& test_case, Role role) {
       if (initiator) return &completion_instances(per_qp);
       return test_case.takes_receive() ? &receive_instances(numbers_read(test_case)) : nullptr;
     case Pattern::bandwidth:
-      if (initiator) return &bandwidth_instances(numbers_sent(test_case), per_qp);
+      if (initiator)
+        return test_case.peak ? &timed_bandwidth_instances(numbers_sent(test_case))
+                              : &bandwidth_instances(numbers_sent(test_case), per_qp);
       return test_case.takes_receive() ? &receive_instances(numbers_read(test_case)) : nullptr;
     case Pattern::open_loop:
       if (initiator) return &open_loop_instances(test_case, per_qp);

@@ -77,6 +77,7 @@ const Instances& pong_instances(const TestCase& test_case);
 const Instances* watched_instances(const TestCase& test_case, Role role);
 const Instances& completion_instances(bool per_qp);
 const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp);
+const Instances& timed_bandwidth_instances(NumberPlace numbers);
 const Instances& receive_instances(NumberPlace numbers);
 const Instances& sharer_instances(Pattern pattern);
 const Instances& open_loop_instances(const TestCase& test_case, bool per_qp);

@@ -30,6 +30,7 @@ struct NullRun {
   std::optional<WatchData> watched;
   std::unique_ptr<LatencySeries> over_time;
   std::vector<QpFigures> per_qp;
+  std::optional<PeakData> peak;
   std::uint64_t buffer_bytes = 0;
   std::vector<LoopPlace> place;
   bool interrupted = false;
@@ -62,6 +63,9 @@ void run_on_null(NullRun& run, const TestCase& test_case, const ClockChoice& clo
   run.load = work.load();
   if (work.watch() != nullptr) run.watched = work.watch()->data(clock);
   run.per_qp = work.per_qp(run.tally.elapsed_ns);
+  run.peak =
+      work.peak(test_case.size_bytes,
+                clock.kind == ClockChoice::Kind::counter ? clock.counter.scale : TickScale{});
 }
 
 /// What the null device cannot do.
@@ -152,7 +156,8 @@ class NullMeasurer final : public Measurer {
                                         .bytes = run.tally.operations * test_case.size_bytes,
                                         .window_ns = run.tally.elapsed_ns,
                                         .traffic_messages = run.tally.total,
-                                        .traffic_ns = run.tally.traffic_ns};
+                                        .traffic_ns = run.tally.traffic_ns,
+                                        .peak = run.peak};
     outcome.work = {{"polls", run.tally.polls}};
     outcome.resources = {{"buffer_bytes", run.buffer_bytes}};
     outcome.extra = {
