@@ -156,23 +156,30 @@ class FailureLog {
   FailureLog(ServerLog& log, ServerReport& report, bool endless)
       : log_(log), report_(report), endless_(endless) {}
 
-  void line(std::string_view peer, std::string_view text, Speaker speaker) noexcept {
-    if (text.starts_with("connected, ")) report_.begin();
-    if (notes_) return log_.line(peer, text, speaker);
+  void line(const ClientLine& line) noexcept {
+    if (line.event == ClientEvent::connected) report_.begin();
+    if (notes_) return log_.line(line.peer, line.text, line.speaker());
     try {
       const std::lock_guard lock{mutex_};  // called by every connection's thread
-      // What lines begin with: core/session/responder.cpp, core/server/server.cpp.
-      const std::string said = in_words_of_perftest(text);
-      if (text.starts_with("connected, ")) {
-        client_ = peer;
-      } else if (text.starts_with("failed: ")) {
-        if (waiting_.size() < kMaxWaitingLines) waiting_.emplace_back(peer, said);
-      } else if (text.starts_with("dropped: ") && (peer == client_ ? endless_ : hung_up(text))) {
-        // The end that was meant; or a look whether the port is open, as scripts wait for a server.
-      } else if (speaker == Speaker::server || text.starts_with("dropped: ") ||
-                 text.starts_with("its session")) {
-        tell_waiting();
-        log_.line(peer, said, speaker);
+      switch (line.event) {
+        case ClientEvent::note:
+        case ClientEvent::gone:
+          break;
+        case ClientEvent::connected:
+          client_ = line.peer;
+          break;
+        case ClientEvent::case_failed:
+          if (waiting_.size() < kMaxWaitingLines)
+            waiting_.emplace_back(line.peer, in_words_of_perftest(line.text));
+          break;
+        case ClientEvent::hung_up:
+          // One that is no client looks whether the port is open, as scripts wait for a server.
+          if (line.peer == client_ && !endless_) tell(line);
+          break;
+        case ClientEvent::dropped:
+        case ClientEvent::last_words:
+        case ClientEvent::session_end:
+          tell(line);
       }
     } catch (const std::bad_alloc&) {  // the line is lost
     }
@@ -185,9 +192,9 @@ class FailureLog {
 
  private:
   static constexpr std::size_t kMaxWaitingLines = 8;  ///< the others say the same
-  static bool hung_up(std::string_view text) {
-    return text.find("has closed the connection") != text.npos ||
-           text.find("Connection reset by peer") != text.npos;
+  void tell(const ClientLine& line) {
+    tell_waiting();
+    log_.line(line.peer, in_words_of_perftest(line.text), line.speaker());
   }
   void tell_waiting() {
     for (const auto& [peer, text] : waiting_) log_.line(peer, text);
@@ -223,8 +230,7 @@ bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation)
                       .limits = {default_max_memory_bytes(), default_max_threads()},
                       .own_processes = true,
                       .sandbox = sandbox,
-                      .log = [&failures](std::string_view peer, std::string_view text,
-                                         Speaker speaker) { failures.line(peer, text, speaker); },
+                      .log = [&failures](const ClientLine& line) { failures.line(line); },
                       .own = plan.own,
                       .one_client = true,
                       .on_row = [&report](const nlohmann::json& row) { report.add(row); }},

@@ -18,10 +18,19 @@
 
 namespace rdmameter {
 
-/// Takes a line about a client, whose address:port comes first; from any session's thread. It
-/// throws nothing and does not wait.
-using ClientLog =
-    std::function<void(std::string_view peer, std::string_view text, Speaker speaker)>;
+/// Of a server's log.
+struct ClientLine {
+  std::string_view peer;  ///< address:port
+  std::string_view text;
+  ClientEvent event = ClientEvent::note;
+  /// Who causes it.
+  Speaker speaker() const {
+    return event == ClientEvent::session_end ? Speaker::server : Speaker::client;
+  }
+};
+
+/// Takes a line about a client; from any session's thread. It throws nothing and does not wait.
+using ClientLog = std::function<void(const ClientLine& line)>;
 
 /// Takes a row that a client sends, which may be anything; from any session's thread.
 /// @throws MeasurementError  it is no row, which ends the session
@@ -49,9 +58,9 @@ class ServerHost final : public SessionHost {
   ServerHost(ResponderShared& shared, std::string peer) : shared_(shared), peer_(std::move(peer)) {}
   ~ServerHost() { end_case(); }
 
-  void log(std::string_view text) noexcept override { shared_.log(peer_, text, Speaker::client); }
-  /// A line of the server's own about this session.
-  void log_of_server(std::string_view text) noexcept { shared_.log(peer_, text, Speaker::server); }
+  void log(std::string_view text, ClientEvent event = ClientEvent::note) noexcept override {
+    shared_.log({peer_, text, event});
+  }
   void begin_case(const CaseNeeds& needs) override;
   bool case_is_shared() override;
   void end_case() noexcept override;

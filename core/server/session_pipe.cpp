@@ -64,6 +64,15 @@ std::optional<EndSettings> own_from_pipe(const nlohmann::json& message) {
                      .memory = {}};
 }
 
+/// A session tells of no end of its own process.
+ClientEvent event_from_pipe(const nlohmann::json& message) {
+  const auto found = message.find("event");
+  constexpr auto kMost = static_cast<std::uint64_t>(ClientEvent::dropped);
+  if (found == message.end() || !found->is_number_unsigned() || *found > kMost)
+    return ClientEvent::note;
+  return static_cast<ClientEvent>(found->get<std::uint64_t>());
+}
+
 }  // namespace
 
 nlohmann::json start_to_pipe(const SessionStart& start) {
@@ -102,7 +111,8 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
   if (type == "log") {
     host.log(message.value("text", nlohmann::json()).is_string()
                  ? message.at("text").get_ref<const std::string&>()
-                 : std::string());
+                 : std::string(),
+             event_from_pipe(message));
   } else if (type == "end") {
     host.end_case();
   } else if (type == "row") {
@@ -140,9 +150,9 @@ nlohmann::json PipeHost::ask(const nlohmann::json& message, std::string_view ans
   return said;
 }
 
-void PipeHost::log(std::string_view text) noexcept {
+void PipeHost::log(std::string_view text, ClientEvent event) noexcept {
   try {
-    say({{"type", "log"}, {"text", beginning(text, kLogTextBytes)}});
+    say({{"type", "log"}, {"text", beginning(text, kLogTextBytes)}, {"event", event}});
   } catch (const std::exception&) {  // the server has gone, and with it the log
   }
 }

@@ -12,7 +12,7 @@
 //   shared {value}                            ->
 //                                             <-  end {}
 //   and at any time:
-//                                             <-  log {text}
+//                                             <-  log {text, event}
 //                                             <-  row {row}
 #pragma once
 
@@ -68,7 +68,7 @@ class PipeHost final : public SessionHost {
  public:
   /// @param pipe  borrowed
   explicit PipeHost(Channel& pipe) : pipe_(pipe) {}
-  void log(std::string_view text) noexcept override;
+  void log(std::string_view text, ClientEvent event = ClientEvent::note) noexcept override;
   void begin_case(const CaseNeeds& needs) override;
   bool case_is_shared() override;
   void end_case() noexcept override;

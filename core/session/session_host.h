@@ -14,10 +14,22 @@ struct CaseNeeds {
   std::uint64_t threads = 0;  ///< that run loops
 };
 
+/// What a line of a server's log tells of a client, for who does not show every line.
+enum class ClientEvent : std::uint8_t {
+  note,         ///< none of the following
+  connected,    ///< it was let in
+  gone,         ///< it has said bye
+  case_failed,  ///< it may ask again, with other settings
+  hung_up,      ///< its connection has ended without a bye
+  dropped,      ///< its connection was ended for another reason
+  last_words,   ///< what its session's process wrote to stderr before it crashed
+  session_end,  ///< that process crashed, or the server has killed it
+};
+
 class SessionHost {
  public:
   /// A line about the session's client.
-  virtual void log(std::string_view text) noexcept = 0;
+  virtual void log(std::string_view text, ClientEvent event = ClientEvent::note) noexcept = 0;
   /// Takes what the case needs of what all clients share. One case at a time.
   /// @throws as Account::take()
   virtual void begin_case(const CaseNeeds& needs) = 0;

@@ -25,14 +25,16 @@ struct PipeEnds {
   InterruptSource interrupt;
   ResponderShared shared{{.memory_bytes = 1000, .threads = 8}};
   std::vector<std::string> lines;
+  std::vector<ClientEvent> events;  ///< of those lines
   Channel server, session;
 
  private:
   explicit PipeEnds(std::pair<Descriptor, Descriptor> pair)
       : server({std::move(pair.first), "the session"}, interrupt, kPipeMessageBytes),
         session({std::move(pair.second), "the server"}, interrupt, kPipeMessageBytes) {
-    shared.log = [this](std::string_view, std::string_view text, Speaker) {
-      lines.emplace_back(text);
+    shared.log = [this](const ClientLine& line) {
+      lines.emplace_back(line.text);
+      events.push_back(line.event);
     };
   }
 };
@@ -186,6 +188,20 @@ TEST(SessionPipe, TheServerWaitsForNoSessionThatTakesNoAnswers) {
       EXPECT_THROW(answer_session(ends.server, host, Deadline::in(20ms)), ChannelError);
     }
   }
+}
+
+TEST(SessionPipe, ALineTellsOfEveryEventButTheEndOfASessionsProcess) {
+  PipeEnds ends;
+  ServerHost host{ends.shared, "192.0.2.1:1"};
+  PipeHost session{ends.session};
+  session.log("examines this machine");
+  session.log("connected", ClientEvent::connected);
+  session.log("dropped", ClientEvent::dropped);
+  session.log("its session is killed", ClientEvent::session_end);
+  ends.session.send({{"type", "log"}, {"text", ""}, {"event", "gone"}}, soon());
+  for (int i = 0; i < 5; ++i) answer_session(ends.server, host, soon());
+  EXPECT_THAT(ends.events, ElementsAre(ClientEvent::note, ClientEvent::connected,
+                                       ClientEvent::dropped, ClientEvent::note, ClientEvent::note));
 }
 
 TEST(SessionPipe, ALineWithoutTextIsALine) {
