@@ -14,10 +14,12 @@
 
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
+#include "bench/perftest/connection.h"
 #include "bench/perftest/inline_table.h"
 #include "bench/perftest/notes.h"
 #include "bench/perftest/own_device.h"
 #include "bench/perftest/own_words.h"
+#include "bench/perftest/settings_block.h"
 #include "core/base/error.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
@@ -80,31 +82,29 @@ void tell_terms(const Server& server) {
 class ServerReport {
  public:
   /// @param environment  of this end
-  ServerReport(PerftestPlan plan, const nlohmann::ordered_json& environment)
-      : plan_(std::move(plan)) {
-    const TestCase test_case = perftest_cases(plan_).front().test_case;
-    rows_ = rows_of(*plan_.tool, test_case);
+  ServerReport(PerftestPlan plan, nlohmann::ordered_json environment)
+      : plan_(std::move(plan)),
+        planned_(perftest_cases(plan_).front().test_case),
+        rows_(rows_of(*plan_.tool, planned_)),
+        environment_(std::move(environment)) {
     PerftestReport& report = plan_.report;
     report.server = true;
-    report.transport = perftest_transport(environment);
+    report.transport = perftest_transport(environment_);
     if (!plan_.inline_given)
-      report.inline_bytes = perftest_inline_on(environment, report.inline_bytes,
-                                               test_case.transport == Transport::ud);
-    banner_ = perftest_banner(report, test_case, environment);
+      report.inline_bytes = perftest_inline_on(environment_, report.inline_bytes,
+                                               planned_.transport == Transport::ud);
   }
 
-  /// The client has come.
-  void begin() {
-    const std::lock_guard lock{mutex_};
-    if (std::exchange(begun_, true)) return;
-    print_text(banner_ + (rows_ == Rows::none ? perftest_footer(plan_.report)
-                                              : perftest_header(plan_.report)));
-    flush_print();
+  /// Of several cases (-a) the first one is told of. @param case_told  see connected_to_wire()
+  void connected(const nlohmann::json& case_told) {
+    const std::lock_guard lock{mutex_};  // called by the session's thread, as add()
+    if (!begun_) begin(perftest_connection(case_told));
   }
   /// @throws MeasurementError  it is no row, or there are too many
   void add(const nlohmann::json& row) {
     const PerftestNumbers numbers = perftest_numbers_from_wire(row);
-    const std::lock_guard lock{mutex_};  // called by the session's thread
+    const std::lock_guard lock{mutex_};
+    if (!begun_) begin({.test_case = planned_, .local = {}, .remote = {}, .group = {}});
     if (taken_ == kMaxServedRows)
       throw MeasurementError(fmt::format("it sent more than {} rows", kMaxServedRows));
     ++taken_;
@@ -133,13 +133,23 @@ class ServerReport {
     using Operation = PerftestTool::Operation;
     const Operation operation = tool.operation;
     if (tool.bandwidth)
-      return operation == Operation::send || test_case.bidirectional ? Rows::each : Rows::last;
+      return test_case.takes_receive() || test_case.bidirectional ? Rows::each : Rows::last;
     return operation == Operation::send || operation == Operation::write ? Rows::each : Rows::none;
   }
 
+  void begin(const PerftestConnection& connection) {
+    begun_ = true;
+    const PerftestReport& report = plan_.report;
+    print_text(perftest_banner(report, connection.test_case, environment_) +
+               perftest_addresses(report, connection) +
+               (rows_ == Rows::none ? "" : perftest_header(report)));
+    flush_print();
+  }
+
   PerftestPlan plan_;
-  Rows rows_ = Rows::each;
-  std::string banner_;
+  const TestCase planned_;  ///< by the options of this end
+  const Rows rows_;
+  const nlohmann::ordered_json environment_;
   std::mutex mutex_;
   bool begun_ = false;
   std::string last_;  ///< row, where that alone is shown
@@ -151,13 +161,11 @@ class ServerReport {
 /// that its line waits for the end.
 class FailureLog {
  public:
-  /// @param log      borrowed, as is `report`, which is told of the client
+  /// @param log      borrowed
   /// @param endless  the client goes on until it is interrupted
-  FailureLog(ServerLog& log, ServerReport& report, bool endless)
-      : log_(log), report_(report), endless_(endless) {}
+  FailureLog(ServerLog& log, bool endless) : log_(log), endless_(endless) {}
 
   void line(const ClientLine& line) noexcept {
-    if (line.event == ClientEvent::connected) report_.begin();
     if (notes_) return log_.line(line.peer, line.text, line.speaker());
     try {
       const std::lock_guard lock{mutex_};  // called by every connection's thread
@@ -202,7 +210,6 @@ class FailureLog {
   }
 
   ServerLog& log_;
-  ServerReport& report_;
   const bool endless_;
   const bool notes_ = notes_wanted();
   std::mutex mutex_;
@@ -217,24 +224,25 @@ bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation)
   ServerReport report(plan, require_own_device(plan, clock));
   allow_open_files(1);
   ServerLog log{STDERR_FILENO};
-  FailureLog failures(log, report, plan.report.intervals);
+  FailureLog failures(log, plan.report.intervals);
   const std::string token = read_token("");
   forget_token_variable();
   const SandboxOptions sandbox = sandbox_of_environment();
   if (sandbox.mode == Sandboxing::on && notes_wanted())
     tell_missing_landlock("RDMAMETER_SANDBOX=off");
-  const auto server =
-      listen_for_one(plan,
-                     {.token = token,
-                      .max_clients = 1,
-                      .limits = {default_max_memory_bytes(), default_max_threads()},
-                      .own_processes = true,
-                      .sandbox = sandbox,
-                      .log = [&failures](const ClientLine& line) { failures.line(line); },
-                      .own = plan.own,
-                      .one_client = true,
-                      .on_row = [&report](const nlohmann::json& row) { report.add(row); }},
-                     clock, invocation.interrupt);
+  const auto server = listen_for_one(
+      plan,
+      {.token = token,
+       .max_clients = 1,
+       .limits = {default_max_memory_bytes(), default_max_threads()},
+       .own_processes = true,
+       .sandbox = sandbox,
+       .log = [&failures](const ClientLine& line) { failures.line(line); },
+       .own = plan.own,
+       .one_client = true,
+       .on_row = [&report](const nlohmann::json& row) { report.add(row); },
+       .on_connected = [&report](const nlohmann::json& told) { report.connected(told); }},
+      clock, invocation.interrupt);
   tell_terms(*server);
   if (plan.report.output == PerftestReport::Output::full) print_text(kWaiting);
   flush_print();

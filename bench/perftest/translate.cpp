@@ -216,7 +216,6 @@ void Translation::choose_test() {
   if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
     throw invalid_value(perftest_option("connection").text(), connection_,
                         fmt::format("{}, which {} can use here", accepted, tool_.name));
-  plan_.report.connection = connection_;
   std::string transport = connection_;
   std::ranges::transform(transport, transport.begin(),
                          [](char c) { return static_cast<char>(c - 'A' + 'a'); });
@@ -450,6 +449,8 @@ void Translation::choose_report() {
   report.both = has("report-both");
   report.cpu_util = has("cpu_util");
   report.intervals = has("run_infinitely");
+  report.gid_given = has("gid-index");
+  report.recv_list_given = has("recv_post_list");
   if (report.both && !has("bidirectional"))
     throw UsageError("--report-both: it goes with -b, --bidirectional");
   if (report.cpu_util && !lasts) throw UsageError("--cpu_util: it goes with -D, --duration");

@@ -78,6 +78,7 @@ Server::State::State(ServerOptions given, const ClockChoice& clock, const Interr
   shared.clock = clock;
   shared.token = options.token;
   shared.on_row = options.on_row;
+  shared.on_connected = options.on_connected;
   shared.log = options.log ? options.log : [](const ClientLine&) noexcept {};
 }
 
@@ -109,9 +110,10 @@ void Server::State::serve_client(Connection connection, Client& client) noexcept
     const Greeting greeting = admit_client(channel, shared.token, client);
     admitted = true;
     if (options.own_processes)
-      run_session_process(std::move(channel),
-                          {peer, greeting, shared.clock, options.sandbox, options.own}, host,
-                          interrupt_all_);
+      run_session_process(
+          std::move(channel),
+          {peer, greeting, shared.clock, options.sandbox, options.own, host.shows_connected()},
+          host, interrupt_all_);
     else
       serve_session(channel.release(), greeting, shared.clock, options.own, host, interrupt_all_);
   } catch (const std::exception& error) {

@@ -33,7 +33,9 @@ struct ServerOptions {
   ClientLog log;                        ///< called from several threads
   std::optional<EndSettings> own = {};  ///< for what clients leave open: device, port, GID, core
   bool one_client = false;              ///< serve() returns when the first one has gone
-  RowListener on_row = {};              ///< called with each row that a client sends to be shown
+  /// Called with each row that a client sends to be shown, and with each case of its that is
+  /// connected (connected_to_wire()).
+  ShowListener on_row = {}, on_connected = {};
 };
 
 class Server {

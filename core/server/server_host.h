@@ -32,10 +32,6 @@ struct ClientLine {
 /// Takes a line about a client; from any session's thread. It throws nothing and does not wait.
 using ClientLog = std::function<void(const ClientLine& line)>;
 
-/// Takes a row that a client sends, which may be anything; from any session's thread.
-/// @throws MeasurementError  it is no row, which ends the session
-using RowListener = std::function<void(const nlohmann::json& row)>;
-
 /// What the sessions of one server share.
 struct ResponderShared {
   explicit ResponderShared(const CaseNeeds& limits) : account(limits) {}
@@ -43,9 +39,9 @@ struct ResponderShared {
   ClockChoice clock;
   std::string token;  ///< empty: none is wanted
   ClientLog log;
-  RowListener on_row;  ///< empty: nobody listens
-  Account account;     ///< of the cases that run now
-  std::mutex cases;    ///< of what follows; both change as one, or two that begin at once miss it
+  ShowListener on_row, on_connected;  ///< empty: nobody looks
+  Account account;                    ///< of the cases that run now
+  std::mutex cases;  ///< of what follows; both change as one, or two that begin at once miss it
   std::uint32_t cases_running = 0;
   std::uint64_t cases_started = 0;
 };
@@ -64,6 +60,10 @@ class ServerHost final : public SessionHost {
   void begin_case(const CaseNeeds& needs) override;
   bool case_is_shared() override;
   void end_case() noexcept override;
+  bool shows_connected() const override { return shared_.on_connected != nullptr; }
+  void show_connected(const nlohmann::json& connected) override {
+    if (shared_.on_connected) shared_.on_connected(connected);
+  }
   void show_row(const nlohmann::json& row) override {
     if (shared_.on_row) shared_.on_row(row);
   }

@@ -85,6 +85,7 @@ nlohmann::json start_to_pipe(const SessionStart& start) {
           {"sandbox", start.sandbox.mode},
           {"sandbox_allowed", start.sandbox.allowed},
           {"own", own_to_pipe(start.own)},
+          {"shown", start.shown},
           {"server", start.server}};
 }
 
@@ -98,6 +99,7 @@ SessionStart start_from_pipe(const nlohmann::json& message) {
             .sandbox = {.mode = static_cast<Sandboxing>(require_uint(message, "sandbox", 0, 2)),
                         .allowed = message.at("sandbox_allowed").get<std::vector<std::string>>()},
             .own = own_from_pipe(message.at("own")),
+            .shown = require_bool(message, "shown"),
             .server = static_cast<pid_t>(
                 require_uint(message, "server", 1, std::numeric_limits<pid_t>::max()))};
   } catch (const nlohmann::json::exception& error) {
@@ -117,6 +119,8 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
     host.end_case();
   } else if (type == "row") {
     host.show_row(require_object(message, "row"));
+  } else if (type == "connected") {
+    host.show_connected(require_object(message, "connected"));
   } else if (type == "is_shared") {
     pipe.send({{"type", "shared"}, {"value", host.case_is_shared()}}, deadline);
   } else if (type == "begin") {
@@ -164,6 +168,11 @@ void PipeHost::begin_case(const CaseNeeds& needs) {
 
 bool PipeHost::case_is_shared() {
   return require_bool(ask({{"type", "is_shared"}}, "shared"), "value");
+}
+
+void PipeHost::show_connected(const nlohmann::json& connected) {
+  const nlohmann::json message{{"type", "connected"}, {"connected", connected}};
+  if (message.dump().size() <= kShownPipeMessageBytes) say(message);
 }
 
 void PipeHost::show_row(const nlohmann::json& row) {

@@ -275,7 +275,9 @@ void run_session_process(Channel client, const SessionStart& start, ServerHost& 
   }
   theirs.reset();
   client.release();
-  Channel pipe{{std::move(ours), "the session"}, interrupt, kPipeMessageBytes};
+  Channel pipe{{std::move(ours), "the session"},
+               interrupt,
+               start.shown ? kShownPipeMessageBytes : kPipeMessageBytes};
   Deadline end = Deadline::never();
   const std::string why_killed = serve_process(pipe, start, *process, host, end);
   see_off(*process, why_killed, end, host, interrupt);

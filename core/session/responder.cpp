@@ -277,6 +277,11 @@ bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
   duplex.connect(message);
   duplex.establish();
   duplex.forward->take_fatal_event();  // nobody's any more
+  if (host_.shows_connected()) {
+    TestCase effective = test_case;
+    duplex.forward->record_effective(effective, message);
+    host_.show_connected(connected_to_wire(effective, duplex.connection_info(), message));
+  }
   return true;
 }
 
@@ -354,11 +359,6 @@ Greeting admit_client(Channel& channel, const std::string& token, Admission& adm
   return greeting;
 }
 
-void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,
-                   const std::optional<EndSettings>& own, SessionHost& host,
-                   const InterruptSource& interrupt) {
-  ClientSession{std::move(connection), clock, own, host, interrupt}.serve(greeting);
-}
 ClientEvent event_of(const std::exception& error) {
   const auto* const ended = dynamic_cast<const ChannelError*>(&error);
   const bool hung_up = ended != nullptr && (ended->cause == ChannelError::Cause::closed ||
@@ -366,5 +366,10 @@ ClientEvent event_of(const std::exception& error) {
   return hung_up ? ClientEvent::hung_up : ClientEvent::dropped;
 }
 
+void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,
+                   const std::optional<EndSettings>& own, SessionHost& host,
+                   const InterruptSource& interrupt) {
+  ClientSession{std::move(connection), clock, own, host, interrupt}.serve(greeting);
+}
 
 }  // namespace rdmameter

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
@@ -26,6 +27,11 @@ enum class ClientEvent : std::uint8_t {
   session_end,  ///< that process crashed, or the server has killed it
 };
 
+/// Takes what is shown of a session: a row, or a connected case. It may be anything where a peer
+/// sends it; from any thread.
+/// @throws MeasurementError  it is not what it should be, which ends the session
+using ShowListener = std::function<void(const nlohmann::json& what)>;
+
 class SessionHost {
  public:
   /// A line about the session's client.
@@ -36,6 +42,11 @@ class SessionHost {
   /// Has another client's case run at any time since begin_case()?
   virtual bool case_is_shared() = 0;
   virtual void end_case() noexcept = 0;
+  /// Does anybody look at connected cases?
+  virtual bool shows_connected() const = 0;
+  /// A case whose QPs are connected: see connected_to_wire().
+  /// @throws as show_row()
+  virtual void show_connected(const nlohmann::json& connected) = 0;
   /// A row that the client sends, to be shown.
   /// @throws MeasurementError  it is none
   virtual void show_row(const nlohmann::json& row) = 0;

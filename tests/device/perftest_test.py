@@ -81,11 +81,49 @@ class Tools(Front):
                 # A reader of the server's log finds the title and the block there.
                 title = re.search(r"^ {20}(.* Test)$", client.stdout, re.MULTILINE)[1]
                 self.assertRegex(server.stdout, rf"\*\n-+\n {{20}}{title}\n Dual-port ")
+                self.assert_addresses_of_both(tool, client, server)
                 ours, theirs = block_of(client.stdout), block_of(server.stdout)
                 self.assertEqual(ours.pop("TX depth"), "100" if tool.endswith("_bw") else "1")
                 self.assertEqual(theirs.pop("RX depth", None), "100" if "send" in tool else None)
                 self.assertEqual(theirs, ours)
                 self.assertEqual(theirs["Link type"], "Ethernet" if rdmameter.SOFTWARE_DEVICE else theirs["Link type"])
+
+    def assert_addresses_of_both(self, tool, client, server, qps=1):
+        """Below the block, a pair of lines for each QP: what is local at one end is remote at the other."""
+        more = r" OUT 0x[0-9a-f]+" if tool.startswith("ib_read") else ""
+        more += r" RKey (?:0x)?[0-9a-f]+ VAddr (?:0x)?[0-9a-f]+" if tool.startswith(("ib_read", "ib_write")) else ""
+        form = rf" (local|remote) address: LID (0x[0-9a-f]+|0000) QPN (0x[0-9a-f]+) PSN (0x[0-9a-f]+|000000){more}\n( GID: (?:\d+:){{15}}\d+\n)?"
+        found = [re.findall(form, end.stdout) for end in (client, server)]
+        for lines, end in zip(found, (client, server)):
+            self.assertEqual([line[0] for line in lines], ["local"] * qps + ["remote"] * qps, end)
+            self.assertRegex(end.stdout, rf" Data ex\. method +: \w+\n-+\n(?:{form})+---", end)
+        self.assertEqual(sorted(line[1:] for line in found[0] if line[0] == "local"),
+                         sorted(line[1:] for line in found[1] if line[0] == "remote"), f"{client}\n{server}")
+
+    def test_a_pair_of_addresses_of_each_qp_comes_before_the_first_row_at_both_ends(self):
+        server = self.serve_tool("ib_write_bw", "-q", "3")
+        client = self.start_tool("ib_write_bw", "-q", "3", "-D", "5", "-p", self.port, "localhost")
+        for end in (client, server):
+            end.await_text("stdout", "#bytes")
+        self.assertIsNone(client.process.poll())
+        client, server = client.end(60), server.end(30)
+        self.assert_addresses_of_both("ib_write_bw", client, server, qps=3)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_the_block_tells_what_was_measured(self):
+        self.play("iwarp")  # has no ibv_wr_*, and by rdma_cm alone
+        for end in self.measure_both("ib_write_lat", "-n", "100"):
+            block = block_of(end.stdout)
+            self.assertEqual((block["ibv_wr* API"], block["rdma_cm QPs"], block["Data ex. method"]), ("OFF", "ON", "rdma_cm"), end)
+        self.play("generic")
+        for end in self.measure_both("ib_send_bw", "-n", "100", "-R", "-q", "2", "-m", "1024", at_server=("-R",)):
+            block = block_of(end.stdout)
+            self.assertEqual((block["rdma_cm QPs"], block["Data ex. method"], block["Mtu"], block["Number of qps"]),
+                             ("ON", "rdma_cm", "1024[B]", "2"), end)
+
+    def test_a_server_of_writes_with_a_number_has_a_row_of_each_size_as_it_takes_receives(self):
+        client, server = self.measure_both("ib_write_bw", "--write_with_imm", "-a", "-n", "10", at_server=("--write_with_imm", "-a"))
+        self.assertEqual(rows(server.stdout), rows(client.stdout))
 
     def test_a_server_asked_for_one_number_prints_nothing_else(self):
         port = free_port()

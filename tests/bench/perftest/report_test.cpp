@@ -111,8 +111,7 @@ TEST(PerftestReport, OfALatencyByTimeHasItsAverageAndItsRate) {
 
 TEST(PerftestReport, IsOneNumberWhereOneIsAskedFor) {
   PerftestReport report{.output = PerftestReport::Output::bandwidth};
-  EXPECT_EQ(
-      perftest_header(report) + perftest_banner(report, {}, nullptr) + perftest_footer(report), "");
+  EXPECT_EQ(perftest_header(report) + perftest_footer(report), "");
   EXPECT_EQ(perftest_row(report, perftest_numbers(bandwidth_row())), "6250.000000\n");
   report.output = PerftestReport::Output::message_rate;
   EXPECT_EQ(perftest_row(report, perftest_numbers(bandwidth_row())), "0.100000\n");
@@ -193,50 +192,6 @@ TEST(PerftestReport, SetsColumnsApartByBlanksAlone) {
   EXPECT_THAT(perftest_row({.table = PerftestReport::Table::latency},
                            perftest_numbers(latency_row_of_100())),
               Not(HasSubstr("\t")));
-}
-
-TEST(PerftestReport, NamesTestDeviceAndSettings) {
-  TestCase test_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
-  test_case.queues.signal_every = 1;
-  const nlohmann::ordered_json environment{{"device",
-                                            {{"name", "mlx5_0"},
-                                             {"link_layer", "Ethernet"},
-                                             {"active_mtu_bytes", 4096},
-                                             {"gid_index", 3}}}};
-  const std::string text =
-      perftest_banner({.title = "RDMA_Write BW Test", .connection = "RC"}, test_case, environment);
-  EXPECT_EQ(
-      text,
-      "---------------------------------------------------------------------------------------\n"
-      "                    RDMA_Write BW Test\n"
-      " Dual-port       : OFF          Device         : mlx5_0\n"
-      " Number of qps   : 1            Transport type : IB\n"
-      " Connection type : RC           Using SRQ      : OFF\n"
-      " PCIe relax order: OFF\n"
-      " ibv_wr* API     : OFF\n"
-      " TX depth        : 128\n"
-      " CQ Moderation   : 1\n"
-      " Mtu             : 4096[B]\n"
-      " Link type       : Ethernet\n"
-      " GID index       : 3\n"
-      " Max inline data : 0[B]\n"
-      " rdma_cm QPs     : OFF\n"
-      " Data ex. method : Ethernet\n");
-}
-
-TEST(PerftestReport, NamesTheDepthsThatPerftestsClientNames) {
-  const auto banner = [](const PerftestReport& report, const TestCase& test_case) {
-    return perftest_banner(report, test_case, nullptr);
-  };
-  const std::string latency = banner({.table = PerftestReport::Table::latency},
-                                     default_case(Opcode::send, Pattern::ping_pong));
-  EXPECT_THAT(latency, HasSubstr(" TX depth        : 1\n"));
-  EXPECT_THAT(latency, Not(HasSubstr("RX depth")));
-  TestCase sends = default_case(Opcode::send, Pattern::bandwidth);
-  sends.queues.rx_depth = 512;
-  EXPECT_THAT(banner({}, sends), Not(HasSubstr("RX depth")));
-  sends.bidirectional = true;
-  EXPECT_THAT(banner({}, sends), HasSubstr(" RX depth        : 512\n"));
 }
 
 }  // namespace

@@ -96,6 +96,28 @@ TEST(SessionPipe, ARowReachesWhoListensAndNobodyElse) {
   EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError);
 }
 
+TEST(SessionPipe, AConnectedCaseIsToldWhereItIsShownUnlessItIsTooLong) {
+  PipeEnds ends;
+  ServerHost host{ends.shared, "192.0.2.1:1"};
+  EXPECT_FALSE(host.shows_connected());
+  std::vector<json> told;
+  ends.shared.on_connected = [&](const json& connected) { told.push_back(connected); };
+  EXPECT_TRUE(host.shows_connected());
+  EXPECT_FALSE(PipeHost{ends.session}.shows_connected());
+  PipeHost session{ends.session, true};
+  EXPECT_TRUE(session.shows_connected());
+  session.show_connected({{"local", {{"long", std::string(kShownPipeMessageBytes, 'x')}}}});
+  session.show_connected({{"local", {{"qpns", {17}}}}});
+  answer_session(ends.server, host, soon());
+  EXPECT_THAT(told, ElementsAre(json{{"local", {{"qpns", {17}}}}}));
+  ends.session.send({{"type", "connected"}, {"connected", 7}}, soon());
+  EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError);
+  SessionStart start{.peer = "", .greeting = {}, .clock = {}};
+  EXPECT_FALSE(start_from_pipe(start_to_pipe(start)).shown);
+  start.shown = true;
+  EXPECT_TRUE(start_from_pipe(start_to_pipe(start)).shown);
+}
+
 TEST(SessionPipe, ASessionWithoutATokenHasNoKeys) {
   const nlohmann::json message = start_to_pipe({.peer = "", .greeting = {}, .clock = {}});
   EXPECT_FALSE(start_from_pipe(message).greeting.seal_keys);
