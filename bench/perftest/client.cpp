@@ -74,13 +74,15 @@ class PerftestOutput final : public RunListener {
   void begin_table(const PerftestConnection& connection) {
     if (std::exchange(begun_, true)) return;
     const PerftestReport& report = plan_.report;
+    test_info_ = perftest_test_info(report, connection.test_case, environment_);
     print_now(perftest_banner(report, connection.test_case, environment_) +
               perftest_addresses(report, connection) + perftest_header(report));
   }
   void begin(const std::string&, std::uint64_t, std::uint64_t) override { cpu_.begin(); }
   void row(const Row& row) override;
   void finish() {
-    if (writer_) writer_->finish(results_);
+    if (writer_)
+      writer_->finish(results_.empty() ? "" : fmt::format("{},\n{}", test_info_, results_));
     if (begun_) print_now(perftest_footer(plan_.report));
   }
   /// Was everything measured, and nothing below a limit?
@@ -98,7 +100,7 @@ class PerftestOutput final : public RunListener {
   Measurer& measurer_;
   bool begun_ = false;
   std::optional<ResultWriter> writer_;
-  std::string results_;  ///< perftest's keys of the last row, as its file has them
+  std::string test_info_, results_;  ///< of the last row, as perftest's file has them
   CpuUse cpu_;
   std::uint64_t measured_ = 0;
   bool fine_ = true;

@@ -236,7 +236,8 @@ std::span<const PerftestOption> perftest_options() {
                      "accepted: the two ends exchange addresses over TCP"},
       PerftestOption{0, "com_rdma_cm", "", kAll, alias, "comm_rdma_cm", ""},
 
-      PerftestOption{0, "out_json", "", kAll, meaning, "our result file, perftest_out.json",
+      PerftestOption{0, "out_json", "", kAll, meaning,
+                     "our result file with perftest's keys, perftest_out.json",
                      "Save the result (of rdmameter) in a json file"},
       PerftestOption{
           0, "out_json_file", "file", kAll, meaning, "`-o FILE`: our result file",

@@ -272,8 +272,8 @@ std::string perftest_row(const PerftestReport& report, const PerftestNumbers& nu
 
 std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers,
                                   double cpu_percent) {
-  std::string text = fmt::format("{{\n\"MsgSize\": {},\n\"n_iterations\": {}", numbers.size_bytes,
-                                 numbers.iterations);
+  std::string text = fmt::format("\"results\": {{\n\"MsgSize\": {},\n\"n_iterations\": {}",
+                                 numbers.size_bytes, numbers.iterations);
   const auto put = [&](const char* key, double value, int digits = 2) {
     text += fmt::format(",\n\"{}\": {:.{}f}", key, value, digits);
   };

@@ -20,11 +20,13 @@
 #include "bench/perftest/own_device.h"
 #include "bench/perftest/own_words.h"
 #include "bench/perftest/settings_block.h"
+#include "bench/running/lines/run_output.h"
 #include "core/base/error.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
 #include "core/log/server_log.h"
 #include "core/log/tell.h"
+#include "core/result/result_file.h"
 #include "core/server/open_files.h"
 #include "core/server/server.h"
 #include "reports/text/terminal_lines.h"
@@ -109,6 +111,7 @@ class ServerReport {
       throw MeasurementError(fmt::format("it sent more than {} rows", kMaxServedRows));
     ++taken_;
     if (!perftest_fits(plan_.report, numbers) || rows_ == Rows::none) return;
+    results_ = perftest_results_json(plan_.report, numbers, 0);
     const std::string text = perftest_row(plan_.report, numbers);
     if (rows_ == Rows::last) {
       last_ = text;
@@ -117,10 +120,12 @@ class ServerReport {
     print_text(text);
     flush_print();
   }
-  void finish() {
+  /// @param command_line  for the file
+  void finish(const std::string& command_line) {
     const std::lock_guard lock{mutex_};
     if (begun_) print_text(last_ + perftest_footer(plan_.report));
     flush_print();
+    if (!plan_.json.empty() && !results_.empty() && rows_ != Rows::none) write_json(command_line);
   }
   bool any() const { return taken_ > 0; }
 
@@ -140,10 +145,22 @@ class ServerReport {
   void begin(const PerftestConnection& connection) {
     begun_ = true;
     const PerftestReport& report = plan_.report;
+    test_info_ = perftest_test_info(report, connection.test_case, environment_);
     print_text(perftest_banner(report, connection.test_case, environment_) +
                perftest_addresses(report, connection) +
                (rows_ == Rows::none ? "" : perftest_header(report)));
     flush_print();
+  }
+
+  /// perftest's keys, in a result of ours without rows: those are the client's.
+  void write_json(const std::string& command_line) const {
+    ResultWriter writer(plan_.json, make_context({.google_benchmark = {},
+                                                  .command = command_line,
+                                                  .floor = {},
+                                                  .initiator = {},
+                                                  .responder = environment_,
+                                                  .extra = {}}));
+    writer.finish(fmt::format("{},\n{}", test_info_, results_));
   }
 
   PerftestPlan plan_;
@@ -152,7 +169,8 @@ class ServerReport {
   const nlohmann::ordered_json environment_;
   std::mutex mutex_;
   bool begun_ = false;
-  std::string last_;  ///< row, where that alone is shown
+  std::string last_;                 ///< row, where that alone is shown
+  std::string test_info_, results_;  ///< of the last row, as perftest's file has them
   std::uint64_t taken_ = 0;
 };
 
@@ -220,6 +238,7 @@ class FailureLog {
 }  // namespace
 
 bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation) {
+  check_writable(plan.json, "--out_json_file");
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
   allow_open_files(1);
@@ -247,7 +266,7 @@ bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation)
   if (plan.report.output == PerftestReport::Output::full) print_text(kWaiting);
   flush_print();
   server->serve();
-  report.finish();
+  report.finish(invocation.command_line);
   if (!report.any()) failures.nothing_measured();
   if (invocation.interrupt.requested()) throw Interrupted("interrupted");
   return server->served() > 0;

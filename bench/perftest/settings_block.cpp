@@ -141,7 +141,7 @@ std::string perftest_test_info(const PerftestReport& report, const TestCase& tes
                                const nlohmann::ordered_json& environment) {
   std::string title = report.title;
   std::ranges::replace(title, ' ', '_');
-  std::string text = fmt::format("{{\n\"test\": \"{}\"", title);
+  std::string text = fmt::format("\"test_info\": {{\n\"test\": \"{}\"", title);
   const auto put = [&text](const char* key, const nlohmann::json& value) {
     text += fmt::format(",\n\"{}\": {}", key,
                         value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

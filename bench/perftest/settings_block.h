@@ -17,7 +17,7 @@ namespace rdmameter {
 std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
                             const nlohmann::ordered_json& environment);
 
-/// `test_info` of perftest's JSON file: its keys, a line each, which scripts look for.
+/// `"test_info": {...}` of perftest's JSON file: its keys, a line each, which scripts look for.
 std::string perftest_test_info(const PerftestReport& report, const TestCase& test_case,
                                const nlohmann::ordered_json& environment);
 

@@ -492,8 +492,9 @@ void Translation::add_notes() {
   if (const auto size = command_.value("size"); size && !parse_count(decimal_text(*size)))
     notes.push_back(fmt::format("-s, --size: {} is {} bytes", *size, size_));
   if (!plan_.json.empty())
-    notes.push_back(fmt::format("{} holds rdmameter's result; of perftest's keys it has `results`",
-                                plan_.json));
+    notes.push_back(fmt::format(
+        "{} holds rdmameter's result; of perftest's keys it has `test_info` and `results`",
+        plan_.json));
 }
 
 }  // namespace

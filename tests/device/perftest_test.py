@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """perftest's command lines at both ends: each tool measures on a device, and both ends print one table."""
 import json
+import os
 import re
 import shutil
 import signal
@@ -56,7 +57,7 @@ class Front(rdmameter.Test):
         if not more:
             self.assertEqual((client.stderr, server.stderr), ("", ""))
             self.assertNotRegex(client.stdout + server.stdout, "(?i)error|fail")
-        self.assertTrue(rows(client.stdout), client)
+        self.assertTrue(rows(client.stdout) or any("--output" in each for each in arguments), client)
         return client, server
 
 
@@ -154,6 +155,54 @@ class Tools(Front):
         client, server = self.measure_both("ib_send_bw", "-a", "-n", "20")
         self.assertEqual(len(rows(server.stdout)), 23)
         self.assertEqual(rows(server.stdout), rows(client.stdout))
+
+    def files_of_both(self, tool, *arguments, at_server=()):
+        files = self.output(), self.output()
+        client, server = self.measure_both(tool, "--out_json", f"--out_json_file={files[0]}", *arguments,
+                                           at_server=("--out_json", "--out_json_file", files[1], *at_server))
+        documents = []
+        for path in files:
+            self.assertEqual(rdmameter.faults_in(path), [])
+            with open(path, encoding="utf-8") as file:
+                documents.append(json.load(file))
+        return client, server, *documents
+
+    def test_both_ends_write_perftests_keys_into_a_file(self):
+        texts = ("test", "Dual_port", "Device", "Transport_type", "Connection_type", "Using_SRQ", "PCIe_relax_order", "ibv_wr_API", "Link_type",
+                 "rdma_cm_QPs", "Use_ROCm_memory", "Use_MUSA_memory", "Data_ex_method")
+        for tool, test, average in (("ib_write_bw", "RDMA_Write_BW_Test", "BW_average"), ("ib_send_bw", "Send_BW_Test", "BW_average"),
+                                    ("ib_atomic_bw", "Atomic_FETCH_AND_ADD_BW_Test", "BW_average"), ("ib_send_lat", "Send_Latency_Test", "t_avg")):
+            with self.subTest(tool):
+                client, _, ours, theirs = self.files_of_both(tool, "-n", "100", "--report_gbits", at_server=("--report_gbits",))
+                [row] = rows(client.stdout)
+                for document, depth in ((ours, "TX_depth"), (theirs, "RX_depth")):
+                    info = document["test_info"]
+                    self.assertEqual(info["test"], test)
+                    self.assertTrue(all(isinstance(info[key], str) for key in texts), info)
+                    numbers = ["Number_of_qps", "Mtu", "GID_index", "Outstand_reads" if "atomic" in tool else "Max_inline_data"]
+                    numbers += ["CQ_Moderation"] if tool.endswith("bw") else []
+                    numbers += [depth] if depth == "TX_depth" or "send" in tool else []
+                    self.assertEqual(set(info) - set(texts), set(numbers))
+                    self.assertTrue(all(isinstance(info[key], int) for key in numbers), info)
+                    self.assertEqual(document["results"]["MsgSize"], row[0])
+                    self.assertAlmostEqual(document["results"][average], row[3 if tool.endswith("bw") else 5], delta=0.01)
+                self.assertEqual((len(ours["benchmarks"]), theirs["benchmarks"]), (1, []))
+
+    def test_files_have_the_last_of_all_sizes_and_every_key_with_one_number_on_stdout(self):
+        _, _, ours, theirs = self.files_of_both("ib_write_bw", "-a", "-n", "10", at_server=("-a",))
+        self.assertEqual((ours["results"]["MsgSize"], theirs["results"]["MsgSize"], len(ours["benchmarks"])), (1 << 23, 1 << 23, 23))
+        path = self.output()
+        client, _ = self.measure_both("ib_write_bw", "-n", "100", "--output=message_rate", "--out_json_file", path)
+        self.assertRegex(client.stdout, r"^\d+\.\d{6}\n$")
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        self.assertEqual(document["results"].keys(), {"MsgSize", "n_iterations", "BW_peak", "BW_average", "MsgRate"})
+        self.assertEqual(document["test_info"]["test"], "RDMA_Write_BW_Test")
+
+    def test_a_server_that_prints_no_row_writes_no_file(self):
+        path = self.output()
+        self.measure_both("ib_read_lat", "-n", "100", at_server=("--out_json_file", path))
+        self.assertFalse(os.path.exists(path))
 
     @rdmameter.spared_in_vm
     def test_options_of_queues_and_posting_are_honoured(self):

@@ -121,17 +121,18 @@ TEST(PerftestReport, IsOneNumberWhereOneIsAskedFor) {
 
 TEST(PerftestReport, HasPerftestsKeysForScriptsThatReadItsFile) {
   EXPECT_EQ(perftest_results_json({.gbits = true}, perftest_numbers(bandwidth_row()), 0),
-            "{\n\"MsgSize\": 65536,\n\"n_iterations\": 1000,\n\"BW_peak\": 0.00,\n"
+            "\"results\": {\n\"MsgSize\": 65536,\n\"n_iterations\": 1000,\n\"BW_peak\": 0.00,\n"
             "\"BW_average\": 52.43,\n\"MsgRate\": 0.100000\n}");
   EXPECT_EQ(perftest_results_json({.table = PerftestReport::Table::latency},
                                   perftest_numbers(latency_row_of_100()), 0),
-            "{\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_min\": 1.00,\n\"t_max\": 4.00,\n"
+            "\"results\": {\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_min\": 1.00,\n\"t_max\": "
+            "4.00,\n"
             "\"t_typical\": 1.00,\n\"t_avg\": 1.03,\n\"t_stdev\": 0.30,\n"
             "\"percentile_99\": 1.00,\n\"percentile_99.9\": 4.00\n}");
   EXPECT_EQ(
       perftest_results_json({.table = PerftestReport::Table::latency_duration, .cpu_util = true},
                             perftest_numbers(latency_row_of_100()), 12.5),
-      "{\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_avg\": 1.03,\n"
+      "\"results\": {\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_avg\": 1.03,\n"
       "\"tps_average\": 485436.89,\n\"CPU_util\": 12.50\n}");
 }
 

@@ -26,6 +26,11 @@ TestCase bandwidth_of_writes() {
   return test_case;
 }
 
+nlohmann::json test_info_of(const PerftestReport& report, const TestCase& test_case) {
+  return nlohmann::json::parse("{" + perftest_test_info(report, test_case, kMlx5) + "}")
+      .at("test_info");
+}
+
 /// As two VerbsRunners introduce themselves.
 nlohmann::json introduction(const EndpointInfo& end) {
   return {{"endpoint", endpoint_info_to_wire(end)}};
@@ -70,7 +75,7 @@ TEST(PerftestSettings, AreTheBlockAboveTheTable) {
 
 TEST(PerftestSettings, AreTestInfoWithPerftestsKeysAndTypes) {
   EXPECT_EQ(perftest_test_info({.title = "RDMA_Write BW Test"}, bandwidth_of_writes(), kMlx5),
-            "{\n\"test\": \"RDMA_Write_BW_Test\",\n\"Dual_port\": \"OFF\",\n"
+            "\"test_info\": {\n\"test\": \"RDMA_Write_BW_Test\",\n\"Dual_port\": \"OFF\",\n"
             "\"Device\": \"mlx5_0\",\n\"Number_of_qps\": 1,\n\"Transport_type\": \"IB\",\n"
             "\"Connection_type\": \"RC\",\n\"Using_SRQ\": \"OFF\",\n"
             "\"PCIe_relax_order\": \"OFF\",\n\"ibv_wr_API\": \"OFF\",\n\"TX_depth\": 128,\n"
@@ -91,7 +96,7 @@ TEST(PerftestSettings, OfAReadByRdmaCmWithEventsNameWhatPerftestNamesThen) {
   EXPECT_THAT(block, HasSubstr("\n Test with events. Using mlx5_0_comp0\n Dual-port"));
   EXPECT_THAT(block, HasSubstr("\n Outstand reads  : 16\n rdma_cm QPs     : ON\n"
                                " Data ex. method : rdma_cm      TOS            : 41\n---"));
-  const auto info = nlohmann::json::parse(perftest_test_info(report, test_case, kMlx5));
+  const auto info = test_info_of(report, test_case);
   EXPECT_EQ(info.at("Test with events"), "Using_mlx5_0_comp0");
   EXPECT_EQ(info.at("Outstand_reads"), 16);
   EXPECT_EQ(info.at("TOS"), 41);
@@ -108,8 +113,7 @@ TEST(PerftestSettings, NameTheInlineSizeThatTheDeviceTookOfPerftestsFigure) {
   const auto shown = [&](std::uint64_t size_bytes, std::uint64_t of_the_qps) {
     test_case.size_bytes = size_bytes;
     test_case.queues.inline_bytes = of_the_qps;
-    const std::string text = perftest_test_info(report, test_case, kMlx5);
-    return nlohmann::json::parse(text).at("Max_inline_data").get<std::uint64_t>();
+    return test_info_of(report, test_case).at("Max_inline_data").get<std::uint64_t>();
   };
   EXPECT_EQ(shown(2, 256), 236U);
   EXPECT_EQ(shown(2, 60), 60U);
