@@ -80,10 +80,14 @@ class PerftestOutput final : public RunListener {
   }
   void begin(const std::string&, std::uint64_t, std::uint64_t) override { cpu_.begin(); }
   void row(const Row& row) override;
-  void finish() {
+  /// @param stopped  by the user, as a run without an end is meant to be
+  void finish(bool stopped) {
     if (writer_)
       writer_->finish(results_.empty() ? "" : fmt::format("{},\n{}", test_info_, results_));
-    if (begun_) print_now(perftest_footer(plan_.report));
+    if (!begun_) return;
+    if (stopped && plan_.report.output == PerftestReport::Output::full)
+      print_now("\n User stopped traffic\n");
+    print_now(perftest_footer(plan_.report));
   }
   /// Was everything measured, and nothing below a limit?
   bool fine() const { return fine_ && measured_ > 0; }
@@ -273,7 +277,7 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   if (plan.own.device == kPerftestNullDevice)  // it connects nothing
     output.begin_table({cases.front().test_case, {}, {}, {}});
   const RunTally tally = run_cases(cases, flags, *measurer, invocation.interrupt.word(), output);
-  output.finish();
+  output.finish(plan.report.intervals && !tally.interrupted && output.fine());
   if (tally.interrupted) throw Interrupted("interrupted");
   return output.fine();
 }

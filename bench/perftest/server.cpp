@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,9 @@ constexpr std::string_view kWaiting =
     "* Waiting for client to connect... *\n"
     "************************************\n";
 
+/// In place of the result of a run without an end.
+const std::string kClosed = " Client closed connection\n";
+
 /// perftest's command line has no place for it.
 constexpr const char* kSandboxVariable = "RDMAMETER_SANDBOX";
 /// -a has 23. A client that sends more only fills stdout.
@@ -52,20 +56,11 @@ SandboxOptions sandbox_of_environment() {
   return sandbox;
 }
 
-/// As perftest: every address of this machine, of both kinds where it has IPv6.
+/// Where no address is given, as perftest on every one of this machine.
 std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions options,
                                        const ClockChoice& clock, const InterruptSource& interrupt) {
-  const auto listen_on = [&](const Address& bind) {
-    ServerOptions there = options;
-    there.bind = bind;
-    return std::make_unique<Server>(std::move(there), clock, interrupt);
-  };
-  if (!plan.bind.empty()) return listen_on(parse_address(plan.bind, plan.port));
-  try {
-    return listen_on({"::", plan.port});
-  } catch (const VerbsError&) {  // a kernel without IPv6
-    return listen_on({"0.0.0.0", plan.port});
-  }
+  options.bind = plan.bind.empty() ? Address{"", plan.port} : parse_address(plan.bind, plan.port);
+  return std::make_unique<Server>(std::move(options), clock, interrupt);
 }
 
 void tell_terms(const Server& server) {
@@ -120,10 +115,11 @@ class ServerReport {
     print_text(text);
     flush_print();
   }
-  /// @param command_line  for the file
+  /// The client has gone, and has told what it measured. @param command_line  for the file
   void finish(const std::string& command_line) {
     const std::lock_guard lock{mutex_};
-    if (begun_) print_text(last_ + perftest_footer(plan_.report));
+    const bool endless = plan_.report.intervals && rows_ == Rows::last;
+    print_text((endless ? kClosed : last_) + perftest_footer(plan_.report));
     flush_print();
     if (!plan_.json.empty() && !results_.empty() && rows_ != Rows::none) write_json(command_line);
   }
@@ -179,11 +175,11 @@ class ServerReport {
 /// that its line waits for the end.
 class FailureLog {
  public:
-  /// @param log      borrowed
-  /// @param endless  the client goes on until it is interrupted
-  FailureLog(ServerLog& log, bool endless) : log_(log), endless_(endless) {}
+  /// @param log  borrowed
+  explicit FailureLog(ServerLog& log) : log_(log) {}
 
   void line(const ClientLine& line) noexcept {
+    if (line.event == ClientEvent::gone) gone_ = true;
     if (notes_) return log_.line(line.peer, line.text, line.speaker());
     try {
       const std::lock_guard lock{mutex_};  // called by every connection's thread
@@ -200,7 +196,7 @@ class FailureLog {
           break;
         case ClientEvent::hung_up:
           // One that is no client looks whether the port is open, as scripts wait for a server.
-          if (line.peer == client_ && !endless_) tell(line);
+          if (line.peer == client_) tell(line);
           break;
         case ClientEvent::dropped:
         case ClientEvent::last_words:
@@ -210,6 +206,8 @@ class FailureLog {
     } catch (const std::bad_alloc&) {  // the line is lost
     }
   }
+  /// Has the client said bye?
+  bool gone() const { return gone_; }
   /// The client has gone, and nothing was measured.
   void nothing_measured() {
     const std::lock_guard lock{mutex_};
@@ -228,7 +226,7 @@ class FailureLog {
   }
 
   ServerLog& log_;
-  const bool endless_;
+  std::atomic<bool> gone_ = false;
   const bool notes_ = notes_wanted();
   std::mutex mutex_;
   std::string client_;  ///< whom the server serves; empty: nobody has come
@@ -243,7 +241,7 @@ bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation)
   ServerReport report(plan, require_own_device(plan, clock));
   allow_open_files(1);
   ServerLog log{STDERR_FILENO};
-  FailureLog failures(log, plan.report.intervals);
+  FailureLog failures(log);
   const std::string token = read_token("");
   forget_token_variable();
   const SandboxOptions sandbox = sandbox_of_environment();
@@ -266,10 +264,10 @@ bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation)
   if (plan.report.output == PerftestReport::Output::full) print_text(kWaiting);
   flush_print();
   server->serve();
-  report.finish(invocation.command_line);
   if (!report.any()) failures.nothing_measured();
-  if (invocation.interrupt.requested()) throw Interrupted("interrupted");
-  return server->served() > 0;
+  if (!report.any() || !failures.gone()) return false;
+  report.finish(invocation.command_line);
+  return true;
 }
 
 }  // namespace rdmameter

@@ -327,10 +327,33 @@ class Ends(Front):
         self.assertIn("token", client.stderr)
         self.assertIsNone(server.process.poll())
 
-    def test_the_server_ends_with_130_where_nobody_came(self):
-        server = self.serve_tool("ib_send_lat")
-        server.process.send_signal(signal.SIGINT)
-        self.assertEqual(server.end(30).status, rdmameter.INTERRUPTED)
+    def test_a_client_that_measures_ends_by_the_signal_and_its_server_with_1(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            server = self.serve_tool("ib_write_bw")
+            client = self.start_tool("ib_write_bw", "-p", self.port, "-D", "60", "localhost")
+            client.await_text("stdout", "#bytes")
+            client.process.send_signal(number)
+            self.assertEqual(client.end(30).status, -number)
+            server = server.end(30)
+            self.assertEqual(server.status, 1, server)
+            self.assertRegex(server.stderr, r":\d+: dropped: ")
+
+    def test_an_interrupt_ends_a_run_without_an_end_well_at_both_ends(self):
+        server = self.serve_tool("ib_write_bw", "--run_infinitely")
+        client = self.start_tool("ib_write_bw", "-p", self.port, "--run_infinitely", "-D", "1", "localhost")
+        client.await_text("stdout", r"\n 65536 ")
+        client.process.send_signal(signal.SIGINT)
+        client, server = client.end(30), server.end(30)
+        self.assertEqual((client.status, client.stderr, server.status, server.stderr), (0, "", 0, ""))
+        self.assertRegex(client.stdout, r"\n\n User stopped traffic\n-+\n$")
+        self.assertRegex(server.stdout, r"MsgRate\[Mpps\]\n Client closed connection\n-+\n$")
+
+    def test_a_run_without_an_end_ends_by_sigterm(self):
+        server = self.serve_tool("ib_write_bw", "--run_infinitely")
+        client = self.start_tool("ib_write_bw", "-p", self.port, "--run_infinitely", "localhost")
+        client.await_text("stdout", "#bytes")
+        client.process.send_signal(signal.SIGTERM)
+        self.assertEqual((client.end(30).status, server.end(30).status), (-signal.SIGTERM, 1))
 
     def test_messages_name_the_options_of_the_tool(self):
         for tool, arguments, says in (("ib_send_lat", ("-c", "UD", "-s", "8000"), r"use -s \d+ or less, or -c RC"),
