@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
 import unittest
 
 import rdmameter
@@ -295,6 +296,78 @@ class Inline(Front):
         for tool in ("ib_send_lat", "ib_write_lat", "ib_write_bw"):
             self.assertEqual(self.inlined(tool, "-s", "64", "-I", "0"), (0, False), tool)
             self.assertEqual(self.inlined(tool, "-s", "64", "-I", "64"), (64, True), tool)
+
+
+@rdmameter.spared_in_vm
+class Consumers(Front):
+    """What scripts do with perftest's output, each kind as some public program does it."""
+
+    def logs_of_both(self, tool, options, status=rdmameter.PASS, serve=True):
+        """The logs of `TOOL ... >log 2>&1` at the server and the client."""
+        self.port, logs = free_port(), [self.output(), self.output()]
+
+        def start(log, *host):
+            command = ["sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh", log, rdmameter.program, "perftest", tool, "-p", self.port]
+            started = rdmameter.Started([*command, *options, *host], self.environment())
+            self.addCleanup(started.end, 0)
+            return started
+        ends = [start(logs[0])] if serve else []
+        if serve:  # by its text, or by its port where it prints none
+            rdmameter.wait_until(lambda: re.search("Waiting for client to connect|local address:", self.text(logs[0])) or self.listens(self.port))
+        ends.insert(0, start(logs[1], "127.0.0.1"))
+        self.assertEqual([end.end(60).status for end in ends], [status] * len(ends), [self.text(log) for log in logs])
+        return [self.text(log) for log in logs]
+
+    @staticmethod
+    def listens(port):
+        with open("/proc/net/tcp", encoding="ascii") as table:
+            return re.search(rf" 00000000:{int(port):04X} \S+ 0A ", table.read())
+
+    @staticmethod
+    def text(path):
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def piped(self, text, script):
+        return subprocess.run(["sh", "-c", script], input=text, capture_output=True, text=True, check=True, timeout=30).stdout
+
+    def test_a_reader_of_columns_finds_them_by_words_and_by_their_line(self):
+        _, log = self.logs_of_both("ib_read_bw", ("-a", "-n", "20"))
+        self.assertGreater(float(self.piped(log, "tail -n 2 | head -n 1 | awk '{print $4}'")), 0)
+        _, log = self.logs_of_both("ib_write_bw", ("-F", "-q", "2", "-n", "5000", "--report_gbits"))
+        [line] = [line for line in log.splitlines() if "65536      10000" in line]
+        self.assertGreater(float(line.split()[3]), 0)
+        _, log = self.logs_of_both("ib_write_lat", ("-F", "-s", "8", "-n", "10000"))
+        self.assertGreater(float(self.piped(log, "grep '^ 8[[:space:]]\\+10000' | awk '{print $6}'")), 0)
+
+    def test_a_reader_of_lines_by_patterns_finds_row_and_settings_in_both_logs(self):
+        for log in self.logs_of_both("ib_write_bw", ("-R", "-s", "65536", "-n", "1000", "-m", "1024", "-q", "4", "--report_gbits")):
+            [row] = re.findall(r"^\s*\d+\s+\d+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", log, re.MULTILINE)
+            self.assertGreater(float(row[1]), 0)
+            self.assertIn("RDMA_Write BW Test", log)
+            pairs = dict((name.strip(), value) for name, value in re.findall(r"([\w\s\*]+):\s+([\w\[\]\/.]+)", log))
+            self.assertEqual((pairs["rdma_cm QPs"], pairs["method"], pairs["Mtu"]), ("ON", "rdma_cm", "1024[B]"), pairs)
+            self.assertEqual(len(re.findall(r"(?:local|remote) address: LID \S+ QPN 0x[0-9a-f]+ PSN \S+ RKey \S+ VAddr \S+$", log, re.MULTILINE)), 8)
+
+    def test_a_reader_of_one_number_finds_no_other_line(self):
+        for log in self.logs_of_both("ib_send_bw", ("--output", "bandwidth", "--rdma_cm", "--size", "4096", "-n", "100")):
+            [line] = [line for line in log.splitlines() if line and "WARNING:" not in line]
+            self.assertRegex(line, r"^\d+\.\d{6}$")
+
+    def test_a_reader_of_failures_finds_a_dead_server_and_no_word_of_failure_else(self):
+        _, log = self.logs_of_both("ib_send_bw", ("-n", "100"), status=1, serve=False)
+        self.assertTrue(log.startswith(f"Couldn't connect to 127.0.0.1:{self.port}\n"), log)
+        for log in self.logs_of_both("ib_write_bw", ("-b", "-F", "-D", "1", "-q", "2")):
+            self.assertNotRegex(log, "(?i)error|fail")
+
+    def test_a_reader_of_statuses_alone_finds_none_but_0(self):
+        for tool, options in (("ib_send_bw", ("-N",)), ("ib_send_bw", ("-c", "UC")), ("ib_send_bw", ("-c", "UD")), ("ib_write_bw", ("-l", "4")),
+                              ("ib_read_bw", ("-Q", "5")), ("ib_write_bw", ("-y", "10G")), ("ib_write_bw", ("-z",)), ("ib_send_lat", ("-e",)),
+                              ("ib_send_bw", ("-R", "-T", "128")), ("ib_send_lat", ("-Q", "10")), ("ib_atomic_bw", ("-R", "-S", "1"))):
+            with self.subTest(tool, options=options):
+                self.logs_of_both(tool, ("-n", "100", *options))
 
 
 class Ends(Front):
