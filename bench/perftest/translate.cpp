@@ -397,6 +397,8 @@ void Translation::choose_path() {
     if (!has("mcg")) throw UsageError("-M, --MGID: it goes with -g, --mcg");
     put("MGID", "group", *group);
   }
+  if (has("events") && tool_.operation == ToolOperation::write && !has("write_with_imm"))
+    throw UsageError("-e, --events: of writes it goes with --write_with_imm alone");
   put_flag("events", "wait", "event");
   if (const auto vector = command_.value("vector")) {
     if (!has("events")) throw UsageError("-X, --vector: it goes with -e, --events");

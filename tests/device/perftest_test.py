@@ -213,6 +213,7 @@ class Tools(Front):
                                 ("ib_read_bw", ("-o", "2", "-m", "1024")),
                                 ("ib_atomic_lat", ("-A", "CMP_AND_SWAP")),
                                 ("ib_write_lat", ("--write_with_imm",)),
+                                ("ib_write_bw", ("--write_with_imm", "-e")),
                                 ("ib_send_bw", ("--data_validation",))):
             with self.subTest(tool, arguments=arguments):
                 client, server = self.measure_both(tool, "-n", "100", *arguments)
