@@ -256,6 +256,7 @@ void require_possible(const std::vector<PlannedCase>& cases) {
 
 bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
+  bind_to_source(plan);
   std::vector<PlannedCase> cases = perftest_cases(plan);
   fit_datagrams(plan, cases, std::nullopt);
   require_possible(cases);

@@ -284,7 +284,8 @@ std::span<const PerftestOption> perftest_options() {
                      "a name or an address of either kind is taken",
                      "accepted: a name or an address of either kind is taken"},
       PerftestOption{0, "bind_source_ip", "ip", kAll, meaning,
-                     "the server's `--bind`; the address that a client connects from by TCP",
+                     "the server's `--bind`; the address that a client connects from; with -R the "
+                     "device and GID that have it",
                      "Source IP of the interface used for connection establishment"},
       PerftestOption{'j', "source_ip", "ip", kAll, meaning,
                      "the server's `--bind`; no effect on a client", ""},

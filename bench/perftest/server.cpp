@@ -235,8 +235,9 @@ class FailureLog {
 
 }  // namespace
 
-bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation) {
+bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
+  bind_to_source(plan);
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
   allow_open_files(1);

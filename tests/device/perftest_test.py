@@ -385,6 +385,17 @@ class Ends(Front):
                                           RDMAMETER_NOTES="1")
             self.assertRegex(server.stderr, rf"{address}:\d+: connected")
 
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_qps_that_rdma_cm_connects_have_the_address_that_an_end_is_bound_to(self):
+        for here, there in (("127.0.0.2", "127.0.0.3"), ("127.0.0.3", "127.0.0.2")):  # of the first device and of the second
+            self.port = free_port()
+            server = self.start_tool("ib_write_bw", "-R", "-p", self.port, "--bind_source_ip", there)
+            server.await_text("stdout", "Waiting for client")
+            client = self.start_tool("ib_write_bw", "-R", "-n", "100", "-p", self.port, "--bind_source_ip", here, there).end(60)
+            self.assertEqual((client.status, server.end(30).status), (rdmameter.PASS, rdmameter.PASS), client)
+            gids = re.findall(r" (local|remote) address: .*\n GID: .*:127:00:00:(\d+)\n", client.stdout)
+            self.assertEqual(gids, [("local", f"0{here[-1]}"), ("remote", f"0{there[-1]}")], client)
+
     def test_the_server_shows_units_of_its_own(self):
         client, server = self.measure_both("ib_write_bw", "-n", "100", at_server=("--report_gbits",))
         mib_per_s, gbits = rows(client.stdout)[0][3], rows(server.stdout)[0][3]
