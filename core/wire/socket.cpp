@@ -86,11 +86,13 @@ SocketAddresses resolve(const Address& address, int flags) {
       look_up(host, address.port, flags | AI_NUMERICHOST, addresses);
   } else if (error != 0) {
     check_scope(address.host);
-    throw UsageError(fmt::format(
-        "cannot look up `{}`: {}. Give a name that this machine knows (`getent hosts {}`), or a "
-        "numeric address.",
-        address.host, error == EAI_SYSTEM ? std::strerror(system_error) : gai_strerror(error),
-        address.host));
+    const char* const reason =
+        error == EAI_SYSTEM ? std::strerror(system_error) : gai_strerror(error);
+    throw UnknownHost(
+        fmt::format("cannot look up `{}`: {}. Give a name that this machine knows (`getent hosts "
+                    "{}`), or a numeric address.",
+                    address.host, reason, address.host),
+        reason);
   }
   return addresses;
 }

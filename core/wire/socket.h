@@ -7,12 +7,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/wire/descriptor.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
+
+/// The host's name is not known here.
+struct UnknownHost : UsageError {
+  UnknownHost(const std::string& text, std::string reason)
+      : UsageError(text), reason(std::move(reason)) {}
+  std::string reason;  ///< as getaddrinfo() has it
+};
 
 /// Where a server is, as people write it.
 struct Address {
@@ -50,7 +59,7 @@ struct Connection {
 /// tries again and again until the deadline: the server may not be up yet. Looking up a name (not a
 /// numeric address) is the C library's blocking getaddrinfo() and ends neither by the deadline nor
 /// by the interrupt.
-/// @throws UsageError        there is no such name
+/// @throws UnknownHost       there is no such name
 /// @throws NotConnected      the text says why and what to do
 /// @throws Interrupted
 Connection connect_to(const Address& server, Deadline deadline, const InterruptSource& interrupt);

@@ -449,6 +449,12 @@ class Ends(Front):
             self.assertRegex(client.stderr, says)
             self.assertNotRegex(client.stderr + server.end(30).stderr, "--(transport|size|outstanding-reads)")
 
+    def test_a_host_that_is_not_known_has_perftests_lines_first(self):
+        client = self.start_tool("ib_send_lat", "-p", "18515", "no..such.host").end(60)  # no name: nobody is asked
+        self.assertEqual(client.status, 1, client)
+        self.assertRegex(client.stderr, r"^\S.* for ai_family: \d service: no\.\.such\.host port: 18515\nProblem in resolving basic address and port\n"
+                                        r"Unable to open file descriptor for socket connection\n Unable to init the socket connection\nrdmameter: cannot look up")
+
     def test_without_a_server_the_client_ends_with_1(self):
         client = self.start_tool("ib_send_lat", "-p", free_port(), "localhost").end(60)
         self.assertEqual(client.status, 1, client)
