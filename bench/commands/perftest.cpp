@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -19,6 +20,7 @@
 #include "bench/perftest/own_words.h"
 #include "bench/perftest/server.h"
 #include "bench/perftest/translate.h"
+#include "bench/running/signals.h"
 #include "core/base/error.h"
 #include "core/base/error_text.h"
 #include "core/log/print.h"
@@ -90,6 +92,10 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
     return ExitStatus::pass;
   }
   const PerftestPlan plan = translate(command);
+  // As perftest these end by a signal, at once. One that runs until it is interrupted ends well.
+  give_signal_back(SIGTERM);
+  give_signal_back(SIGHUP);
+  if (plan.host.empty() || !plan.report.intervals) give_signal_back(SIGINT);
   const bool fine = plan.host.empty() ? run_perftest_server(plan, invocation)
                                       : run_perftest_client(plan, invocation);
   return fine ? ExitStatus::pass : kPerftestFailed;

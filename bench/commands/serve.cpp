@@ -212,8 +212,8 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
   const std::uint32_t clients = max_clients(options);
   allow_open_files(clients);
   ServerLog log{STDERR_FILENO};
-  const auto line = [&log](std::string_view peer, std::string_view text, Speaker speaker) {
-    log.line(peer, text, speaker);
+  const auto line = [&log](const ClientLine& said) {
+    log.line(said.peer, said.text, said.speaker());
   };
   const ClockChoice clock = choose_clock();
   const std::string given = given_token(options, invocation.interrupt);

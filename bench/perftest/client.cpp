@@ -8,11 +8,13 @@
 #include <fstream>
 
 #include "bench/options/token.h"
+#include "bench/perftest/connection.h"
 #include "bench/perftest/inline_table.h"
 #include "bench/perftest/notes.h"
 #include "bench/perftest/optional_settings.h"
 #include "bench/perftest/own_device.h"
 #include "bench/perftest/own_words.h"
+#include "bench/perftest/settings_block.h"
 #include "bench/running/benchmark_flags.h"
 #include "bench/running/lines/run_output.h"
 #include "bench/running/measurers.h"
@@ -64,14 +66,27 @@ class PerftestOutput final : public RunListener {
  public:
   PerftestOutput(const PerftestPlan& plan, Measurer& measurer,
                  const nlohmann::ordered_json& context)
-      : plan_(plan), measurer_(measurer) {
+      : plan_(plan), environment_(measurer.initiator_environment()), measurer_(measurer) {
     if (!plan.json.empty()) writer_.emplace(plan.json, context);
   }
 
+  /// What comes before the first row. Of several cases (-a) the first one is told of.
+  void begin_table(const PerftestConnection& connection) {
+    if (std::exchange(begun_, true)) return;
+    const PerftestReport& report = plan_.report;
+    test_info_ = perftest_test_info(report, connection.test_case, environment_);
+    print_now(perftest_banner(report, connection.test_case, environment_) +
+              perftest_addresses(report, connection) + perftest_header(report));
+  }
   void begin(const std::string&, std::uint64_t, std::uint64_t) override { cpu_.begin(); }
   void row(const Row& row) override;
-  void finish() {
-    if (writer_) writer_->finish(results_);
+  /// @param stopped  by the user, as a run without an end is meant to be
+  void finish(bool stopped) {
+    if (writer_)
+      writer_->finish(results_.empty() ? "" : fmt::format("{},\n{}", test_info_, results_));
+    if (!begun_) return;
+    if (stopped && plan_.report.output == PerftestReport::Output::full)
+      print_now("\n User stopped traffic\n");
     print_now(perftest_footer(plan_.report));
   }
   /// Was everything measured, and nothing below a limit?
@@ -85,9 +100,11 @@ class PerftestOutput final : public RunListener {
   }
 
   const PerftestPlan& plan_;
+  const nlohmann::ordered_json environment_;
   Measurer& measurer_;
+  bool begun_ = false;
   std::optional<ResultWriter> writer_;
-  std::string results_;  ///< perftest's keys of the last row, as its file has them
+  std::string test_info_, results_;  ///< of the last row, as perftest's file has them
   CpuUse cpu_;
   std::uint64_t measured_ = 0;
   bool fine_ = true;
@@ -138,7 +155,9 @@ bool print_interval_row(const PerftestReport& report, const TestCase& test_case,
                                          .latency = {}}));
 }
 
-RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
+/// @param on_connected  borrowed; may be chosen later
+RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
+                    const ShowListener& on_connected) {
   RunTarget target{.kind = RunTarget::Kind::host,
                    .server = parse_address(plan.host, plan.port),
                    .token = read_token("")};
@@ -146,6 +165,9 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
   target.server.remedy = "start the same command there first, without a host";
   target.server.awaited = false;  // perftest's client tries once
   target.server.source = plan.source;
+  target.on_connected = [&on_connected](const nlohmann::json& connected) {
+    on_connected(connected);
+  };
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
     target.on_interval = {
@@ -156,21 +178,30 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt) {
   return target;
 }
 
+constexpr const char* kNoConnection =
+    "Unable to open file descriptor for socket connection\n"
+    " Unable to init the socket connection\n";
+
 /// Where nobody answers, perftest's own lines come first: scripts know the failure by them.
 std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
                                            std::span<const PlannedCase> cases,
-                                           const ClockChoice& clock, InterruptSource& interrupt) {
-  const RunTarget target = target_of(plan, interrupt);
+                                           const ClockChoice& clock, InterruptSource& interrupt,
+                                           const ShowListener& on_connected) {
+  const RunTarget target = target_of(plan, interrupt, on_connected);
   try {
     return make_measurer(target, cases, clock, interrupt);
   } catch (const NoDevice&) {
     tell_no_device(plan);
     throw;
+  } catch (const UnknownHost& error) {
+    tell("{} for ai_family: 2 service: {} port: {}\n", error.reason, printable(target.server.host),
+         target.server.port);
+    tell_text("Problem in resolving basic address and port\n");
+    tell_text(kNoConnection);
+    throw;
   } catch (const NotConnected&) {
     tell("Couldn't connect to {}:{}\n", printable(target.server.host), target.server.port);
-    tell_text(
-        "Unable to open file descriptor for socket connection\n"
-        " Unable to init the socket connection\n");
+    tell_text(kNoConnection);
     throw;
   }
 }
@@ -233,12 +264,14 @@ void require_possible(const std::vector<PlannedCase>& cases) {
 
 bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
+  bind_to_source(plan);
   std::vector<PlannedCase> cases = perftest_cases(plan);
   fit_datagrams(plan, cases, std::nullopt);
   require_possible(cases);
   const ClockChoice clock = choose_clock();
   for (const std::string& note : plan.notes) tell_note(note);
-  const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt);
+  ShowListener on_connected;
+  const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt, on_connected);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
   fit_inline(plan, cases, *inner, plan.report);
   plan.report.transport = perftest_transport(inner->initiator_environment());
@@ -247,10 +280,13 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   const BenchmarkFlags flags = initialize_benchmark({}, 1);
   PerftestOutput output(plan, *inner,
                         result_context(invocation.command_line, {}, flags, clock, *inner));
-  print_now(perftest_banner(plan.report, cases.front().test_case, inner->initiator_environment()) +
-            perftest_header(plan.report));
+  on_connected = [&output](const nlohmann::json& connected) {
+    output.begin_table(perftest_connection(connected));
+  };
+  if (plan.own.device == kPerftestNullDevice)  // it connects nothing
+    output.begin_table({cases.front().test_case, {}, {}, {}});
   const RunTally tally = run_cases(cases, flags, *measurer, invocation.interrupt.word(), output);
-  output.finish();
+  output.finish(plan.report.intervals && !tally.interrupted && output.fine());
   if (tally.interrupted) throw Interrupted("interrupted");
   return output.fine();
 }

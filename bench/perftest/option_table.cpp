@@ -155,9 +155,10 @@ std::span<const PerftestOption> perftest_options() {
                      "Use IB device <dev> (default first device found)"},
       PerftestOption{'D', "duration", "seconds", kAll, meaning, "`--duration`, all of it measured",
                      "Run test for a customized period of seconds"},
-      PerftestOption{'e', "events", "", kAll & ~kWrite, meaning, "`--wait event`",
+      PerftestOption{'e', "events", "", kAll, meaning,
+                     "`--wait event`; writes: with --write_with_imm",
                      "Sleep on CQ events (default poll)"},
-      PerftestOption{'X', "vector", "completion vector", kAll & ~kWrite, meaning, "`--comp-vector`",
+      PerftestOption{'X', "vector", "completion vector", kAll, meaning, "`--comp-vector`",
                      "Set <completion vector> used for events"},
       PerftestOption{'f', "margin", "seconds", kAll, nothing, "all of -D is measured",
                      "measure results within margins: accepted, all of -D is measured"},
@@ -236,7 +237,8 @@ std::span<const PerftestOption> perftest_options() {
                      "accepted: the two ends exchange addresses over TCP"},
       PerftestOption{0, "com_rdma_cm", "", kAll, alias, "comm_rdma_cm", ""},
 
-      PerftestOption{0, "out_json", "", kAll, meaning, "our result file, perftest_out.json",
+      PerftestOption{0, "out_json", "", kAll, meaning,
+                     "our result file with perftest's keys, perftest_out.json",
                      "Save the result (of rdmameter) in a json file"},
       PerftestOption{
           0, "out_json_file", "file", kAll, meaning, "`-o FILE`: our result file",
@@ -282,7 +284,8 @@ std::span<const PerftestOption> perftest_options() {
                      "a name or an address of either kind is taken",
                      "accepted: a name or an address of either kind is taken"},
       PerftestOption{0, "bind_source_ip", "ip", kAll, meaning,
-                     "the server's `--bind`; the address that a client connects from by TCP",
+                     "the server's `--bind`; the address that a client connects from; with -R the "
+                     "device and GID that have it",
                      "Source IP of the interface used for connection establishment"},
       PerftestOption{'j', "source_ip", "ip", kAll, meaning,
                      "the server's `--bind`; no effect on a client", ""},

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/perftest/own_device.h"
 
+#include <algorithm>
+
+#include "bench/perftest/notes.h"
 #include "core/base/error.h"
+#include "core/base/ip_address.h"
 #include "core/base/printable.h"
 #include "core/engine/device/open_device.h"
 #include "core/engine/open_devices.h"
@@ -12,6 +16,29 @@ namespace rdmameter {
 void tell_no_device(const PerftestPlan& plan) {
   if (!plan.own.device.empty()) tell("IB device {} not found\n", printable(plan.own.device));
   tell_text(" Unable to find the Infiniband/RoCE device\n");
+}
+
+void bind_to_source(PerftestPlan& plan) {
+  const std::string& source = plan.host.empty() ? plan.bind : plan.source;
+  const bool by_cm = std::ranges::find(plan.axes, "connect", &GivenAxis::option) != plan.axes.end();
+  const auto address = IpAddress::parse(without_scope(source));
+  if (!by_cm || !address || plan.own.gid_index != kAuto) return;
+  const bool named = !plan.own.device.empty();
+  for (const std::string& name : named ? std::vector{plan.own.device} : list_devices()) try {
+      const OpenDevice device = open_for_run(name, plan.own.port_num, kAuto);
+      for (const Gid& gid : device.gids) {
+        if (gid.type != GidType::roce_v2 && gid.type != GidType::iwarp) continue;
+        if (IpAddress::of_bytes(gid.value.raw, 0, 0).host() != address->host()) continue;
+        plan.own.device = name;
+        plan.own.port_num = device.port.number;
+        plan.own.gid_index = gid.index;
+        if (!named) plan.axes.push_back({find_axis("device"), {name}});
+        plan.axes.push_back({find_axis("gid-index"), {std::to_string(gid.index)}});
+        return;
+      }
+    } catch (const std::exception&) {  // another one may do; whoever opens it says what is wrong
+    }
+  tell_note("--bind_source_ip: no GID has that address: -R takes the device's own choice");
 }
 
 std::string perftest_transport(const nlohmann::ordered_json& environment) {

@@ -15,6 +15,11 @@ namespace rdmameter {
 /// @throws NoDevice, UsageError, Unsupported, VerbsError
 nlohmann::ordered_json require_own_device(const PerftestPlan& plan, const ClockChoice& clock);
 
+/// With -R and --bind_source_ip, rdma_cm's QPs are bound to that address, too: takes the device,
+/// port and GID of this end that have it, among what -d and -i leave open. Where there are none, or
+/// -x names a GID, the plan stays as it is.
+void bind_to_source(PerftestPlan& plan);
+
 /// What perftest calls the device's transport: "IB", "IW", "Unknown".
 /// @param environment  of this end; without a device: "IB"
 std::string perftest_transport(const nlohmann::ordered_json& environment);

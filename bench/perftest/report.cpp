@@ -16,9 +16,6 @@ namespace {
 using ReportTable = PerftestReport::Table;
 using ReportOutput = PerftestReport::Output;
 
-constexpr std::string_view kDashes =
-    "---------------------------------------------------------------------------------------\n";
-constexpr std::string_view kIwarp = "IW";
 constexpr double kMib = 1 << 20;
 /// Below this perftest prints Gb/s with six decimals.
 constexpr double kSmallGbits = 0.1;
@@ -162,24 +159,12 @@ std::string both_directions(const PerftestReport& report, const PerftestNumbers&
                               .forward = {},
                               .backward = {},
                               .latency = {}};
-    text += fmt::format("{0}\n {1}: \n{0}{2}{3}", kDashes, title, columns_of(report),
+    text += fmt::format("{0}\n {1}: \n{0}{2}{3}", kPerftestDashes, title, columns_of(report),
                         bandwidth_row(report, one, cpu_percent));
   };
   add("Local results", *numbers.forward);
   add("Remote results", *numbers.backward);
   return text;
-}
-
-/// What is known of the device as JSON, as text; "" else.
-std::string device_fact(const nlohmann::ordered_json& environment, const char* key) {
-  if (!environment.is_object() || !environment.contains("device")) return "";
-  const auto& device = environment.at("device");
-  if (!device.is_object() || !device.contains(key) || device.at(key).is_null()) return "";
-  return device.at(key).is_string() ? device.at(key).get<std::string>() : device.at(key).dump();
-}
-
-const char* on_off(bool on) {
-  return on ? "ON" : "OFF";
 }
 
 }  // namespace
@@ -251,53 +236,9 @@ PerftestBandwidth perftest_bandwidth(const PerftestReport& report, std::uint64_t
           .message_rate = per_second * 1e-6};
 }
 
-std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
-                            const nlohmann::ordered_json& environment) {
-  if (report.output != ReportOutput::full) return "";
-  std::string text = fmt::format("{}                    {}\n", kDashes, report.title);
-  const auto pair = [&](const char* name, const std::string& value, const char* other,
-                        const std::string& other_value) {
-    text += fmt::format(" {:<16}: {:<12} {:<15}: {}\n", name, value, other, other_value);
-  };
-  const auto line = [&](const char* name, const std::string& value) {
-    text += fmt::format(" {:<16}: {}\n", name, value);
-  };
-  const bool known_mtu = test_case.path.mtu_bytes != kAuto;
-  const std::string mtu = known_mtu ? std::to_string(test_case.path.mtu_bytes)
-                                    : device_fact(environment, "active_mtu_bytes");
-  pair("Dual-port", "OFF", "Device", device_fact(environment, "name"));
-  pair("Number of qps", std::to_string(test_case.qps), "Transport type", report.transport);
-  pair("Connection type", report.connection, "Using SRQ", on_off(test_case.shared_receives()));
-  line("PCIe relax order", on_off(test_case.registration.relaxed_ordering));
-  line("ibv_wr* API", on_off(test_case.extended_api()));
-  const bool bandwidth = report.table == ReportTable::bandwidth;
-  if (!report.server || test_case.bidirectional)
-    line("TX depth", bandwidth ? std::to_string(test_case.queues.depth) : "1");
-  if (test_case.queues.post_list > 1) line("Post List", std::to_string(test_case.queues.post_list));
-  // perftest's client names it only where it receives as well.
-  if (test_case.takes_receive() && (report.server || test_case.bidirectional))
-    line("RX depth", std::to_string(test_case.queues.rx_depth));
-  if (bandwidth) line("CQ Moderation", std::to_string(test_case.queues.signal_every));
-  if (!mtu.empty()) line("Mtu", mtu + "[B]");
-  const std::string link = device_fact(environment, "link_layer");
-  if (!link.empty())
-    line("Link type", link.starts_with('E') || link.starts_with('e') ? "Ethernet" : "IB");
-  const std::string gid = device_fact(environment, "gid_index");
-  if (!gid.empty()) line("GID index", gid);
-  if (test_case.returns_data())
-    line("Outstand reads", test_case.queues.outstanding_reads == kAuto
-                               ? "device's maximum"
-                               : std::to_string(test_case.queues.outstanding_reads));
-  else
-    line("Max inline data", fmt::format("{}[B]", report.inline_bytes));
-  line("rdma_cm QPs", on_off(test_case.by_cm() || report.transport == kIwarp));
-  line("Data ex. method", "Ethernet");
-  return text;
-}
-
 std::string perftest_header(const PerftestReport& report) {
   if (report.output != ReportOutput::full) return "";
-  return std::string(kDashes) + columns_of(report);
+  return std::string(kPerftestDashes) + columns_of(report);
 }
 
 std::string perftest_samples(const LatencyData& latency) {
@@ -331,8 +272,8 @@ std::string perftest_row(const PerftestReport& report, const PerftestNumbers& nu
 
 std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers,
                                   double cpu_percent) {
-  std::string text = fmt::format("{{\n\"MsgSize\": {},\n\"n_iterations\": {}", numbers.size_bytes,
-                                 numbers.iterations);
+  std::string text = fmt::format("\"results\": {{\n\"MsgSize\": {},\n\"n_iterations\": {}",
+                                 numbers.size_bytes, numbers.iterations);
   const auto put = [&](const char* key, double value, int digits = 2) {
     text += fmt::format(",\n\"{}\": {:.{}f}", key, value, digits);
   };
@@ -360,7 +301,7 @@ std::string perftest_results_json(const PerftestReport& report, const PerftestNu
 }
 
 std::string perftest_footer(const PerftestReport& report) {
-  return report.output == ReportOutput::full ? std::string(kDashes) : "";
+  return report.output == ReportOutput::full ? std::string(kPerftestDashes) : "";
 }
 
 }  // namespace rdmameter

@@ -11,7 +11,6 @@
 
 #include "bench/perftest/tool.h"
 #include "core/result/row.h"
-#include "core/test_case/test_case.h"
 
 namespace rdmameter {
 
@@ -26,12 +25,21 @@ struct PerftestReport {
   bool both = false;               ///< --report-both
   bool cpu_util = false;           ///< a column more
   bool intervals = false;          ///< --run_infinitely: a row for each interval, none for all
+  bool gid_given = false;          ///< -x
+  bool recv_list_given = false;    ///< --recv_post_list
   std::string title;               ///< "RDMA_Write BW Test"
-  std::string connection;          ///< "RC"
   std::uint64_t inline_bytes = 0;  ///< messages up to this are inlined
-  std::string transport = "IB";  ///< of the device: "IB", "IW" (which rdma_cm connects), "Unknown"
-  bool server = false;           ///< the end that prints it
+  std::string transport = "IB";    ///< of the device: "IB", "IW", "Unknown"
+  bool server = false;             ///< the end that prints it
 };
+
+inline constexpr std::string_view kPerftestDashes =
+    "---------------------------------------------------------------------------------------\n";
+
+/// perftest has no GID on InfiniBand unless one is asked for.
+inline bool perftest_names_gid(const PerftestReport& report, bool ethernet) {
+  return ethernet || report.gid_given;
+}
 
 struct PerftestTraffic {
   std::uint64_t messages = 0, time_ns = 0;
@@ -65,11 +73,6 @@ struct PerftestBandwidth {
 PerftestBandwidth perftest_bandwidth(const PerftestReport& report, std::uint64_t size_bytes,
                                      const PerftestTraffic& traffic);
 
-/// The test and the settings of this end, above the table.
-/// @param environment  of this end; null where it is not known
-std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
-                            const nlohmann::ordered_json& environment);
-
 /// The line of dashes and the header of the table; empty for one number per row.
 std::string perftest_header(const PerftestReport& report);
 
@@ -84,7 +87,8 @@ bool perftest_fits(const PerftestReport& report, const PerftestNumbers& numbers)
 std::string perftest_row(const PerftestReport& report, const PerftestNumbers& numbers,
                          double cpu_percent = 0);
 
-/// `results` of perftest's JSON file: its keys and digits, a line each, which scripts look for.
+/// `"results": {...}` of perftest's JSON file: its keys and digits, a line each, which scripts look
+/// for.
 std::string perftest_results_json(const PerftestReport& report, const PerftestNumbers& numbers,
                                   double cpu_percent);
 

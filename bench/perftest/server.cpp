@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -14,15 +15,19 @@
 
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
+#include "bench/perftest/connection.h"
 #include "bench/perftest/inline_table.h"
 #include "bench/perftest/notes.h"
 #include "bench/perftest/own_device.h"
 #include "bench/perftest/own_words.h"
+#include "bench/perftest/settings_block.h"
+#include "bench/running/lines/run_output.h"
 #include "core/base/error.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
 #include "core/log/server_log.h"
 #include "core/log/tell.h"
+#include "core/result/result_file.h"
 #include "core/server/open_files.h"
 #include "core/server/server.h"
 #include "reports/text/terminal_lines.h"
@@ -34,6 +39,9 @@ constexpr std::string_view kWaiting =
     "\n************************************\n"
     "* Waiting for client to connect... *\n"
     "************************************\n";
+
+/// In place of the result of a run without an end.
+const std::string kClosed = " Client closed connection\n";
 
 /// perftest's command line has no place for it.
 constexpr const char* kSandboxVariable = "RDMAMETER_SANDBOX";
@@ -48,20 +56,11 @@ SandboxOptions sandbox_of_environment() {
   return sandbox;
 }
 
-/// As perftest: every address of this machine, of both kinds where it has IPv6.
+/// Where no address is given, as perftest on every one of this machine.
 std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions options,
                                        const ClockChoice& clock, const InterruptSource& interrupt) {
-  const auto listen_on = [&](const Address& bind) {
-    ServerOptions there = options;
-    there.bind = bind;
-    return std::make_unique<Server>(std::move(there), clock, interrupt);
-  };
-  if (!plan.bind.empty()) return listen_on(parse_address(plan.bind, plan.port));
-  try {
-    return listen_on({"::", plan.port});
-  } catch (const VerbsError&) {  // a kernel without IPv6
-    return listen_on({"0.0.0.0", plan.port});
-  }
+  options.bind = plan.bind.empty() ? Address{"", plan.port} : parse_address(plan.bind, plan.port);
+  return std::make_unique<Server>(std::move(options), clock, interrupt);
 }
 
 void tell_terms(const Server& server) {
@@ -80,35 +79,34 @@ void tell_terms(const Server& server) {
 class ServerReport {
  public:
   /// @param environment  of this end
-  ServerReport(PerftestPlan plan, const nlohmann::ordered_json& environment)
-      : plan_(std::move(plan)) {
-    const TestCase test_case = perftest_cases(plan_).front().test_case;
-    rows_ = rows_of(*plan_.tool, test_case);
+  ServerReport(PerftestPlan plan, nlohmann::ordered_json environment)
+      : plan_(std::move(plan)),
+        planned_(perftest_cases(plan_).front().test_case),
+        rows_(rows_of(*plan_.tool, planned_)),
+        environment_(std::move(environment)) {
     PerftestReport& report = plan_.report;
     report.server = true;
-    report.transport = perftest_transport(environment);
+    report.transport = perftest_transport(environment_);
     if (!plan_.inline_given)
-      report.inline_bytes = perftest_inline_on(environment, report.inline_bytes,
-                                               test_case.transport == Transport::ud);
-    banner_ = perftest_banner(report, test_case, environment);
+      report.inline_bytes = perftest_inline_on(environment_, report.inline_bytes,
+                                               planned_.transport == Transport::ud);
   }
 
-  /// The client has come.
-  void begin() {
-    const std::lock_guard lock{mutex_};
-    if (std::exchange(begun_, true)) return;
-    print_text(banner_ + (rows_ == Rows::none ? perftest_footer(plan_.report)
-                                              : perftest_header(plan_.report)));
-    flush_print();
+  /// Of several cases (-a) the first one is told of. @param case_told  see connected_to_wire()
+  void connected(const nlohmann::json& case_told) {
+    const std::lock_guard lock{mutex_};  // called by the session's thread, as add()
+    if (!begun_) begin(perftest_connection(case_told));
   }
   /// @throws MeasurementError  it is no row, or there are too many
   void add(const nlohmann::json& row) {
     const PerftestNumbers numbers = perftest_numbers_from_wire(row);
-    const std::lock_guard lock{mutex_};  // called by the session's thread
+    const std::lock_guard lock{mutex_};
+    if (!begun_) begin({.test_case = planned_, .local = {}, .remote = {}, .group = {}});
     if (taken_ == kMaxServedRows)
       throw MeasurementError(fmt::format("it sent more than {} rows", kMaxServedRows));
     ++taken_;
     if (!perftest_fits(plan_.report, numbers) || rows_ == Rows::none) return;
+    results_ = perftest_results_json(plan_.report, numbers, 0);
     const std::string text = perftest_row(plan_.report, numbers);
     if (rows_ == Rows::last) {
       last_ = text;
@@ -117,10 +115,13 @@ class ServerReport {
     print_text(text);
     flush_print();
   }
-  void finish() {
+  /// The client has gone, and has told what it measured. @param command_line  for the file
+  void finish(const std::string& command_line) {
     const std::lock_guard lock{mutex_};
-    if (begun_) print_text(last_ + perftest_footer(plan_.report));
+    const bool endless = plan_.report.intervals && rows_ == Rows::last;
+    print_text((endless ? kClosed : last_) + perftest_footer(plan_.report));
     flush_print();
+    if (!plan_.json.empty() && !results_.empty() && rows_ != Rows::none) write_json(command_line);
   }
   bool any() const { return taken_ > 0; }
 
@@ -133,16 +134,39 @@ class ServerReport {
     using Operation = PerftestTool::Operation;
     const Operation operation = tool.operation;
     if (tool.bandwidth)
-      return operation == Operation::send || test_case.bidirectional ? Rows::each : Rows::last;
+      return test_case.takes_receive() || test_case.bidirectional ? Rows::each : Rows::last;
     return operation == Operation::send || operation == Operation::write ? Rows::each : Rows::none;
   }
 
+  void begin(const PerftestConnection& connection) {
+    begun_ = true;
+    const PerftestReport& report = plan_.report;
+    test_info_ = perftest_test_info(report, connection.test_case, environment_);
+    print_text(perftest_banner(report, connection.test_case, environment_) +
+               perftest_addresses(report, connection) +
+               (rows_ == Rows::none ? "" : perftest_header(report)));
+    flush_print();
+  }
+
+  /// perftest's keys, in a result of ours without rows: those are the client's.
+  void write_json(const std::string& command_line) const {
+    ResultWriter writer(plan_.json, make_context({.google_benchmark = {},
+                                                  .command = command_line,
+                                                  .floor = {},
+                                                  .initiator = {},
+                                                  .responder = environment_,
+                                                  .extra = {}}));
+    writer.finish(fmt::format("{},\n{}", test_info_, results_));
+  }
+
   PerftestPlan plan_;
-  Rows rows_ = Rows::each;
-  std::string banner_;
+  const TestCase planned_;  ///< by the options of this end
+  const Rows rows_;
+  const nlohmann::ordered_json environment_;
   std::mutex mutex_;
   bool begun_ = false;
-  std::string last_;  ///< row, where that alone is shown
+  std::string last_;                 ///< row, where that alone is shown
+  std::string test_info_, results_;  ///< of the last row, as perftest's file has them
   std::uint64_t taken_ = 0;
 };
 
@@ -151,32 +175,39 @@ class ServerReport {
 /// that its line waits for the end.
 class FailureLog {
  public:
-  /// @param log      borrowed, as is `report`, which is told of the client
-  /// @param endless  the client goes on until it is interrupted
-  FailureLog(ServerLog& log, ServerReport& report, bool endless)
-      : log_(log), report_(report), endless_(endless) {}
+  /// @param log  borrowed
+  explicit FailureLog(ServerLog& log) : log_(log) {}
 
-  void line(std::string_view peer, std::string_view text, Speaker speaker) noexcept {
-    if (text.starts_with("connected, ")) report_.begin();
-    if (notes_) return log_.line(peer, text, speaker);
+  void line(const ClientLine& line) noexcept {
+    if (line.event == ClientEvent::gone) gone_ = true;
+    if (notes_) return log_.line(line.peer, line.text, line.speaker());
     try {
       const std::lock_guard lock{mutex_};  // called by every connection's thread
-      // What lines begin with: core/session/responder.cpp, core/server/server.cpp.
-      const std::string said = in_words_of_perftest(text);
-      if (text.starts_with("connected, ")) {
-        client_ = peer;
-      } else if (text.starts_with("failed: ")) {
-        if (waiting_.size() < kMaxWaitingLines) waiting_.emplace_back(peer, said);
-      } else if (text.starts_with("dropped: ") && (peer == client_ ? endless_ : hung_up(text))) {
-        // The end that was meant; or a look whether the port is open, as scripts wait for a server.
-      } else if (speaker == Speaker::server || text.starts_with("dropped: ") ||
-                 text.starts_with("its session")) {
-        tell_waiting();
-        log_.line(peer, said, speaker);
+      switch (line.event) {
+        case ClientEvent::note:
+        case ClientEvent::gone:
+          break;
+        case ClientEvent::connected:
+          client_ = line.peer;
+          break;
+        case ClientEvent::case_failed:
+          if (waiting_.size() < kMaxWaitingLines)
+            waiting_.emplace_back(line.peer, in_words_of_perftest(line.text));
+          break;
+        case ClientEvent::hung_up:
+          // One that is no client looks whether the port is open, as scripts wait for a server.
+          if (line.peer == client_) tell(line);
+          break;
+        case ClientEvent::dropped:
+        case ClientEvent::last_words:
+        case ClientEvent::session_end:
+          tell(line);
       }
     } catch (const std::bad_alloc&) {  // the line is lost
     }
   }
+  /// Has the client said bye?
+  bool gone() const { return gone_; }
   /// The client has gone, and nothing was measured.
   void nothing_measured() {
     const std::lock_guard lock{mutex_};
@@ -185,9 +216,9 @@ class FailureLog {
 
  private:
   static constexpr std::size_t kMaxWaitingLines = 8;  ///< the others say the same
-  static bool hung_up(std::string_view text) {
-    return text.find("has closed the connection") != text.npos ||
-           text.find("Connection reset by peer") != text.npos;
+  void tell(const ClientLine& line) {
+    tell_waiting();
+    log_.line(line.peer, in_words_of_perftest(line.text), line.speaker());
   }
   void tell_waiting() {
     for (const auto& [peer, text] : waiting_) log_.line(peer, text);
@@ -195,8 +226,7 @@ class FailureLog {
   }
 
   ServerLog& log_;
-  ServerReport& report_;
-  const bool endless_;
+  std::atomic<bool> gone_ = false;
   const bool notes_ = notes_wanted();
   std::mutex mutex_;
   std::string client_;  ///< whom the server serves; empty: nobody has come
@@ -205,38 +235,40 @@ class FailureLog {
 
 }  // namespace
 
-bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation) {
+bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
+  check_writable(plan.json, "--out_json_file");
+  bind_to_source(plan);
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
   allow_open_files(1);
   ServerLog log{STDERR_FILENO};
-  FailureLog failures(log, report, plan.report.intervals);
+  FailureLog failures(log);
   const std::string token = read_token("");
   forget_token_variable();
   const SandboxOptions sandbox = sandbox_of_environment();
   if (sandbox.mode == Sandboxing::on && notes_wanted())
     tell_missing_landlock("RDMAMETER_SANDBOX=off");
-  const auto server =
-      listen_for_one(plan,
-                     {.token = token,
-                      .max_clients = 1,
-                      .limits = {default_max_memory_bytes(), default_max_threads()},
-                      .own_processes = true,
-                      .sandbox = sandbox,
-                      .log = [&failures](std::string_view peer, std::string_view text,
-                                         Speaker speaker) { failures.line(peer, text, speaker); },
-                      .own = plan.own,
-                      .one_client = true,
-                      .on_row = [&report](const nlohmann::json& row) { report.add(row); }},
-                     clock, invocation.interrupt);
+  const auto server = listen_for_one(
+      plan,
+      {.token = token,
+       .max_clients = 1,
+       .limits = {default_max_memory_bytes(), default_max_threads()},
+       .own_processes = true,
+       .sandbox = sandbox,
+       .log = [&failures](const ClientLine& line) { failures.line(line); },
+       .own = plan.own,
+       .one_client = true,
+       .on_row = [&report](const nlohmann::json& row) { report.add(row); },
+       .on_connected = [&report](const nlohmann::json& told) { report.connected(told); }},
+      clock, invocation.interrupt);
   tell_terms(*server);
   if (plan.report.output == PerftestReport::Output::full) print_text(kWaiting);
   flush_print();
   server->serve();
-  report.finish();
   if (!report.any()) failures.nothing_measured();
-  if (invocation.interrupt.requested()) throw Interrupted("interrupted");
-  return server->served() > 0;
+  if (!report.any() || !failures.gone()) return false;
+  report.finish(invocation.command_line);
+  return true;
 }
 
 }  // namespace rdmameter

@@ -8,8 +8,8 @@
 namespace rdmameter {
 
 /// Prints the table with the rows that the client sends.
-/// @return  true: a client was served
+/// @return  has its client measured, and said so?
 /// @throws UsageError, VerbsError
-bool run_perftest_server(const PerftestPlan& plan, const Invocation& invocation);
+bool run_perftest_server(PerftestPlan plan, const Invocation& invocation);
 
 }  // namespace rdmameter

@@ -216,7 +216,6 @@ void Translation::choose_test() {
   if (fmt::format("/{}/", accepted).find(fmt::format("/{}/", connection_)) == std::string::npos)
     throw invalid_value(perftest_option("connection").text(), connection_,
                         fmt::format("{}, which {} can use here", accepted, tool_.name));
-  plan_.report.connection = connection_;
   std::string transport = connection_;
   std::ranges::transform(transport, transport.begin(),
                          [](char c) { return static_cast<char>(c - 'A' + 'a'); });
@@ -398,6 +397,8 @@ void Translation::choose_path() {
     if (!has("mcg")) throw UsageError("-M, --MGID: it goes with -g, --mcg");
     put("MGID", "group", *group);
   }
+  if (has("events") && tool_.operation == ToolOperation::write && !has("write_with_imm"))
+    throw UsageError("-e, --events: of writes it goes with --write_with_imm alone");
   put_flag("events", "wait", "event");
   if (const auto vector = command_.value("vector")) {
     if (!has("events")) throw UsageError("-X, --vector: it goes with -e, --events");
@@ -450,6 +451,8 @@ void Translation::choose_report() {
   report.both = has("report-both");
   report.cpu_util = has("cpu_util");
   report.intervals = has("run_infinitely");
+  report.gid_given = has("gid-index");
+  report.recv_list_given = has("recv_post_list");
   if (report.both && !has("bidirectional"))
     throw UsageError("--report-both: it goes with -b, --bidirectional");
   if (report.cpu_util && !lasts) throw UsageError("--cpu_util: it goes with -D, --duration");
@@ -491,8 +494,9 @@ void Translation::add_notes() {
   if (const auto size = command_.value("size"); size && !parse_count(decimal_text(*size)))
     notes.push_back(fmt::format("-s, --size: {} is {} bytes", *size, size_));
   if (!plan_.json.empty())
-    notes.push_back(fmt::format("{} holds rdmameter's result; of perftest's keys it has `results`",
-                                plan_.json));
+    notes.push_back(fmt::format(
+        "{} holds rdmameter's result; of perftest's keys it has `test_info` and `results`",
+        plan_.json));
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
     return make_initiator({.server = target.server,
                            .token = target.token,
                            .on_interval = target.on_interval,
+                           .on_connected = target.on_connected,
                            .files = target.files},
                           test_case, clock, interrupt);
   };

@@ -12,6 +12,7 @@
 #include "core/engine/account/interval_thread.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
+#include "core/session/session_host.h"
 #include "core/verbs/memory/memory_file.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
@@ -32,6 +33,7 @@ struct RunTarget {
   std::string token = {};                             ///< to prove to a host; empty: none
   FileMemory files = FileMemory::devices;             ///< that this end, the initiator, may map
   IntervalListener on_interval = interval_printer();  ///< hears of each interval of a long case
+  ShowListener on_connected = {};                     ///< of each case of a host that is connected
 };
 
 /// What the cases need and no more: a run of control path tests alone has no responder. At least

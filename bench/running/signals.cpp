@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <map>
 
 #include "core/base/patient_write.h"
 
@@ -10,6 +11,7 @@ namespace rdmameter {
 namespace {
 
 InterruptSource* raised = nullptr;  // set before the handlers are
+std::map<int, struct sigaction> before_us;
 
 void on_signal(int number) {
   const int before = errno;
@@ -26,11 +28,11 @@ void raise_on_signals(InterruptSource& interrupt) {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, &before_us[SIGTERM]);
+  sigaction(SIGINT, &action, &before_us[SIGINT]);
   // A lost ssh keeps what was measured, as SIGTERM does; nohup goes on.
-  struct sigaction before {};
-  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+  if (sigaction(SIGHUP, nullptr, &before_us[SIGHUP]) == 0 &&
+      before_us[SIGHUP].sa_handler != SIG_IGN)
     sigaction(SIGHUP, &action, nullptr);
   action.sa_handler = SIG_IGN;
   action.sa_flags = 0;
@@ -42,6 +44,10 @@ void raise_on_signals(InterruptSource& interrupt) {
   // not learn how ours ended, and their numbers would be others' at once.
   action.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &action, nullptr);
+}
+
+void give_signal_back(int number) {
+  sigaction(number, &before_us.at(number), nullptr);
 }
 
 }  // namespace rdmameter

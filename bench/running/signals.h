@@ -13,4 +13,7 @@ namespace rdmameter {
 /// waitpid() learns how a child ended.
 void raise_on_signals(InterruptSource& interrupt);
 
+/// Gives SIGINT, SIGTERM or SIGHUP back what it did before raise_on_signals().
+void give_signal_back(int number);
+
 }  // namespace rdmameter

@@ -132,12 +132,15 @@ void VerbsRunner::build_work() {
 
 void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& peer) const {
   test_case.path.mtu_bytes = agreed_.mtu_bytes;
-  test_case.initiator.device = device_.port.device;
-  test_case.initiator.port_num = device_.port.number;
-  test_case.initiator.gid_index = endpoint_.info().gid.index;
-  test_case.responder.device = require_string(peer, "device", 64);
-  test_case.responder.port_num = require_uint(peer, "port_num", 1, 255);
-  test_case.responder.gid_index = require_uint(peer, "gid_index", 0, 255);
+  const bool first = role_ == Role::initiator;
+  EndSettings& mine = first ? test_case.initiator : test_case.responder;
+  EndSettings& theirs = first ? test_case.responder : test_case.initiator;
+  mine.device = device_.port.device;
+  mine.port_num = device_.port.number;
+  mine.gid_index = endpoint_.info().gid.index;
+  theirs.device = require_string(peer, "device", 64);
+  theirs.port_num = require_uint(peer, "port_num", 1, 255);
+  theirs.gid_index = require_uint(peer, "gid_index", 0, 255);
   test_case.queues.inline_bytes = endpoint_.view().inline_bytes;
   test_case.queues.thread_domain = endpoint_.has_thread_domain() ? 1 : 0;
   test_case.path.pkey_index = endpoint_.pkey().index;

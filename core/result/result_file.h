@@ -62,10 +62,10 @@ class ResultWriter {
   void append(const Row& row);
 
   /// Ends and closes the file. Further calls do nothing.
-  /// @param results  for other tools' readers: the text of a JSON object, which becomes the key
-  ///                 `results` as it is; empty: none
+  /// @param keys  for other tools' readers: the text of further keys and their values, as it is;
+  ///              empty: none
   /// @throws ResultFileError  the last bytes did not arrive
-  void finish(std::string_view results = {});
+  void finish(std::string_view keys = {});
 
   std::uint64_t rows() const noexcept { return rows_; }  ///< rows that are safe
 

@@ -135,11 +135,11 @@ void ResultWriter::append(const Row& row) {
   if (file_ && !placed_ && replacing_ == Replacing::with_first_row) take_place();
 }
 
-void ResultWriter::finish(std::string_view results) {
+void ResultWriter::finish(std::string_view keys) {
   if (std::exchange(finished_, true)) return;
   const std::string trailer =
-      results.empty() ? std::string(kTrailer) : fmt::format("\n],\n\"results\": {}}}\n", results);
-  if (file_ && !results.empty()) replace_trailer(trailer, "closing");
+      keys.empty() ? std::string(kTrailer) : fmt::format("\n],\n{}}}\n", keys);
+  if (file_ && !keys.empty()) replace_trailer(trailer, "closing");
   int error = 0;
   if (place_.stream) {
     error = write_all(stream_, trailer);

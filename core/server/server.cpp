@@ -78,8 +78,8 @@ Server::State::State(ServerOptions given, const ClockChoice& clock, const Interr
   shared.clock = clock;
   shared.token = options.token;
   shared.on_row = options.on_row;
-  shared.log =
-      options.log ? options.log : [](std::string_view, std::string_view, Speaker) noexcept {};
+  shared.on_connected = options.on_connected;
+  shared.log = options.log ? options.log : [](const ClientLine&) noexcept {};
 }
 
 void Server::State::start(WaitingRoom::Guest guest) {
@@ -97,7 +97,7 @@ void Server::State::start(WaitingRoom::Guest guest) {
     clients_.splice(clients_.end(), all);
   } catch (const std::exception& error) {  // no descriptor or thread to be had: the others go on
     unproved_.leave(guest.place);
-    shared.log(peer, fmt::format("dropped: {}", error_text(error)), Speaker::client);
+    shared.log({peer, fmt::format("dropped: {}", error_text(error)), ClientEvent::dropped});
   }
 }
 
@@ -110,14 +110,15 @@ void Server::State::serve_client(Connection connection, Client& client) noexcept
     const Greeting greeting = admit_client(channel, shared.token, client);
     admitted = true;
     if (options.own_processes)
-      run_session_process(std::move(channel),
-                          {peer, greeting, shared.clock, options.sandbox, options.own}, host,
-                          interrupt_all_);
+      run_session_process(
+          std::move(channel),
+          {peer, greeting, shared.clock, options.sandbox, options.own, host.shows_connected()},
+          host, interrupt_all_);
     else
       serve_session(channel.release(), greeting, shared.clock, options.own, host, interrupt_all_);
   } catch (const std::exception& error) {
     if (admitted) --let_in;  // its session could not begin
-    host.log(fmt::format("dropped: {}", error_text(error)));
+    host.log(fmt::format("dropped: {}", error_text(error)), event_of(error));
   }
 }
 
@@ -138,7 +139,7 @@ void Server::State::enter(Client& client, const Channel& channel) {
           fmt::format("{} clients wait for a place here already: try again later", kMaxWaiting));
     waiting_.push_back(&client);
   }
-  shared.log(channel.peer(), "waits for a place", Speaker::client);
+  shared.log({channel.peer(), "waits for a place"});
   const Waited waited = channel.wait_readable(Deadline::in(kPlaceTimeout), &client.place);
   const std::lock_guard lock{mutex_};
   if (client.standing == Standing::served) return;

@@ -30,10 +30,12 @@ struct ServerOptions {
   /// must know kSessionArgument.
   bool own_processes = false;
   SandboxOptions sandbox = {};          ///< of those processes
-  ClientLog log;                        ///< a line about a client; called from several threads
+  ClientLog log;                        ///< called from several threads
   std::optional<EndSettings> own = {};  ///< for what clients leave open: device, port, GID, core
   bool one_client = false;              ///< serve() returns when the first one has gone
-  RowListener on_row = {};              ///< called with each row that a client sends to be shown
+  /// Called with each row that a client sends to be shown, and with each case of its that is
+  /// connected (connected_to_wire()).
+  ShowListener on_row = {}, on_connected = {};
 };
 
 class Server {

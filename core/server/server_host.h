@@ -18,14 +18,19 @@
 
 namespace rdmameter {
 
-/// Takes a line about a client, whose address:port comes first; from any session's thread. It
-/// throws nothing and does not wait.
-using ClientLog =
-    std::function<void(std::string_view peer, std::string_view text, Speaker speaker)>;
+/// Of a server's log.
+struct ClientLine {
+  std::string_view peer;  ///< address:port
+  std::string_view text;
+  ClientEvent event = ClientEvent::note;
+  /// Who causes it.
+  Speaker speaker() const {
+    return event == ClientEvent::session_end ? Speaker::server : Speaker::client;
+  }
+};
 
-/// Takes a row that a client sends, which may be anything; from any session's thread.
-/// @throws MeasurementError  it is no row, which ends the session
-using RowListener = std::function<void(const nlohmann::json& row)>;
+/// Takes a line about a client; from any session's thread. It throws nothing and does not wait.
+using ClientLog = std::function<void(const ClientLine& line)>;
 
 /// What the sessions of one server share.
 struct ResponderShared {
@@ -34,9 +39,9 @@ struct ResponderShared {
   ClockChoice clock;
   std::string token;  ///< empty: none is wanted
   ClientLog log;
-  RowListener on_row;  ///< empty: nobody listens
-  Account account;     ///< of the cases that run now
-  std::mutex cases;    ///< of what follows; both change as one, or two that begin at once miss it
+  ShowListener on_row, on_connected;  ///< empty: nobody looks
+  Account account;                    ///< of the cases that run now
+  std::mutex cases;  ///< of what follows; both change as one, or two that begin at once miss it
   std::uint32_t cases_running = 0;
   std::uint64_t cases_started = 0;
 };
@@ -49,12 +54,16 @@ class ServerHost final : public SessionHost {
   ServerHost(ResponderShared& shared, std::string peer) : shared_(shared), peer_(std::move(peer)) {}
   ~ServerHost() { end_case(); }
 
-  void log(std::string_view text) noexcept override { shared_.log(peer_, text, Speaker::client); }
-  /// A line of the server's own about this session.
-  void log_of_server(std::string_view text) noexcept { shared_.log(peer_, text, Speaker::server); }
+  void log(std::string_view text, ClientEvent event = ClientEvent::note) noexcept override {
+    shared_.log({peer_, text, event});
+  }
   void begin_case(const CaseNeeds& needs) override;
   bool case_is_shared() override;
   void end_case() noexcept override;
+  bool shows_connected() const override { return shared_.on_connected != nullptr; }
+  void show_connected(const nlohmann::json& connected) override {
+    if (shared_.on_connected) shared_.on_connected(connected);
+  }
   void show_row(const nlohmann::json& row) override {
     if (shared_.on_row) shared_.on_row(row);
   }

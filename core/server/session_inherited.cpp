@@ -68,7 +68,8 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   const SessionStart start = start_from_pipe(pipe.receive(Deadline::in(kSetupTimeout)));
   // It was killed before the line above that asks for the signal: that does not come any more.
   if (getppid() != start.server) throw MeasurementError("the server of this session has ended");
-  PipeHost host{pipe};
+  if (start.shown) pipe.set_max_message_bytes(kShownPipeMessageBytes);
+  PipeHost host{pipe, start.shown};
   shut_in(start.sandbox, client.get(), host, interrupt);
   const TellHost sink{host};
   serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, host,

@@ -64,6 +64,15 @@ std::optional<EndSettings> own_from_pipe(const nlohmann::json& message) {
                      .memory = {}};
 }
 
+/// A session tells of no end of its own process.
+ClientEvent event_from_pipe(const nlohmann::json& message) {
+  const auto found = message.find("event");
+  constexpr auto kMost = static_cast<std::uint64_t>(ClientEvent::dropped);
+  if (found == message.end() || !found->is_number_unsigned() || *found > kMost)
+    return ClientEvent::note;
+  return static_cast<ClientEvent>(found->get<std::uint64_t>());
+}
+
 }  // namespace
 
 nlohmann::json start_to_pipe(const SessionStart& start) {
@@ -76,6 +85,7 @@ nlohmann::json start_to_pipe(const SessionStart& start) {
           {"sandbox", start.sandbox.mode},
           {"sandbox_allowed", start.sandbox.allowed},
           {"own", own_to_pipe(start.own)},
+          {"shown", start.shown},
           {"server", start.server}};
 }
 
@@ -89,6 +99,7 @@ SessionStart start_from_pipe(const nlohmann::json& message) {
             .sandbox = {.mode = static_cast<Sandboxing>(require_uint(message, "sandbox", 0, 2)),
                         .allowed = message.at("sandbox_allowed").get<std::vector<std::string>>()},
             .own = own_from_pipe(message.at("own")),
+            .shown = require_bool(message, "shown"),
             .server = static_cast<pid_t>(
                 require_uint(message, "server", 1, std::numeric_limits<pid_t>::max()))};
   } catch (const nlohmann::json::exception& error) {
@@ -102,11 +113,14 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline) {
   if (type == "log") {
     host.log(message.value("text", nlohmann::json()).is_string()
                  ? message.at("text").get_ref<const std::string&>()
-                 : std::string());
+                 : std::string(),
+             event_from_pipe(message));
   } else if (type == "end") {
     host.end_case();
   } else if (type == "row") {
     host.show_row(require_object(message, "row"));
+  } else if (type == "connected") {
+    host.show_connected(require_object(message, "connected"));
   } else if (type == "is_shared") {
     pipe.send({{"type", "shared"}, {"value", host.case_is_shared()}}, deadline);
   } else if (type == "begin") {
@@ -140,9 +154,9 @@ nlohmann::json PipeHost::ask(const nlohmann::json& message, std::string_view ans
   return said;
 }
 
-void PipeHost::log(std::string_view text) noexcept {
+void PipeHost::log(std::string_view text, ClientEvent event) noexcept {
   try {
-    say({{"type", "log"}, {"text", beginning(text, kLogTextBytes)}});
+    say({{"type", "log"}, {"text", beginning(text, kLogTextBytes)}, {"event", event}});
   } catch (const std::exception&) {  // the server has gone, and with it the log
   }
 }
@@ -154,6 +168,11 @@ void PipeHost::begin_case(const CaseNeeds& needs) {
 
 bool PipeHost::case_is_shared() {
   return require_bool(ask({{"type", "is_shared"}}, "shared"), "value");
+}
+
+void PipeHost::show_connected(const nlohmann::json& connected) {
+  const nlohmann::json message{{"type", "connected"}, {"connected", connected}};
+  if (message.dump().size() <= kShownPipeMessageBytes) say(message);
 }
 
 void PipeHost::show_row(const nlohmann::json& row) {

@@ -4,7 +4,7 @@
 //
 //   server                                        session
 //   session {peer, greeting, seal,            ->
-//            clock, sandbox, own}
+//            clock, sandbox, own, shown}
 //   then, for each case:
 //                                             <-  begin {memory_bytes, threads}
 //   granted {}, or failed {kind, reason}      ->
@@ -12,8 +12,9 @@
 //   shared {value}                            ->
 //                                             <-  end {}
 //   and at any time:
-//                                             <-  log {text}
+//                                             <-  log {text, event}
 //                                             <-  row {row}
+//                                             <-  connected {connected}, if they are shown
 #pragma once
 
 #include <sys/types.h>
@@ -38,6 +39,8 @@ namespace rdmameter {
 inline constexpr int kClientDescriptor = 3, kServerDescriptor = 4;
 /// Of a message on the pair.
 inline constexpr std::size_t kPipeMessageBytes = 64 * 1024;
+/// The same where connected cases are shown, with the numbers of all their QPs.
+inline constexpr std::size_t kShownPipeMessageBytes = kProvedMessageBytes;
 /// Of a line for the log; the server cuts it shorter.
 inline constexpr std::size_t kLogTextBytes = 4096;
 
@@ -48,6 +51,7 @@ struct SessionStart {
   ClockChoice clock;
   SandboxOptions sandbox;
   std::optional<EndSettings> own;  ///< for what the client leaves open, without memory
+  bool shown = false;              ///< does anybody look at connected cases?
   pid_t server = getpid();         ///< the session's parent
 };
 nlohmann::json start_to_pipe(const SessionStart& start);
@@ -66,12 +70,16 @@ void answer_session(Channel& pipe, SessionHost& host, Deadline deadline);
 /// The server, as its session sees it.
 class PipeHost final : public SessionHost {
  public:
-  /// @param pipe  borrowed
-  explicit PipeHost(Channel& pipe) : pipe_(pipe) {}
-  void log(std::string_view text) noexcept override;
+  /// @param pipe   borrowed
+  /// @param shown  see SessionStart
+  explicit PipeHost(Channel& pipe, bool shown = false) : pipe_(pipe), shown_(shown) {}
+  void log(std::string_view text, ClientEvent event = ClientEvent::note) noexcept override;
   void begin_case(const CaseNeeds& needs) override;
   bool case_is_shared() override;
   void end_case() noexcept override;
+  bool shows_connected() const override { return shown_; }
+  /// Those with too many QPs for a message are not shown.
+  void show_connected(const nlohmann::json& connected) override;
   void show_row(const nlohmann::json& row) override;
 
  private:
@@ -79,6 +87,7 @@ class PipeHost final : public SessionHost {
   nlohmann::json ask(const nlohmann::json& message, std::string_view answer);
 
   Channel& pipe_;
+  const bool shown_;
   std::mutex sending_;  ///< lines of the log come from several threads
 };
 

@@ -238,9 +238,10 @@ void see_off(SessionProcess& process, const std::string& why_killed, Deadline en
   }
   const int sent = !status ? SIGKILL : end.is_never() ? 0 : SIGTERM;
   if (!status) {
-    host.log_of_server(
+    host.log(
         fmt::format("its session is killed: {}",
-                    why_killed.empty() ? "it closed its connection and did not end" : why_killed));
+                    why_killed.empty() ? "it closed its connection and did not end" : why_killed),
+        ClientEvent::session_end);
     process.signal(SIGKILL);
     // The kernel may still be at what it asked for. A server that ends does not wait for that.
     status = process.wait(Deadline::never(), interrupt);
@@ -251,8 +252,8 @@ void see_off(SessionProcess& process, const std::string& why_killed, Deadline en
   const std::string text = bad_end(*status, sent);
   if (text.empty()) return;
   for (const std::string& line : process.last_words().lines())
-    host.log(fmt::format("its session's stderr: {}", line));
-  host.log_of_server(text);
+    host.log(fmt::format("its session's stderr: {}", line), ClientEvent::last_words);
+  host.log(text, ClientEvent::session_end);
 }
 
 }  // namespace
@@ -274,7 +275,9 @@ void run_session_process(Channel client, const SessionStart& start, ServerHost& 
   }
   theirs.reset();
   client.release();
-  Channel pipe{{std::move(ours), "the session"}, interrupt, kPipeMessageBytes};
+  Channel pipe{{std::move(ours), "the session"},
+               interrupt,
+               start.shown ? kShownPipeMessageBytes : kPipeMessageBytes};
   Deadline end = Deadline::never();
   const std::string why_killed = serve_process(pipe, start, *process, host, end);
   see_off(*process, why_killed, end, host, interrupt);

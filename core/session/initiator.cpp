@@ -22,6 +22,7 @@ class Initiator final : public Measurer {
       : clock_(clock),
         interrupt_(interrupt),
         on_interval_(options.on_interval),
+        on_connected_(options.on_connected),
         devices_({.files = options.files,
                   .still_wanted = [this] { require_wanted(channel_.fd(), interrupt_); }}),
         first_(first.over_tcp() ? devices_.find(first.initiator.device, first.initiator.port_num,
@@ -69,8 +70,8 @@ class Initiator final : public Measurer {
     };
     const auto gids =
         device != nullptr ? std::span<const Gid>(device->gids) : std::span<const Gid>();
-    Repetition repetition{channel_, make_duplex, asked,      std::move(placement),
-                          gids,     clock_,      interrupt_, on_interval_};
+    Repetition repetition{channel_, make_duplex, asked,        std::move(placement), gids,
+                          clock_,   interrupt_,  on_interval_, on_connected_};
     return repetition.conduct([&] {
       Outcome outcome = repetition.run(same_host());
       outcome.extra["path"] = path(outcome.effective);
@@ -107,6 +108,7 @@ class Initiator final : public Measurer {
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
   const IntervalListener on_interval_;
+  const ShowListener on_connected_;
   OpenDevices devices_;
   CpuClaims claims_;
   const OpenDevice* const first_;  ///< null: this machine has none

@@ -8,6 +8,7 @@
 #include "core/engine/account/interval_thread.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
+#include "core/session/session_host.h"
 #include "core/verbs/memory/memory_file.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
@@ -19,6 +20,7 @@ struct SessionOptions {
   std::string token;                    ///< empty: what a server of this user has left, if any
   std::chrono::seconds connect_for{5};  ///< a server that is not up yet is waited for this long
   IntervalListener on_interval = {};    ///< called at each interval of a long case
+  ShowListener on_connected = {};       ///< called with each case that is connected
   FileMemory files = FileMemory::none;  ///< that this end may map, for its own user
 };
 

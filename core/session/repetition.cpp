@@ -313,6 +313,7 @@ Duplex Repetition::prepare(bool same_host) {
   send(std::move(connect), "connect");
   establish(duplex);
   duplex.forward->record_effective(case_, ready);  // what rdma_cm's route has added
+  if (on_connected_) on_connected_(connected_to_wire(case_, duplex.connection_info(), ready));
   expect("running");
   return duplex;
 }

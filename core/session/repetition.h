@@ -13,6 +13,7 @@
 #include "core/engine/placement/placement.h"
 #include "core/session/message_exchange.h"
 #include "core/session/report.h"
+#include "core/session/session_host.h"
 
 namespace rdmameter {
 
@@ -30,7 +31,8 @@ class Repetition : public MessageExchange {
   /// @param gids       that this end may use; none over TCP
   Repetition(Channel& channel, MakeDuplex make_duplex, const TestCase& test_case,
              Placement placement, std::span<const Gid> gids, const ClockChoice& clock,
-             const InterruptSource& interrupt, const IntervalListener& on_interval)
+             const InterruptSource& interrupt, const IntervalListener& on_interval,
+             const ShowListener& on_connected)
       : MessageExchange(channel),
         make_duplex_(std::move(make_duplex)),
         case_(test_case),
@@ -38,7 +40,8 @@ class Repetition : public MessageExchange {
         gids_(gids),
         clock_(clock),
         interrupt_(interrupt),
-        on_interval_(on_interval) {}
+        on_interval_(on_interval),
+        on_connected_(on_connected) {}
 
   /// @param same_host  do both ends run on one machine?
   Outcome run(bool same_host);
@@ -65,6 +68,7 @@ class Repetition : public MessageExchange {
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
   const IntervalListener& on_interval_;
+  const ShowListener& on_connected_;
   std::optional<std::uint64_t> softirq_ns_;
   nlohmann::ordered_json series_;
   nlohmann::json done_;

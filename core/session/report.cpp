@@ -196,4 +196,9 @@ Totals totals_from_wire(const nlohmann::json& message, std::string_view key,
   return totals;
 }
 
+nlohmann::json connected_to_wire(const TestCase& test_case, const nlohmann::json& local,
+                                 const nlohmann::json& remote) {
+  return {{"case", case_to_wire(test_case)}, {"local", local}, {"remote", remote}};
+}
+
 }  // namespace rdmameter

@@ -55,4 +55,10 @@ nlohmann::ordered_json placement_from_wire(const nlohmann::json& wire);
 /// @throws MeasurementError  not so many numbers below 2^53
 Totals totals_from_wire(const nlohmann::json& message, std::string_view key, std::uint64_t threads);
 
+/// A case whose QPs are connected, as the end sees it that says so: {"case", "local", "remote"}.
+/// @param test_case      as it is in truth
+/// @param local, remote  introductions: Duplex::connection_info()
+nlohmann::json connected_to_wire(const TestCase& test_case, const nlohmann::json& local,
+                                 const nlohmann::json& remote);
+
 }  // namespace rdmameter

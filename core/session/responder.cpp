@@ -125,7 +125,8 @@ void ClientSession::welcome(const Greeting& greeting) {
   const OpenDevice* const device = message.contains("device") ? described(message) : nullptr;
   send_environment(channel_, environment_with(clock_, device));
   host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
-                        device != nullptr ? device->port.where() : "no verbs device"));
+                        device != nullptr ? device->port.where() : "no verbs device"),
+            ClientEvent::connected);
 }
 
 /// The device that a client wants to know of; null: there is none.
@@ -155,9 +156,9 @@ void ClientSession::serve(const Greeting& greeting) {
     or_tell(channel_, [&] { welcome(greeting); });
     while (serve_next()) {
     }
-    host_.log("gone");
+    host_.log("gone", ClientEvent::gone);
   } catch (const std::exception& error) {
-    host_.log(fmt::format("dropped: {}", error_text(error)));
+    host_.log(fmt::format("dropped: {}", error_text(error)), event_of(error));
   }
 }
 
@@ -229,7 +230,7 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    host_.log(fmt::format("failed: {}", error_text(error)));
+    host_.log(fmt::format("failed: {}", error_text(error)), ClientEvent::case_failed);
     channel_.send(failure_message(error), Deadline::in(kSetupTimeout));
   }
 }
@@ -276,6 +277,11 @@ bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
   duplex.connect(message);
   duplex.establish();
   duplex.forward->take_fatal_event();  // nobody's any more
+  if (host_.shows_connected()) {
+    TestCase effective = test_case;
+    duplex.forward->record_effective(effective, message);
+    host_.show_connected(connected_to_wire(effective, duplex.connection_info(), message));
+  }
   return true;
 }
 
@@ -352,6 +358,13 @@ Greeting admit_client(Channel& channel, const std::string& token, Admission& adm
     admission.enter(channel);
   });
   return greeting;
+}
+
+ClientEvent event_of(const std::exception& error) {
+  const auto* const ended = dynamic_cast<const ChannelError*>(&error);
+  const bool hung_up = ended != nullptr && (ended->cause == ChannelError::Cause::closed ||
+                                            ended->cause == ChannelError::Cause::reset);
+  return hung_up ? ClientEvent::hung_up : ClientEvent::dropped;
 }
 
 void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,

@@ -3,6 +3,7 @@
 // each.
 #pragma once
 
+#include <exception>
 #include <optional>
 
 #include "core/instrument/clock.h"
@@ -30,6 +31,9 @@ class Admission {
 /// Takes a client's greeting and proof, and waits for its place.
 /// @throws MeasurementError, Interrupted  it is not let in, which it has been told
 Greeting admit_client(Channel& channel, const std::string& token, Admission& admission);
+
+/// How a client's connection has ended by an exception.
+ClientEvent event_of(const std::exception& error);
 
 /// Serves a client that was let in until it says bye, goes away, falls silent or misbehaves.
 /// Everything made for it is gone when this returns. Throws nothing: what went wrong is logged.

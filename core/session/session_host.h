@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
@@ -14,16 +15,38 @@ struct CaseNeeds {
   std::uint64_t threads = 0;  ///< that run loops
 };
 
+/// What a line of a server's log tells of a client, for who does not show every line.
+enum class ClientEvent : std::uint8_t {
+  note,         ///< none of the following
+  connected,    ///< it was let in
+  gone,         ///< it has said bye
+  case_failed,  ///< it may ask again, with other settings
+  hung_up,      ///< its connection has ended without a bye
+  dropped,      ///< its connection was ended for another reason
+  last_words,   ///< what its session's process wrote to stderr before it crashed
+  session_end,  ///< that process crashed, or the server has killed it
+};
+
+/// Takes what is shown of a session: a row, or a connected case. It may be anything where a peer
+/// sends it; from any thread.
+/// @throws MeasurementError  it is not what it should be, which ends the session
+using ShowListener = std::function<void(const nlohmann::json& what)>;
+
 class SessionHost {
  public:
   /// A line about the session's client.
-  virtual void log(std::string_view text) noexcept = 0;
+  virtual void log(std::string_view text, ClientEvent event = ClientEvent::note) noexcept = 0;
   /// Takes what the case needs of what all clients share. One case at a time.
   /// @throws as Account::take()
   virtual void begin_case(const CaseNeeds& needs) = 0;
   /// Has another client's case run at any time since begin_case()?
   virtual bool case_is_shared() = 0;
   virtual void end_case() noexcept = 0;
+  /// Does anybody look at connected cases?
+  virtual bool shows_connected() const = 0;
+  /// A case whose QPs are connected: see connected_to_wire().
+  /// @throws as show_row()
+  virtual void show_connected(const nlohmann::json& connected) = 0;
   /// A row that the client sends, to be shown.
   /// @throws MeasurementError  it is none
   virtual void show_row(const nlohmann::json& row) = 0;

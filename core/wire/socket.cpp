@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -85,11 +86,13 @@ SocketAddresses resolve(const Address& address, int flags) {
       look_up(host, address.port, flags | AI_NUMERICHOST, addresses);
   } else if (error != 0) {
     check_scope(address.host);
-    throw UsageError(fmt::format(
-        "cannot look up `{}`: {}. Give a name that this machine knows (`getent hosts {}`), or a "
-        "numeric address.",
-        address.host, error == EAI_SYSTEM ? std::strerror(system_error) : gai_strerror(error),
-        address.host));
+    const char* const reason =
+        error == EAI_SYSTEM ? std::strerror(system_error) : gai_strerror(error);
+    throw UnknownHost(
+        fmt::format("cannot look up `{}`: {}. Give a name that this machine knows (`getent hosts "
+                    "{}`), or a numeric address.",
+                    address.host, reason, address.host),
+        reason);
   }
   return addresses;
 }
@@ -297,14 +300,15 @@ namespace {
   }
 }
 
+/// @param alone  an IPv6 address takes no IPv4
 /// @return  a listening socket; empty with `error` set: it failed
-Descriptor try_listen(const SocketAddress& local, int& error) {
+Descriptor try_listen(const SocketAddress& local, int& error, bool alone = false) {
   const int family = local.storage.ss_family;
   Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (socket) {
     // Or a server cannot be restarted for a minute after it had clients (TIME_WAIT).
     set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-    if (family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    if (family == AF_INET6) set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, alone);
     if (bind(socket.get(), local.get(), local.bytes) == 0 && listen(socket.get(), kBacklog) == 0) {
       return socket;
     }
@@ -315,7 +319,33 @@ Descriptor try_listen(const SocketAddress& local, int& error) {
 
 }  // namespace
 
+/// One family is enough where the kernel has not the other.
+void Listener::listen_on_both(std::uint16_t port) {
+  int error = 0;
+  for (const char* host : {"0.0.0.0", "::"}) {
+    SocketAddresses any;
+    look_up(host, port, AI_NUMERICHOST, any);
+    Descriptor& socket = socket_ ? second_ : socket_;
+    if (!any.empty()) socket = try_listen(any.front(), error, true);
+    if (!socket && error != 0 && error != EAFNOSUPPORT && error != EADDRNOTAVAIL)
+      throw_not_bound({host, port}, error);
+  }
+  if (!socket_) throw_not_bound({"0.0.0.0", port}, error);
+  port_ = port;
+  if (!second_) return;
+  either_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  for (const int socket : {socket_.get(), second_.get()}) {
+    epoll_event readable{.events = EPOLLIN, .data = {}};
+    if (!either_ || epoll_ctl(either_.get(), EPOLL_CTL_ADD, socket, &readable) != 0)
+      throw VerbsError(fmt::format("epoll: {}", std::strerror(errno)), errno);
+  }
+}
+
 Listener::Listener(const Address& bind) {
+  if (bind.host.empty()) {
+    listen_on_both(bind.port);
+    return;
+  }
   int error = 0;
   for (const SocketAddress& each : resolve(bind, AI_PASSIVE)) {
     socket_ = try_listen(each, error);
@@ -351,12 +381,19 @@ void tell_no_descriptor(int error) noexcept {
 
 }  // namespace
 
+Descriptor Listener::accept_any() const noexcept {
+  constexpr int kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+  Descriptor client(accept4(socket_.get(), nullptr, nullptr, kFlags));
+  if (!client && errno == EAGAIN && second_)
+    client = Descriptor(accept4(second_.get(), nullptr, nullptr, kFlags));
+  return client;
+}
+
 std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSource& interrupt,
                                            const EventFd* wake) {
   do {
-    if (wait_for(socket_.get(), POLLIN, deadline, interrupt, wake) != Waited::ready) return {};
-    Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket) {
+    if (wait_for(fd(), POLLIN, deadline, interrupt, wake) != Waited::ready) return {};
+    if (Descriptor socket = accept_any()) {
       tune(socket.get());
       std::string peer = peer_text(socket.get());
       return Connection{std::move(socket), std::move(peer)};

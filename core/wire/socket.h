@@ -7,12 +7,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/wire/descriptor.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
+
+/// The host's name is not known here.
+struct UnknownHost : UsageError {
+  UnknownHost(const std::string& text, std::string reason)
+      : UsageError(text), reason(std::move(reason)) {}
+  std::string reason;  ///< as getaddrinfo() has it
+};
 
 /// Where a server is, as people write it.
 struct Address {
@@ -50,7 +59,7 @@ struct Connection {
 /// tries again and again until the deadline: the server may not be up yet. Looking up a name (not a
 /// numeric address) is the C library's blocking getaddrinfo() and ends neither by the deadline nor
 /// by the interrupt.
-/// @throws UsageError        there is no such name
+/// @throws UnknownHost       there is no such name
 /// @throws NotConnected      the text says why and what to do
 /// @throws Interrupted
 Connection connect_to(const Address& server, Deadline deadline, const InterruptSource& interrupt);
@@ -58,7 +67,10 @@ Connection connect_to(const Address& server, Deadline deadline, const InterruptS
 /// A listening TCP socket.
 class Listener {
  public:
-  /// @param bind  an address of this machine; port 0: any free one. `::` takes IPv4 as well.
+  /// @param bind  an address of this machine; port 0: any free one. `::` takes IPv4 as well. An
+  /// empty
+  ///              host, with a port: every address, by a socket for each family, so that who looks
+  ///              for one of IPv4 (/proc/net/tcp) finds it
   /// @throws UsageError  the address is in use, not ours or not allowed; the text says what to do
   /// @throws VerbsError  any other failure
   explicit Listener(const Address& bind);
@@ -68,13 +80,18 @@ class Listener {
   std::optional<Connection> accept(Deadline deadline, const InterruptSource& interrupt,
                                    const EventFd* wake = nullptr);
 
-  int fd() const noexcept { return socket_.get(); }
+  /// Readable when a client waits.
+  int fd() const noexcept { return either_ ? either_.get() : socket_.get(); }
   std::uint16_t port() const noexcept { return port_; }
   /// Can only this machine connect?
   bool loopback_only() const noexcept { return loopback_only_; }
 
  private:
+  void listen_on_both(std::uint16_t port);
+  Descriptor accept_any() const noexcept;
+
   Descriptor socket_;
+  Descriptor second_, either_;  ///< of the other family, and the epoll of the two
   std::uint16_t port_ = 0;
   bool loopback_only_ = false;
 };

@@ -143,7 +143,7 @@ class Output(unittest.TestCase):
         self.assertEqual(len(document["benchmarks"]), 1)
         self.assertEqual(document["benchmarks"][0]["latency"]["count"], 1000)
         self.assertEqual(shown.returncode, 0)
-        self.assertIn("of perftest's keys it has `results`", result.stderr)
+        self.assertIn("of perftest's keys it has `test_info` and `results`", result.stderr)
 
     def test_has_perftests_keys_in_its_file_line_by_line(self):  # as ngc_multinode_perf reads it, by awk
         for tool, key, column in (("ib_write_bw", "BW_average", "BW average[Gb/sec]"), ("ib_send_lat", "t_avg", "t_avg[usec]")):

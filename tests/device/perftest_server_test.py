@@ -6,6 +6,8 @@ import os
 import pathlib
 import re
 import resource
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -44,10 +46,10 @@ def first_row_by_header(stdout):
 class Server:
     """`rdmameter perftest ib_write_bw`, and what it says."""
 
-    def __init__(self, *arguments, **more):
+    def __init__(self, *arguments, port=None, **more):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+            self.port = port or free.getsockname()[1]
         self.process = subprocess.Popen([rdmameter.program, "perftest", *arguments, "-p", str(self.port)], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=environment(**more))
         self.said, self.changed = {"stdout": "", "stderr": ""}, threading.Condition()
@@ -107,6 +109,19 @@ def client(port):
     return peer
 
 
+def leave(peer):
+    """As a client that has measured."""
+    peer.say({"type": "row", "row": ROW})
+    peer.say({"type": "bye"})
+
+
+def listening(table, port):
+    """The addresses at which somebody listens on the port, as /proc/net/TABLE has them."""
+    lines = pathlib.Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]
+    sockets = [line.split()[1:4] for line in lines]
+    return [local.split(":")[0] for local, _, state in sockets if state == "0A" and int(local.split(":")[1], 16) == port]
+
+
 class ServerForm(rdmameter.Test):
     def test_one_that_cannot_start_its_session_ends_with_1_and_says_why(self):
         """It has descriptors for so many more than it has open: from one to all that a session begins with."""
@@ -134,9 +149,9 @@ class ServerForm(rdmameter.Test):
     def test_serves_one_client_and_ends_with_its_rows(self):
         with Server("ib_write_bw", "--report_gbits") as server:
             peer = client(server.port)
-            server.await_text("stdout", "#bytes")  # before any row, and through a pipe
-            self.assertIn("RDMA_Write BW Test", server.said["stdout"])
             peer.say({"type": "row", "row": ROW})
+            server.await_text("stdout", "#bytes")  # through a pipe, too
+            self.assertIn("RDMA_Write BW Test", server.said["stdout"])
             peer.say({"type": "bye"})
             status, stdout = server.end()
             peer.close()
@@ -150,7 +165,7 @@ class ServerForm(rdmameter.Test):
             server.await_stderr("-p are the client's to choose")
             self.assertIn("no token: who reaches port", server.stderr)
             peer = client(server.port)
-            peer.say({"type": "bye"})
+            leave(peer)
             self.assertEqual(server.end()[0], 0)
             peer.close()
         self.assertRegex(server.stderr, r"127\.0\.0\.1:\d+: connected, (?s:.*): gone\n")
@@ -160,7 +175,7 @@ class ServerForm(rdmameter.Test):
             for _ in range(3):
                 socket.create_connection(("127.0.0.1", server.port), 10).close()
             peer = client(server.port)
-            peer.say({"type": "bye"})
+            leave(peer)
             self.assertEqual(server.end()[0], 0)
             peer.close()
         self.assertEqual(server.stderr, "")
@@ -168,8 +183,84 @@ class ServerForm(rdmameter.Test):
     def test_names_a_client_that_died(self):
         with Server("ib_write_bw") as server:
             client(server.port).close()
-            server.end()
+            status, stdout = server.end()
         self.assertRegex(server.stderr, r"127\.0\.0\.1:\d+: dropped: ")
+        self.assertEqual(status, FAILED)
+        self.assertNotIn("#bytes", stdout)
+
+    def test_ends_with_1_and_without_a_result_where_its_client_has_measured_nothing_or_died(self):
+        for says, output in (([{"type": "bye"}], ""), ([{"type": "row", "row": ROW}], "#bytes")):
+            with Server("ib_write_bw") as server:
+                peer = client(server.port)
+                for message in says:
+                    peer.say(message)
+                if output:
+                    server.await_text("stdout", output)
+                peer.close()
+                status, stdout = server.end()
+            self.assertEqual(status, FAILED)
+            self.assertNotIn("524.29", stdout)
+            self.assertFalse(re.search(r"^ 65536 ", stdout, re.MULTILINE), stdout)
+
+    def test_of_a_run_without_an_end_says_that_its_client_has_closed_the_connection(self):
+        with Server("ib_write_bw", "--run_infinitely") as server:
+            peer = client(server.port)
+            leave(peer)
+            status, stdout = server.end()
+            peer.close()
+        self.assertEqual((status, server.stderr), (0, ""))
+        self.assertRegex(stdout, r"MsgRate\[Mpps\]\n Client closed connection\n-+\n$")
+
+    def test_is_found_in_the_tables_of_both_families_and_its_port_can_be_bound_again_at_once(self):
+        port = None
+        for _ in range(5):
+            with Server("ib_write_bw", port=port) as server:
+                port = server.port
+                self.assertEqual(listening("tcp", port), ["00000000"])
+                if os.path.exists("/proc/net/if_inet6") and pathlib.Path("/proc/net/if_inet6").read_text(encoding="ascii"):
+                    self.assertEqual(listening("tcp6", port), ["0" * 32])
+                peer = client(port)
+                leave(peer)
+                self.assertEqual(server.end()[0], 0)
+                peer.close()
+
+    def test_serves_a_client_of_either_family(self):
+        for host in ("127.0.0.1", "::1"):
+            with Server("ib_write_bw") as server:
+                try:
+                    socket.create_connection((host, server.port), 10).close()
+                except OSError:
+                    self.assertEqual(host, "::1")  # this machine has no IPv6
+                    continue
+                peer = client(server.port)
+                leave(peer)
+                self.assertEqual(server.end()[0], 0)
+                peer.close()
+
+    def test_ends_by_the_signal_whether_it_waits_or_serves_and_leaves_no_process(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            for serving in (False, True):
+                with Server("ib_write_bw") as server:
+                    sessions = []
+                    if serving:
+                        peer = client(server.port)
+                        sessions = rdmameter.children_of(server.process.pid)
+                    server.process.send_signal(number)
+                    self.assertEqual(server.end()[0], -number)
+                    self.assertTrue(rdmameter.wait_until(lambda pids=sessions: not any(os.path.exists(f"/proc/{pid}/exe") for pid in pids), 10))
+                    if serving:
+                        peer.close()
+
+    def test_goes_by_the_name_of_its_tool(self):
+        pkill = shutil.which("pkill")
+        if pkill is None:
+            self.skipTest("pkill is not installed")
+        with Server("ib_write_bw") as server:
+            peer = client(server.port)
+            # Of this test's own processes alone.
+            subprocess.run([pkill, "--parent", str(os.getpid()), "ib_write_bw"], check=True, timeout=30)
+            self.assertEqual(server.end()[0], -signal.SIGTERM)
+            peer.close()
 
     def test_names_a_real_perftest_at_the_other_end_and_waits_on(self):
         with Server("ib_write_bw") as server:
@@ -177,7 +268,7 @@ class ServerForm(rdmameter.Test):
                 real.sendall(b"6.06".ljust(16, b"\0"))
                 server.await_stderr("is perftest, which rdmameter cannot measure with")
             peer = client(server.port)
-            peer.say({"type": "bye"})
+            leave(peer)
             self.assertEqual(server.end()[0], 0)
             peer.close()
 
@@ -209,7 +300,7 @@ class ServerForm(rdmameter.Test):
                 [session] = rdmameter.children_of(server.process.pid)
                 status = pathlib.Path(f"/proc/{session}/status").read_text(encoding="ascii")
                 self.assertIn(f"NoNewPrivs:\t{no_new_privileges}\n", status)
-                peer.say({"type": "bye"})
+                leave(peer)
                 self.assertEqual(server.end()[0], 0)
                 peer.close()
 
@@ -219,7 +310,7 @@ class ServerForm(rdmameter.Test):
             [session] = rdmameter.children_of(server.process.pid)
             for pid in (server.process.pid, session):
                 self.assertEqual(pathlib.Path(f"/proc/{pid}/comm").read_text(encoding="ascii"), "ib_write_bw\n")
-            peer.say({"type": "bye"})
+            leave(peer)
             self.assertEqual(server.end()[0], 0)
             peer.close()
 

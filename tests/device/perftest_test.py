@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """perftest's command lines at both ends: each tool measures on a device, and both ends print one table."""
 import json
+import os
 import re
 import shutil
 import signal
 import socket
+import subprocess
 import unittest
 
 import rdmameter
@@ -56,7 +58,7 @@ class Front(rdmameter.Test):
         if not more:
             self.assertEqual((client.stderr, server.stderr), ("", ""))
             self.assertNotRegex(client.stdout + server.stdout, "(?i)error|fail")
-        self.assertTrue(rows(client.stdout), client)
+        self.assertTrue(rows(client.stdout) or any("--output" in each for each in arguments), client)
         return client, server
 
 
@@ -81,11 +83,49 @@ class Tools(Front):
                 # A reader of the server's log finds the title and the block there.
                 title = re.search(r"^ {20}(.* Test)$", client.stdout, re.MULTILINE)[1]
                 self.assertRegex(server.stdout, rf"\*\n-+\n {{20}}{title}\n Dual-port ")
+                self.assert_addresses_of_both(tool, client, server)
                 ours, theirs = block_of(client.stdout), block_of(server.stdout)
                 self.assertEqual(ours.pop("TX depth"), "100" if tool.endswith("_bw") else "1")
                 self.assertEqual(theirs.pop("RX depth", None), "100" if "send" in tool else None)
                 self.assertEqual(theirs, ours)
                 self.assertEqual(theirs["Link type"], "Ethernet" if rdmameter.SOFTWARE_DEVICE else theirs["Link type"])
+
+    def assert_addresses_of_both(self, tool, client, server, qps=1):
+        """Below the block, a pair of lines for each QP: what is local at one end is remote at the other."""
+        more = r" OUT 0x[0-9a-f]+" if tool.startswith("ib_read") else ""
+        more += r" RKey (?:0x)?[0-9a-f]+ VAddr (?:0x)?[0-9a-f]+" if tool.startswith(("ib_read", "ib_write")) else ""
+        form = rf" (local|remote) address: LID (0x[0-9a-f]+|0000) QPN (0x[0-9a-f]+) PSN (0x[0-9a-f]+|000000){more}\n( GID: (?:\d+:){{15}}\d+\n)?"
+        found = [re.findall(form, end.stdout) for end in (client, server)]
+        for lines, end in zip(found, (client, server)):
+            self.assertEqual([line[0] for line in lines], ["local"] * qps + ["remote"] * qps, end)
+            self.assertRegex(end.stdout, rf" Data ex\. method +: \w+\n-+\n(?:{form})+---", end)
+        self.assertEqual(sorted(line[1:] for line in found[0] if line[0] == "local"),
+                         sorted(line[1:] for line in found[1] if line[0] == "remote"), f"{client}\n{server}")
+
+    def test_a_pair_of_addresses_of_each_qp_comes_before_the_first_row_at_both_ends(self):
+        server = self.serve_tool("ib_write_bw", "-q", "3")
+        client = self.start_tool("ib_write_bw", "-q", "3", "-D", "5", "-p", self.port, "localhost")
+        for end in (client, server):
+            end.await_text("stdout", "#bytes")
+        self.assertIsNone(client.process.poll())
+        client, server = client.end(60), server.end(30)
+        self.assert_addresses_of_both("ib_write_bw", client, server, qps=3)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_the_block_tells_what_was_measured(self):
+        self.play("iwarp")  # has no ibv_wr_*, and by rdma_cm alone
+        for end in self.measure_both("ib_write_lat", "-n", "100"):
+            block = block_of(end.stdout)
+            self.assertEqual((block["ibv_wr* API"], block["rdma_cm QPs"], block["Data ex. method"]), ("OFF", "ON", "rdma_cm"), end)
+        self.play("generic")
+        for end in self.measure_both("ib_send_bw", "-n", "100", "-R", "-q", "2", "-m", "1024", at_server=("-R",)):
+            block = block_of(end.stdout)
+            self.assertEqual((block["rdma_cm QPs"], block["Data ex. method"], block["Mtu"], block["Number of qps"]),
+                             ("ON", "rdma_cm", "1024[B]", "2"), end)
+
+    def test_a_server_of_writes_with_a_number_has_a_row_of_each_size_as_it_takes_receives(self):
+        client, server = self.measure_both("ib_write_bw", "--write_with_imm", "-a", "-n", "10", at_server=("--write_with_imm", "-a"))
+        self.assertEqual(rows(server.stdout), rows(client.stdout))
 
     def test_a_server_asked_for_one_number_prints_nothing_else(self):
         port = free_port()
@@ -117,6 +157,54 @@ class Tools(Front):
         self.assertEqual(len(rows(server.stdout)), 23)
         self.assertEqual(rows(server.stdout), rows(client.stdout))
 
+    def files_of_both(self, tool, *arguments, at_server=()):
+        files = self.output(), self.output()
+        client, server = self.measure_both(tool, "--out_json", f"--out_json_file={files[0]}", *arguments,
+                                           at_server=("--out_json", "--out_json_file", files[1], *at_server))
+        documents = []
+        for path in files:
+            self.assertEqual(rdmameter.faults_in(path), [])
+            with open(path, encoding="utf-8") as file:
+                documents.append(json.load(file))
+        return client, server, *documents
+
+    def test_both_ends_write_perftests_keys_into_a_file(self):
+        texts = ("test", "Dual_port", "Device", "Transport_type", "Connection_type", "Using_SRQ", "PCIe_relax_order", "ibv_wr_API", "Link_type",
+                 "rdma_cm_QPs", "Use_ROCm_memory", "Use_MUSA_memory", "Data_ex_method")
+        for tool, test, average in (("ib_write_bw", "RDMA_Write_BW_Test", "BW_average"), ("ib_send_bw", "Send_BW_Test", "BW_average"),
+                                    ("ib_atomic_bw", "Atomic_FETCH_AND_ADD_BW_Test", "BW_average"), ("ib_send_lat", "Send_Latency_Test", "t_avg")):
+            with self.subTest(tool):
+                client, _, ours, theirs = self.files_of_both(tool, "-n", "100", "--report_gbits", at_server=("--report_gbits",))
+                [row] = rows(client.stdout)
+                for document, depth in ((ours, "TX_depth"), (theirs, "RX_depth")):
+                    info = document["test_info"]
+                    self.assertEqual(info["test"], test)
+                    self.assertTrue(all(isinstance(info[key], str) for key in texts), info)
+                    numbers = ["Number_of_qps", "Mtu", "GID_index", "Outstand_reads" if "atomic" in tool else "Max_inline_data"]
+                    numbers += ["CQ_Moderation"] if tool.endswith("bw") else []
+                    numbers += [depth] if depth == "TX_depth" or "send" in tool else []
+                    self.assertEqual(set(info) - set(texts), set(numbers))
+                    self.assertTrue(all(isinstance(info[key], int) for key in numbers), info)
+                    self.assertEqual(document["results"]["MsgSize"], row[0])
+                    self.assertAlmostEqual(document["results"][average], row[3 if tool.endswith("bw") else 5], delta=0.01)
+                self.assertEqual((len(ours["benchmarks"]), theirs["benchmarks"]), (1, []))
+
+    def test_files_have_the_last_of_all_sizes_and_every_key_with_one_number_on_stdout(self):
+        _, _, ours, theirs = self.files_of_both("ib_write_bw", "-a", "-n", "10", at_server=("-a",))
+        self.assertEqual((ours["results"]["MsgSize"], theirs["results"]["MsgSize"], len(ours["benchmarks"])), (1 << 23, 1 << 23, 23))
+        path = self.output()
+        client, _ = self.measure_both("ib_write_bw", "-n", "100", "--output=message_rate", "--out_json_file", path)
+        self.assertRegex(client.stdout, r"^\d+\.\d{6}\n$")
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        self.assertEqual(document["results"].keys(), {"MsgSize", "n_iterations", "BW_peak", "BW_average", "MsgRate"})
+        self.assertEqual(document["test_info"]["test"], "RDMA_Write_BW_Test")
+
+    def test_a_server_that_prints_no_row_writes_no_file(self):
+        path = self.output()
+        self.measure_both("ib_read_lat", "-n", "100", at_server=("--out_json_file", path))
+        self.assertFalse(os.path.exists(path))
+
     @rdmameter.spared_in_vm
     def test_options_of_queues_and_posting_are_honoured(self):
         for tool, arguments in (("ib_write_bw", ("-q", "4", "-l", "8", "-Q", "16", "-t", "64")),
@@ -125,6 +213,7 @@ class Tools(Front):
                                 ("ib_read_bw", ("-o", "2", "-m", "1024")),
                                 ("ib_atomic_lat", ("-A", "CMP_AND_SWAP")),
                                 ("ib_write_lat", ("--write_with_imm",)),
+                                ("ib_write_bw", ("--write_with_imm", "-e")),
                                 ("ib_send_bw", ("--data_validation",))):
             with self.subTest(tool, arguments=arguments):
                 client, server = self.measure_both(tool, "-n", "100", *arguments)
@@ -210,6 +299,78 @@ class Inline(Front):
             self.assertEqual(self.inlined(tool, "-s", "64", "-I", "64"), (64, True), tool)
 
 
+@rdmameter.spared_in_vm
+class Consumers(Front):
+    """What scripts do with perftest's output, each kind as some public program does it."""
+
+    def logs_of_both(self, tool, options, status=rdmameter.PASS, serve=True):
+        """The logs of `TOOL ... >log 2>&1` at the server and the client."""
+        self.port, logs = free_port(), [self.output(), self.output()]
+
+        def start(log, *host):
+            command = ["sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh", log, rdmameter.program, "perftest", tool, "-p", self.port]
+            started = rdmameter.Started([*command, *options, *host], self.environment())
+            self.addCleanup(started.end, 0)
+            return started
+        ends = [start(logs[0])] if serve else []
+        if serve:  # by its text, or by its port where it prints none
+            rdmameter.wait_until(lambda: re.search("Waiting for client to connect|local address:", self.text(logs[0])) or self.listens(self.port))
+        ends.insert(0, start(logs[1], "127.0.0.1"))
+        self.assertEqual([end.end(60).status for end in ends], [status] * len(ends), [self.text(log) for log in logs])
+        return [self.text(log) for log in logs]
+
+    @staticmethod
+    def listens(port):
+        with open("/proc/net/tcp", encoding="ascii") as table:
+            return re.search(rf" 00000000:{int(port):04X} \S+ 0A ", table.read())
+
+    @staticmethod
+    def text(path):
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def piped(self, text, script):
+        return subprocess.run(["sh", "-c", script], input=text, capture_output=True, text=True, check=True, timeout=30).stdout
+
+    def test_a_reader_of_columns_finds_them_by_words_and_by_their_line(self):
+        _, log = self.logs_of_both("ib_read_bw", ("-a", "-n", "20"))
+        self.assertGreater(float(self.piped(log, "tail -n 2 | head -n 1 | awk '{print $4}'")), 0)
+        _, log = self.logs_of_both("ib_write_bw", ("-F", "-q", "2", "-n", "5000", "--report_gbits"))
+        [line] = [line for line in log.splitlines() if "65536      10000" in line]
+        self.assertGreater(float(line.split()[3]), 0)
+        _, log = self.logs_of_both("ib_write_lat", ("-F", "-s", "8", "-n", "10000"))
+        self.assertGreater(float(self.piped(log, "grep '^ 8[[:space:]]\\+10000' | awk '{print $6}'")), 0)
+
+    def test_a_reader_of_lines_by_patterns_finds_row_and_settings_in_both_logs(self):
+        for log in self.logs_of_both("ib_write_bw", ("-R", "-s", "65536", "-n", "1000", "-m", "1024", "-q", "4", "--report_gbits")):
+            [row] = re.findall(r"^\s*\d+\s+\d+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*$", log, re.MULTILINE)
+            self.assertGreater(float(row[1]), 0)
+            self.assertIn("RDMA_Write BW Test", log)
+            pairs = dict((name.strip(), value) for name, value in re.findall(r"([\w\s\*]+):\s+([\w\[\]\/.]+)", log))
+            self.assertEqual((pairs["rdma_cm QPs"], pairs["method"], pairs["Mtu"]), ("ON", "rdma_cm", "1024[B]"), pairs)
+            self.assertEqual(len(re.findall(r"(?:local|remote) address: LID \S+ QPN 0x[0-9a-f]+ PSN \S+ RKey \S+ VAddr \S+$", log, re.MULTILINE)), 8)
+
+    def test_a_reader_of_one_number_finds_no_other_line(self):
+        for log in self.logs_of_both("ib_send_bw", ("--output", "bandwidth", "--rdma_cm", "--size", "4096", "-n", "100")):
+            [line] = [line for line in log.splitlines() if line and "WARNING:" not in line]
+            self.assertRegex(line, r"^\d+\.\d{6}$")
+
+    def test_a_reader_of_failures_finds_a_dead_server_and_no_word_of_failure_else(self):
+        _, log = self.logs_of_both("ib_send_bw", ("-n", "100"), status=1, serve=False)
+        self.assertTrue(log.startswith(f"Couldn't connect to 127.0.0.1:{self.port}\n"), log)
+        for log in self.logs_of_both("ib_write_bw", ("-b", "-F", "-D", "1", "-q", "2")):
+            self.assertNotRegex(log, "(?i)error|fail")
+
+    def test_a_reader_of_statuses_alone_finds_none_but_0(self):
+        for tool, options in (("ib_send_bw", ("-N",)), ("ib_send_bw", ("-c", "UC")), ("ib_send_bw", ("-c", "UD")), ("ib_write_bw", ("-l", "4")),
+                              ("ib_read_bw", ("-Q", "5")), ("ib_write_bw", ("-y", "10G")), ("ib_write_bw", ("-z",)), ("ib_send_lat", ("-e",)),
+                              ("ib_send_bw", ("-R", "-T", "128")), ("ib_send_lat", ("-Q", "10")), ("ib_atomic_bw", ("-R", "-S", "1"))):
+            with self.subTest(tool, options=options):
+                self.logs_of_both(tool, ("-n", "100", *options))
+
+
 class Ends(Front):
     def test_each_chooses_its_device(self):
         name, other = (rdmameter.active_ports() * 2)[:2]
@@ -223,6 +384,17 @@ class Ends(Front):
             _, server = self.measure_both("ib_write_bw", "-n", "100", option, "127.0.0.3", at_server=("--bind_source_ip", "127.0.0.1"),
                                           RDMAMETER_NOTES="1")
             self.assertRegex(server.stderr, rf"{address}:\d+: connected")
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_qps_that_rdma_cm_connects_have_the_address_that_an_end_is_bound_to(self):
+        for here, there in (("127.0.0.2", "127.0.0.3"), ("127.0.0.3", "127.0.0.2")):  # of the first device and of the second
+            self.port = free_port()
+            server = self.start_tool("ib_write_bw", "-R", "-p", self.port, "--bind_source_ip", there)
+            server.await_text("stdout", "Waiting for client")
+            client = self.start_tool("ib_write_bw", "-R", "-n", "100", "-p", self.port, "--bind_source_ip", here, there).end(60)
+            self.assertEqual((client.status, server.end(30).status), (rdmameter.PASS, rdmameter.PASS), client)
+            gids = re.findall(r" (local|remote) address: .*\n GID: .*:127:00:00:(\d+)\n", client.stdout)
+            self.assertEqual(gids, [("local", f"0{here[-1]}"), ("remote", f"0{there[-1]}")], client)
 
     def test_the_server_shows_units_of_its_own(self):
         client, server = self.measure_both("ib_write_bw", "-n", "100", at_server=("--report_gbits",))
@@ -240,10 +412,33 @@ class Ends(Front):
         self.assertIn("token", client.stderr)
         self.assertIsNone(server.process.poll())
 
-    def test_the_server_ends_with_130_where_nobody_came(self):
-        server = self.serve_tool("ib_send_lat")
-        server.process.send_signal(signal.SIGINT)
-        self.assertEqual(server.end(30).status, rdmameter.INTERRUPTED)
+    def test_a_client_that_measures_ends_by_the_signal_and_its_server_with_1(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            server = self.serve_tool("ib_write_bw")
+            client = self.start_tool("ib_write_bw", "-p", self.port, "-D", "60", "localhost")
+            client.await_text("stdout", "#bytes")
+            client.process.send_signal(number)
+            self.assertEqual(client.end(30).status, -number)
+            server = server.end(30)
+            self.assertEqual(server.status, 1, server)
+            self.assertRegex(server.stderr, r":\d+: dropped: ")
+
+    def test_an_interrupt_ends_a_run_without_an_end_well_at_both_ends(self):
+        server = self.serve_tool("ib_write_bw", "--run_infinitely")
+        client = self.start_tool("ib_write_bw", "-p", self.port, "--run_infinitely", "-D", "1", "localhost")
+        client.await_text("stdout", r"\n 65536 ")
+        client.process.send_signal(signal.SIGINT)
+        client, server = client.end(30), server.end(30)
+        self.assertEqual((client.status, client.stderr, server.status, server.stderr), (0, "", 0, ""))
+        self.assertRegex(client.stdout, r"\n\n User stopped traffic\n-+\n$")
+        self.assertRegex(server.stdout, r"MsgRate\[Mpps\]\n Client closed connection\n-+\n$")
+
+    def test_a_run_without_an_end_ends_by_sigterm(self):
+        server = self.serve_tool("ib_write_bw", "--run_infinitely")
+        client = self.start_tool("ib_write_bw", "-p", self.port, "--run_infinitely", "localhost")
+        client.await_text("stdout", "#bytes")
+        client.process.send_signal(signal.SIGTERM)
+        self.assertEqual((client.end(30).status, server.end(30).status), (-signal.SIGTERM, 1))
 
     def test_messages_name_the_options_of_the_tool(self):
         for tool, arguments, says in (("ib_send_lat", ("-c", "UD", "-s", "8000"), r"use -s \d+ or less, or -c RC"),
@@ -253,6 +448,12 @@ class Ends(Front):
             self.assertEqual(client.status, 1, client)
             self.assertRegex(client.stderr, says)
             self.assertNotRegex(client.stderr + server.end(30).stderr, "--(transport|size|outstanding-reads)")
+
+    def test_a_host_that_is_not_known_has_perftests_lines_first(self):
+        client = self.start_tool("ib_send_lat", "-p", "18515", "no..such.host").end(60)  # no name: nobody is asked
+        self.assertEqual(client.status, 1, client)
+        self.assertRegex(client.stderr, r"^\S.* for ai_family: \d service: no\.\.such\.host port: 18515\nProblem in resolving basic address and port\n"
+                                        r"Unable to open file descriptor for socket connection\n Unable to init the socket connection\nrdmameter: cannot look up")
 
     def test_without_a_server_the_client_ends_with_1(self):
         client = self.start_tool("ib_send_lat", "-p", free_port(), "localhost").end(60)

@@ -226,7 +226,7 @@ TEST(ResultWriter, KeepsTheRowsWithTheResultsForOtherToolsAndWithoutThoseThatDoN
   {
     ResultWriter writer(path, sample_context());
     writer.append(bandwidth_row(64, 0, 1));
-    writer.finish("{\n\"t_avg\": 1.50\n}");
+    writer.finish("\"results\": {\n\"t_avg\": 1.50\n}");
   }
   const std::string whole = read_file(path);
   EXPECT_EQ(nlohmann::json::parse(whole)["results"], nlohmann::json({{"t_avg", 1.5}}));
@@ -236,7 +236,7 @@ TEST(ResultWriter, KeepsTheRowsWithTheResultsForOtherToolsAndWithoutThoseThatDoN
     ResultWriter writer(path, sample_context());
     writer.append(bandwidth_row(64, 0, 1));
     try {
-      writer.finish("{\n\"t_avg\": 1.50\n}");
+      writer.finish("\"results\": {\n\"t_avg\": 1.50\n}");
     } catch (const ResultFileError& error) {
       return error.error_number == EFBIG ? 0 : 2;
     }

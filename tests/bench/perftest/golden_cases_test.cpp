@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/perftest/settings_block.h"
 #include "bench/perftest/translate.h"
 
 namespace rdmameter {

@@ -111,8 +111,7 @@ TEST(PerftestReport, OfALatencyByTimeHasItsAverageAndItsRate) {
 
 TEST(PerftestReport, IsOneNumberWhereOneIsAskedFor) {
   PerftestReport report{.output = PerftestReport::Output::bandwidth};
-  EXPECT_EQ(
-      perftest_header(report) + perftest_banner(report, {}, nullptr) + perftest_footer(report), "");
+  EXPECT_EQ(perftest_header(report) + perftest_footer(report), "");
   EXPECT_EQ(perftest_row(report, perftest_numbers(bandwidth_row())), "6250.000000\n");
   report.output = PerftestReport::Output::message_rate;
   EXPECT_EQ(perftest_row(report, perftest_numbers(bandwidth_row())), "0.100000\n");
@@ -122,17 +121,18 @@ TEST(PerftestReport, IsOneNumberWhereOneIsAskedFor) {
 
 TEST(PerftestReport, HasPerftestsKeysForScriptsThatReadItsFile) {
   EXPECT_EQ(perftest_results_json({.gbits = true}, perftest_numbers(bandwidth_row()), 0),
-            "{\n\"MsgSize\": 65536,\n\"n_iterations\": 1000,\n\"BW_peak\": 0.00,\n"
+            "\"results\": {\n\"MsgSize\": 65536,\n\"n_iterations\": 1000,\n\"BW_peak\": 0.00,\n"
             "\"BW_average\": 52.43,\n\"MsgRate\": 0.100000\n}");
   EXPECT_EQ(perftest_results_json({.table = PerftestReport::Table::latency},
                                   perftest_numbers(latency_row_of_100()), 0),
-            "{\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_min\": 1.00,\n\"t_max\": 4.00,\n"
+            "\"results\": {\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_min\": 1.00,\n\"t_max\": "
+            "4.00,\n"
             "\"t_typical\": 1.00,\n\"t_avg\": 1.03,\n\"t_stdev\": 0.30,\n"
             "\"percentile_99\": 1.00,\n\"percentile_99.9\": 4.00\n}");
   EXPECT_EQ(
       perftest_results_json({.table = PerftestReport::Table::latency_duration, .cpu_util = true},
                             perftest_numbers(latency_row_of_100()), 12.5),
-      "{\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_avg\": 1.03,\n"
+      "\"results\": {\n\"MsgSize\": 2,\n\"n_iterations\": 100,\n\"t_avg\": 1.03,\n"
       "\"tps_average\": 485436.89,\n\"CPU_util\": 12.50\n}");
 }
 
@@ -193,50 +193,6 @@ TEST(PerftestReport, SetsColumnsApartByBlanksAlone) {
   EXPECT_THAT(perftest_row({.table = PerftestReport::Table::latency},
                            perftest_numbers(latency_row_of_100())),
               Not(HasSubstr("\t")));
-}
-
-TEST(PerftestReport, NamesTestDeviceAndSettings) {
-  TestCase test_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
-  test_case.queues.signal_every = 1;
-  const nlohmann::ordered_json environment{{"device",
-                                            {{"name", "mlx5_0"},
-                                             {"link_layer", "Ethernet"},
-                                             {"active_mtu_bytes", 4096},
-                                             {"gid_index", 3}}}};
-  const std::string text =
-      perftest_banner({.title = "RDMA_Write BW Test", .connection = "RC"}, test_case, environment);
-  EXPECT_EQ(
-      text,
-      "---------------------------------------------------------------------------------------\n"
-      "                    RDMA_Write BW Test\n"
-      " Dual-port       : OFF          Device         : mlx5_0\n"
-      " Number of qps   : 1            Transport type : IB\n"
-      " Connection type : RC           Using SRQ      : OFF\n"
-      " PCIe relax order: OFF\n"
-      " ibv_wr* API     : OFF\n"
-      " TX depth        : 128\n"
-      " CQ Moderation   : 1\n"
-      " Mtu             : 4096[B]\n"
-      " Link type       : Ethernet\n"
-      " GID index       : 3\n"
-      " Max inline data : 0[B]\n"
-      " rdma_cm QPs     : OFF\n"
-      " Data ex. method : Ethernet\n");
-}
-
-TEST(PerftestReport, NamesTheDepthsThatPerftestsClientNames) {
-  const auto banner = [](const PerftestReport& report, const TestCase& test_case) {
-    return perftest_banner(report, test_case, nullptr);
-  };
-  const std::string latency = banner({.table = PerftestReport::Table::latency},
-                                     default_case(Opcode::send, Pattern::ping_pong));
-  EXPECT_THAT(latency, HasSubstr(" TX depth        : 1\n"));
-  EXPECT_THAT(latency, Not(HasSubstr("RX depth")));
-  TestCase sends = default_case(Opcode::send, Pattern::bandwidth);
-  sends.queues.rx_depth = 512;
-  EXPECT_THAT(banner({}, sends), Not(HasSubstr("RX depth")));
-  sends.bidirectional = true;
-  EXPECT_THAT(banner({}, sends), HasSubstr(" RX depth        : 512\n"));
 }
 
 }  // namespace

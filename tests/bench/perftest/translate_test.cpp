@@ -273,6 +273,8 @@ TEST(PerftestTranslation, NamesPerftestsOptionWhereAValueIsWrong) {
 TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {
   EXPECT_THAT(refusal_of("ib_send_bw", {"-T", "8"}), HasSubstr("-R, --rdma_cm"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"-X", "1"}), HasSubstr("-e, --events"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"-e"}), HasSubstr("with --write_with_imm alone"));
+  EXPECT_EQ(refusal_of("ib_write_lat", {"-e", "--write_with_imm"}), "");
   EXPECT_THAT(refusal_of("ib_send_bw", {"-M", "ff15::1"}), HasSubstr("-g, --mcg"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"--report-both"}), HasSubstr("-b, --bidirectional"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"--cpu_util"}), HasSubstr("-D, --duration"));

@@ -25,14 +25,16 @@ struct PipeEnds {
   InterruptSource interrupt;
   ResponderShared shared{{.memory_bytes = 1000, .threads = 8}};
   std::vector<std::string> lines;
+  std::vector<ClientEvent> events;  ///< of those lines
   Channel server, session;
 
  private:
   explicit PipeEnds(std::pair<Descriptor, Descriptor> pair)
       : server({std::move(pair.first), "the session"}, interrupt, kPipeMessageBytes),
         session({std::move(pair.second), "the server"}, interrupt, kPipeMessageBytes) {
-    shared.log = [this](std::string_view, std::string_view text, Speaker) {
-      lines.emplace_back(text);
+    shared.log = [this](const ClientLine& line) {
+      lines.emplace_back(line.text);
+      events.push_back(line.event);
     };
   }
 };
@@ -92,6 +94,28 @@ TEST(SessionPipe, ARowReachesWhoListensAndNobodyElse) {
   EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError);
   session.show_row(json::array());
   EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError);
+}
+
+TEST(SessionPipe, AConnectedCaseIsToldWhereItIsShownUnlessItIsTooLong) {
+  PipeEnds ends;
+  ServerHost host{ends.shared, "192.0.2.1:1"};
+  EXPECT_FALSE(host.shows_connected());
+  std::vector<json> told;
+  ends.shared.on_connected = [&](const json& connected) { told.push_back(connected); };
+  EXPECT_TRUE(host.shows_connected());
+  EXPECT_FALSE(PipeHost{ends.session}.shows_connected());
+  PipeHost session{ends.session, true};
+  EXPECT_TRUE(session.shows_connected());
+  session.show_connected({{"local", {{"long", std::string(kShownPipeMessageBytes, 'x')}}}});
+  session.show_connected({{"local", {{"qpns", {17}}}}});
+  answer_session(ends.server, host, soon());
+  EXPECT_THAT(told, ElementsAre(json{{"local", {{"qpns", {17}}}}}));
+  ends.session.send({{"type", "connected"}, {"connected", 7}}, soon());
+  EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError);
+  SessionStart start{.peer = "", .greeting = {}, .clock = {}};
+  EXPECT_FALSE(start_from_pipe(start_to_pipe(start)).shown);
+  start.shown = true;
+  EXPECT_TRUE(start_from_pipe(start_to_pipe(start)).shown);
 }
 
 TEST(SessionPipe, ASessionWithoutATokenHasNoKeys) {
@@ -186,6 +210,20 @@ TEST(SessionPipe, TheServerWaitsForNoSessionThatTakesNoAnswers) {
       EXPECT_THROW(answer_session(ends.server, host, Deadline::in(20ms)), ChannelError);
     }
   }
+}
+
+TEST(SessionPipe, ALineTellsOfEveryEventButTheEndOfASessionsProcess) {
+  PipeEnds ends;
+  ServerHost host{ends.shared, "192.0.2.1:1"};
+  PipeHost session{ends.session};
+  session.log("examines this machine");
+  session.log("connected", ClientEvent::connected);
+  session.log("dropped", ClientEvent::dropped);
+  session.log("its session is killed", ClientEvent::session_end);
+  ends.session.send({{"type", "log"}, {"text", ""}, {"event", "gone"}}, soon());
+  for (int i = 0; i < 5; ++i) answer_session(ends.server, host, soon());
+  EXPECT_THAT(ends.events, ElementsAre(ClientEvent::note, ClientEvent::connected,
+                                       ClientEvent::dropped, ClientEvent::note, ClientEvent::note));
 }
 
 TEST(SessionPipe, ALineWithoutTextIsALine) {

@@ -113,6 +113,26 @@ TEST(Listener, AcceptsAndNamesItsClient) {
   EXPECT_EQ(peer_text(client.socket.get()), client.peer);
 }
 
+TEST(Listener, OfEveryAddressHasASocketForEachFamily) {
+  InterruptSource interrupt;
+  const std::uint16_t port = free_port();
+  Listener listener({"", port});
+  EXPECT_EQ(listener.port(), port);
+  EXPECT_FALSE(listener.loopback_only());
+  EXPECT_THROW(Listener({"0.0.0.0", port}), UsageError);
+  EXPECT_THROW(Listener({"", port}), UsageError);
+  for (const char* host : {"127.0.0.1", "::1"}) {
+    try {
+      const Connection client = connect_to({host, port}, soon(), interrupt);
+      const auto server = listener.accept(soon(), interrupt);
+      ASSERT_TRUE(server) << host;
+      EXPECT_EQ(peer_host(server->socket.get()), host);
+    } catch (const NotConnected&) {
+      EXPECT_STREQ(host, "::1");  // this machine has no IPv6
+    }
+  }
+}
+
 TEST(Listener, SocketsAreQuickAndDoNotLeakIntoChildren) {
   InterruptSource interrupt;
   Listener listener({"127.0.0.1", 0});

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/perftest/connection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/engine/endpoint.h"
+#include "core/engine/endpoint_view.h"
+#include "core/wire/fields.h"
+
+namespace rdmameter {
+namespace {
+
+/// As C's %#0WIDTHx, which leaves the 0x of a zero away.
+std::string hexadecimal(std::uint64_t value, int width) {
+  return value == 0 ? fmt::format("{:0{}}", 0, width) : fmt::format("{:#0{}x}", value, width);
+}
+
+/// perftest writes its bytes as decimal numbers, but for those of groups.
+std::string gid_line(const ibv_gid& gid, bool group) {
+  std::string text;
+  for (const std::uint8_t byte : gid.raw)
+    text += group ? fmt::format(":{:02x}", byte) : fmt::format(":{:02}", byte);
+  return fmt::format(" {}: {}\n", group ? "MGID" : "GID", text.substr(1));
+}
+
+/// Reads under way that the initiator may have on each QP.
+std::uint64_t outstanding_reads(const PerftestConnection& connection, bool server) {
+  const EndpointInfo& reader = server ? *connection.remote : *connection.local;
+  const EndpointInfo& target = server ? *connection.local : *connection.remote;
+  return std::min({std::uint64_t{reader.reads_out}, std::uint64_t{target.reads_in},
+                   connection.test_case.queues.outstanding_reads});
+}
+
+}  // namespace
+
+PerftestConnection perftest_connection(const nlohmann::json& connected) {
+  PerftestConnection connection{.test_case = case_from_wire(require_object(connected, "case")),
+                                .local = {},
+                                .remote = {},
+                                .group = {}};
+  const TestCase& test_case = connection.test_case;
+  if (test_case.over_tcp() || test_case.threads * test_case.peers != 1) return connection;
+  const auto qps = static_cast<std::uint32_t>(test_case.qps);
+  for (const auto& [key, end] :
+       {std::pair{"local", &connection.local}, std::pair{"remote", &connection.remote}}) {
+    const nlohmann::json& introduction = require_object(connected, key);
+    *end = endpoint_info_from_wire(require_object(introduction, "endpoint"), qps);
+    if (test_case.multicast())
+      connection.group = gid_from_text(require_string(introduction, "group", 64));
+  }
+  return connection;
+}
+
+std::string perftest_addresses(const PerftestReport& report, const PerftestConnection& connection) {
+  if (report.output != PerftestReport::Output::full || !connection.local || !connection.remote)
+    return "";
+  const TestCase& test_case = connection.test_case;
+  const bool read = test_case.opcode == Opcode::rdma_read;
+  const bool keys = read || test_case.opcode == Opcode::rdma_write;
+  std::string text;
+  const auto add = [&](const char* side, const EndpointInfo& end, bool in_group) {
+    for (std::size_t i = 0; i < end.qpns.size(); ++i) {
+      text += fmt::format(" {} address: LID {} QPN {} PSN {}", side, hexadecimal(end.lid, 4),
+                          hexadecimal(end.qpns[i], 6), hexadecimal(end.psns[i], 6));
+      if (read)
+        text +=
+            fmt::format(" OUT {}", hexadecimal(outstanding_reads(connection, report.server), 4));
+      if (keys) {  // an end that opens no memory to the other has no key
+        const std::uint32_t rkey = end.rkeys.empty() ? 0 : key_of(end.rkeys, i);
+        text += fmt::format(" RKey {} VAddr {}", hexadecimal(rkey, 8),
+                            hexadecimal(rkey == 0 ? 0 : end.address, 16));
+      }
+      text += '\n';
+      if (in_group && connection.group)
+        text += gid_line(*connection.group, true);
+      else if (perftest_names_gid(report, end.link_layer == IBV_LINK_LAYER_ETHERNET))
+        text += gid_line(end.gid.value, false);
+    }
+  };
+  // Receivers are in the group: the server, and in both directions the client.
+  add("local", *connection.local, report.server || test_case.bidirectional);
+  add("remote", *connection.remote, !report.server || test_case.bidirectional);
+  return text;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case whose QPs are connected, as both ends of perftest mode show it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "bench/perftest/report.h"
+#include "core/engine/device/open_device.h"
+#include "core/test_case/test_case.h"
+
+namespace rdmameter {
+
+struct PerftestConnection {
+  TestCase test_case;                         ///< as it is in truth
+  std::optional<EndpointInfo> local, remote;  ///< nothing: the null device has none
+  std::optional<ibv_gid> group;               ///< of a multicast
+};
+
+/// @param connected  see connected_to_wire()
+/// @throws MeasurementError, UsageError  it is none
+PerftestConnection perftest_connection(const nlohmann::json& connected);
+
+/// perftest's lines "local address: ..." and "remote address: ...", of each QP; of a bidirectional
+/// case those of the QPs that the client sends by.
+std::string perftest_addresses(const PerftestReport& report, const PerftestConnection& connection);
+
+}  // namespace rdmameter
