@@ -92,6 +92,7 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
     return ExitStatus::pass;
   }
   const PerftestPlan plan = translate(command);
+  if (plan.warns_of_no_peak) print_text(" WARNING: BW peak won't be measured in this run.\n");
   // As perftest these end by a signal, at once. One that runs until it is interrupted ends well.
   give_signal_back(SIGTERM);
   give_signal_back(SIGHUP);

@@ -131,7 +131,7 @@ void PerftestOutput::row(const Row& row) {
 }
 
 void PerftestOutput::check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic) {
-  const auto [average, rate] = perftest_bandwidth(plan_.report, size_bytes, traffic);
+  const auto [average, rate, peak] = perftest_bandwidth(plan_.report, size_bytes, traffic);
   if (plan_.min_bandwidth && average < *plan_.min_bandwidth)
     fail(fmt::format("the bandwidth of {:.2f} is below -w, --limit_bw {:.2f} {}", average,
                      *plan_.min_bandwidth, plan_.report.gbits ? "Gb/sec" : "MiB/sec"));

@@ -19,7 +19,6 @@ using ReportOutput = PerftestReport::Output;
 constexpr double kMib = 1 << 20;
 /// Below this perftest prints Gb/s with six decimals.
 constexpr double kSmallGbits = 0.1;
-constexpr double kNoPeak = 0;  ///< it is never measured
 
 /// What perftest shows is half of a round trip.
 double parts_of(const PerftestLatency& latency) {
@@ -58,14 +57,24 @@ PerftestLatency latency_of(const LatencyData& latency) {
 }
 
 PerftestTraffic traffic_of(const BandwidthData& data) {
-  if (data.traffic_ns != 0) return {data.traffic_messages, data.traffic_ns};
-  return {data.messages, data.window_ns};
+  PerftestTraffic traffic{data.messages, data.window_ns};
+  if (data.traffic_ns != 0) traffic = {data.traffic_messages, data.traffic_ns};
+  if (data.peak) {
+    traffic.peak_messages = data.peak->messages;
+    traffic.peak_ns = data.peak->window_ns;
+  }
+  return traffic;
 }
 
 /// "forward" or "backward" of a bidirectional row.
 PerftestTraffic direction_of(const Row& row, const char* name) {
   const auto& one = row.extra.at("directions").at(name);
-  return {one.at("messages"), one.at("window_ns")};
+  PerftestTraffic traffic{one.at("messages"), one.at("window_ns")};
+  if (const auto peak = one.find("peak"); peak != one.end()) {
+    traffic.peak_messages = peak->at("messages");
+    traffic.peak_ns = peak->at("window_ns");
+  }
+  return traffic;
 }
 
 /// -n, times the QPs; nothing: it went by time, or was interrupted. Our bandwidth posts some more,
@@ -88,8 +97,10 @@ constexpr std::pair<const char*, double PerftestLatency::*> kLatencyKeys[] = {
 std::optional<PerftestTraffic> traffic_from_wire(const nlohmann::json& message, const char* key) {
   if (!message.contains(key)) return std::nullopt;
   const nlohmann::json& traffic = require_object(message, key);
-  return PerftestTraffic{require_uint_as<std::uint64_t>(traffic, "messages"),
-                         require_uint_as<std::uint64_t>(traffic, "time_ns")};
+  return PerftestTraffic{.messages = require_uint_as<std::uint64_t>(traffic, "messages"),
+                         .time_ns = require_uint_as<std::uint64_t>(traffic, "time_ns"),
+                         .peak_messages = require_uint_as<std::uint64_t>(traffic, "peak_messages"),
+                         .peak_ns = require_uint_as<std::uint64_t>(traffic, "peak_ns")};
 }
 
 std::string cpu_column(const PerftestReport& report, double cpu_percent) {
@@ -137,15 +148,16 @@ std::string latency_row(const PerftestReport& report, const PerftestNumbers& num
 
 std::string bandwidth_row(const PerftestReport& report, const PerftestNumbers& numbers,
                           double cpu_percent) {
-  const auto [average, rate] = perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
+  const auto [average, rate, peak] =
+      perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
   if (report.output == ReportOutput::bandwidth) return fmt::format("{:.6f}\n", average);
   if (report.output == ReportOutput::message_rate) return fmt::format("{:.6f}\n", rate);
   const std::string text =
       shows_six_digits(report, average)
           ? fmt::format(" {:<7}    {:<10}       {:<7.6f}            {:<7.6f}            {:<7.6f}",
-                        numbers.size_bytes, numbers.iterations, kNoPeak, average, rate)
+                        numbers.size_bytes, numbers.iterations, peak, average, rate)
           : fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}             {:<7.6f}",
-                        numbers.size_bytes, numbers.iterations, kNoPeak, average, rate);
+                        numbers.size_bytes, numbers.iterations, peak, average, rate);
   return text + cpu_column(report, cpu_percent);
 }
 
@@ -196,7 +208,11 @@ PerftestNumbers perftest_numbers(const Row& row) {
 nlohmann::json perftest_numbers_to_wire(const PerftestNumbers& numbers) {
   nlohmann::json message{{"size_bytes", numbers.size_bytes}, {"iterations", numbers.iterations}};
   const auto put = [&](const char* key, const std::optional<PerftestTraffic>& traffic) {
-    if (traffic) message[key] = {{"messages", traffic->messages}, {"time_ns", traffic->time_ns}};
+    if (traffic)
+      message[key] = {{"messages", traffic->messages},
+                      {"time_ns", traffic->time_ns},
+                      {"peak_messages", traffic->peak_messages},
+                      {"peak_ns", traffic->peak_ns}};
   };
   put("traffic", numbers.traffic);
   put("forward", numbers.forward);
@@ -227,13 +243,16 @@ PerftestNumbers perftest_numbers_from_wire(const nlohmann::json& message) {
 
 PerftestBandwidth perftest_bandwidth(const PerftestReport& report, std::uint64_t size_bytes,
                                      const PerftestTraffic& traffic) {
-  const double per_second =
-      traffic.time_ns == 0
-          ? 0
-          : static_cast<double>(traffic.messages) / (static_cast<double>(traffic.time_ns) * 1e-9);
-  const double bytes_per_s = per_second * static_cast<double>(size_bytes);
-  return {.average = report.gbits ? bytes_per_s * 8e-9 : bytes_per_s / kMib,
-          .message_rate = per_second * 1e-6};
+  const auto per_second = [](std::uint64_t messages, std::uint64_t time_ns) {
+    return time_ns == 0 ? 0 : static_cast<double>(messages) / (static_cast<double>(time_ns) * 1e-9);
+  };
+  const auto in_unit = [&](double messages_per_s) {
+    const double bytes_per_s = messages_per_s * static_cast<double>(size_bytes);
+    return report.gbits ? bytes_per_s * 8e-9 : bytes_per_s / kMib;
+  };
+  const double rate = per_second(traffic.messages, traffic.time_ns);
+  const double peak = report.peak ? per_second(traffic.peak_messages, traffic.peak_ns) : 0;
+  return {.average = in_unit(rate), .message_rate = rate * 1e-6, .peak = in_unit(peak)};
 }
 
 std::string perftest_header(const PerftestReport& report) {
@@ -278,9 +297,10 @@ std::string perftest_results_json(const PerftestReport& report, const PerftestNu
     text += fmt::format(",\n\"{}\": {:.{}f}", key, value, digits);
   };
   if (report.table == ReportTable::bandwidth) {
-    const auto [average, rate] = perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
+    const auto [average, rate, peak] =
+        perftest_bandwidth(report, numbers.size_bytes, *numbers.traffic);
     const int digits = shows_six_digits(report, average) ? 6 : 2;
-    put("BW_peak", kNoPeak, digits);
+    put("BW_peak", peak, digits);
     put("BW_average", average, digits);
     put("MsgRate", rate, 6);
   } else if (report.table == ReportTable::latency_duration) {

@@ -30,6 +30,7 @@ struct PerftestReport {
   std::string title;               ///< "RDMA_Write BW Test"
   std::uint64_t inline_bytes = 0;  ///< messages up to this are inlined
   std::string transport = "IB";    ///< of the device: "IB", "IW", "Unknown"
+  bool peak = false;               ///< of a bandwidth: shown by this end
   bool server = false;             ///< the end that prints it
 };
 
@@ -43,6 +44,7 @@ inline bool perftest_names_gid(const PerftestReport& report, bool ethernet) {
 
 struct PerftestTraffic {
   std::uint64_t messages = 0, time_ns = 0;
+  std::uint64_t peak_messages = 0, peak_ns = 0;  ///< the best stretch; 0: not measured
 };
 
 struct PerftestLatency {
@@ -69,6 +71,7 @@ PerftestNumbers perftest_numbers_from_wire(const nlohmann::json& message);
 /// In the units of the columns.
 struct PerftestBandwidth {
   double average = 0, message_rate = 0;  ///< [MiB/s or Gb/s], [Mmsg/s]
+  double peak = 0;                       ///< as the average; 0: not measured, or not shown
 };
 PerftestBandwidth perftest_bandwidth(const PerftestReport& report, std::uint64_t size_bytes,
                                      const PerftestTraffic& traffic);

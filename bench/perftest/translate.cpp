@@ -14,6 +14,7 @@
 #include "core/base/ip_address.h"
 #include "core/base/parse_value.h"
 #include "core/test_case/flow_label.h"
+#include "core/test_case/peak_times.h"
 
 namespace rdmameter {
 namespace {
@@ -31,6 +32,8 @@ constexpr std::uint64_t kModeratedBytes = 8192;
 constexpr std::uint64_t kMaxUnreliableReceives = 16000;
 /// perftest's bound on -I over UD.
 constexpr std::uint64_t kMaxInlineOfDatagrams = 1024;
+/// Of a QP; of more perftest measures no peak.
+constexpr std::uint64_t kMaxIterationsOfPeak = 20000;
 
 /// What no option says. A default of `rdmameter run` that changes must not change perftest mode:
 /// whatever perftest has an option for, or does in one way alone, is set here. (As axes that are
@@ -63,6 +66,7 @@ constexpr std::pair<std::string_view, const char*> kUnsaid[] = {{"threads", "1"}
                                                                 {"peer-memory", "host"},
                                                                 {"mr-per-qp", "off"},
                                                                 {"odp", "off"},
+                                                                {"peak", "off"},
                                                                 {"blame", "off"}};
 
 class Translation {
@@ -81,6 +85,7 @@ class Translation {
     choose_path();
     choose_ends();
     choose_report();
+    choose_peak();
     add_notes();
     return std::move(plan_);
   }
@@ -97,6 +102,7 @@ class Translation {
   void choose_ends();
   void choose_report();
   void choose_output();
+  void choose_peak();
   void add_notes();
 
   bool has(std::string_view option) const { return command_.has(option); }
@@ -478,11 +484,20 @@ void Translation::choose_output() {
                         tool_.bandwidth ? "bandwidth or message_rate" : "latency");
 }
 
+/// Where perftest has none, it says so, but where nobody wants one.
+void Translation::choose_peak() {
+  if (!tool_.bandwidth || has("noPeak")) return;
+  const bool receives = tool_.operation == ToolOperation::send || has("write_with_imm");
+  plan_.report.peak = !has("duration") && !has("run_infinitely") &&
+                      iterations_ <= kMaxIterationsOfPeak &&
+                      !(receives && plan_.host.empty() && !has("bidirectional"));
+  plan_.warns_of_no_peak = !plan_.report.peak;
+}
+
 /// Only what changes how a number is to be read.
 void Translation::add_notes() {
   std::vector<std::string>& notes = plan_.notes;
   if (plan_.host.empty() || plan_.report.output != PerftestReport::Output::full) return;
-  if (tool_.bandwidth) notes.emplace_back("BW peak is not measured: its column is 0.00");
   if (plan_.report.table == PerftestReport::Table::latency)
     notes.emplace_back(
         "t_max is the largest sample, and t_avg, t_stdev and percentiles are of all samples "
@@ -509,13 +524,19 @@ std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
       const bool said = std::ranges::find(plan.axes, name, &GivenAxis::option) != plan.axes.end();
       if (!said && axis.applies(planned.test_case)) set_axis(planned.test_case, axis, text);
     }
+    // What would take too much memory for its times has none.
+    planned.test_case.peak = plan.report.peak && peak_bytes(planned.test_case) <= kMaxPeakBytes;
     planned.why_skipped = why_impossible(planned.test_case);
   }
   return cases;
 }
 
 PerftestPlan translate(const PerftestCommand& command) {
-  return Translation(command).plan();
+  PerftestPlan plan = Translation(command).plan();
+  if (!plan.report.peak) return plan;
+  plan.report.peak = perftest_cases(plan).front().test_case.peak;
+  plan.warns_of_no_peak = !plan.report.peak;
+  return plan;
 }
 
 }  // namespace rdmameter

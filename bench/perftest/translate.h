@@ -31,7 +31,8 @@ struct PerftestPlan {
   std::string host;                ///< empty: this is the server
   std::uint16_t port = kPerftestPort;
   PerftestReport report;
-  std::string json;  ///< our result file; empty: none
+  bool warns_of_no_peak = false;  ///< perftest says that this end measures none
+  std::string json;               ///< our result file; empty: none
   /// -w in the unit of the column; -y [Mmsg/s], which fails nothing without -w
   std::optional<double> min_bandwidth, min_rate;
   std::vector<std::string> notes;  ///< for stderr: what is not as in perftest

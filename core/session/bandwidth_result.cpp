@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/engine/layout/layout.h"
+#include "core/result/row_fields.h"
 
 namespace rdmameter {
 
@@ -100,6 +101,7 @@ BandwidthData both(const BandwidthData& forward, const BandwidthData& backward) 
 
 nlohmann::ordered_json direction_json(const BandwidthData& one) {
   nlohmann::ordered_json object = {{"messages", one.messages}, {"window_ns", one.window_ns}};
+  if (one.peak) object["peak"] = write_fields(*one.peak);
   if (one.sent) object["sent"] = *one.sent;
   if (one.received) object["received"] = *one.received;
   return object;

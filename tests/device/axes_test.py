@@ -38,7 +38,7 @@ class Peak(rdmameter.Test):
 
     def test_it_needs_a_known_number_of_messages_of_one_thread(self):
         for more, reason in ((("--duration", "0.1"), "use --iterations instead of --duration"), (("--threads", "2"), "use --threads 1"),
-                             (("--iterations", "10M"), "use fewer --iterations")):
+                             (("--iterations", "10000000"), "use fewer --iterations")):
             self.assertRegex(self.skipped("write_bw", "--peak", "on", *more), reason)
 
 
