@@ -56,5 +56,11 @@ class NoDevice(rdmameter.Test):
         self.assertEqual(done.rows[0]["path"], "null")
 
 
+@rdmameter.everyday
+class Sandbox(rdmameter.Test):
+    def test_calls_that_no_session_needs_are_refused_within_one_that_measures(self):
+        self.assert_calls_refused("write_lat")
+
+
 if __name__ == "__main__":
     rdmameter.main(in_vm=True)

@@ -318,6 +318,9 @@ class Sandbox(rdmameter.Test):
         off = self.limits_of("--sandbox", "off")
         self.assertEqual((off["no_new_privs"], off["capabilities"]), ("0", os.geteuid() == 0))
 
+    def test_calls_that_no_session_needs_are_refused_within_it(self):
+        self.assert_calls_refused("tcp_lat")
+
     def test_every_test_over_tcp_is_measured_in_it(self):
         server = self.serve()
         self.run_program(f"127.0.0.1:{server.port}", "tcp_lat", "tcp_bw", "--verify", *SHORT)
