@@ -38,7 +38,7 @@ class NoDevice(rdmameter.Test):
         super().setUp()
         subprocess.run(["rdma", "system", "set", "netns", "exclusive"], check=True)
         self.addCleanup(subprocess.run, ["rdma", "system", "set", "netns", "shared"], check=True)
-        self.prefix = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
+        self.prefix = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t sysfs none /sys; ip link set lo up; exec "$@"', "sh")
 
     @rdmameter.everyday
     def test_a_run_ends_with_77_and_says_what_to_do(self):
