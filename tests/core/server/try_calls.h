@@ -18,16 +18,20 @@
 
 namespace rdmameter {
 
-/// Its first argument that is looked at names the parent, where it names a process.
+/// With arguments that do no harm where it is not refused: -1 is no descriptor, no address and no
+/// command. Where an argument names a process, that is the parent.
 inline long make_call(const RefusedCall& call) {
   using When = RefusedCall::When;
-  long arguments[2]{};
+  const bool of_process = call.when == When::not_zero || call.when == When::not_own_pid;
+  long arguments[3]{-1, -1, -1};
+  if (call.number == SYS_clone) arguments[1] = 0;  // the stack: the caller's
+  if (call.number == SYS_setpriority)
+    arguments[0] = PRIO_PROCESS, arguments[1] = 0,
+    arguments[2] = getpriority(PRIO_PROCESS, getppid());
   if (call.when != When::always)
-    arguments[call.argument] = call.when == When::not_zero || call.when == When::not_own_pid
-                                   ? getppid()
-                                   : static_cast<long>(call.value);
+    arguments[call.argument] = of_process ? getppid() : static_cast<long>(call.value);
   errno = 0;
-  const long result = syscall(call.number, arguments[0], arguments[1], 0, 0, 0, 0);
+  const long result = syscall(call.number, arguments[0], arguments[1], arguments[2], -1, -1, -1);
   if (call.number == SYS_clone && result == 0) _exit(0);  // the child of one that was allowed
   return result;
 }
