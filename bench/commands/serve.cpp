@@ -169,7 +169,7 @@ void announce(const Server& server, const Address& bound, const ServeArguments& 
     tell_lines(
         "rdmameter: --no-auth: whoever reaches this port can use this machine's device "
         "and memory\n");
-  if (options.sandbox == "on") tell_missing_landlock("--sandbox off");
+  if (options.sandbox == "on") tell_missing_sandbox("--sandbox off");
 }
 
 std::uint32_t max_clients(const ServeArguments& options) {

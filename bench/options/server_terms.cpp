@@ -11,6 +11,7 @@
 #include "core/base/parse_value.h"
 #include "core/engine/placement/affinity.h"
 #include "core/log/tell.h"
+#include "core/server/call_filter.h"
 #include "core/server/server.h"
 #include "reports/text/terminal_lines.h"
 
@@ -36,12 +37,17 @@ Sandboxing sandboxing_from_text(const std::string& option, const std::string& te
   throw invalid_value(option, text, "off, on, required");
 }
 
-void tell_missing_landlock(const char* off) {
-  if (has_landlock()) return;
-  tell_lines(
-      "rdmameter: this kernel has no Landlock of ABI 2 (Linux 5.19), which would keep clients' "
-      "processes from reading and changing this user's files; give {} if that is intended\n",
-      off);
+void tell_missing_sandbox(const char* off) {
+  if (!has_landlock())
+    tell_lines(
+        "rdmameter: this kernel has no Landlock of ABI 2 (Linux 5.19), which would keep clients' "
+        "processes from reading and changing this user's files; give {} if that is intended\n",
+        off);
+  if (const char* const missing = missing_call_filter())
+    tell_lines(
+        "rdmameter: {}, which would keep clients' processes from changing limits and priorities "
+        "of the server, and modes of this user's files; give {} if that is intended\n",
+        missing, off);
 }
 
 void forget_token_variable() {

@@ -23,7 +23,7 @@ Sandboxing sandboxing_from_text(const std::string& option, const std::string& te
 
 /// Says so where this kernel can shut clients' processes in only in part.
 /// @param off  what turns the sandbox off
-void tell_missing_landlock(const char* off);
+void tell_missing_sandbox(const char* off);
 
 /// Takes the token out of the environment, which a session's process inherits, and out of
 /// /proc/PID/environ, which shows what this process was started with to whatever its user runs.

@@ -247,7 +247,7 @@ bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   forget_token_variable();
   const SandboxOptions sandbox = sandbox_of_environment();
   if (sandbox.mode == Sandboxing::on && notes_wanted())
-    tell_missing_landlock("RDMAMETER_SANDBOX=off");
+    tell_missing_sandbox("RDMAMETER_SANDBOX=off");
   const auto server = listen_for_one(
       plan,
       {.token = token,

@@ -14,6 +14,8 @@ ExitStatus status_of(const std::exception_ptr& thrown) {
     return ExitStatus::usage;
   } catch (const Unsupported&) {  // outside of a case: the only thing asked for cannot be done
     return ExitStatus::usage;
+  } catch (const UnusableDevice&) {
+    return ExitStatus::failed;
   } catch (const NoDevice&) {
     return ExitStatus::no_device;
   } catch (const Interrupted&) {

@@ -195,7 +195,10 @@ void shuffle(std::vector<std::size_t>& order, std::mt19937_64& random) {
 
 ExitStatus RunTally::status() const {
   if (interrupted) return ExitStatus::interrupted;
-  if (failed > 0) return measured > 0 ? ExitStatus::failed : failure.value_or(ExitStatus::failed);
+  if (failed > 0 &&
+      (measured == 0 || failure == ExitStatus::usage))  // one value of several is wrong
+    return failure.value_or(ExitStatus::failed);
+  if (failed > 0) return ExitStatus::failed;
   if (incomplete > 0) return ExitStatus::failed;
   return measured > 0 ? ExitStatus::pass : ExitStatus::usage;
 }

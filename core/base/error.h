@@ -18,9 +18,15 @@ struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// There is no verbs device (or not the one named). The text says what to do next. Exit status 77.
+/// There is no verbs device. The text says what to do next. Exit status 77.
 struct NoDevice : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+/// There are verbs devices, but not the one named, or none that a case could use: a link that is
+/// down, a port without GID. Exit status 99.
+struct UnusableDevice : NoDevice {
+  using NoDevice::NoDevice;
 };
 
 /// A verb or a system call failed during set-up. Exit status 99.

@@ -17,6 +17,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/server/call_filter.h"
 #include "core/wire/descriptor.h"
 
 namespace rdmameter {
@@ -144,6 +145,9 @@ void check_sandbox(const SandboxOptions& options) {
     throw UsageError(
         "--sandbox required: this kernel has no Landlock of ABI 2 (Linux 5.19 or later, with "
         "landlock among its security modules: /sys/kernel/security/lsm); use --sandbox on");
+  const char* const missing = missing_call_filter();
+  if (options.mode == Sandboxing::required && missing != nullptr)
+    throw UsageError(fmt::format("--sandbox required: {}; use --sandbox on", missing));
   if (options.mode == Sandboxing::off && !options.allowed.empty())
     throw UsageError("--sandbox off and --sandbox-allow: give one");
   for (const std::string& path : options.allowed) {
@@ -161,6 +165,7 @@ void enter_sandbox(const SandboxOptions& options) {
   // What is allowed is there to be written.
   if (options.allowed.empty()) limit_to_nothing(RLIMIT_FSIZE, "RLIMIT_FSIZE");
   if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options.allowed);
+  if (options.mode == Sandboxing::required || missing_call_filter() == nullptr) enter_call_filter();
 }
 
 }  // namespace rdmameter

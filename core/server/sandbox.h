@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a session's process can no longer do, whatever its client makes of it: use the capabilities
-// of root, gain privileges, write files, read those that no session needs.
+// of root, gain privileges, write files, read those that no session needs, make system calls that
+// none needs.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace rdmameter {
 enum class Sandboxing : std::uint8_t {
   off,
   on,        ///< as far as the kernel can
-  required,  ///< a kernel without Landlock serves nobody
+  required,  ///< without Landlock or a filter of system calls nobody is served
 };
 
 struct SandboxOptions {
@@ -36,8 +37,8 @@ std::vector<std::string> verbs_nodes(const std::filesystem::path& folder = "/dev
 /// @throws UsageError  what is required is not there, or a path cannot be opened
 void check_sandbox(const SandboxOptions& options);
 
-/// Shuts this process in, for good. It must not have begun a second thread: Landlock holds for the
-/// calling thread and those that it begins.
+/// Shuts this process in, for good. It must not have begun a second thread: Landlock and the
+/// filter of system calls hold for the calling thread and those that it begins.
 /// @throws VerbsError  the kernel refuses
 void enter_sandbox(const SandboxOptions& options);
 

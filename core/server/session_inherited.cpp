@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process of one session: it has its client, its server, and nothing else.
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "core/base/error.h"
 #include "core/base/error_text.h"
+#include "core/base/thread.h"
 #include "core/log/tell.h"
 #include "core/server/session_process.h"
 #include "core/session/failure.h"
@@ -55,6 +58,26 @@ class TellHost final : public TellSink {
   SessionHost& host_;
 };
 
+/// Ends this process once its server has gone, whatever it is at. The signal for a parent's death
+/// does that, too, but a process can lose it.
+class ServerWatch {
+ public:
+  ServerWatch(int server, const InterruptSource& interrupt)
+      : thread_(start_thread([this, server, &interrupt] {
+          if (wait_for(server, POLLRDHUP, Deadline::never(), interrupt, &ended_) == Waited::ready)
+            _exit(EXIT_FAILURE);
+        })) {}
+  ServerWatch(ServerWatch&&) = delete;  // its thread holds its address
+  ~ServerWatch() {
+    ended_.raise();
+    thread_.join();
+  }
+
+ private:
+  EventFd ended_;
+  std::thread thread_;
+};
+
 }  // namespace
 
 void serve_inherited_session(const InterruptSource& interrupt) {
@@ -71,6 +94,7 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   if (start.shown) pipe.set_max_message_bytes(kShownPipeMessageBytes);
   PipeHost host{pipe, start.shown};
   shut_in(start.sandbox, client.get(), host, interrupt);
+  const ServerWatch watch{pipe.fd(), interrupt};
   const TellHost sink{host};
   serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, host,
                 interrupt);

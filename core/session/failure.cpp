@@ -11,6 +11,7 @@
 namespace rdmameter {
 
 std::string_view failure_kind(const std::exception& error) {
+  if (dynamic_cast<const UnusableDevice*>(&error) != nullptr) return "failed";
   if (dynamic_cast<const NoDevice*>(&error) != nullptr) return "no_device";
   if (dynamic_cast<const UsageError*>(&error) != nullptr) return "usage";
   if (dynamic_cast<const Unsupported*>(&error) != nullptr) return "unsupported";

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <filesystem>
 #include <span>
+#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/sysfs.h"
@@ -42,7 +44,23 @@ std::vector<std::string> names(const Devices& devices) {
   return result;
 }
 
+/// Of the kernel, whether or not this process gets at them.
+std::vector<std::string> kernel_devices() {
+  std::vector<std::string> found;
+  std::error_code none;
+  for (const auto& each : std::filesystem::directory_iterator{"/sys/class/infiniband", none})
+    found.push_back(each.path().filename());
+  std::ranges::sort(found);
+  return found;
+}
+
 [[noreturn]] void throw_no_device() {
+  if (const auto there = kernel_devices(); !there.empty())
+    throw UnusableDevice(fmt::format(
+        "The kernel has {} (/sys/class/infiniband), but libibverbs finds no device. It needs the "
+        "nodes /dev/infiniband/uverbs* (of a container: --device /dev/infiniband) and a provider "
+        "(Debian's package ibverbs-providers).",
+        fmt::join(there, ", ")));
   throw NoDevice(
       "There is no verbs device on this machine. Make one out of a network interface: `modprobe "
       "rdma_rxe && "
@@ -70,8 +88,8 @@ Context open_one(ibv_device* device) {
 Context open_named(const Devices& devices, std::string_view name) {
   for (ibv_device* device : devices.all())
     if (name == ibv_get_device_name(device)) return open_one(device);
-  throw NoDevice(fmt::format("There is no verbs device {} on this machine; there is {}.", name,
-                             fmt::join(names(devices), ", ")));
+  throw UnusableDevice(fmt::format("There is no verbs device {} on this machine; there is {}.",
+                                   name, fmt::join(names(devices), ", ")));
 }
 
 std::uint8_t port_count(ibv_context& context) {
@@ -106,7 +124,7 @@ Context open_first_active(const Devices& devices) {
       if (failure == nullptr) failure = std::current_exception();
     }
   if (seen.empty() && failure != nullptr) std::rethrow_exception(failure);
-  throw NoDevice(
+  throw UnusableDevice(
       fmt::format("No verbs device here has an ACTIVE port ({}). Set its link (rxe: its network "
                   "interface) up; on "
                   "InfiniBand see that a subnet manager runs.",
@@ -238,9 +256,9 @@ PortInfo query_active_port(ibv_context& context, std::uint64_t port_num) {
   const std::uint64_t last = any ? port_count(context) : port_num;
   for (std::uint64_t number = any ? 1 : port_num; number <= last; ++number)
     if (PortInfo port = query_port(context, number); port.active()) return port;
-  throw Unsupported(fmt::format("--port-num {}: not an ACTIVE port of {} (ports: {})",
-                                any ? "auto" : std::to_string(port_num), device_name(context),
-                                port_states(context)));
+  throw UnusableDevice(fmt::format("--port-num {}: not an ACTIVE port of {} (ports: {})",
+                                   any ? "auto" : std::to_string(port_num), device_name(context),
+                                   port_states(context)));
 }
 
 std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num) {

@@ -21,8 +21,9 @@ namespace rdmameter {
 std::vector<std::string> list_devices();
 
 /// Opens a device by its name; an empty name: the first one with an ACTIVE port.
-/// @throws NoDevice    what there is instead, and what to do next
-/// @throws VerbsError  it is there but cannot be opened
+/// @throws NoDevice        there is none, and what to do next
+/// @throws UnusableDevice  what there is instead, and what to do next
+/// @throws VerbsError      it is there but cannot be opened
 Context open_device(std::string_view name);
 
 std::string device_name(const ibv_context& context);
@@ -55,7 +56,7 @@ std::optional<ibv_mtu> mtu_from_bytes(std::uint64_t size_bytes);  ///< 256, 512 
 PortInfo query_port(ibv_context& context, std::uint64_t port_num);
 
 /// As query_port; kAuto: the first ACTIVE one.
-/// @throws Unsupported  the port is not ACTIVE; the text gives the state of each
+/// @throws UnusableDevice  the port is not ACTIVE; the text gives the state of each
 PortInfo query_active_port(ibv_context& context, std::uint64_t port_num);
 
 /// The port's GIDs without the empty entries, ascending by index; of iWARP see iwarp_addresses().

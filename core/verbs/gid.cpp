@@ -92,10 +92,10 @@ int gid_rank(const Gid& gid) {
 Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requested,
                std::string_view where) {
   if (gids.empty())
-    throw Unsupported(fmt::format("{} has no GID. {}", where,
-                                  link_layer == IBV_LINK_LAYER_ETHERNET
-                                      ? "Give its network interface an address and set it up."
-                                      : "Is a subnet manager running?"));
+    throw UnusableDevice(fmt::format("{} has no GID. {}", where,
+                                     link_layer == IBV_LINK_LAYER_ETHERNET
+                                         ? "Give its network interface an address and set it up."
+                                         : "Is a subnet manager running?"));
   if (requested == kAuto && link_layer == IBV_LINK_LAYER_ETHERNET)
     return *std::ranges::min_element(
         gids, {}, [](const Gid& gid) { return std::pair(gid_rank(gid), gid.index); });

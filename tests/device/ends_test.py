@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Which server, which device, which GID, on either end; and what becomes of those that do not exist."""
+import os
 import shutil
 import socket
 import subprocess
@@ -91,6 +92,51 @@ class Servers(rdmameter.Test):
         self.assertIn("--bind 192.0.2.1", done.stderr)
 
 
+@rdmameter.on(rdmameter.SOFTWARE)
+class Unusable(rdmameter.Test):
+    """A device that cannot be used has one status, whatever asks for it (docs/running.md, "Exit status")."""
+    FAILED, USAGE = rdmameter.FAILED, rdmameter.USAGE
+    CASES = (  # settings of the software device; options of run and topo; those of perftest; status
+        ("", ("--device", "nosuch"), ("-d", "nosuch"), FAILED),
+        ("", ("--device", "soft0,nosuch"), None, FAILED),
+        ("soft1=DOWN", ("--device", "soft1"), ("-d", "soft1"), FAILED),
+        ("soft1=DOWN", ("--device", "soft0,soft1"), None, FAILED),
+        ("soft0=DOWN,soft1=DOWN", (), (), FAILED),
+        ("soft0=DOWN", ("--device", "soft0", "--port-num", "1"), ("-d", "soft0", "-i", "1"), FAILED),
+        ("soft0=no-gid,soft1=no-gid", ("--device", "soft0"), ("-d", "soft0"), FAILED),
+        ("soft0=no-gid,soft1=no-gid", (), (), FAILED),
+        ("", ("--port-num", "2"), ("-i", "2"), USAGE),
+        ("", ("--port-num", "1,2"), None, USAGE),
+        ("", ("--gid-index", "77"), ("-x", "77"), USAGE),
+    )
+    RUN, TOPO = ("run", "--loopback", "write_lat"), ("topo", "ring", "--ranks", "2")
+
+    def ended(self, words, env):
+        done = subprocess.run([rdmameter.program, *words], capture_output=True, text=True, timeout=120, check=False, env=env)
+        return done.returncode, done.stderr
+
+    def test_has_one_status_in_run_topo_and_perftest(self):
+        for ports, options, of_perftest, status in self.CASES:
+            env = rdmameter.environment() | {"RDMAMETER_DEVICE_PORTS": ports, "RDMAMETER_DEVICE_SESSION": f"ports-{os.getpid()}-{ports}"}
+            for words in (self.RUN, self.TOPO):
+                with self.subTest(words[0], ports=ports, options=options):
+                    ended, said = self.ended((*words, *options, "--iterations", "20"), env)
+                    self.assertEqual(ended, status, said)
+            if of_perftest is not None:
+                with self.subTest("perftest", ports=ports, options=of_perftest):
+                    ended, said = self.ended(("perftest", "ib_write_bw", *of_perftest), env)
+                    self.assertEqual(ended, 1, said)
+
+    def test_no_device_at_all_is_77_and_perftest_s_1(self):
+        if rdmameter.LINKED or os.path.isdir("/sys/class/infiniband") and os.listdir("/sys/class/infiniband"):
+            self.skipTest("there is a device")
+        env = {name: value for name, value in rdmameter.environment().items() if name != "LD_PRELOAD"}
+        for words, status in ((self.RUN, rdmameter.NO_DEVICE), (self.TOPO, rdmameter.NO_DEVICE), (("perftest", "ib_write_bw"), 1)):
+            with self.subTest(words[0]):
+                ended, said = self.ended(words, env)
+                self.assertEqual(ended, status, said)
+
+
 class Loopback(rdmameter.Test):
     """In a network namespace of its own, in which lo is down."""
     SHORT = ("tcp_lat", "--iterations", "100")
@@ -142,9 +188,9 @@ class Devices(rdmameter.Test):
         self.names = [device["name"] for device, _ in ports]
 
     @rdmameter.spared_in_vm
-    def test_one_that_is_not_there_is_status_77_at_either_end(self):
+    def test_one_that_is_not_there_is_a_failed_measurement_at_either_end(self):
         for option in ("--device", "--peer-device"):
-            done = self.run_program("--loopback", "write_lat", option, "mlx9_9", status=rdmameter.NO_DEVICE)
+            done = self.run_program("--loopback", "write_lat", option, "mlx9_9", status=rdmameter.FAILED)
             self.assertRegex(done.stderr, rf"no verbs device mlx9_9 .*there is .*{self.device['name']}")
 
     @rdmameter.spared_in_vm

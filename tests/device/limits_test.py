@@ -38,7 +38,7 @@ class NoDevice(rdmameter.Test):
         super().setUp()
         subprocess.run(["rdma", "system", "set", "netns", "exclusive"], check=True)
         self.addCleanup(subprocess.run, ["rdma", "system", "set", "netns", "shared"], check=True)
-        self.prefix = ("unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh")
+        self.prefix = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t sysfs none /sys; ip link set lo up; exec "$@"', "sh")
 
     @rdmameter.everyday
     def test_a_run_ends_with_77_and_says_what_to_do(self):
@@ -54,6 +54,12 @@ class NoDevice(rdmameter.Test):
     def test_the_null_device_works_all_the_same(self):
         done = self.run_program("write_lat", "--device", "null", "--iterations", "1000", prefix=self.prefix)
         self.assertEqual(done.rows[0]["path"], "null")
+
+
+@rdmameter.everyday
+class Sandbox(rdmameter.Test):
+    def test_calls_that_no_session_needs_are_refused_within_one_that_measures(self):
+        self.assert_calls_refused("write_lat")
 
 
 if __name__ == "__main__":

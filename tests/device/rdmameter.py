@@ -414,6 +414,17 @@ class Test(unittest.TestCase):
         self.addCleanup(server.stop, signal.SIGKILL)
         return server
 
+    def assert_calls_refused(self, test):
+        """Within a session that measures, each call of core/server/refused_calls.h is refused, and what it needs is not."""
+        probe = os.path.join(os.path.dirname(program), "tests", "device", "libprobe_calls.so")  # of probe_calls.cpp
+        if not os.path.exists(probe):
+            self.skipTest("built without libseccomp, or with sanitizers")
+        server = self.serve("--sandbox", "on", prefix=("env", f"LD_PRELOAD={probe}"))
+        run = self.start(f"127.0.0.1:{server.port}", test, "--iterations", "20")
+        said = server.await_log(r"its session's stderr: ([^\n]*)\n")[1]
+        run.process.kill()
+        self.assertEqual(said, "each call is refused or allowed as the table says")
+
     def assert_nothing_left(self, server=None):
         """The server holds what it held before its first client."""
         server = server or self.server

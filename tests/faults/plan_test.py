@@ -73,7 +73,7 @@ class Plan(wire.Test):
 
     @rdmameter.spared_in_vm
     def test_a_device_port_or_core_that_is_not_there_is_refused(self):
-        self.assert_refused("no_device", "mlx9_9", peer_device="mlx9_9")
+        self.assert_refused("failed", "mlx9_9", peer_device="mlx9_9")
         self.assertEqual(self.answer(peer_port_num=200)["type"], "failed")
         self.assertEqual(self.answer(peer_gid_index=200)["type"], "failed")
         self.assert_still_served()

@@ -318,6 +318,9 @@ class Sandbox(rdmameter.Test):
         off = self.limits_of("--sandbox", "off")
         self.assertEqual((off["no_new_privs"], off["capabilities"]), ("0", os.geteuid() == 0))
 
+    def test_calls_that_no_session_needs_are_refused_within_it(self):
+        self.assert_calls_refused("tcp_lat")
+
     def test_every_test_over_tcp_is_measured_in_it(self):
         server = self.serve()
         self.run_program(f"127.0.0.1:{server.port}", "tcp_lat", "tcp_bw", "--verify", *SHORT)
@@ -339,8 +342,9 @@ class Sandbox(rdmameter.Test):
 
 
 class ByHand(rdmameter.Test):
-    def session_of(self, server):
-        """What a session's process says to its client, which is told that its server is this process; None: nothing. Its status."""
+    def session_of(self, server, client_goes=True):
+        """What a session's process says to its client, which is told that its server is this process; None: nothing. Its status,
+        once the server, and the client unless it stays, have closed their connections."""
         (client, its_client), (pipe, its_pipe) = socket.socketpair(), socket.socketpair()
         with client, its_client, pipe, its_pipe:
             far = [fcntl.fcntl(end, fcntl.F_DUPFD, 100) for end in (its_client, its_pipe)]
@@ -356,7 +360,8 @@ class ByHand(rdmameter.Test):
             pipe.sendall(frame({"type": "session", "peer": "a test", "initiator_version": "0.1.0", "welcome_proof": "", "seal": None,
                                 "clock": clock, "sandbox": 0, "sandbox_allowed": [], "own": None, "server": server}))
             heard = wire.Peer(client).hear()
-            client.shutdown(socket.SHUT_RDWR)
+            if client_goes:
+                client.shutdown(socket.SHUT_RDWR)
             pipe.shutdown(socket.SHUT_RDWR)
             return heard, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
@@ -364,6 +369,12 @@ class ByHand(rdmameter.Test):
         heard, _ = self.session_of(os.getpid())
         self.assertEqual(heard["type"], "welcome")
         self.assertEqual(self.session_of(os.getppid()), (None, rdmameter.FAILED))
+
+    def test_a_session_whose_server_has_gone_ends_between_cases_too(self):
+        began = rdmameter.fair_time()
+        heard, status = self.session_of(os.getpid(), client_goes=False)
+        self.assertEqual((heard["type"], status), ("welcome", 1))
+        self.assertLess(rdmameter.fair_time() - began, rdmameter.SLOW)
 
     def test_nobody_starts_a_session_s_process_but_a_server(self):
         done = subprocess.run([rdmameter.program, "session"], capture_output=True, text=True, timeout=30, check=False)

@@ -25,7 +25,7 @@ check "systemd understands every line of the unit" verified
 if systemd-analyze security --help 2>/dev/null | grep -q -- --offline; then
     check "systemd finds the service's exposure below 2.0" hardened
 fi
-check "Landlock's calls are allowed" keeps 'SystemCallFilter=.* landlock_create_ruleset landlock_add_rule landlock_restrict_self'
+check "the calls of Landlock and seccomp are allowed" keeps 'SystemCallFilter=.* landlock_create_ruleset landlock_add_rule landlock_restrict_self seccomp'
 check "a session that runs out of memory ends alone" keeps 'OOMPolicy=continue'
 check "memory can be locked" keeps 'LimitMEMLOCK=infinity'
 echo "1..$number"

@@ -37,7 +37,7 @@ void look_again(OpenDevice& device, std::uint64_t gid_index) {
   take_fatal_event(*device.context, device.port.number, noted);
   try {
     query_port_and_gids(device, device.port.number, gid_index);
-  } catch (const Unsupported& error) {  // it could when it was opened
+  } catch (const UnusableDevice& error) {  // it could when it was opened
     throw MeasurementError(error.what());
   }
 }

@@ -260,11 +260,21 @@ TEST_F(Runner, EndsWhereRowsCannotBeKept) {
   EXPECT_EQ(measurer.measured.size(), 2U);
 }
 
+TEST_F(Runner, HasTheStatusOfAWrongOptionThoughOtherCasesWereMeasured) {
+  script = [](const TestCase& test_case) {
+    if (test_case.size_bytes == 1) throw UsageError("--port-num 2: soft0 has the ports 1 to 1");
+    return four_round_trips(test_case);
+  };
+  EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::usage);
+}
+
 TEST_F(Runner, HasTheStatusOfTheFailureWhereNothingElseHappened) {
   script = [](const TestCase&) -> Outcome { throw NoDevice("none"); };
   EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::no_device);
   script = [](const TestCase&) -> Outcome { throw UsageError("no such GID"); };
   EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::usage);
+  script = [](const TestCase&) -> Outcome { throw UnusableDevice("DOWN"); };
+  EXPECT_EQ(run(sizes("1,2")).status(), ExitStatus::failed);
   script = [](const TestCase& test_case) -> Outcome {
     if (test_case.size_bytes == 1) throw MeasurementError("peer died");
     throw NoDevice("none");

@@ -92,7 +92,7 @@ TEST(ChooseGid, NamesWhatExistsWhenTheIndexDoesNot) {
 
 TEST(ChooseGid, SaysWhatIsMissingWhenThereIsNone) {
   const auto on = [](int link_layer) {
-    return error_of<Unsupported>([=] { choose_gid({}, link_layer, kAuto, "mlx5_0/1"); });
+    return error_of<UnusableDevice>([=] { choose_gid({}, link_layer, kAuto, "mlx5_0/1"); });
   };
   EXPECT_THAT(on(IBV_LINK_LAYER_ETHERNET), HasSubstr("an address"));
   EXPECT_THAT(on(IBV_LINK_LAYER_INFINIBAND), HasSubstr("subnet manager"));

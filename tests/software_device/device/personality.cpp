@@ -89,6 +89,7 @@ ibv_gid ipv4_gid(std::uint32_t device) {
 }
 
 std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index) {
+  if (!personality(device).has_gids) return std::nullopt;
   switch (personality(device).addresses) {
     case Addresses::roce:
       return roce_gid(device, index);

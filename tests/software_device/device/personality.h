@@ -66,6 +66,10 @@ struct Personality {
   std::uint64_t max_dm_bytes = 256 << 10;  ///< 0: no device memory
   int completion_vectors = 4;
 
+  // RDMAMETER_DEVICE_PORTS
+  ibv_port_state port_state = IBV_PORT_ACTIVE;
+  bool has_gids = true;
+
   bool ethernet() const { return link_layer == IBV_LINK_LAYER_ETHERNET; }
   bool infiniband() const { return link_layer == IBV_LINK_LAYER_INFINIBAND; }
   bool iwarp() const { return transport == IBV_TRANSPORT_IWARP; }

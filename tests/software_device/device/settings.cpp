@@ -32,6 +32,16 @@ std::array<Personality, kDevices> personalities() {
     if (named == nullptr) reject(word, personality_names());
     made[device] = *named;
   }
+  for (const Word& word : words_of("RDMAMETER_DEVICE_PORTS")) {
+    const bool is_down = word.value == "DOWN";
+    if ((word.name != "soft0" && word.name != "soft1") || (!is_down && word.value != "no-gid"))
+      reject(word, "soft0 or soft1, =, and DOWN or no-gid; as in soft1=DOWN");
+    Personality& says = made[word.name == "soft1" ? 1 : 0];
+    if (is_down)
+      says.port_state = IBV_PORT_DOWN;
+    else
+      says.has_gids = false;
+  }
   return made;
 }
 

@@ -132,7 +132,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
   const std::uint32_t device = device_of(context);
   const Personality& says = personality(device);
   ibv_port_attr made{};
-  made.state = IBV_PORT_ACTIVE;
+  made.state = says.port_state;
   made.max_mtu = says.max_mtu;
   made.active_mtu = says.active_mtu;
   made.gid_tbl_len = kGids;
