@@ -73,8 +73,9 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
                                   wanted, max, remedy));
   };
   const QueueDepths depths = queue_depths_of(test_case, role);
-  hold("message size in bytes", largest_message(test_case), device.port.max_message_bytes,
-       "use a smaller --size");
+  if (device.port.max_message_bytes != 0)
+    hold("message size in bytes", largest_message(test_case), device.port.max_message_bytes,
+         "use a smaller --size");
   if (test_case.transport == Transport::ud)
     hold("a UD message is one packet; bytes of payload", test_case.size_bytes,
          device.port.active_mtu_bytes, "use a --size up to the MTU, or --transport rc");
@@ -228,8 +229,8 @@ void Endpoint::create_srq() {
   ibv_srq_init_attr attributes{};
   attributes.attr.max_wr = depths_.receive;
   attributes.attr.max_sge = static_cast<std::uint32_t>(case_.queues.recv_sge);
-  srq_.reset(check_pointer(ibv_create_srq(&domain_.of_queues(), &attributes), "ibv_create_srq",
-                           fmt::format("{} WRs on {}", depths_.receive, where_)));
+  srq_.reset(check_pointer([&] { return ibv_create_srq(&domain_.of_queues(), &attributes); },
+                           "ibv_create_srq", fmt::format("{} WRs on {}", depths_.receive, where_)));
   view_.srq = srq_.get();
 }
 
@@ -256,6 +257,7 @@ Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t& inline_bytes) {
     attr.send_ops_flags = extended_operations(case_);
   }
   const ScatterToCqe setting{cpu_reaches(case_.end(role_).memory)};
+  errno = 0;
   // Without anything extended this is ibv_create_qp() itself (verbs.h).
   Qp qp{ibv_create_qp_ex(device_.context.get(), &attr)};
   if (qp) inline_bytes = attr.cap.max_inline_data;
@@ -289,7 +291,7 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
-  require_transport(error, case_, where_);
+  require_transport(device_, case_);
 }
 
 /// Automatic inline is gone without where it cannot be.

@@ -18,8 +18,8 @@ constexpr ibv_qp_cap kPlainQp{
 class Prober {
  public:
   Prober(ibv_context& context, ibv_pd& pd, Transport transport)
-      : cq_(check_pointer(ibv_create_cq(&context, 1, nullptr, nullptr, 0), "ibv_create_cq(1 CQE)",
-                          device_name(context))),
+      : cq_(check_pointer([&] { return ibv_create_cq(&context, 1, nullptr, nullptr, 0); },
+                          "ibv_create_cq(1 CQE)", device_name(context))),
         pd_(pd),
         type_(qp_type(transport)) {}
 
@@ -29,8 +29,7 @@ class Prober {
         .send_cq = cq_.get(), .recv_cq = cq_.get(), .cap = wanted, .qp_type = type_};
     errno = 0;
     const Qp qp(ibv_create_qp(&pd_, &attributes));
-    if (qp != nullptr) return 0;
-    return errno == 0 ? EINVAL : errno;
+    return qp != nullptr ? 0 : errno_of_null();
   }
 
   /// The greatest value of one capability, the others as in kPlainQp.
@@ -86,12 +85,14 @@ std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
 }
 
 int try_plain_qp(ibv_context& context, Transport transport) {
-  const Pd pd(check_pointer(ibv_alloc_pd(&context), "ibv_alloc_pd", device_name(context)));
+  const Pd pd(
+      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
   return Prober(context, *pd, transport).attempt(kPlainQp);
 }
 
 QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
-  const Pd pd(check_pointer(ibv_alloc_pd(&context), "ibv_alloc_pd", device_name(context)));
+  const Pd pd(
+      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
   Prober prober(context, *pd, transport);
   QpLimits limits;
   if (const int error = prober.attempt(kPlainQp); error != 0) {

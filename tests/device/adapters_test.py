@@ -124,6 +124,35 @@ class Iwarp(rdmameter.Test):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class Refusals(WithRanks):
+    def test_a_type_of_qp_that_a_provider_lacks_is_skipped_however_it_says_so(self):
+        for personality, transport in (("bnxt", "uc"), ("hns", "ud"), ("hns", "uc")):
+            self.play(personality)
+            for options in (("send_lat", "--size", "64"), ("send_lat", "--size", "64", "--thread-domain", "off"), ("create_qp",), ("connect",)):
+                with self.subTest(personality, options=options):
+                    self.assertIn(f"soft0/1 has no QPs of {transport}: use another --transport", self.skipped(*options, "--transport", transport))
+        self.play("bnxt")
+        row = self.topo("--transport", "uc", *SHORT, status=rdmameter.USAGE)
+        self.assertIn("has no QPs of uc", row["skip_message"])
+
+    def test_want_of_resources_is_no_want_of_a_type(self):
+        self.inject("create_qp@1+=ENOMEM")
+        [row] = self.run_program("--loopback", "send_lat", "--transport", "uc", status=rdmameter.FAILED).rows
+        self.assertIn("Cannot allocate memory", row["error_message"])
+
+    def test_a_post_that_fails_names_its_reason_whatever_its_sign(self):
+        for personality in ("generic", "bnxt"):
+            self.play(personality)
+            self.inject("post_send@60=ENOMEM")
+            [row] = self.run_program("--loopback", "write_bw", "--size", "64", "--qps", "2", status=rdmameter.FAILED).rows
+            self.assertRegex(row["error_message"], "posting on soft0/1 failed: Cannot allocate memory")
+
+    def test_a_port_that_tells_no_largest_message_takes_any(self):
+        self.play("mana")
+        self.measure("send_lat", "write_bw", "--size", "64,1M", *SHORT, "--verify")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class InfinibandByCm(rdmameter.Test):
     ENDS = (("mlx5-ib", ()), ("mlx5-ib-vf", ()), ("mlx5-ib,mlx5-ib-vf", BETWEEN_BOTH))
 

@@ -29,6 +29,8 @@ STANDARD = [
     (r"send\w*_bw/ud/", "a UD message is one packet: 65536 bytes"),
 ]
 NO_UC = [(r"\w+/uc/", "has no QPs of uc: use another --transport")]
+NO_UD = [(r"\w+/ud/", "has no QPs of ud: use another --transport")]
+RC_ALONE = r"(send|write|read)_(lat|bw|load)/rc/|cm_connect/rc/|(reg|dereg)_mr/"
 NO_ATOMICS = [(r"(fetch|cmp)\w*/rc/", "has no atomic operations")]
 NO_MULTICAST = [(r"mcast\w*/", "has no multicast")]
 # rdma_cm where the port has no IP address.
