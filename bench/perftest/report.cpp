@@ -262,7 +262,7 @@ std::string perftest_banner(const PerftestReport& report, const TestCase& test_c
   const auto line = [&](const char* name, const std::string& value) {
     text += fmt::format(" {:<16}: {}\n", name, value);
   };
-  const bool known_mtu = test_case.path.mtu_bytes != kAuto;
+  const bool known_mtu = test_case.path.mtu_bytes != kAuto && test_case.path.mtu_bytes != 0;
   const std::string mtu = known_mtu ? std::to_string(test_case.path.mtu_bytes)
                                     : device_fact(environment, "active_mtu_bytes");
   pair("Dual-port", "OFF", "Device", device_fact(environment, "name"));

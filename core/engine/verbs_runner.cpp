@@ -8,6 +8,7 @@
 #include "core/engine/loop/table.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/async_events.h"
+#include "core/verbs/iwarp.h"
 #include "core/wire/auth.h"
 #include "core/wire/fields.h"
 
@@ -131,7 +132,7 @@ void VerbsRunner::build_work() {
 }
 
 void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& peer) const {
-  test_case.path.mtu_bytes = agreed_.mtu_bytes;
+  test_case.path.mtu_bytes = is_iwarp(*device_.context) ? 0 : agreed_.mtu_bytes;
   test_case.initiator.device = device_.port.device;
   test_case.initiator.port_num = device_.port.number;
   test_case.initiator.gid_index = endpoint_.info().gid.index;

@@ -79,6 +79,7 @@ struct DeviceLimits {
   std::uint64_t timestamp_mask = 0;  ///< of completion timestamps; 0: there are none
   ibv_odp_caps odp{};                ///< on-demand paging
   bool unsignaled = true;            ///< takes requests that ask for no completion
+  bool takes_tos = false;            ///< of iWARP: an id's TOS is that of its packets
 };
 DeviceLimits query_limits(ibv_context& context);
 

@@ -21,8 +21,8 @@ TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
 /// The case with rdma_cm where nobody has chosen how to connect, and the device knows nothing else.
 TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
 
-/// @throws Unsupported  the device is an iWARP one, and that has no such transport or operation, or
-/// its QPs are not connected so
+/// @throws Unsupported  the device is an iWARP one, and that has no such transport, operation or
+/// property of a path, or its QPs are not connected so
 void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
 
 /// Tries the smallest QP. Of a type that they lack, providers say EOPNOTSUPP, EINVAL (hns, UD on
