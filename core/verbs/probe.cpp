@@ -6,6 +6,7 @@
 
 #include "core/verbs/check.h"
 #include "core/verbs/device.h"
+#include "core/verbs/environment.h"
 #include "core/verbs/handles.h"
 
 namespace rdmameter {
@@ -29,7 +30,9 @@ class Prober {
         .send_cq = cq_.get(), .recv_cq = cq_.get(), .cap = wanted, .qp_type = type_};
     errno = 0;
     const Qp qp(ibv_create_qp(&pd_, &attributes));
-    return qp != nullptr ? 0 : errno_of_null();
+    if (qp == nullptr) return errno_of_null();
+    // hns lowers what it cannot give (rdma-core, get_max_inline_data()): that is no such QP.
+    return attributes.cap.max_inline_data < wanted.max_inline_data ? EINVAL : 0;
   }
 
   /// The greatest value of one capability, the others as in kPlainQp.
@@ -74,6 +77,10 @@ ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wr
   return attributes;
 }
 
+bool takes_inline(const ibv_context& context) {
+  return device_driver(device_name(context)) != "mana";
+}
+
 std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
                                  const std::function<bool(std::uint32_t)>& works) {
   std::uint32_t good = min, bad = max + 1;
@@ -100,7 +107,8 @@ QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
     return limits;
   }
   limits.creatable = true;
-  limits.max_inline_bytes = prober.max(&ibv_qp_cap::max_inline_data, 0, kMaxInlineBytes);
+  if (takes_inline(context))
+    limits.max_inline_bytes = prober.max(&ibv_qp_cap::max_inline_data, 0, kMaxInlineBytes);
   limits.max_send_sge = prober.max(&ibv_qp_cap::max_send_sge, 1, kMaxSge);
   limits.max_recv_sge = prober.max(&ibv_qp_cap::max_recv_sge, 1, kMaxSge);
   return limits;

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Adapters of several makers, as the software device plays them: each gives its numbers without an option for it."""
+import json
 import os
 
 import rdmameter
@@ -354,6 +355,26 @@ class Inline(WithRanks):
                 [row] = self.measure("send_lat", "--size", str(size), "--rx-depth", "16", *SHORT, "--verify")
                 self.assertEqual(row.get("inlined", False), size <= limit, (personality, size))
                 self.assertEqual(row["case"]["inline_bytes"] != 0, size <= limit, (personality, size))
+
+    def test_a_limit_that_is_lowered_without_a_word_is_the_limit(self):
+        self.play("hns")
+        self.assertIn("a QP can be created with at most 1024; use --inline 1024", self.skipped("send_lat", "--inline", "2048"))
+        [row] = self.measure("send_lat", "--inline", "max", *SHORT)
+        self.assertEqual(row["case"]["inline_bytes"], 1024)
+        self.assertEqual(self.inline_of_devices(), 1024)
+
+    def test_a_provider_that_passes_inline_over_has_none(self):
+        self.play("mana")
+        for options, size in (((), 8), (("--inline", "max"), 8), (("--inline", "off"), 64)):
+            [row] = self.measure("send_lat", "--size", str(size), *options, *SHORT, "--verify")
+            self.assertFalse(row.get("inlined", False), options)
+            self.assertEqual(row["case"]["inline_bytes"], 0)
+        self.assertIn("passes over IBV_SEND_INLINE; use --inline off", self.skipped("send_lat", "--inline", "64"))
+        self.assertEqual(self.inline_of_devices(), 0)
+
+    def inline_of_devices(self):
+        done = rdmameter.Started([rdmameter.program, "devices", "--json"], rdmameter.environment()).end(60)
+        return json.loads(done.stdout)["devices"][0]["transports"]["rc"]["max_inline_bytes"]
 
     def test_short_messages_of_latencies_spare_the_device_a_fetch(self):
         self.let_cost("fetch=20ms")
