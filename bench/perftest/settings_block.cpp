@@ -82,7 +82,7 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
       {"RX depth", "RX_depth", queues.rx_depth});
   add(bandwidth, {"CQ Moderation", "CQ_Moderation", queues.signal_every});
   add(bandwidth, {"CQE Poll Batch", "", kPollBatch});
-  const nlohmann::json mtu = test_case.path.mtu_bytes != kAuto
+  const nlohmann::json mtu = test_case.path.mtu_bytes != kAuto && test_case.path.mtu_bytes != 0
                                  ? nlohmann::json(test_case.path.mtu_bytes)
                                  : device_fact(environment, "active_mtu_bytes");
   add(!mtu.is_null(), {"Mtu", "Mtu", mtu, "[B]"});

@@ -17,7 +17,8 @@ class AhCall final : public ControlCall {
       : creates_(test_case.verb == Verb::create_ah),
         attributes_(ah_attributes(path_to_itself(device))),
         where_(device.port.where()),
-        pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)) {}
+        pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
+                          where_)) {}
 
   void hold() override { held_.push_back(created()); }
   void prepare() override {
@@ -25,8 +26,9 @@ class AhCall final : public ControlCall {
   }
   int call() noexcept override {
     if (!creates_) return ibv_destroy_ah(ah_.release());
+    errno = 0;
     ah_.reset(ibv_create_ah(pd_.get(), &attributes_));
-    return ah_ ? 0 : errno;
+    return ah_ ? 0 : errno_of_null();
   }
   void undo() noexcept override { ah_.reset(); }
 
@@ -37,7 +39,8 @@ class AhCall final : public ControlCall {
 
  private:
   Ah created() {
-    return Ah{check_pointer(ibv_create_ah(pd_.get(), &attributes_), "ibv_create_ah", object())};
+    return Ah{check_pointer([&] { return ibv_create_ah(pd_.get(), &attributes_); }, "ibv_create_ah",
+                            object())};
   }
 
   const bool creates_;

@@ -26,8 +26,9 @@ class CqCall final : public ControlCall {
   }
   int call() noexcept override {
     if (!creates_) return ibv_destroy_cq(cq_.release());
+    errno = 0;
     cq_.reset(ibv_create_cq(&context_, entries_, nullptr, nullptr, 0));
-    return cq_ ? 0 : errno;
+    return cq_ ? 0 : errno_of_null();
   }
   void undo() noexcept override { cq_.reset(); }
 
@@ -38,7 +39,7 @@ class CqCall final : public ControlCall {
 
  private:
   Cq created() const {
-    return Cq{check_pointer(ibv_create_cq(&context_, entries_, nullptr, nullptr, 0),
+    return Cq{check_pointer([&] { return ibv_create_cq(&context_, entries_, nullptr, nullptr, 0); },
                             "ibv_create_cq", object())};
   }
 

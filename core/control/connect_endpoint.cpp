@@ -29,13 +29,15 @@ bool goes_by_cm(const TestCase& test_case) {
 
 ConnectEndpoint::ConnectEndpoint(OpenDevice& device, const TestCase& test_case, Role role,
                                  CmWatch watch)
-    : case_(test_case),
+    : device_(device),
+      case_(test_case),
       role_(role),
       where_(device.port.where()),
       path_(path_to_itself(device)),
       pkey_(choose_pkey(*device.context, device.port, case_.path)),
-      pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
-      cq_(check_pointer(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0),
+      pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
+                        where_)),
+      cq_(check_pointer([&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
                         "ibv_create_cq", where_)) {
   TestCase as_connected = case_;  // rdma_cm's steps are by it
   if (goes_by_cm(case_)) as_connected.connect = Connect::cm;
@@ -98,13 +100,12 @@ void ConnectEndpoint::make() {
   current_.ah.reset();
   ibv_qp_init_attr attributes =
       plain_qp(*cq_, case_.transport, case_.queues.depth, case_.queues.rx_depth);
-  ibv_qp* const made = ibv_create_qp(pd_.get(), &attributes);
-  if (made == nullptr) {
-    const int error = errno;
-    require_transport(error, case_, where_);
+  errno = 0;
+  current_.qp.reset(ibv_create_qp(pd_.get(), &attributes));
+  if (const int error = errno; !current_.qp) {
+    require_transport(device_, case_);
     throw_failure("ibv_create_qp", "QP on " + where_, error);
   }
-  current_.qp.reset(made);
   to_init(*current_.qp, case_.transport, path_.port_num, pkey_.index, IBV_ACCESS_REMOTE_WRITE,
           info_.qkey, where_);
   psn_ = (psn_ + 0x10001) & k24Bits;
@@ -134,7 +135,8 @@ void ConnectEndpoint::join(std::uint32_t qpn, std::uint32_t psn) {
 }
 
 void ConnectEndpoint::take_address(ibv_ah_attr attributes) {
-  current_.ah.reset(check_pointer(ibv_create_ah(pd_.get(), &attributes), "ibv_create_ah", where_));
+  current_.ah.reset(check_pointer([&] { return ibv_create_ah(pd_.get(), &attributes); },
+                                  "ibv_create_ah", where_));
 }
 
 void ConnectEndpoint::await(rdma_cm_event_type expected, const char* what) {

@@ -68,6 +68,7 @@ class ConnectEndpoint {
   void await(rdma_cm_event_type expected, const char* what);
   void take_address(ibv_ah_attr attributes);
 
+  const OpenDevice& device_;
   const TestCase case_;
   const Role role_;
   const std::string where_;

@@ -22,6 +22,7 @@ int possible_access(const MessageMemory& memory, ibv_pd& pd, const TestCase& tes
   constexpr std::uint64_t kTried = 4096;
   const auto length = static_cast<std::size_t>(std::min(test_case.size_bytes, kTried));
   const int open = memory_access(test_case, kRemoteAccess);
+  errno = 0;
   const Mr tried{memory.try_to_register(pd, 0, length, open)};
   if (tried || !is_unsupported(errno)) return open;
   const int local = memory_access(test_case, 0);
@@ -37,7 +38,8 @@ class MemoryCall : public ControlCall {
         where_(device.port.where()),
         memory_(*device.context, device.limits.max_dm_size_bytes, test_case.size_bytes,
                 device.numa_node, test_case.initiator.memory, where_, device.memory),
-        pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
+        pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
+                          where_)),
         access_(possible_access(memory_, *pd_, test_case)) {}
 
   void add_to(nlohmann::ordered_json& row) const override {
@@ -50,8 +52,9 @@ class MemoryCall : public ControlCall {
   std::string_view registering_verb() const noexcept { return memory_.registering_verb(); }
   Mr registered() const { return memory_.register_part(*pd_, 0, size_bytes_, access_); }
   int do_register() noexcept {
+    errno = 0;
     mr_.reset(memory_.try_to_register(*pd_, 0, size_bytes_, access_));
-    return mr_ ? 0 : errno;
+    return mr_ ? 0 : errno_of_null();
   }
 
  private:

@@ -31,10 +31,12 @@ class WindowCall final : public ControlCall {
         size_bytes_(test_case.size_bytes),
         where_(device.port.where()),
         memory_(*device.context, 0, 2 * size_bytes_, device.numa_node, {}, where_, device.memory),
-        pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
+        pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
+                          where_)),
         mr_(memory_.register_part(*pd_, 0, 2 * size_bytes_, kMemoryAccess)),
-        cq_(check_pointer(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0),
-                          "ibv_create_cq", where_)) {
+        cq_(check_pointer(
+            [&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
+            "ibv_create_cq", where_)) {
     require_connectable(device);
     connect(path_to_itself(device));
     write_through_window();
@@ -48,8 +50,9 @@ class WindowCall final : public ControlCall {
 
   void prepare() override {
     const bool first = verb_ == Verb::bind_mw_1;
-    window_.reset(check_pointer(ibv_alloc_mw(pd_.get(), first ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2),
-                                "ibv_alloc_mw", where_));
+    window_.reset(check_pointer(
+        [&] { return ibv_alloc_mw(pd_.get(), first ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2); },
+        "ibv_alloc_mw", where_));
     if (verb_ == Verb::invalidate_mw) require(bind_2());
   }
 
@@ -73,7 +76,8 @@ class WindowCall final : public ControlCall {
  private:
   void connect(const QpPath& path) {
     ibv_qp_init_attr attributes = plain_qp(*cq_, Transport::rc, 2, 1);
-    qp_.reset(check_pointer(ibv_create_qp(pd_.get(), &attributes), "ibv_create_qp", where_));
+    qp_.reset(check_pointer([&] { return ibv_create_qp(pd_.get(), &attributes); }, "ibv_create_qp",
+                            where_));
     to_init(*qp_, Transport::rc, path.port_num, 0, kMemoryAccess & ~IBV_ACCESS_MW_BIND, kQkey,
             where_);
     to_rtr(*qp_, Transport::rc, path, qp_->qp_num, 0, where_);
@@ -180,9 +184,10 @@ std::unique_ptr<ControlCall> make_window_call(OpenDevice& device, const TestCase
   if (first ? !device.limits.memory_window_1 : !device.limits.memory_window_2b)
     throw Unsupported(fmt::format("{} has no memory windows of type {}", where, first ? 1 : 2));
   require_objects(test_case, "memory windows", device.limits.max_mw, where);
-  if (test_case.size_bytes > device.port.max_message_bytes)
+  if (const std::uint32_t most = device.port.max_message_bytes;
+      most != 0 && test_case.size_bytes > most)
     throw Unsupported(fmt::format("a write of {} bytes through a window: {} takes at most {}",
-                                  test_case.size_bytes, where, device.port.max_message_bytes));
+                                  test_case.size_bytes, where, most));
   return std::make_unique<WindowCall>(device, test_case);
 }
 

@@ -29,12 +29,15 @@ std::size_t steps_before(Verb verb) {
 class QpCall : public ControlCall {
  public:
   QpCall(OpenDevice& device, const TestCase& test_case)
-      : case_(test_case),
+      : device_(device),
+        case_(test_case),
         path_(path_to_itself(device)),
         where_(device.port.where()),
-        pd_(check_pointer(ibv_alloc_pd(device.context.get()), "ibv_alloc_pd", where_)),
-        cq_(check_pointer(ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0),
-                          "ibv_create_cq", where_)),
+        pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
+                          where_)),
+        cq_(check_pointer(
+            [&] { return ibv_create_cq(device.context.get(), 1, nullptr, nullptr, 0); },
+            "ibv_create_cq", where_)),
         attributes_(plain_qp(*cq_, case_.transport, case_.queues.depth, case_.queues.rx_depth)) {}
 
   std::string object() const override { return "QP on " + where_; }
@@ -42,11 +45,12 @@ class QpCall : public ControlCall {
  protected:
   int do_create() noexcept {
     ibv_qp_init_attr attributes = attributes_;  // the verb writes into it
+    errno = 0;
     qp_.reset(ibv_create_qp(pd_.get(), &attributes));
-    return qp_ ? 0 : errno;
+    return qp_ ? 0 : errno_of_null();
   }
   [[noreturn]] void fail_to_create(int error) const {
-    require_transport(error, case_, where_);
+    require_transport(device_, case_);
     throw_failure("ibv_create_qp", object(), error);
   }
   void create() {
@@ -63,6 +67,7 @@ class QpCall : public ControlCall {
   void take(std::size_t n) { check_errno_value(step(n).take(*qp_), kSteps[n], object()); }
 
  private:
+  const OpenDevice& device_;
   const TestCase case_;
   const QpPath path_;
   const std::string where_;

@@ -15,8 +15,8 @@ CompletionQueues::CompletionQueues(ibv_context& context, const CqPlan& plan,
     : queues_(std::make_unique<Queue[]>(plan.count)), count_(plan.count) {
   const std::string object = fmt::format("{} of {} entries on {}", plan.which, plan.entries, where);
   if (test_case.wait == Wait::event) {
-    channel_.reset(
-        check_pointer(ibv_create_comp_channel(&context), "ibv_create_comp_channel", object));
+    channel_.reset(check_pointer([&] { return ibv_create_comp_channel(&context); },
+                                 "ibv_create_comp_channel", object));
     // The wait sleeps in poll(), which may be wrong about an event (poll(2), "spurious").
     const int flags = fcntl(channel_->fd, F_GETFL);
     check_minus_one(fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK), "fcntl", object);
@@ -41,13 +41,13 @@ void CompletionQueues::create(Queue& queue, ibv_context& context, const CqPlan& 
   if (plan.domain != nullptr && create_single_threaded(queue, context, plan.domain, attributes))
     return;
   if (!test_case.extended_cq()) {
-    queue.plain.reset(
-        check_pointer(ibv_create_cq(&context, entries, &queue.events, channel_.get(), vector),
-                      "ibv_create_cq", object));
+    queue.plain.reset(check_pointer(
+        [&] { return ibv_create_cq(&context, entries, &queue.events, channel_.get(), vector); },
+        "ibv_create_cq", object));
     return;
   }
-  queue.extended.reset(
-      check_pointer(ibv_create_cq_ex(&context, &attributes), "ibv_create_cq_ex", object));
+  queue.extended.reset(check_pointer([&] { return ibv_create_cq_ex(&context, &attributes); },
+                                     "ibv_create_cq_ex", object));
 }
 
 /// ibv_poll_cq() polls it, too. Some providers leave out the lock of ibv_start_poll() by the flag,

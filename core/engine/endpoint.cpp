@@ -73,8 +73,9 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
                                   wanted, max, remedy));
   };
   const QueueDepths depths = queue_depths_of(test_case, role);
-  hold("message size in bytes", largest_message(test_case), device.port.max_message_bytes,
-       "use a smaller --size");
+  if (device.port.max_message_bytes != 0)
+    hold("message size in bytes", largest_message(test_case), device.port.max_message_bytes,
+         "use a smaller --size");
   if (test_case.transport == Transport::ud)
     hold("a UD message is one packet; bytes of payload", test_case.size_bytes,
          device.port.active_mtu_bytes, "use a --size up to the MTU, or --transport rc");
@@ -228,15 +229,15 @@ void Endpoint::create_srq() {
   ibv_srq_init_attr attributes{};
   attributes.attr.max_wr = depths_.receive;
   attributes.attr.max_sge = static_cast<std::uint32_t>(case_.queues.recv_sge);
-  srq_.reset(check_pointer(ibv_create_srq(&domain_.of_queues(), &attributes), "ibv_create_srq",
-                           fmt::format("{} WRs on {}", depths_.receive, where_)));
+  srq_.reset(check_pointer([&] { return ibv_create_srq(&domain_.of_queues(), &attributes); },
+                           "ibv_create_srq", fmt::format("{} WRs on {}", depths_.receive, where_)));
   view_.srq = srq_.get();
 }
 
 /// @param index         of its CQs, where each QP has its own
-/// @param inline_bytes  in: wanted, out: what the QP was created with
+/// @param inline_bytes  wanted: a QP with less is none
 /// @return  null, with errno, when the device refuses
-Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t& inline_bytes) {
+Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t inline_bytes) {
   ibv_qp_init_attr_ex attr{};
   attr.send_cq = view_.send_cqs[view_.send_cqs.size() == 1 ? 0 : index];
   attr.recv_cq = view_.recv_cqs[view_.recv_cqs.size() == 1 ? 0 : index];
@@ -256,14 +257,19 @@ Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t& inline_bytes) {
     attr.send_ops_flags = extended_operations(case_);
   }
   const ScatterToCqe setting{cpu_reaches(case_.end(role_).memory)};
+  errno = 0;
   // Without anything extended this is ibv_create_qp() itself (verbs.h).
   Qp qp{ibv_create_qp_ex(device_.context.get(), &attr)};
-  if (qp) inline_bytes = attr.cap.max_inline_data;
+  if (qp && attr.cap.max_inline_data < inline_bytes) {  // hns lowers what it cannot give
+    qp.reset();
+    errno = EINVAL;
+  }
   return qp;
 }
 
 /// Lists of devices and their inline limits go stale; the device itself knows.
 std::uint32_t Endpoint::find_max_inline() {
+  if (!takes_inline(*device_.context)) return 0;
   const auto key = std::tuple{case_.transport, depths_.send, case_.queues.sge};
   if (const auto known = device_.max_inline.find(key); known != device_.max_inline.end())
     return known->second;
@@ -289,15 +295,21 @@ void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
-  require_transport(error, case_, where_);
+  require_transport(device_, case_);
 }
 
 /// Automatic inline is gone without where it cannot be.
 std::uint32_t Endpoint::inline_to_ask() const {
   const std::uint64_t wanted = case_.wanted_inline();
+  const bool taken = takes_inline(*device_.context);
+  if (case_.queues.inline_bytes != kAuto && wanted != 0 && !taken)
+    throw Unsupported(
+        fmt::format("{} has no inline data: its provider passes over IBV_SEND_INLINE; use --inline "
+                    "off",
+                    where_));
   if (case_.queues.inline_bytes != kAuto) return static_cast<std::uint32_t>(wanted);
-  const bool can_be =
-      posts_sends(case_, role_) && cpu_reaches(case_.end(role_).memory) && !rxe_drops_inlined();
+  const bool can_be = taken && posts_sends(case_, role_) && cpu_reaches(case_.end(role_).memory) &&
+                      !rxe_drops_inlined();
   return can_be ? static_cast<std::uint32_t>(wanted) : 0;
 }
 
@@ -305,19 +317,16 @@ void Endpoint::create_qps() {
   std::uint32_t wanted =
       case_.queues.inline_bytes == kDeviceMax ? find_max_inline() : inline_to_ask();
   for (std::uint64_t i = 0; i < case_.qps; ++i) {
-    std::uint32_t got = wanted;
-    Qp qp = try_qp(i, got);
-    if (!qp && i == 0 && case_.queues.inline_bytes == kAuto && wanted != 0) {
-      got = wanted = 0;
-      qp = try_qp(i, got);
-    }
+    Qp qp = try_qp(i, wanted);
+    if (!qp && i == 0 && case_.queues.inline_bytes == kAuto && wanted != 0)
+      qp = try_qp(i, wanted = 0);
     const int error = errno;
     if (!qp && i == 0) explain_refusal(wanted, error);
     if (!qp)
       throw_failure("ibv_create_qp", fmt::format("QP {} of {} on {}", i + 1, case_.qps, where_),
                     error);
     qps_.push_back(std::move(qp));
-    view_.inline_bytes = wanted == 0 ? 0 : got;
+    view_.inline_bytes = wanted;  // the device may have made room for more
     to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index,
             remote_access(case_, is_iwarp(*device_.context)), qkey_, where_);
   }

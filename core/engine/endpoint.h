@@ -153,7 +153,7 @@ class Endpoint {
   void check_events_and_timestamps() const;
   void create_srq();
   void create_qps();
-  Qp try_qp(std::uint64_t index, std::uint32_t& inline_bytes);
+  Qp try_qp(std::uint64_t index, std::uint32_t inline_bytes);
   std::uint32_t inline_to_ask() const;
   bool rxe_drops_inlined() const;
   void explain_refusal(std::uint32_t wanted_inline, int error);

@@ -107,7 +107,8 @@ Agreed Endpoint::negotiate(const EndpointInfo& peer) {
 }
 
 void Endpoint::make_ah(ibv_ah_attr attributes, const std::string& towards) {
-  ahs_.emplace_back(check_pointer(ibv_create_ah(&domain_.plain(), &attributes), "ibv_create_ah",
+  ahs_.emplace_back(check_pointer([&] { return ibv_create_ah(&domain_.plain(), &attributes); },
+                                  "ibv_create_ah",
                                   fmt::format("towards {} on {}", towards, where_)));
   view_.ahs.push_back(ahs_.back().get());
 }

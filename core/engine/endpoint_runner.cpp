@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -80,7 +81,8 @@ std::string loop_result_text(const LoopResult& end, const std::string& where) {
     case LoopResult::Why::stopped:
       return fmt::format("the measured loop on {} was told to stop", where);
     case LoopResult::Why::post_failed:
-      return fmt::format("posting on {} failed: {}", where, std::strerror(end.error));
+      // Of some providers it is negative: siw, erdma, cxgb4, bnxt_re (rdma-core, their post_send).
+      return fmt::format("posting on {} failed: {}", where, std::strerror(std::abs(end.error)));
     case LoopResult::Why::poll_failed:
       return fmt::format(
           "ibv_poll_cq on {} failed ({}): the completion queue overran or the device is gone",

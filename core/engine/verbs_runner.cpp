@@ -8,6 +8,7 @@
 #include "core/engine/loop/table.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/async_events.h"
+#include "core/verbs/iwarp.h"
 #include "core/wire/auth.h"
 #include "core/wire/fields.h"
 
@@ -131,7 +132,7 @@ void VerbsRunner::build_work() {
 }
 
 void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& peer) const {
-  test_case.path.mtu_bytes = agreed_.mtu_bytes;
+  test_case.path.mtu_bytes = is_iwarp(*device_.context) ? 0 : agreed_.mtu_bytes;
   const bool first = role_ == Role::initiator;
   EndSettings& mine = first ? test_case.initiator : test_case.responder;
   EndSettings& theirs = first ? test_case.responder : test_case.initiator;

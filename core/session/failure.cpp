@@ -6,6 +6,7 @@
 #include "core/base/error_text.h"
 #include "core/base/printable.h"
 #include "core/session/protocol.h"
+#include "core/test_case/test_case.h"
 #include "core/wire/fields.h"
 
 namespace rdmameter {
@@ -31,7 +32,9 @@ nlohmann::json failure_message(const std::exception& error) {
   // Printable, or the other end would refuse it.
   std::string reason{beginning(printable(error_text(error)), kMaxReasonBytes)};
   // An option of the responder's own has another name where the user gives it.
-  if (reason.starts_with("--") && !reason.starts_with("--peer-")) reason.insert(2, "peer-");
+  if (reason.starts_with("--") &&
+      find_axis("peer-" + reason.substr(2, reason.find_first_of(" :", 2) - 2)) != nullptr)
+    reason.insert(2, "peer-");
   return {{"type", "failed"}, {"kind", failure_kind(error)}, {"reason", std::move(reason)}};
 }
 

@@ -198,7 +198,9 @@ Totals totals_from_wire(const nlohmann::json& message, std::string_view key,
 
 nlohmann::json connected_to_wire(const TestCase& test_case, const nlohmann::json& local,
                                  const nlohmann::json& remote) {
-  return {{"case", case_to_wire(test_case)}, {"local", local}, {"remote", remote}};
+  TestCase sendable = test_case;
+  if (sendable.path.mtu_bytes == 0) sendable.path.mtu_bytes = kAuto;  // of iWARP, which has none
+  return {{"case", case_to_wire(sendable)}, {"local", local}, {"remote", remote}};
 }
 
 }  // namespace rdmameter

@@ -55,6 +55,7 @@ constexpr auto sends_messages = [](const TestCase& c) { return !c.control(); };
 constexpr auto not_topology = [](const TestCase& c) { return !c.topology(); };
 constexpr auto on_verbs = [](const TestCase& c) { return traffic(c) && !c.over_tcp(); };
 constexpr auto has_path = [](const TestCase& c) { return on_verbs(c) || topology(c); };
+constexpr auto has_mtu = [](const TestCase& c) { return has_path(c) && c.path.mtu_bytes != 0; };
 constexpr auto has_device = [](const TestCase& c) { return !c.over_tcp(); };
 constexpr auto control = [](const TestCase& c) { return c.control(); };
 constexpr auto calls_for_memory = [](const TestCase& c) {
@@ -280,7 +281,7 @@ const std::array kAxes{
          "device takes cm alone, and has it by default",
          has_connect},
     Axis{"mtu", "mtu_bytes", path<&Path::mtu_bytes>, choice, 256, 4096, kMtus, "auto", "auto",
-         "path MTU [bytes]; auto: the smaller active MTU of the two ports", has_path},
+         "path MTU [bytes]; auto: the smaller active MTU of the two ports", has_mtu},
     Axis{"iterations", "iterations", number_field<&TestCase::iterations>, count, 1, 1ULL << 40,
          kNone, "10000", "10000", "measured operations", always},
     Axis{"duration", "duration_ns", number_field<&TestCase::duration_ns>, seconds, 1'000'000,
@@ -327,9 +328,10 @@ const std::array kAxes{
 
     Axis{"sl", "service_level", path<&Path::service_level>, count, 0, 15, kNone, "0", "0",
          "service level (on RoCE: the VLAN priority)", has_path},
-    Axis{"tclass", "traffic_class", path<&Path::traffic_class>, count, 0, 255, kNone, "0", "0",
-         "traffic class of the GRH (on RoCE v2: the IP header's TOS, so 4 times the DSCP)",
-         has_path},
+    Axis{
+        "tclass", "traffic_class", path<&Path::traffic_class>, count, 0, 255, kNone, "0", "0",
+        "traffic class of the GRH (on RoCE v2 and iWARP: the IP header's TOS, so 4 times the DSCP)",
+        has_path},
     Axis{"flow-label", "flow_label", text_field<&TestCase::path, &Path::flow_label>, labels, 0,
          kMaxFlowLabel, kFlowLabels, "0", "0",
          "flow label of the GRH; spread, or a list: each QP its own, on RoCE v2 also its own UDP "

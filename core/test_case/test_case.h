@@ -123,7 +123,8 @@ struct QueueSettings {
 
 /// Attributes of the QPs and of the path between them.
 struct PathSettings {
-  std::uint64_t mtu_bytes = 0;  ///< kAuto: the lesser of both ports' active MTUs
+  std::uint64_t mtu_bytes = 0;  ///< kAuto: the lesser of both ports' active MTUs; 0: it has none,
+                                ///< as in a row of iWARP, where TCP has segments
   std::uint64_t service_level = 0;
   std::uint64_t traffic_class = 0;
   std::string flow_label;      ///< empty: 0; a number, spread, "per-qp:1+2": see FlowLabels

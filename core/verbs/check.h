@@ -34,10 +34,19 @@ std::string remedy(std::string_view verb, int error_number);
 /// @throws VerbsError   anything else
 [[noreturn]] void throw_failure(std::string_view verb, std::string_view object, int error_number);
 
+/// Why a verb returned NULL, if errno was 0 before it. Some providers set none: bnxt_re's
+/// bnxt_re_create_qp() of UC (rdma-core).
+inline int errno_of_null() noexcept {
+  return errno == 0 ? EINVAL : errno;
+}
+
 /// For verbs that return NULL and set errno: ibv_open_device, ibv_alloc_*, ibv_create_*,
 /// ibv_reg_mr.
-template <class Object>
-Object* check_pointer(Object* result, std::string_view verb, std::string_view object) {
+/// @param call  calls it
+template <class Call>
+auto check_pointer(const Call& call, std::string_view verb, std::string_view object) {
+  errno = 0;
+  auto* const result = call();
   if (result == nullptr) throw_failure(verb, object, errno);
   return result;
 }

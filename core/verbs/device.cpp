@@ -148,6 +148,10 @@ constexpr std::pair<std::uint8_t, double> kLaneGbps[] = {{1, 2.5}, {2, 5},   {4,
 /// and no attribute says so.
 constexpr std::uint32_t kAmazon = 0x1d0f;
 
+/// iWARP drivers that send with the TOS of rdma_cm's id: irdma (Intel) and cxgb4 (Chelsio), both in
+/// their cm.c (Linux). siw does not look at it.
+constexpr std::array<std::uint32_t, 2> kTakesTos{0x8086, 0x1425};
+
 template <class Meaning>
 std::optional<Meaning> meaning_of(std::uint8_t number, Meanings<Meaning> meanings) {
   const auto found = std::ranges::find(meanings, number, &std::pair<std::uint8_t, Meaning>::first);
@@ -315,7 +319,8 @@ DeviceLimits query_limits(ibv_context& context) {
           .memory_window_2b = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0,
           .timestamp_mask = extended.completion_timestamp_mask,
           .odp = extended.odp_caps,
-          .unsignaled = plain.vendor_id != kAmazon};
+          .unsignaled = plain.vendor_id != kAmazon,
+          .takes_tos = std::ranges::find(kTakesTos, plain.vendor_id) != kTakesTos.end()};
 }
 
 std::optional<int> device_numa_node(std::string_view device, const std::filesystem::path& sysfs) {

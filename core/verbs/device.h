@@ -34,8 +34,8 @@ struct PortInfo {
   ibv_port_state state = IBV_PORT_NOP;
   int link_layer = IBV_LINK_LAYER_UNSPECIFIED;
   std::uint32_t active_mtu_bytes = 0, max_mtu_bytes = 0;
-  std::uint32_t max_message_bytes = 0;
-  std::uint16_t lid = 0, sm_lid = 0;  ///< 0 on Ethernet
+  std::uint32_t max_message_bytes = 0;  ///< 0: not told, as of mana before Linux 7.1
+  std::uint16_t lid = 0, sm_lid = 0;    ///< 0 on Ethernet
   std::uint32_t gid_table_length = 0, pkey_table_length = 0;
   std::optional<std::uint32_t> lanes;  ///< link width: 1, 2, 4, 8, 12
   std::optional<double> rate_gbps;     ///< signaling rate of all lanes, as `ibstat` rounds it
@@ -80,6 +80,7 @@ struct DeviceLimits {
   std::uint64_t timestamp_mask = 0;  ///< of completion timestamps; 0: there are none
   ibv_odp_caps odp{};                ///< on-demand paging
   bool unsignaled = true;            ///< takes requests that ask for no completion
+  bool takes_tos = false;            ///< of iWARP: an id's TOS is that of its packets
 };
 DeviceLimits query_limits(ibv_context& context);
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -175,8 +176,9 @@ std::optional<std::string> device_driver(std::string_view name,
                                          const std::filesystem::path& sysfs) {
   const std::filesystem::path device = sysfs / "class/infiniband" / name;
   std::error_code error;
-  const auto link = std::filesystem::read_symlink(device / "device/driver", error);
-  if (!error) return link.filename();
+  std::array<char, PATH_MAX> link{};
+  if (readlink((device / "device/driver").c_str(), link.data(), link.size() - 1) > 0)
+    return std::filesystem::path(link.data()).filename();
   const bool on_a_bus = std::filesystem::exists(device / "device", error);
   if (!on_a_bus && read_line(device / "node_desc") == "rxe") return "rdma_rxe";
   return std::nullopt;

@@ -6,6 +6,7 @@
 
 #include "core/verbs/check.h"
 #include "core/verbs/device.h"
+#include "core/verbs/environment.h"
 #include "core/verbs/handles.h"
 
 namespace rdmameter {
@@ -18,8 +19,8 @@ constexpr ibv_qp_cap kPlainQp{
 class Prober {
  public:
   Prober(ibv_context& context, ibv_pd& pd, Transport transport)
-      : cq_(check_pointer(ibv_create_cq(&context, 1, nullptr, nullptr, 0), "ibv_create_cq(1 CQE)",
-                          device_name(context))),
+      : cq_(check_pointer([&] { return ibv_create_cq(&context, 1, nullptr, nullptr, 0); },
+                          "ibv_create_cq(1 CQE)", device_name(context))),
         pd_(pd),
         type_(qp_type(transport)) {}
 
@@ -29,8 +30,9 @@ class Prober {
         .send_cq = cq_.get(), .recv_cq = cq_.get(), .cap = wanted, .qp_type = type_};
     errno = 0;
     const Qp qp(ibv_create_qp(&pd_, &attributes));
-    if (qp != nullptr) return 0;
-    return errno == 0 ? EINVAL : errno;
+    if (qp == nullptr) return errno_of_null();
+    // hns lowers what it cannot give (rdma-core, get_max_inline_data()): that is no such QP.
+    return attributes.cap.max_inline_data < wanted.max_inline_data ? EINVAL : 0;
   }
 
   /// The greatest value of one capability, the others as in kPlainQp.
@@ -75,6 +77,10 @@ ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wr
   return attributes;
 }
 
+bool takes_inline(const ibv_context& context) {
+  return device_driver(device_name(context)) != "mana";
+}
+
 std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
                                  const std::function<bool(std::uint32_t)>& works) {
   std::uint32_t good = min, bad = max + 1;
@@ -86,12 +92,14 @@ std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
 }
 
 int try_plain_qp(ibv_context& context, Transport transport) {
-  const Pd pd(check_pointer(ibv_alloc_pd(&context), "ibv_alloc_pd", device_name(context)));
+  const Pd pd(
+      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
   return Prober(context, *pd, transport).attempt(kPlainQp);
 }
 
 QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
-  const Pd pd(check_pointer(ibv_alloc_pd(&context), "ibv_alloc_pd", device_name(context)));
+  const Pd pd(
+      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
   Prober prober(context, *pd, transport);
   QpLimits limits;
   if (const int error = prober.attempt(kPlainQp); error != 0) {
@@ -99,7 +107,8 @@ QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
     return limits;
   }
   limits.creatable = true;
-  limits.max_inline_bytes = prober.max(&ibv_qp_cap::max_inline_data, 0, kMaxInlineBytes);
+  if (takes_inline(context))
+    limits.max_inline_bytes = prober.max(&ibv_qp_cap::max_inline_data, 0, kMaxInlineBytes);
   limits.max_send_sge = prober.max(&ibv_qp_cap::max_send_sge, 1, kMaxSge);
   limits.max_recv_sge = prober.max(&ibv_qp_cap::max_recv_sge, 1, kMaxSge);
   return limits;

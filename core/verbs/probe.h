@@ -34,6 +34,10 @@ QpLimits probe_qp_limits(ibv_context& context, Transport transport);
 /// @throws VerbsError  a PD or CQ could not be made
 int try_plain_qp(ibv_context& context, Transport transport);
 
+/// Does its provider copy payloads into WQEs? mana's makes a QP with whatever is asked, and passes
+/// over IBV_SEND_INLINE (rdma-core, providers/mana/wr.c).
+bool takes_inline(const ibv_context& context);
+
 /// The most inline bytes that are tried: far above what any known device takes.
 inline constexpr std::uint32_t kMaxInlineBytes = 65536;
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Adapters of several makers, as the software device plays them: each gives its numbers without an option for it."""
+import json
 import os
 
 import rdmameter
@@ -121,6 +122,35 @@ class Iwarp(rdmameter.Test):
     def test_an_adapter_that_is_not_iwarp_is_no_peer(self):
         self.play("generic,iwarp")
         self.assertRegex(self.skipped("send_lat", "--connect", "cm", *BETWEEN_BOTH), "the partition key 0xffff is not in the table of soft1/1, which has none")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Refusals(WithRanks):
+    def test_a_type_of_qp_that_a_provider_lacks_is_skipped_however_it_says_so(self):
+        for personality, transport in (("bnxt", "uc"), ("hns", "ud"), ("hns", "uc")):
+            self.play(personality)
+            for options in (("send_lat", "--size", "64"), ("send_lat", "--size", "64", "--thread-domain", "off"), ("create_qp",), ("connect",)):
+                with self.subTest(personality, options=options):
+                    self.assertIn(f"soft0/1 has no QPs of {transport}: use another --transport", self.skipped(*options, "--transport", transport))
+        self.play("bnxt")
+        row = self.topo("--transport", "uc", *SHORT, status=rdmameter.USAGE)
+        self.assertIn("has no QPs of uc", row["skip_message"])
+
+    def test_want_of_resources_is_no_want_of_a_type(self):
+        self.inject("create_qp@1+=ENOMEM")
+        [row] = self.run_program("--loopback", "send_lat", "--transport", "uc", status=rdmameter.FAILED).rows
+        self.assertIn("Cannot allocate memory", row["error_message"])
+
+    def test_a_post_that_fails_names_its_reason_whatever_its_sign(self):
+        for personality in ("generic", "bnxt"):
+            self.play(personality)
+            self.inject("post_send@60=ENOMEM")
+            [row] = self.run_program("--loopback", "write_bw", "--size", "64", "--qps", "2", status=rdmameter.FAILED).rows
+            self.assertRegex(row["error_message"], "posting on soft0/1 failed: Cannot allocate memory")
+
+    def test_a_port_that_tells_no_largest_message_takes_any(self):
+        self.play("mana")
+        self.measure("send_lat", "write_bw", "--size", "64,1M", *SHORT, "--verify")
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
@@ -325,6 +355,26 @@ class Inline(WithRanks):
                 [row] = self.measure("send_lat", "--size", str(size), "--rx-depth", "16", *SHORT, "--verify")
                 self.assertEqual(row.get("inlined", False), size <= limit, (personality, size))
                 self.assertEqual(row["case"]["inline_bytes"] != 0, size <= limit, (personality, size))
+
+    def test_a_limit_that_is_lowered_without_a_word_is_the_limit(self):
+        self.play("hns")
+        self.assertIn("a QP can be created with at most 1024; use --inline 1024", self.skipped("send_lat", "--inline", "2048"))
+        [row] = self.measure("send_lat", "--inline", "max", *SHORT)
+        self.assertEqual(row["case"]["inline_bytes"], 1024)
+        self.assertEqual(self.inline_of_devices(), 1024)
+
+    def test_a_provider_that_passes_inline_over_has_none(self):
+        self.play("mana")
+        for options, size in (((), 8), (("--inline", "max"), 8), (("--inline", "off"), 64)):
+            [row] = self.measure("send_lat", "--size", str(size), *options, *SHORT, "--verify")
+            self.assertFalse(row.get("inlined", False), options)
+            self.assertEqual(row["case"]["inline_bytes"], 0)
+        self.assertIn("passes over IBV_SEND_INLINE; use --inline off", self.skipped("send_lat", "--inline", "64"))
+        self.assertEqual(self.inline_of_devices(), 0)
+
+    def inline_of_devices(self):
+        done = rdmameter.Started([rdmameter.program, "devices", "--json"], rdmameter.environment()).end(60)
+        return json.loads(done.stdout)["devices"][0]["transports"]["rc"]["max_inline_bytes"]
 
     def test_short_messages_of_latencies_spare_the_device_a_fetch(self):
         self.let_cost("fetch=20ms")

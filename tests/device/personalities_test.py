@@ -6,10 +6,14 @@ time that the wire takes.
 A reason is named here by the tests and transports that it is for. A case that is skipped for another reason, or that
 fails, is a fault, and so is one that is measured where the adapter cannot.
 """
+import collections
+import glob
 import os
 import re
 import statistics
+import subprocess
 import unittest
+import unittest.mock
 
 import rdmameter
 
@@ -29,6 +33,8 @@ STANDARD = [
     (r"send\w*_bw/ud/", "a UD message is one packet: 65536 bytes"),
 ]
 NO_UC = [(r"\w+/uc/", "has no QPs of uc: use another --transport")]
+NO_UD = [(r"\w+/ud/", "has no QPs of ud: use another --transport")]
+RC_ALONE = r"(send|write|read)_(lat|bw|load)/rc/|cm_connect/rc/|(reg|dereg)_mr/"
 NO_ATOMICS = [(r"(fetch|cmp)\w*/rc/", "has no atomic operations")]
 NO_MULTICAST = [(r"mcast\w*/", "has no multicast")]
 # rdma_cm where the port has no IP address.
@@ -44,6 +50,10 @@ ADAPTERS = {
     "mlx5-roce": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
     "bnxt": (NO_UC + NO_ATOMICS + NO_MULTICAST, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/|cm_connect/rc/|(reg|dereg)_mr/"),
     "irdma-roce": (NO_UC + NO_ATOMICS, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/|mcast_lat/|cm_connect/rc/|(reg|dereg)_mr/"),
+    "hns": (NO_UC + NO_UD + NO_ATOMICS + NO_MULTICAST, RC_ALONE),
+    "mana": (NO_UC + NO_UD + NO_ATOMICS + NO_MULTICAST, RC_ALONE),
+    "siw": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
+            r"(send|write|read)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
     "iwarp": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
               r"(send|write|read)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
     "efa": ([(r"\w+/[ru]c/", "has no QPs of [ru]c: use another --transport"), (r"(write|read|mix)\w*/[ru]c/", "opens no memory to peers"),
@@ -67,6 +77,23 @@ ABILITIES = {
     "on-demand paging, by transport": ("write_lat", "--odp"),
     "device memory, small receives": ("write_bw", "--memory", "device"),
     "timestamps": ("send_lat", "--cq", "extended", "--timestamps", "on"),
+}
+
+# Axes of the path: a value that no axis has by itself, the word of the device's log, and what it must say there.
+OF_PATHS = {"mtu": ("256", "mtu_bytes", 256), "sl": ("3", "service_level", 3), "tclass": ("104", "traffic_class", 104),
+            "flow-label": ("5", "flow_label", 5), "pkey-index": ("1", "pkey_index", 1), "qp-timeout": ("15", "qp_timeout", 15),
+            "retry-count": ("6", "retry_count", 6), "rnr-retry": ("5", "rnr_retry", 5), "min-rnr-timer": ("3", "min_rnr_timer", 3)}
+OF_DATAGRAMS = {"sl", "tclass", "flow-label", "pkey-index"}  # others are of connections; the MTU bounds a datagram
+WITH_TWO_PKEYS = {"mlx5-ib", "mlx5-ib-vf"}
+# Axes whose values reach no path, and where it shows that they are heeded.
+OF_NO_PATH = {
+    "the loop of the program alone": "qps threads sharers bidirectional peers rate slo arrivals mix depth rx-depth recv-post-list post-list "
+                                     "signal-every iterations duration warmup objects wait verify loss-timeout payload interval blame late size",
+    "the choice of what is opened, which the row names": "transport device port-num gid-index peer-device peer-port-num peer-gid-index core "
+                                                         "peer-core connect group",
+    "objects: a device refuses them, or costs tell (adapters_test.py, axes_test.py)": "inline sge recv-sge sge-layout api cq cq-sharing cq-depth "
+        "timestamps thread-domain recv comp-vector memory peer-memory mr-per-qp relaxed-ordering odp outstanding-reads",
+    "the value of an entry that pkey-index names (adapters_test.py)": "pkey",
 }
 
 # Two ends of different kinds: limits, P_Keys, GIDs, MTUs and what they lack differ. Each pair in both directions.
@@ -98,6 +125,46 @@ class EveryAdapter(rdmameter.Test):
                            and not reason_is_right(row, [])]
                 self.assertEqual(lacking, [])
                 self.assertTrue(any(re.match(can, row["name"]) and not row.get("skipped") for row in rows))
+
+    def test_what_is_asked_of_a_path_arrives_or_is_refused_by_name(self):
+        shown = subprocess.run([rdmameter.program, "run", "--help"], check=True, capture_output=True, text=True).stdout
+        axes = set(re.findall(r"--([a-z][a-z-]+)", re.search(r"^Axes \(.*?^Values:", shown, re.M | re.S)[0])) - {"help", "help-all", "list"}
+        self.assertEqual(set(OF_PATHS) | set(" ".join(OF_NO_PATH.values()).split()), axes)
+        few = ("send_lat", "--size", "8", "--rx-depth", "16", "--recv-post-list", "1", "--iterations", "5", "--warmup", "1")
+        for name in ADAPTERS:
+            self.play(name)
+            if name in ("iwarp", "siw"):
+                for option, (value, word, number) in OF_PATHS.items():
+                    with self.subTest(name, axis=option):
+                        if (name, option) == ("iwarp", "tclass"):
+                            [row], arrived = self.logged(*few, "--tclass", value)
+                            self.assertEqual(arrived[word], {number})
+                            self.assertNotIn("mtu_bytes", row["case"])
+                        else:
+                            self.assertRegex(self.skipped(*few, f"--{option}", value), f"--{option} {value}: .*soft0/1")
+                continue
+            for connect in ("tcp",) if name == "efa" else ("tcp", "cm"):
+                transport = "ud" if name == "efa" else "rc"
+                asked = {option: each for option, each in OF_PATHS.items() if (option != "pkey-index" or name in WITH_TWO_PKEYS) and
+                         (transport == "rc" or option in OF_DATAGRAMS)}
+                with self.subTest(name, connect=connect):
+                    _, arrived = self.logged(*few, "--transport", transport, "--connect", connect, *(word for option, (value, *_) in asked.items()
+                                                                                          for word in (f"--{option}", value)))
+                    self.assertEqual({word: arrived.get(word) for _, word, _ in asked.values()},
+                                     {word: {number} for _, word, number in asked.values()})
+
+    def logged(self, *arguments):
+        """The rows of a run, and what its QPs and address handles were given."""
+        log = f"{self.scratch}/log{self.files}"
+        with unittest.mock.patch.dict(os.environ, {"RDMAMETER_DEVICE_LOG": log}):
+            rows = self.measure(*arguments)
+        arrived = collections.defaultdict(set)
+        for path in glob.glob(f"{log}.*"):
+            with open(path, encoding="ascii") as file:
+                for line in file:
+                    word, _, number, _ = line.split()
+                    arrived[word].add(int(number))
+        return rows, arrived
 
     def test_what_fits_the_least_of_them_has_the_right_bytes(self):
         """By default its queues are too short for most tests. (UC and UD lose what comes before the receiver has its turn.)"""

@@ -139,8 +139,8 @@ void Node::create_queues() {
       throw Unsupported(
           fmt::format("an SRQ of {} WRs, and {} has at most {}: use a smaller --depth", receives(),
                       where_, device_.limits.max_srq_wr));
-    srq_.reset(
-        check_pointer(ibv_create_srq(&domain_.of_queues(), &attributes), "ibv_create_srq", where_));
+    srq_.reset(check_pointer([&] { return ibv_create_srq(&domain_.of_queues(), &attributes); },
+                             "ibv_create_srq", where_));
   }
   pkey_index_ = choose_pkey(*device_.context, device_.port, case_.path).index;
   qps_.resize(count);
@@ -210,6 +210,7 @@ Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
     throw Unsupported(fmt::format(
         "{} does not share receives among QPs of this transport: use --recv rq, or --transport rc",
         where_));
+  if (number == 0) require_transport(device_, case_);
   throw_no_qp(device_, "graph", number, all, error);
 }
 
@@ -247,9 +248,11 @@ void Node::connect_link(std::uint64_t number, const EndpointInfo& peer) {
   mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);
   if (receive_mode_ == ReceiveMode::datagram) {
     ibv_ah_attr attributes = ah_attributes(path);
-    ahs_.emplace_back(
-        check_pointer(create_ah_.time([&] { return ibv_create_ah(&domain_.plain(), &attributes); }),
-                      "ibv_create_ah", fmt::format("towards rank {} on {}", link.peer, where_)));
+    ahs_.emplace_back(check_pointer(
+        [&] {
+          return create_ah_.time([&] { return ibv_create_ah(&domain_.plain(), &attributes); });
+        },
+        "ibv_create_ah", fmt::format("towards rank {} on {}", link.peer, where_)));
     link.ah = ahs_.back().get();
     link.remote_qpn = peer.qpns.at(0);
     link.remote_qkey = peer.qkey;

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +36,27 @@ std::uint32_t paging_of(const ibv_odp_caps& odp, Transport transport) {
       return odp.per_transport_caps.ud_odp_caps;
   }
   return 0;
+}
+
+/// TCP and the driver have their own of these: the kernel's rdma_cm hands none of them to an iWARP
+/// driver (cma.c, cma_connect_iw() and cma_accept_iw()).
+constexpr std::array<std::string_view, 7> kOfOtherPaths{
+    "mtu", "sl", "flow-label", "qp-timeout", "retry-count", "rnr-retry", "min-rnr-timer"};
+
+void require_iwarp_path(const OpenDevice& device, const TestCase& test_case) {
+  const std::string where = device.port.where();
+  for (const std::string_view option : kOfOtherPaths) {
+    const Axis& axis = *find_axis(option);
+    if (const std::string asked = axis_text(test_case, axis); asked != axis.latency_default)
+      throw Unsupported(fmt::format(
+          "--{} {}: {} is an iWARP device, where TCP and the driver choose that: leave it out",
+          option, asked, where));
+  }
+  if (test_case.path.traffic_class != 0 && !device.limits.takes_tos)
+    throw Unsupported(fmt::format(
+        "--tclass {}: {} is an iWARP device whose driver is not known to heed it (irdma "
+        "and cxgb4 are): use --tclass 0",
+        test_case.path.traffic_class, where));
 }
 
 }  // namespace
@@ -77,17 +101,15 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
     throw Unsupported(
         fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect: use --connect cm",
                     device.port.where()));
-}
-
-void require_transport(int error, const TestCase& test_case, const std::string& where) {
-  if (is_unsupported(error))
-    throw Unsupported(fmt::format("{} has no QPs of {}: use another --transport", where,
-                                  transport_text(test_case)));
+  if (!test_case.control()) require_iwarp_path(device, test_case);
 }
 
 void require_transport(const OpenDevice& device, const TestCase& test_case) {
-  require_transport(try_plain_qp(*device.context, test_case.transport), test_case,
-                    device.port.where());
+  constexpr std::array kOfNoType{0, ENOMEM, EAGAIN, EPERM, EACCES, EIO, ENODEV};
+  if (std::ranges::find(kOfNoType, try_plain_qp(*device.context, test_case.transport)) ==
+      kOfNoType.end())
+    throw Unsupported(fmt::format("{} has no QPs of {}: use another --transport",
+                                  device.port.where(), transport_text(test_case)));
 }
 
 void require_connectable(const OpenDevice& device) {

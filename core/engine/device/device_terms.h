@@ -21,15 +21,13 @@ TestCase with_known_signals(TestCase test_case, const DeviceLimits& limits,
 /// The case with rdma_cm where nobody has chosen how to connect, and the device knows nothing else.
 TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
 
-/// @throws Unsupported  the device is an iWARP one, and that has no such transport or operation, or
-/// its QPs are not connected so
+/// @throws Unsupported  the device is an iWARP one, and that has no such transport, operation or
+/// property of a path, or its QPs are not connected so
 void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
 
-/// For a QP that could not be created. @param error  errno value
+/// Tries the smallest QP. Of a type that they lack, providers say EOPNOTSUPP, EINVAL (hns, UD on
+/// HIP08) or nothing (bnxt_re); what a want of resources or rights says is no such answer.
 /// @throws Unsupported  the device has no QPs of this transport
-void require_transport(int error, const TestCase& test_case, const std::string& where);
-
-/// The same before a QP is wanted, by trying a small one.
 void require_transport(const OpenDevice& device, const TestCase& test_case);
 
 /// @throws Unsupported  QPs of this device cannot be connected by the program itself (iWARP)

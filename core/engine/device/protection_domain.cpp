@@ -13,7 +13,7 @@ namespace rdmameter {
 
 ProtectionDomain::ProtectionDomain(ibv_context& context, std::uint64_t thread_domain,
                                    const std::string& where)
-    : pd_(check_pointer(ibv_alloc_pd(&context), "ibv_alloc_pd", where)) {
+    : pd_(check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", where)) {
   if (thread_domain == 0) return;
   ibv_td_init_attr attributes{};
   td_.reset(ibv_alloc_td(&context, &attributes));

@@ -21,8 +21,8 @@ constexpr std::chrono::milliseconds kGrace{1000};
 
 CmChannel::CmChannel(CmWatch watch)
     : watch_(watch),
-      channel_(check_pointer(rdma_create_event_channel(), "rdma_create_event_channel",
-                             "of this machine")) {
+      channel_(check_pointer([&] { return rdma_create_event_channel(); },
+                             "rdma_create_event_channel", "of this machine")) {
   const int flags = fcntl(channel_->fd, F_GETFL);
   check_minus_one(fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK), "fcntl", "rdma_cm's channel");
 }

@@ -133,7 +133,8 @@ MessageMemory::MessageMemory(ibv_context& context, std::uint64_t max_device_byte
                     where, size_bytes_, max_device_bytes));
   ibv_alloc_dm_attr attributes{};
   attributes.length = size_bytes_;
-  device_memory_.reset(check_pointer(ibv_alloc_dm(&context, &attributes), "ibv_alloc_dm",
+  device_memory_.reset(check_pointer([&] { return ibv_alloc_dm(&context, &attributes); },
+                                     "ibv_alloc_dm",
                                      fmt::format("{} bytes on {}", size_bytes_, where)));
 }
 
@@ -164,6 +165,7 @@ ibv_mr* MessageMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size
 Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t length,
                                 int access) const {
   constexpr int kOpen = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+  errno = 0;
   ibv_mr* const made = try_to_register(pd, offset, length, access);
   const bool lacking = made == nullptr && is_unsupported(errno);
   if (lacking && dmabuf() >= 0)
@@ -175,7 +177,9 @@ Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t leng
   if (lacking && (access & kOpen) != 0)
     throw Unsupported(
         fmt::format("{} opens no memory to peers in this way: use a test of sends", where_));
-  return Mr{check_pointer(made, registering_verb(), fmt::format("{} bytes on {}", length, where_))};
+  if (made == nullptr)
+    throw_failure(registering_verb(), fmt::format("{} bytes on {}", length, where_), errno);
+  return Mr{made};
 }
 
 void MessageMemory::edit(std::size_t offset, std::size_t length,

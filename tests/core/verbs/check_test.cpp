@@ -44,15 +44,22 @@ VerbsError verbs_error_of(Call call) {
 
 TEST(Check, PointerComesBackAsItIs) {
   int object = 7;
-  EXPECT_EQ(check_pointer(&object, "ibv_alloc_pd", "rxe0"), &object);
+  EXPECT_EQ(check_pointer([&] { return &object; }, "ibv_alloc_pd", "rxe0"), &object);
 }
 
 TEST(Check, NullPointerIsTheErrnoOfThatMoment) {
-  errno = EBUSY;
-  const VerbsError error =
-      verbs_error_of([] { check_pointer(static_cast<int*>(nullptr), "ibv_alloc_pd", "rxe0"); });
+  const auto call = [] { return errno = EBUSY, static_cast<int*>(nullptr); };
+  const VerbsError error = verbs_error_of([&] { check_pointer(call, "ibv_alloc_pd", "rxe0"); });
   EXPECT_EQ(error.error_number, EBUSY);
   EXPECT_STREQ(error.what(), "ibv_alloc_pd rxe0: Device or resource busy");
+}
+
+TEST(Check, NullPointerWithoutErrnoIsNotAnEarlierCallsErrno) {
+  errno = ENOENT;
+  const auto call = [] { return static_cast<int*>(nullptr); };
+  const VerbsError error = verbs_error_of([&] { check_pointer(call, "ibv_create_qp", "QP"); });
+  EXPECT_EQ(error.error_number, 0);
+  EXPECT_STREQ(error.what(), "ibv_create_qp QP: failed without saying why");
 }
 
 TEST(Check, ErrnoValueIsTakenFromTheResultAndNotFromErrno) {

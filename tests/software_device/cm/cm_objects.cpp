@@ -10,6 +10,7 @@
 
 #include "tests/software_device/cm/cm_address.h"
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/device/request_log.h"
 #include "tests/software_device/verbs/objects.h"
 
 namespace rdmameter::software {
@@ -67,6 +68,7 @@ CmId* child_of(CmId& listener, const CmMessage& request) {
 CmEvent* request_event(CmId& listener, const CmMessage& message) {
   CmId* const child = child_of(listener, message);
   if (child == nullptr) return refuse_request(message, kInvalidService), nullptr;
+  child->tos = listener.tos;
   auto* const event = new CmEvent{};
   event->event = message.event;
   event->id = child;
@@ -92,7 +94,7 @@ void learn(CmId& id, const CmMessage& message) {
       id.connected = id.ps != RDMA_PS_UDP;
       if (id.own_qpn == 0) break;  // not iWARP's initiator
       id.peer = message.from;
-      connect_iwarp_qp(id.own_qpn, message.qpn);
+      connect_iwarp_qp(id.own_qpn, message.qpn, id.tos);
       break;
     case RDMA_CM_EVENT_DISCONNECTED:
     case RDMA_CM_EVENT_REJECTED:
@@ -193,7 +195,7 @@ ibv_ah_attr path_to(const ibv_gid& gid, const CmId& from) {
   return made;
 }
 
-void connect_iwarp_qp(std::uint32_t qpn, std::uint32_t peer_qpn) {
+void connect_iwarp_qp(std::uint32_t qpn, std::uint32_t peer_qpn, std::uint8_t tos) {
   const QpInUse qp(qpn);
   if (!qp || qp->state.load() != IBV_QPS_INIT) return;
   qp->peer_qpn.store(peer_qpn);
@@ -203,6 +205,7 @@ void connect_iwarp_qp(std::uint32_t qpn, std::uint32_t peer_qpn) {
   qp->retry_count.store(7);
   qp->rnr_retry.store(7);
   qp->min_rnr_timer.store(1);
+  if (personality(qp->device).takes_tos) log_request(RequestStep::traffic_class, qpn, tos);
   qp->state.store(IBV_QPS_RTS);
 }
 

@@ -27,6 +27,7 @@ struct CmId : rdma_cm_id {
   bool asked = false;  ///< a request that has not been answered
   bool connected = false;
   std::uint32_t own_qpn = 0;  ///< iWARP's, which the driver connects
+  std::uint8_t tos = 0;       ///< by rdma_set_option(); what a listener has, its children have
   bool owns_channel = false;  ///< it was made by rdma_create_ep()
 };
 
@@ -60,8 +61,8 @@ void bind_to(CmId& id, const CmAddress& address, std::uint32_t device, std::uint
 /// a GRH, but for multicasts.
 ibv_ah_attr path_to(const ibv_gid& gid, const CmId& from);
 
-/// Brings an iWARP QP to RTS, as its driver does.
-void connect_iwarp_qp(std::uint32_t qpn, std::uint32_t peer_qpn);
+/// Brings an iWARP QP to RTS, as its driver does. @param tos  of the id
+void connect_iwarp_qp(std::uint32_t qpn, std::uint32_t peer_qpn, std::uint8_t tos);
 
 /// Turns a message into the event of the id that it is for; null: nobody wants it.
 CmEvent* event_of(const CmMessage& message);

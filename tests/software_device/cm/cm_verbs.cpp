@@ -237,6 +237,13 @@ int rdma_resolve_route(rdma_cm_id* id, int /*timeout_ms*/) {
   return 0;
 }
 
+int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t length) {
+  if (level != RDMA_OPTION_ID || name != RDMA_OPTION_ID_TOS || length != 1)
+    die("it has no option of rdma_set_option() but RDMA_OPTION_ID_TOS");
+  to_ours(id).tos = *static_cast<std::uint8_t*>(value);
+  return 0;
+}
+
 int rdma_listen(rdma_cm_id* id, int /*backlog*/) {
   CmId& ours = to_ours(id);
   if (!ours.bound) return fail_cm(EINVAL);
@@ -274,7 +281,7 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* wanted) {
   take_parameters(answer, *wanted);
   ours.asked = false;
   ours.connected = !datagram;
-  if (is_iwarp(ours)) connect_iwarp_qp(wanted->qp_num, ours.peer_qpn);
+  if (is_iwarp(ours)) connect_iwarp_qp(wanted->qp_num, ours.peer_qpn, ours.tos);
   deliver(answer);
   if (is_iwarp(ours)) tell_self(ours, RDMA_CM_EVENT_ESTABLISHED);
   return 0;

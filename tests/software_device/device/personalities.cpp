@@ -77,6 +77,10 @@ constexpr Personality kBnxt{.name = "bnxt",
                             .part_id = 5968,
                             .active_speed = kEdr,
                             .uc = false,
+                            // rdma-core, providers/bnxt_re/verbs.c: bnxt_re_create_qp() returns
+                            // NULL alone; bnxt_re_post_send() negative values
+                            .missing_type_errno = 0,
+                            .negative_post_errors = true,
                             .extended_posting = false,
                             .extended_polling = false,
                             .thread_domains = false,
@@ -120,15 +124,64 @@ constexpr Personality kIrdma{.name = "irdma-roce",
                              .max_multicast_qps = 8,
                              .max_dm_bytes = 0};
 
-/// E810 as iWARP: a QP comes to life by rdma_cm alone.
+/// HIP08, the first generation (rdma-core, providers/hns/hns_roce_u_verbs.c):
+/// check_qp_create_mask() and its like refuse UD by EINVAL, and get_max_inline_data() lowers what
+/// is asked.
+constexpr Personality hns() {
+  Personality made = kBnxt;
+  made.name = "hns";
+  made.firmware = "1.0.0";
+  made.vendor_id = 0x19e5;
+  made.part_id = 0xa222;
+  made.ud = false;
+  made.missing_type_errno = EINVAL;
+  made.negative_post_errors = false;
+  made.clamps_inline = true;
+  made.max_inline_bytes = 1024;
+  return made;
+}
+
+/// Linux, drivers/infiniband/hw/mana/main.c: mana_ib_query_device() tells no vendor, and
+/// mana_ib_query_port() no largest message. rdma-core, providers/mana/wr.c: it does not look at
+/// IBV_SEND_INLINE, and qp.c not at the inline data that is asked for.
+constexpr Personality mana() {
+  Personality made = kBnxt;
+  made.name = "mana";
+  made.firmware = "";
+  made.vendor_id = made.part_id = 0;
+  made.ud = false;
+  made.tells_max_message = false;
+  made.missing_type_errno = EOPNOTSUPP;
+  made.negative_post_errors = false;
+  made.max_inline_bytes = 1U << 30;
+  made.driver = "mana";
+  return made;
+}
+
+/// E810 as iWARP: a QP comes to life by rdma_cm alone. Linux, drivers/infiniband/hw/irdma/cm.c
+/// takes the TOS of the id (irdma_connect(), irdma_make_listen_node()).
 constexpr Personality iwarp() {
   Personality made = kIrdma;
   made.name = "iwarp";
+  made.takes_tos = true;
   made.transport = IBV_TRANSPORT_IWARP;
   made.addresses = Addresses::link_local;
   made.pkeys = {0, 0};
   made.ud = false;
   made.max_multicast_groups = made.max_multicast_qps = 0;
+  return made;
+}
+
+/// The kernel's iWARP in software (drivers/infiniband/sw/siw): it does not look at the TOS.
+/// rdma-core, providers/siw/siw.c: siw_post_send() returns negative values.
+constexpr Personality siw() {
+  Personality made = iwarp();
+  made.name = "siw";
+  made.firmware = "";
+  made.vendor_id = 0x626d74;
+  made.part_id = 0;
+  made.takes_tos = false;
+  made.negative_post_errors = true;
   return made;
 }
 
@@ -232,7 +285,10 @@ constexpr std::array kPersonalities{Personality{},
                                     kMlx5,
                                     kBnxt,
                                     kIrdma,
+                                    hns(),
+                                    mana(),
                                     iwarp(),
+                                    siw(),
                                     kEfa,
                                     kRxe,
                                     kTiny};

@@ -5,6 +5,7 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,7 +37,18 @@ struct Personality {
   std::uint8_t active_speed = 128;  ///< NDR: 100 Gb/s each
   std::uint32_t max_message_bytes = 1U << 30;
 
+  bool tells_max_message = true;  ///< else max_msg_sz is 0, as mana_ib_query_port() had it
+
   bool rc = true, uc = true, ud = true;
+  /// What creating a QP of a type that it lacks gives; 0: NULL, and errno stays as it was.
+  int missing_type_errno = EOPNOTSUPP;
+  bool negative_post_errors = false;  ///< ibv_post_send() returns -ENOMEM
+  /// Of iWARP: the TOS of the id of rdma_cm is that of the connection's packets. Else it is not
+  /// looked at.
+  bool takes_tos = false;
+  /// A QP that is asked for more inline data is made, with as much as there can be.
+  bool clamps_inline = false;
+  std::string_view driver;       ///< as sysfs names it; empty: it does not
   bool remote_rights = true;     ///< else regions and QPs that open memory to peers are refused
   bool unsignaled = true;        ///< else each request must ask for a completion
   bool extended_posting = true;  ///< ibv_wr_*

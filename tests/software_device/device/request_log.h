@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When requests were posted and polled, and which messages of UC and UD did not arrive as they were
-// sent, as the device saw it: a witness beside what a program measures.
+// What paths QPs were given, when requests were posted and polled, and which messages of UC and UD
+// did not arrive as they were sent, as the device saw it: a witness beside what a program measures.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,18 @@ enum class RequestStep : std::uint8_t {
   duplicated,  ///< by the wire: the peer gets it twice
   overtaken,   ///< by a later one
   unreceived,  ///< the peer had no receive
+
+  // What a QP or an address handle was given, as the axes of the program are named; `number` is the
+  // value.
+  mtu_bytes,
+  service_level,
+  traffic_class,
+  flow_label,
+  pkey_index,
+  qp_timeout,
+  retry_count,
+  rnr_retry,
+  min_rnr_timer,
 };
 
 void keep_in_log(RequestStep step, std::uint32_t qpn, std::uint32_t number);

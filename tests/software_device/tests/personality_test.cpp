@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kPersonalityVariable = "RDMAMETER_DEVICE_PERSONALITY";
 constexpr std::array kNames{"generic",    "mlx5-ib", "mlx5-ib-vf", "mlx5-roce", "bnxt",
-                            "irdma-roce", "iwarp",   "efa",        "rxe",       "tiny"};
+                            "irdma-roce", "hns",     "mana",       "iwarp",     "siw",
+                            "efa",        "rxe",     "tiny"};
 
 /// A context and a domain of a device: all that some personalities have in common.
 struct Opened {

@@ -137,7 +137,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
   made.active_mtu = says.active_mtu;
   made.gid_tbl_len = kGids;
   made.port_cap_flags = IBV_PORT_CM_SUP | (says.ethernet() ? IBV_PORT_IP_BASED_GIDS : 0);
-  made.max_msg_sz = says.max_message_bytes;
+  made.max_msg_sz = says.tells_max_message ? says.max_message_bytes : 0;
   made.pkey_tbl_len = pkey_count(says);
   made.lid = device_lid(device);
   if (made.lid != 0) made.lid = static_cast<std::uint16_t>(made.lid + lid_moved_by());

@@ -7,6 +7,7 @@
 
 #include "tests/software_device/device/control_call.h"
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/device/request_log.h"
 #include "tests/software_device/verbs/objects.h"
 #include "tests/software_device/verbs/qp_transition.h"
 #include "tests/software_device/wire/multicast.h"
@@ -107,8 +108,13 @@ void count_users(const ibv_qp& qp, bool begins) {
 Qp* create_qp(ibv_pd* pd, ibv_qp_init_attr& wanted) {
   const ControlCall call(Verb::create_qp);
   if (call.error() != 0) return fail<Qp>(call.error());
-  if (pd != nullptr && !personality(device_of(pd->context)).has(wanted.qp_type))
-    return fail<Qp>(EOPNOTSUPP);
+  if (pd != nullptr && !personality(device_of(pd->context)).has(wanted.qp_type)) {
+    const int error = personality(device_of(pd->context)).missing_type_errno;
+    return error == 0 ? nullptr : fail<Qp>(error);
+  }
+  if (pd != nullptr && personality(device_of(pd->context)).clamps_inline)
+    wanted.cap.max_inline_data =
+        std::min(wanted.cap.max_inline_data, personality(device_of(pd->context)).max_inline_bytes);
   if (pd == nullptr || wanted.send_cq == nullptr || wanted.recv_cq == nullptr ||
       exceeds(wanted.cap, personality(device_of(pd->context))))
     return fail<Qp>(EINVAL);
@@ -218,6 +224,28 @@ void remember(ibv_qp_attr& known, const ibv_qp_attr& wanted, int mask) {
   take(IBV_QP_DEST_QPN, &ibv_qp_attr::dest_qp_num);
 }
 
+void log_path(std::uint32_t qpn, const ibv_ah_attr& path) {
+  log_request(RequestStep::service_level, qpn, path.sl);
+  if (path.is_global == 0) return;
+  log_request(RequestStep::traffic_class, qpn, path.grh.traffic_class);
+  log_request(RequestStep::flow_label, qpn, path.grh.flow_label);
+}
+
+/// Into the log: what a QP is given of the axes that programs have.
+void log_attributes(std::uint32_t qpn, const ibv_qp_attr& given, int mask) {
+  const auto note = [&](int bit, RequestStep what, std::uint32_t value) {
+    if ((mask & bit) != 0) log_request(what, qpn, value);
+  };
+  if ((mask & IBV_QP_AV) != 0) log_path(qpn, given.ah_attr);
+  if ((mask & IBV_QP_PATH_MTU) != 0)
+    log_request(RequestStep::mtu_bytes, qpn, bytes_of(given.path_mtu));
+  note(IBV_QP_PKEY_INDEX, RequestStep::pkey_index, given.pkey_index);
+  note(IBV_QP_TIMEOUT, RequestStep::qp_timeout, given.timeout);
+  note(IBV_QP_RETRY_CNT, RequestStep::retry_count, given.retry_cnt);
+  note(IBV_QP_RNR_RETRY, RequestStep::rnr_retry, given.rnr_retry);
+  note(IBV_QP_MIN_RNR_TIMER, RequestStep::min_rnr_timer, given.min_rnr_timer);
+}
+
 /// What the device itself goes by.
 void apply(SharedQp& shared, const ibv_qp_attr& known) {
   const ibv_global_route& route = known.ah_attr.grh;
@@ -321,6 +349,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* wanted, int mask) {
       !values_work(*wanted, mask, device_of(qp->context)))
     return EINVAL;
   remember(ours.attributes, *wanted, mask);
+  log_attributes(qp->qp_num, *wanted, mask);
   apply(*ours.shared, ours.attributes);
   if ((mask & IBV_QP_STATE) != 0) enter_state(ours, to);
   return 0;
@@ -377,6 +406,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
   ah->is_routed = attributes->is_global == 0 ||
                   routed(device_of(pd->context), attributes->grh.sgid_index, attributes->grh.dgid);
   ++to_ours(pd).users;
+  log_path(0, *attributes);
   return ah;
 }
 int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* /*wc*/, ibv_grh* grh,

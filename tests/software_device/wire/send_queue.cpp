@@ -315,7 +315,7 @@ int post_sends(SharedQp& qp, ibv_send_wr* wr, ibv_send_wr*& bad) {
   const std::lock_guard locked(qp.sq.lock);
   for (; wr != nullptr; wr = wr->next) {
     const int error = takes_sends(qp) ? post_send(qp, *wr) : wrong_state();
-    if (error != 0) return bad = wr, error;
+    if (error != 0) return bad = wr, personality(qp.device).negative_post_errors ? -error : error;
   }
   return 0;
 }

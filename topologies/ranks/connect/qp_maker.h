@@ -6,6 +6,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <cerrno>
+
 #include "core/verbs/handles.h"
 #include "topologies/ranks/connect/stopwatch.h"
 
@@ -20,7 +22,7 @@ class QpMaker {
   Qp make(ibv_pd& pd, ibv_qp_init_attr attributes) {
     attributes.cap.max_inline_data = inline_bytes_;
     Stopwatch watch;
-    const auto create = [&] { return ibv_create_qp(&pd, &attributes); };
+    const auto create = [&] { return errno = 0, ibv_create_qp(&pd, &attributes); };
     Qp qp(watch.time(create));
     if (!qp && !made_ && inline_bytes_ != 0) {
       trial_ns_ = watch.total_ns();
