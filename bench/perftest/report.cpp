@@ -70,9 +70,9 @@ PerftestTraffic traffic_of(const BandwidthData& data) {
 PerftestTraffic direction_of(const Row& row, const char* name) {
   const auto& one = row.extra.at("directions").at(name);
   PerftestTraffic traffic{one.at("messages"), one.at("window_ns")};
-  if (const auto peak = one.find("peak"); peak != one.end()) {
-    traffic.peak_messages = peak->at("messages");
-    traffic.peak_ns = peak->at("window_ns");
+  if (const auto best = one.find("peak"); best != one.end()) {
+    traffic.peak_messages = best->at("messages");
+    traffic.peak_ns = best->at("window_ns");
   }
   return traffic;
 }

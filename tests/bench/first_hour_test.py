@@ -178,7 +178,7 @@ class FirstHour(rdmameter.Test):
         self.assertRegex(text, r"#bytes +#iterations +BW peak\[Gb/sec\] +BW average\[Gb/sec\] +MsgRate\[Mpps\]\s*\n +65536 +\d+ ")
 
     def test_an_option_that_perftest_has_and_this_program_lacks(self):
-        self.told("docs/perftest.md", "the error names it and what to use instead")
+        self.told("docs/perftest.md", "refused by name, with what to use instead")
         text = self.types("perftest", "ib_write_bw", "--use_rocm=0", "-d", "null", status=1)
         self.assertIn("--use_rocm", text)
         self.assertIn("use perftest itself", text)

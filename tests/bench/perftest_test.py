@@ -60,15 +60,15 @@ def rows_of_five_words(stdout):
 
 class Output(unittest.TestCase):
     def test_of_a_bandwidth_has_perftests_columns(self):
-        result = measured("ib_write_bw", "-s", "65536", "-n", "1000", **NOTES)
+        result = measured("ib_write_bw", "-s", "65536", "-n", "1000")
         row = first_row_by_header(result.stdout)
         self.assertEqual(list(row), ["#bytes", "#iterations", "BW peak[MiB/sec]", "BW average[MiB/sec]",
                                      "MsgRate[Mpps]"])
-        self.assertEqual((row["#bytes"], row["#iterations"], row["BW peak[MiB/sec]"]), (65536, 1000, 0))
+        self.assertEqual((row["#bytes"], row["#iterations"]), (65536, 1000))
+        self.assertGreaterEqual(row["BW peak[MiB/sec]"], row["BW average[MiB/sec]"])
         # The same rate twice: MiB/s and millions of messages of 64 KiB, which is 1/16 MiB.
         self.assertAlmostEqual(row["BW average[MiB/sec]"] / (row["MsgRate[Mpps]"] * 1e6 / 16), 1, delta=0.01)
         self.assertIn("RDMA_Write BW Test", result.stdout)
-        self.assertIn("BW peak is not measured", result.stderr)
 
     def test_of_gigabits_has_their_unit(self):
         row = first_row_by_header(measured("ib_read_bw", "--report_gbits", "-n", "1000").stdout)

@@ -118,7 +118,8 @@ class Queue(rdmameter.Test):
         times = collections.defaultdict(lambda: {"posted": {}, "polled": {}})
         with open(path, encoding="ascii") as file:
             for step, qpn, number, at_ns in map(str.split, file):
-                times[qpn][step][int(number)] = int(at_ns)
+                if step in times[qpn]:  # the log has attributes of QPs, too
+                    times[qpn][step][int(number)] = int(at_ns)
         busiest = max(times.values(), key=lambda qp: len(qp["posted"]))
         count = self.WARMUP + self.REQUESTS
         return [[busiest[step][number] for number in range(count)] for step in ("posted", "polled")]

@@ -10,7 +10,6 @@ import collections
 import glob
 import os
 import re
-import statistics
 import subprocess
 import unittest
 import unittest.mock
@@ -88,7 +87,7 @@ WITH_TWO_PKEYS = {"mlx5-ib", "mlx5-ib-vf"}
 # Axes whose values reach no path, and where it shows that they are heeded.
 OF_NO_PATH = {
     "the loop of the program alone": "qps threads sharers bidirectional peers rate slo arrivals mix depth rx-depth recv-post-list post-list "
-                                     "signal-every iterations duration warmup objects wait verify loss-timeout payload interval blame late size",
+                                     "signal-every iterations duration warmup objects wait verify loss-timeout payload interval peak blame late size",
     "the choice of what is opened, which the row names": "transport device port-num gid-index peer-device peer-port-num peer-gid-index core "
                                                          "peer-core connect group",
     "objects: a device refuses them, or costs tell (adapters_test.py, axes_test.py)": "inline sge recv-sge sge-layout api cq cq-sharing cq-depth "
@@ -235,12 +234,12 @@ class EveryAdapter(rdmameter.Test):
 
     @of_true_times
     def test_half_a_round_trip_over_ud_takes_no_longer_than_over_rc(self):
-        """Within 5 %, by the medians of 20 pairs in turns; both ends on one CPU, so nobody else's cache is in it."""
+        """Within 5 %, by the least medians of 20 pairs in turns: what else runs here only adds. Both ends on one CPU."""
         medians = {"rc": [], "ud": []}
         for _ in range(20):
             for row in self.measure("send_lat", "--transport", "rc,ud", "--size", "64", "--iterations", "2000", "--warmup", "100"):
                 medians[row["case"]["transport"]].append(row["latency"]["half_round_trip"]["p50"])
-        rc, ud = (statistics.median(medians[transport]) for transport in ("rc", "ud"))
+        rc, ud = (min(medians[transport]) for transport in ("rc", "ud"))
         rdmameter.note(f"{ud:.0f} ns over UD, {rc:.0f} ns over RC")
         self.assertLessEqual(ud, 1.05 * rc)
 

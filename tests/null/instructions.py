@@ -129,7 +129,8 @@ def judge_samples(driver):
                                     ("answer_rc", ANSWERS, "from ping to pong, two calls included")):
         least = per_message_of(driver, reliable, collect=())
         print(f"{label:54} {least:.2f} instructions")
-        failed += sum(judge(f"{test}, beyond that", per_message_of(driver, test, collect=()) - least, bound)
+        more = 0 if AIR == 1 else 2  # of such small numbers 8 % are less than one (GCC 16: 5 and 6 for 4)
+        failed += sum(judge(f"{test}, beyond that", per_message_of(driver, test, collect=()) - least, bound + more)
                       for test, bound in others)
     return failed
 
