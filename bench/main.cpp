@@ -88,10 +88,8 @@ constexpr std::array kSubcommands{
 };
 
 /// Says how to call a subcommand in our words: CLI11 cannot tell HOST from TEST.
-class HelpFormatter : public CLI::Formatter {
+class HelpFormatter : public HelpLayout {
  public:
-  HelpFormatter() { column_width(kHelpColumn); }
-
   std::string make_usage(const CLI::App* app, std::string) const override {
     // Of 'history add' the whole of 'history' is shown.
     const bool nested = app->get_parent() != nullptr && app->get_parent()->get_parent() != nullptr;
@@ -102,21 +100,6 @@ class HelpFormatter : public CLI::Formatter {
       if (name == subcommand.name) return usage_text(subcommand.usage);
     return usage_text("SUBCOMMAND ...");
   }
-
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override {
-    whole_ = mode == CLI::AppFormatMode::All;
-    return CLI::Formatter::make_help(app, name, mode);
-  }
-
-  std::string make_group(std::string group, bool is_positional,
-                         std::vector<const CLI::Option*> options) const override {
-    if (group == kMoreAxes && !whole_) return more_axes_text(options);
-    return CLI::Formatter::make_group(group, is_positional, options);
-  }
-
- private:
-  mutable bool whole_ = false;  ///< of the help that is being made
 };
 
 /// An App with every subcommand, and what each will do. Options are declared only of those that the

@@ -27,6 +27,27 @@ bool is_described(std::string_view line) {
          line.substr(kHelpColumn - 2, 2) == "  ";
 }
 
+/// "  NAME   DESCRIPTION", the description in its column, from the next line on where the name is
+/// long.
+std::string described(const std::string& name, std::string_view description) {
+  const std::string indent(kHelpColumn, ' ');
+  std::string text = "  " + name;
+  text += text.size() >= kHelpColumn ? "\n" + indent : indent.substr(text.size());
+  for (const char c : description) {
+    text += c;
+    if (c == '\n') text += indent;
+  }
+  return text + "\n";
+}
+
+/// What --help shows of kMoreAxes: their names.
+std::string more_axes_text(const std::vector<const CLI::Option*>& options) {
+  std::string names;
+  for (const CLI::Option* option : options) names += option->get_name() + " ";
+  return std::string("\n") + kMoreAxes +
+         ", which --help-all describes, and --help AXIS one of them:\n" + wrap("  ", names, 79);
+}
+
 bool goes_on(std::string_view line) {
   return is_described(line) && line.find_first_not_of(' ') == kHelpColumn;
 }
@@ -89,11 +110,39 @@ std::string usage_text(std::string_view call) {
   return wrap(kUsage, call, kHelpWidth - 1);
 }
 
-std::string more_axes_text(const std::vector<const CLI::Option*>& options) {
-  std::string names;
-  for (const CLI::Option* option : options) names += option->get_name() + " ";
-  return std::string("\n") + kMoreAxes +
-         ", which --help-all describes, and --help AXIS one of them:\n" + wrap("  ", names, 79);
+std::string HelpLayout::make_help(const CLI::App* app, std::string name,
+                                  CLI::AppFormatMode mode) const {
+  whole_ = mode == CLI::AppFormatMode::All;
+  return app->get_description() + "\n" + make_usage(app, std::move(name)) + make_positionals(app) +
+         make_groups(app, mode) + make_subcommands(app, mode) + "\n" + app->get_footer() + "\n";
+}
+
+std::string HelpLayout::make_positionals(const CLI::App* app) const {
+  const std::vector<const CLI::Option*> positionals =
+      app->get_options([](const CLI::Option* option) {
+        return !option->get_group().empty() && option->get_positional();
+      });
+  return positionals.empty() ? "" : make_group("Positionals", true, positionals);
+}
+
+std::string HelpLayout::make_group(std::string group, bool is_positional,
+                                   std::vector<const CLI::Option*> options) const {
+  if (group == kMoreAxes && !whole_) return more_axes_text(options);
+  std::string text = "\n" + (group == "OPTIONS" ? "Options" : group) + ":\n";
+  for (const CLI::Option* option : options) text += make_option(option, is_positional);
+  return text;
+}
+
+std::string HelpLayout::make_option(const CLI::Option* option, bool is_positional) const {
+  return described(make_option_name(option, is_positional) + make_option_opts(option),
+                   option->get_description());
+}
+
+std::string HelpLayout::make_subcommands(const CLI::App* app, CLI::AppFormatMode) const {
+  std::string text;
+  for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; }))
+    text += described(sub->get_name(), sub->get_description());
+  return text.empty() ? "" : "\nSubcommands:\n" + text;
 }
 
 }  // namespace rdmameter

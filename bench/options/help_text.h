@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <CLI/Formatter.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,22 @@ std::string usage_text(std::string_view call);
 /// @param width  of the terminal [columns]; from 80 on the text stays as it is
 std::string fit_help(std::string_view text, std::size_t width);
 
-/// What --help shows of kMoreAxes: their names.
-std::string more_axes_text(const std::vector<const CLI::Option*>& options);
+/// Lays --help out. CLI11 has a layout of its own, but not the same one in each release (2.6 breaks
+/// lines anew, and writes headings in capitals), and fit_help() goes by this one.
+class HelpLayout : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+  std::string make_positionals(const CLI::App* app) const override;
+  /// Of kMoreAxes the names alone, unless the help is that of --help-all.
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override;
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override;
+
+ private:
+  mutable bool whole_ = false;  ///< is the help that is being made that of --help-all?
+};
 
 /// @param type  what stands behind the option's name in the help: "FILE"; empty: a positional
 template <class Target>
