@@ -134,7 +134,7 @@ std::string mismatch_text(const std::string& theirs) {
     return fmt::format("{}: its value is missing: {}", theirs.substr(0, at),
                        theirs.substr(value, theirs.size() - kMissing.size() - value));
   }
-  const auto end = theirs.find(": At Most 1 required");
+  const auto end = CLI::detail::to_lower(theirs).find(": at most 1 required");  // CLI11 2.6: "most"
   if (end == std::string::npos) return theirs;
   const std::string name = theirs.substr(0, end);
   const std::string_view option = std::string_view(name).substr(std::min(name.size(), 2UL));
