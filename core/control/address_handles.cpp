@@ -26,7 +26,6 @@ class AhCall final : public ControlCall {
   }
   int call() noexcept override {
     if (!creates_) return ibv_destroy_ah(ah_.release());
-    errno = 0;
     ah_.reset(ibv_create_ah(pd_.get(), &attributes_));
     return ah_ ? 0 : errno_of_null();
   }

@@ -26,7 +26,6 @@ class CqCall final : public ControlCall {
   }
   int call() noexcept override {
     if (!creates_) return ibv_destroy_cq(cq_.release());
-    errno = 0;
     cq_.reset(ibv_create_cq(&context_, entries_, nullptr, nullptr, 0));
     return cq_ ? 0 : errno_of_null();
   }

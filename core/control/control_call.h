@@ -25,8 +25,8 @@ class ControlCall {
   /// @throws Unsupported, VerbsError
   virtual void prepare() = 0;
 
-  /// The verb and nothing else, or where completes() says so its completion too. @return 0 or the
-  /// errno value
+  /// The verb and nothing else, or where completes() says so its completion too. The caller has
+  /// cleared errno, which a verb that fails need not set. @return 0 or the errno value
   virtual int call() noexcept = 0;
 
   /// Says why a call failed. @param error  what it returned, not 0

@@ -52,7 +52,6 @@ class MemoryCall : public ControlCall {
   std::string_view registering_verb() const noexcept { return memory_.registering_verb(); }
   Mr registered() const { return memory_.register_part(*pd_, 0, size_bytes_, access_); }
   int do_register() noexcept {
-    errno = 0;
     mr_.reset(memory_.try_to_register(*pd_, 0, size_bytes_, access_));
     return mr_ ? 0 : errno_of_null();
   }

@@ -45,7 +45,6 @@ class QpCall : public ControlCall {
  protected:
   int do_create() noexcept {
     ibv_qp_init_attr attributes = attributes_;  // the verb writes into it
-    errno = 0;
     qp_.reset(ibv_create_qp(pd_.get(), &attributes));
     return qp_ ? 0 : errno_of_null();
   }
@@ -54,6 +53,7 @@ class QpCall : public ControlCall {
     throw_failure("ibv_create_qp", object(), error);
   }
   void create() {
+    errno = 0;
     if (const int error = do_create(); error != 0) fail_to_create(error);
   }
   void keep() { held_.push_back(std::move(qp_)); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/control/timed_calls.h"
 
+#include <cerrno>
+
 #include "core/base/cpu_time.h"
 #include "core/base/error.h"
 #include "core/engine/loop/step.h"
@@ -17,6 +19,7 @@ template <class Clock>
 Sample time_one(ControlCall& verb, const Clock& clock, const StopFlag& interrupt) {
   if (interrupt.requested()) throw Interrupted("interrupted");
   verb.prepare();
+  errno = 0;
   const std::uint64_t cpu_before = thread_cpu_ns();
   const std::uint64_t before = clock.now();
   const int error = verb.call();
