@@ -318,7 +318,7 @@ const std::array kAxes{
     Axis{
         "peak", "peak", number_field<&TestCase::peak>, choice, 0, 1, kOffOn, "off", "off",
         "also find the best rate of any stretch from a post to a completion, as perftest's BW peak",
-        unicast_bandwidth},
+        bandwidth},
     Axis{"blame", "blame", number_field<&TestCase::blame>, choice, 0, 1, kOffOn, "off", "off",
          "say of each late sample who was late: this end's poll loop, the peer's, or the path",
          can_blame},

@@ -22,12 +22,13 @@ def first_bytes(path):
 
 class Peak(rdmameter.Test):
     def test_it_is_above_the_rate_of_the_whole_traffic_and_of_both_directions_added(self):
-        for more in ((), ("--bidirectional",), ("--qps", "4", "--post-list", "4"), ("--transport", "uc")):
-            for test in ("write_bw", "send_bw") if more[:1] != ("--transport",) else ("send_bw",):
+        for tests, *more in (("write_bw send_bw",), ("write_bw send_bw", "--bidirectional"), ("send_bw", "--transport", "uc"), ("mcast_bw",),
+                             ("write_bw send_bw", "--qps", "4", "--post-list", "4")):
+            for test in tests.split():
                 with self.subTest(test, more=more):
                     [row] = self.measure(test, *more, "--peak", "on", "--iterations", "2000", "--size", "4K")
                     bandwidth = row["bandwidth"]
-                    peak, ways = bandwidth["peak"], 2 if more == ("--bidirectional",) else 1
+                    peak, ways = bandwidth["peak"], 2 if more == ["--bidirectional"] else 1
                     self.assertEqual(peak["bytes"], peak["messages"] * 4096)
                     self.assertGreater(peak["messages"], ways - 1)
                     if ways == 1:
