@@ -270,16 +270,16 @@ class Overload(rdmameter.Test):
         self.assertTrue(row["load"]["saturated"])
 
     def test_a_sweep_finds_what_the_port_takes_and_a_rate_within_the_slo(self):
-        os.environ["RDMAMETER_DEVICE_WIRE"] = "message=200us"
+        os.environ["RDMAMETER_DEVICE_WIRE"] = "message=50us"
         done = self.run_program("--loopback", "write_load", "--rate", "sweep", "--slo", "5x", "--iterations", "1000", "--warmup",
                                 "20", timeout=300)
         [row] = done.rows
         self.assertEqual((row["case"]["rate"], row["case"]["slo_ns"]), ("sweep", "5x"))
         self.assertNotIn("latency", row)
         sweep = row["sweep"]
-        self.assertLessEqual(sweep["saturation_per_s"], 5050)
+        self.assertLessEqual(sweep["saturation_per_s"], 20200)
         self.assertLessEqual(sweep["slo_rate_per_s"], sweep["saturation_per_s"] + 1)
-        self.assertGreaterEqual(sweep["unloaded_p99_ns"], 200_000)
+        self.assertGreaterEqual(sweep["unloaded_p99_ns"], 50_000)
         self.assertAlmostEqual(sweep["slo_ns"], 5 * sweep["unloaded_p99_ns"])
         self.assertEqual(row["iterations"], 1000 * sum("p50_ns" in point for point in sweep["points"]) +
                          sum(min(1000, max(50, point["rate_per_s"] // 5)) for point in sweep["points"] if "p50_ns" not in point))
