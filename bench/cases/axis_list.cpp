@@ -21,7 +21,14 @@ class Values {
 
   void add(std::string_view text) {
     TestCase scratch;
-    set_axis(scratch, axis_, text);
+    try {
+      set_axis(scratch, axis_, text);
+    } catch (const UsageError& error) {
+      const std::string hint =
+          axis_.kind == AxisKind::seconds ? decimal_comma_hint(list_) : std::string();
+      if (hint.empty()) throw;
+      throw UsageError(error.what() + hint);
+    }
     keep(axis_text(scratch, axis_));
   }
 
@@ -117,8 +124,8 @@ void refuse_zero_among(const Axis& axis, std::string_view list,
     if (scratch.until_interrupted())
       throw UsageError(fmt::format(
           "--duration '{}': a comma separates values, and 0 is measured until Ctrl-C, so "
-          "it goes with no other; a decimal point is a point: --duration 0.5",
-          printable(list)));
+          "it goes with no other{}",
+          printable(list), decimal_comma_hint(list)));
   }
 }
 

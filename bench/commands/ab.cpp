@@ -61,10 +61,7 @@ std::vector<std::uint64_t> looks_of(const AbArguments& options) {
 
 std::uint64_t budget_of(const AbArguments& options) {
   if (options.budget.empty()) return 0;
-  const auto budget_ns = parse_seconds_ns(options.budget);
-  if (!budget_ns || *budget_ns == 0 || *budget_ns > kMaxBudgetNs)
-    throw invalid_value("--budget", options.budget, "a time such as 600s, of at most a week");
-  return *budget_ns;
+  return read_seconds_ns("--budget", options.budget, 1, kMaxBudgetNs);
 }
 
 AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {

@@ -174,10 +174,9 @@ TopoRequest interpret(const TopoOptions& options) {
   request.predict = predicted_ranks(options.predict);
   request.memory_budget_bytes = memory_budget_bytes(options.memory_budget);
   request.repetitions = options.repetition_count(1);
-  const auto patience = parse_seconds_ns(options.patience);
-  if (!patience || *patience < 1'000'000'000 || *patience > 86400ULL * 1'000'000'000)
-    throw invalid_value("--patience", options.patience, "seconds from 1s to 86400s");
-  request.patience = std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(*patience));
+  constexpr std::uint64_t kSecond_ns = 1'000'000'000, kDay_ns = 86400 * kSecond_ns;
+  request.patience = std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(
+      read_seconds_ns("--patience", options.patience, kSecond_ns, kDay_ns)));
   return request;
 }
 

@@ -67,10 +67,7 @@ std::vector<UntilGoal> read_until(const std::string& text) {
 
 std::uint64_t read_budget(const std::string& text) {
   constexpr std::uint64_t kDay_ns = 86'400'000'000'000;
-  const auto budget_ns = parse_seconds_ns(text);
-  if (!budget_ns || *budget_ns == 0 || *budget_ns > kDay_ns)
-    throw invalid_value("--budget", text, "a time of up to 86400s");
-  return *budget_ns;
+  return read_seconds_ns("--budget", text, 1, kDay_ns);
 }
 
 void Settling::begin(const Row& row) {

@@ -150,4 +150,26 @@ UsageError invalid_value(std::string_view option, std::string_view text,
       fmt::format("invalid value '{}' for {}: expected {}", excerpt(text), option, expected));
 }
 
+std::string decimal_comma_hint(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  const auto comma = text.find_first_not_of(kDigits);
+  if (comma == 0 || comma == text.npos || text[comma] != ',' ||
+      text.find_first_of(kDigits, comma) != comma + 1)
+    return "";
+  const std::string_view rest = text.substr(comma + 1);
+  const std::string_view unit = rest.substr(std::min(rest.find_first_not_of(kDigits), rest.size()));
+  if (unit.size() > 2 || unit.find(',') != unit.npos) return "";
+  return fmt::format("; a decimal point is a point: {}.{}", text.substr(0, comma), printable(rest));
+}
+
+std::uint64_t read_seconds_ns(std::string_view option, std::string_view text,
+                              std::uint64_t least_ns, std::uint64_t most_ns) {
+  const auto time_ns = parse_seconds_ns(text);
+  if (time_ns && *time_ns >= least_ns && *time_ns <= most_ns) return *time_ns;
+  throw invalid_value(
+      option, text,
+      fmt::format("seconds (or a number with ns, us, ms, s) from {} to {}{}",
+                  seconds_text(least_ns), seconds_text(most_ns), decimal_comma_hint(text)));
+}
+
 }  // namespace rdmameter

@@ -53,4 +53,11 @@ std::string seconds_text(std::uint64_t value_ns);
 /// @param expected  what the option accepts
 UsageError invalid_value(std::string_view option, std::string_view text, std::string_view expected);
 
+/// Of "0,5us": "; a decimal point is a point: 0.5us". Empty for what is no number with a comma.
+std::string decimal_comma_hint(std::string_view text);
+
+/// An option's time. @param option  with its dashes @return [ns] @throws UsageError
+std::uint64_t read_seconds_ns(std::string_view option, std::string_view text,
+                              std::uint64_t least_ns, std::uint64_t most_ns);
+
 }  // namespace rdmameter

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/base/parse_value.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -24,7 +25,8 @@ double read_share(const std::string& gate, std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   if (error != std::errc() || unit != "%" || !(percent >= 0 && percent <= 1e6))
-    refuse_relative(gate, fmt::format("'{}' is no share: it takes a number with %", text));
+    refuse_relative(gate, fmt::format("'{}' is no share: it takes a number with %{}", text,
+                                      decimal_comma_hint(text)));
   return percent / 100;
 }
 

@@ -80,14 +80,6 @@ class Texts(unittest.TestCase):
         file.flush()
         return file.name
 
-    def test_a_decimal_comma_and_a_0_among_durations_are_refused_with_a_hint(self):
-        for typed in ("0,5", "5,0", "1s,0"):
-            done = run("run", "--device", "null", "write_lat", "--dry-run", "--duration", typed)
-            self.assertEqual(done.returncode, USAGE, done)
-            self.assertIn("a decimal point is a point: --duration 0.5", done.stderr)
-        for typed in ("0", "0.5", "1,2"):
-            self.assertEqual(run("run", "--device", "null", "write_lat", "--dry-run", "--duration", typed).returncode, 0)
-
     def test_stderr_is_ascii_where_the_locale_is_not_utf_8(self):
         for locale, quoted in (("C", "'5~2us'"), ("de_DE", "'5~2us'"), ("C.UTF-8", "'5±2µs'")):
             done = run("run", "--device", "null", "5±2µs", LC_ALL=locale)
@@ -239,6 +231,16 @@ class BadInput(unittest.TestCase):
         self.assertEqual(result.returncode, USAGE, (arguments, result))
         self.assertEqual(result.stdout, "", arguments)
         self.assertIn(says, result.stderr, arguments)
+
+    def test_a_decimal_comma_and_a_0_among_durations_are_refused_with_a_hint(self):
+        point = "; a decimal point is a point: "
+        for option, typed, hint in (("--duration", "0,5", point + "0.5"), ("--duration", "1s,0", "it goes with no other"),
+                                    ("--loss-timeout", "0,5ms", point + "0.5ms"), ("--budget", "1,5", point + "1.5")):
+            self.refused("run", "--device", "null", "write_lat", "--dry-run", "--until", "1%", option, typed, says=hint + "\n")
+        self.refused("topo", "mesh", "--ranks", "4", "--patience", "2,5", says=point + "2.5\n")
+        self.refused("compare", "a.json", "b.json", "--gate", "p99=0,5%", says=point + "0.5%;")
+        for typed in ("0", "0.5", "1,2"):
+            self.assertEqual(run("run", "--device", "null", "write_lat", "--dry-run", "--duration", typed).returncode, 0)
 
     def test_without_a_subcommand_says_which_there_are(self):
         self.refused(says="devices")
