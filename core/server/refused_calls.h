@@ -34,6 +34,13 @@ struct RefusedCall {
 #define RDMAMETER_CALL(name) #name, SCMP_SYS(name)
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
+/// Which argument of clone() has the flags: clone(2), "C library/kernel differences".
+#ifdef __s390x__
+inline constexpr unsigned kCloneFlags = 1;
+#else
+inline constexpr unsigned kCloneFlags = 0;
+#endif
+
 /// Numbers are those that libseccomp 2.5.0 does not know; they are the same on all CPUs.
 inline constexpr RefusedCall kRefusedCalls[]{
     // Limits, priorities, CPUs and memory of another process: the server has the same user, and can
@@ -110,13 +117,13 @@ inline constexpr RefusedCall kRefusedCalls[]{
     // Namespaces: with one of users a process has capabilities, and reaches more of the kernel.
     {RDMAMETER_CALL(unshare)},
     {RDMAMETER_CALL(setns)},
-    {RDMAMETER_CALL(clone), RefusedCall::When::has, 0, CLONE_NEWUSER},
-    {RDMAMETER_CALL(clone), RefusedCall::When::has, 0, CLONE_NEWNS},
-    {RDMAMETER_CALL(clone), RefusedCall::When::has, 0, CLONE_NEWPID},
-    {RDMAMETER_CALL(clone), RefusedCall::When::has, 0, CLONE_NEWNET},
-    {RDMAMETER_CALL(clone), RefusedCall::When::has, 0, CLONE_NEWIPC},
-    {RDMAMETER_CALL(clone), RefusedCall::When::has, 0, CLONE_NEWUTS},
-    {RDMAMETER_CALL(clone), RefusedCall::When::has, 0, CLONE_NEWCGROUP},
+    {RDMAMETER_CALL(clone), RefusedCall::When::has, kCloneFlags, CLONE_NEWUSER},
+    {RDMAMETER_CALL(clone), RefusedCall::When::has, kCloneFlags, CLONE_NEWNS},
+    {RDMAMETER_CALL(clone), RefusedCall::When::has, kCloneFlags, CLONE_NEWPID},
+    {RDMAMETER_CALL(clone), RefusedCall::When::has, kCloneFlags, CLONE_NEWNET},
+    {RDMAMETER_CALL(clone), RefusedCall::When::has, kCloneFlags, CLONE_NEWIPC},
+    {RDMAMETER_CALL(clone), RefusedCall::When::has, kCloneFlags, CLONE_NEWUTS},
+    {RDMAMETER_CALL(clone), RefusedCall::When::has, kCloneFlags, CLONE_NEWCGROUP},
     // Its flags are in memory, which no filter sees. glibc then begins a thread by clone().
     {RDMAMETER_CALL(clone3), RefusedCall::When::always, 0, 0, ENOSYS},
 
