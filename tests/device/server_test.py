@@ -43,9 +43,11 @@ class Clients(rdmameter.Test):
             done = run.end(90)
             self.assertEqual(done.status, rdmameter.PASS, done)
             self.assertIs(done.rows[0].get("shared_responder"), True, done)
+            self.assertIn("(another client used the server)", done.stdout)
         self.assert_nothing_left()
         alone = self.run_program(self.at, "send_lat", "--iterations", "20")
         self.assertNotIn("shared_responder", alone.rows[0])
+        self.assertNotIn("another client", alone.stdout)
 
     def test_a_client_that_is_killed_leaves_nothing_and_the_next_is_served(self):
         for test, transport in (("send_lat", "rc"), ("write_lat", "uc"), ("send_bw", "ud"), ("read_bw", "rc")):

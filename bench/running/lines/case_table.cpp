@@ -64,6 +64,7 @@ std::string CaseTable::add(const Row& row) {
   one.bandwidth = row.bandwidth.has_value();
   one.kind = one.bandwidth ? "bandwidth" : latency_name(*row.latency);
   if (one.bandwidth) one.line_rate_gbps = line_rate_gbps(line_rate_gbps_, row).value_or(0);
+  one.shared = one.shared || shares_responder(row);
   one.lost += row.lost.value_or(0);
   if (row.bandwidth) one.lost += bandwidth_lost(*row.bandwidth).value_or(0);
   const auto columns = columns_of(one.bandwidth);
@@ -137,6 +138,7 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
   if (one.lost > 0) remarks += fmt::format("  lost {}", one.lost);
   if (one.numbers[0].size() < one.repetitions)
     remarks += fmt::format("  ({} of {} repetitions)", one.numbers[0].size(), one.repetitions);
+  if (one.shared) remarks += kSharedResponder;
   return header(one) + line(one.name, cells, remarks);
 }
 

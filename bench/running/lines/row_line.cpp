@@ -107,8 +107,13 @@ std::string row_text(const Row& row) {
   if (row.topology && !row.topology->failed_pairs.empty())
     text += "  " + failed_pairs_text(*row.topology);
   if (row.until) text += "  " + until_text(row);
+  if (shares_responder(row)) text += kSharedResponder;
   if (row.interrupted) text += fmt::format("  (interrupted after {} iterations)", row.iterations);
   return text;
+}
+
+bool shares_responder(const Row& row) {
+  return row.extra.contains("shared_responder");
 }
 
 std::string_view headline(std::string_view message) {

@@ -17,6 +17,10 @@ std::string row_line(const Row& row, std::size_t name_width);
 /// What the line says behind the name.
 std::string row_text(const Row& row);
 
+/// Did another client use the server during the repetition? What lines say of it then.
+bool shares_responder(const Row& row);
+inline constexpr const char* kSharedResponder = "  (another client used the server)";
+
 /// "half RTT", "RTT", "completion"...: what the latency is of.
 std::string latency_name(const LatencyData& latency);
 
