@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/graphs/graph.h"
+#include "topologies/ranks/connect/refused_edges.h"
 
 namespace rdmameter {
 namespace {
@@ -94,6 +95,46 @@ TEST(RankResult, AFailureIsAllThatIsSaid) {
 TEST(RankResult, WhatIsNoResultIsRefused) {
   for (const char* text : {"", "{}", "[]", "{\"setup_ns\": 1}"})
     EXPECT_THROW(rank_result_from_wire(text), MeasurementError) << text;
+}
+
+/// Each leaf of a message left out, null and of another type: `read` takes it, or refuses it in
+/// words.
+template <class Read>
+void expect_words_or_a_value(const std::string& wire, const Read& read) {
+  const auto message = nlohmann::json::parse(wire), leaves = message.flatten();
+  for (const auto& [path, leaf] : leaves.items()) {
+    const nlohmann::json::json_pointer at(path);
+    std::vector<nlohmann::json> changed(3, message);
+    auto& parent = changed[0][at.parent_pointer()];
+    if (parent.is_object())
+      parent.erase(at.back());
+    else if (parent.is_array())
+      parent.erase(std::stoul(at.back()));
+    changed[1][at] = nullptr;
+    changed[2][at] = leaf.is_string() ? nlohmann::json(1) : nlohmann::json("x");
+    for (const auto& one : changed) try {
+        read(one.dump());
+      } catch (const MeasurementError& error) {
+        EXPECT_EQ(std::string_view(error.what()).find("json"), std::string_view::npos)
+            << path << ": " << error.what();
+      }
+  }
+}
+
+TEST(RankResult, EachLeafLeftOutNullOrOfAnotherTypeIsAnErrorInWords) {
+  RankResult sent = result_with(3, samples({1, 5}));
+  sent.lost_pairs = {{}};
+  sent.cpu = 7;
+  sent.failure = "failed";
+  expect_words_or_a_value(rank_result_to_wire(sent), rank_result_from_wire);
+  sent.failure.clear();
+  expect_words_or_a_value(rank_result_to_wire(sent), rank_result_from_wire);
+  expect_words_or_a_value(rank_samples_to_wire(sent.samples), rank_samples_from_wire);
+  expect_words_or_a_value(
+      refused_edges_to_wire({{.rank = 0, .peer = 1, .reason = "none", .barrier = false}}).dump(),
+      [](const std::string& wire) {
+        return refused_edges_from_wire(nlohmann::json::parse(wire), 2);
+      });
 }
 
 TEST(RankResult, HistogramsOfRanksAddUpExactly) {
