@@ -105,6 +105,8 @@ class Unusable(rdmameter.Test):
         ("soft0=DOWN", ("--device", "soft0", "--port-num", "1"), ("-d", "soft0", "-i", "1"), FAILED),
         ("soft0=no-gid,soft1=no-gid", ("--device", "soft0"), ("-d", "soft0"), FAILED),
         ("soft0=no-gid,soft1=no-gid", (), (), FAILED),
+        ("soft0=no-open", ("--device", "soft0"), ("-d", "soft0"), FAILED),
+        ("soft0=no-open,soft1=no-open", (), (), FAILED),
         ("", ("--port-num", "2"), ("-i", "2"), USAGE),
         ("", ("--port-num", "1,2"), None, USAGE),
         ("", ("--gid-index", "77"), ("-x", "77"), USAGE),
@@ -135,6 +137,19 @@ class Unusable(rdmameter.Test):
             with self.subTest(words[0]):
                 ended, said = self.ended(words, env)
                 self.assertEqual(ended, status, said)
+
+    def test_one_that_only_the_kernel_has_is_a_failure_that_names_it(self):
+        in_container = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                        'mount -t tmpfs none /sys/class && mkdir -p /sys/class/infiniband/mlx5_7 && exec "$@"', "sh")
+        if subprocess.run([*in_container, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("it needs name spaces of users and mounts")
+        env = {name: value for name, value in rdmameter.environment().items() if name != "LD_PRELOAD"}
+        for words, status in ((self.RUN, self.FAILED), (self.TOPO, self.FAILED), (("perftest", "ib_write_bw"), 1)):
+            with self.subTest(words[0]):
+                done = subprocess.run([*in_container, rdmameter.program, *words], capture_output=True, text=True, timeout=120, check=False, env=env)
+                self.assertEqual(done.returncode, status, done)
+                if words[0] != "perftest":
+                    self.assertIn("The kernel has mlx5_7 (/sys/class/infiniband), but libibverbs finds no device", done.stderr)
 
 
 class Loopback(rdmameter.Test):

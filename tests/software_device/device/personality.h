@@ -80,7 +80,7 @@ struct Personality {
 
   // RDMAMETER_DEVICE_PORTS
   ibv_port_state port_state = IBV_PORT_ACTIVE;
-  bool has_gids = true;
+  bool has_gids = true, opens = true;
 
   bool ethernet() const { return link_layer == IBV_LINK_LAYER_ETHERNET; }
   bool infiniband() const { return link_layer == IBV_LINK_LAYER_INFINIBAND; }

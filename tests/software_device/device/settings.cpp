@@ -33,14 +33,17 @@ std::array<Personality, kDevices> personalities() {
     made[device] = *named;
   }
   for (const Word& word : words_of("RDMAMETER_DEVICE_PORTS")) {
-    const bool is_down = word.value == "DOWN";
-    if ((word.name != "soft0" && word.name != "soft1") || (!is_down && word.value != "no-gid"))
-      reject(word, "soft0 or soft1, =, and DOWN or no-gid; as in soft1=DOWN");
     Personality& says = made[word.name == "soft1" ? 1 : 0];
-    if (is_down)
+    bool known = word.name == "soft0" || word.name == "soft1";
+    if (word.value == "DOWN")
       says.port_state = IBV_PORT_DOWN;
-    else
+    else if (word.value == "no-gid")
       says.has_gids = false;
+    else if (word.value == "no-open")
+      says.opens = false;
+    else
+      known = false;
+    if (!known) reject(word, "soft0 or soft1, =, and DOWN, no-gid or no-open; as in soft1=DOWN");
   }
   return made;
 }

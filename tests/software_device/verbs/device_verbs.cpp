@@ -227,6 +227,7 @@ __be64 ibv_get_device_guid(ibv_device* device) {
 }
 
 ibv_context* ibv_open_device(ibv_device* device) {
+  if (!personality(to_ours(device).index).opens) return fail<ibv_context>(EACCES);
   if (const int error = attach(); error != 0) return fail<ibv_context>(error);
   Context* const made = make_context(to_ours(device));
   return made != nullptr ? &made->verbs.context : fail<ibv_context>(ENOMEM);
