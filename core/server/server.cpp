@@ -2,9 +2,12 @@
 #include "core/server/server.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <list>
@@ -14,6 +17,7 @@
 #include "core/base/error_text.h"
 #include "core/base/thread.h"
 #include "core/server/session_process.h"
+#include "core/session/failure.h"
 #include "core/session/protocol.h"
 #include "core/session/responder.h"
 #include "core/wire/auth.h"
@@ -62,6 +66,7 @@ class Server::State {
   void serve_client(Connection connection, Client& client) noexcept;
   void enter(Client& client, const Channel& channel);
   void leave(Client& client);
+  void refuse(Connection connection) noexcept;
   void reap();
 
   const InterruptSource& interrupt_;
@@ -184,12 +189,30 @@ void Server::State::reap() {
   for (Client& client : ended) client.thread.join();
 }
 
+/// For want of a descriptor.
+void Server::State::refuse(Connection connection) noexcept {
+  try {
+    // What is unread when a socket is closed resets the connection, and the client would hear that.
+    std::array<char, 4096> hello;
+    static_cast<void>(recv(connection.socket.get(), hello.data(), hello.size(), MSG_DONTWAIT));
+    const MeasurementError error(fmt::format(
+        "the server cannot take another client: {}. Raise its limit on open files (`ulimit -n`, "
+        "LimitNOFILE= of a service), or try again later",
+        std::strerror(connection.lack)));
+    Channel(std::move(connection), interrupt_all_)
+        .send(failure_message(error), Deadline::in(std::chrono::seconds(1)));
+  } catch (const std::exception&) {  // the client is gone
+  }
+}
+
 void Server::State::serve(const std::function<void()>& at_connection) {
   while (!stopping && !interrupt_.requested()) {
     std::optional<Connection> connection = listener.accept(unproved_.hang_up(), interrupt_, &wake);
     wake.clear();
     reap();
-    if (connection) {
+    if (connection && connection->lack != 0) {
+      refuse(std::move(*connection));
+    } else if (connection) {
       if (at_connection) at_connection();
       unproved_.add(std::move(*connection));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wire/socket.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -365,7 +366,9 @@ Listener::Listener(const Address& bind) {
 
 namespace {
 
-/// The client sees no more than silence, and waits.
+/// How long a client is kept waiting for a descriptor.
+constexpr auto kLackTold = 3s;
+
 void tell_no_descriptor(int error) noexcept {
   static std::atomic<std::int64_t> next_s{0};
   const std::int64_t now_s = std::chrono::duration_cast<std::chrono::seconds>(
@@ -392,14 +395,29 @@ Descriptor Listener::accept_any() const noexcept {
 std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSource& interrupt,
                                            const EventFd* wake) {
   do {
+    if (!spare_) spare_ = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (wait_for(fd(), POLLIN, deadline, interrupt, wake) != Waited::ready) return {};
-    if (Descriptor socket = accept_any()) {
+    Descriptor socket = accept_any();
+    int lack = 0;
+    if (!socket && (errno == EMFILE || errno == ENFILE)) {
+      lack = errno;
+      tell_no_descriptor(lack);
+      const auto now = std::chrono::steady_clock::now();
+      if (!lacking_since_) lacking_since_ = now;
+      if (now - *lacking_since_ >= kLackTold) {
+        spare_.reset();
+        socket = accept_any();
+      }
+      errno = lack;
+    } else if (socket) {
+      lacking_since_.reset();
+    }
+    if (socket) {
       tune(socket.get());
       std::string peer = peer_text(socket.get());
-      return Connection{std::move(socket), std::move(peer)};
+      return Connection{std::move(socket), std::move(peer), lack};
     }
     // While the client stays in the backlog poll() returns at once: pause instead of spinning.
-    if (errno == EMFILE || errno == ENFILE) tell_no_descriptor(errno);
     if (short_of_resources(errno) &&
         wait_for(-1, 0, deadline.within(kRetryPause), interrupt, wake) != Waited::deadline) {
       return {};

@@ -3,6 +3,7 @@
 // close-on-exec and TCP_NODELAY; whoever waits does so by wait_for().
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,6 +54,9 @@ std::vector<std::string> addresses_of(const std::string& host);
 struct Connection {
   Descriptor socket;
   std::string peer;
+  /// Not 0: this process has no descriptor for it [errno value], and can say so by this one, which
+  /// was spared for that.
+  int lack = 0;
 };
 
 /// Connects, trying all addresses of the name in turn. While they refuse and the server is awaited,
@@ -76,7 +80,8 @@ class Listener {
   explicit Listener(const Address& bind);
 
   /// The next client; none when the deadline has passed, `wake` was raised or the user interrupts.
-  /// Out of descriptors or memory, it waits for some to be freed; the client waits in the backlog.
+  /// Out of descriptors or memory, it waits for some to be freed; the client waits in the backlog,
+  /// for want of a descriptor no longer than some seconds: see Connection::lack.
   std::optional<Connection> accept(Deadline deadline, const InterruptSource& interrupt,
                                    const EventFd* wake = nullptr);
 
@@ -92,6 +97,8 @@ class Listener {
 
   Descriptor socket_;
   Descriptor second_, either_;  ///< of the other family, and the epoll of the two
+  Descriptor spare_;            ///< given up for a client that is told of the lack
+  std::optional<std::chrono::steady_clock::time_point> lacking_since_;
   std::uint16_t port_ = 0;
   bool loopback_only_ = false;
 };

@@ -166,6 +166,17 @@ class OpenFiles(rdmameter.Test):
         self.assertEqual(peer.greet()["type"], "welcome")
         self.assertEqual(server.log.count("cannot be accepted"), 1, server.log)
 
+    def test_a_client_for_whom_none_comes_free_is_told_why(self):
+        server = self.serve()
+        used = len(os.listdir(f"/proc/{server.pid}/fd"))
+        soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        for _ in range(2):  # the descriptor that is spared for it is there again
+            resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used, hard))
+            refused = self.run_program(f"127.0.0.1:{server.port}", "tcp_lat", *SHORT, status=rdmameter.FAILED)
+            self.assertRegex(refused.stderr, r"the server cannot take another client: Too many open files\. Raise its limit")
+            resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (soft, hard))
+            self.run_program(f"127.0.0.1:{server.port}", "tcp_lat", *SHORT)
+
 
 class Processes(rdmameter.Test):
     """A server of a user who may have few processes. The limit is on all of a user's, and root has none."""
