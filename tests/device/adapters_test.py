@@ -3,6 +3,8 @@
 """Adapters of several makers, as the software device plays them: each gives its numbers without an option for it."""
 import json
 import os
+import re
+import subprocess
 
 import rdmameter
 
@@ -15,9 +17,9 @@ class WithRanks(rdmameter.Test):
         os.environ["RDMAMETER_DEVICE_COSTS"] = costs
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
 
-    def topo(self, *options, traffic="pairs", status=rdmameter.PASS):
+    def topo(self, *options, graph="mesh", traffic="pairs", status=rdmameter.PASS):
         path = self.output()
-        started = rdmameter.Started([rdmameter.program, "topo", "mesh", "--ranks", "2", "--traffic", traffic, *options, "-o", path], rdmameter.environment(), path)
+        started = rdmameter.Started([rdmameter.program, "topo", graph, "--ranks", "2", "--traffic", traffic, *options, "-o", path], rdmameter.environment(), path)
         self.addCleanup(started.end, 0)
         done = started.end(120)
         self.assertEqual(done.status, status, done)
@@ -102,7 +104,6 @@ class Iwarp(rdmameter.Test):
         for options, why in ((("send_lat", "--transport", "ud", "--size", "64"), "has no UD: use --transport rc"),
                              (("write_bw", "--transport", "uc"), "has no UC: use --transport rc"),
                              (("fetch_add_lat",), "has no atomic operations"),
-                             (("write_imm_lat",), "has no immediate data"),
                              (("mcast_lat",), "has no multicast"),
                              (("connect", "--transport", "ud"), "has no UD: use --transport rc"),
                              (("send_lat", "--connect", "tcp"), "rdma_cm alone can connect: use --connect cm"),
@@ -151,6 +152,27 @@ class Refusals(WithRanks):
     def test_a_port_that_tells_no_largest_message_takes_any(self):
         self.play("mana")
         self.measure("send_lat", "write_bw", "--size", "64,1M", *SHORT, "--verify")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Containers(rdmameter.Test):
+    def setUp(self):
+        super().setUp()
+        self.play("pod")
+
+    def test_the_default_partition_is_taken_where_sysfs_shows_none(self):
+        for options in ((), ("--pkey", "0xffff"), ("--pkey-index", "0")):
+            for row in self.measure("send_lat", "--transport", "rc,ud", "--size", "64", *options, *SHORT):
+                self.assertEqual((row["case"]["pkey_index"], row["case"]["pkey"]), (0, "0xffff"))
+        for options in (("--pkey", "0x8001"), ("--pkey-index", "1")):
+            self.assertRegex(self.skipped("send_lat", *options), "soft0/1 shows no partition keys in sysfs: there is only --pkey-index 0")
+
+    def test_a_gid_of_another_network_namespace_is_not_taken(self):
+        for options in ((), BETWEEN_BOTH):
+            for row in self.measure("send_lat", "send_bw", "--transport", "rc,ud", "--size", "64", *options, *SHORT):
+                self.assertEqual((row["case"]["gid_index"], row["case"]["peer_gid_index"]), (5, 5))
+        shown = subprocess.run([rdmameter.program, "devices"], check=True, capture_output=True, text=True, env=rdmameter.environment()).stdout
+        self.assertEqual(set(re.findall(r"GID +(\d+)\*", shown)), {"5"})
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

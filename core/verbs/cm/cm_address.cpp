@@ -11,11 +11,11 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/verbs/pkey.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr unsigned kServiceShift = 16;  // of the port space in a service ID (IBTA vol. 1, A11.2)
 
 }  // namespace
