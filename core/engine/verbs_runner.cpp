@@ -38,7 +38,9 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role rol
   if (!both_at_once()) return;
   const CmEndpoint end = endpoint_.cm_endpoint();
   if (case_.multicast()) {
-    group_text_ = case_.group.empty() ? random_group(end.address.family()) : case_.group;
+    const bool of_ipv6 = end.address.family() == AF_INET6 &&
+                         endpoint_.info().link_layer != IBV_LINK_LAYER_INFINIBAND;
+    group_text_ = case_.group.empty() ? random_group(of_ipv6 ? AF_INET6 : AF_INET) : case_.group;
     return;
   }
   cm_ = std::make_unique<CmConnector>(watch);
@@ -121,7 +123,7 @@ void VerbsRunner::join_group() {
     throw MeasurementError("the peer's message: `group` is not a multicast address");
   const CmEndpoint end = endpoint_.cm_endpoint_towards(peer_, agreed_);
   group_ = std::make_unique<MulticastGroup>(
-      watch_, end, group_address(*address, end.address, endpoint_.pkey().value));
+      watch_, end, group_address(*address, endpoint_.info().link_layer, endpoint_.pkey().value));
   endpoint_.connect_to_group(*group_, end);
 }
 

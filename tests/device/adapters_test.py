@@ -239,6 +239,11 @@ class InfinibandByCm(rdmameter.Test):
             [row] = self.measure("mcast_lat", "--group", group, *SHORT, "--verify")
             self.assertEqual(row["multicast_group"], group)
 
+    def test_no_group_is_joined_without_an_address_of_ipoib(self):
+        self.play("mlx5-ib-bare")
+        self.assertRegex(self.skipped("mcast_lat"), "soft0/1 joins multicast groups of InfiniBand by the IP address of its interface of IPoIB")
+        self.assertRegex(self.skipped("mcast_lat", "--pkey", "0x8001"), "of the partition 0x8001")
+
 
 @rdmameter.on(rdmameter.SOFTWARE)
 class SharedMemory(rdmameter.Test):
