@@ -177,17 +177,22 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
   if (chosen == nullptr) return nullptr;
   return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
                         LoopTally& tally) {
+    const auto run = [&] {
+      const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);
+      if (end.why == LoopResult::Why::post_failed && tally.progress.load() == 0)
+        require_posts(device_, case_, end.error);
+      return end;
+    };
     if (choice.kind == ClockChoice::Kind::counter) scale_ = choice.counter.scale;
     if (WatchLog* const watch = work_->watch(); watch != nullptr) {
       watch->begin(choice);
-      const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);
+      const LoopResult end = run();
       watched_ = watch->data(choice);
       return end;
     }
-    if (!case_.queues.timestamps || role_ == Role::responder)
-      return chosen(work_->loop_state(), plan, choice, stop, tally);
+    if (!case_.queues.timestamps || role_ == Role::responder) return run();
     const ClockPair before = read_both_clocks(*device_.context, choice, where());
-    const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);
+    const LoopResult end = run();
     const ClockPair after = read_both_clocks(*device_.context, choice, where());
     shares_ = latency_breakdown_json(work_->timestamps(), before, after,
                                      device_.limits.timestamp_mask, choice);

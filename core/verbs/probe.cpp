@@ -97,6 +97,14 @@ int try_plain_qp(ibv_context& context, Transport transport) {
   return Prober(context, *pd, transport).attempt(kPlainQp);
 }
 
+std::uint32_t largest_qp_limit(ibv_context& context, Transport transport,
+                               std::uint32_t ibv_qp_cap::*which, std::uint32_t told) {
+  if (told >= kMaxSge) return told;
+  const Pd pd(
+      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
+  return Prober(context, *pd, transport).max(which, told, kMaxSge);
+}
+
 QpLimits probe_qp_limits(ibv_context& context, Transport transport) {
   const Pd pd(
       check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));

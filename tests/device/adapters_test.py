@@ -176,6 +176,28 @@ class Containers(rdmameter.Test):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class Rnics(rdmameter.Test):
+    def test_one_with_atomics_and_immediate_data_is_measured_with_them(self):
+        self.play("erdma")
+        self.measure("fetch_add_lat", "cmp_swap_bw", "send_imm_lat", "write_imm_lat", "write_imm_bw", *SHORT, "--verify")
+        self.play("cxgb4")
+        self.measure("write_imm_lat", "write_imm_bw", *SHORT, "--verify")
+
+    def test_what_it_refuses_when_it_is_posted_is_skipped(self):
+        for personality, test in (("cxgb4", "send_imm_lat"), ("cxgb4", "send_imm_bw"), ("iwarp", "write_imm_lat"), ("siw", "write_imm_lat")):
+            with self.subTest(personality, test=test):
+                self.play(personality)
+                self.assertIn("soft0/1 is an iWARP device, which has no immediate data: use the same test without", self.skipped(test))
+
+    def test_more_pieces_are_sent_than_the_device_tells_of_receives(self):
+        self.play("erdma")
+        rows = self.measure("send_lat", "write_bw", "--sge", "2,6", "--size", "64", *SHORT, "--verify")
+        self.assertEqual({row["case"]["sge"] for row in rows}, {2, 6})
+        self.assertRegex(self.skipped("send_lat", "--sge", "7", "--size", "64"), r"SGEs per request on soft0/1: 7 wanted, the device takes 6; use fewer --sge")
+        self.assertRegex(self.skipped("send_lat", "--recv-sge", "2", "--size", "64"), "SGEs per receive on soft0/1: 2 wanted, the device takes 1")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class InfinibandByCm(rdmameter.Test):
     ENDS = (("mlx5-ib", ()), ("mlx5-ib-vf", ()), ("mlx5-ib,mlx5-ib-vf", BETWEEN_BOTH))
 
