@@ -198,6 +198,13 @@ class Rnics(rdmameter.Test):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class Habits(WithRanks):
+    def test_a_window_whose_key_the_provider_sets_is_written_through(self):
+        self.play("irdma-roce")
+        self.measure("bind_mw_1", "bind_mw_2", "invalidate_mw", "--iterations", "5")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class InfinibandByCm(rdmameter.Test):
     ENDS = (("mlx5-ib", ()), ("mlx5-ib-vf", ()), ("mlx5-ib,mlx5-ib-vf", BETWEEN_BOTH))
 

@@ -124,6 +124,8 @@ constexpr Personality kIrdma{.name = "irdma-roce",
                              .part_id = 5522,
                              .active_speed = kEdr,
                              .uc = false,
+                             // rdma-core, providers/irdma/uverbs.c, irdma_upost_send()
+                             .sets_window_key = true,
                              .extended_posting = false,
                              .thread_domains = false,
                              .atomics = IBV_ATOMIC_NONE,
