@@ -203,6 +203,13 @@ class Habits(WithRanks):
         self.play("irdma-roce")
         self.measure("bind_mw_1", "bind_mw_2", "invalidate_mw", "--iterations", "5")
 
+    def test_a_mask_of_timestamps_without_times_is_no_timestamps(self):
+        self.play("irdma-roce")
+        shown = subprocess.run([rdmameter.program, "devices"], check=True, capture_output=True, text=True, env=rdmameter.environment()).stdout
+        self.assertIn("completion timestamps no", shown)
+        self.assertIn("soft0/1 gives no completion timestamps: use --timestamps off",
+                      self.skipped("send_lat", "--cq", "extended", "--timestamps", "on"))
+
 
 @rdmameter.on(rdmameter.SOFTWARE)
 class InfinibandByCm(rdmameter.Test):
