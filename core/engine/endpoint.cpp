@@ -69,6 +69,11 @@ std::uint32_t most_sges(const OpenDevice& device, const TestCase& test_case,
   return largest_qp_limit(*device.context, test_case.transport, which, told);
 }
 
+bool posts_reads(const TestCase& test_case) {
+  return std::ranges::any_of(mix_of(test_case),
+                             [](const MixPart& part) { return part.opcode == Opcode::rdma_read; });
+}
+
 /// Its numbers of SGEs and signals known. @throws Unsupported  the device cannot do it
 TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role) {
   require_iwarp_has(device, asked);
@@ -97,6 +102,9 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
              ? (limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge)
              : most_sges(device, test_case, &ibv_qp_cap::max_send_sge, test_case.queues.sge),
          "use fewer --sge");
+  if (const std::uint32_t most = most_reads_posted(*device.context);
+      most != 0 && posts_sends(test_case, role) && posts_reads(test_case))
+    hold("reads posted to a QP", depths.send, most, "use a smaller --depth");
   if (test_case.shared_receives()) {
     if (limits.max_srq == 0)
       throw Unsupported(fmt::format("{} has no shared receive queues: use --recv rq", where));

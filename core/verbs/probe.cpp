@@ -81,6 +81,11 @@ bool takes_inline(const ibv_context& context) {
   return device_driver(device_name(context)) != "mana";
 }
 
+std::uint32_t most_reads_posted(const ibv_context& context) {
+  constexpr std::uint32_t kOfMana = 128;
+  return device_driver(device_name(context)) == "mana" ? kOfMana : 0;
+}
+
 std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
                                  const std::function<bool(std::uint32_t)>& works) {
   std::uint32_t good = min, bad = max + 1;

@@ -210,6 +210,14 @@ class Habits(WithRanks):
         self.assertIn("soft0/1 gives no completion timestamps: use --timestamps off",
                       self.skipped("send_lat", "--cq", "extended", "--timestamps", "on"))
 
+    def test_reads_deeper_than_a_queue_of_the_provider_are_skipped(self):
+        self.play("mana")
+        self.measure("read_bw", "--depth", "128", *SHORT, "--verify")
+        for test in ("read_bw", "mix_load"):
+            options = ("--mix", "read:50,write:50", "--rate", "10k") if test == "mix_load" else ()
+            self.assertRegex(self.skipped(test, "--depth", "256", *options), "reads posted to a QP on soft0/1: 256 wanted, the device takes 128; use a smaller --depth")
+        self.measure("write_bw", "--depth", "256", *SHORT)
+
 
 @rdmameter.on(rdmameter.SOFTWARE)
 class InfinibandByCm(rdmameter.Test):
