@@ -218,6 +218,11 @@ class Habits(WithRanks):
             self.assertRegex(self.skipped(test, "--depth", "256", *options), "reads posted to a QP on soft0/1: 256 wanted, the device takes 128; use a smaller --depth")
         self.measure("write_bw", "--depth", "256", *SHORT)
 
+    def test_ranks_need_memory_that_peers_write_for_their_barrier(self):
+        self.play("efa")
+        row = self.topo("--size", "64", *SHORT, graph="udmesh", status=rdmameter.USAGE)
+        self.assertIn("soft0/1 opens no memory to peers, and the barrier of ranks is RDMA writes over RC", row["skip_message"])
+
 
 @rdmameter.on(rdmameter.SOFTWARE)
 class InfinibandByCm(rdmameter.Test):
