@@ -185,6 +185,13 @@ TEST(LossReport, NamesDriversOfWhichNoCounterOfLossIsKnown) {
   EXPECT_NE(none.find("No loss counters are known for the driver of dev0"), none.npos) << none;
 }
 
+TEST(Stalls, AsLongAsATimerAreItsWhereTheCountersTellNoLoss) {
+  const Row row = stalled_row({{68, 3}}, {{"ops", 9}});
+  const CaseSummary summary{row.case_object, {&row}};
+  EXPECT_EQ(samples(stalls_of(summary, true).value(), StallCause::timeout), 0u);
+  EXPECT_EQ(samples(stalls_of(summary, false).value(), StallCause::timeout), 3u);
+}
+
 TEST(LossCounters, AreKnownByTheNamesOfEachDriver) {
   for (const char* name : {"requester_timeout", "requester_oos_nak", "tcpRetransSegs", "RxECNMrkd",
                            "ip4RetransSegs", "tx_bps_limit_drop_cnt", "rx_cnp_pkt"})

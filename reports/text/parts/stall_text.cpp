@@ -49,15 +49,16 @@ std::string counters_text(const StallReport& report, std::span<const std::string
   for (const std::string& driver : uncounted)
     text += wrap(
         "  ",
-        fmt::format("No loss counters are known for {}: what it counts tells no loss.",
-                    driver.starts_with("the ") ? printable(driver) : "driver " + printable(driver)),
+        fmt::format(
+            "No loss counters are known for {}: causes rest on the length of the stalls alone.",
+            driver.starts_with("the ") ? printable(driver) : "driver " + printable(driver)),
         style.width);
   return text.empty() ? wrap("  ", "No counter of loss or congestion changed.", style.width) : text;
 }
 
 std::string stall_text(const CaseSummary& summary, std::span<const std::string> uncounted,
                        const TextStyle& style) {
-  const auto report = stalls_of(summary);
+  const auto report = stalls_of(summary, uncounted.empty());
   if (!report) return "";
   std::uint64_t stalled = 0;
   for (const Stalls& stalls : report->causes) stalled += stalls.samples;
