@@ -252,7 +252,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
                                .judge_shared = options.judge_shared,
                                .all_settings = options.all,
                                .style = style});
-  if (options.loss) text += loss_report(file.rows, style);
+  if (options.loss) text += loss_report(file.rows, file.context, style);
   text += ablation_text(file.context, file.rows, style);
   text += settled(file.rows, style);
   text += interruptions(file.rows, style);

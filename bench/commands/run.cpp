@@ -207,7 +207,7 @@ ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
   if (const std::string warning = clock_warning(clock_); !warning.empty())
     tell_lines("clock: {}\n", warning);
   RunOutput output(request.output, about, cases_);
-  if (loss_report) output.tell_stalls();
+  if (loss_report) output.tell_stalls(about);
   if (!ablation_.empty()) output.tell_ablation(about);
   const RunTally tally = measure_all(output);
   output.finish(tally);

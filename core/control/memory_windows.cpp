@@ -128,8 +128,10 @@ class WindowCall final : public ControlCall {
     bind.opcode = IBV_WR_BIND_MW;
     bind.send_flags = IBV_SEND_SIGNALED;
     bind.bind_mw = {.mw = window_.get(), .rkey = ibv_inc_rkey(window_->rkey), .bind_info = range()};
+    // irdma's provider gives the window its key itself (rdma-core, irdma_upost_send()), others not.
+    const std::uint32_t key = bind.bind_mw.rkey;
     const int error = post(bind);
-    if (error == 0) window_->rkey = ibv_inc_rkey(window_->rkey);
+    if (error == 0) window_->rkey = key;
     return error;
   }
 

@@ -59,6 +59,21 @@ std::uint32_t memory_uses(const TestCase& test_case, Role role) {
   return uses;
 }
 
+/// The device tells the lesser number of sends' and receives' (Linux,
+/// drivers/infiniband/core/uverbs_cmd.c, copy_query_dev_fields()): erdma has 6 and 1. A QP that can
+/// be made with more takes more.
+std::uint32_t most_sges(const OpenDevice& device, const TestCase& test_case,
+                        std::uint32_t ibv_qp_cap::*which, std::uint64_t wanted) {
+  const std::uint32_t told = device.limits.max_sge;
+  if (wanted <= told) return told;
+  return largest_qp_limit(*device.context, test_case.transport, which, told);
+}
+
+bool posts_reads(const TestCase& test_case) {
+  return std::ranges::any_of(mix_of(test_case),
+                             [](const MixPart& part) { return part.opcode == Opcode::rdma_read; });
+}
+
 /// Its numbers of SGEs and signals known. @throws Unsupported  the device cannot do it
 TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role) {
   require_iwarp_has(device, asked);
@@ -83,8 +98,13 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
   hold("QPs", test_case.qps, limits.max_qp, "use fewer --qps");
   if (posts_sends(test_case, role))
     hold("SGEs per request", test_case.queues.sge,
-         test_case.returns_data() && limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge,
+         test_case.returns_data()
+             ? (limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge)
+             : most_sges(device, test_case, &ibv_qp_cap::max_send_sge, test_case.queues.sge),
          "use fewer --sge");
+  if (const std::uint32_t most = most_reads_posted(*device.context);
+      most != 0 && posts_sends(test_case, role) && posts_reads(test_case))
+    hold("reads posted to a QP", depths.send, most, "use a smaller --depth");
   if (test_case.shared_receives()) {
     if (limits.max_srq == 0)
       throw Unsupported(fmt::format("{} has no shared receive queues: use --recv rq", where));
@@ -93,7 +113,9 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
          "use fewer --recv-sge");
   } else {
     hold("receive WRs per QP", depths.receive, limits.max_qp_wr, "use a smaller --rx-depth");
-    hold("SGEs per receive", test_case.queues.recv_sge, limits.max_sge, "use fewer --recv-sge");
+    hold("SGEs per receive", test_case.queues.recv_sge,
+         most_sges(device, test_case, &ibv_qp_cap::max_recv_sge, test_case.queues.recv_sge),
+         "use fewer --recv-sge");
   }
   if (test_case.multicast()) {
     if (limits.max_mcast_grp == 0) throw Unsupported(fmt::format("{} has no multicast", where));

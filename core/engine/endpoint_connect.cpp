@@ -8,6 +8,7 @@
 #include "core/engine/endpoint.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/check.h"
+#include "core/verbs/cm/ipoib.h"
 #include "core/verbs/iwarp.h"
 
 namespace rdmameter {
@@ -119,8 +120,11 @@ CmAddressTerms Endpoint::cm_terms(std::uint16_t port) const {
 }
 
 CmEndpoint Endpoint::cm_endpoint() const {
+  const bool by_ipoib = case_.multicast() && info_.link_layer == IBV_LINK_LAYER_INFINIBAND;
   CmEndpoint end{.transport = case_.transport,
-                 .address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_),
+                 .address = by_ipoib
+                                ? ipoib_address(info_.gid.value, pkey_.value, where_)
+                                : cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_),
                  .device = device_.port.device,
                  .path = path_of(case_),
                  .mtu_of_route =

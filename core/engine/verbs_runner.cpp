@@ -38,7 +38,9 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role rol
   if (!both_at_once()) return;
   const CmEndpoint end = endpoint_.cm_endpoint();
   if (case_.multicast()) {
-    group_text_ = case_.group.empty() ? random_group(end.address.family()) : case_.group;
+    const bool of_ipv6 = end.address.family() == AF_INET6 &&
+                         endpoint_.info().link_layer != IBV_LINK_LAYER_INFINIBAND;
+    group_text_ = case_.group.empty() ? random_group(of_ipv6 ? AF_INET6 : AF_INET) : case_.group;
     return;
   }
   cm_ = std::make_unique<CmConnector>(watch);
@@ -121,7 +123,7 @@ void VerbsRunner::join_group() {
     throw MeasurementError("the peer's message: `group` is not a multicast address");
   const CmEndpoint end = endpoint_.cm_endpoint_towards(peer_, agreed_);
   group_ = std::make_unique<MulticastGroup>(
-      watch_, end, group_address(*address, end.address, endpoint_.pkey().value));
+      watch_, end, group_address(*address, endpoint_.info().link_layer, endpoint_.pkey().value));
   endpoint_.connect_to_group(*group_, end);
 }
 
@@ -175,18 +177,25 @@ EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
   if (chosen == nullptr) return nullptr;
   return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
                         LoopTally& tally) {
+    const auto run = [&] {
+      const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);
+      if (end.why == LoopResult::Why::post_failed && tally.progress.load() == 0)
+        require_posts(device_, case_, end.error);
+      return end;
+    };
     if (choice.kind == ClockChoice::Kind::counter) scale_ = choice.counter.scale;
     if (WatchLog* const watch = work_->watch(); watch != nullptr) {
       watch->begin(choice);
-      const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);
+      const LoopResult end = run();
       watched_ = watch->data(choice);
       return end;
     }
-    if (!case_.queues.timestamps || role_ == Role::responder)
-      return chosen(work_->loop_state(), plan, choice, stop, tally);
+    if (!case_.queues.timestamps || role_ == Role::responder) return run();
     const ClockPair before = read_both_clocks(*device_.context, choice, where());
-    const LoopResult end = chosen(work_->loop_state(), plan, choice, stop, tally);
+    const LoopResult end = run();
     const ClockPair after = read_both_clocks(*device_.context, choice, where());
+    if (end.why == LoopResult::Why::done)
+      require_no_wrap(before, after, device_.limits, choice, where());
     shares_ = latency_breakdown_json(work_->timestamps(), before, after,
                                      device_.limits.timestamp_mask, choice);
     return end;

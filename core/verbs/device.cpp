@@ -175,6 +175,16 @@ Gid to_gid(const ibv_gid_entry& entry) {
   return gid;
 }
 
+/// irdma tells a mask for adapters whose provider has no such times (Linux, irdma_query_device();
+/// rdma-core, providers/irdma has no query_rt_values), and without the clock beside them they tell
+/// nothing here.
+std::uint64_t timestamp_mask_of(ibv_context& context, const ibv_device_attr_ex& attributes) {
+  if (attributes.completion_timestamp_mask == 0) return 0;
+  ibv_values_ex values{};
+  values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+  return ibv_query_rt_values_ex(&context, &values) == 0 ? attributes.completion_timestamp_mask : 0;
+}
+
 }  // namespace
 
 std::vector<std::string> list_devices() {
@@ -317,7 +327,8 @@ DeviceLimits query_limits(ibv_context& context) {
           .atomic_cap = plain.atomic_cap,
           .memory_window_1 = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW) != 0,
           .memory_window_2b = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0,
-          .timestamp_mask = extended.completion_timestamp_mask,
+          .timestamp_mask = timestamp_mask_of(context, extended),
+          .clock_kHz = extended.hca_core_clock,
           .odp = extended.odp_caps,
           .unsignaled = plain.vendor_id != kAmazon,
           .takes_tos = std::ranges::find(kTakesTos, plain.vendor_id) != kTakesTos.end()};

@@ -10,6 +10,7 @@
 #include "core/base/error_text.h"
 #include "core/verbs/device.h"
 #include "core/verbs/environment.h"
+#include "core/verbs/gid_pair.h"
 #include "core/verbs/probe.h"
 
 namespace rdmameter {
@@ -112,7 +113,8 @@ json transport_json(ibv_context& context, Transport transport) {
 }
 
 json port_json(ibv_context& context, const PortInfo& port) {
-  const std::vector<Gid> gids = query_gids(context, port.number);
+  std::vector<Gid> gids = query_gids(context, port.number);
+  find_subnets(gids);
   json gid_list = json::array();
   for (const Gid& gid : gids)
     gid_list.push_back({{"index", gid.index},

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 
 #include "core/base/error.h"
 
@@ -98,7 +99,7 @@ Gid choose_gid(std::span<const Gid> gids, int link_layer, std::uint64_t requeste
                                          : "Is a subnet manager running?"));
   if (requested == kAuto && link_layer == IBV_LINK_LAYER_ETHERNET)
     return *std::ranges::min_element(
-        gids, {}, [](const Gid& gid) { return std::pair(gid_rank(gid), gid.index); });
+        gids, {}, [](const Gid& gid) { return std::tuple(!gid.here(), gid_rank(gid), gid.index); });
   const std::uint64_t index = requested == kAuto ? 0 : requested;
   const auto found =
       std::ranges::find_if(gids, [index](const Gid& gid) { return gid.index == index; });

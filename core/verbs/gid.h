@@ -24,6 +24,9 @@ struct Gid {
   std::string
       netdev;  ///< RoCE, iWARP: the network interface it comes from; empty: none or not known
   std::uint8_t subnet_bits = 0;  ///< RoCE, iWARP: length of its network's prefix; 0: not known
+
+  /// Is it an address of this network namespace? A port's table has those of all of them.
+  bool here() const { return subnet_bits != 0; }
 };
 
 /// "ib", "roce_v1", "roce_v2", "iwarp": also the wire's and the result file's words.
@@ -43,7 +46,8 @@ bool is_link_local(const ibv_gid& gid);
 /// Its place in choose_gid()'s order on Ethernet: the smaller, the better.
 int gid_rank(const Gid& gid);
 
-/// Picks the GID to use. By itself: on InfiniBand index 0, on Ethernet RoCE v2 from an IPv4
+/// Picks the GID to use. By itself: on InfiniBand index 0, on Ethernet of those that are addresses
+/// of interfaces here (if there are any, and find_subnets() has looked) RoCE v2 from an IPv4
 /// address, then from a global IPv6 address, then from a link-local one, then RoCE v1 likewise; the
 /// lowest index of equals.
 /// @param gids        what the port has, without empty entries

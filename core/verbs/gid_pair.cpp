@@ -45,7 +45,10 @@ bool share_network(const Gid& a, const Gid& b) {
 auto order_of(const Gid& a, const Gid& b) {
   const bool roce = a.type != GidType::ib;
   const auto raw = [](const Gid& gid) { return std::to_array(gid.value.raw); };
-  return std::tuple{a.type == GidType::roce_v1,
+  // What is sent from the address of another network namespace, or to it, goes astray.
+  const bool strays = roce && (!a.here() || !b.here());
+  return std::tuple{strays,
+                    a.type == GidType::roce_v1,
                     roce && (is_link_local(a.value) || is_link_local(b.value)),
                     !share_network(a, b),
                     !is_ipv4_mapped(a.value),
@@ -76,7 +79,8 @@ std::vector<Gid> gids_to_offer(std::vector<Gid> gids, std::uint64_t requested) {
   }
   constexpr std::uint32_t kMostIndex = 255;  // of ibv_global_route
   std::erase_if(gids, [](const Gid& gid) { return gid.index > kMostIndex; });
-  std::ranges::sort(gids, {}, [](const Gid& gid) { return std::pair(gid_rank(gid), gid.index); });
+  std::ranges::sort(
+      gids, {}, [](const Gid& gid) { return std::tuple(!gid.here(), gid_rank(gid), gid.index); });
   if (gids.size() > kMostGidsOffered) gids.resize(kMostGidsOffered);
   return gids;
 }

@@ -6,11 +6,10 @@
 
 #include "core/base/error.h"
 #include "core/verbs/check.h"
+#include "core/verbs/iwarp.h"
 
 namespace rdmameter {
 namespace {
-
-constexpr std::uint16_t kFullMember = 0x8000;
 
 /// @return 0: the entry is empty
 std::uint16_t pkey_at(ibv_context& context, const PortInfo& port, std::uint16_t index) {
@@ -41,9 +40,30 @@ PkeyEntry entry_of_value(ibv_context& context, const PortInfo& port, std::uint16
                   asked, port.where(), pkeys_text(context, port)));
 }
 
+/// libibverbs reads the table in sysfs alone (ibv_query_pkey()), which a container may not show.
+bool is_readable(ibv_context& context, const PortInfo& port) {
+  __be16 value = 0;
+  return ibv_query_pkey(&context, port.number, 0, &value) == 0;
+}
+
+/// Without a subnet manager the only entry is the default partition's (RoCE: IBTA annex A16,
+/// A16.2.4; EFA).
+PkeyEntry only_entry(ibv_context& context, const PortInfo& port, const PathSettings& path) {
+  const bool is_default = path.pkey == kAuto || (path.pkey | kFullMember) == kDefaultPkey;
+  if (!is_default || path.pkey_index != 0)
+    throw Unsupported(
+        fmt::format("{} shows no partition keys in sysfs: there is only --pkey-index 0, with {:#x}",
+                    port.where(), kDefaultPkey));
+  if (is_iwarp(context)) return {};
+  return {0, kDefaultPkey};
+}
+
 }  // namespace
 
 PkeyEntry choose_pkey(ibv_context& context, const PortInfo& port, const PathSettings& path) {
+  if (port.link_layer != IBV_LINK_LAYER_INFINIBAND && port.pkey_table_length != 0 &&
+      !is_readable(context, port))
+    return only_entry(context, port, path);
   if (path.pkey != kAuto)
     return entry_of_value(context, port, static_cast<std::uint16_t>(path.pkey));
   if (port.pkey_table_length == 0 && path.pkey_index == 0) return {};

@@ -13,6 +13,9 @@
 
 namespace rdmameter {
 
+inline constexpr std::uint16_t kDefaultPkey = 0xffff;  ///< of the partition that every port has
+inline constexpr std::uint16_t kFullMember = 0x8000;   ///< beside the number of the partition
+
 /// An entry of a port's table.
 struct PkeyEntry {
   std::uint16_t index = 0;

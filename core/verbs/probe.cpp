@@ -81,6 +81,11 @@ bool takes_inline(const ibv_context& context) {
   return device_driver(device_name(context)) != "mana";
 }
 
+std::uint32_t most_reads_posted(const ibv_context& context) {
+  constexpr std::uint32_t kOfMana = 128;
+  return device_driver(device_name(context)) == "mana" ? kOfMana : 0;
+}
+
 std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,
                                  const std::function<bool(std::uint32_t)>& works) {
   std::uint32_t good = min, bad = max + 1;
@@ -95,6 +100,14 @@ int try_plain_qp(ibv_context& context, Transport transport) {
   const Pd pd(
       check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
   return Prober(context, *pd, transport).attempt(kPlainQp);
+}
+
+std::uint32_t largest_qp_limit(ibv_context& context, Transport transport,
+                               std::uint32_t ibv_qp_cap::*which, std::uint32_t told) {
+  if (told >= kMaxSge) return told;
+  const Pd pd(
+      check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
+  return Prober(context, *pd, transport).max(which, told, kMaxSge);
 }
 
 QpLimits probe_qp_limits(ibv_context& context, Transport transport) {

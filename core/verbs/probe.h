@@ -34,6 +34,17 @@ QpLimits probe_qp_limits(ibv_context& context, Transport transport);
 /// @throws VerbsError  a PD or CQ could not be made
 int try_plain_qp(ibv_context& context, Transport transport);
 
+/// The greatest value of one capability that a QP of the transport can be made with; `told` where
+/// none of more can. Creates about 8 QPs.
+/// @throws VerbsError  a PD or CQ could not be made
+std::uint32_t largest_qp_limit(ibv_context& context, Transport transport,
+                               std::uint32_t ibv_qp_cap::*which, std::uint32_t told);
+
+/// Reads that can be under way on a QP, whatever its send queue holds; 0: as many as that. mana's
+/// provider has one page for them, and says ENOMEM at the post of another (rdma-core,
+/// providers/mana/qp.c, get_queue_size(): 4096 bytes of 32 each).
+std::uint32_t most_reads_posted(const ibv_context& context);
+
 /// Does its provider copy payloads into WQEs? mana's makes a QP with whatever is asked, and passes
 /// over IBV_SEND_INLINE (rdma-core, providers/mana/wr.c).
 bool takes_inline(const ibv_context& context);

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmameter {
 
@@ -25,5 +28,10 @@ struct LossCounterInfo {
 
 /// @return  nullptr: not a counter of loss, or not known
 const LossCounterInfo* find_loss_counter(std::string_view name);
+
+/// Of a result's two ends the drivers whose counters are not among these, so that one that has not
+/// changed tells nothing: "siw", "the driver of siw0" where none is named; each once.
+/// @param context  of the result
+std::vector<std::string> drivers_without_loss_counters(const nlohmann::ordered_json& context);
 
 }  // namespace rdmameter

@@ -177,7 +177,7 @@ double rnr_timer_ns(std::uint64_t code) {
   return kRnrTimers[code % std::size(kRnrTimers)] * 1e3;
 }
 
-std::optional<StallReport> stalls_of(const CaseSummary& summary) {
+std::optional<StallReport> stalls_of(const CaseSummary& summary, bool counters_known) {
   const HistogramData samples = merged_latency(summary);
   if (samples.count == 0) return std::nullopt;
   StallReport report{.samples = samples.count,
@@ -185,8 +185,9 @@ std::optional<StallReport> stalls_of(const CaseSummary& summary) {
   if (const auto code = setting(summary, "qp_timeout"); code && *code != 0)
     report.timeout_ns = std::ldexp(4096.0, static_cast<int>(*code));
   if (const auto code = setting(summary, "min_rnr_timer")) report.rnr_ns = rnr_timer_ns(*code);
-  const Counted counted = count(summary, report);
+  Counted counted = count(summary, report);
   report.counted = counted.any;
+  counted.any = counted.any && counters_known;
   const auto as_stall = [&](double ns) {
     return (counted.of(StallCause::timeout) > 0 && misfit(ns, report.timeout_ns)) ||
            (counted.of(StallCause::rnr) > 0 && misfit(ns, report.rnr_ns));

@@ -60,8 +60,9 @@ struct StallReport {
 /// - else of unknown cause, as is what could be two of them. Nor has a ping-pong, of which one
 ///   message is under way, more stalls of a cause than were counted: those farthest from the timer
 ///   are unknown.
+/// @param counters_known  of both ends' drivers: else causes rest on the length of the stalls alone
 /// @return nothing where there are no latency samples
-std::optional<StallReport> stalls_of(const CaseSummary& summary);
+std::optional<StallReport> stalls_of(const CaseSummary& summary, bool counters_known = true);
 
 /// What a receiver asks a sender to wait by an RNR NAK [ns] (IBTA vol. 1, table 45).
 /// @param code  0 to 31

@@ -3,6 +3,8 @@
 """Adapters of several makers, as the software device plays them: each gives its numbers without an option for it."""
 import json
 import os
+import re
+import subprocess
 
 import rdmameter
 
@@ -15,9 +17,9 @@ class WithRanks(rdmameter.Test):
         os.environ["RDMAMETER_DEVICE_COSTS"] = costs
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
 
-    def topo(self, *options, traffic="pairs", status=rdmameter.PASS):
+    def topo(self, *options, graph="mesh", traffic="pairs", status=rdmameter.PASS):
         path = self.output()
-        started = rdmameter.Started([rdmameter.program, "topo", "mesh", "--ranks", "2", "--traffic", traffic, *options, "-o", path], rdmameter.environment(), path)
+        started = rdmameter.Started([rdmameter.program, "topo", graph, "--ranks", "2", "--traffic", traffic, *options, "-o", path], rdmameter.environment(), path)
         self.addCleanup(started.end, 0)
         done = started.end(120)
         self.assertEqual(done.status, status, done)
@@ -102,7 +104,6 @@ class Iwarp(rdmameter.Test):
         for options, why in ((("send_lat", "--transport", "ud", "--size", "64"), "has no UD: use --transport rc"),
                              (("write_bw", "--transport", "uc"), "has no UC: use --transport rc"),
                              (("fetch_add_lat",), "has no atomic operations"),
-                             (("write_imm_lat",), "has no immediate data"),
                              (("mcast_lat",), "has no multicast"),
                              (("connect", "--transport", "ud"), "has no UD: use --transport rc"),
                              (("send_lat", "--connect", "tcp"), "rdma_cm alone can connect: use --connect cm"),
@@ -151,6 +152,76 @@ class Refusals(WithRanks):
     def test_a_port_that_tells_no_largest_message_takes_any(self):
         self.play("mana")
         self.measure("send_lat", "write_bw", "--size", "64,1M", *SHORT, "--verify")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Containers(rdmameter.Test):
+    def setUp(self):
+        super().setUp()
+        self.play("pod")
+
+    def test_the_default_partition_is_taken_where_sysfs_shows_none(self):
+        for options in ((), ("--pkey", "0xffff"), ("--pkey-index", "0")):
+            for row in self.measure("send_lat", "--transport", "rc,ud", "--size", "64", *options, *SHORT):
+                self.assertEqual((row["case"]["pkey_index"], row["case"]["pkey"]), (0, "0xffff"))
+        for options in (("--pkey", "0x8001"), ("--pkey-index", "1")):
+            self.assertRegex(self.skipped("send_lat", *options), "soft0/1 shows no partition keys in sysfs: there is only --pkey-index 0")
+
+    def test_a_gid_of_another_network_namespace_is_not_taken(self):
+        for options in ((), BETWEEN_BOTH):
+            for row in self.measure("send_lat", "send_bw", "--transport", "rc,ud", "--size", "64", *options, *SHORT):
+                self.assertEqual((row["case"]["gid_index"], row["case"]["peer_gid_index"]), (5, 5))
+        shown = subprocess.run([rdmameter.program, "devices"], check=True, capture_output=True, text=True, env=rdmameter.environment()).stdout
+        self.assertEqual(set(re.findall(r"GID +(\d+)\*", shown)), {"5"})
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Rnics(rdmameter.Test):
+    def test_one_with_atomics_and_immediate_data_is_measured_with_them(self):
+        self.play("erdma")
+        self.measure("fetch_add_lat", "cmp_swap_bw", "send_imm_lat", "write_imm_lat", "write_imm_bw", *SHORT, "--verify")
+        self.play("cxgb4")
+        self.measure("write_imm_lat", "write_imm_bw", *SHORT, "--verify")
+
+    def test_what_it_refuses_when_it_is_posted_is_skipped(self):
+        for personality, test in (("cxgb4", "send_imm_lat"), ("cxgb4", "send_imm_bw"), ("iwarp", "write_imm_lat"), ("siw", "write_imm_lat")):
+            with self.subTest(personality, test=test):
+                self.play(personality)
+                self.assertIn("soft0/1 is an iWARP device, which has no immediate data: use the same test without", self.skipped(test))
+
+    def test_more_pieces_are_sent_than_the_device_tells_of_receives(self):
+        self.play("erdma")
+        rows = self.measure("send_lat", "write_bw", "--sge", "2,6", "--size", "64", *SHORT, "--verify")
+        self.assertEqual({row["case"]["sge"] for row in rows}, {2, 6})
+        self.assertRegex(self.skipped("send_lat", "--sge", "7", "--size", "64"), r"SGEs per request on soft0/1: 7 wanted, the device takes 6; use fewer --sge")
+        self.assertRegex(self.skipped("send_lat", "--recv-sge", "2", "--size", "64"), "SGEs per receive on soft0/1: 2 wanted, the device takes 1")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class Habits(WithRanks):
+    def test_a_window_whose_key_the_provider_sets_is_written_through(self):
+        self.play("irdma-roce")
+        self.measure("bind_mw_1", "bind_mw_2", "invalidate_mw", "--iterations", "5")
+
+    def test_a_mask_of_timestamps_without_times_is_no_timestamps(self):
+        self.play("irdma-roce")
+        shown = subprocess.run([rdmameter.program, "devices"], check=True, capture_output=True, text=True, env=rdmameter.environment()).stdout
+        self.assertIn("completion timestamps no", shown)
+        self.assertIn("soft0/1 gives no completion timestamps: use --timestamps off",
+                      self.skipped("send_lat", "--cq", "extended", "--timestamps", "on"))
+
+    def test_reads_deeper_than_a_queue_of_the_provider_are_skipped(self):
+        self.play("mana")
+        self.measure("read_bw", "--depth", "128", *SHORT, "--verify")
+        for test in ("read_bw", "mix_load"):
+            options = ("--mix", "read:50,write:50", "--rate", "10k") if test == "mix_load" else ()
+            self.assertRegex(self.skipped(test, "--depth", "256", *options), "reads posted to a QP on soft0/1: 256 wanted, the device takes 128; use a smaller --depth")
+        self.measure("write_bw", "--depth", "256", *SHORT)
+
+    def test_ranks_need_memory_that_peers_write_for_their_barrier(self):
+        self.play("efa")
+        row = self.topo("--size", "64", *SHORT, graph="udmesh", status=rdmameter.USAGE)
+        self.assertIn("soft0/1 opens no memory to peers, and the barrier of ranks is RDMA writes over RC", row["skip_message"])
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
@@ -216,6 +287,11 @@ class InfinibandByCm(rdmameter.Test):
         for group in ("239.255.7.7", "ff12:a01b::7"):
             [row] = self.measure("mcast_lat", "--group", group, *SHORT, "--verify")
             self.assertEqual(row["multicast_group"], group)
+
+    def test_no_group_is_joined_without_an_address_of_ipoib(self):
+        self.play("mlx5-ib-bare")
+        self.assertRegex(self.skipped("mcast_lat"), "soft0/1 joins multicast groups of InfiniBand by the IP address of its interface of IPoIB")
+        self.assertRegex(self.skipped("mcast_lat", "--pkey", "0x8001"), "of the partition 0x8001")
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

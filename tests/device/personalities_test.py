@@ -46,6 +46,8 @@ ADAPTERS = {
     "rxe": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
     "mlx5-ib": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
     "mlx5-ib-vf": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
+    "mlx5-ib-bare": ([(r"mcast\w*/", "by the IP address of its interface of IPoIB")], EVERYTHING + r"|cm_connect/rc/"),
+    "pod": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
     "mlx5-roce": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
     "bnxt": (NO_UC + NO_ATOMICS + NO_MULTICAST, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/|cm_connect/rc/|(reg|dereg)_mr/"),
     "irdma-roce": (NO_UC + NO_ATOMICS, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/|mcast_lat/|cm_connect/rc/|(reg|dereg)_mr/"),
@@ -53,6 +55,10 @@ ADAPTERS = {
     "mana": (NO_UC + NO_UD + NO_ATOMICS + NO_MULTICAST, RC_ALONE),
     "siw": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
             r"(send|write|read)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
+    "erdma": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
+              r"(send|write|read|fetch_add|cmp_swap|send_imm|write_imm)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
+    "cxgb4": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
+              r"(send|write|read|write_imm)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
     "iwarp": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
               r"(send|write|read)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
     "efa": ([(r"\w+/[ru]c/", "has no QPs of [ru]c: use another --transport"), (r"(write|read|mix)\w*/[ru]c/", "opens no memory to peers"),
@@ -83,7 +89,8 @@ OF_PATHS = {"mtu": ("256", "mtu_bytes", 256), "sl": ("3", "service_level", 3), "
             "flow-label": ("5", "flow_label", 5), "pkey-index": ("1", "pkey_index", 1), "qp-timeout": ("15", "qp_timeout", 15),
             "retry-count": ("6", "retry_count", 6), "rnr-retry": ("5", "rnr_retry", 5), "min-rnr-timer": ("3", "min_rnr_timer", 3)}
 OF_DATAGRAMS = {"sl", "tclass", "flow-label", "pkey-index"}  # others are of connections; the MTU bounds a datagram
-WITH_TWO_PKEYS = {"mlx5-ib", "mlx5-ib-vf"}
+WITH_TWO_PKEYS = {"mlx5-ib", "mlx5-ib-vf", "mlx5-ib-bare"}
+IWARP, WITH_TOS = ("iwarp", "siw", "erdma", "cxgb4"), ("iwarp", "cxgb4")
 # Axes whose values reach no path, and where it shows that they are heeded.
 OF_NO_PATH = {
     "the loop of the program alone": "qps threads sharers bidirectional peers rate slo arrivals mix depth rx-depth recv-post-list post-list "
@@ -132,10 +139,10 @@ class EveryAdapter(rdmameter.Test):
         few = ("send_lat", "--size", "8", "--rx-depth", "16", "--recv-post-list", "1", "--iterations", "5", "--warmup", "1")
         for name in ADAPTERS:
             self.play(name)
-            if name in ("iwarp", "siw"):
+            if name in IWARP:
                 for option, (value, word, number) in OF_PATHS.items():
                     with self.subTest(name, axis=option):
-                        if (name, option) == ("iwarp", "tclass"):
+                        if name in WITH_TOS and option == "tclass":
                             [row], arrived = self.logged(*few, "--tclass", value)
                             self.assertEqual(arrived[word], {number})
                             self.assertNotIn("mtu_bytes", row["case"])

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/instrument/histogram.h"
+#include "reports/summary/loss_counters.h"
 #include "reports/text/parts/stall_text.h"
 #include "tests/reports/samples.h"
 
@@ -145,10 +146,21 @@ TEST(Stalls, WithoutATimerHaveNoTimeout) {
   EXPECT_EQ(samples(report_of(row), StallCause::timeout), 0u);
 }
 
+nlohmann::ordered_json of_driver(const char* initiator, const char* responder = nullptr) {
+  const auto end = [](const char* driver) {
+    nlohmann::ordered_json device = {{"name", "dev0"}, {"driver", nullptr}};
+    if (driver != nullptr) device["driver"] = driver;
+    return nlohmann::ordered_json{{"device", device}};
+  };
+  return {{"rdmameter",
+           {{"initiator", end(initiator)},
+            {"responder", end(responder == nullptr ? initiator : responder)}}}};
+}
+
 TEST(LossReport, SaysWhatWasLostAndCounted) {
   const Row row =
       stalled_row({{68, 3}}, {{"local_ack_timeout_err", 3}, {"np_cnp_sent", 12}, {"sent_pkts", 9}});
-  const std::string text = loss_report(std::vector{row}, TextStyle{});
+  const std::string text = loss_report(std::vector{row}, of_driver("mlx5_core"), TextStyle{});
   EXPECT_NE(text.find("3 of 10003 samples took more than 3 times the median (20.0 µs)."), text.npos)
       << text;
   EXPECT_NE(text.find("initiator local_ack_timeout_err 3: no acknowledgement within --qp-timeout"),
@@ -158,9 +170,39 @@ TEST(LossReport, SaysWhatWasLostAndCounted) {
   EXPECT_EQ(text.find("sent_pkts"), text.npos) << text;
 }
 
+TEST(LossReport, NamesDriversOfWhichNoCounterOfLossIsKnown) {
+  const std::vector<Row> rows{stalled_row({}, {{"ops", 9}})};
+  const auto text = [&](const nlohmann::ordered_json& context) {
+    return loss_report(rows, context, TextStyle{.width = 200});
+  };
+  for (const char* driver : {"ice", "i40e", "hns3", "mana", "erdma", "cxgb4", "efa", "bnxt_en"})
+    EXPECT_EQ(text(of_driver(driver)).find("No loss counters are known"), std::string::npos)
+        << driver;
+  const std::string other = text(of_driver("ionic", "mlx5_core"));
+  EXPECT_NE(other.find("No loss counters are known for driver ionic"), other.npos) << other;
+  EXPECT_EQ(other.find("No counter of loss or congestion changed."), other.npos) << other;
+  const std::string none = text(of_driver(nullptr));
+  EXPECT_NE(none.find("No loss counters are known for the driver of dev0"), none.npos) << none;
+}
+
+TEST(Stalls, AsLongAsATimerAreItsWhereTheCountersTellNoLoss) {
+  const Row row = stalled_row({{68, 3}}, {{"ops", 9}});
+  const CaseSummary summary{row.case_object, {&row}};
+  EXPECT_EQ(samples(stalls_of(summary, true).value(), StallCause::timeout), 0u);
+  EXPECT_EQ(samples(stalls_of(summary, false).value(), StallCause::timeout), 3u);
+}
+
+TEST(LossCounters, AreKnownByTheNamesOfEachDriver) {
+  for (const char* name : {"requester_timeout", "requester_oos_nak", "tcpRetransSegs", "RxECNMrkd",
+                           "ip4RetransSegs", "tx_bps_limit_drop_cnt", "rx_cnp_pkt"})
+    EXPECT_NE(find_loss_counter(name), nullptr) << name;
+  EXPECT_EQ(find_loss_counter("requester_rnr_nak")->event, LossEvent::rnr_nak);
+  EXPECT_EQ(find_loss_counter("tcpRetransSegs")->event, LossEvent::other) << "no --qp-timeout";
+}
+
 TEST(LossReport, OfACleanCaseIsShort) {
-  const std::string text =
-      loss_report(std::vector{stalled_row({}, {{"sent_pkts", 9}})}, TextStyle{});
+  const std::string text = loss_report(std::vector{stalled_row({}, {{"sent_pkts", 9}})},
+                                       of_driver("rdma_rxe"), TextStyle{});
   EXPECT_NE(text.find("0 of 10000 samples took more than 3 times the median"), text.npos) << text;
   EXPECT_NE(text.find("No counter of loss or congestion changed."), text.npos) << text;
 }

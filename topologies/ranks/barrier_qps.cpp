@@ -92,6 +92,17 @@ bool dissemination_needs_any(Rank ranks, const RankPairs& pairs) {
   });
 }
 
+/// @throws Unsupported  peers cannot write there: EFA, which has no RC either
+Mr register_words(const MessageMemory& memory, ibv_pd& pd, const std::string& where) try {
+  return memory.register_part(pd, 0, memory.size_bytes(),
+                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+} catch (const Unsupported&) {
+  throw Unsupported(fmt::format(
+      "{} opens no memory to peers, and the barrier of ranks is RDMA writes over RC, whatever "
+      "--transport is: use `run`, or another device",
+      where));
+}
+
 }  // namespace
 
 std::vector<BarrierMeeting> barrier_meetings(Rank rank, Rank ranks, const RankPairs& avoided) {
@@ -125,8 +136,7 @@ BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank,
       memory_(*device.context, 0, kHeardAt + (meetings_.size() + 1) * kWord, device.numa_node, "",
               device.port.where(), device.memory),
       domain_(*device.context, test_case.queues.thread_domain, device.port.where()),
-      mr_(memory_.register_part(domain_.plain(), 0, memory_.size_bytes(),
-                                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)),
+      mr_(register_words(memory_, domain_.plain(), device.port.where())),
       cqs_(*device.context,
            {.count = 1,
             .entries = 2 * meetings_.size() + 2,

@@ -27,8 +27,10 @@ std::uint32_t inline_bytes_of(ReceiveMode receive_mode, std::uint32_t classes) {
   return has_credits && bytes <= kMaxCredit ? static_cast<std::uint32_t>(bytes) : 0;
 }
 
-/// Credits are written into a rank's memory, and reads take its message from there.
+/// Credits are written into a rank's memory, and reads take its message from there. Over UD there
+/// are neither; some devices open no memory to peers at all (EFA without RDMA writes).
 int remote_access(const TestCase& test_case) {
+  if (!test_case.connects_ranks()) return 0;
   return IBV_ACCESS_REMOTE_WRITE |
          (test_case.rank_opcode == RankOpcode::read ? IBV_ACCESS_REMOTE_READ : 0);
 }

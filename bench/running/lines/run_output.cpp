@@ -166,7 +166,7 @@ std::string RunOutput::untold_error() const {
 /// Of all rows.
 std::string RunOutput::told_at_the_end(const TextStyle& style) const {
   std::string text;
-  if (stalls_) text += loss_report(*kept_, style);
+  if (stalls_) text += loss_report(*kept_, stalls_context_, style);
   if (!ablation_.is_null()) text += ablation_text(ablation_, *kept_, style);
   return text;
 }

@@ -30,9 +30,11 @@ class RunOutput : public RunListener {
             const std::vector<PlannedCase>& cases);
 
   /// From here on rows are kept, and finish() tells the stalls of each latency case.
-  void tell_stalls() {
+  /// @param context  of the result
+  void tell_stalls(const nlohmann::ordered_json& context) {
     kept_.emplace();
     stalls_ = true;
+    stalls_context_ = context;
   }
   /// The same for what each axis of an ablation is worth. @param context  of the result
   void tell_ablation(const nlohmann::ordered_json& context) {
@@ -72,6 +74,7 @@ class RunOutput : public RunListener {
   std::vector<std::pair<std::string, std::size_t>> skip_reasons_;  ///< and how many cases
   std::optional<std::vector<Row>> kept_;  ///< where they are to be told of at the end
   bool stalls_ = false;
+  nlohmann::ordered_json stalls_context_;
   nlohmann::ordered_json ablation_;  ///< the context; null: it is none
   std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers

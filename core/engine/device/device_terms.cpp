@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -95,13 +96,23 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
   if (test_case.multicast()) lacks("multicast", "use a test over --transport rc");
   if (test_case.transport != Transport::rc)
     lacks(test_case.transport == Transport::uc ? "UC" : "UD", "use --transport rc");
-  if (has_atomics(test_case)) lacks("atomic operations", "use a test of sends, writes or reads");
-  if (test_case.immediate()) lacks("immediate data", "use the same test without");
+  if (has_atomics(test_case) && device.limits.atomic_cap == IBV_ATOMIC_NONE)
+    lacks("atomic operations", "use a test of sends, writes or reads");
   if (!test_case.by_cm())
     throw Unsupported(
         fmt::format("{} is an iWARP device, whose QPs rdma_cm alone can connect: use --connect cm",
                     device.port.where()));
   if (!test_case.control()) require_iwarp_path(device, test_case);
+}
+
+void require_posts(const OpenDevice& device, const TestCase& test_case, int error) {
+  const int reason = std::abs(error);  // negative of cxgb4, siw and erdma
+  if (!is_iwarp(*device.context) || !test_case.immediate() ||
+      (reason != EINVAL && !is_unsupported(reason)))
+    return;
+  throw Unsupported(
+      fmt::format("{} is an iWARP device, which has no immediate data: use the same test without",
+                  device.port.where()));
 }
 
 void require_transport(const OpenDevice& device, const TestCase& test_case) {

@@ -25,6 +25,12 @@ TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
 /// property of a path, or its QPs are not connected so
 void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
 
+/// Whether an iWARP device has immediate data no attribute says: a provider without it refuses the
+/// first post with EINVAL (rdma-core: irdma_upost_send(), c4iw_post_send(), siw_post_send()).
+/// @param error  of the first post that failed; nothing was posted before
+/// @throws Unsupported  that is why
+void require_posts(const OpenDevice& device, const TestCase& test_case, int error);
+
 /// Tries the smallest QP. Of a type that they lack, providers say EOPNOTSUPP, EINVAL (hns, UD on
 /// HIP08) or nothing (bnxt_re); what a want of resources or rights says is no such answer.
 /// @throws Unsupported  the device has no QPs of this transport

@@ -11,11 +11,11 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/verbs/pkey.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr unsigned kServiceShift = 16;  // of the port space in a service ID (IBTA vol. 1, A11.2)
 
 }  // namespace
@@ -71,9 +71,8 @@ CmAddress cm_address_of(const Gid& gid, int link_layer, const CmAddressTerms& te
   return CmAddress(IpAddress::of_bytes(gid.value.raw, terms.port, scope_id));
 }
 
-CmAddress group_address(const IpAddress& group, const CmAddress& end,
-                        std::optional<std::uint16_t> pkey) {
-  if (!end.infiniband()) return CmAddress(group);
+CmAddress group_address(const IpAddress& group, int link_layer, std::optional<std::uint16_t> pkey) {
+  if (link_layer != IBV_LINK_LAYER_INFINIBAND) return CmAddress(group);
   const std::uint16_t partition = pkey.value_or(kDefaultPkey);
   ibv_gid mgid{};
   if (group.family() == AF_INET6) {

@@ -61,7 +61,7 @@ CmAddress cm_address_of(const Gid& gid, int link_layer, const CmAddressTerms& te
 
 /// A multicast group's address for this end. On InfiniBand an IPv4 group is the MGID that rdma_cm
 /// makes of it over IPoIB (RFC 4391, with a signature of its own), an IPv6 group is the MGID.
-CmAddress group_address(const IpAddress& group, const CmAddress& end,
-                        std::optional<std::uint16_t> pkey);
+/// @param link_layer  of the end, IBV_LINK_LAYER_*
+CmAddress group_address(const IpAddress& group, int link_layer, std::optional<std::uint16_t> pkey);
 
 }  // namespace rdmameter

@@ -36,7 +36,7 @@ class MulticastGroup {
 
 /// A group that nobody else has chosen, of the administratively scoped (RFC 2365, 239.255/16) or
 /// the transient site-local ones (RFC 4291, ff15::/16).
-/// @param family  of the ends' addresses: AF_INET, AF_INET6, AF_IB
+/// @param family  AF_INET, AF_INET6
 std::string random_group(int family);
 
 }  // namespace rdmameter

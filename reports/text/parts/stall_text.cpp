@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "reports/summary/loss_counters.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/stalls.h"
 #include "reports/text/table.h"
@@ -33,7 +34,9 @@ Table table_of(const StallReport& report) {
   return table;
 }
 
-std::string counters_text(const StallReport& report, const TextStyle& style) {
+/// @param uncounted  drivers of which no counter of loss is known
+std::string counters_text(const StallReport& report, std::span<const std::string> uncounted,
+                          const TextStyle& style) {
   if (!report.counted)
     return wrap("  ", "No driver here counts: causes rest on the length of the stalls alone.",
                 style.width);
@@ -43,13 +46,19 @@ std::string counters_text(const StallReport& report, const TextStyle& style) {
                  fmt::format("{} {} {}: {}", counter.end, printable(counter.name), counter.events,
                              counter.meaning),
                  style.width);
+  for (const std::string& driver : uncounted)
+    text += wrap(
+        "  ",
+        fmt::format(
+            "No loss counters are known for {}: causes rest on the length of the stalls alone.",
+            driver.starts_with("the ") ? printable(driver) : "driver " + printable(driver)),
+        style.width);
   return text.empty() ? wrap("  ", "No counter of loss or congestion changed.", style.width) : text;
 }
 
-}  // namespace
-
-std::string stall_text(const CaseSummary& summary, const TextStyle& style) {
-  const auto report = stalls_of(summary);
+std::string stall_text(const CaseSummary& summary, std::span<const std::string> uncounted,
+                       const TextStyle& style) {
+  const auto report = stalls_of(summary, uncounted.empty());
   if (!report) return "";
   std::uint64_t stalled = 0;
   for (const Stalls& stalls : report->causes) stalled += stalls.samples;
@@ -61,14 +70,18 @@ std::string stall_text(const CaseSummary& summary, const TextStyle& style) {
                         report->mostly_stalled ? "smallest, since the median is a stall" : "median",
                         metric_text(Metric::max, report->typical_ns));
   return (stalled == 0 ? "" : render(table_of(*report), style)) + wrap("  ", what, style.width) +
-         counters_text(*report, style);
+         counters_text(*report, uncounted, style);
 }
 
-std::string loss_report(std::span<const Row> rows, const TextStyle& style) {
+}  // namespace
+
+std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,
+                        const TextStyle& style) {
   std::string text;
+  const std::vector<std::string> uncounted = drivers_without_loss_counters(context);
   for (const Group& group : group_rows(rows))
     for (const CaseSummary& summary : group.cases)
-      if (const std::string stalls = stall_text(summary, style); !stalls.empty())
+      if (const std::string stalls = stall_text(summary, uncounted, style); !stalls.empty())
         text += "\n" + bold(printable(summary.repetitions.front()->name) + ": stalls", style) +
                 "\n" + stalls;
   return text;

@@ -10,11 +10,11 @@
 
 namespace rdmameter {
 
-/// A line for each cause, what its stalls were and what they should be, and the counters.
+/// Of all cases of some rows that have latencies, beneath their names: a line for each cause, what
+/// its stalls were and what they should be, and the counters.
+/// @param context  of the result
 /// @return  "" where there are no latency samples
-std::string stall_text(const CaseSummary& summary, const TextStyle& style);
-
-/// Of all cases of some rows that have latencies, beneath their names.
-std::string loss_report(std::span<const Row> rows, const TextStyle& style);
+std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,
+                        const TextStyle& style);
 
 }  // namespace rdmameter

@@ -74,6 +74,17 @@ TEST(GidPair, OfOnePortIsAnAddressWithItself) {
   EXPECT_THAT(pair_of(port, port), Pair(1, 1));
 }
 
+TEST(GidPair, AvoidsAddressesOfOtherNetworkNamespaces) {
+  const std::vector<Gid> here = {
+      of(1, "::ffff:10.244.2.7"), of(3, "::ffff:10.244.1.5", GidType::roce_v1, 24),
+      of(4, "::ffff:10.244.1.5", GidType::roce_v2, 24), of(5, "fe80::5", GidType::roce_v2, 64)};
+  const std::vector<Gid> there = {of(1, "::ffff:10.244.2.8"),
+                                  of(3, "::ffff:10.244.2.9", GidType::roce_v2, 24)};
+  EXPECT_THAT(pair_of(here, there), Pair(4, 3));
+  EXPECT_EQ(choose_gid(here, IBV_LINK_LAYER_ETHERNET, kAuto, "soft0/1").index, 4U);
+  EXPECT_EQ(gids_to_offer(here, kAuto).back().index, 1U);
+}
+
 TEST(GidPair, OfInfinibandIsTheFirstOfOneSubnet) {
   const auto ib = [](std::uint32_t index, std::string_view text) {
     return of(index, text, GidType::ib);

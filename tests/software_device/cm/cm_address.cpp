@@ -83,7 +83,8 @@ std::optional<CmPort> port_of(const ibv_gid& gid) {
     return std::memcmp(other.raw, gid.raw, sizeof gid.raw) == 0;
   };
   for (std::uint32_t device = 0; device < kDevices; ++device) {
-    if (personality(device).iwarp() && is_this(ipv4_gid(device))) return CmPort{device, 0};
+    const bool by_ipv4 = personality(device).iwarp() || personality(device).ipoib;
+    if (by_ipv4 && is_this(ipv4_gid(device))) return CmPort{device, 0};
     const std::uint32_t type =
         personality(device).infiniband() ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2;
     for (std::uint8_t index = 0; index < kGids; ++index)

@@ -335,9 +335,15 @@ int rdma_join_multicast(rdma_cm_id* id, sockaddr* group, void* /*context*/) {
   CmId& ours = to_ours(id);
   const auto address = cm_address_of(*group);
   if (!address || id->verbs == nullptr) return fail_cm(EINVAL);
-  // As the kernel: over RoCE v2 there are groups of IPv4 alone.
-  if (ours.address.infiniband != address->infiniband) return fail_cm(EINVAL);
-  if (!address->infiniband && group->sa_family != AF_INET) return fail_cm(kEnotsupp);
+  // As the kernel's cma.c: over RoCE v2 there are groups of IPv4 alone; on InfiniBand a group is
+  // joined by the parameters of IPoIB's broadcast group, which an id bound to a GID does not know.
+  if (personality(device_of(id->verbs)).infiniband()) {
+    if (ours.address.infiniband) return fail_cm(EADDRNOTAVAIL);
+    if (!address->infiniband) return fail_cm(EINVAL);  // it has no MGIDs of IP groups
+  } else {
+    if (address->infiniband) return fail_cm(EINVAL);
+    if (group->sa_family != AF_INET) return fail_cm(kEnotsupp);
+  }
   CmMessage joined;
   joined.to = ours.number;
   joined.event = RDMA_CM_EVENT_MULTICAST_JOIN;

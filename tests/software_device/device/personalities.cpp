@@ -52,6 +52,7 @@ constexpr Personality mlx5_infiniband() {
   made.link_layer = IBV_LINK_LAYER_INFINIBAND;
   made.addresses = Addresses::link_local;
   made.grh_required = false;
+  made.ipoib = true;
   made.pkeys = {0xffff, 0x8001};
   made.active_speed = kHdr;
   made.clock_kHz = 156'250;
@@ -68,6 +69,26 @@ constexpr Personality mlx5_virtual_function() {
   made.name = "mlx5-ib-vf";
   made.grh_required = true;
   made.pkeys = {0x8001, 0xffff};
+  return made;
+}
+
+/// Linux, drivers/infiniband/core/cma.c: cma_join_ib_multicast() asks for the record of IPoIB's
+/// broadcast group, and ib_sa_get_mcmember_rec() has none where the id is bound to a GID (AF_IB).
+constexpr Personality mlx5_without_ipoib() {
+  Personality made = mlx5_infiniband();
+  made.name = "mlx5-ib-bare";
+  made.ipoib = false;
+  return made;
+}
+
+/// A container: libibverbs reads P_Keys in sysfs alone (rdma-core, libibverbs/verbs.c,
+/// ibv_query_pkey()), and a GID table has the addresses of all network namespaces (Linux,
+/// drivers/infiniband/core/roce_gid_mgmt.c).
+constexpr Personality pod() {
+  Personality made;
+  made.name = "pod";
+  made.addresses = Addresses::roce_pods;
+  made.shows_pkeys = false;
   return made;
 }
 
@@ -103,11 +124,16 @@ constexpr Personality kIrdma{.name = "irdma-roce",
                              .part_id = 5522,
                              .active_speed = kEdr,
                              .uc = false,
+                             // rdma-core, providers/irdma/uverbs.c, irdma_upost_send()
+                             .sets_window_key = true,
                              .extended_posting = false,
                              .thread_domains = false,
                              .atomics = IBV_ATOMIC_NONE,
-                             .timestamp_mask = 0,
-                             .clock_kHz = 0,
+                             // Linux, hw/irdma/verbs.c: irdma_query_device(). In rdma-core
+                             // ucreate_cq_ex() takes the flag of GEN 3 alone.
+                             .timestamp_mask = 0x1ffff,
+                             .clock_kHz = 1'000'000,
+                             .gives_times = false,
                              .max_qp = 4092,
                              .max_qp_wr = 8127,
                              .max_sge = 6,
@@ -154,6 +180,9 @@ constexpr Personality mana() {
   made.missing_type_errno = EOPNOTSUPP;
   made.negative_post_errors = false;
   made.max_inline_bytes = 1U << 30;
+  // rdma-core, providers/mana/qp.c: get_queue_size() gives the queue of read requests a page, and
+  // wr.c, gdma_get_current_wqe() says ENOMEM where it is full.
+  made.max_reads_posted = 128;
   made.driver = "mana";
   return made;
 }
@@ -167,6 +196,7 @@ constexpr Personality iwarp() {
   made.transport = IBV_TRANSPORT_IWARP;
   made.addresses = Addresses::link_local;
   made.pkeys = {0, 0};
+  made.send_immediate = made.write_immediate = false;
   made.ud = false;
   made.max_multicast_groups = made.max_multicast_qps = 0;
   return made;
@@ -182,6 +212,44 @@ constexpr Personality siw() {
   made.part_id = 0;
   made.takes_tos = false;
   made.negative_post_errors = true;
+  made.timestamp_mask = 0;
+  made.clock_kHz = 0;
+  return made;
+}
+
+/// Alibaba's adapter. rdma-core, providers/erdma/erdma_verbs.c: erdma_push_one_sqe() takes atomics,
+/// immediate data and six pieces, push_recv_wqe() one. Linux, hw/erdma/erdma_verbs.c:
+/// erdma_query_device() tells the lesser number.
+constexpr Personality erdma() {
+  Personality made = iwarp();
+  made.name = "erdma";
+  made.firmware = "";
+  made.vendor_id = 0x1ded;
+  made.part_id = 0x107f;
+  made.takes_tos = false;
+  made.negative_post_errors = true;
+  made.send_immediate = made.write_immediate = true;
+  made.max_sge = 6;
+  made.max_recv_sge = 1;
+  made.max_inline_bytes = 96;
+  made.atomics = IBV_ATOMIC_HCA;
+  made.timestamp_mask = 0;
+  made.clock_kHz = 0;
+  return made;
+}
+
+/// Chelsio's T6. rdma-core, providers/cxgb4/qp.c: c4iw_post_send() takes immediate data of writes
+/// (T4_SQ_WRITE_W_IMM), and build_rdma_send() none of sends.
+constexpr Personality cxgb4() {
+  Personality made = iwarp();
+  made.name = "cxgb4";
+  made.firmware = "1.27.5.0";
+  made.vendor_id = 0x1425;
+  made.part_id = 0x6401;
+  made.negative_post_errors = true;
+  made.write_immediate = true;
+  made.timestamp_mask = 0;
+  made.clock_kHz = 0;
   return made;
 }
 
@@ -282,6 +350,8 @@ constexpr Personality kTiny{.name = "tiny",
 constexpr std::array kPersonalities{Personality{},
                                     mlx5_infiniband(),
                                     mlx5_virtual_function(),
+                                    mlx5_without_ipoib(),
+                                    pod(),
                                     kMlx5,
                                     kBnxt,
                                     kIrdma,
@@ -289,6 +359,8 @@ constexpr std::array kPersonalities{Personality{},
                                     mana(),
                                     iwarp(),
                                     siw(),
+                                    erdma(),
+                                    cxgb4(),
                                     kEfa,
                                     kRxe,
                                     kTiny};

@@ -40,6 +40,11 @@ ibv_gid ipv6_gid(std::uint32_t device) {
                   static_cast<std::uint8_t>(1 + device)}};
 }
 
+/// Of the range that cluster networks give to pods: both of one network.
+ibv_gid pod_gid(std::uint32_t device) {
+  return mapped({10, 244, 7, static_cast<std::uint8_t>(2 + device)});
+}
+
 std::optional<GidEntry> roce_gid(std::uint32_t device, std::uint32_t index) {
   const std::uint32_t type = index % 2 == 0 ? IBV_GID_TYPE_ROCE_V1 : IBV_GID_TYPE_ROCE_V2;
   switch (index / 2) {
@@ -67,6 +72,13 @@ bool share_subnet(const ibv_gid& a, const ibv_gid& b) {
 
 bool has_vlans(std::uint32_t device) {
   return personality(device).addresses == Addresses::roce_vlans;
+}
+
+/// Is it the address of another network namespace?
+bool elsewhere(std::uint32_t device, const ibv_gid& gid) {
+  const ibv_gid foreign = pod_gid(device);
+  return personality(device).addresses == Addresses::roce_pods &&
+         std::memcmp(gid.raw, foreign.raw, sizeof gid.raw) == 0;
 }
 
 }  // namespace
@@ -97,6 +109,10 @@ std::optional<GidEntry> gid_at(std::uint32_t device, std::uint32_t index) {
       if (index >= 2) return roce_gid(device, index - 2);
       return GidEntry{vlan_gid(device), index == 0 ? std::uint32_t{IBV_GID_TYPE_ROCE_V1}
                                                    : std::uint32_t{IBV_GID_TYPE_ROCE_V2}};
+    case Addresses::roce_pods:
+      if (index >= 2) return roce_gid(device, index - 2);
+      return GidEntry{pod_gid(device), index == 0 ? std::uint32_t{IBV_GID_TYPE_ROCE_V1}
+                                                  : std::uint32_t{IBV_GID_TYPE_ROCE_V2}};
     case Addresses::link_local:
       if (index == 0) return GidEntry{link_local_gid(device), IBV_GID_TYPE_IB};
   }
@@ -131,8 +147,10 @@ bool is_multicast(const ibv_gid& gid) {
 
 bool routed(std::uint32_t device, std::uint32_t gid_index, const ibv_gid& to) {
   constexpr ibv_gid kUnknown{};
-  if (!has_vlans(0) && !has_vlans(1)) return true;
   const auto from = gid_at(device, gid_index);
+  if (from && elsewhere(device, from->gid)) return false;
+  if (elsewhere(0, to) || elsewhere(1, to)) return false;
+  if (!has_vlans(0) && !has_vlans(1)) return true;
   return !from || std::memcmp(to.raw, kUnknown.raw, sizeof to.raw) == 0 || is_multicast(to) ||
          share_subnet(from->gid, to);
 }

@@ -18,6 +18,7 @@ namespace rdmameter::software {
 enum class Addresses : std::uint8_t {
   roce,        ///< link-local, IPv4 and IPv6, each as RoCE v1 and v2
   roce_vlans,  ///< before these the address of a VLAN, of another subnet on each device
+  roce_pods,   ///< before these the address of another network namespace, which leads nowhere here
   link_local,  ///< one
 };
 
@@ -32,6 +33,7 @@ struct Personality {
   Addresses addresses = Addresses::roce;
   bool grh_required = true;                       ///< a path without GRH is refused
   std::array<std::uint16_t, 2> pkeys{0xffff, 0};  ///< 0: none
+  bool shows_pkeys = true;  ///< else ibv_query_pkey() fails: sysfs has no pkeys of the port
   ibv_mtu active_mtu = IBV_MTU_4096, max_mtu = IBV_MTU_4096;
   std::uint8_t active_width = 2;    ///< 4 lanes (IBTA, PortInfo:LinkWidthActive)
   std::uint8_t active_speed = 128;  ///< NDR: 100 Gb/s each
@@ -48,6 +50,12 @@ struct Personality {
   bool takes_tos = false;
   /// A QP that is asked for more inline data is made, with as much as there can be.
   bool clamps_inline = false;
+  /// Else ibv_post_send() refuses immediate data with EINVAL.
+  bool send_immediate = true, write_immediate = true;
+  std::uint32_t max_reads_posted = 0;  ///< one more is refused with ENOMEM; 0: no limit
+  bool sets_window_key = false;        ///< posting IBV_WR_BIND_MW changes the window's key
+  /// An interface of IPoIB is there, with an IP address. A multicast group is joined by that alone.
+  bool ipoib = false;
   std::string_view driver;       ///< as sysfs names it; empty: it does not
   bool remote_rights = true;     ///< else regions and QPs that open memory to peers are refused
   bool unsignaled = true;        ///< else each request must ask for a completion
@@ -61,6 +69,8 @@ struct Personality {
   ibv_atomic_cap atomics = IBV_ATOMIC_HCA;
   std::uint64_t timestamp_mask = ~std::uint64_t{0};  ///< 0: completions have no time
   std::uint64_t clock_kHz = 1'000'000;
+  /// Else the mask is told, and neither ibv_create_cq_ex() nor ibv_query_rt_values_ex() has times.
+  bool gives_times = true;
   ibv_odp_caps on_demand_paging{};
   /// What the subnet manager has chosen for each route: InfiniBand.
   std::uint8_t route_service_level = 0;
@@ -68,6 +78,7 @@ struct Personality {
   ibv_mtu route_mtu = IBV_MTU_1024;  ///< what rdma_cm tells; less than a port's on the way is usual
 
   std::uint32_t max_qp = 60000, max_qp_wr = 32768, max_sge = 30;
+  std::uint32_t max_recv_sge = 0;  ///< 0: as max_sge; else the device tells the lesser of the two
   std::uint32_t max_inline_bytes = 4096;
   std::uint32_t max_cq = 60000, max_cqe = 32767;
   std::uint32_t max_srq = 60000, max_srq_wr = 32767;
@@ -85,6 +96,9 @@ struct Personality {
   bool ethernet() const { return link_layer == IBV_LINK_LAYER_ETHERNET; }
   bool infiniband() const { return link_layer == IBV_LINK_LAYER_INFINIBAND; }
   bool iwarp() const { return transport == IBV_TRANSPORT_IWARP; }
+  /// Has it a network interface that only programs of the session see?
+  bool own_interface() const { return iwarp() || ipoib || addresses == Addresses::roce_pods; }
+  std::uint32_t most_recv_sge() const { return max_recv_sge != 0 ? max_recv_sge : max_sge; }
   bool has(ibv_qp_type type) const {
     return type == IBV_QPT_RC ? rc : type == IBV_QPT_UC ? uc : type == IBV_QPT_UD && ud;
   }

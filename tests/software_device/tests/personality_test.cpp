@@ -14,9 +14,9 @@ namespace rdmameter::software::testing {
 namespace {
 
 constexpr const char* kPersonalityVariable = "RDMAMETER_DEVICE_PERSONALITY";
-constexpr std::array kNames{"generic",    "mlx5-ib", "mlx5-ib-vf", "mlx5-roce", "bnxt",
-                            "irdma-roce", "hns",     "mana",       "iwarp",     "siw",
-                            "efa",        "rxe",     "tiny"};
+constexpr std::array kNames{"generic",    "mlx5-ib",   "mlx5-ib-vf", "mlx5-ib-bare", "pod", "bnxt",
+                            "irdma-roce", "hns",       "mana",       "iwarp",        "siw", "erdma",
+                            "cxgb4",      "mlx5-roce", "efa",        "rxe",          "tiny"};
 
 /// A context and a domain of a device: all that some personalities have in common.
 struct Opened {
@@ -224,6 +224,45 @@ TEST(SoftwareDevicePersonality, WhatAnAdapterLacksIsRefused) {
   EXPECT_EQ(ibv_alloc_td(device.context.get(), &domain), nullptr);
   ibv_values_ex values{.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
   EXPECT_EQ(ibv_query_rt_values_ex(device.context.get(), &values), EOPNOTSUPP);
+}
+
+TEST(SoftwareDevicePersonality, APodShowsNoKeysAndAddressesOfAnotherNamespaceLeadNowhere) {
+  const WithSettings is(kPersonalityVariable, "pod");
+  const Opened device;
+  EXPECT_EQ(device.port().pkey_tbl_len, 1);
+  __be16 pkey = 0;
+  EXPECT_EQ(ibv_query_pkey(device.context.get(), 1, 0, &pkey), -1);
+  EXPECT_EQ(ibv_get_pkey_index(device.context.get(), 1, htobe16(0xffff)), -1);
+  EXPECT_FALSE(routed(0, 1, gid_at(1, 1)->gid));
+  EXPECT_FALSE(routed(0, 5, gid_at(1, 1)->gid));
+  EXPECT_TRUE(routed(0, 5, gid_at(1, 5)->gid));
+}
+
+TEST(SoftwareDevicePersonality, AMaskOfTimestampsIsNoPromise) {
+  const WithSettings is(kPersonalityVariable, "irdma-roce");
+  const Opened device;
+  EXPECT_EQ(device.attributes().completion_timestamp_mask, 0x1ffffU);
+  ibv_cq_init_attr_ex wanted{.cqe = 4};
+  const Cq plain(ibv_cq_ex_to_cq(ibv_create_cq_ex(device.context.get(), &wanted)));
+  EXPECT_NE(plain, nullptr);
+  wanted.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  EXPECT_EQ(ibv_create_cq_ex(device.context.get(), &wanted), nullptr);
+  ibv_values_ex values{.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+  EXPECT_EQ(ibv_query_rt_values_ex(device.context.get(), &values), EOPNOTSUPP);
+}
+
+TEST(SoftwareDevicePersonality, TheLesserNumberOfPiecesIsTold) {
+  const WithSettings is(kPersonalityVariable, "erdma");
+  const Opened device;
+  EXPECT_EQ(device.attributes().orig_attr.max_sge, 1);
+  const Cq cq = device.cq();
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = wanted.recv_cq = cq.get();
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.cap = {4, 4, 6, 1, 0};
+  EXPECT_NE(Qp(ibv_create_qp(device.pd.get(), &wanted)), nullptr);
+  wanted.cap = {4, 4, 1, 2, 0};
+  EXPECT_EQ(ibv_create_qp(device.pd.get(), &wanted), nullptr);
 }
 
 TEST(SoftwareDevicePersonality, TheReadDepthIsLimitedInEachDirection) {

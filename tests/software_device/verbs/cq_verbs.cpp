@@ -169,7 +169,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
       IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
   const Personality& device = personality(device_of(context));
   if (!device.extended_polling || (attributes->wc_flags & kNotHere) != 0 ||
-      ((attributes->wc_flags & kTimes) != 0 && device.timestamp_mask == 0))
+      ((attributes->wc_flags & kTimes) != 0 && (device.timestamp_mask == 0 || !device.gives_times)))
     return fail<ibv_cq_ex>(EOPNOTSUPP);
   const std::uint32_t mask = attributes->comp_mask;
   if ((mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 &&

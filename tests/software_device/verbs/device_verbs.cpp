@@ -82,7 +82,8 @@ ibv_device_attr device_attributes(std::uint32_t device) {
   made.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID;
   if (says.memory_windows)
     made.device_cap_flags |= IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
-  made.max_sge = made.max_sge_rd = made.max_srq_sge = static_cast<int>(says.max_sge);
+  made.max_sge = static_cast<int>(std::min(says.max_sge, says.most_recv_sge()));
+  made.max_sge_rd = made.max_srq_sge = made.max_sge;
   made.max_cq = static_cast<int>(says.max_cq);
   made.max_cqe = static_cast<int>(says.max_cqe);
   made.max_mr = static_cast<int>(says.max_mr);
@@ -155,7 +156,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
 /// The raw clock is in ticks, all of them in tv_nsec (ibv_query_rt_values_ex(3)).
 int query_rt_values(ibv_context* context, ibv_values_ex* values) {
   const Personality& says = personality(device_of(context));
-  if (says.timestamp_mask == 0) return EOPNOTSUPP;
+  if (says.timestamp_mask == 0 || !says.gives_times) return EOPNOTSUPP;
   if ((values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) != 0)
     values->raw_clock = {0, static_cast<long>(clock_ticks(says, now_ns()))};
   values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
@@ -189,7 +190,7 @@ Context* make_context(Device& device) {
   return made;
 }
 
-/// iWARP's ports have one of their own, RoCE's have lo.
+/// iWARP's ports have one of their own, as IPoIB has, which no GID names; RoCE's have lo.
 std::uint32_t interface_of(std::uint32_t device) {
   if (personality(device).transport == IBV_TRANSPORT_IWARP) return kFirstInterface + device;
   return personality(device).ethernet() ? 1 : 0;
@@ -290,11 +291,13 @@ int ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, 
   return 0;
 }
 int ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* pkey) {
-  if (port != kPort || pkey_at(context, index) == 0) return errno = EINVAL, -1;
+  if (port != kPort || pkey_at(context, index) == 0 || !personality(device_of(context)).shows_pkeys)
+    return errno = EINVAL, -1;
   *pkey = htobe16(pkey_at(context, index));
   return 0;
 }
 int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
+  if (!personality(device_of(context)).shows_pkeys) return -1;
   for (int index = 0; port == kPort && pkey_at(context, index) != 0; ++index)
     if (htobe16(pkey_at(context, index)) == pkey) return index;
   return -1;

@@ -18,11 +18,20 @@
 namespace rdmameter::software {
 namespace {
 
+/// Some providers give a window its new key where others leave that to the program.
+void set_window_keys(const ibv_qp& qp, const ibv_send_wr* wr) {
+  if (!personality(device_of(qp.context)).sets_window_key) return;
+  for (; wr != nullptr; wr = wr->next)
+    if (wr->opcode == IBV_WR_BIND_MW) wr->bind_mw.mw->rkey = wr->bind_mw.rkey;
+}
+
 int post_send_verb(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
   const OneAtATime alone(to_ours(qp).busy, to_ours(qp).single_threaded,
                          "two threads at once posted to a QP of a thread domain");
   if (!to_ours(qp).single_threaded) spend_lock();
-  return post_sends(*to_ours(qp).shared, wr, *bad);
+  const int error = post_sends(*to_ours(qp).shared, wr, *bad);
+  if (error == 0) set_window_keys(*qp, wr);
+  return error;
 }
 
 /// In the error state receives come back at once.
@@ -40,7 +49,7 @@ int post_srq_recv_verb(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
 
 bool exceeds(const ibv_qp_cap& wanted, const Personality& device) {
   return wanted.max_send_wr > device.max_qp_wr || wanted.max_recv_wr > device.max_qp_wr ||
-         wanted.max_send_sge > device.max_sge || wanted.max_recv_sge > device.max_sge ||
+         wanted.max_send_sge > device.max_sge || wanted.max_recv_sge > device.most_recv_sge() ||
          wanted.max_inline_data > device.max_inline_bytes;
 }
 
@@ -282,7 +291,8 @@ ibv_srq* create_srq(ibv_pd* pd, const ibv_srq_attr& wanted, void* srq_context) {
   const ControlCall call(Verb::create_srq);
   if (call.error() != 0) return fail<ibv_srq>(call.error());
   const Personality& device = personality(device_of(pd->context));
-  if (wanted.max_wr == 0 || wanted.max_wr > device.max_srq_wr || wanted.max_sge > device.max_sge)
+  if (wanted.max_wr == 0 || wanted.max_wr > device.max_srq_wr ||
+      wanted.max_sge > device.most_recv_sge())
     return fail<ibv_srq>(EINVAL);
   const auto shared = make_rq(wanted.max_wr, std::max(wanted.max_sge, 1U), pd->handle);
   if (!shared) return fail<ibv_srq>(ENOMEM);

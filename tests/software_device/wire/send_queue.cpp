@@ -215,10 +215,10 @@ bool adapter_takes(const SharedQp& qp, const ibv_send_wr& wr) {
   const Personality& device = personality(qp.device);
   const bool atomic =
       wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-  const bool immediate =
-      wr.opcode == IBV_WR_SEND_WITH_IMM || wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-  return !is_inline_of_nothing(wr) && !(immediate && device.iwarp()) &&
-         (!atomic || device.atomics != IBV_ATOMIC_NONE) &&
+  const bool immediate = wr.opcode == IBV_WR_SEND_WITH_IMM         ? device.send_immediate
+                         : wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ? device.write_immediate
+                                                                   : true;
+  return !is_inline_of_nothing(wr) && immediate && (!atomic || device.atomics != IBV_ATOMIC_NONE) &&
          (is_signaled(qp, wr.send_flags) || device.unsignaled);
 }
 
@@ -285,6 +285,10 @@ int post_send(SharedQp& qp, const ibv_send_wr& wr) {
   if (const int error = request_of(wr, qp.datagram(), request); error != 0) return error;
   if (sq.posted - sq.retired.load(std::memory_order_acquire) >= qp.max_send_wr)
     return queue_is_full(qp);
+  if (const std::uint32_t most = personality(qp.device).max_reads_posted;
+      wr.opcode == IBV_WR_RDMA_READ && most != 0 &&
+      sq.posted - sq.retired.load(std::memory_order_acquire) >= most)
+    return ENOMEM;
   if (carries_data(request) && !request.inlined() && wr.num_sge != 0) spend_fetch();
   request.injected = injected.status;
   sq.unsignaled = is_signaled(qp, wr.send_flags) ? 0 : sq.unsignaled + 1;

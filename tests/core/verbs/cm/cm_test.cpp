@@ -85,15 +85,14 @@ TEST(CmAddress, IsNoneOfRoceV1AndOfPortsThatRdmaCmDoesNotKnowAndTheTextSaysWhatT
 }
 
 TEST(GroupAddress, OnInfiniBandIsTheMgidThatRdmaCmMakesOfAnIpv4Group) {
-  const CmAddress end = CmAddress::of_infiniband(*gid_from_text("fe80::1"), RDMA_PS_UDP, 0xffff, 0);
   const auto text = [&](const char* group, std::optional<std::uint16_t> pkey) {
-    return group_address(*IpAddress::parse(group), end, pkey).text();
+    return group_address(*IpAddress::parse(group), IBV_LINK_LAYER_INFINIBAND, pkey).text();
   };
   EXPECT_EQ(text("239.255.1.2", 0x8001), "ff12:4001:8001::fff:102");
   EXPECT_EQ(text("239.255.1.2", {}), "ff12:4001:ffff::fff:102");
   EXPECT_EQ(text("ff12:a01b::7", 0xffff), "ff12:a01b::7");
-  const CmAddress roce{*IpAddress::parse("10.9.0.1")};
-  EXPECT_EQ(group_address(*IpAddress::parse("239.255.1.2"), roce, {}).text(), "239.255.1.2");
+  EXPECT_EQ(group_address(*IpAddress::parse("239.255.1.2"), IBV_LINK_LAYER_ETHERNET, {}).text(),
+            "239.255.1.2");
 }
 
 TEST(IpAddress, IsParsedAndKnowsMulticast) {
