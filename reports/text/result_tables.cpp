@@ -316,6 +316,10 @@ std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_
       add_medians(table, cases_of(group), {.head = "of line", .unit = "%"}, {"%", 1}, 1,
                   [line_rate_gbps](const Row& row) { return line_percent(line_rate_gbps, row); });
   }
+  std::string doubt;
+  for (const CaseSummary& summary : group.cases)
+    for (const Row* row : summary.repetitions)
+      if (doubt.empty()) doubt = line_doubt(line_rate_gbps, *row);
   const auto lost = [](const Row& row) { return bandwidth_lost(*row.bandwidth); };
   const bool any_lost = std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
     return std::ranges::any_of(summary.repetitions,
@@ -332,7 +336,7 @@ std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_
            [](const Row& row) { return row.bandwidth->duplicated; });
   add_sums(table, group, "reordered", Sum::unless_zero,
            [](const Row& row) { return row.bandwidth->reordered; });
-  const std::string note = add_completions(table, group) + counting_note(group);
+  const std::string note = doubt + add_completions(table, group) + counting_note(group);
   return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
          legend(group, table, style);
 }

@@ -3,6 +3,7 @@
 """Adapters of several makers, as the software device plays them: each gives its numbers without an option for it."""
 import json
 import os
+import subprocess
 
 import rdmameter
 
@@ -151,6 +152,36 @@ class Refusals(WithRanks):
     def test_a_port_that_tells_no_largest_message_takes_any(self):
         self.play("mana")
         self.measure("send_lat", "write_bw", "--size", "64,1M", *SHORT, "--verify")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class LinkRate(rdmameter.Test):
+    def rates(self, *options):
+        done = self.run_program("--loopback", "write_bw", "--size", "64K", *options, *SHORT)
+        ends = done.result["context"]["rdmameter"]
+        return [ends[end]["device"]["rate_gbps"] for end in ("initiator", "responder")], done.rows[0]
+
+    def test_is_the_links_and_not_what_a_driver_tells_of_each(self):
+        """XDR that verbs show as NDR, a port that a VF has half of, SDR on an Ethernet whose interface knows, constants."""
+        for personality, rate in (("mlx5-xdr", 800), ("mlx5-ib-vf", 100), ("mlx5-ib", 200), ("hns", 100), ("mana", None), ("rxe", None)):
+            with self.subTest(personality):
+                self.play(personality)
+                self.assertEqual(self.rates(*BETWEEN_BOTH)[0], [rate, rate])
+                listed = subprocess.run([rdmameter.program, "devices", "--json"], env=rdmameter.environment(), check=True,
+                                        capture_output=True, text=True).stdout
+                self.assertEqual([device["ports"][0]["rate_gbps"] for device in json.loads(listed)["devices"]], [rate, rate])
+
+    def test_what_a_payload_can_get_is_the_lesser_of_line_and_slot_at_both_ends(self):
+        self.play("mlx5-xdr,mlx5-ib")
+        rates, row = self.rates(*BETWEEN_BOTH)
+        self.assertEqual(rates, [800, 200])
+        slot, line = 16 * 16 * 128 / 130 * 0.85, 200 * 4096 / (4096 + 26)
+        self.assertAlmostEqual(row["bound_gbps"]["initiator"], slot)
+        self.assertAlmostEqual(row["bound_gbps"]["responder"], line)
+        self.play("mana")
+        self.assertEqual(self.rates(*BETWEEN_BOTH)[1]["bound_gbps"], {"initiator": None, "responder": None})
+        self.play("mlx5-roce")
+        self.assertNotIn("bound_gbps", self.rates()[1], "a device that sends to itself")
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

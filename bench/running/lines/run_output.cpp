@@ -61,7 +61,8 @@ void check_writable(const std::string& output, const char* option) {
 
 RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& context,
                      const std::vector<PlannedCase>& cases)
-    : output_(output),
+    : bounds_(context),
+      output_(output),
       lines_(output != "-"),
       utf8_(terminal_style().utf8),
       progress_(stderr_is_interactive()),
@@ -102,7 +103,9 @@ void RunOutput::clear_progress() {
   tell("\r\033[K");
 }
 
-void RunOutput::row(const Row& row) {
+void RunOutput::row(const Row& measured) {
+  Row row = measured;
+  bounds_.note(row);
   if (writer_) writer_->append(row);
   clear_progress();
   if (kept_) kept_->push_back(row);

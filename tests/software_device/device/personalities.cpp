@@ -7,8 +7,8 @@
 namespace rdmameter::software {
 namespace {
 
-constexpr std::uint8_t k1x = 1, k4x = 2;                          // IBTA, LinkWidthActive
-constexpr std::uint8_t kSdr = 1, kQdr = 4, kEdr = 32, kHdr = 64;  // LinkSpeedActive
+constexpr std::uint8_t k1x = 1, k4x = 2;  // IBTA, LinkWidthActive
+constexpr std::uint8_t kSdr = 1, kQdr = 4, kEdr = 32, kHdr = 64, kNdr = 128;  // LinkSpeedActive
 
 /// What a device allows on demand, on RC, UC and UD: mlx5 has no plain receive of UD, and no UC.
 constexpr ibv_odp_caps kMlx5Paging{
@@ -68,6 +68,21 @@ constexpr Personality mlx5_virtual_function() {
   made.name = "mlx5-ib-vf";
   made.grh_required = true;
   made.pkeys = {0x8001, 0xffff};
+  made.port_speed_100_mbps = 1000;  // limited to half of the port's
+  return made;
+}
+
+/// ConnectX-8. Linux, drivers/infiniband/core/uverbs_std_types_device.c: copy_port_attr_to_resp()
+/// shows XDR as NDR; rate_show() in sysfs.c knows it. A slot of the fourth generation carries less.
+constexpr Personality mlx5_xdr() {
+  Personality made = mlx5_infiniband();
+  made.name = "mlx5-xdr";
+  made.firmware = "40.44.1036";
+  made.part_id = 4131;
+  made.active_speed = kNdr;
+  made.sysfs_rate = "800 Gb/sec (4X XDR)";
+  made.pcie_speed = "16.0 GT/s PCIe";
+  made.pcie_width = "16";
   return made;
 }
 
@@ -126,7 +141,7 @@ constexpr Personality kIrdma{.name = "irdma-roce",
 
 /// HIP08, the first generation (rdma-core, providers/hns/hns_roce_u_verbs.c):
 /// check_qp_create_mask() and its like refuse UD by EINVAL, and get_max_inline_data() lowers what
-/// is asked.
+/// is asked. Linux before 6.6, hns_roce_query_port(): a port of 100 Gb/s is 4X SDR.
 constexpr Personality hns() {
   Personality made = kBnxt;
   made.name = "hns";
@@ -137,13 +152,17 @@ constexpr Personality hns() {
   made.missing_type_errno = EINVAL;
   made.negative_post_errors = false;
   made.clamps_inline = true;
+  made.active_speed = kSdr;
+  made.sysfs_rate = "10 Gb/sec (4X SDR)";
+  made.netdev_mbps = "100000";
   made.max_inline_bytes = 1024;
   return made;
 }
 
 /// Linux, drivers/infiniband/hw/mana/main.c: mana_ib_query_device() tells no vendor, and
-/// mana_ib_query_port() no largest message. rdma-core, providers/mana/wr.c: it does not look at
-/// IBV_SEND_INLINE, and qp.c not at the inline data that is asked for.
+/// mana_ib_query_port() no largest message, and 4X EDR of each port. rdma-core,
+/// providers/mana/wr.c: it does not look at IBV_SEND_INLINE, and qp.c not at the inline data that
+/// is asked for.
 constexpr Personality mana() {
   Personality made = kBnxt;
   made.name = "mana";
@@ -185,7 +204,8 @@ constexpr Personality siw() {
   return made;
 }
 
-/// Amazon's adapter through verbs alone: UD, and no memory that peers open.
+/// Amazon's adapter through verbs alone: UD, and no memory that peers open. Linux,
+/// drivers/infiniband/hw/efa/efa_verbs.c: efa_query_port() tells 4X EDR of each port.
 constexpr Personality kEfa{.name = "efa",
                            .firmware = "0.0.0.0",
                            .vendor_id = 0x1d0f,
@@ -282,6 +302,7 @@ constexpr Personality kTiny{.name = "tiny",
 constexpr std::array kPersonalities{Personality{},
                                     mlx5_infiniband(),
                                     mlx5_virtual_function(),
+                                    mlx5_xdr(),
                                     kMlx5,
                                     kBnxt,
                                     kIrdma,

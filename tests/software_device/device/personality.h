@@ -33,8 +33,13 @@ struct Personality {
   bool grh_required = true;                       ///< a path without GRH is refused
   std::array<std::uint16_t, 2> pkeys{0xffff, 0};  ///< 0: none
   ibv_mtu active_mtu = IBV_MTU_4096, max_mtu = IBV_MTU_4096;
-  std::uint8_t active_width = 2;    ///< 4 lanes (IBTA, PortInfo:LinkWidthActive)
-  std::uint8_t active_speed = 128;  ///< NDR: 100 Gb/s each
+  std::uint8_t active_width = 2;          ///< 4 lanes (IBTA, PortInfo:LinkWidthActive)
+  std::uint8_t active_speed = 128;        ///< NDR: 100 Gb/s each
+  std::uint64_t port_speed_100_mbps = 0;  ///< ibv_query_port_speed(); 0: it is not there
+  // Files of sysfs; empty: they are not there.
+  std::string_view sysfs_rate;   ///< ports/1/rate
+  std::string_view netdev_mbps;  ///< speed of the network interface of its GIDs
+  std::string_view pcie_speed, pcie_width;
   std::uint32_t max_message_bytes = 1U << 30;
 
   bool tells_max_message = true;  ///< else max_msg_sz is 0, as mana_ib_query_port() had it
