@@ -155,6 +155,35 @@ class Refusals(WithRanks):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class RelaxedOrdering(WithRanks):
+    def test_is_on_but_where_messages_are_seen_in_memory(self):
+        tests = {"send_lat": True, "write_bw": True, "read_lat": True, "write_imm_lat": True, "reg_mr": True, "write_lat": False}
+        for row in self.measure(*tests, "--size", "64", "--iterations", "20"):
+            self.assertEqual(row["case"]["relaxed_ordering"], tests[row["case"]["test"]], row["name"])
+        self.assertFalse(self.topo(*SHORT)["case"]["relaxed_ordering"])
+        for row in self.measure("send_lat", "write_bw", "--size", "64", "--relaxed-ordering", "off,on,auto", *SHORT):
+            self.assertEqual(row["case"]["relaxed_ordering"], "relaxed-ordering:off" not in row["name"], row["name"])
+        self.assertIn("with relaxed ordering", self.skipped("write_lat", "--relaxed-ordering"))
+        [row] = self.run_program("--device", "null", "write_bw", "--iterations", "1000").rows
+        self.assertFalse(row["case"]["relaxed_ordering"])
+
+    def test_memory_is_registered_as_the_row_says(self):
+        log = os.path.join(self.scratch, "log")
+        os.environ["RDMAMETER_DEVICE_LOG"] = log
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_LOG", None)
+        for test, told in (("send_lat", "1"), ("write_lat", "0")):
+            done = self.run_program("--loopback", test, *SHORT)
+            self.assertEqual(done.rows[0]["case"]["relaxed_ordering"], told == "1")
+            said = set()
+            for name in os.listdir(self.scratch):
+                if name.startswith("log."):
+                    with open(os.path.join(self.scratch, name), encoding="ascii") as file:
+                        said |= {line.split()[2] for line in file if line.startswith("relaxed_ordering ")}
+                    os.remove(os.path.join(self.scratch, name))
+            self.assertEqual(said, {told})
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class LinkRate(rdmameter.Test):
     def rates(self, *options):
         done = self.run_program("--loopback", "write_bw", "--size", "64K", *options, *SHORT)
