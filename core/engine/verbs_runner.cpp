@@ -87,6 +87,7 @@ void VerbsRunner::connect(const nlohmann::json& peer) {
   if (!both_at_once()) {
     build_work();
     endpoint_.connect(peer_, agreed_);
+    ask_for_order();
   } else if (case_.multicast()) {
     if (role_ == Role::initiator) group_text_ = require_string(peer, "group", 64, 1);
   } else if (role_ == Role::initiator) {
@@ -102,7 +103,13 @@ void VerbsRunner::establish() {
     join_group();
   else
     connect_by_cm();
+  ask_for_order();
   build_work();
+}
+
+/// Relaxed ordering lets the host reorder what the device has written in order.
+void VerbsRunner::ask_for_order() {
+  data_in_order_ = case_.seen_in_memory() && !case_.relaxes_ordering() && endpoint_.data_in_order();
 }
 
 void VerbsRunner::connect_by_cm() {
@@ -290,8 +297,7 @@ nlohmann::ordered_json VerbsRunner::facts() const {
   }
   if (!case_.returns_data() && endpoint_.view().inline_bytes != 0)
     facts["inlined"] = work_->inlined();
-  if (case_.pattern == Pattern::ping_pong && !case_.takes_receive())
-    facts["data_in_order"] = endpoint_.data_in_order();
+  if (case_.seen_in_memory()) facts["data_in_order"] = data_in_order_;
   facts["peer_thread_domain"] = peer_thread_domain_;
   if (!noted_events_.empty()) facts["async_events"] = noted_events_;
   if (!shares_.is_null()) facts["shares"] = shares_;

@@ -155,6 +155,40 @@ class Refusals(WithRanks):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class OrderOfData(rdmameter.Test):
+    NOTE = "the tail may be missing"
+
+    def wire(self, words):
+        os.environ["RDMAMETER_DEVICE_WIRE"] = words
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE", None)
+
+    def test_a_write_whose_middle_comes_late_is_told_and_verify_finds_it(self):
+        self.wire("torn=1")
+        done = self.run_program("--loopback", "write_lat", "--size", "64,64K", "--iterations", "20")
+        self.assertEqual([row["data_in_order"] for row in done.rows], [False, False])
+        self.assertEqual(done.stderr.replace("\n", " ").count(self.NOTE), 1, done.stderr)
+        shown = subprocess.run([rdmameter.program, "show", done.path], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(" ".join(shown.split()).count(self.NOTE), 1, shown)
+        few = ("--iterations", "1", "--warmup", "0", "--verify")
+        short, long = self.run_program("--loopback", "write_lat", "--size", "4096,64K", *few, status=rdmameter.FAILED).rows
+        self.assertNotIn("error_message", short)
+        self.assertRegex(long["error_message"], "bytes")
+
+    def test_it_is_promised_if_both_ends_promise_it(self):
+        for personality, promised in (("mlx5-ib", True), ("mlx5-roce,rxe", False), ("rxe,mlx5-roce", False)):
+            for connect in ("tcp", "cm"):
+                with self.subTest(personality, connect=connect):
+                    self.play(personality)
+                    done = self.run_program("--loopback", "write_lat", "--size", "64K", "--connect", connect, *BETWEEN_BOTH, *SHORT)
+                    self.assertEqual(done.rows[0]["data_in_order"], promised)
+                    self.assertEqual(self.NOTE in done.stderr.replace("\n", " "), not promised, done.stderr)
+        self.play("rxe")
+        done = self.run_program("--loopback", "write_lat", "write_imm_lat", "--size", "1024", *SHORT)
+        self.assertEqual(["data_in_order" in row for row in done.rows], [True, False])
+        self.assertNotIn(self.NOTE, done.stderr.replace("\n", " "))
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class RelaxedOrdering(WithRanks):
     def test_is_on_but_where_messages_are_seen_in_memory(self):
         tests = {"send_lat": True, "write_bw": True, "read_lat": True, "write_imm_lat": True, "reg_mr": True, "write_lat": False}

@@ -18,6 +18,7 @@
 #include "core/log/tell.h"
 #include "core/result/output_file.h"
 #include "reports/summary/line_rate.h"
+#include "reports/summary/write_order.h"
 #include "reports/text/case_names.h"
 #include "reports/text/parts/ablation_text.h"
 #include "reports/text/parts/stall_text.h"
@@ -106,6 +107,7 @@ void RunOutput::clear_progress() {
 void RunOutput::row(const Row& measured) {
   Row row = measured;
   bounds_.note(row);
+  tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
   if (writer_) writer_->append(row);
   clear_progress();
   if (kept_) kept_->push_back(row);
@@ -182,6 +184,7 @@ void RunOutput::finish(const RunTally& tally) {
     tell_text(until_report(settled_, {.width = stderr_width(), .utf8 = utf8_}));
   if (kept_ && lines_) print_lines(told_at_the_end(terminal_style()));
   if (kept_ && !lines_) tell_text(told_at_the_end({.width = stderr_width(), .utf8 = utf8_}));
+  if (tail_may_be_missing_) tell_lines("{}\n", kTailMayBeMissing);
   if (framed_)
     tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, elapsed_s(), output_,
                           stderr_width()));

@@ -78,6 +78,7 @@ class RunOutput : public RunListener {
   std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers
   std::string first_error_, last_message_;
+  bool tail_may_be_missing_ = false;  ///< of any row
 };
 
 }  // namespace rdmameter

@@ -47,6 +47,8 @@ struct Personality {
   bool rc = true, uc = true, ud = true;
   /// What creating a QP of a type that it lacks gives; 0: NULL, and errno stays as it was.
   int missing_type_errno = EOPNOTSUPP;
+  /// ibv_query_qp_data_in_order() promises the order of a WRITE's bytes.
+  bool data_in_order = true;
   bool negative_post_errors = false;  ///< ibv_post_send() returns -ENOMEM
   /// Of iWARP: the TOS of the id of rdma_cm is that of the connection's packets. Else it is not
   /// looked at.

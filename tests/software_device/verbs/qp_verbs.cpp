@@ -13,6 +13,7 @@
 #include "tests/software_device/wire/multicast.h"
 #include "tests/software_device/wire/request.h"
 #include "tests/software_device/wire/send_queue.h"
+#include "tests/software_device/wire/torn_writes.h"
 #include "tests/software_device/wire/wire.h"
 
 namespace rdmameter::software {
@@ -330,6 +331,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
   if (call.error() != 0) return call.error();
   Qp& ours = to_ours(qp);
   leave_all_groups(qp->qp_num);
+  forget_torn_write(qp->qp_num);
   destroy_qp(ours.shared);
   if (ours.own_rq) destroy_rq(ours.own_rq);
   count_users(*qp, false);
@@ -363,8 +365,15 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int /*mask*/, ibv_qp_init_
   *made_with = ours.made_with;
   return 0;
 }
-int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*opcode*/, std::uint32_t /*flags*/) {
-  return 1;
+/// 0 also where nothing is known: before the QP can receive, as mlx5 has no context of it to ask.
+int ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode /*opcode*/, std::uint32_t /*flags*/) {
+  const SharedQp& shared = *to_ours(qp).shared;
+  const auto& paths = settings().wire.paths;
+  const bool torn = std::ranges::any_of(paths, [](const auto& from) {
+    return std::ranges::any_of(from, [](const Path& path) { return path.torn != 0; });
+  });
+  const bool promised = personality(shared.device).data_in_order && !torn;
+  return promised && shared.state.load() == IBV_QPS_RTS ? 1 : 0;
 }
 int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
   return EOPNOTSUPP;
