@@ -141,7 +141,7 @@ class Endpoint {
   /// Of all QPs; ask in RTS. mlx5 knows it of a connected QP alone.
   bool data_in_order() const;
 
-  /// Are its QPs of a thread domain of its own, so that the provider takes no locks?
+  /// Are its QPs of a thread domain of its own, so that the provider can leave out locks?
   bool has_thread_domain() const { return domain_.parent() != nullptr; }
 
  private:

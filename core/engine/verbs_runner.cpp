@@ -2,17 +2,30 @@
 #include "core/engine/verbs_runner.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/engine/account/latency_breakdown.h"
 #include "core/engine/loop/table.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/async_events.h"
+#include "core/verbs/environment.h"
 #include "core/verbs/iwarp.h"
 #include "core/wire/auth.h"
 #include "core/wire/fields.h"
 
 namespace rdmameter {
+namespace {
+
+/// The user has told the provider that the whole process is one thread: it takes no locks at all
+/// (rdma-core, providers/mlx5/mlx5.c, mlx5_single_threaded).
+bool mlx5_is_single_threaded(std::string_view device) {
+  const char* const told = std::getenv("MLX5_SINGLE_THREADED");
+  return told != nullptr && std::string_view(told) == "1" && device_driver(device) == "mlx5_core";
+}
+
+}  // namespace
 
 VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role role,
                          std::uint64_t seed, CmWatch watch)
@@ -299,6 +312,7 @@ nlohmann::ordered_json VerbsRunner::facts() const {
     facts["inlined"] = work_->inlined();
   if (case_.seen_in_memory()) facts["data_in_order"] = data_in_order_;
   facts["peer_thread_domain"] = peer_thread_domain_;
+  if (mlx5_is_single_threaded(device_.port.device)) facts["mlx5_single_threaded"] = true;
   if (!noted_events_.empty()) facts["async_events"] = noted_events_;
   if (!shares_.is_null()) facts["shares"] = shares_;
   return facts;

@@ -271,7 +271,7 @@ const std::array kAxes{
     Axis{"thread-domain", "thread_domain", queues<&Queues::thread_domain>, choice, 0, 1,
          kThreadDomains, "auto", "auto",
          "a thread domain for each measuring thread, and CQs for one thread, so that the provider "
-         "takes no locks; auto: where the device has that",
+         "can leave out locks; auto: where the device has that",
          has_queues},
     Axis{"recv", "recv", queues<&Queues::recv>, choice, 0, 1, kRecvQueues, "rq", "rq",
          "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},

@@ -23,6 +23,10 @@ constexpr Personality kMlx5{.name = "mlx5-roce",
                             .part_id = 4125,
                             .addresses = Addresses::roce_vlans,
                             .active_speed = kEdr,
+                            .driver = "mlx5_core",
+                            // rdma-core, providers/mlx5/cq.c, poll_cq(): unless the user has set
+                            // MLX5_SINGLE_THREADED
+                            .polls_with_lock = true,
                             .scatters_to_cqe = true,
                             .clock_kHz = 1'000'000,
                             .on_demand_paging = kMlx5Paging,
