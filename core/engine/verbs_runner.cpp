@@ -308,6 +308,11 @@ nlohmann::ordered_json VerbsRunner::facts() const {
     if (route->rate_gbps) facts["route"]["rate_gbps"] = *route->rate_gbps;
     if (route->mtu_bytes) facts["route"]["mtu_bytes"] = *route->mtu_bytes;
   }
+  if (cm_ && cm_->route() && case_.transport != Transport::ud && !is_iwarp(*device_.context)) {
+    const Ece& ece = cm_->route()->ece;
+    facts["ece"] = {{"vendor_id", ece.vendor_id}, {"options", ece.options}};
+    if (!ece.failed.empty()) facts["ece"]["failed"] = ece.failed;
+  }
   if (!case_.returns_data() && endpoint_.view().inline_bytes != 0)
     facts["inlined"] = work_->inlined();
   if (case_.seen_in_memory()) facts["data_in_order"] = data_in_order_;

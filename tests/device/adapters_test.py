@@ -218,6 +218,41 @@ class RelaxedOrdering(WithRanks):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class EnhancedConnections(rdmameter.Test):
+    """Shown here alone: no adapter has."""
+
+    def agreed(self, *options):
+        [row] = self.measure("write_bw", "--connect", "cm", "--size", "64", *options, *SHORT, "--verify")
+        return row.get("ece")
+
+    def test_ends_agree_on_what_both_can(self):
+        both = {"vendor_id": 0x02c9, "options": 0x10000003}
+        for personality, agreed in (("mlx5-roce", both | {"options": 0x10000007}), ("mlx5-ib,mlx5-ib-vf", both), ("mlx5-ib-vf,mlx5-ib", both),
+                                    ("mlx5-roce,generic", {"vendor_id": 0, "options": 0}), ("generic", {"vendor_id": 0, "options": 0})):
+            for transport in ("rc", "uc"):
+                with self.subTest(personality, transport=transport):
+                    self.play(personality)
+                    self.assertEqual(self.agreed("--transport", transport, *BETWEEN_BOTH), agreed)
+        self.measure("connect", "cm_connect", "--connect", "cm", "--iterations", "5")
+
+    def test_a_call_that_fails_leaves_the_connection_without_it(self):
+        self.play("mlx5-roce")
+        for fault, failed in (("query_ece@1=EIO", "ibv_query_ece"), ("set_ece@2=EINVAL", "ibv_set_ece")):
+            with self.subTest(fault):
+                self.inject(fault)
+                self.assertEqual(self.agreed(), {"vendor_id": 0, "options": 0, "failed": failed})
+        self.inject("set_ece@1=EINVAL")  # the responder's
+        self.assertEqual(self.agreed()["options"], 0)
+
+    def test_nothing_is_said_where_rdma_cm_does_not_connect_it(self):
+        self.play("mlx5-roce")
+        [row] = self.measure("write_bw", *SHORT)
+        self.assertNotIn("ece", row)
+        [row] = self.measure("send_bw", "--transport", "ud", "--connect", "cm", "--size", "64", *SHORT)
+        self.assertNotIn("ece", row)
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class LinkRate(rdmameter.Test):
     def rates(self, *options):
         done = self.run_program("--loopback", "write_bw", "--size", "64K", *options, *SHORT)

@@ -24,6 +24,8 @@ constexpr Personality kMlx5{.name = "mlx5-roce",
                             .addresses = Addresses::roce_vlans,
                             .active_speed = kEdr,
                             .driver = "mlx5_core",
+                            // rdma-core, providers/mlx5/verbs.c, mlx5_query_ece()
+                            .ece_options = 0x1000'0007,
                             // rdma-core, providers/mlx5/cq.c, poll_cq(): unless the user has set
                             // MLX5_SINGLE_THREADED
                             .polls_with_lock = true,
@@ -72,6 +74,7 @@ constexpr Personality mlx5_virtual_function() {
   made.name = "mlx5-ib-vf";
   made.grh_required = true;
   made.pkeys = {0x8001, 0xffff};
+  made.ece_options = 0x1000'0003;   // fewer than the physical function's
   made.port_speed_100_mbps = 1000;  // limited to half of the port's
   return made;
 }

@@ -61,8 +61,9 @@ struct Personality {
   bool extended_posting = true;  ///< ibv_wr_*
   bool extended_polling = true;  ///< ibv_create_cq_ex()
   bool memory_windows = true, thread_domains = true;
-  bool polls_with_lock = false;  ///< ibv_poll_cq() takes its lock of a CQ for one thread, too
-  bool dmabuf = true;            ///< registers memory by a descriptor of a dma-buf
+  std::uint32_t ece_options = 0;  ///< bits of enhanced connection establishment; 0: it has none
+  bool polls_with_lock = false;   ///< ibv_poll_cq() takes its lock of a CQ for one thread, too
+  bool dmabuf = true;             ///< registers memory by a descriptor of a dma-buf
   /// Small receives of RC and UC come in the completion, and ibv_poll_cq() copies them to their
   /// address: with device memory, which has none, the program crashes.
   bool scatters_to_cqe = false;

@@ -375,11 +375,26 @@ int ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode /*opcode*/, std::uint32
   const bool promised = personality(shared.device).data_in_order && !torn;
   return promised && shared.state.load() == IBV_QPS_RTS ? 1 : 0;
 }
-int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
-  return EOPNOTSUPP;
+int ibv_query_ece(ibv_qp* qp, ibv_ece* ece) {
+  const ControlCall call(Verb::query_ece);
+  if (call.error() != 0) return call.error();
+  const Personality& device = personality(device_of(qp->context));
+  if (device.ece_options == 0) return EOPNOTSUPP;
+  *ece = {device.vendor_id, to_ours(qp).ece_options.value_or(device.ece_options), 0};
+  return 0;
 }
-int ibv_set_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
-  return EOPNOTSUPP;
+/// Of the options it takes those that the device has. It is too late once the QP receives.
+int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) {
+  const ControlCall call(Verb::set_ece);
+  if (call.error() != 0) return call.error();
+  const Personality& device = personality(device_of(qp->context));
+  if (device.ece_options == 0) return EOPNOTSUPP;
+  const ibv_qp_state state = to_ours(qp).shared->state.load();
+  if (ece->vendor_id != device.vendor_id || ece->comp_mask != 0 ||
+      (state != IBV_QPS_RESET && state != IBV_QPS_INIT))
+    return EINVAL;
+  to_ours(qp).ece_options = ece->options & device.ece_options;
+  return 0;
 }
 
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* wanted) {
