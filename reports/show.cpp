@@ -9,6 +9,7 @@
 
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
+#include "reports/summary/write_order.h"
 #include "reports/text/case_names.h"
 #include "reports/text/case_text.h"
 #include "reports/text/csv.h"
@@ -146,7 +147,8 @@ std::string show_groups(const std::vector<const Group*>& groups, std::optional<d
     found->second.push_back(group);
   }
   for (const auto& [kind, members] : kinds) text += show_kind(members, common, line_rate, options);
-  tell_once(text, dim(wrap("  ", kTooFewSamples, options.style.width), options.style));
+  for (const std::string_view remark : {std::string_view(kTooFewSamples), kTailMayBeMissing})
+    tell_once(text, dim(wrap("  ", std::string(remark), options.style.width), options.style));
   text += background_matrix(join(groups), options.style);
   if (options.percentiles) text += percentiles(groups, options.style);
   return text + histograms(groups, options);

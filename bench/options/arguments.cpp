@@ -23,20 +23,30 @@
 namespace rdmameter {
 namespace {
 
-bool names_switch(std::string_view argument) {
-  if (!argument.starts_with("--")) return false;
+/// The axis that is off or on and that the argument names without a value; null: there is none.
+const Axis* named_switch(std::string_view argument) {
+  if (!argument.starts_with("--")) return nullptr;
   const Axis* axis = find_axis(argument.substr(2));
-  return axis != nullptr && is_switch(*axis);
+  return axis != nullptr && is_switch(*axis) ? axis : nullptr;
+}
+
+/// "on", "off,on"
+bool are_words_of(const Axis& axis, std::string_view text) {
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    if (std::ranges::find(axis.words, text.substr(0, comma), &Word::text) == axis.words.end())
+      return false;
+    if (comma == text.npos) return true;
+    text.remove_prefix(comma + 1);
+  }
 }
 
 /// `--verify` alone means on, as any axis that is on or off. CLI11 has no option whose value may be
 /// left out before a positional.
 void complete_switches(std::vector<std::string>& arguments) {
-  const auto is_value = [](const std::string& text) {
-    return text == "on" || text == "off" || text == "on,off" || text == "off,on";
-  };
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (names_switch(arguments[i]) && (i + 1 == arguments.size() || !is_value(arguments[i + 1])))
+    if (const Axis* const axis = named_switch(arguments[i]);
+        axis != nullptr && (i + 1 == arguments.size() || !are_words_of(*axis, arguments[i + 1])))
       arguments[i] += "=on";
 }
 

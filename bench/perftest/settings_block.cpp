@@ -65,7 +65,7 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
       {"Transport type", "Transport_type", report.transport, "", true},
       {"Connection type", "Connection_type", in_capitals(transport_text(test_case))},
       {"Using SRQ", "Using_SRQ", on_off(test_case.shared_receives()), "", true},
-      {"PCIe relax order", "PCIe_relax_order", on_off(test_case.registration.relaxed_ordering)},
+      {"PCIe relax order", "PCIe_relax_order", on_off(test_case.relaxes_ordering())},
       {"Lock-free", "", on_off(queues.thread_domain == 1), "", true},
       {"ibv_wr* API", "ibv_wr_API", on_off(test_case.extended_api())},
       {"Using Enhanced Reorder     ", "", "OFF", "", true}};

@@ -163,13 +163,14 @@ void ConnectEndpoint::resolve_route() {
 }
 
 void ConnectEndpoint::request() {
-  request_connection(*current_.id, cm_endpoint_, {.nonce = nonce_, .index = 0, .qpn = qpn()});
+  const Ece offered = request_connection(*current_.id, cm_endpoint_,
+                                         {.nonce = nonce_, .index = 0, .qpn = qpn()}, *current_.qp);
   if (case_.transport == Transport::ud) {
     await(RDMA_CM_EVENT_ESTABLISHED, "an answer");
     to_rts_unconnected(*current_.qp, cm_endpoint_);
   } else {
     await(answer_event(cm_endpoint_), "an answer");
-    establish(*current_.id, cm_endpoint_, *current_.qp);
+    establish(*current_.id, cm_endpoint_, *current_.qp, offered);
   }
 }
 

@@ -87,6 +87,7 @@ Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placeme
   outcome.elapsed_ns = tally.elapsed_ns;
   outcome.cpu_ns = tally.cpu_ns;
   outcome.effective = test_case;
+  outcome.effective.registration.relaxed_ordering = test_case.relaxes_ordering() ? 1 : 0;
   outcome.interrupted = interrupt.requested();
   outcome.extra["placement"] = {{"initiator", placement_json(placement, place_now())},
                                 {"responder", nullptr}};

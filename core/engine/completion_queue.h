@@ -19,8 +19,8 @@ struct CqPlan {
   std::uint64_t count = 1;
   std::uint64_t entries = 1;  ///< of each
   bool timestamps = false;    ///< the device's, of each completion
-  /// The parent domain of a thread domain: CQs without locks, where the device has those. Null:
-  /// with locks.
+  /// The parent domain of a thread domain: CQs for one thread, where the device has those. Null:
+  /// for several.
   ibv_pd* domain = nullptr;
   std::string which;  ///< for texts: "send CQ"
 };

@@ -405,7 +405,9 @@ nlohmann::ordered_json Endpoint::resources() const {
 }
 
 bool Endpoint::data_in_order() const {
-  return ibv_query_qp_data_in_order(qps_.front().get(), IBV_WR_RDMA_WRITE, 0) == 1;
+  return std::ranges::all_of(qps_, [](const Qp& qp) {
+    return ibv_query_qp_data_in_order(qp.get(), IBV_WR_RDMA_WRITE, 0) == 1;
+  });
 }
 
 }  // namespace rdmameter

@@ -138,9 +138,10 @@ class Endpoint {
 
   /// Whether the device promises that a message's last byte is written last
   /// (ibv_query_qp_data_in_order); what write_lat relies on.
+  /// Of all QPs; ask in RTS. mlx5 knows it of a connected QP alone.
   bool data_in_order() const;
 
-  /// Are its QPs of a thread domain of its own, so that the provider takes no locks?
+  /// Are its QPs of a thread domain of its own, so that the provider can leave out locks?
   bool has_thread_domain() const { return domain_.parent() != nullptr; }
 
  private:

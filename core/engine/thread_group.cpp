@@ -207,10 +207,11 @@ nlohmann::ordered_json ThreadGroup::resources() const {
 
 nlohmann::ordered_json ThreadGroup::facts() const {
   nlohmann::ordered_json facts = members_.front()->facts();
-  if (const auto peer = facts.find("peer_thread_domain"); peer != facts.end())
-    *peer = std::ranges::all_of(members_, [](const auto& member) {
-      return member->facts().at("peer_thread_domain").template get<bool>();
-    });
+  for (const char* key : {"peer_thread_domain", "data_in_order"})
+    if (const auto fact = facts.find(key); fact != facts.end())
+      *fact = std::ranges::all_of(members_, [key](const auto& member) {
+        return member->facts().at(key).template get<bool>();
+      });
   facts["per_thread"] = told_;
   return facts;
 }

@@ -2,17 +2,30 @@
 #include "core/engine/verbs_runner.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/engine/account/latency_breakdown.h"
 #include "core/engine/loop/table.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/async_events.h"
+#include "core/verbs/environment.h"
 #include "core/verbs/iwarp.h"
 #include "core/wire/auth.h"
 #include "core/wire/fields.h"
 
 namespace rdmameter {
+namespace {
+
+/// The user has told the provider that the whole process is one thread: it takes no locks at all
+/// (rdma-core, providers/mlx5/mlx5.c, mlx5_single_threaded).
+bool mlx5_is_single_threaded(std::string_view device) {
+  const char* const told = std::getenv("MLX5_SINGLE_THREADED");
+  return told != nullptr && std::string_view(told) == "1" && device_driver(device) == "mlx5_core";
+}
+
+}  // namespace
 
 VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role role,
                          std::uint64_t seed, CmWatch watch)
@@ -89,6 +102,7 @@ void VerbsRunner::connect(const nlohmann::json& peer) {
   if (!both_at_once()) {
     build_work();
     endpoint_.connect(peer_, agreed_);
+    ask_for_order();
   } else if (case_.multicast()) {
     if (role_ == Role::initiator) group_text_ = require_string(peer, "group", 64, 1);
   } else if (role_ == Role::initiator) {
@@ -104,7 +118,13 @@ void VerbsRunner::establish() {
     join_group();
   else
     connect_by_cm();
+  ask_for_order();
   build_work();
+}
+
+/// Relaxed ordering lets the host reorder what the device has written in order.
+void VerbsRunner::ask_for_order() {
+  data_in_order_ = case_.seen_in_memory() && !case_.relaxes_ordering() && endpoint_.data_in_order();
 }
 
 void VerbsRunner::connect_by_cm() {
@@ -297,11 +317,16 @@ nlohmann::ordered_json VerbsRunner::facts() const {
     if (route->rate_gbps) facts["route"]["rate_gbps"] = *route->rate_gbps;
     if (route->mtu_bytes) facts["route"]["mtu_bytes"] = *route->mtu_bytes;
   }
+  if (cm_ && cm_->route() && case_.transport != Transport::ud && !is_iwarp(*device_.context)) {
+    const Ece& ece = cm_->route()->ece;
+    facts["ece"] = {{"vendor_id", ece.vendor_id}, {"options", ece.options}};
+    if (!ece.failed.empty()) facts["ece"]["failed"] = ece.failed;
+  }
   if (!case_.returns_data() && endpoint_.view().inline_bytes != 0)
     facts["inlined"] = work_->inlined();
-  if (case_.pattern == Pattern::ping_pong && !case_.takes_receive())
-    facts["data_in_order"] = endpoint_.data_in_order();
+  if (case_.seen_in_memory()) facts["data_in_order"] = data_in_order_;
   facts["peer_thread_domain"] = peer_thread_domain_;
+  if (mlx5_is_single_threaded(device_.port.device)) facts["mlx5_single_threaded"] = true;
   if (!noted_events_.empty()) facts["async_events"] = noted_events_;
   if (!shares_.is_null()) facts["shares"] = shares_;
   return facts;

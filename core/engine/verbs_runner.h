@@ -53,6 +53,7 @@ class VerbsRunner final : public EndpointRunner {
   /// What rdma_cm has found of the way on InfiniBand; nullopt: nothing, or it was not asked.
   std::optional<CmRoute> route_found() const;
   void build_work();
+  void ask_for_order();
   MixEnd mix_end() const { return {case_, endpoint_.layout(), role_, seed_}; }
   Verdict verify_mix(std::uint64_t total) const;
   Verdict verify_atomics(std::uint64_t total) const;
@@ -70,7 +71,8 @@ class VerbsRunner final : public EndpointRunner {
   EndpointInfo peer_;
   std::vector<std::string> noted_events_;  ///< changes of the port while it ran
   bool peer_thread_domain_ = false;
-  std::string cm_nonce_;  ///< the responder's for this case
+  bool data_in_order_ = false;  ///< of a case whose messages are seen in memory, once it is in RTS
+  std::string cm_nonce_;        ///< the responder's for this case
   std::uint16_t cm_port_ = 0;
   const CmWatch watch_;
   std::string group_text_;

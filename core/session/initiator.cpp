@@ -44,6 +44,7 @@ class Initiator final : public Measurer {
   Outcome measure(const TestCase& test_case) override {
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
     TestCase asked = with_payload(test_case);
+    asked.registration.relaxed_ordering = asked.relaxes_ordering() ? 1 : 0;
     OpenDevice* device = nullptr;
     if (!test_case.over_tcp()) {
       device = &devices_.get_anew(test_case.initiator.device, test_case.initiator.port_num,

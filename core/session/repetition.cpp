@@ -238,6 +238,8 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   outcome.cpu_ns = tally.total == 0 ? 0 : runner.cpu_ns() * tally.operations / tally.total;
   outcome.interrupted = interrupted_;
   outcome.extra = runner.facts();
+  if (const auto order = outcome.extra.find("data_in_order"); order != outcome.extra.end())
+    *order = order->get<bool>() && forward_.data_in_order;  // the worse of both ends
   if (case_.pattern == Pattern::bandwidth) {
     outcome.bandwidth = bandwidth_of(case_, report_of(runner, case_), forward_);
     if (duplex.backward) {

@@ -82,6 +82,8 @@ nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test
   }
   if (const auto peak = runner.peak())
     object["peak"] = {{"messages", peak->messages}, {"window_ns", peak->window_ns}};
+  if (test_case.seen_in_memory())
+    object["data_in_order"] = runner.facts().value("data_in_order", false);
   if (test_case.peers > 1) object["arrivals"] = runner.arrivals();
   if (const WatchData* const watched = runner.watched(); watched != nullptr) {
     object["gap_limit_ns"] = watched->gap_limit_ns;
@@ -125,6 +127,7 @@ Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case) {
                    .window_ns = require_uint(peak, "window_ns", 1, 1ULL << 62)};
     report.peak->bytes = report.peak->messages * test_case.size_bytes;
   }
+  if (test_case.seen_in_memory()) report.data_in_order = require_bool(wire, "data_in_order");
   if (test_case.peers > 1)
     report.arrivals =
         totals_from_wire(wire, "arrivals", require_array(wire, "arrivals", kMaxPeers).size());

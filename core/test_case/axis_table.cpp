@@ -28,6 +28,7 @@ constexpr std::array kMaxWord{Word{"max", kDeviceMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
                                Word{kDeviceMemory, 0}};
 constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
+constexpr std::array kOrderings{Word{"off", 0}, Word{"on", 1}, Word{"auto", kAuto}};
 constexpr std::array kThreadDomains{Word{"auto", kAuto}, Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"auto", kAuto}, Word{"off", 0}, Word{"max", kDeviceMax}};
 constexpr std::array kPlacements{Word{kNearDevice, 0}, Word{kNotPinned, 0}};
@@ -270,7 +271,7 @@ const std::array kAxes{
     Axis{"thread-domain", "thread_domain", queues<&Queues::thread_domain>, choice, 0, 1,
          kThreadDomains, "auto", "auto",
          "a thread domain for each measuring thread, and CQs for one thread, so that the provider "
-         "takes no locks; auto: where the device has that",
+         "can leave out locks; auto: where the device has that",
          has_queues},
     Axis{"recv", "recv", queues<&Queues::recv>, choice, 0, 1, kRecvQueues, "rq", "rq",
          "a receive queue per QP (rq), or one that all share (srq)", has_receive_queues},
@@ -364,9 +365,13 @@ const std::array kAxes{
          memory, 0, 0, kMemories, "host", "host", "where the responder's messages lie", on_verbs},
     Axis{"mr-per-qp", "mr_per_qp", registration<&RegistrationSettings::mr_per_qp>, choice, 0, 1,
          kOffOn, "off", "off", "a separate memory region for each QP", on_verbs},
-    Axis{"relaxed-ordering", "relaxed_ordering",
-         registration<&RegistrationSettings::relaxed_ordering>, choice, 0, 1, kOffOn, "off", "off",
-         "let PCIe writes into the memory overtake each other", has_memory},
+    Axis{
+        "relaxed-ordering", "relaxed_ordering",
+        registration<&RegistrationSettings::relaxed_ordering>, choice, 0, 1, kOrderings, "auto",
+        "auto",
+        "let PCIe writes into the memory overtake each other; auto: on, but not for write_lat, nor "
+        "among ranks",
+        has_memory},
     Axis{"odp", "odp", registration<&RegistrationSettings::odp>, choice, 0, 1, kOffOn, "off", "off",
          "register memory for on-demand paging instead of pinning it", has_memory},
 

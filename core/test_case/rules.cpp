@@ -85,7 +85,7 @@ std::string why_not_in_memory(const TestCase& c) {
   const bool apart = !cpu_reaches(c.initiator.memory) || !cpu_reaches(c.responder.memory);
   if (by_memory && c.wait == Wait::event)
     return "an RDMA WRITE raises no event where it arrives: use write_imm_lat, or another --wait";
-  if (by_memory && c.registration.relaxed_ordering)
+  if (c.seen_in_memory() && c.relaxes_ordering())
     return "with relaxed ordering a message's last byte, by which this test recognises it, may "
            "arrive before the others: use write_imm_lat";
   if (apart && (by_memory || numbered))

@@ -140,7 +140,7 @@ struct PathSettings {
 /// How the memory of both ends is registered.
 struct RegistrationSettings {
   bool mr_per_qp = false;
-  bool relaxed_ordering = false;
+  std::uint64_t relaxed_ordering = kAuto;  ///< 0, 1; kAuto: see TestCase::relaxes_ordering()
   bool odp = false;
 };
 
@@ -256,6 +256,16 @@ struct TestCase {
   bool takes_receive() const noexcept { return traits(opcode).takes_receive || mixes_sends(); }
   bool immediate() const noexcept { return traits(opcode).immediate; }
   bool returns_data() const noexcept { return traits(opcode).returns_data; }
+  /// Does who awaits a message look for its last byte in memory?
+  bool seen_in_memory() const noexcept {
+    return pattern == Pattern::ping_pong && !takes_receive() && !over_tcp();
+  }
+  /// May PCIe writes overtake each other? By itself as in perftest; not among ranks, which look for
+  /// credits and results of collectives in memory.
+  bool relaxes_ordering() const noexcept {
+    if (registration.relaxed_ordering != kAuto) return registration.relaxed_ordering != 0;
+    return !seen_in_memory() && !topology();
+  }
 
   /// Inline room that its QPs are to have. kAuto becomes that of the message where a latency ends
   /// sooner by it: the device need not fetch the payload over PCIe. 220 bytes are perftest's
@@ -333,9 +343,9 @@ struct Axis {
 /// The two options of which one rules, and the other is then unset.
 inline constexpr std::string_view kIterationsOption = "iterations", kDurationOption = "duration";
 
-/// Is it off or on, and nothing else?
+/// Is it off or on, so that its option without a value means on?
 inline bool is_switch(const Axis& axis) {
-  return axis.words.size() == 2 && axis.words[1].text == "on";
+  return axis.words.size() >= 2 && axis.words[1].text == "on";
 }
 
 /// Every axis of a test between two ends, in the order of result names. Tests among ranks have

@@ -43,8 +43,8 @@ nlohmann::ordered_json axis_json(const TestCase& test_case, const Axis& axis) {
       if (const auto number = parse_count(axis_text(test_case, axis))) return *number;
     return axis_text(test_case, axis);
   }
-  if (is_switch(axis)) return axis_text(test_case, axis) == "on";
   const std::uint64_t value = std::get<NumberField>(axis.field).get(test_case);
+  if (is_switch(axis) && value != kAuto) return value == 1;
   if (value == kUntilInterrupted) return 0;
   const bool bits = axis.kind == AxisKind::rate && (value & kBitRate) != 0;
   const bool times = axis.option == kSloOption && (value & kTimesUnloaded) != 0;

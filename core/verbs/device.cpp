@@ -131,18 +131,9 @@ Context open_first_active(const Devices& devices) {
                   fmt::join(seen, "; ")));
 }
 
-/// What a number of ibv_port_attr stands for.
-template <class Meaning>
-using Meanings = std::span<const std::pair<std::uint8_t, Meaning>>;
-
 /// IBTA, PortInfo:LinkWidthActive.
 constexpr std::pair<std::uint8_t, std::uint32_t> kLanes[] = {
     {1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
-
-/// Per lane, SDR to NDR, named as the kernel's ib_port_attr does [Gb/s]. active_speed has 8 bits,
-/// hence no XDR.
-constexpr std::pair<std::uint8_t, double> kLaneGbps[] = {{1, 2.5}, {2, 5},   {4, 10},  {8, 10},
-                                                         {16, 14}, {32, 25}, {64, 50}, {128, 100}};
 
 /// EFA: its provider refuses requests that are not signaled (rdma-core, efa_post_send_validate()),
 /// and no attribute says so.
@@ -151,19 +142,6 @@ constexpr std::uint32_t kAmazon = 0x1d0f;
 /// iWARP drivers that send with the TOS of rdma_cm's id: irdma (Intel) and cxgb4 (Chelsio), both in
 /// their cm.c (Linux). siw does not look at it.
 constexpr std::array<std::uint32_t, 2> kTakesTos{0x8086, 0x1425};
-
-template <class Meaning>
-std::optional<Meaning> meaning_of(std::uint8_t number, Meanings<Meaning> meanings) {
-  const auto found = std::ranges::find(meanings, number, &std::pair<std::uint8_t, Meaning>::first);
-  return found == meanings.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<double> rate_of(const ibv_port_attr& port) {
-  const auto lanes = meaning_of<std::uint32_t>(port.active_width, kLanes);
-  const auto lane_gbps = meaning_of<double>(port.active_speed, kLaneGbps);
-  if (!lanes || !lane_gbps) return std::nullopt;
-  return *lanes * *lane_gbps;
-}
 
 Gid to_gid(const ibv_gid_entry& entry) {
   Gid gid{.index = entry.gid_index, .value = entry.gid, .type = GidType::ib, .netdev = {}};
@@ -229,6 +207,12 @@ std::string_view link_layer_name(int link_layer) {
   return "unspecified";
 }
 
+std::optional<std::uint32_t> lanes_of_width(std::uint8_t active_width) {
+  const auto* const found =
+      std::ranges::find(kLanes, active_width, &std::pair<std::uint8_t, std::uint32_t>::first);
+  return found == std::end(kLanes) ? std::nullopt : std::optional(found->second);
+}
+
 std::uint32_t mtu_bytes(ibv_mtu mtu) {
   return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned>(mtu) : 0;
 }
@@ -259,8 +243,7 @@ PortInfo query_port(ibv_context& context, std::uint64_t port_num) {
           .sm_lid = attributes.sm_lid,
           .gid_table_length = static_cast<std::uint32_t>(std::max(attributes.gid_tbl_len, 0)),
           .pkey_table_length = attributes.pkey_tbl_len,
-          .lanes = meaning_of<std::uint32_t>(attributes.active_width, kLanes),
-          .rate_gbps = rate_of(attributes),
+          .lanes = lanes_of_width(attributes.active_width),
           .needs_grh = attributes.link_layer != IBV_LINK_LAYER_INFINIBAND ||
                        (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0};
 }

@@ -38,7 +38,6 @@ struct PortInfo {
   std::uint16_t lid = 0, sm_lid = 0;    ///< 0 on Ethernet
   std::uint32_t gid_table_length = 0, pkey_table_length = 0;
   std::optional<std::uint32_t> lanes;  ///< link width: 1, 2, 4, 8, 12
-  std::optional<double> rate_gbps;     ///< signaling rate of all lanes, as `ibstat` rounds it
   bool needs_grh = true;  ///< a packet needs a GRH within its subnet, too: wherever it has no LID
                           ///< of its own (no InfiniBand, or a LID that functions share: SR-IOV)
 
@@ -48,6 +47,9 @@ struct PortInfo {
 
 std::string_view port_state_name(ibv_port_state state);  ///< "ACTIVE", "DOWN"...
 std::string_view link_layer_name(int link_layer);  ///< "InfiniBand", "Ethernet", "unspecified"
+
+/// @param active_width  as ibv_port_attr has it (IBTA, PortInfo:LinkWidthActive)
+std::optional<std::uint32_t> lanes_of_width(std::uint8_t active_width);
 
 std::uint32_t mtu_bytes(ibv_mtu mtu);                             ///< 0: no known MTU
 std::optional<ibv_mtu> mtu_from_bytes(std::uint64_t size_bytes);  ///< 256, 512 ... 4096

@@ -10,6 +10,7 @@
 #include "core/base/error_text.h"
 #include "core/verbs/device.h"
 #include "core/verbs/environment.h"
+#include "core/verbs/link_rate.h"
 #include "core/verbs/gid_pair.h"
 #include "core/verbs/probe.h"
 
@@ -127,7 +128,7 @@ json port_json(ibv_context& context, const PortInfo& port) {
   return {{"port_num", port.number},
           {"state", port_state_name(port.state)},
           {"link_layer", link_layer_name(port.link_layer)},
-          {"rate_gbps", or_null(port.rate_gbps)},
+          {"rate_gbps", or_null(link_rate_gbps(link_rate_facts(context, port)))},
           {"lanes", or_null(port.lanes)},
           {"active_mtu_bytes", port.active_mtu_bytes},
           {"max_mtu_bytes", port.max_mtu_bytes},

@@ -65,6 +65,8 @@ std::string share_of_line(const PageCases& page, const Found& found) {
   const auto most = line_rate_gbps(line_rate_gbps(page.files[found.file].context),
                                    *found.one->first().summary.repetitions.front());
   if (!most) return "";
+  if (100 * found.number->median / *most > kMostLinePercent)
+    return fmt::format("faster than the {:g} Gb/s that the driver tells of the line", *most);
   return fmt::format("{:.1f} % of the line's {:g} Gb/s", 100 * found.number->median / *most, *most);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/summary/line_rate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/result/row_json.h"
@@ -16,23 +18,34 @@ Json device_of(const Json& context, const char* end) {
   return environment.is_object() ? environment.value("device", Json()) : Json();
 }
 
+/// Whatever it is.
+std::optional<double> share_percent(std::optional<double> of_the_link, const Row& row) {
+  const auto most = line_rate_gbps(of_the_link, row);
+  if (!most || !row.bandwidth) return std::nullopt;
+  return 100 * bandwidth_gbps(*row.bandwidth) / *most;
+}
+
 }  // namespace
 
-std::optional<double> line_rate_gbps(const Json& context) {
+bool passes_links(const Json& context) {
   const Json one = device_of(context, "initiator"), other = device_of(context, "responder");
+  for (const Json& device : {one, other})
+    if (!device.is_object() || device.value("driver", Json()) == "rdma_rxe") return false;
+  const auto& ends = context.at("rdmameter");
+  return one.value("name", Json()) != other.value("name", Json()) ||
+         ends.at("initiator").value("hostname", Json()) !=
+             ends.at("responder").value("hostname", Json());
+}
+
+std::optional<double> line_rate_gbps(const Json& context) {
+  if (!passes_links(context)) return std::nullopt;
   std::optional<double> rate;
-  for (const Json& device : {one, other}) {
-    if (!device.is_object() || device.value("driver", Json()) == "rdma_rxe") return std::nullopt;
-    const Json told = device.value("rate_gbps", Json());
-    if (!told.is_number() || !(told.get<double>() > 0)) return std::nullopt;
+  for (const char* end : {"initiator", "responder"}) {
+    const Json told = device_of(context, end).value("rate_gbps", Json());
+    if (!told.is_number() || !(told.get<double>() > 0)) continue;
     rate = std::min(rate.value_or(told.get<double>()), told.get<double>());
   }
-  // A device that sends to itself uses no link.
-  const auto& ends = context.at("rdmameter");
-  const bool one_device = one.value("name", Json()) == other.value("name", Json()) &&
-                          ends.at("initiator").value("hostname", Json()) ==
-                              ends.at("responder").value("hostname", Json());
-  return one_device ? std::nullopt : rate;
+  return rate;
 }
 
 std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row) {
@@ -43,9 +56,15 @@ std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Ro
 }
 
 std::optional<double> line_percent(std::optional<double> of_the_link, const Row& row) {
-  const auto most = line_rate_gbps(of_the_link, row);
-  if (!most || !row.bandwidth) return std::nullopt;
-  return 100 * bandwidth_gbps(*row.bandwidth) / *most;
+  const auto percent = share_percent(of_the_link, row);
+  return percent && *percent <= kMostLinePercent ? percent : std::nullopt;
+}
+
+std::string line_doubt(std::optional<double> of_the_link, const Row& row) {
+  if (share_percent(of_the_link, row).value_or(0) <= kMostLinePercent) return "";
+  return fmt::format(
+      "The rate that the driver tells ({:g} Gb/s) is not the link's: messages were faster. ",
+      *of_the_link);
 }
 
 }  // namespace rdmameter

@@ -4,13 +4,23 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "core/result/row.h"
 
 namespace rdmameter {
 
-/// The rate of the slower of the two ends' links [Gb/s]; nothing: it is not known, or the messages
-/// of this run pass no link (one device at both ends, a device in software).
+/// The largest share of a line rate that is believed [%]: a payload gets less than the whole line,
+/// and the rest is for windows that begin and end between two completions.
+inline constexpr double kMostLinePercent = 105;
+
+/// Do messages of this run pass a link? Not between a device and itself, nor of a device in
+/// software, nor where an end has no device.
+/// @param context  of the result
+bool passes_links(const nlohmann::ordered_json& context);
+
+/// The rate of the slower of the two ends' links [Gb/s], or of the one that is known; nothing: none
+/// is known, or the messages pass no link.
 /// @param context  of the result
 std::optional<double> line_rate_gbps(const nlohmann::ordered_json& context);
 
@@ -18,7 +28,12 @@ std::optional<double> line_rate_gbps(const nlohmann::ordered_json& context);
 /// a test over TCP, which may pass another link.
 std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row);
 
-/// The row's bandwidth as a percentage of that; nothing: one of both is not known.
+/// The row's bandwidth as a percentage of that; nothing: one of both is not known, or it is more
+/// than kMostLinePercent.
 std::optional<double> line_percent(std::optional<double> of_the_link, const Row& row);
+
+/// Why a row has no share although the rate is known: it would be above kMostLinePercent. Empty: it
+/// is not.
+std::string line_doubt(std::optional<double> of_the_link, const Row& row);
 
 }  // namespace rdmameter

@@ -106,8 +106,10 @@ bool has_defaults_of_bandwidth(const Row& row) {
 
 /// What the axis comes to nearly everywhere counts, too, where its default is "auto".
 bool is_default_of(const Defaults& defaults, const std::string& key, const Json& value) {
-  static const Defaults kUsual{
-      {"pkey", "0xffff"}, {"recv_post_list", 16}, {"thread_domain", "off"}};
+  static const Defaults kUsual{{"pkey", "0xffff"},
+                               {"recv_post_list", 16},
+                               {"relaxed_ordering", false},
+                               {"thread_domain", "off"}};
   if (const auto usual = kUsual.find(key); usual != kUsual.end()) return usual->second == value;
   const auto found = defaults.find(key);
   return found != defaults.end() && found->second == value;
@@ -188,6 +190,7 @@ std::string case_identity(const std::string& test, const Json& case_object) {
     if (key == "test") continue;  // older versions do not say it here, nor do topologies
     // What older versions had, and do not say.
     if (key == "thread_domain" && value == "off") continue;
+    if (key == "relaxed_ordering" && value == false) continue;
     if (const auto found = defaults.find(key); found == defaults.end() || found->second != value)
       named[key] = value;
   }

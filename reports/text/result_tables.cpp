@@ -11,6 +11,7 @@
 #include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
+#include "reports/summary/write_order.h"
 #include "reports/text/case_text.h"
 #include "reports/text/sweep_curve.h"
 
@@ -292,7 +293,13 @@ std::string latency_table(const Group& whole, const TextStyle& style) {
   add_count(table, group, "count", [](const Row& row) { return row.latency->histogram.count; });
   add_latencies(table, cases_of(group));
   add_sums(table, group, "lost", Sum::unless_zero, [](const Row& row) { return row.lost; });
-  return render(table, style) + legend(group, table, style);
+  const bool torn = std::ranges::any_of(group.cases, [](const CaseSummary& summary) {
+    return std::ranges::any_of(summary.repetitions,
+                               [](const Row* row) { return tail_may_be_missing(*row); });
+  });
+  return render(table, style) +
+         (torn ? dim(wrap("  ", std::string(kTailMayBeMissing), style.width), style) : "") +
+         legend(group, table, style);
 }
 
 std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_gbps,
@@ -316,6 +323,10 @@ std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_
       add_medians(table, cases_of(group), {.head = "of line", .unit = "%"}, {"%", 1}, 1,
                   [line_rate_gbps](const Row& row) { return line_percent(line_rate_gbps, row); });
   }
+  std::string doubt;
+  for (const CaseSummary& summary : group.cases)
+    for (const Row* row : summary.repetitions)
+      if (doubt.empty()) doubt = line_doubt(line_rate_gbps, *row);
   const auto lost = [](const Row& row) { return bandwidth_lost(*row.bandwidth); };
   const bool any_lost = std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
     return std::ranges::any_of(summary.repetitions,
@@ -332,7 +343,7 @@ std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_
            [](const Row& row) { return row.bandwidth->duplicated; });
   add_sums(table, group, "reordered", Sum::unless_zero,
            [](const Row& row) { return row.bandwidth->reordered; });
-  const std::string note = add_completions(table, group) + counting_note(group);
+  const std::string note = doubt + add_completions(table, group) + counting_note(group);
   return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
          legend(group, table, style);
 }

@@ -76,6 +76,8 @@ class FirstHour(rdmameter.Test):
 
     def test_how_far_from_line_rate(self):
         self.play("mlx5-roce")  # 100 Gb/s
+        os.environ["RDMAMETER_DEVICE_WIRE"] = "rate=50G"  # more than the line would not be shown
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE", None)
         self.told("docs/reports.md", "share of the line rate")
         self.types("report", self.result("bw.json", "write_bw", "--peer-device", "soft1", "--size", "64K"), "-o", "bw.html")
         html = (pathlib.Path(self.scratch) / "bw.html").read_text(encoding="utf-8")

@@ -155,6 +155,134 @@ class Refusals(WithRanks):
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
+class OrderOfData(rdmameter.Test):
+    NOTE = "the tail may be missing"
+
+    def wire(self, words):
+        os.environ["RDMAMETER_DEVICE_WIRE"] = words
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE", None)
+
+    def test_a_write_whose_middle_comes_late_is_told_and_verify_finds_it(self):
+        self.wire("torn=1")
+        done = self.run_program("--loopback", "write_lat", "--size", "64,64K", "--iterations", "20")
+        self.assertEqual([row["data_in_order"] for row in done.rows], [False, False])
+        self.assertEqual(done.stderr.replace("\n", " ").count(self.NOTE), 1, done.stderr)
+        shown = subprocess.run([rdmameter.program, "show", done.path], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(" ".join(shown.split()).count(self.NOTE), 1, shown)
+        few = ("--iterations", "1", "--warmup", "0", "--verify")
+        short, long = self.run_program("--loopback", "write_lat", "--size", "4096,64K", *few, status=rdmameter.FAILED).rows
+        self.assertNotIn("error_message", short)
+        self.assertRegex(long["error_message"], "bytes")
+
+    def test_it_is_promised_if_both_ends_promise_it(self):
+        for personality, promised in (("mlx5-ib", True), ("mlx5-roce,rxe", False), ("rxe,mlx5-roce", False)):
+            for connect in ("tcp", "cm"):
+                with self.subTest(personality, connect=connect):
+                    self.play(personality)
+                    done = self.run_program("--loopback", "write_lat", "--size", "64K", "--connect", connect, *BETWEEN_BOTH, *SHORT)
+                    self.assertEqual(done.rows[0]["data_in_order"], promised)
+                    self.assertEqual(self.NOTE in done.stderr.replace("\n", " "), not promised, done.stderr)
+        self.play("rxe")
+        done = self.run_program("--loopback", "write_lat", "write_imm_lat", "--size", "1024", *SHORT)
+        self.assertEqual(["data_in_order" in row for row in done.rows], [True, False])
+        self.assertNotIn(self.NOTE, done.stderr.replace("\n", " "))
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class RelaxedOrdering(WithRanks):
+    def test_is_on_but_where_messages_are_seen_in_memory(self):
+        tests = {"send_lat": True, "write_bw": True, "read_lat": True, "write_imm_lat": True, "reg_mr": True, "write_lat": False}
+        for row in self.measure(*tests, "--size", "64", "--iterations", "20"):
+            self.assertEqual(row["case"]["relaxed_ordering"], tests[row["case"]["test"]], row["name"])
+        self.assertFalse(self.topo(*SHORT)["case"]["relaxed_ordering"])
+        for row in self.measure("send_lat", "write_bw", "--size", "64", "--relaxed-ordering", "off,on,auto", *SHORT):
+            self.assertEqual(row["case"]["relaxed_ordering"], "relaxed-ordering:off" not in row["name"], row["name"])
+        self.assertIn("with relaxed ordering", self.skipped("write_lat", "--relaxed-ordering"))
+        [row] = self.run_program("--device", "null", "write_bw", "--iterations", "1000").rows
+        self.assertFalse(row["case"]["relaxed_ordering"])
+
+    def test_memory_is_registered_as_the_row_says(self):
+        log = os.path.join(self.scratch, "log")
+        os.environ["RDMAMETER_DEVICE_LOG"] = log
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_LOG", None)
+        for test, told in (("send_lat", "1"), ("write_lat", "0")):
+            done = self.run_program("--loopback", test, *SHORT)
+            self.assertEqual(done.rows[0]["case"]["relaxed_ordering"], told == "1")
+            said = set()
+            for name in os.listdir(self.scratch):
+                if name.startswith("log."):
+                    with open(os.path.join(self.scratch, name), encoding="ascii") as file:
+                        said |= {line.split()[2] for line in file if line.startswith("relaxed_ordering ")}
+                    os.remove(os.path.join(self.scratch, name))
+            self.assertEqual(said, {told})
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class EnhancedConnections(rdmameter.Test):
+    """Shown here alone: no adapter has."""
+
+    def agreed(self, *options):
+        [row] = self.measure("write_bw", "--connect", "cm", "--size", "64", *options, *SHORT, "--verify")
+        return row.get("ece")
+
+    def test_ends_agree_on_what_both_can(self):
+        both = {"vendor_id": 0x02c9, "options": 0x10000003}
+        for personality, agreed in (("mlx5-roce", both | {"options": 0x10000007}), ("mlx5-ib,mlx5-ib-vf", both), ("mlx5-ib-vf,mlx5-ib", both),
+                                    ("mlx5-roce,generic", {"vendor_id": 0, "options": 0}), ("generic", {"vendor_id": 0, "options": 0})):
+            for transport in ("rc", "uc"):
+                with self.subTest(personality, transport=transport):
+                    self.play(personality)
+                    self.assertEqual(self.agreed("--transport", transport, *BETWEEN_BOTH), agreed)
+        self.measure("connect", "cm_connect", "--connect", "cm", "--iterations", "5")
+
+    def test_a_call_that_fails_leaves_the_connection_without_it(self):
+        self.play("mlx5-roce")
+        for fault, failed in (("query_ece@1=EIO", "ibv_query_ece"), ("set_ece@2=EINVAL", "ibv_set_ece")):
+            with self.subTest(fault):
+                self.inject(fault)
+                self.assertEqual(self.agreed(), {"vendor_id": 0, "options": 0, "failed": failed})
+        self.inject("set_ece@1=EINVAL")  # the responder's
+        self.assertEqual(self.agreed()["options"], 0)
+
+    def test_nothing_is_said_where_rdma_cm_does_not_connect_it(self):
+        self.play("mlx5-roce")
+        [row] = self.measure("write_bw", *SHORT)
+        self.assertNotIn("ece", row)
+        [row] = self.measure("send_bw", "--transport", "ud", "--connect", "cm", "--size", "64", *SHORT)
+        self.assertNotIn("ece", row)
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class LinkRate(rdmameter.Test):
+    def rates(self, *options):
+        done = self.run_program("--loopback", "write_bw", "--size", "64K", *options, *SHORT)
+        ends = done.result["context"]["rdmameter"]
+        return [ends[end]["device"]["rate_gbps"] for end in ("initiator", "responder")], done.rows[0]
+
+    def test_is_the_links_and_not_what_a_driver_tells_of_each(self):
+        """XDR that verbs show as NDR, a port that a VF has half of, SDR on an Ethernet whose interface knows, constants."""
+        for personality, rate in (("mlx5-xdr", 800), ("mlx5-ib-vf", 100), ("mlx5-ib", 200), ("hns", 100), ("mana", None), ("rxe", None)):
+            with self.subTest(personality):
+                self.play(personality)
+                self.assertEqual(self.rates(*BETWEEN_BOTH)[0], [rate, rate])
+                listed = subprocess.run([rdmameter.program, "devices", "--json"], env=rdmameter.environment(), check=True,
+                                        capture_output=True, text=True).stdout
+                self.assertEqual([device["ports"][0]["rate_gbps"] for device in json.loads(listed)["devices"]], [rate, rate])
+
+    def test_what_a_payload_can_get_is_the_lesser_of_line_and_slot_at_both_ends(self):
+        self.play("mlx5-xdr,mlx5-ib")
+        rates, row = self.rates(*BETWEEN_BOTH)
+        self.assertEqual(rates, [800, 200])
+        slot, line = 16 * 16 * 128 / 130 * 0.85, 200 * 4096 / (4096 + 26)
+        self.assertAlmostEqual(row["bound_gbps"]["initiator"], slot)
+        self.assertAlmostEqual(row["bound_gbps"]["responder"], line)
+        self.play("mana")
+        self.assertEqual(self.rates(*BETWEEN_BOTH)[1]["bound_gbps"], {"initiator": None, "responder": None})
+        self.play("mlx5-roce")
+        self.assertNotIn("bound_gbps", self.rates()[1], "a device that sends to itself")
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
 class Containers(rdmameter.Test):
     def setUp(self):
         super().setUp()
@@ -484,18 +612,29 @@ class Locks(WithRanks):
         self.measure("send_bw", "--recv", "srq", "--qps", "2", "--size", "64", *SHORT, "--verify")
 
     def test_queues_are_made_without_locks(self):
-        """By what a lock costs on this device: each post and each poll that takes one."""
-        self.play("mlx5-ib")
+        """By what a lock costs on this device: each post and each poll that takes one. mlx5 takes one in each ibv_poll_cq()."""
         self.let_cost("lock=50ms")
         lock_ns, few = 50e6, ("--iterations", "3", "--warmup", "1", "--core", "off")
-        for options in ((), ("--cq", "extended"), ("--connect", "cm")):
-            for domain, locks in (("auto", 0), ("off", 2)):  # a post at each end; polls pass while messages are on their way
+        for personality, options, of_polls in (("generic", (), 0), ("generic", ("--connect", "cm"), 0), ("mlx5-ib", ("--cq", "extended"), 0), ("mlx5-ib", (), 1)):
+            self.play(personality)
+            for domain, locks in (("auto", of_polls), ("off", 2)):  # a post at each end; polls pass while messages are on their way
                 [row] = self.measure("send_lat", "--thread-domain", domain, *options, *few)
                 least = row["latency"]["min"]
-                self.assertTrue(least < lock_ns if locks == 0 else least >= locks * lock_ns, (options, domain, least))
+                self.assertTrue(least < lock_ns if locks == 0 else least >= locks * lock_ns, (personality, options, domain, least))
+
+    def test_a_process_that_the_user_calls_single_threaded_is_told_on_mlx5_alone(self):
+        os.environ["MLX5_SINGLE_THREADED"] = "1"
+        self.addCleanup(os.environ.pop, "MLX5_SINGLE_THREADED", None)
+        for personality, told in (("mlx5-ib", True), ("generic", None)):
+            self.play(personality)
+            [row] = self.measure("send_lat", *SHORT)
+            self.assertEqual(row.get("mlx5_single_threaded"), told)
+        os.environ["MLX5_SINGLE_THREADED"] = "0"
+        self.play("mlx5-ib")
+        [row] = self.measure("send_lat", *SHORT)
+        self.assertNotIn("mlx5_single_threaded", row)
 
     def test_ranks_have_them_too(self):
-        self.play("mlx5-ib")
         few = ("--iterations", "3", "--warmup", "1")
         self.let_cost("lock=50ms")
         for domain, chosen in (("auto", "on"), ("off", "off")):

@@ -398,6 +398,30 @@ TEST(LineRate, IsThatOfTheSlowerEndAndIsNotKnownOfADeviceInSoftware) {
   EXPECT_EQ(line_rate_gbps(25.0, both_ways), std::nullopt);
 }
 
+TEST(LineRate, OfOneEndIsThatOfTheOtherWhereItIsNotKnown) {
+  nlohmann::ordered_json context = sample_context();
+  for (const char* end : {"initiator", "responder"})
+    context["rdmameter"][end]["device"] = {{"name", end}, {"rate_gbps", nullptr}};
+  EXPECT_EQ(line_rate_gbps(context), std::nullopt);
+  context["rdmameter"]["responder"]["device"]["rate_gbps"] = 400.0;
+  EXPECT_EQ(line_rate_gbps(context), 400);
+}
+
+TEST(LineRate, OfWhichMessagesTookMoreIsDoubted) {
+  const Row row = bandwidth_row(4096, 0, 1);
+  const double reached = bandwidth_gbps(*row.bandwidth);
+  EXPECT_TRUE(line_percent(reached / 1.04, row).has_value());
+  EXPECT_EQ(line_doubt(reached / 1.04, row), "");
+  EXPECT_EQ(line_percent(reached / 1.06, row), std::nullopt);
+  EXPECT_NE(line_doubt(reached / 1.06, row).find("is not the link's"), std::string::npos);
+  ResultFile file = sample_file({row});
+  for (const char* end : {"initiator", "responder"})
+    file.context["rdmameter"][end]["device"] = {{"name", end}, {"rate_gbps", reached / 2}};
+  const std::string shown = show_result(file, {.style = kPlain});
+  EXPECT_EQ(shown.find("of line"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("is not the link's"), std::string::npos) << shown;
+}
+
 TEST(Csv, HoldsEveryRow) {
   expect_golden("rows.csv", to_csv({sample_file(sample_rows())}));
 }

@@ -60,7 +60,7 @@ class Node : NodeLayout {
   NamedCounts connect_ns() const;
   /// Of a QP that was tried in vain, to see whether credits can go inline.
   std::uint64_t trial_ns() const { return maker_.trial_ns(); }
-  /// Are its QPs of a thread domain, so that the provider takes no locks?
+  /// Are its QPs of a thread domain, so that the provider can leave out locks?
   bool has_thread_domain() const { return domain_.parent() != nullptr; }
 
  private:

@@ -389,6 +389,7 @@ Outcome merge_results(const TestCase& test_case, const TopologyPlan& plan,
   }
   outcome.operations = all.operations;
   outcome.cpu_ns = all.cpu_ns;
+  outcome.effective.registration.relaxed_ordering = test_case.relaxes_ordering() ? 1 : 0;
   outcome.effective.queues.thread_domain =
       std::ranges::all_of(results, &RankResult::thread_domain) ? 1 : 0;
   if (samples.barrier.count > 0)

@@ -18,6 +18,7 @@
 #include "core/log/tell.h"
 #include "core/result/output_file.h"
 #include "reports/summary/line_rate.h"
+#include "reports/summary/write_order.h"
 #include "reports/text/case_names.h"
 #include "reports/text/parts/ablation_text.h"
 #include "reports/text/parts/stall_text.h"
@@ -61,7 +62,8 @@ void check_writable(const std::string& output, const char* option) {
 
 RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& context,
                      const std::vector<PlannedCase>& cases)
-    : output_(output),
+    : bounds_(context),
+      output_(output),
       lines_(output != "-"),
       utf8_(terminal_style().utf8),
       progress_(stderr_is_interactive()),
@@ -102,7 +104,10 @@ void RunOutput::clear_progress() {
   tell("\r\033[K");
 }
 
-void RunOutput::row(const Row& row) {
+void RunOutput::row(const Row& measured) {
+  Row row = measured;
+  bounds_.note(row);
+  tail_may_be_missing_ = tail_may_be_missing_ || tail_may_be_missing(row);
   if (writer_) writer_->append(row);
   clear_progress();
   if (kept_) kept_->push_back(row);
@@ -179,6 +184,7 @@ void RunOutput::finish(const RunTally& tally) {
     tell_text(until_report(settled_, {.width = stderr_width(), .utf8 = utf8_}));
   if (kept_ && lines_) print_lines(told_at_the_end(terminal_style()));
   if (kept_ && !lines_) tell_text(told_at_the_end({.width = stderr_width(), .utf8 = utf8_}));
+  if (tail_may_be_missing_) tell_lines("{}\n", kTailMayBeMissing);
   if (framed_)
     tell_text(run_summary({tally, measured_cases_.size(), skip_reasons_}, elapsed_s(), output_,
                           stderr_width()));

@@ -15,6 +15,7 @@
 #include "bench/running/lines/case_table.h"
 #include "bench/running/runner.h"
 #include "core/result/result_file.h"
+#include "reports/summary/payload_bound.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -46,7 +47,7 @@ class RunOutput : public RunListener {
   void omit_lines();
 
   void begin(const std::string& name, std::uint64_t done, std::uint64_t all) override;
-  void row(const Row& row) override;
+  void row(const Row& measured) override;
 
   /// Ends the file; says on stderr what failed and what was skipped.
   void finish(const RunTally& tally);
@@ -60,6 +61,7 @@ class RunOutput : public RunListener {
   std::string untold_error() const;
 
   std::optional<ResultWriter> writer_;
+  PayloadBounds bounds_;
   std::string output_;
   bool lines_;     ///< a line per row on stdout
   bool utf8_;      ///< of those lines
@@ -79,6 +81,7 @@ class RunOutput : public RunListener {
   std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers
   std::string first_error_, last_message_;
+  bool tail_may_be_missing_ = false;  ///< of any row
 };
 
 }  // namespace rdmameter

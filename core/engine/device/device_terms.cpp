@@ -64,7 +64,7 @@ void require_iwarp_path(const OpenDevice& device, const TestCase& test_case) {
 
 int memory_access(const TestCase& test_case, int remote_access) {
   int access = IBV_ACCESS_LOCAL_WRITE | remote_access;
-  if (test_case.registration.relaxed_ordering) access |= IBV_ACCESS_RELAXED_ORDERING;
+  if (test_case.relaxes_ordering()) access |= IBV_ACCESS_RELAXED_ORDERING;
   if (test_case.registration.odp) access |= IBV_ACCESS_ON_DEMAND;
   return access;
 }

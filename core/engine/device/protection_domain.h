@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The protection domain of one thread's memory and queues, with a thread domain where the device
-// has those: the provider then takes no locks for the queues.
+// has those: the provider can then leave out locks of the queues.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class ProtectionDomain {
   ibv_pd& plain() const { return *pd_; }
   /// What QPs and SRQs are of.
   ibv_pd& of_queues() const { return parent_ ? *parent_ : *pd_; }
-  /// The thread domain's, for CQs without locks; null: there is none.
+  /// The thread domain's, for CQs for one thread; null: there is none.
   ibv_pd* parent() const { return parent_.get(); }
 
  private:

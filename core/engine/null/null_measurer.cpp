@@ -81,7 +81,7 @@ std::string why_not_null(const TestCase& test_case) {
   if (test_case.shared_receives()) return "the null device has no SRQ: use --recv rq";
   if (!test_case.initiator.memory.empty() || !test_case.responder.memory.empty() ||
       test_case.registration.odp || test_case.registration.mr_per_qp ||
-      test_case.registration.relaxed_ordering)
+      test_case.registration.relaxed_ordering == 1)
     return "the null device registers no memory: --memory host is all there is";
   if (test_case.queues.thread_domain == 1) return "the null device has no thread domains";
   if (test_case.queues.timestamps) return "the null device gives no completion timestamps";
@@ -134,6 +134,7 @@ class NullMeasurer final : public Measurer {
     outcome.effective = test_case;
     outcome.effective.initiator.device = "null";
     outcome.effective.queues.thread_domain = 0;
+    outcome.effective.registration.relaxed_ordering = 0;
     if (test_case.wait == Wait::automatic) outcome.effective.wait = Wait::spin;
     outcome.operations = run.tally.operations;
     outcome.interrupted = run.interrupted;

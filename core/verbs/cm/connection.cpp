@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/verbs/check.h"
@@ -121,13 +122,17 @@ std::optional<std::uint32_t> resolved_mtu(const rdma_cm_id& id) noexcept {
   return bytes != 0 ? std::optional(bytes) : std::nullopt;
 }
 
-void request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& request) {
+Ece request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& request,
+                       ibv_qp& qp) {
+  const bool by_program = end.transport != Transport::ud && !end.iwarp;
+  Ece offered = by_program ? offer_ece(id, qp) : Ece{};
   const auto bytes = cm_request_bytes(request);
   rdma_conn_param wanted = parameters(end);
   wanted.private_data = bytes.data();
   wanted.private_data_len = bytes.size();
   wanted.qp_num = request.qpn;
   check_minus_one(rdma_connect(&id, &wanted), "rdma_connect", end.text());
+  return offered;
 }
 
 rdma_cm_event_type answer_event(const CmEndpoint& end) {
@@ -135,15 +140,21 @@ rdma_cm_event_type answer_event(const CmEndpoint& end) {
                                                      : RDMA_CM_EVENT_CONNECT_RESPONSE;
 }
 
-CmRoute establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
+CmRoute establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp, const Ece& offered) {
   if (end.iwarp) return {};
-  const CmRoute route = to_rts_connected(id, end, qp);
+  Ece ece = take_ece(id, qp, offered);
+  CmRoute route = to_rts_connected(id, end, qp);
+  route.ece = std::move(ece);
   check_minus_one(rdma_establish(&id), "rdma_establish", end.text());
   return route;
 }
 
 void accept_connection(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp) {
-  if (end.transport != Transport::ud && !end.iwarp) to_rts_connected(id, end, qp);
+  if (end.transport != Transport::ud && !end.iwarp) {
+    const Ece accepted = accept_ece(id, qp);
+    to_rts_connected(id, end, qp);
+    answer_ece(id, qp, accepted);
+  }
   rdma_conn_param given = parameters(end);
   given.qp_num = qp.qp_num;
   check_minus_one(rdma_accept(&id, &given), "rdma_accept", end.text());
@@ -171,7 +182,8 @@ CmRoute route_of(const ibv_ah_attr& way) {
   CmRoute route{.service_level = way.sl,
                 .rate_gbps = std::nullopt,
                 .mtu_bytes = std::nullopt,
-                .qp_mtu_bytes = 0};
+                .qp_mtu_bytes = 0,
+                .ece = {}};
   const int mbps = ibv_rate_to_mbps(static_cast<ibv_rate>(way.static_rate));
   if (way.static_rate != IBV_RATE_MAX && mbps > 0) route.rate_gbps = mbps / 1000.0;
   return route;

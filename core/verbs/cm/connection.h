@@ -11,6 +11,7 @@
 
 #include "core/test_case/test_case.h"
 #include "core/verbs/cm/cm_address.h"
+#include "core/verbs/cm/ece.h"
 #include "core/verbs/cm/event_channel.h"
 #include "core/verbs/cm/private_data.h"
 #include "core/verbs/qp_state.h"
@@ -23,6 +24,7 @@ struct CmRoute {
   std::optional<double> rate_gbps;  ///< the most that its slowest link takes; nullopt: not limited
   std::optional<std::uint32_t> mtu_bytes;  ///< nullopt: nothing says it
   std::uint32_t qp_mtu_bytes = 0;          ///< that its QP has got; 0: as without rdma_cm
+  Ece ece;                                 ///< RC and UC
 };
 CmRoute route_of(const ibv_ah_attr& way);
 
@@ -69,12 +71,14 @@ std::optional<std::uint32_t> resolved_mtu(const rdma_cm_id& id) noexcept;
 rdma_cm_event_type answer_event(const CmEndpoint& end);
 
 /// Step 3; ends by answer_event().
-void request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& request);
+/// @return what was offered beyond the standard: RC and UC
+Ece request_connection(rdma_cm_id& id, const CmEndpoint& end, const CmRequest& request, ibv_qp& qp);
 
 /// Step 4, of RC and UC: brings the QP from INIT to RTS, and tells the peer that it is. Of iWARP
 /// nothing is left to do.
-/// @return what the route has chosen
-CmRoute establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp);
+/// @param offered  by request_connection()
+/// @return         what the route has chosen
+CmRoute establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp, const Ece& offered);
 
 /// The responder's answer: brings the QP to RTS and takes the connection. Of UD: tells its number.
 void accept_connection(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp);

@@ -23,6 +23,7 @@ struct CmConnector::Call {
   CmRequest request;
   ibv_qp* qp = nullptr;
   CmService service;
+  Ece offered;
   bool done = false;
 };
 
@@ -85,7 +86,7 @@ void CmConnector::take_answer(Call& call, const rdma_cm_event& event, const CmEn
     route_ = route_of(call.service.way);
     route_->mtu_bytes = resolved_mtu(*event.id);
   } else {
-    route_ = establish(*event.id, end, *call.qp);
+    route_ = establish(*event.id, end, *call.qp, call.offered);
   }
   call.done = true;
 }
@@ -98,7 +99,8 @@ void CmConnector::step(Call& call, const rdma_cm_event& event, const CmEndpoint&
       require_device(*event.id, end);
       return resolve_route(*event.id, end);
     case RDMA_CM_EVENT_ROUTE_RESOLVED:
-      return request_connection(*event.id, end, call.request);
+      call.offered = request_connection(*event.id, end, call.request, *call.qp);
+      return;
     default:
       break;
   }

@@ -245,7 +245,7 @@ TEST(CaseJson, SaysEveryAxisThatAppliesWithUnitsAndNoOther) {
       R"("service_level":0,)"
       R"("traffic_class":0,)"
       R"("flow_label":0,"pkey":"auto","pkey_index":0,"qp_timeout":14,"retry_count":7,"memory":"host",)"
-      R"("peer_memory":"host","mr_per_qp":false,"relaxed_ordering":false,"odp":false,)"
+      R"("peer_memory":"host","mr_per_qp":false,"relaxed_ordering":"auto","odp":false,)"
       R"("device":"auto",)"
       R"("port_num":"auto","gid_index":"auto","core":3,"peer_device":"auto",)"
       R"("peer_port_num":"auto","peer_gid_index":"auto","peer_core":"auto"})");

@@ -20,8 +20,6 @@ RDMAMETER_ABSENT(rdma_get_devices)
 RDMAMETER_ABSENT(rdma_get_request)
 RDMAMETER_ABSENT(rdma_notify)
 RDMAMETER_ABSENT(rdma_join_multicast_ex)
-RDMAMETER_ABSENT(rdma_get_remote_ece)
 RDMAMETER_ABSENT(rdma_reject_ece)
-RDMAMETER_ABSENT(rdma_set_local_ece)
 
 #undef RDMAMETER_ABSENT

@@ -37,6 +37,7 @@ struct CmMessage {
   std::uint32_t qpn = 0, psn = 0;
   std::uint8_t responder_resources = 0, initiator_depth = 0, retry_count = 0, rnr_retry_count = 0,
                srq = 0;
+  std::uint32_t ece_vendor = 0, ece_options = 0;
   ibv_gid called{};  ///< of a request: the address it was sent to; of a joining: the group
   std::uint8_t length = 0;
   std::array<std::byte, kMostBytes> data{};

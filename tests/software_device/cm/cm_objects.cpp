@@ -69,6 +69,7 @@ CmEvent* request_event(CmId& listener, const CmMessage& message) {
   CmId* const child = child_of(listener, message);
   if (child == nullptr) return refuse_request(message, kInvalidService), nullptr;
   child->tos = listener.tos;
+  child->remote_ece = {message.ece_vendor, message.ece_options, 0};
   auto* const event = new CmEvent{};
   event->event = message.event;
   event->id = child;
@@ -88,6 +89,7 @@ void learn(CmId& id, const CmMessage& message) {
       id.peer = message.from;
       id.peer_qpn = message.qpn;
       id.peer_psn = message.psn;
+      id.remote_ece = {message.ece_vendor, message.ece_options, 0};
       id.connected = true;
       break;
     case RDMA_CM_EVENT_ESTABLISHED:

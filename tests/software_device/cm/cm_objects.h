@@ -28,6 +28,7 @@ struct CmId : rdma_cm_id {
   bool connected = false;
   std::uint32_t own_qpn = 0;  ///< iWARP's, which the driver connects
   std::uint8_t tos = 0;       ///< by rdma_set_option(); what a listener has, its children have
+  ibv_ece local_ece{}, remote_ece{};
   bool owns_channel = false;  ///< it was made by rdma_create_ep()
 };
 

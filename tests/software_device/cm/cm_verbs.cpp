@@ -244,6 +244,16 @@ int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_
   return 0;
 }
 
+int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
+  if (ece->vendor_id == 0 || ece->comp_mask != 0) return fail_cm(EINVAL);
+  to_ours(id).local_ece = *ece;
+  return 0;
+}
+int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
+  *ece = to_ours(id).remote_ece;
+  return 0;
+}
+
 int rdma_listen(rdma_cm_id* id, int /*backlog*/) {
   CmId& ours = to_ours(id);
   if (!ours.bound) return fail_cm(EINVAL);
@@ -255,6 +265,8 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* wanted) {
   if (!take_data(request, wanted->private_data, wanted->private_data_len, request_bytes(id->ps)))
     return fail_cm(EINVAL);
   take_parameters(request, *wanted);
+  request.ece_vendor = ours.local_ece.vendor_id;
+  request.ece_options = ours.local_ece.options;
   request.called = ours.peer_address.gid;
   if (ours.address.infiniband && hides_request(request)) {
     request.from = ours.number;
@@ -279,6 +291,9 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* wanted) {
       !take_data(answer, wanted->private_data, wanted->private_data_len, answer.data.size()))
     return fail_cm(EINVAL);
   take_parameters(answer, *wanted);
+  // librdmacm/cma.c, ucma_copy_ece_param_to_kern_rep(): the vendor is that of the request
+  answer.ece_vendor = ours.remote_ece.vendor_id;
+  answer.ece_options = ours.local_ece.options;
   ours.asked = false;
   ours.connected = !datagram;
   if (is_iwarp(ours)) connect_iwarp_qp(wanted->qp_num, ours.peer_qpn, ours.tos);

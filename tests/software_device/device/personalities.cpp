@@ -7,8 +7,8 @@
 namespace rdmameter::software {
 namespace {
 
-constexpr std::uint8_t k1x = 1, k4x = 2;                          // IBTA, LinkWidthActive
-constexpr std::uint8_t kSdr = 1, kQdr = 4, kEdr = 32, kHdr = 64;  // LinkSpeedActive
+constexpr std::uint8_t k1x = 1, k4x = 2;  // IBTA, LinkWidthActive
+constexpr std::uint8_t kSdr = 1, kQdr = 4, kEdr = 32, kHdr = 64, kNdr = 128;  // LinkSpeedActive
 
 /// What a device allows on demand, on RC, UC and UD: mlx5 has no plain receive of UD, and no UC.
 constexpr ibv_odp_caps kMlx5Paging{
@@ -23,6 +23,12 @@ constexpr Personality kMlx5{.name = "mlx5-roce",
                             .part_id = 4125,
                             .addresses = Addresses::roce_vlans,
                             .active_speed = kEdr,
+                            .driver = "mlx5_core",
+                            // rdma-core, providers/mlx5/verbs.c, mlx5_query_ece()
+                            .ece_options = 0x1000'0007,
+                            // rdma-core, providers/mlx5/cq.c, poll_cq(): unless the user has set
+                            // MLX5_SINGLE_THREADED
+                            .polls_with_lock = true,
                             .scatters_to_cqe = true,
                             .clock_kHz = 1'000'000,
                             .on_demand_paging = kMlx5Paging,
@@ -69,6 +75,22 @@ constexpr Personality mlx5_virtual_function() {
   made.name = "mlx5-ib-vf";
   made.grh_required = true;
   made.pkeys = {0x8001, 0xffff};
+  made.ece_options = 0x1000'0003;   // fewer than the physical function's
+  made.port_speed_100_mbps = 1000;  // limited to half of the port's
+  return made;
+}
+
+/// ConnectX-8. Linux, drivers/infiniband/core/uverbs_std_types_device.c: copy_port_attr_to_resp()
+/// shows XDR as NDR; rate_show() in sysfs.c knows it. A slot of the fourth generation carries less.
+constexpr Personality mlx5_xdr() {
+  Personality made = mlx5_infiniband();
+  made.name = "mlx5-xdr";
+  made.firmware = "40.44.1036";
+  made.part_id = 4131;
+  made.active_speed = kNdr;
+  made.sysfs_rate = "800 Gb/sec (4X XDR)";
+  made.pcie_speed = "16.0 GT/s PCIe";
+  made.pcie_width = "16";
   return made;
 }
 
@@ -101,6 +123,9 @@ constexpr Personality kBnxt{.name = "bnxt",
                             // rdma-core, providers/bnxt_re/verbs.c: bnxt_re_create_qp() returns
                             // NULL alone; bnxt_re_post_send() negative values
                             .missing_type_errno = 0,
+                            // rdma-core: providers mlx5 and efa alone have
+                            // query_qp_data_in_order()
+                            .data_in_order = false,
                             .negative_post_errors = true,
                             .extended_posting = false,
                             .extended_polling = false,
@@ -124,6 +149,7 @@ constexpr Personality kIrdma{.name = "irdma-roce",
                              .part_id = 5522,
                              .active_speed = kEdr,
                              .uc = false,
+                             .data_in_order = false,
                              // rdma-core, providers/irdma/uverbs.c, irdma_upost_send()
                              .sets_window_key = true,
                              .extended_posting = false,
@@ -152,7 +178,7 @@ constexpr Personality kIrdma{.name = "irdma-roce",
 
 /// HIP08, the first generation (rdma-core, providers/hns/hns_roce_u_verbs.c):
 /// check_qp_create_mask() and its like refuse UD by EINVAL, and get_max_inline_data() lowers what
-/// is asked.
+/// is asked. Linux before 6.6, hns_roce_query_port(): a port of 100 Gb/s is 4X SDR.
 constexpr Personality hns() {
   Personality made = kBnxt;
   made.name = "hns";
@@ -163,13 +189,17 @@ constexpr Personality hns() {
   made.missing_type_errno = EINVAL;
   made.negative_post_errors = false;
   made.clamps_inline = true;
+  made.active_speed = kSdr;
+  made.sysfs_rate = "10 Gb/sec (4X SDR)";
+  made.netdev_mbps = "100000";
   made.max_inline_bytes = 1024;
   return made;
 }
 
 /// Linux, drivers/infiniband/hw/mana/main.c: mana_ib_query_device() tells no vendor, and
-/// mana_ib_query_port() no largest message. rdma-core, providers/mana/wr.c: it does not look at
-/// IBV_SEND_INLINE, and qp.c not at the inline data that is asked for.
+/// mana_ib_query_port() no largest message, and 4X EDR of each port. rdma-core,
+/// providers/mana/wr.c: it does not look at IBV_SEND_INLINE, and qp.c not at the inline data that
+/// is asked for.
 constexpr Personality mana() {
   Personality made = kBnxt;
   made.name = "mana";
@@ -253,7 +283,8 @@ constexpr Personality cxgb4() {
   return made;
 }
 
-/// Amazon's adapter through verbs alone: UD, and no memory that peers open.
+/// Amazon's adapter through verbs alone: UD, and no memory that peers open. Linux,
+/// drivers/infiniband/hw/efa/efa_verbs.c: efa_query_port() tells 4X EDR of each port.
 constexpr Personality kEfa{.name = "efa",
                            .firmware = "0.0.0.0",
                            .vendor_id = 0x1d0f,
@@ -295,6 +326,7 @@ constexpr Personality kRxe{.name = "rxe",
                            .active_width = k1x,
                            .active_speed = kSdr,
                            .max_message_bytes = 0x800000,
+                           .data_in_order = false,
                            .thread_domains = false,
                            .dmabuf = false,
                            .timestamp_mask = 0,
@@ -350,6 +382,7 @@ constexpr Personality kTiny{.name = "tiny",
 constexpr std::array kPersonalities{Personality{},
                                     mlx5_infiniband(),
                                     mlx5_virtual_function(),
+                                    mlx5_xdr(),
                                     mlx5_without_ipoib(),
                                     pod(),
                                     kMlx5,

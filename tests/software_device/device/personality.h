@@ -35,8 +35,13 @@ struct Personality {
   std::array<std::uint16_t, 2> pkeys{0xffff, 0};  ///< 0: none
   bool shows_pkeys = true;  ///< else ibv_query_pkey() fails: sysfs has no pkeys of the port
   ibv_mtu active_mtu = IBV_MTU_4096, max_mtu = IBV_MTU_4096;
-  std::uint8_t active_width = 2;    ///< 4 lanes (IBTA, PortInfo:LinkWidthActive)
-  std::uint8_t active_speed = 128;  ///< NDR: 100 Gb/s each
+  std::uint8_t active_width = 2;          ///< 4 lanes (IBTA, PortInfo:LinkWidthActive)
+  std::uint8_t active_speed = 128;        ///< NDR: 100 Gb/s each
+  std::uint64_t port_speed_100_mbps = 0;  ///< ibv_query_port_speed(); 0: it is not there
+  // Files of sysfs; empty: they are not there.
+  std::string_view sysfs_rate;   ///< ports/1/rate
+  std::string_view netdev_mbps;  ///< speed of the network interface of its GIDs
+  std::string_view pcie_speed, pcie_width;
   std::uint32_t max_message_bytes = 1U << 30;
 
   bool tells_max_message = true;  ///< else max_msg_sz is 0, as mana_ib_query_port() had it
@@ -44,6 +49,8 @@ struct Personality {
   bool rc = true, uc = true, ud = true;
   /// What creating a QP of a type that it lacks gives; 0: NULL, and errno stays as it was.
   int missing_type_errno = EOPNOTSUPP;
+  /// ibv_query_qp_data_in_order() promises the order of a WRITE's bytes.
+  bool data_in_order = true;
   bool negative_post_errors = false;  ///< ibv_post_send() returns -ENOMEM
   /// Of iWARP: the TOS of the id of rdma_cm is that of the connection's packets. Else it is not
   /// looked at.
@@ -62,7 +69,9 @@ struct Personality {
   bool extended_posting = true;  ///< ibv_wr_*
   bool extended_polling = true;  ///< ibv_create_cq_ex()
   bool memory_windows = true, thread_domains = true;
-  bool dmabuf = true;  ///< registers memory by a descriptor of a dma-buf
+  std::uint32_t ece_options = 0;  ///< bits of enhanced connection establishment; 0: it has none
+  bool polls_with_lock = false;   ///< ibv_poll_cq() takes its lock of a CQ for one thread, too
+  bool dmabuf = true;             ///< registers memory by a descriptor of a dma-buf
   /// Small receives of RC and UC come in the completion, and ibv_poll_cq() copies them to their
   /// address: with device memory, which has none, the program crashes.
   bool scatters_to_cqe = false;

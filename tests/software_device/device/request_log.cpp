@@ -38,10 +38,10 @@ RequestLog& request_log() {
   const std::string path = read->log + "." + std::to_string(own_pid());
   std::FILE* const file = std::fopen(path.c_str(), "w");
   if (file == nullptr) die("RDMAMETER_DEVICE_LOG: " + path + " cannot be written");
-  constexpr std::array kNames{"posted",        "polled",     "lost",         "duplicated",
-                              "overtaken",     "unreceived", "mtu_bytes",    "service_level",
-                              "traffic_class", "flow_label", "pkey_index",   "qp_timeout",
-                              "retry_count",   "rnr_retry",  "min_rnr_timer"};
+  constexpr std::array kNames{"posted",        "polled",     "lost",          "duplicated",
+                              "overtaken",     "unreceived", "mtu_bytes",     "service_level",
+                              "traffic_class", "flow_label", "pkey_index",    "qp_timeout",
+                              "retry_count",   "rnr_retry",  "min_rnr_timer", "relaxed_ordering"};
   for (const Entry& entry : log.entries)
     std::fprintf(file, "%s %u %u %llu\n", kNames[static_cast<std::size_t>(entry.step)], entry.qpn,
                  entry.number, static_cast<unsigned long long>(entry.at_ns));

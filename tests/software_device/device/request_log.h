@@ -28,6 +28,7 @@ enum class RequestStep : std::uint8_t {
   retry_count,
   rnr_retry,
   min_rnr_timer,
+  relaxed_ordering,  ///< of a memory region, as that of QP 0
 };
 
 void keep_in_log(RequestStep step, std::uint32_t qpn, std::uint32_t number);

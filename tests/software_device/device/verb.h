@@ -27,18 +27,21 @@ enum class Verb : std::uint8_t {
   destroy_qp,
   destroy_srq,
   modify_qp,
+  query_ece,
   query_qp,
   reg_mr,
+  set_ece,
   // of the data path
   poll_cq,
   post_recv,
   post_send,
 };
 
-inline constexpr std::array<std::string_view, 20> kVerbNames{
-    "alloc_mw",   "alloc_pd",   "alloc_td", "create_ah",  "create_cq",  "create_qp",  "create_srq",
-    "dealloc_mw", "dealloc_pd", "dereg_mr", "destroy_ah", "destroy_cq", "destroy_qp", "destroy_srq",
-    "modify_qp",  "query_qp",   "reg_mr",   "poll_cq",    "post_recv",  "post_send"};
+inline constexpr std::array<std::string_view, 22> kVerbNames{
+    "alloc_mw",   "alloc_pd",    "alloc_td",   "create_ah", "create_cq",  "create_qp",
+    "create_srq", "dealloc_mw",  "dealloc_pd", "dereg_mr",  "destroy_ah", "destroy_cq",
+    "destroy_qp", "destroy_srq", "modify_qp",  "query_ece", "query_qp",   "reg_mr",
+    "set_ece",    "poll_cq",     "post_recv",  "post_send"};
 inline constexpr std::size_t kVerbs = kVerbNames.size();
 static_assert(kVerbs == static_cast<std::size_t>(Verb::post_send) + 1);
 

@@ -21,6 +21,8 @@ bool set_of_path(Path& path, const Word& word) {
     path.loss = share_of(word);
   else if (word.name == "duplicate")
     path.duplicates = share_of(word);
+  else if (word.name == "torn")
+    path.torn = share_of(word);
   else if (word.name == "reorder")
     path.overtaken = share_of(word);
   else
@@ -61,7 +63,7 @@ std::optional<Direction> cut_direction(Word& word) {
 
 void set_one(WireSettings& wire, Word word) {
   constexpr std::string_view kAccepted =
-      "latency, jitter, rate, loss, duplicate and reorder, each for all ways or as in "
+      "latency, jitter, rate, loss, duplicate, reorder and torn, each for all ways or as in "
       "0-1:latency=2ms from soft0 to soft1; and seed, message, qp-cache and qp-miss";
   const Word whole = word;
   if (const auto direction = cut_direction(word)) {

@@ -16,6 +16,7 @@ struct Path {
   double ns_per_byte = 0;        ///< of payload, while the port can send nothing else
   double loss = 0;               ///< share of messages
   double duplicates = 0;         ///< share of datagrams that arrive twice
+  double torn = 0;               ///< share of WRITEs of several packets: see transfer_write()
   double overtaken = 0;          ///< share of datagrams that arrive after their successor
 };
 

@@ -49,7 +49,8 @@ int poll_cq(ibv_cq* cq, int most, ibv_wc* completions) {
   if (const int error = begin_call(Verb::poll_cq).error; error != 0) return -error;
   SharedCq& shared = *to_ours(cq).shared;
   const OneAtATime alone(to_ours(cq).busy, to_ours(cq).single_threaded, kTwoThreads);
-  if (!to_ours(cq).single_threaded) spend_lock();
+  if (!to_ours(cq).single_threaded || personality(device_of(cq->context)).polls_with_lock)
+    spend_lock();
   poll_wire();
   if (shared.ring.empty() && !shared.overrun.load(std::memory_order_relaxed)) return 0;
   const std::lock_guard locked(shared.ring.consumers);

@@ -203,6 +203,9 @@ using namespace rdmameter::software;
 
 extern "C" {
 
+/// Declared by the headers of rdma-core 62 and later.
+int ibv_query_port_speed(ibv_context* context, std::uint32_t port, std::uint64_t* speed);
+
 ibv_device** ibv_get_device_list(int* count) {
   auto** const list = static_cast<ibv_device**>(std::calloc(kDevices + 1, sizeof(ibv_device*)));
   if (list == nullptr) return fail<ibv_device*>(ENOMEM);
@@ -248,6 +251,14 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
 int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attributes) {
   return query_port(context, port, reinterpret_cast<ibv_port_attr*>(attributes),
                     offsetof(ibv_port_attr, flags));
+}
+
+int ibv_query_port_speed(ibv_context* context, std::uint32_t port, std::uint64_t* speed) {
+  const std::uint64_t told = personality(device_of(context)).port_speed_100_mbps;
+  if (port != kPort) return EINVAL;
+  if (told == 0) return EOPNOTSUPP;
+  *speed = told;
+  return 0;
 }
 
 int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {

@@ -6,6 +6,7 @@
 
 #include "tests/software_device/device/control_call.h"
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/device/request_log.h"
 #include "tests/software_device/segment/process.h"
 #include "tests/software_device/verbs/objects.h"
 #include "tests/software_device/wire/keys.h"
@@ -66,6 +67,7 @@ ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length, std::uint
   mr->handle = key >> 8;
   mr->lkey = mr->rkey = key;
   ++to_ours(pd).users;
+  log_request(RequestStep::relaxed_ordering, 0, (access & IBV_ACCESS_RELAXED_ORDERING) != 0);
   return mr;
 }
 

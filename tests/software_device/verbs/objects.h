@@ -102,6 +102,7 @@ struct Qp {
   Offset<SharedRq> own_rq{};  ///< nowhere if it takes from an SRQ
   ibv_qp_init_attr made_with{};
   ibv_qp_attr attributes{};
+  std::optional<std::uint32_t> ece_options;  ///< set by ibv_set_ece()
   bool has_builder = false;
   bool single_threaded = false;  ///< of a thread domain
   std::atomic<bool> busy{false};

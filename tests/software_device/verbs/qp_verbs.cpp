@@ -13,6 +13,7 @@
 #include "tests/software_device/wire/multicast.h"
 #include "tests/software_device/wire/request.h"
 #include "tests/software_device/wire/send_queue.h"
+#include "tests/software_device/wire/torn_writes.h"
 #include "tests/software_device/wire/wire.h"
 
 namespace rdmameter::software {
@@ -340,6 +341,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
   if (call.error() != 0) return call.error();
   Qp& ours = to_ours(qp);
   leave_all_groups(qp->qp_num);
+  forget_torn_write(qp->qp_num);
   destroy_qp(ours.shared);
   if (ours.own_rq) destroy_rq(ours.own_rq);
   count_users(*qp, false);
@@ -373,14 +375,36 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int /*mask*/, ibv_qp_init_
   *made_with = ours.made_with;
   return 0;
 }
-int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*opcode*/, std::uint32_t /*flags*/) {
-  return 1;
+/// 0 also where nothing is known: before the QP can receive, as mlx5 has no context of it to ask.
+int ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode /*opcode*/, std::uint32_t /*flags*/) {
+  const SharedQp& shared = *to_ours(qp).shared;
+  const auto& paths = settings().wire.paths;
+  const bool torn = std::ranges::any_of(paths, [](const auto& from) {
+    return std::ranges::any_of(from, [](const Path& path) { return path.torn != 0; });
+  });
+  const bool promised = personality(shared.device).data_in_order && !torn;
+  return promised && shared.state.load() == IBV_QPS_RTS ? 1 : 0;
 }
-int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
-  return EOPNOTSUPP;
+int ibv_query_ece(ibv_qp* qp, ibv_ece* ece) {
+  const ControlCall call(Verb::query_ece);
+  if (call.error() != 0) return call.error();
+  const Personality& device = personality(device_of(qp->context));
+  if (device.ece_options == 0) return EOPNOTSUPP;
+  *ece = {device.vendor_id, to_ours(qp).ece_options.value_or(device.ece_options), 0};
+  return 0;
 }
-int ibv_set_ece(ibv_qp* /*qp*/, ibv_ece* /*ece*/) {
-  return EOPNOTSUPP;
+/// Of the options it takes those that the device has. It is too late once the QP receives.
+int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) {
+  const ControlCall call(Verb::set_ece);
+  if (call.error() != 0) return call.error();
+  const Personality& device = personality(device_of(qp->context));
+  if (device.ece_options == 0) return EOPNOTSUPP;
+  const ibv_qp_state state = to_ours(qp).shared->state.load();
+  if (ece->vendor_id != device.vendor_id || ece->comp_mask != 0 ||
+      (state != IBV_QPS_RESET && state != IBV_QPS_INIT))
+    return EINVAL;
+  to_ours(qp).ece_options = ece->options & device.ece_options;
+  return 0;
 }
 
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* wanted) {

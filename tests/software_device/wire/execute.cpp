@@ -9,6 +9,7 @@
 #include "tests/software_device/device/personality.h"
 #include "tests/software_device/device/request_log.h"
 #include "tests/software_device/wire/multicast.h"
+#include "tests/software_device/wire/torn_writes.h"
 #include "tests/software_device/wire/transfer.h"
 
 namespace rdmameter::software {
@@ -176,7 +177,7 @@ Outcome write_remote(SharedQp& qp, SharedQp& peer, const Request& request, const
   Pieces sink(peer.process);
   if (!locate_remote(peer, request, source.pieces.bytes(), IBV_ACCESS_REMOTE_WRITE, keys, sink))
     return refused(qp, IBV_WC_REM_ACCESS_ERR);
-  switch (transfer(source.pieces, sink.with_last_word_apart())) {
+  switch (transfer_write(qp, peer, source.pieces, sink)) {
     case Moved::all:
       return {};
     case Moved::lost_process:

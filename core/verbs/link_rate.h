@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast a port's link is, of what library, kernel and driver say of it, which may differ.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/verbs/device.h"
+
+namespace rdmameter {
+
+/// What is told of a port's rate.
+struct LinkRateFacts {
+  std::uint64_t port_speed_100_mbps = 0;  ///< ibv_query_port_speed(3); 0: not told
+  /// Width and speed by the codes of ibv_port_attr. The kernel shows XDR as NDR in `active_speed`,
+  /// which had 8 bits (uverbs_std_types_device.c, copy_port_attr_to_resp()).
+  std::uint8_t active_width = 0, active_speed = 0;
+  std::uint32_t active_speed_ex = 0;  ///< since rdma-core 49; 0: not told
+  std::string sysfs_rate;             ///< of ports/N/rate: "400 Gb/sec (4X NDR)"
+  std::int64_t netdev_mbps = -1;      ///< of the port's network interface; not above 0: not told
+  bool ethernet = false;
+  /// The driver tells one figure of all its adapters: EFA (Linux, efa_query_port()) and mana
+  /// (mana_ib_query_port()) tell 4X EDR.
+  bool constant = false;
+};
+
+LinkRateFacts link_rate_facts(ibv_context& context, const PortInfo& port,
+                              const std::filesystem::path& sysfs = "/sys");
+
+/// The signaling rate of all lanes [Gb/s], as `ibstat` rounds it; nullopt: not told. The first of:
+/// port_speed, active_speed_ex, sysfs_rate, netdev_mbps, active_speed. Of a driver with a constant
+/// figure port_speed alone.
+std::optional<double> link_rate_gbps(const LinkRateFacts& facts);
+
+}  // namespace rdmameter

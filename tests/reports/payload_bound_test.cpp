@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/summary/payload_bound.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/reports/samples.h"
+
+namespace rdmameter {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json device(const char* name, double rate_gbps) {
+  return {{"name", name},
+          {"port_num", 1},
+          {"driver", "mlx5_core"},
+          {"rate_gbps", rate_gbps},
+          {"link_layer", "Ethernet"},
+          {"gid_type", "RoCE v2"},
+          {"gid", "::ffff:10.9.0.1"}};
+}
+
+ordered_json context_of(const ordered_json& one, const ordered_json& other,
+                        const char* peer = "b") {
+  return {{"rdmameter",
+           {{"initiator", {{"hostname", "a"}, {"device", one}}},
+            {"responder", {{"hostname", peer}, {"device", other}}}}}};
+}
+
+Row row_of(std::uint64_t size_bytes) {
+  Row row = bandwidth_row(size_bytes, 0, 1);
+  row.case_object["mtu_bytes"] = 4096;
+  row.case_object["device"] = "dev0";
+  row.case_object["peer_device"] = "dev1";
+  row.case_object["port_num"] = row.case_object["peer_port_num"] = 1;
+  return row;
+}
+
+TEST(PayloadBound, IsTheLineWithoutTheHeadersOfEachPacket) {
+  const auto share = [](const char* key, const char* value, double payload) {
+    ordered_json described = device("dev0", 100);
+    described[key] = value;
+    return *payload_bound_gbps(payload_limits(described), payload);
+  };
+  EXPECT_DOUBLE_EQ(share("gid_type", "RoCE v2", 4096), 100.0 * 4096 / (4096 + 82));
+  EXPECT_DOUBLE_EQ(share("gid", "fd00::1", 4096), 100.0 * 4096 / (4096 + 102));
+  EXPECT_DOUBLE_EQ(share("gid_type", "RoCE v1", 1024), 100.0 * 1024 / (1024 + 94));
+  EXPECT_DOUBLE_EQ(share("link_layer", "InfiniBand", 4096), 100.0 * 4096 / (4096 + 26));
+}
+
+TEST(PayloadBound, IsTheSlotsWhereThatIsLess) {
+  ordered_json slow = device("dev0", 400);
+  slow["pcie_speed"] = "16.0 GT/s PCIe";
+  slow["pcie_width"] = 16;
+  EXPECT_DOUBLE_EQ(*payload_bound_gbps(payload_limits(slow), 4096), 16.0 * 128 / 130 * 16 * 0.85);
+  slow["pcie_speed"] = "32.0 GT/s PCIe";
+  EXPECT_DOUBLE_EQ(*payload_bound_gbps(payload_limits(slow), 4096), 400.0 * 4096 / (4096 + 82));
+  slow["rate_gbps"] = nullptr;
+  slow["pcie_speed"] = "5.0 GT/s PCIe";
+  EXPECT_DOUBLE_EQ(*payload_bound_gbps(payload_limits(slow), 4096), 5.0 * 8 / 10 * 16 * 0.85);
+  EXPECT_EQ(payload_bound_gbps(payload_limits(nullptr), 4096), std::nullopt);
+}
+
+TEST(PayloadBound, IsNotedForBothEnds) {
+  const PayloadBounds bounds{context_of(device("dev0", 100), device("dev1", 25))};
+  Row row = row_of(6144);  // two packets of 3072 bytes
+  bounds.note(row);
+  const ordered_json noted = row.extra.at("bound_gbps");
+  EXPECT_DOUBLE_EQ(noted.at("initiator"), 100.0 * 3072 / (3072 + 82));
+  EXPECT_DOUBLE_EQ(noted.at("responder"), 25.0 * 3072 / (3072 + 82));
+  ordered_json iwarp = device("dev1", 25);
+  iwarp["gid_type"] = "IB";
+  row = row_of(64);
+  PayloadBounds{context_of(device("dev0", 100), iwarp)}.note(row);
+  EXPECT_TRUE(row.extra.at("bound_gbps").at("responder").is_null());
+}
+
+TEST(PayloadBound, IsNotNotedWhereNoLinkIsPassedOrItIsAnother) {
+  const auto noted = [](const ordered_json& context, Row row) {
+    PayloadBounds{context}.note(row);
+    return row.extra.is_object() && row.extra.contains("bound_gbps");
+  };
+  const ordered_json two = context_of(device("dev0", 100), device("dev1", 100));
+  EXPECT_TRUE(noted(two, row_of(64)));
+  EXPECT_FALSE(noted(context_of(device("dev0", 100), device("dev0", 100), "a"), row_of(64)));
+  EXPECT_FALSE(noted(context_of(device("dev0", 100), nullptr), row_of(64)));
+  EXPECT_FALSE(noted(two, latency_row("rc", 64, 0, 1)));
+  Row other = row_of(64);
+  other.case_object["peer_device"] = "dev2";
+  EXPECT_FALSE(noted(two, other));
+}
+
+}  // namespace
+}  // namespace rdmameter
