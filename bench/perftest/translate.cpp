@@ -289,8 +289,10 @@ void Translation::choose_queues() {
   if (!by_time()) depth = std::min(depth, iterations_);
   std::uint64_t every = number("cq-mod", "signal-every", kPerftestCqMod);
   if (!has("cq-mod")) {
+    // -g alone is UD, too, but perftest looks before it knows.
+    const bool says_datagrams = command_.value("connection") == "UD";
     const bool moderated =
-        size_ <= kModeratedBytes || plan_.all_sizes || datagrams() || has("events");
+        size_ <= kModeratedBytes || plan_.all_sizes || says_datagrams || has("events");
     if (!moderated) every = 1;
     if (list > 1) every = list;
   }

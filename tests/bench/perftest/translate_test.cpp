@@ -309,6 +309,12 @@ TEST(PerftestTranslation, TakesARateLimitWherePerftestsOwnHasNoEffect) {
   EXPECT_THAT(refusal_of("ib_write_lat", {"--rate_limit=1", "-R"}), HasSubstr("-R"));
 }
 
+TEST(PerftestTranslation, ModeratesDatagramsThatAreAskedForAlone) {
+  EXPECT_EQ(axes_of("ib_send_bw", {"-c", "UD"}).at("signal-every"), "100");
+  EXPECT_EQ(axes_of("ib_send_bw", {"-g"}).at("signal-every"), "1");
+  EXPECT_EQ(axes_of("ib_send_bw", {"-g", "-s", "64"}).at("signal-every"), "100");
+}
+
 TEST(PerftestTranslation, ShowsTheUseOfTheCpuOfATimeAlone) {
   EXPECT_FALSE(plan_of("ib_send_bw", {"--cpu_util", "host"}).report.cpu_util);
   EXPECT_TRUE(plan_of("ib_send_bw", {"--cpu_util", "-D", "2", "host"}).report.cpu_util);
