@@ -96,7 +96,10 @@ ExitStatus run_tool(const PerftestTool& tool, const std::vector<std::string>& ar
   // As perftest these end by a signal, at once. One that runs until it is interrupted ends well.
   give_signal_back(SIGTERM);
   give_signal_back(SIGHUP);
-  if (plan.host.empty() || !plan.report.intervals) give_signal_back(SIGINT);
+  if (plan.host.empty() || !plan.report.intervals)
+    give_signal_back(SIGINT);
+  else
+    take_one_interrupt();
   const bool fine = plan.host.empty() ? run_perftest_server(plan, invocation)
                                       : run_perftest_client(plan, invocation);
   return fine ? ExitStatus::pass : kPerftestFailed;

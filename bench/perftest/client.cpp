@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include "bench/options/token.h"
 #include "bench/perftest/connection.h"
+#include "bench/perftest/cpu_use.h"
 #include "bench/perftest/inline_table.h"
+#include "bench/perftest/limits.h"
 #include "bench/perftest/notes.h"
 #include "bench/perftest/optional_settings.h"
 #include "bench/perftest/own_device.h"
@@ -36,37 +37,15 @@ bool print_now(const std::string& text) {
   return flush_print();
 }
 
-/// --cpu_util: user time over user and idle time of the whole machine, as perftest computes it.
-class CpuUse {
- public:
-  void begin() { before_ = read(); }
-  double percent() const {
-    const Times now = read();
-    const double user = now.user - before_.user, idle = now.idle - before_.idle;
-    return user + idle > 0 ? user / (user + idle) * 100 : 0;
-  }
-
- private:
-  struct Times {
-    double user = 0, idle = 0;
-  };
-  static Times read() {  // proc(5): "cpu user nice system idle ..."
-    std::ifstream stat("/proc/stat");
-    std::string cpu;
-    double nice = 0, system = 0;
-    Times times;
-    stat >> cpu >> times.user >> nice >> system >> times.idle;
-    return times;
-  }
-  Times before_;
-};
-
 /// Prints rows as they come, and keeps the result file.
 class PerftestOutput final : public RunListener {
  public:
   PerftestOutput(const PerftestPlan& plan, Measurer& measurer,
                  const nlohmann::ordered_json& context)
-      : plan_(plan), environment_(measurer.initiator_environment()), measurer_(measurer) {
+      : plan_(plan),
+        environment_(measurer.initiator_environment()),
+        measurer_(measurer),
+        limits_(plan.min_bandwidth, plan.min_rate) {
     if (!plan.json.empty()) writer_.emplace(plan.json, context);
   }
 
@@ -88,12 +67,13 @@ class PerftestOutput final : public RunListener {
     if (stopped && plan_.report.output == PerftestReport::Output::full)
       print_now("\n User stopped traffic\n");
     print_now(perftest_footer(plan_.report));
+    check_limits();
   }
   /// Was everything measured, and nothing below a limit?
   bool fine() const { return fine_ && measured_ > 0; }
 
  private:
-  void check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic);
+  void check_limits();
   void fail(const std::string& why) {
     fine_ = false;
     tell_lines("rdmameter: {}\n", printable_lines(in_words_of_perftest(why)));
@@ -106,6 +86,7 @@ class PerftestOutput final : public RunListener {
   std::optional<ResultWriter> writer_;
   std::string test_info_, results_;  ///< of the last row, as perftest's file has them
   CpuUse cpu_;
+  PerftestLimits limits_;
   std::uint64_t measured_ = 0;
   bool fine_ = true;
 };
@@ -127,19 +108,15 @@ void PerftestOutput::row(const Row& row) {
   results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
   measurer_.tell_responder(perftest_numbers_to_wire(numbers));
   if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
-  if (numbers.traffic) check_limits(numbers.size_bytes, *numbers.traffic);
+  if (numbers.traffic) limits_.add(plan_.report, numbers.size_bytes, *numbers.traffic);
 }
 
-void PerftestOutput::check_limits(std::uint64_t size_bytes, const PerftestTraffic& traffic) {
-  const auto [average, rate, peak] = perftest_bandwidth(plan_.report, size_bytes, traffic);
-  if (plan_.min_bandwidth && average < *plan_.min_bandwidth)
-    fail(fmt::format("the bandwidth of {:.2f} is below -w, --limit_bw {:.2f} {}", average,
-                     *plan_.min_bandwidth, plan_.report.gbits ? "Gb/sec" : "MiB/sec"));
-  if (!plan_.min_rate || rate >= *plan_.min_rate) return;
-  const std::string slow = fmt::format(
-      "the message rate of {:.6f} is below -y, --limit_msgrate {:.6f} Mpps", rate, *plan_.min_rate);
-  if (plan_.min_bandwidth) return fail(slow);
-  tell_note(slow + ", which changes no status without -w");
+void PerftestOutput::check_limits() {
+  const auto miss = limits_.miss(plan_.report);
+  if (!miss) return;
+  if (miss->in_perftest.empty()) return tell_note(miss->text);
+  tell_text(miss->in_perftest);
+  fail(miss->text);
 }
 
 /// A row of --run_infinitely, from the thread that watches the measurement.
@@ -281,7 +258,7 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   PerftestOutput output(plan, *inner,
                         result_context(invocation.command_line, {}, flags, clock, *inner));
   on_connected = [&output](const nlohmann::json& connected) {
-    output.begin_table(perftest_connection(connected));
+    output.begin_table(perftest_connection(connected, false));
   };
   if (plan.own.device == kPerftestNullDevice)  // it connects nothing
     output.begin_table({cases.front().test_case, {}, {}, {}});

@@ -12,16 +12,24 @@
 namespace rdmameter {
 namespace {
 
+/// The QP number by which all receivers of a multicast are addressed.
+constexpr std::uint32_t kMulticastQpn = 0xffffff;
+
 /// As C's %#0WIDTHx, which leaves the 0x of a zero away.
 std::string hexadecimal(std::uint64_t value, int width) {
   return value == 0 ? fmt::format("{:0{}}", 0, width) : fmt::format("{:#0{}x}", value, width);
 }
 
-/// perftest writes its bytes as decimal numbers, but for those of groups.
+/// @param text  "239.1.2.3", "ff15::1"
+std::optional<ibv_gid> group_gid(const std::string& text) {
+  // An IPv4 address is mapped, as RoCE v2 has it.
+  return gid_from_text(text.find(':') == text.npos ? "::ffff:" + text : text);
+}
+
+/// perftest writes its bytes as decimal numbers.
 std::string gid_line(const ibv_gid& gid, bool group) {
   std::string text;
-  for (const std::uint8_t byte : gid.raw)
-    text += group ? fmt::format(":{:02x}", byte) : fmt::format(":{:02}", byte);
+  for (const std::uint8_t byte : gid.raw) text += fmt::format(":{:02}", byte);
   return fmt::format(" {}: {}\n", group ? "MGID" : "GID", text.substr(1));
 }
 
@@ -35,7 +43,7 @@ std::uint64_t outstanding_reads(const PerftestConnection& connection, bool serve
 
 }  // namespace
 
-PerftestConnection perftest_connection(const nlohmann::json& connected) {
+PerftestConnection perftest_connection(const nlohmann::json& connected, bool server) {
   PerftestConnection connection{.test_case = case_from_wire(require_object(connected, "case")),
                                 .local = {},
                                 .remote = {},
@@ -47,8 +55,10 @@ PerftestConnection perftest_connection(const nlohmann::json& connected) {
        {std::pair{"local", &connection.local}, std::pair{"remote", &connection.remote}}) {
     const nlohmann::json& introduction = require_object(connected, key);
     *end = endpoint_info_from_wire(require_object(introduction, "endpoint"), qps);
-    if (test_case.multicast())
-      connection.group = gid_from_text(require_string(introduction, "group", 64));
+  }
+  if (test_case.multicast()) {  // whoever receives chooses it
+    const nlohmann::json& receiver = require_object(connected, server ? "local" : "remote");
+    connection.group = group_gid(require_string(receiver, "group", 64));
   }
   return connection;
 }
@@ -62,8 +72,10 @@ std::string perftest_addresses(const PerftestReport& report, const PerftestConne
   std::string text;
   const auto add = [&](const char* side, const EndpointInfo& end, bool in_group) {
     for (std::size_t i = 0; i < end.qpns.size(); ++i) {
+      const bool of_group = in_group && connection.group;
       text += fmt::format(" {} address: LID {} QPN {} PSN {}", side, hexadecimal(end.lid, 4),
-                          hexadecimal(end.qpns[i], 6), hexadecimal(end.psns[i], 6));
+                          hexadecimal(of_group ? kMulticastQpn : end.qpns[i], 6),
+                          hexadecimal(end.psns[i], 6));
       if (read)
         text +=
             fmt::format(" OUT {}", hexadecimal(outstanding_reads(connection, report.server), 4));
@@ -73,7 +85,7 @@ std::string perftest_addresses(const PerftestReport& report, const PerftestConne
                             hexadecimal(rkey == 0 ? 0 : end.address, 16));
       }
       text += '\n';
-      if (in_group && connection.group)
+      if (of_group)
         text += gid_line(*connection.group, true);
       else if (perftest_names_gid(report, end.link_layer == IBV_LINK_LAYER_ETHERNET))
         text += gid_line(end.gid.value, false);

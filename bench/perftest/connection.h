@@ -19,8 +19,9 @@ struct PerftestConnection {
 };
 
 /// @param connected  see connected_to_wire()
+/// @param server     is this end the server, which receives a multicast?
 /// @throws MeasurementError, UsageError  it is none
-PerftestConnection perftest_connection(const nlohmann::json& connected);
+PerftestConnection perftest_connection(const nlohmann::json& connected, bool server);
 
 /// perftest's lines "local address: ..." and "remote address: ...", of each QP; of a bidirectional
 /// case those of the QPs that the client sends by.

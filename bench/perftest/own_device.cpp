@@ -2,6 +2,7 @@
 #include "bench/perftest/own_device.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "bench/perftest/notes.h"
 #include "core/base/error.h"
@@ -13,7 +14,38 @@
 
 namespace rdmameter {
 
+namespace {
+
+/// "Down"
+std::string state_of(const PortInfo& port) {
+  std::string name(port_state_name(port.state));
+  std::transform(name.begin() + 1, name.end(), name.begin() + 1,
+                 [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+/// As perftest, which takes the first device and its first port where none is named.
+/// @return is there the device?
+bool tell_of_port(const PerftestPlan& plan) {
+  const std::vector<std::string> devices = list_devices();
+  if (devices.empty()) return false;
+  try {
+    const Context device = open_device(plan.own.device.empty() ? devices.front() : plan.own.device);
+    const PortInfo port = query_port(*device, plan.own.port_num == kAuto ? 1 : plan.own.port_num);
+    if (!port.active())
+      tell(" Port number {} state is {}\n Couldn't set the link layer\n", port.number,
+           state_of(port));
+    tell_text(" Couldn't get context for the device\n");
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void tell_no_device(const PerftestPlan& plan) {
+  if (tell_of_port(plan)) return;
   if (!plan.own.device.empty()) tell("IB device {} not found\n", printable(plan.own.device));
   tell_text(" Unable to find the Infiniband/RoCE device\n");
 }

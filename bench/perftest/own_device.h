@@ -24,7 +24,7 @@ void bind_to_source(PerftestPlan& plan);
 /// @param environment  of this end; without a device: "IB"
 std::string perftest_transport(const nlohmann::ordered_json& environment);
 
-/// perftest's lines where there is no such device.
+/// perftest's lines where there is no such device, or where its port cannot be used.
 void tell_no_device(const PerftestPlan& plan);
 
 }  // namespace rdmameter

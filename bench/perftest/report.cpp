@@ -164,9 +164,11 @@ std::string bandwidth_row(const PerftestReport& report, const PerftestNumbers& n
 std::string both_directions(const PerftestReport& report, const PerftestNumbers& numbers,
                             double cpu_percent) {
   std::string text;
+  // -n; or what a time has brought, which is not the same in both directions.
+  const bool by_number = numbers.iterations != numbers.traffic->messages / 2;
   const auto add = [&](const char* title, const PerftestTraffic& traffic) {
     const PerftestNumbers one{.size_bytes = numbers.size_bytes,
-                              .iterations = traffic.messages,
+                              .iterations = by_number ? numbers.iterations : traffic.messages,
                               .traffic = traffic,
                               .forward = {},
                               .backward = {},

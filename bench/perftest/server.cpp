@@ -16,7 +16,9 @@
 #include "bench/options/server_terms.h"
 #include "bench/options/token.h"
 #include "bench/perftest/connection.h"
+#include "bench/perftest/cpu_use.h"
 #include "bench/perftest/inline_table.h"
+#include "bench/perftest/limits.h"
 #include "bench/perftest/notes.h"
 #include "bench/perftest/own_device.h"
 #include "bench/perftest/own_words.h"
@@ -83,7 +85,8 @@ class ServerReport {
       : plan_(std::move(plan)),
         planned_(perftest_cases(plan_).front().test_case),
         rows_(rows_of(*plan_.tool, planned_)),
-        environment_(std::move(environment)) {
+        environment_(std::move(environment)),
+        limits_(plan_.min_bandwidth, plan_.min_rate) {
     PerftestReport& report = plan_.report;
     report.server = true;
     report.transport = perftest_transport(environment_);
@@ -95,7 +98,7 @@ class ServerReport {
   /// Of several cases (-a) the first one is told of. @param case_told  see connected_to_wire()
   void connected(const nlohmann::json& case_told) {
     const std::lock_guard lock{mutex_};  // called by the session's thread, as add()
-    if (!begun_) begin(perftest_connection(case_told));
+    if (!begun_) begin(perftest_connection(case_told, true));
   }
   /// @throws MeasurementError  it is no row, or there are too many
   void add(const nlohmann::json& row) {
@@ -106,12 +109,15 @@ class ServerReport {
       throw MeasurementError(fmt::format("it sent more than {} rows", kMaxServedRows));
     ++taken_;
     if (!perftest_fits(plan_.report, numbers) || rows_ == Rows::none) return;
-    results_ = perftest_results_json(plan_.report, numbers, 0);
-    const std::string text = perftest_row(plan_.report, numbers);
+    // perftest's server knows the CPU's use, and looks at limits, where it takes part.
+    const double cpu_percent = plan_.report.cpu_util && rows_ == Rows::each ? cpu_.percent() : 0;
+    results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
+    const std::string text = perftest_row(plan_.report, numbers, cpu_percent);
     if (rows_ == Rows::last) {
       last_ = text;
       return;
     }
+    if (numbers.traffic) limits_.add(plan_.report, numbers.size_bytes, *numbers.traffic);
     print_text(text);
     flush_print();
   }
@@ -122,6 +128,19 @@ class ServerReport {
     print_text((endless ? kClosed : last_) + perftest_footer(plan_.report));
     flush_print();
     if (!plan_.json.empty() && !results_.empty() && rows_ != Rows::none) write_json(command_line);
+  }
+  /// Is no limit of this end's own missed? Else stderr says which.
+  bool within_limits() {
+    const std::lock_guard lock{mutex_};
+    const auto miss = limits_.miss(plan_.report);
+    if (!miss) return true;
+    if (miss->in_perftest.empty()) {
+      tell_note(miss->text);
+      return true;
+    }
+    tell_text(miss->in_perftest);
+    tell_lines("rdmameter: {}\n", miss->text);
+    return false;
   }
   bool any() const { return taken_ > 0; }
 
@@ -140,6 +159,7 @@ class ServerReport {
 
   void begin(const PerftestConnection& connection) {
     begun_ = true;
+    cpu_.begin();
     const PerftestReport& report = plan_.report;
     test_info_ = perftest_test_info(report, connection.test_case, environment_);
     print_text(perftest_banner(report, connection.test_case, environment_) +
@@ -168,6 +188,8 @@ class ServerReport {
   std::string last_;                 ///< row, where that alone is shown
   std::string test_info_, results_;  ///< of the last row, as perftest's file has them
   std::uint64_t taken_ = 0;
+  CpuUse cpu_;
+  PerftestLimits limits_;
 };
 
 /// The lines about clients, of which a run that goes well shows none: with notes all of them;
@@ -233,13 +255,9 @@ class FailureLog {
   std::vector<std::pair<std::string, std::string>> waiting_;
 };
 
-}  // namespace
-
-bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
-  check_writable(plan.json, "--out_json_file");
-  bind_to_source(plan);
-  const ClockChoice clock = choose_clock();
-  ServerReport report(plan, require_own_device(plan, clock));
+/// @return has one client come, measured, and said so?
+bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const ClockChoice& clock,
+               ServerReport& report) {
   allow_open_files(1);
   ServerLog log{STDERR_FILENO};
   FailureLog failures(log);
@@ -266,9 +284,19 @@ bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   flush_print();
   server->serve();
   if (!report.any()) failures.nothing_measured();
-  if (!report.any() || !failures.gone()) return false;
+  return report.any() && failures.gone();
+}
+
+}  // namespace
+
+bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
+  check_writable(plan.json, "--out_json_file");
+  bind_to_source(plan);
+  const ClockChoice clock = choose_clock();
+  ServerReport report(plan, require_own_device(plan, clock));
+  if (!serve_one(plan, invocation, clock, report)) return false;
   report.finish(invocation.command_line);
-  return true;
+  return report.within_limits();
 }
 
 }  // namespace rdmameter

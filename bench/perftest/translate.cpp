@@ -81,6 +81,7 @@ class Translation {
     if (tool_.bandwidth) choose_queues();
     choose_receives();
     choose_posting();
+    check_pace();
     choose_memory();
     choose_path();
     choose_ends();
@@ -97,6 +98,7 @@ class Translation {
   void choose_queues();
   void choose_receives();
   void choose_posting();
+  void check_pace();
   void choose_memory();
   void choose_path();
   void choose_ends();
@@ -287,8 +289,10 @@ void Translation::choose_queues() {
   if (!by_time()) depth = std::min(depth, iterations_);
   std::uint64_t every = number("cq-mod", "signal-every", kPerftestCqMod);
   if (!has("cq-mod")) {
+    // -g alone is UD, too, but perftest looks before it knows.
+    const bool says_datagrams = command_.value("connection") == "UD";
     const bool moderated =
-        size_ <= kModeratedBytes || plan_.all_sizes || datagrams() || has("events");
+        size_ <= kModeratedBytes || plan_.all_sizes || says_datagrams || has("events");
     if (!moderated) every = 1;
     if (list > 1) every = list;
   }
@@ -339,6 +343,24 @@ void Translation::choose_posting() {
     report.inline_bytes = perftest_default_inline(tool_, datagrams());
   }
   put("inline", report.inline_bytes == 0 ? "off" : std::to_string(report.inline_bytes));
+}
+
+/// What perftest's software limiter does to a latency, and in a run of one burst: nothing.
+void Translation::check_pace() {
+  if (!has("rate_limit") && !has("burst_size")) return;
+  if (!has("rate_limit")) throw UsageError("--burst_size: it goes with --rate_limit");
+  if (has("rdma_cm")) throw UsageError("--rate_limit: perftest has none with -R");
+  if (*decimal("rate_limit") <= 0)
+    throw invalid_value(perftest_option("rate_limit").text(), *command_.value("rate_limit"),
+                        "a decimal number above 0");
+  const std::string typed = command_.value("burst_size").value_or("0");
+  const auto burst = parse_count(decimal_text(typed));
+  if (!burst || *burst > std::numeric_limits<int>::max())
+    throw invalid_value(perftest_option("burst_size").text(), typed, "a whole number");
+  if (!tool_.bandwidth || (!by_time() && *burst >= iterations_ * qps_)) return;
+  throw UsageError(
+      "--rate_limit: a bandwidth test goes as fast as the device; for the latency at a given rate: "
+      "`rdmameter run HOST write_load --rate RATE`");
 }
 
 /// -I, of which 0 is none.
@@ -455,13 +477,12 @@ void Translation::choose_report() {
   report.gbits = has("report_gbits");
   report.samples = has("report-histogram");
   report.both = has("report-both");
-  report.cpu_util = has("cpu_util");
+  report.cpu_util = has("cpu_util") && lasts;  // without -D perftest has no such column, either
   report.intervals = has("run_infinitely");
   report.gid_given = has("gid-index");
   report.recv_list_given = has("recv_post_list");
   if (report.both && !has("bidirectional"))
     throw UsageError("--report-both: it goes with -b, --bidirectional");
-  if (report.cpu_util && !lasts) throw UsageError("--cpu_util: it goes with -D, --duration");
   choose_output();
   if (has("out_json")) plan_.json = kPerftestJson;
   if (const auto file = command_.value("out_json_file")) plan_.json = *file;

@@ -11,11 +11,13 @@ namespace rdmameter {
 namespace {
 
 InterruptSource* raised = nullptr;  // set before the handlers are
+bool takes_one = false;             // set before the run
 std::map<int, struct sigaction> before_us;
 
 void on_signal(int number) {
+  if (number == SIGINT && takes_one) std::signal(SIGINT, SIG_IGN);
   const int before = errno;
-  if (raised->raise() && number == SIGINT) std::signal(SIGINT, SIG_DFL);
+  if (raised->raise() && number == SIGINT && !takes_one) std::signal(SIGINT, SIG_DFL);
   errno = before;
 }
 
@@ -48,6 +50,10 @@ void raise_on_signals(InterruptSource& interrupt) {
 
 void give_signal_back(int number) {
   sigaction(number, &before_us.at(number), nullptr);
+}
+
+void take_one_interrupt() {
+  takes_one = true;
 }
 
 }  // namespace rdmameter

@@ -16,4 +16,8 @@ void raise_on_signals(InterruptSource& interrupt);
 /// Gives SIGINT, SIGTERM or SIGHUP back what it did before raise_on_signals().
 void give_signal_back(int number);
 
+/// Of several SIGINTs the first alone counts: `timeout -s INT` sends two, and an orderly end needs
+/// one. What hangs then is ended by another signal.
+void take_one_interrupt();
+
 }  // namespace rdmameter

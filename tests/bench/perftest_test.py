@@ -188,6 +188,19 @@ class Status(unittest.TestCase):
         self.failed("ib_write_bw", "-d", "null", "-n", "1000", "-w", "1e12M", "host", says="is below -w, --limit_bw")
         self.failed("ib_write_bw", "-d", "null", "-n", "1000", "-w", "0", "-y", "1e12", "host", says="is below -y, --limit_msgrate")
 
+    def test_is_0_where_one_of_all_sizes_reaches_the_limit(self):
+        rows = rows_of_five_words(measured("ib_write_bw", "-a", "-n", "200").stdout)
+        self.assertGreater(rows[1 << 23], 1000 * rows[2])
+        measured("ib_write_bw", "-a", "-n", "200", "-w", str(rows[2] * 100))
+
+    def test_is_1_below_a_limit_whose_first_line_is_perftests(self):
+        for options, line in ((("-w", "1e12"), "Error: BW result is below bw limit\n"),
+                              (("-w", "0", "-y", "1e12"), "Error: Msg rate  is below msg_rate limit\n")):
+            result = perftest("ib_write_bw", "-d", "null", "-n", "1000", *options, "host")
+            self.assertEqual(result.returncode, FAILED, result)
+            self.assertTrue(result.stderr.startswith(line + "rdmameter: "), result)
+            self.assertTrue(result.stdout.endswith("-\n"), result)  # the table is whole
+
     def test_is_0_below_a_message_rate_alone_which_a_note_says(self):
         measured("ib_write_bw", "-n", "1000", "-y", "1e12G")
         self.assertIn("is below -y", measured("ib_write_bw", "-n", "1000", "-y", "1e12G", **NOTES).stderr)
@@ -200,7 +213,8 @@ class Status(unittest.TestCase):
                                    *((("-b", False),) if latency else ()), ("-N", not latency), ("-r 1024", not pulls), ("-s 9000", "atomic" not in tool), ("-s 8", True),
                                    ("-a -s 64", "atomic" not in tool), ("-S 1", True), ("-z", True), ("-f 5 -D 11 -D 1", True),
                                    ("-c UC", not pulls), ("-c XRC", False), ("-c DC", False), ("-c SRD", False),
-                                   ("--burst_size=2G --rate_limit=10", False), ("-O", False), ("--aes_xts", False),
+                                   ("--burst_size=2G --rate_limit=10", False), ("--burst_size=2147483647 --rate_limit=10", True),
+                                   ("--cpu_util", True), ("-D 10s", False), ("-O", False), ("--aes_xts", False),
                                    ("-j 127.0.0.1", True), ("--bind_source_ip 127.0.0.1", True)):
                 with self.subTest(tool, options=options):
                     result = perftest(tool, "-d", "null", "-n", "40", *options.split(), "localhost")

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 import unittest
 
 import rdmameter
@@ -265,7 +266,7 @@ class Tools(Front):
             both, local, remote = rows(end.stdout)
             self.assertGreater(local[3], 0)
             self.assertGreater(remote[3], 0)
-            self.assertEqual(both[0], 65536)
+            self.assertEqual([row[:2] for row in (both, local, remote)], [[65536, 100]] * 3, end)
 
     def test_a_duration_lasts(self):
         client, server = self.measure_both("ib_send_lat", "-D", "1", at_server=("-D", "1"))
@@ -400,6 +401,54 @@ class Consumers(Front):
 
 
 class Ends(Front):
+    def test_the_server_fails_below_its_own_limit_where_perftests_takes_part_in_the_test(self):
+        bandwidth, rate = "Error: BW result is below bw limit\n", "Error: Msg rate  is below msg_rate limit\n"
+        for tool, options, limits, says in (
+                ("ib_send_bw", (), ("-w", "1e9"), bandwidth), ("ib_write_bw", ("-b",), ("-w", "1e9"), bandwidth),
+                ("ib_write_bw", ("--write_with_imm",), ("-w", "0", "-y", "1e9"), rate), ("ib_send_bw", (), ("-y", "1e9"), ""),
+                ("ib_write_bw", (), ("-w", "1e9"), ""), ("ib_read_bw", (), ("-w", "1e9"), ""), ("ib_send_lat", (), ("-w", "1e9"), "")):
+            with self.subTest(tool, options=options, limits=limits):
+                server = self.serve_tool(tool, *options, *limits)
+                client = self.start_tool(tool, "-p", self.port, "-n", "100", *options, "localhost").end(60)
+                server = server.end(30)
+                self.assertEqual((client.status, server.status), (0, 1 if says else 0), f"{client}\n{server}")
+                self.assertTrue(server.stderr.startswith(says) and bool(server.stderr) == bool(says), server)
+
+    def test_the_server_shows_the_use_of_its_cpu_where_perftests_measures_it(self):
+        for tool, spins in (("ib_send_bw", True), ("ib_write_lat", True), ("ib_write_bw", False)):
+            options = ("-D", "1", "--cpu_util")
+            _, server = self.measure_both(tool, *options, at_server=options)
+            [row] = rows(server.stdout)
+            self.assertTrue(server.stdout.splitlines()[-3].endswith("    CPU_Util[%]"), server)
+            self.assertEqual(row[-1] > 0, spins, server)
+
+    def test_addresses_are_exchanged_over_tcp_also_where_rdma_cm_was_asked_for(self):
+        for end in self.measure_both("ib_send_bw", "-z", "-n", "100", at_server=("-z",)):
+            self.assertEqual((block_of(end.stdout)["rdma_cm QPs"], block_of(end.stdout)["Data ex. method"]), ("OFF", "Ethernet"), end)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_the_group_of_a_multicast_is_shown_where_it_is_received(self):
+        for options, group in ((("-M", "239.1.2.3"), "00:" * 10 + "255:255:239:01:02:03"), ((), None)):
+            client, server = self.measure_both("ib_send_bw", "-g", "-n", "100", *options, at_server=("-g", *options))
+            shown = [re.findall(r" (local|remote) address: LID \S+ QPN (\S+) PSN \S+\n (M?GID): (\S+)\n", end.stdout) for end in (client, server)]
+            [group_at_client], [group_at_server] = [[line for line in lines if line[2] == "MGID"] for lines in shown]
+            self.assertEqual(group_at_client[:2], ("remote", "0xffffff"), client)
+            self.assertEqual(group_at_server[:2], ("local", "0xffffff"), server)
+            self.assertEqual({group_at_client[3], group_at_server[3]}, {group or group_at_client[3]})
+            self.assertEqual([len(lines) for lines in shown], [2, 2])
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_one_whose_port_is_down_ends_with_perftests_line(self):
+        more = {"RDMAMETER_DEVICE_PORTS": "soft0=DOWN", "RDMAMETER_DEVICE_SESSION": f"down-{os.getpid()}"}
+        down = r"^ Port number 1 state is Down\n Couldn't set the link layer\n Couldn't get context for the device\nrdmameter: -i auto: not an ACTIVE port of soft0 \(ports: 1 DOWN\)\n$"
+        server = self.start_tool("ib_write_bw", "-p", free_port(), "-d", "soft0", **more).end(60)
+        self.assertEqual((server.status, server.stdout), (1, ""))
+        self.assertRegex(server.stderr, down)
+        server = self.serve_tool("ib_write_bw", "-d", "soft1", **more)
+        client = self.start_tool("ib_write_bw", "-d", "soft0", "-p", self.port, "-n", "100", "localhost", **more).end(60)
+        self.assertEqual((client.status, client.stdout), (1, ""))
+        self.assertRegex(client.stderr, down)
+
     def test_each_chooses_its_device(self):
         name, other = (rdmameter.active_ports() * 2)[:2]
         name, other = name[0]["name"], other[0]["name"]
@@ -460,6 +509,19 @@ class Ends(Front):
         self.assertEqual((client.status, client.stderr, server.status, server.stderr), (0, "", 0, ""))
         self.assertRegex(client.stdout, r"\n\n User stopped traffic\n-+\n$")
         self.assertRegex(server.stdout, r"MsgRate\[Mpps\]\n Client closed connection\n-+\n$")
+
+    def test_a_run_without_an_end_takes_several_interrupts_as_one(self):  # `timeout -s INT` sends two
+        for tool, options in (("ib_write_bw", ()), ("ib_send_bw", ("-b",))):
+            server = self.serve_tool(tool, "--run_infinitely", *options)
+            client = self.start_tool(tool, "-p", self.port, "--run_infinitely", "-D", "1", *options, "localhost")
+            client.await_text("stdout", r"\n 65536 ")
+            for _ in range(3):
+                client.process.send_signal(signal.SIGINT)
+                time.sleep(0.01)  # or the kernel makes one of them
+            client, server = client.end(30), server.end(30)
+            self.assertEqual((client.status, client.stderr, server.status, server.stderr), (0, "", 0, ""), f"{client}\n{server}")
+            # docs/perftest.md: with -b a server has one row of all, at the end.
+            self.assertEqual(len(rows(server.stdout)), 1 if options else 0, server)
 
     def test_a_run_without_an_end_ends_by_sigterm(self):
         server = self.serve_tool("ib_write_bw", "--run_infinitely")

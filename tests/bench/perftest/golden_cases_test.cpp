@@ -124,6 +124,8 @@ const std::vector<Sample>& samples() {
       {{"--use_cuda", "0"}},
       {{"--use_hugepages"}},
       {{"--disable_pcie_relaxed"}},
+      {{"--rate_limit", "10"}},
+      {{"--rate_limit", "10", "--burst_size", "2147483647"}},
       {{"--write_with_imm"}},
       {{"--send_with_imm"}},
       {{"--out_json"}},

@@ -145,11 +145,15 @@ TEST(PerftestSettings, NameTheDepthsThatPerftestsEndsName) {
               AllOf(HasSubstr(" TX depth        : 1\n"), Not(HasSubstr("RX depth"))));
 }
 
-PerftestConnection connection_of(const TestCase& test_case) {
+nlohmann::json told_of(const TestCase& test_case) {
   const nlohmann::json told{{"case", case_to_wire(test_case)},
                             {"local", introduction(end_at("fe80::1", {}))},
                             {"remote", introduction(end_at("::ffff:192.0.2.1", {0x1234, 0x5678}))}};
-  return perftest_connection(nlohmann::json::parse(told.dump()));
+  return nlohmann::json::parse(told.dump());
+}
+
+PerftestConnection connection_of(const TestCase& test_case) {
+  return perftest_connection(told_of(test_case), false);
 }
 
 TEST(PerftestAddresses, AreOfEachQpInPerftestsForm) {
@@ -182,13 +186,31 @@ TEST(PerftestAddresses, OfReadsHaveHowManyMayBeUnderWayAndOfSendsNoKey) {
   EXPECT_THAT(perftest_addresses({}, connection_of(sends)), Not(HasSubstr("RKey")));
 }
 
+TEST(PerftestAddresses, OfAMulticastAreTheGroupsWhereItIsReceived) {
+  TestCase test_case = default_case(Opcode::mcast_send, Pattern::bandwidth);
+  test_case.qps = 2;
+  nlohmann::json told = told_of(test_case);
+  told["local"]["group"] = "239.1.2.3";  // each end has one; the receiver's is taken
+  told["remote"]["group"] = "ff15::a1";
+  EXPECT_THAT(perftest_addresses({}, perftest_connection(told, false)),
+              AllOf(HasSubstr(" local address: LID 0000 QPN 0x0011 PSN 000000\n GID: 254:128:"),
+                    HasSubstr(" remote address: LID 0000 QPN 0xffffff PSN 000000\n"
+                              " MGID: 255:21:00:00:00:00:00:00:00:00:00:00:00:00:00:161\n"),
+                    Not(HasSubstr("local address: LID 0000 QPN 0xffffff"))));
+  EXPECT_THAT(perftest_addresses({.server = true}, perftest_connection(told, true)),
+              AllOf(HasSubstr(" local address: LID 0000 QPN 0xffffff PSN 000000\n"
+                              " MGID: 00:00:00:00:00:00:00:00:00:00:255:255:239:01:02:03\n"),
+                    HasSubstr(" remote address: LID 0000 QPN 0x0011 PSN 000000\n GID: 00:")));
+}
+
 TEST(PerftestAddresses, AreTakenFromNothingElse) {
   TestCase test_case = bandwidth_of_writes();  // of one QP, and the ends have two
   EXPECT_ANY_THROW(connection_of(test_case));
-  EXPECT_ANY_THROW(perftest_connection({{"case", case_to_wire(test_case)}}));
-  EXPECT_ANY_THROW(perftest_connection({{"case", 7}}));
+  EXPECT_ANY_THROW(perftest_connection({{"case", case_to_wire(test_case)}}, false));
+  EXPECT_ANY_THROW(perftest_connection({{"case", 7}}, false));
   test_case.threads = 2;  // not of perftest's: its ends have introductions of another form
-  EXPECT_EQ(perftest_addresses({}, perftest_connection({{"case", case_to_wire(test_case)}})), "");
+  EXPECT_EQ(perftest_addresses({}, perftest_connection({{"case", case_to_wire(test_case)}}, false)),
+            "");
 }
 
 }  // namespace

@@ -277,7 +277,6 @@ TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {
   EXPECT_EQ(refusal_of("ib_write_lat", {"-e", "--write_with_imm"}), "");
   EXPECT_THAT(refusal_of("ib_send_bw", {"-M", "ff15::1"}), HasSubstr("-g, --mcg"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"--report-both"}), HasSubstr("-b, --bidirectional"));
-  EXPECT_THAT(refusal_of("ib_send_bw", {"--cpu_util"}), HasSubstr("-D, --duration"));
   EXPECT_THAT(refusal_of("ib_send_bw", {"--output", "latency"}),
               HasSubstr("bandwidth or message_rate"));
   EXPECT_THAT(refusal_of("ib_send_lat", {"--output=bandwidth"}), HasSubstr("latency"));
@@ -288,6 +287,37 @@ TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {
   EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--mmap", "/dev/dax0.0", "host"}),
               HasSubstr("give one"));
   EXPECT_THAT(refusal_of("ib_send_lat", {"-d", "null"}), HasSubstr("name a host"));
+}
+
+TEST(PerftestTranslation, TakesARateLimitWherePerftestsOwnHasNoEffect) {
+  const std::vector<std::string> all{"--rate_limit=10", "--burst_size=2147483647", "-q", "1"};
+  for (const char* tool : {"ib_read_bw", "ib_atomic_bw", "ib_write_lat", "ib_read_lat"})
+    EXPECT_EQ(refusal_of(tool, all), "") << tool;
+  EXPECT_EQ(refusal_of("ib_write_lat", {"--rate_limit=10"}), "");
+  EXPECT_EQ(
+      refusal_of("ib_write_bw", {"-n", "100", "-q", "2", "--rate_limit=1", "--burst_size=200"}),
+      "");
+  for (const std::vector<std::string>& paced :
+       {std::vector<std::string>{"-n", "100", "-q", "2", "--rate_limit=1", "--burst_size=199"},
+        {"--rate_limit=1"},
+        {"-D", "1", "--rate_limit=1", "--burst_size=2147483647"}})
+    EXPECT_THAT(refusal_of("ib_write_bw", paced), HasSubstr("goes as fast as the device"));
+  EXPECT_THAT(refusal_of("ib_write_lat", {"--rate_limit=10", "--burst_size=2G"}),
+              HasSubstr("invalid value '2G' for --burst_size"));
+  EXPECT_THAT(refusal_of("ib_write_lat", {"--rate_limit=0"}), HasSubstr("above 0"));
+  EXPECT_THAT(refusal_of("ib_write_lat", {"--burst_size=2"}), HasSubstr("goes with --rate_limit"));
+  EXPECT_THAT(refusal_of("ib_write_lat", {"--rate_limit=1", "-R"}), HasSubstr("-R"));
+}
+
+TEST(PerftestTranslation, ModeratesDatagramsThatAreAskedForAlone) {
+  EXPECT_EQ(axes_of("ib_send_bw", {"-c", "UD"}).at("signal-every"), "100");
+  EXPECT_EQ(axes_of("ib_send_bw", {"-g"}).at("signal-every"), "1");
+  EXPECT_EQ(axes_of("ib_send_bw", {"-g", "-s", "64"}).at("signal-every"), "100");
+}
+
+TEST(PerftestTranslation, ShowsTheUseOfTheCpuOfATimeAlone) {
+  EXPECT_FALSE(plan_of("ib_send_bw", {"--cpu_util", "host"}).report.cpu_util);
+  EXPECT_TRUE(plan_of("ib_send_bw", {"--cpu_util", "-D", "2", "host"}).report.cpu_util);
 }
 
 TEST(PerftestTranslation, TellsTheClientOfWhatIsNotAsInPerftest) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// -w and -y: rates below which a perftest tool ends with 1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bench/perftest/report.h"
+
+namespace rdmameter {
+
+/// Of several rows (-a) one that reaches a limit is enough, as in perftest.
+class PerftestLimits {
+ public:
+  /// @param bandwidth  -w in the unit of the column
+  /// @param rate       -y [Mmsg/s], which fails nothing without -w
+  PerftestLimits(std::optional<double> bandwidth, std::optional<double> rate)
+      : bandwidth_(bandwidth), rate_(rate) {}
+
+  void add(const PerftestReport& report, std::uint64_t size_bytes, const PerftestTraffic& traffic);
+
+  /// Which limit no row has reached. Empty: all is well, or there was no row.
+  struct Miss {
+    std::string_view in_perftest;  ///< the line by which scripts know it; empty: a note alone
+    std::string text;
+  };
+  std::optional<Miss> miss(const PerftestReport& report) const;
+
+ private:
+  std::optional<double> bandwidth_, rate_;
+  std::optional<double> best_bandwidth_, best_rate_;  ///< of any row
+};
+
+}  // namespace rdmameter
