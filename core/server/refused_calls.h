@@ -35,10 +35,11 @@ struct RefusedCall {
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 /// Which argument of clone() has the flags: clone(2), "C library/kernel differences".
+inline constexpr unsigned kCloneFlags =
 #ifdef __s390x__
-inline constexpr unsigned kCloneFlags = 1;
+    1;
 #else
-inline constexpr unsigned kCloneFlags = 0;
+    0;
 #endif
 
 /// Numbers are those that libseccomp 2.5.0 does not know; they are the same on all CPUs.

@@ -199,6 +199,8 @@ void Server::State::refuse(Connection connection) noexcept {
         "the server cannot take another client: {}. Raise its limit on open files (`ulimit -n`, "
         "LimitNOFILE= of a service), or try again later",
         std::strerror(connection.lack)));
+    shared.log({connection.peer, fmt::format("refused: {}", std::strerror(connection.lack)),
+                ClientEvent::dropped});
     Channel(std::move(connection), interrupt_all_)
         .send(failure_message(error), Deadline::in(std::chrono::seconds(1)));
   } catch (const std::exception&) {  // the client is gone

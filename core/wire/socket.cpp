@@ -407,6 +407,7 @@ std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSou
       if (now - *lacking_since_ >= kLackTold) {
         spare_.reset();
         socket = accept_any();
+        lacking_since_.reset();  // the next one has its own time
       }
       errno = lack;
     } else if (socket) {

@@ -105,7 +105,7 @@ class Stopped(rdmameter.Test):
             blame, stops, _ = self.stop_often(responder, "send_load")
             self.assertGreaterEqual(blame["late"], 30 * stops)
             # On a busy machine the other end is away, too: then those of some stops are undecided.
-            self.assertGreaterEqual(blame[cause]["count"], 3 * stops)
+            self.assertGreater(blame[cause]["count"], stops)
             self.assertEqual(sum(blame[each]["count"] for each in CAUSES), blame["late"])
 
     def test_where_no_loop_answers_nobody_is_the_peer(self):

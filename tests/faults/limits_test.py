@@ -176,6 +176,7 @@ class OpenFiles(rdmameter.Test):
             self.assertRegex(refused.stderr, r"the server cannot take another client: Too many open files\. Raise its limit")
             resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (soft, hard))
             self.run_program(f"127.0.0.1:{server.port}", "tcp_lat", *SHORT)
+        self.assertEqual(server.log.count("refused: Too many open files"), 2, server.log)
 
 
 class Processes(rdmameter.Test):

@@ -43,8 +43,8 @@ TEST(AxisList, DoublesFromTheFirstAndAlwaysIncludesTheLast) {
 
 TEST(AxisList, TakesNoDurationOf0BesideAnother) {
   EXPECT_THAT(read("duration", "0"), ElementsAre("0"));
-  EXPECT_THAT(refusal("duration", "0,5"), HasSubstr("--duration 0.5"));
-  EXPECT_THAT(refusal("duration", "5,0"), HasSubstr("--duration 0.5"));
+  EXPECT_THAT(refusal("duration", "0,5"), HasSubstr("; a decimal point is a point: 0.5"));
+  EXPECT_THAT(refusal("duration", "5,0"), HasSubstr("; a decimal point is a point: 5.0"));
 }
 
 TEST(AxisList, StepsWhereAStepIsGiven) {
