@@ -159,9 +159,11 @@ Matrix median_matrix(const std::vector<const Matrix*>& matrices) {
 
 Straggler find_straggler(const Matrix& matrix_ns, const Edges& edges, const RankPlaces& places) {
   const Proportions proportions(matrix_ns, edges, places);
-  std::optional<Straggler> found = slow_rank(proportions);
-  if (!found) found = slow_pair(proportions);
-  return found && !slow_without(*found, proportions) ? *found : Straggler{};
+  // A rank that looks slow by chance hides no path that is.
+  for (const auto& look : {slow_rank, slow_pair})
+    if (const auto found = look(proportions); found && !slow_without(*found, proportions))
+      return *found;
+  return {};
 }
 
 }  // namespace rdmameter

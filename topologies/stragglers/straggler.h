@@ -36,9 +36,9 @@ inline constexpr std::size_t kFewestPairs = 3;
 /// A rank is a straggler where even the quicker quarter of its times takes far longer than the
 /// quicker quarter of all such times (so that neither it nor what it relays for others sets the
 /// standard): by a third, and by more than four times the others' own spread.
-/// Where no rank is, the slowest pair of neighbours, if it takes a third longer than usual.
-/// Where a quarter of the pairs of other ranks has at least half of its excess, times differ by
-/// groups (machines, switches), and there is no straggler.
+/// Where no rank is, or the other pairs speak against it, the slowest pair of neighbours, if it
+/// takes a third longer than usual. Where a quarter of the pairs of other ranks has at least half
+/// of its excess, times differ by groups (machines, switches), and there is no straggler.
 /// @param edges   of the graph; empty: all pairs count as neighbours
 /// @param places  of all ranks
 /// @return  Verdict::none, node or path: a matrix has round trips, which tell no direction
