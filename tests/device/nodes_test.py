@@ -119,7 +119,7 @@ class Nodes(Topo):
         done = started.end(60)
         self.assertLess(time.monotonic() - began, 5 * rdmameter.SLOW)
         self.assertEqual(done.status, 128 + signal.SIGKILL, done)
-        self.assertRegex(done.stderr, r"rank [23] with PID \d+ on node node1 exited on signal 9", killed)
+        self.assertRegex(done.stderr, r"rank\s+[23]\s+with\s+PID\s+\d+\s+on\s+node\s+node1\s+exited\s+on\s+signal\s+9", killed)
         self.assertEqual(len(done.rows), 1)
         self.assert_valid(done.path)
 

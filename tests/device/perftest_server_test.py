@@ -132,7 +132,7 @@ class ServerForm(rdmameter.Test):
                 highest = max(map(int, os.listdir(f"/proc/{server.process.pid}/fd")))
                 resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (highest + 1 + more, highest + 1 + more))
                 peer = wire.Peer.to(server.port)
-                with contextlib.suppress(OSError, TypeError):
+                with contextlib.suppress(OSError, TypeError, KeyError):  # refused, and for want of a descriptor
                     peer.greet()
                 try:
                     status = server.process.wait(2)

@@ -19,6 +19,8 @@ SHORT = ("--iterations", str(TIMES), "--warmup", str(WARMUP), "--patience", "30"
 RANKS = 4
 # What eight ranks are told on machines that are emulated: there each takes seconds to start, and gets little of a CPU.
 EIGHT = ("ring", "--traffic", "alltoall", "--size", "4K", "--verify", "--iterations", "2", "--warmup", "1", "--patience", "30")
+# mpirun's words, whose lines it breaks from Open MPI 5 on.
+KILLED = r"process\s+rank\s+2\s.*\son\s+node\s+\S+\s+exited\s+on\s+signal\s+9"
 
 
 class Topo(rdmameter.Test):
@@ -82,7 +84,7 @@ class Topo(rdmameter.Test):
     def assert_both_are_named(self, traffic):
         """A rank that is killed in it, and in another run one that hangs; that waits while this one ends."""
         runs = {signal.SIGSTOP: (self.in_a_traffic(traffic), r"no answer for \d+ s from rank 2 on \S+"),
-                signal.SIGKILL: (self.in_a_traffic(traffic), "process rank 2 .* exited on signal 9")}
+                signal.SIGKILL: (self.in_a_traffic(traffic), KILLED)}
         for sent, (started, _) in runs.items():
             started.await_text("stdout", f"traffic:{traffic}/ranks:3", 60 * rdmameter.SLOW)
             os.kill(self.ranks_of(started)[2], sent)

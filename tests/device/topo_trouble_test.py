@@ -9,9 +9,8 @@ import socket
 import subprocess
 
 import rdmameter
-from topo_test import SHORT, Topo
+from topo_test import KILLED, SHORT, Topo
 
-KILLED = r"process\s+rank\s+2\s.*\son\s+node\s+\S+\s+exited\s+on\s+signal\s+9"  # mpirun's words
 NEVER_BACK = 0  # in place of a signal
 
 
