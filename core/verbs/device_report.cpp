@@ -10,8 +10,8 @@
 #include "core/base/error_text.h"
 #include "core/verbs/device.h"
 #include "core/verbs/environment.h"
-#include "core/verbs/link_rate.h"
 #include "core/verbs/gid_pair.h"
+#include "core/verbs/link_rate.h"
 #include "core/verbs/probe.h"
 
 namespace rdmameter {
