@@ -211,8 +211,8 @@ constexpr Personality mana() {
   made.negative_post_errors = false;
   made.max_inline_bytes = 1U << 30;
   // rdma-core, providers/mana/qp.c: get_queue_size() gives the queue of read requests a page, and
-  // wr.c, gdma_get_current_wqe() says ENOMEM where it is full.
-  made.max_reads_posted = 128;
+  // wr.c, mana_ib_post_send_request() says EINVAL where it is full.
+  made.read_queue_bytes = 4096;
   made.driver = "mana";
   return made;
 }

@@ -59,8 +59,9 @@ struct Personality {
   bool clamps_inline = false;
   /// Else ibv_post_send() refuses immediate data with EINVAL.
   bool send_immediate = true, write_immediate = true;
-  std::uint32_t max_reads_posted = 0;  ///< one more is refused with ENOMEM; 0: no limit
-  bool sets_window_key = false;        ///< posting IBV_WR_BIND_MW changes the window's key
+  /// Of a QP's queue for the WQEs of reads; one beyond is refused with EINVAL. 0: no limit
+  std::uint32_t read_queue_bytes = 0;
+  bool sets_window_key = false;  ///< posting IBV_WR_BIND_MW changes the window's key
   /// An interface of IPoIB is there, with an IP address. A multicast group is joined by that alone.
   bool ipoib = false;
   std::string_view driver;       ///< as sysfs names it; empty: it does not
