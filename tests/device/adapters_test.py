@@ -317,6 +317,14 @@ class Rnics(rdmameter.Test):
                 self.play(personality)
                 self.assertIn("soft0/1 is an iWARP device, which has no immediate data: use the same test without", self.skipped(test))
 
+    def test_a_post_to_a_qp_that_has_failed_says_nothing_of_immediate_data(self):
+        self.play("cxgb4")
+        self.inject("post_send@3=RETRY_EXC_ERR")
+        done = self.run_program("--loopback", "write_imm_bw", *SHORT, status=rdmameter.FAILED)
+        [row] = done.rows
+        self.assertNotIn("skip_message", row)
+        self.assertNotIn("no immediate data", row["error_message"])
+
     def test_more_pieces_are_sent_than_the_device_tells_of_receives(self):
         self.play("erdma")
         rows = self.measure("send_lat", "write_bw", "--sge", "2,6", "--size", "64", *SHORT, "--verify")

@@ -269,7 +269,7 @@ constexpr Personality erdma() {
 }
 
 /// Chelsio's T6. rdma-core, providers/cxgb4/qp.c: c4iw_post_send() takes immediate data of writes
-/// (T4_SQ_WRITE_W_IMM), and build_rdma_send() none of sends.
+/// (T4_SQ_WRITE_W_IMM), and build_rdma_send() none of sends; of a QP in error it takes nothing.
 constexpr Personality cxgb4() {
   Personality made = iwarp();
   made.name = "cxgb4";
@@ -277,6 +277,7 @@ constexpr Personality cxgb4() {
   made.vendor_id = 0x1425;
   made.part_id = 0x6401;
   made.negative_post_errors = true;
+  made.flushes_posts = false;
   made.write_immediate = true;
   made.timestamp_mask = 0;
   made.clock_kHz = 0;

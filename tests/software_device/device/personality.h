@@ -52,6 +52,7 @@ struct Personality {
   /// ibv_query_qp_data_in_order() promises the order of a WRITE's bytes.
   bool data_in_order = true;
   bool negative_post_errors = false;  ///< ibv_post_send() returns -ENOMEM
+  bool flushes_posts = true;          ///< else ibv_post_send() refuses those to a QP in error
   /// Of iWARP: the TOS of the id of rdma_cm is that of the connection's packets. Else it is not
   /// looked at.
   bool takes_tos = false;

@@ -289,6 +289,8 @@ int post_send(SharedQp& qp, const ibv_send_wr& wr) {
   Request request;
   const Injected injected = begin_call(Verb::post_send);
   if (injected.error != 0) return injected.error;
+  const bool failed = qp.state.load(std::memory_order_acquire) == IBV_QPS_ERR;
+  if (failed && !personality(qp.device).flushes_posts) return EINVAL;
   if (const int error = check_sges(qp, wr); error != 0) return error;
   if (!adapter_takes(qp, wr)) return EINVAL;
   if (const int error = request_of(wr, qp.datagram(), request); error != 0) return error;
@@ -300,7 +302,7 @@ int post_send(SharedQp& qp, const ibv_send_wr& wr) {
   sq.unsignaled = is_signaled(qp, wr.send_flags) ? 0 : sq.unsignaled + 1;
   request.number = sq.posted++;
   log_request(RequestStep::posted, qp.qpn, request.number);
-  if (qp.state.load(std::memory_order_acquire) == IBV_QPS_ERR) {
+  if (failed) {
     flush_waiting(qp);
     flush_one(qp, request);
     return 0;
