@@ -102,7 +102,7 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
              ? (limits.max_sge_rd != 0 ? limits.max_sge_rd : limits.max_sge)
              : most_sges(device, test_case, &ibv_qp_cap::max_send_sge, test_case.queues.sge),
          "use fewer --sge");
-  if (const std::uint32_t most = most_reads_posted(*device.context);
+  if (const std::uint32_t most = most_reads_posted(*device.context, test_case.queues.sge);
       most != 0 && posts_sends(test_case, role) && posts_reads(test_case))
     hold("reads posted to a QP", depths.send, most, "use a smaller --depth");
   if (test_case.shared_receives()) {

@@ -80,7 +80,6 @@ struct DeviceLimits {
   ibv_atomic_cap atomic_cap = IBV_ATOMIC_NONE;
   bool memory_window_1 = false, memory_window_2b = false;
   std::uint64_t timestamp_mask = 0;  ///< of completion timestamps; 0: there are none
-  std::uint64_t clock_kHz = 0;       ///< of these; 0: not told
   ibv_odp_caps odp{};                ///< on-demand paging
   bool unsignaled = true;            ///< takes requests that ask for no completion
   bool takes_tos = false;            ///< of iWARP: an id's TOS is that of its packets

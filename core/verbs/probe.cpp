@@ -81,9 +81,11 @@ bool takes_inline(const ibv_context& context) {
   return device_driver(device_name(context)) != "mana";
 }
 
-std::uint32_t most_reads_posted(const ibv_context& context) {
-  constexpr std::uint32_t kOfMana = 128;
-  return device_driver(device_name(context)) == "mana" ? kOfMana : 0;
+std::uint32_t most_reads_posted(const ibv_context& context, std::uint64_t sges) {
+  if (device_driver(device_name(context)) != "mana") return 0;
+  constexpr std::uint64_t kQueueBytes = 4096, kHeadBytes = 16, kSgeBytes = 16, kUnitBytes = 32;
+  const std::uint64_t units = (kHeadBytes + kSgeBytes * sges + kUnitBytes - 1) / kUnitBytes;
+  return static_cast<std::uint32_t>(kQueueBytes / (units * kUnitBytes));
 }
 
 std::uint32_t largest_that_works(std::uint32_t min, std::uint32_t max,

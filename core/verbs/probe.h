@@ -41,9 +41,11 @@ std::uint32_t largest_qp_limit(ibv_context& context, Transport transport,
                                std::uint32_t ibv_qp_cap::*which, std::uint32_t told);
 
 /// Reads that can be under way on a QP, whatever its send queue holds; 0: as many as that. mana's
-/// provider has one page for them, and says ENOMEM at the post of another (rdma-core,
-/// providers/mana/qp.c, get_queue_size(): 4096 bytes of 32 each).
-std::uint32_t most_reads_posted(const ibv_context& context);
+/// provider has one page for them (rdma-core, providers/mana/qp.c, get_queue_size()), of which each
+/// takes the more the more SGEs it has (wr.c, get_wqe_size()), and says EINVAL at the post of
+/// another (mana_ib_post_send_request()).
+/// @param sges  of each read, at least 1
+std::uint32_t most_reads_posted(const ibv_context& context, std::uint64_t sges);
 
 /// Does its provider copy payloads into WQEs? mana's makes a QP with whatever is asked, and passes
 /// over IBV_SEND_INLINE (rdma-core, providers/mana/wr.c).

@@ -85,17 +85,17 @@ constexpr LossCounterInfo kLossCounters[] = {
     {"link_downed", LossEvent::other, "the link went down"},
 };
 
-/// As sysfs names the drivers of which the table has counters: a PCI device's, so irdma is ice or
-/// i40e, bnxt_re bnxt_en, hns hns3.
+/// As sysfs names the drivers of which the table has counters: a PCI device's, so irdma is ice,
+/// idpf or i40e, bnxt_re bnxt_en, hns hns3.
 constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en", "efa",
-                                         "rdma_rxe",  "mana",      "ice",     "i40e",
-                                         "hns3",      "erdma",     "cxgb4"};
+                                         "rdma_rxe",  "mana",      "ice",     "idpf",
+                                         "i40e",      "hns3",      "erdma",   "cxgb4"};
 
 }  // namespace
 
-std::vector<std::string> drivers_without_loss_counters(const nlohmann::ordered_json& context) {
+std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_json& context) {
   using Json = nlohmann::ordered_json;
-  std::vector<std::string> drivers;
+  std::vector<UncountedEnd> ends;
   const auto part = [](const Json& object, const char* key) {
     return object.is_object() ? object.value(key, Json()) : Json();
   };
@@ -108,9 +108,9 @@ std::vector<std::string> drivers_without_loss_counters(const nlohmann::ordered_j
     else if (name.is_string())
       told = "the driver of " + name.get<std::string>();
     const bool known = told.empty() || std::ranges::find(kDrivers, told) != std::end(kDrivers);
-    if (!known && std::ranges::find(drivers, told) == drivers.end()) drivers.push_back(told);
+    if (!known) ends.push_back({end, told});
   }
-  return drivers;
+  return ends;
 }
 
 const LossCounterInfo* find_loss_counter(std::string_view name) {

@@ -29,9 +29,14 @@ struct LossCounterInfo {
 /// @return  nullptr: not a counter of loss, or not known
 const LossCounterInfo* find_loss_counter(std::string_view name);
 
-/// Of a result's two ends the drivers whose counters are not among these, so that one that has not
-/// changed tells nothing: "siw", "the driver of siw0" where none is named; each once.
+struct UncountedEnd {
+  std::string_view end;  ///< "initiator" or "responder"
+  std::string driver;    ///< "siw"; "the driver of siw0" where none is named
+};
+
+/// Of a result's two ends those of whose drivers no counter is among these: that none has changed
+/// there tells nothing.
 /// @param context  of the result
-std::vector<std::string> drivers_without_loss_counters(const nlohmann::ordered_json& context);
+std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_json& context);
 
 }  // namespace rdmameter

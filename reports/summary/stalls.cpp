@@ -17,9 +17,9 @@ constexpr double kRnrTimers[32] = {655360, 10,    20,    30,     40,     60,    
                                    2560,   3840,  5120,  7680,   10240,  15360,  20480,  30720,
                                    40960,  61440, 81920, 122880, 163840, 245760, 327680, 491520};
 
-/// What the drivers counted over all repetitions, at both ends.
+/// What the drivers of the ends that send requests counted over all repetitions.
 struct Counted {
-  bool any = false;
+  bool all = false;  ///< else an event that is not here may have happened all the same
   std::array<std::uint64_t, kLossEvents> events{};  ///< by LossEvent
 
   /// rxe counts timeouts and sequence NAKs in one.
@@ -35,11 +35,12 @@ struct Counted {
   }
 };
 
-void note(StallReport& report, Counted& counted, std::string_view end, const std::string& name,
+/// @param counted  nullptr: the end's events are no cause of stalls
+void note(StallReport& report, Counted* counted, std::string_view end, const std::string& name,
           std::uint64_t events) {
   const LossCounterInfo* known = find_loss_counter(name);
   if (known == nullptr || events == 0) return;
-  counted.events[static_cast<std::size_t>(known->event)] += events;
+  if (counted != nullptr) counted->events[static_cast<std::size_t>(known->event)] += events;
   const auto same = std::ranges::find_if(report.counters, [&](const LossCounter& counter) {
     return counter.end == end && counter.name == name;
   });
@@ -49,17 +50,24 @@ void note(StallReport& report, Counted& counted, std::string_view end, const std
     report.counters.push_back({end, name, events, known->meaning});
 }
 
-Counted count(const CaseSummary& summary, StallReport& report) {
+Counted count(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
+              StallReport& report) {
   Counted counted;
   for (const Row* row : summary.repetitions)
     for (const char* end : {"initiator", "responder"}) {
       if (!row->device_counters.is_object()) continue;
       const auto found = row->device_counters.find(end);
       if (found == row->device_counters.end() || !found->is_object()) continue;
-      counted.any = true;
+      report.counted = true;
+      const bool may_stall = sends_requests(summary, end);
+      if (may_stall) counted.all = true;
       for (const auto& [name, value] : found->items())
-        if (value.is_number_integer()) note(report, counted, end, name, value.get<std::uint64_t>());
+        if (value.is_number_integer())
+          note(report, may_stall ? &counted : nullptr, end, name, value.get<std::uint64_t>());
     }
+  if (std::ranges::any_of(
+          uncounted, [&](const UncountedEnd& each) { return sends_requests(summary, each.end); }))
+    counted.all = false;
   return counted;
 }
 
@@ -110,9 +118,9 @@ class Judge {
 
   std::optional<double> possible(double stall_ns, const std::optional<double>& timer_ns,
                                  std::uint64_t events) const {
-    if (counted_.any && events == 0) return std::nullopt;
     const auto off = misfit(stall_ns, timer_ns);
-    return off && !counted_.any && *off > kAlike ? std::nullopt : off;
+    if (events > 0) return off;
+    return counted_.all || !off || *off > kAlike ? std::nullopt : off;
   }
   bool shorter_than_timers(double stall_ns) const {
     return !misfit(stall_ns, report_.timeout_ns) && !misfit(stall_ns, report_.rnr_ns);
@@ -177,7 +185,16 @@ double rnr_timer_ns(std::uint64_t code) {
   return kRnrTimers[code % std::size(kRnrTimers)] * 1e3;
 }
 
-std::optional<StallReport> stalls_of(const CaseSummary& summary, bool counters_known) {
+bool sends_requests(const CaseSummary& summary, std::string_view end) {
+  if (end == "initiator") return true;
+  const std::string test = test_of(*summary.repetitions.front());
+  const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
+                         test.starts_with("cmp_swap_") || test == "write_load";
+  return !one_sided && !test.ends_with("_cqe_lat");
+}
+
+std::optional<StallReport> stalls_of(const CaseSummary& summary,
+                                     std::span<const UncountedEnd> uncounted) {
   const HistogramData samples = merged_latency(summary);
   if (samples.count == 0) return std::nullopt;
   StallReport report{.samples = samples.count,
@@ -185,9 +202,7 @@ std::optional<StallReport> stalls_of(const CaseSummary& summary, bool counters_k
   if (const auto code = setting(summary, "qp_timeout"); code && *code != 0)
     report.timeout_ns = std::ldexp(4096.0, static_cast<int>(*code));
   if (const auto code = setting(summary, "min_rnr_timer")) report.rnr_ns = rnr_timer_ns(*code);
-  Counted counted = count(summary, report);
-  report.counted = counted.any;
-  counted.any = counted.any && counters_known;
+  const Counted counted = count(summary, uncounted, report);
   const auto as_stall = [&](double ns) {
     return (counted.of(StallCause::timeout) > 0 && misfit(ns, report.timeout_ns)) ||
            (counted.of(StallCause::rnr) > 0 && misfit(ns, report.rnr_ns));
@@ -204,7 +219,7 @@ std::optional<StallReport> stalls_of(const CaseSummary& summary, bool counters_k
     judge.judge(stalls.emplace_back(Stall{value - report.typical_ns, n}));
   }
   const Row& row = *summary.repetitions.front();
-  if (counted.any && !row.bandwidth && !row.load) keep_to(counted, stalls);
+  if (counted.all && !row.bandwidth && !row.load) keep_to(counted, stalls);
   for (std::size_t cause = 0; cause < kStallCauses; ++cause)
     report.causes[cause] = sum_up(stalls, static_cast<StallCause>(cause));
   return report;

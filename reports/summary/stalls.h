@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "reports/summary/loss_counters.h"
 #include "reports/summary/summary.h"
 
 namespace rdmameter {
@@ -53,16 +55,23 @@ struct StallReport {
 };
 
 /// Of all repetitions together. A stall is
-/// - a timeout or an RNR NAK if it is as long as the timer, or up to four times it, and no driver
-///   counted that there was none. Where such events were counted, any length from the timer's on
-///   will do: IBTA lets a timeout last four times as long (vol. 1, 9.7.6.1.3);
+/// - a timeout or an RNR NAK if it is as long as the timer, or up to four times it, unless it is
+///   known that there was none: the ends that send requests counted none. Where such events were
+///   counted, any length from the timer's on will do: IBTA lets a timeout last four times as long
+///   (vol. 1, 9.7.6.1.3);
 /// - a sequence NAK if it is shorter than both and such NAKs were counted;
 /// - else of unknown cause, as is what could be two of them. Nor has a ping-pong, of which one
 ///   message is under way, more stalls of a cause than were counted: those farthest from the timer
 ///   are unknown.
-/// @param counters_known  of both ends' drivers: else causes rest on the length of the stalls alone
+/// Events of an end that sends no requests are listed, but are no cause.
+/// @param uncounted  that none was counted there tells nothing
 /// @return nothing where there are no latency samples
-std::optional<StallReport> stalls_of(const CaseSummary& summary, bool counters_known = true);
+std::optional<StallReport> stalls_of(const CaseSummary& summary,
+                                     std::span<const UncountedEnd> uncounted = {});
+
+/// Does that end send requests? A responder does where each message has an answer.
+/// @param end  "initiator" or "responder"
+bool sends_requests(const CaseSummary& summary, std::string_view end);
 
 /// What a receiver asks a sender to wait by an RNR NAK [ns] (IBTA vol. 1, table 45).
 /// @param code  0 to 31

@@ -317,6 +317,14 @@ class Rnics(rdmameter.Test):
                 self.play(personality)
                 self.assertIn("soft0/1 is an iWARP device, which has no immediate data: use the same test without", self.skipped(test))
 
+    def test_a_post_to_a_qp_that_has_failed_says_nothing_of_immediate_data(self):
+        self.play("cxgb4")
+        self.inject("post_send@3=RETRY_EXC_ERR")
+        done = self.run_program("--loopback", "write_imm_bw", *SHORT, status=rdmameter.FAILED)
+        [row] = done.rows
+        self.assertNotIn("skip_message", row)
+        self.assertNotIn("no immediate data", row["error_message"])
+
     def test_more_pieces_are_sent_than_the_device_tells_of_receives(self):
         self.play("erdma")
         rows = self.measure("send_lat", "write_bw", "--sge", "2,6", "--size", "64", *SHORT, "--verify")
@@ -344,7 +352,15 @@ class Habits(WithRanks):
         for test in ("read_bw", "mix_load"):
             options = ("--mix", "read:50,write:50", "--rate", "10k") if test == "mix_load" else ()
             self.assertRegex(self.skipped(test, "--depth", "256", *options), "reads posted to a QP on soft0/1: 256 wanted, the device takes 128; use a smaller --depth")
+        for pieces, depth in ((2, 64), (3, 64), (6, 32)):
+            options = ("read_bw", "--sge", str(pieces), "--size", "64")
+            self.measure(*options, "--depth", str(depth), *SHORT, "--verify")
+            self.assertRegex(self.skipped(*options, "--depth", str(depth + 1)),
+                             f"reads posted to a QP on soft0/1: {depth + 1} wanted, the device takes {depth}; use a smaller --depth")
         self.measure("write_bw", "--depth", "256", *SHORT)
+        row = self.topo("--opcode", "read", "--depth", "256", *SHORT, traffic="flood", status=rdmameter.USAGE)
+        self.assertRegex(row["skip_message"], r"reads posted to a QP on soft\d/1: 256 wanted, the device takes 128; use a smaller --depth")
+        self.topo("--opcode", "read", "--depth", "128", *SHORT, traffic="flood")
 
     def test_ranks_need_memory_that_peers_write_for_their_barrier(self):
         self.play("efa")

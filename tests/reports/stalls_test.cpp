@@ -175,21 +175,49 @@ TEST(LossReport, NamesDriversOfWhichNoCounterOfLossIsKnown) {
   const auto text = [&](const nlohmann::ordered_json& context) {
     return loss_report(rows, context, TextStyle{.width = 200});
   };
-  for (const char* driver : {"ice", "i40e", "hns3", "mana", "erdma", "cxgb4", "efa", "bnxt_en"})
+  for (const char* driver :
+       {"ice", "idpf", "i40e", "hns3", "mana", "erdma", "cxgb4", "efa", "bnxt_en"})
     EXPECT_EQ(text(of_driver(driver)).find("No loss counters are known"), std::string::npos)
         << driver;
   const std::string other = text(of_driver("ionic", "mlx5_core"));
-  EXPECT_NE(other.find("No loss counters are known for driver ionic"), other.npos) << other;
+  EXPECT_NE(other.find("No loss counters are known for driver ionic (initiator): a stall"),
+            other.npos)
+      << other;
   EXPECT_EQ(other.find("No counter of loss or congestion changed."), other.npos) << other;
   const std::string none = text(of_driver(nullptr));
-  EXPECT_NE(none.find("No loss counters are known for the driver of dev0"), none.npos) << none;
+  EXPECT_NE(none.find("No loss counters are known for the driver of dev0 (both ends)"), none.npos)
+      << none;
 }
 
 TEST(Stalls, AsLongAsATimerAreItsWhereTheCountersTellNoLoss) {
   const Row row = stalled_row({{68, 3}}, {{"ops", 9}});
   const CaseSummary summary{row.case_object, {&row}};
-  EXPECT_EQ(samples(stalls_of(summary, true).value(), StallCause::timeout), 0u);
-  EXPECT_EQ(samples(stalls_of(summary, false).value(), StallCause::timeout), 3u);
+  const std::vector<UncountedEnd> uncounted{{"responder", "ionic"}};
+  EXPECT_EQ(samples(stalls_of(summary).value(), StallCause::timeout), 0u);
+  EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), StallCause::timeout), 3u);
+}
+
+TEST(Stalls, KeepWhatOneEndCountedWhereTheOthersDriverIsNotKnown) {
+  const Row row = stalled_row({{90, 2}}, {{"local_ack_timeout_err", 2}});
+  const CaseSummary summary{row.case_object, {&row}};
+  const std::vector<UncountedEnd> uncounted{{"responder", "ionic"}};
+  EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), StallCause::timeout), 2u)
+      << "longer than one timer, shorter than two";
+}
+
+TEST(Stalls, WhereOnlyTheInitiatorRequestsAreThoseItsDriverCounts) {
+  Row row = stalled_row({{68, 3}}, {{"ops", 9}});
+  row.device_counters["responder"] = {{"local_ack_timeout_err", 3}};
+  const std::vector<UncountedEnd> uncounted{{"responder", "ionic"}};
+  for (const char* test :
+       {"read_lat", "fetch_add_lat", "cmp_swap_load", "write_load", "send_cqe_lat"}) {
+    row.name = std::string(test) + "/rc/size:64";
+    const CaseSummary summary{row.case_object, {&row}};
+    EXPECT_EQ(samples(stalls_of(summary, uncounted).value(), StallCause::timeout), 0u) << test;
+  }
+  const std::string text =
+      loss_report(std::vector{row}, of_driver("mlx5_core", "ionic"), TextStyle{.width = 200});
+  EXPECT_NE(text.find("driver ionic (responder), which sent no requests here."), text.npos) << text;
 }
 
 TEST(LossCounters, AreKnownByTheNamesOfEachDriver) {

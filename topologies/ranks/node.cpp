@@ -132,6 +132,7 @@ void Node::create_queues() {
         "up to {} buffers for each of {} hops make a queue of {} WRs, and {} has at most {}: use a "
         "smaller --depth",
         case_.queues.depth, classes_, deepest, where_, device_.limits.max_qp_wr));
+  require_reads();
   create_cqs();
   if (receive_mode_ == ReceiveMode::shared) {
     ibv_srq_init_attr attributes{};
@@ -148,6 +149,18 @@ void Node::create_queues() {
   qps_.resize(count);
   info_.qpns.resize(count);
   info_.psns.resize(count);
+}
+
+/// Reads go without credits, so of a queue's sends all but one are reads.
+void Node::require_reads() const {
+  if (!case_.connects_ranks() || case_.rank_opcode != RankOpcode::read) return;
+  const std::uint32_t most = most_reads_posted(*device_.context, 1);
+  if (most == 0) return;
+  for (std::uint64_t link = 0; link < link_count_; ++link)
+    if (const std::uint64_t reads = entries_of(link, classes_).sends - 1; reads > most)
+      throw Unsupported(fmt::format(
+          "reads posted to a QP on {}: {} wanted, the device takes {}; use a smaller --depth",
+          where_, reads, most));
 }
 
 void Node::create_qp_of(std::uint64_t number) {

@@ -68,6 +68,7 @@ class Node : NodeLayout {
   void create_qp_of(std::uint64_t number);
   void build_work();
   void create_queues();
+  void require_reads() const;
   void create_cqs();
   Qp create_qp(std::uint64_t number, std::uint64_t all);
   void connect_link(std::uint64_t number, const EndpointInfo& peer);

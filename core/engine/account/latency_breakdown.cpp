@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/account/latency_breakdown.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <memory>
 
-#include "core/base/error.h"
 #include "core/instrument/histogram_data.h"
 #include "core/verbs/check.h"
 
@@ -76,20 +72,6 @@ ClockPair read_both_clocks(ibv_context& context, const ClockChoice& clock,
             .bracket_ticks = took};
   }
   return best;
-}
-
-void require_no_wrap(const ClockPair& before, const ClockPair& after, const DeviceLimits& limits,
-                     const ClockChoice& clock, const std::string& where) {
-  constexpr std::uint64_t kUsual_kHz = 1'000'000, kPerMs = 1'000'000;
-  const double kHz = static_cast<double>(limits.clock_kHz != 0 ? limits.clock_kHz : kUsual_kHz);
-  const double turn_ns = static_cast<double>(limits.timestamp_mask) / kHz * kPerMs;
-  const std::uint64_t lasted_ns = to_ns(clock, after.ticks - before.ticks);
-  if (static_cast<double>(lasted_ns) < turn_ns) return;
-  throw Unsupported(
-      fmt::format("the clock of {} counts with {} bits and begins again after {:.3g} ms, and this "
-                  "took {:.3g} ms: use fewer --iterations, or --timestamps off",
-                  where, std::bit_width(limits.timestamp_mask), turn_ns / kPerMs,
-                  static_cast<double>(lasted_ns) / kPerMs));
 }
 
 nlohmann::ordered_json latency_breakdown_json(std::span<const Timestamps> timestamps,

@@ -12,7 +12,6 @@
 
 #include "core/engine/loop/loop_state.h"
 #include "core/instrument/clock.h"
-#include "core/verbs/device.h"
 
 namespace rdmameter {
 
@@ -28,11 +27,6 @@ struct ClockPair {
 /// @throws Unsupported, VerbsError
 ClockPair read_both_clocks(ibv_context& context, const ClockChoice& clock,
                            const std::string& where);
-
-/// A narrow clock that wraps around between the two pairs tells no times of what was in between.
-/// @throws Unsupported  it has, or may have
-void require_no_wrap(const ClockPair& before, const ClockPair& after, const DeviceLimits& limits,
-                     const ClockChoice& clock, const std::string& where);
 
 /// {"unit": "ns", "samples", "clock_error_ns", "post": {...}, "wire": {...}, "poll": {...}}, each
 /// with min, max, mean, p50, p90, p99 (null: too few samples).

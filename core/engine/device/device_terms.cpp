@@ -60,6 +60,16 @@ void require_iwarp_path(const OpenDevice& device, const TestCase& test_case) {
         test_case.path.traffic_class, where));
 }
 
+/// Closing, terminated or in error, which drivers of iWARP tell as SQD, SQE and ERR. Anything else
+/// is taken for a QP that stands: some kernels fill in no state of QPs of siw and erdma.
+bool has_failed(ibv_qp* qp) {
+  ibv_qp_attr attributes{};
+  ibv_qp_init_attr made_with{};
+  if (ibv_query_qp(qp, &attributes, IBV_QP_STATE, &made_with) != 0) return true;
+  return attributes.qp_state == IBV_QPS_SQD || attributes.qp_state == IBV_QPS_SQE ||
+         attributes.qp_state == IBV_QPS_ERR;
+}
+
 }  // namespace
 
 int memory_access(const TestCase& test_case, int remote_access) {
@@ -105,10 +115,11 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case) {
   if (!test_case.control()) require_iwarp_path(device, test_case);
 }
 
-void require_posts(const OpenDevice& device, const TestCase& test_case, int error) {
+void require_posts(const OpenDevice& device, const TestCase& test_case,
+                   std::span<ibv_qp* const> qps, int error) {
   const int reason = std::abs(error);  // negative of cxgb4, siw and erdma
   if (!is_iwarp(*device.context) || !test_case.immediate() ||
-      (reason != EINVAL && !is_unsupported(reason)))
+      (reason != EINVAL && !is_unsupported(reason)) || std::ranges::any_of(qps, has_failed))
     return;
   throw Unsupported(
       fmt::format("{} is an iWARP device, which has no immediate data: use the same test without",

@@ -2,7 +2,10 @@
 // What a device demands of a case, and what a case demands of a device.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/engine/device/open_device.h"
@@ -26,10 +29,13 @@ TestCase with_known_connect(TestCase test_case, const OpenDevice& device);
 void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
 
 /// Whether an iWARP device has immediate data no attribute says: a provider without it refuses the
-/// first post with EINVAL (rdma-core: irdma_upost_send(), c4iw_post_send(), siw_post_send()).
-/// @param error  of the first post that failed; nothing was posted before
+/// first post with EINVAL (rdma-core: irdma_upost_send(), c4iw_post_send(), siw_post_send()). So
+/// does c4iw_post_send() any post to a QP that has failed: that says nothing of immediate data.
+/// @param qps  of the end that posted
+/// @param error  of the first post that failed; no request was completed before
 /// @throws Unsupported  that is why
-void require_posts(const OpenDevice& device, const TestCase& test_case, int error);
+void require_posts(const OpenDevice& device, const TestCase& test_case,
+                   std::span<ibv_qp* const> qps, int error);
 
 /// Tries the smallest QP. Of a type that they lack, providers say EOPNOTSUPP, EINVAL (hns, UD on
 /// HIP08) or nothing (bnxt_re); what a want of resources or rights says is no such answer.

@@ -34,9 +34,28 @@ Table table_of(const StallReport& report) {
   return table;
 }
 
-/// @param uncounted  drivers of which no counter of loss is known
-std::string counters_text(const StallReport& report, std::span<const std::string> uncounted,
-                          const TextStyle& style) {
+/// @param uncounted  not empty
+std::string uncounted_text(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
+                           const TextStyle& style) {
+  const auto line = [&](const UncountedEnd& each, std::string_view end) {
+    const std::string driver = printable(each.driver);
+    return wrap("  ",
+                fmt::format("No loss counters are known for {} ({}){}",
+                            driver.starts_with("the ") ? driver : "driver " + driver, end,
+                            sends_requests(summary, each.end)
+                                ? ": a stall whose cause was not counted is judged by its length."
+                                : ", which sent no requests here."),
+                style.width);
+  };
+  const UncountedEnd &first = uncounted.front(), &last = uncounted.back();
+  if (uncounted.size() == 1) return line(first, first.end);
+  if (first.driver == last.driver) return line(first, "both ends");
+  return line(first, first.end) + line(last, last.end);
+}
+
+/// @param uncounted  ends whose driver has no known counter of loss
+std::string counters_text(const StallReport& report, const CaseSummary& summary,
+                          std::span<const UncountedEnd> uncounted, const TextStyle& style) {
   if (!report.counted)
     return wrap("  ", "No driver here counts: causes rest on the length of the stalls alone.",
                 style.width);
@@ -46,19 +65,13 @@ std::string counters_text(const StallReport& report, std::span<const std::string
                  fmt::format("{} {} {}: {}", counter.end, printable(counter.name), counter.events,
                              counter.meaning),
                  style.width);
-  for (const std::string& driver : uncounted)
-    text += wrap(
-        "  ",
-        fmt::format(
-            "No loss counters are known for {}: causes rest on the length of the stalls alone.",
-            driver.starts_with("the ") ? printable(driver) : "driver " + printable(driver)),
-        style.width);
+  if (!uncounted.empty()) text += uncounted_text(summary, uncounted, style);
   return text.empty() ? wrap("  ", "No counter of loss or congestion changed.", style.width) : text;
 }
 
-std::string stall_text(const CaseSummary& summary, std::span<const std::string> uncounted,
+std::string stall_text(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
                        const TextStyle& style) {
-  const auto report = stalls_of(summary, uncounted.empty());
+  const auto report = stalls_of(summary, uncounted);
   if (!report) return "";
   std::uint64_t stalled = 0;
   for (const Stalls& stalls : report->causes) stalled += stalls.samples;
@@ -70,7 +83,7 @@ std::string stall_text(const CaseSummary& summary, std::span<const std::string> 
                         report->mostly_stalled ? "smallest, since the median is a stall" : "median",
                         metric_text(Metric::max, report->typical_ns));
   return (stalled == 0 ? "" : render(table_of(*report), style)) + wrap("  ", what, style.width) +
-         counters_text(*report, uncounted, style);
+         counters_text(*report, summary, uncounted, style);
 }
 
 }  // namespace
@@ -78,7 +91,7 @@ std::string stall_text(const CaseSummary& summary, std::span<const std::string> 
 std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,
                         const TextStyle& style) {
   std::string text;
-  const std::vector<std::string> uncounted = drivers_without_loss_counters(context);
+  const std::vector<UncountedEnd> uncounted = ends_without_loss_counters(context);
   for (const Group& group : group_rows(rows))
     for (const CaseSummary& summary : group.cases)
       if (const std::string stalls = stall_text(summary, uncounted, style); !stalls.empty())

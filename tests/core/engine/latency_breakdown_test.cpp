@@ -5,8 +5,6 @@
 
 #include <vector>
 
-#include "core/base/error.h"
-
 namespace rdmameter {
 namespace {
 
@@ -48,26 +46,6 @@ TEST(Shares, AreNeverNegativeWhereTheClocksAreOff) {
   EXPECT_EQ(shares["wire"]["min"], 0.0);
   EXPECT_EQ(shares["poll"]["min"], 0.0);
   EXPECT_TRUE(shares["post"]["p50"].is_null()) << "too few";
-}
-
-TEST(Shares, OfAClockThatHasBegunAgainAreRefused) {
-  const auto wraps = [](std::uint64_t mask, std::uint64_t clock_kHz, std::uint64_t lasted_ns) {
-    DeviceLimits limits;
-    limits.timestamp_mask = mask;
-    limits.clock_kHz = clock_kHz;
-    try {
-      require_no_wrap(pair_at(0, 1), pair_at(lasted_ns, 1), limits, ClockChoice{}, "soft0/1");
-    } catch (const Unsupported&) {
-      return true;
-    }
-    return false;
-  };
-  EXPECT_FALSE(wraps(0x1ffff, 1'000'000, 131'000)) << "irdma's 17 bits of 1 ns";
-  EXPECT_TRUE(wraps(0x1ffff, 1'000'000, 132'000));
-  EXPECT_FALSE(wraps(0xffffffff, 156'250, 27'000'000'000));
-  EXPECT_TRUE(wraps(0xffffffff, 156'250, 28'000'000'000));
-  EXPECT_TRUE(wraps(0xffffffff, 0, 5'000'000'000)) << "a rate that is not told is taken as 1 GHz";
-  EXPECT_FALSE(wraps(~std::uint64_t{0}, 1'000'000, 1ULL << 60));
 }
 
 TEST(Shares, OfNoSamplesAreNone) {

@@ -211,8 +211,8 @@ constexpr Personality mana() {
   made.negative_post_errors = false;
   made.max_inline_bytes = 1U << 30;
   // rdma-core, providers/mana/qp.c: get_queue_size() gives the queue of read requests a page, and
-  // wr.c, gdma_get_current_wqe() says ENOMEM where it is full.
-  made.max_reads_posted = 128;
+  // wr.c, mana_ib_post_send_request() says EINVAL where it is full.
+  made.read_queue_bytes = 4096;
   made.driver = "mana";
   return made;
 }
@@ -269,7 +269,7 @@ constexpr Personality erdma() {
 }
 
 /// Chelsio's T6. rdma-core, providers/cxgb4/qp.c: c4iw_post_send() takes immediate data of writes
-/// (T4_SQ_WRITE_W_IMM), and build_rdma_send() none of sends.
+/// (T4_SQ_WRITE_W_IMM), and build_rdma_send() none of sends; of a QP in error it takes nothing.
 constexpr Personality cxgb4() {
   Personality made = iwarp();
   made.name = "cxgb4";
@@ -277,6 +277,7 @@ constexpr Personality cxgb4() {
   made.vendor_id = 0x1425;
   made.part_id = 0x6401;
   made.negative_post_errors = true;
+  made.flushes_posts = false;
   made.write_immediate = true;
   made.timestamp_mask = 0;
   made.clock_kHz = 0;

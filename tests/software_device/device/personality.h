@@ -52,6 +52,7 @@ struct Personality {
   /// ibv_query_qp_data_in_order() promises the order of a WRITE's bytes.
   bool data_in_order = true;
   bool negative_post_errors = false;  ///< ibv_post_send() returns -ENOMEM
+  bool flushes_posts = true;          ///< else ibv_post_send() refuses those to a QP in error
   /// Of iWARP: the TOS of the id of rdma_cm is that of the connection's packets. Else it is not
   /// looked at.
   bool takes_tos = false;
@@ -59,8 +60,9 @@ struct Personality {
   bool clamps_inline = false;
   /// Else ibv_post_send() refuses immediate data with EINVAL.
   bool send_immediate = true, write_immediate = true;
-  std::uint32_t max_reads_posted = 0;  ///< one more is refused with ENOMEM; 0: no limit
-  bool sets_window_key = false;        ///< posting IBV_WR_BIND_MW changes the window's key
+  /// Of a QP's queue for the WQEs of reads; one beyond is refused with EINVAL. 0: no limit
+  std::uint32_t read_queue_bytes = 0;
+  bool sets_window_key = false;  ///< posting IBV_WR_BIND_MW changes the window's key
   /// An interface of IPoIB is there, with an IP address. A multicast group is joined by that alone.
   bool ipoib = false;
   std::string_view driver;       ///< as sysfs names it; empty: it does not

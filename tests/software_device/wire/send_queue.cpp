@@ -275,26 +275,34 @@ int queue_is_full(const SharedQp& qp) {
   return ENOMEM;
 }
 
+/// rdma-core, providers/mana/wr.c: get_wqe_size(). All requests under way are taken for such reads.
+bool takes_read(const SharedQp& qp, const ibv_send_wr& wr) {
+  const std::uint64_t queue_bytes = personality(qp.device).read_queue_bytes;
+  const std::uint64_t sges = wr.num_sge == 0 ? 1 : static_cast<std::uint64_t>(wr.num_sge);
+  const std::uint64_t bytes = (16 + 16 * sges + 31) / 32 * 32;
+  const std::uint64_t under_way = qp.sq.posted - qp.sq.retired.load(std::memory_order_acquire);
+  return queue_bytes == 0 || (under_way + 1) * bytes <= queue_bytes;
+}
+
 int post_send(SharedQp& qp, const ibv_send_wr& wr) {
   SendQueue& sq = qp.sq;
   Request request;
   const Injected injected = begin_call(Verb::post_send);
   if (injected.error != 0) return injected.error;
+  const bool failed = qp.state.load(std::memory_order_acquire) == IBV_QPS_ERR;
+  if (failed && !personality(qp.device).flushes_posts) return EINVAL;
   if (const int error = check_sges(qp, wr); error != 0) return error;
   if (!adapter_takes(qp, wr)) return EINVAL;
   if (const int error = request_of(wr, qp.datagram(), request); error != 0) return error;
   if (sq.posted - sq.retired.load(std::memory_order_acquire) >= qp.max_send_wr)
     return queue_is_full(qp);
-  if (const std::uint32_t most = personality(qp.device).max_reads_posted;
-      wr.opcode == IBV_WR_RDMA_READ && most != 0 &&
-      sq.posted - sq.retired.load(std::memory_order_acquire) >= most)
-    return ENOMEM;
+  if (wr.opcode == IBV_WR_RDMA_READ && !takes_read(qp, wr)) return EINVAL;
   if (carries_data(request) && !request.inlined() && wr.num_sge != 0) spend_fetch();
   request.injected = injected.status;
   sq.unsignaled = is_signaled(qp, wr.send_flags) ? 0 : sq.unsignaled + 1;
   request.number = sq.posted++;
   log_request(RequestStep::posted, qp.qpn, request.number);
-  if (qp.state.load(std::memory_order_acquire) == IBV_QPS_ERR) {
+  if (failed) {
     flush_waiting(qp);
     flush_one(qp, request);
     return 0;
