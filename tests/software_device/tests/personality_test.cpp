@@ -14,10 +14,10 @@ namespace rdmameter::software::testing {
 namespace {
 
 constexpr const char* kPersonalityVariable = "RDMAMETER_DEVICE_PERSONALITY";
-constexpr std::array kNames{
-    "generic", "mlx5-ib", "mlx5-ib-vf", "mlx5-xdr", "mlx5-ib-bare", "pod",   "mlx5-roce",
-    "bnxt",    "irdma-roce", "hns",     "mana",     "iwarp",        "siw",   "erdma",
-    "cxgb4",   "efa",     "rxe",        "tiny"};
+constexpr std::array kNames{"generic", "mlx5-ib",   "mlx5-ib-vf", "mlx5-xdr",   "mlx5-ib-bare",
+                            "pod",     "mlx5-roce", "bnxt",       "irdma-roce", "hns",
+                            "mana",    "iwarp",     "siw",        "erdma",      "cxgb4",
+                            "efa",     "rxe",       "tiny"};
 
 /// A context and a domain of a device: all that some personalities have in common.
 struct Opened {
