@@ -279,6 +279,9 @@ class LinkRate(rdmameter.Test):
         self.play("mana")
         self.assertEqual(self.rates(*BETWEEN_BOTH)[1]["bound_gbps"], {"initiator": None, "responder": None})
         self.play("mlx5-roce")
+        line = 100 * 4096 / (4096 + 82)
+        for bound in self.rates(*BETWEEN_BOTH)[1]["bound_gbps"].values():
+            self.assertAlmostEqual(bound, line)
         self.assertNotIn("bound_gbps", self.rates()[1], "a device that sends to itself")
 
 
