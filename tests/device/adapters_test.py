@@ -259,15 +259,19 @@ class LinkRate(rdmameter.Test):
         ends = done.result["context"]["rdmameter"]
         return [ends[end]["device"]["rate_gbps"] for end in ("initiator", "responder")], done.rows[0]
 
+    def listed(self):
+        devices = subprocess.run([rdmameter.program, "devices", "--json"], env=rdmameter.environment(), check=True, capture_output=True, text=True).stdout
+        return [device["ports"][0]["rate_gbps"] for device in json.loads(devices)["devices"]]
+
     def test_is_the_links_and_not_what_a_driver_tells_of_each(self):
         """XDR that verbs show as NDR, a port that a VF has half of, SDR on an Ethernet whose interface knows, constants."""
         for personality, rate in (("mlx5-xdr", 800), ("mlx5-ib-vf", 100), ("mlx5-ib", 200), ("hns", 100), ("mana", None), ("rxe", None)):
             with self.subTest(personality):
                 self.play(personality)
                 self.assertEqual(self.rates(*BETWEEN_BOTH)[0], [rate, rate])
-                listed = subprocess.run([rdmameter.program, "devices", "--json"], env=rdmameter.environment(), check=True,
-                                        capture_output=True, text=True).stdout
-                self.assertEqual([device["ports"][0]["rate_gbps"] for device in json.loads(listed)["devices"]], [rate, rate])
+                self.assertEqual(self.listed(), [rate, rate])
+        self.play("efa")
+        self.assertEqual(self.listed(), [None, None])
 
     def test_what_a_payload_can_get_is_the_lesser_of_line_and_slot_at_both_ends(self):
         self.play("mlx5-xdr,mlx5-ib")

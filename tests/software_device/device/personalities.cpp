@@ -284,7 +284,8 @@ constexpr Personality cxgb4() {
 }
 
 /// Amazon's adapter through verbs alone: UD, and no memory that peers open. Linux,
-/// drivers/infiniband/hw/efa/efa_verbs.c: efa_query_port() tells 4X EDR of each port.
+/// drivers/infiniband/hw/efa/efa_verbs.c: efa_query_port() of older kernels tells 4X EDR of each
+/// port.
 constexpr Personality kEfa{.name = "efa",
                            .firmware = "0.0.0.0",
                            .vendor_id = 0x1d0f,
