@@ -226,7 +226,7 @@ class EnhancedConnections(rdmameter.Test):
         return row.get("ece")
 
     def test_ends_agree_on_what_both_can(self):
-        both = {"vendor_id": 0x02c9, "options": 0x10000003}
+        both = {"vendor_id": 0x15b3, "options": 0x10000003}
         for personality, agreed in (("mlx5-roce", both | {"options": 0x10000007}), ("mlx5-ib,mlx5-ib-vf", both), ("mlx5-ib-vf,mlx5-ib", both),
                                     ("mlx5-roce,generic", {"vendor_id": 0, "options": 0}), ("generic", {"vendor_id": 0, "options": 0})):
             for transport in ("rc", "uc"):

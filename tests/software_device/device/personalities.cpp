@@ -75,7 +75,7 @@ constexpr Personality mlx5_virtual_function() {
   made.name = "mlx5-ib-vf";
   made.grh_required = true;
   made.pkeys = {0x8001, 0xffff};
-  made.ece_options = 0x1000'0003;   // fewer than the physical function's
+  made.ece_refused = 4;             // fewer than the physical function's
   made.port_speed_100_mbps = 1000;  // limited to half of the port's
   return made;
 }
