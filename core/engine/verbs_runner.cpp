@@ -122,9 +122,8 @@ void VerbsRunner::establish() {
   build_work();
 }
 
-/// Relaxed ordering lets the host reorder what the device has written in order.
 void VerbsRunner::ask_for_order() {
-  data_in_order_ = case_.seen_in_memory() && !case_.relaxes_ordering() && endpoint_.data_in_order();
+  data_in_order_ = case_.seen_in_memory() && endpoint_.data_in_order();
 }
 
 void VerbsRunner::connect_by_cm() {

@@ -135,10 +135,6 @@ Context open_first_active(const Devices& devices) {
 constexpr std::pair<std::uint8_t, std::uint32_t> kLanes[] = {
     {1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
 
-/// EFA: its provider refuses requests that are not signaled (rdma-core, efa_post_send_validate()),
-/// and no attribute says so.
-constexpr std::uint32_t kAmazon = 0x1d0f;
-
 /// iWARP drivers that send with the TOS of rdma_cm's id: irdma (Intel) and cxgb4 (Chelsio), both in
 /// their cm.c (Linux). siw does not look at it.
 constexpr std::array<std::uint32_t, 2> kTakesTos{0x8086, 0x1425};
@@ -313,6 +309,8 @@ DeviceLimits query_limits(ibv_context& context) {
           .memory_window_2b = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0,
           .timestamp_mask = timestamp_mask_of(context, extended),
           .odp = extended.odp_caps,
+          // EFA's provider refuses requests that are not signaled (rdma-core,
+          // efa_post_send_validate()), and no attribute says so.
           .unsignaled = plain.vendor_id != kAmazon,
           .takes_tos = std::ranges::find(kTakesTos, plain.vendor_id) != kTakesTos.end()};
 }

@@ -64,6 +64,9 @@ PortInfo query_active_port(ibv_context& context, std::uint64_t port_num);
 /// The port's GIDs without the empty entries, ascending by index; of iWARP see iwarp_addresses().
 std::vector<Gid> query_gids(ibv_context& context, std::uint8_t port_num);
 
+/// PCI vendor of EFA.
+inline constexpr std::uint32_t kAmazon = 0x1d0f;
+
 /// As the device states them. Zero: none. (Inline data is not stated: see core/verbs/probe.h.)
 struct DeviceLimits {
   std::string firmware;

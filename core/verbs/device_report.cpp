@@ -113,7 +113,7 @@ json transport_json(ibv_context& context, Transport transport) {
           {"max_recv_sge", limits.max_recv_sge}};
 }
 
-json port_json(ibv_context& context, const PortInfo& port) {
+json port_json(ibv_context& context, const PortInfo& port, std::uint32_t vendor_id) {
   std::vector<Gid> gids = query_gids(context, port.number);
   find_subnets(gids);
   json gid_list = json::array();
@@ -128,7 +128,7 @@ json port_json(ibv_context& context, const PortInfo& port) {
   return {{"port_num", port.number},
           {"state", port_state_name(port.state)},
           {"link_layer", link_layer_name(port.link_layer)},
-          {"rate_gbps", or_null(link_rate_gbps(link_rate_facts(context, port)))},
+          {"rate_gbps", or_null(link_rate_gbps(link_rate_facts(context, port, vendor_id)))},
           {"lanes", or_null(port.lanes)},
           {"active_mtu_bytes", port.active_mtu_bytes},
           {"max_mtu_bytes", port.max_mtu_bytes},
@@ -150,7 +150,7 @@ json opened_device_json(const std::string& name) {
   device.update(device_slot_json(name, "/sys"));
   device["ports"] = json::array();
   for (unsigned port = 1; port <= limits.phys_port_cnt; ++port)
-    device["ports"].push_back(port_json(*context, query_port(*context, port)));
+    device["ports"].push_back(port_json(*context, query_port(*context, port), limits.vendor_id));
   for (const Transport transport : {Transport::rc, Transport::uc, Transport::ud})
     device["transports"][std::string(transport_name(transport))] =
         transport_json(*context, transport);

@@ -155,12 +155,12 @@ json device_json(const DeviceInUse& used, const std::filesystem::path& sysfs) {
                  {"vendor_part_id", limits.vendor_part_id},
                  {"max_qp", limits.max_qp}};
   device.update(device_slot_json(port.device, sysfs));
-  device.update(
-      json{{"link_layer", link_layer_name(port.link_layer)},
-           {"port_state", port_state_name(port.state)},
-           {"rate_gbps", or_null(link_rate_gbps(link_rate_facts(used.context, port, sysfs)))},
-           {"lanes", or_null(port.lanes)},
-           {"active_mtu_bytes", port.active_mtu_bytes}});
+  device.update(json{{"link_layer", link_layer_name(port.link_layer)},
+                     {"port_state", port_state_name(port.state)},
+                     {"rate_gbps", or_null(link_rate_gbps(link_rate_facts(
+                                       used.context, port, limits.vendor_id, sysfs)))},
+                     {"lanes", or_null(port.lanes)},
+                     {"active_mtu_bytes", port.active_mtu_bytes}});
   const bool known = used.gid.has_value();
   device["gid_index"] = known ? json(used.gid->index) : json(nullptr);
   device["gid"] = known ? json(gid_text(used.gid->value)) : json(nullptr);

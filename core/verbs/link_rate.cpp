@@ -17,7 +17,7 @@ namespace {
 /// Per lane, SDR to XDR, by the kernel's enum ib_port_speed [Gb/s].
 constexpr std::array kLaneGbps = std::to_array<std::pair<std::uint32_t, double>>(
     {{1, 2.5}, {2, 5}, {4, 10}, {8, 10}, {16, 14}, {32, 25}, {64, 50}, {128, 100}, {256, 200}});
-constexpr std::uint32_t kSdr = 1;
+constexpr std::uint32_t kSdr = 1, kEdr = 32;
 
 /// 0: not told. No Ethernet is as slow as SDR: there it stands for a rate that the driver does not
 /// know (hns before Linux 6.6) or that has no name (ib_get_eth_speed()).
@@ -54,22 +54,23 @@ std::uint32_t speed_ex(const PortAttributes& attributes) {
   return 0;
 }
 
-bool tells_a_constant(ibv_context& context, const PortInfo& port,
-                      const std::filesystem::path& sysfs) {
-  constexpr std::uint32_t kAmazon = 0x1d0f;
-  ibv_device_attr attributes{};
-  if (ibv_query_device(&context, &attributes) == 0 && attributes.vendor_id == kAmazon) return true;
-  return device_driver(port.device, sysfs) == "mana";
+/// 4X EDR of any link: mana (Linux, mana_ib_query_port()); EFA in older kernels, which newer ones
+/// tell only of links that are so (efa_link_gbps_to_speed_and_width()).
+bool may_be_a_constant(const LinkRateFacts& facts) {
+  constexpr std::uint8_t k4x = 2;
+  return facts.driver == "mana" ||
+         (facts.vendor_id == kAmazon && facts.active_width == k4x && facts.active_speed == kEdr);
 }
 
 }  // namespace
 
-LinkRateFacts link_rate_facts(ibv_context& context, const PortInfo& port,
+LinkRateFacts link_rate_facts(ibv_context& context, const PortInfo& port, std::uint32_t vendor_id,
                               const std::filesystem::path& sysfs) {
   LinkRateFacts facts;
   facts.port_speed_100_mbps = port_speed(context, port.number);
   facts.ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET;
-  facts.constant = tells_a_constant(context, port, sysfs);
+  facts.vendor_id = vendor_id;
+  facts.driver = device_driver(port.device, sysfs).value_or("");
   ibv_port_attr attributes{};
   if (ibv_query_port(&context, port.number, &attributes) == 0) {
     facts.active_width = attributes.active_width;
@@ -88,7 +89,7 @@ std::optional<double> link_rate_gbps(const LinkRateFacts& facts) {
   constexpr double kPerGbps = 10, kMbpsPerGbps = 1000;
   if (facts.port_speed_100_mbps > 0)
     return static_cast<double>(facts.port_speed_100_mbps) / kPerGbps;
-  if (facts.constant) return std::nullopt;
+  if (may_be_a_constant(facts)) return std::nullopt;
   for (const double gbps :
        {rate_of(facts, facts.active_speed_ex), sysfs_gbps(facts),
         static_cast<double>(facts.netdev_mbps) / kMbpsPerGbps, rate_of(facts, facts.active_speed)})

@@ -23,17 +23,17 @@ struct LinkRateFacts {
   std::string sysfs_rate;             ///< of ports/N/rate: "400 Gb/sec (4X NDR)"
   std::int64_t netdev_mbps = -1;      ///< of the port's network interface; not above 0: not told
   bool ethernet = false;
-  /// The driver tells one figure of all its adapters: EFA (Linux, efa_query_port()) and mana
-  /// (mana_ib_query_port()) tell 4X EDR.
-  bool constant = false;
+  std::uint32_t vendor_id = 0;
+  std::string driver;  ///< as sysfs names it; empty: it does not
 };
 
-LinkRateFacts link_rate_facts(ibv_context& context, const PortInfo& port,
+/// @param vendor_id  of the device
+LinkRateFacts link_rate_facts(ibv_context& context, const PortInfo& port, std::uint32_t vendor_id,
                               const std::filesystem::path& sysfs = "/sys");
 
 /// The signaling rate of all lanes [Gb/s], as `ibstat` rounds it; nullopt: not told. The first of:
-/// port_speed, active_speed_ex, sysfs_rate, netdev_mbps, active_speed. Of a driver with a constant
-/// figure port_speed alone.
+/// port_speed, active_speed_ex, sysfs_rate, netdev_mbps, active_speed. Where the driver may tell a
+/// constant (mana, and EFA where it tells 4X EDR) port_speed alone.
 std::optional<double> link_rate_gbps(const LinkRateFacts& facts);
 
 }  // namespace rdmameter

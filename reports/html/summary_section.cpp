@@ -62,12 +62,12 @@ std::string where_text(const PageCases& page, const Found& found) {
 
 /// "92.4 % of the line's 100 Gb/s"; empty: the case passes no line of a known rate.
 std::string share_of_line(const PageCases& page, const Found& found) {
-  const auto most = line_rate_gbps(line_rate_gbps(page.files[found.file].context),
-                                   *found.one->first().summary.repetitions.front());
+  const auto of_the_link = line_rate_gbps(page.files[found.file].context);
+  const auto most = line_rate_gbps(of_the_link, *found.one->first().summary.repetitions.front());
   if (!most) return "";
-  if (100 * found.number->median / *most > kMostLinePercent)
-    return fmt::format("faster than the {:g} Gb/s that the driver tells of the line", *most);
-  return fmt::format("{:.1f} % of the line's {:g} Gb/s", 100 * found.number->median / *most, *most);
+  const double percent = 100 * found.number->median / *most;
+  const std::string doubt = line_doubt(*of_the_link, percent);
+  return doubt.empty() ? fmt::format("{:.1f} % of the line's {:g} Gb/s", percent, *most) : doubt;
 }
 
 /// "the tool's own part: 54.9 ns"; empty: the floor of this test is not known.

@@ -60,11 +60,17 @@ std::optional<double> line_percent(std::optional<double> of_the_link, const Row&
   return percent && *percent <= kMostLinePercent ? percent : std::nullopt;
 }
 
-std::string line_doubt(std::optional<double> of_the_link, const Row& row) {
-  if (share_percent(of_the_link, row).value_or(0) <= kMostLinePercent) return "";
+std::string line_doubt(double of_the_link, double percent) {
+  if (percent <= kMostLinePercent) return "";
   return fmt::format(
-      "The rate that the driver tells ({:g} Gb/s) is not the link's: messages were faster. ",
-      *of_the_link);
+      "Messages were faster than the link's {:g} Gb/s: they passed no link, or the driver tells "
+      "another rate.",
+      of_the_link);
+}
+
+std::string line_doubt(std::optional<double> of_the_link, const Row& row) {
+  const auto percent = share_percent(of_the_link, row);
+  return percent ? line_doubt(*of_the_link, *percent) : "";
 }
 
 }  // namespace rdmameter

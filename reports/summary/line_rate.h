@@ -32,8 +32,12 @@ std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Ro
 /// than kMostLinePercent.
 std::optional<double> line_percent(std::optional<double> of_the_link, const Row& row);
 
-/// Why a row has no share although the rate is known: it would be above kMostLinePercent. Empty: it
-/// is not.
+/// Why there is no share although the rate is known: it would be above kMostLinePercent. Empty: it
+/// is not. Two virtual functions of one port, for example, are switched within the adapter.
+/// @param of_the_link  not twice of it where both ends send
+/// @param percent      of what the messages may fill
+std::string line_doubt(double of_the_link, double percent);
+/// The same of a row.
 std::string line_doubt(std::optional<double> of_the_link, const Row& row);
 
 }  // namespace rdmameter

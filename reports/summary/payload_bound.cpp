@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/test_case/test_case.h"
 #include "reports/summary/line_rate.h"
 
 namespace rdmameter {
@@ -47,9 +48,9 @@ std::optional<double> packet_header_bytes(const Json& device) {
   if (fact_text(device, "link_layer") == "InfiniBand") return kLrh + kBth + kIcrc + kVcrc;
   const double frame = kEthernet + kBetweenFrames + kBth + kIcrc;
   const std::string type = fact_text(device, "gid_type");
-  if (type == "RoCE v1") return frame + kGrh;
+  if (type == "roce_v1") return frame + kGrh;
   const bool ipv4 = fact_text(device, "gid").starts_with("::ffff:");
-  if (type == "RoCE v2") return frame + kUdp + (ipv4 ? kIpv4 : kIpv6);
+  if (type == "roce_v2") return frame + kUdp + (ipv4 ? kIpv4 : kIpv6);
   return std::nullopt;
 }
 
@@ -90,6 +91,7 @@ PayloadBounds::PayloadBounds(const Json& context) : linked_(passes_links(context
 
 void PayloadBounds::note(Row& row) const {
   constexpr std::array kDeviceKeys{"device", "peer_device"}, kPortKeys{"port_num", "peer_port_num"};
+  constexpr std::array kMemoryKeys{"memory", "peer_memory"};
   const auto payload = packet_payload_bytes(row.case_object);
   if (!linked_ || !row.bandwidth || !payload) return;
   Json bounds = Json::object();
@@ -98,7 +100,9 @@ void PayloadBounds::note(Row& row) const {
     if (row.case_object.value(kDeviceKeys[end], Json()) != device.value("name", Json()) ||
         row.case_object.value(kPortKeys[end], Json()) != device.value("port_num", Json()))
       return;
-    const auto bound = payload_bound_gbps(ends_[end].limits, *payload);
+    PayloadLimits limits = ends_[end].limits;
+    if (row.case_object.value(kMemoryKeys[end], Json()) == kDeviceMemory) limits.slot_gbps.reset();
+    const auto bound = payload_bound_gbps(limits, *payload);
     bounds[kBoundEnds[end]] = bound ? Json(*bound) : Json();
   }
   row.extra["bound_gbps"] = std::move(bounds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message's payload can get of an end's link and PCIe slot.
+// About what a message's payload can get of an end's link and PCIe slot.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class PayloadBounds {
   explicit PayloadBounds(const nlohmann::ordered_json& context);
 
   /// Adds `bound_gbps` to a row of a bandwidth whose messages pass the links that the context
-  /// describes.
+  /// describes. Payload in the device's own memory does not cross the slot.
   void note(Row& row) const;
 
  private:

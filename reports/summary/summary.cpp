@@ -104,7 +104,9 @@ bool has_defaults_of_bandwidth(const Row& row) {
                          row.latency->definition == LatencyData::Definition::collective);
 }
 
-/// What the axis comes to nearly everywhere counts, too, where its default is "auto".
+/// What the axis comes to nearly everywhere counts, too, where its default is "auto". Of relaxed
+/// ordering that is what it came to when it was off by default: stored results stay as quiet as
+/// they were, and new ones tell that it is on.
 bool is_default_of(const Defaults& defaults, const std::string& key, const Json& value) {
   static const Defaults kUsual{{"pkey", "0xffff"},
                                {"recv_post_list", 16},

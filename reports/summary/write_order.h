@@ -9,8 +9,8 @@
 namespace rdmameter {
 
 inline constexpr std::string_view kTailMayBeMissing =
-    "write_lat ends with a message's last byte, and the devices do not promise that it arrives "
-    "last (data_in_order): of messages longer than the MTU the tail may be missing. ";
+    "write_lat ends with a message's last byte, and it is not known that this arrives last "
+    "(data_in_order): of messages longer than the MTU the tail may be missing. ";
 
 /// Is that so of this row?
 bool tail_may_be_missing(const Row& row);

@@ -343,6 +343,7 @@ std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_
            [](const Row& row) { return row.bandwidth->duplicated; });
   add_sums(table, group, "reordered", Sum::unless_zero,
            [](const Row& row) { return row.bandwidth->reordered; });
+  if (!doubt.empty()) doubt += ' ';
   const std::string note = doubt + add_completions(table, group) + counting_note(group);
   return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
          legend(group, table, style);

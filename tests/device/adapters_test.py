@@ -226,7 +226,7 @@ class EnhancedConnections(rdmameter.Test):
         return row.get("ece")
 
     def test_ends_agree_on_what_both_can(self):
-        both = {"vendor_id": 0x02c9, "options": 0x10000003}
+        both = {"vendor_id": 0x15b3, "options": 0x10000003}
         for personality, agreed in (("mlx5-roce", both | {"options": 0x10000007}), ("mlx5-ib,mlx5-ib-vf", both), ("mlx5-ib-vf,mlx5-ib", both),
                                     ("mlx5-roce,generic", {"vendor_id": 0, "options": 0}), ("generic", {"vendor_id": 0, "options": 0})):
             for transport in ("rc", "uc"):
@@ -259,15 +259,19 @@ class LinkRate(rdmameter.Test):
         ends = done.result["context"]["rdmameter"]
         return [ends[end]["device"]["rate_gbps"] for end in ("initiator", "responder")], done.rows[0]
 
+    def listed(self):
+        devices = subprocess.run([rdmameter.program, "devices", "--json"], env=rdmameter.environment(), check=True, capture_output=True, text=True).stdout
+        return [device["ports"][0]["rate_gbps"] for device in json.loads(devices)["devices"]]
+
     def test_is_the_links_and_not_what_a_driver_tells_of_each(self):
         """XDR that verbs show as NDR, a port that a VF has half of, SDR on an Ethernet whose interface knows, constants."""
         for personality, rate in (("mlx5-xdr", 800), ("mlx5-ib-vf", 100), ("mlx5-ib", 200), ("hns", 100), ("mana", None), ("rxe", None)):
             with self.subTest(personality):
                 self.play(personality)
                 self.assertEqual(self.rates(*BETWEEN_BOTH)[0], [rate, rate])
-                listed = subprocess.run([rdmameter.program, "devices", "--json"], env=rdmameter.environment(), check=True,
-                                        capture_output=True, text=True).stdout
-                self.assertEqual([device["ports"][0]["rate_gbps"] for device in json.loads(listed)["devices"]], [rate, rate])
+                self.assertEqual(self.listed(), [rate, rate])
+        self.play("efa")
+        self.assertEqual(self.listed(), [None, None])
 
     def test_what_a_payload_can_get_is_the_lesser_of_line_and_slot_at_both_ends(self):
         self.play("mlx5-xdr,mlx5-ib")
@@ -279,6 +283,9 @@ class LinkRate(rdmameter.Test):
         self.play("mana")
         self.assertEqual(self.rates(*BETWEEN_BOTH)[1]["bound_gbps"], {"initiator": None, "responder": None})
         self.play("mlx5-roce")
+        line = 100 * 4096 / (4096 + 82)
+        for bound in self.rates(*BETWEEN_BOTH)[1]["bound_gbps"].values():
+            self.assertAlmostEqual(bound, line)
         self.assertNotIn("bound_gbps", self.rates()[1], "a device that sends to itself")
 
 

@@ -390,6 +390,16 @@ TEST(HtmlReport, SaysHowFarTheBestIsFromTheLineAndTheFloor) {
               Not(HasSubstr("of the line")));
 }
 
+TEST(HtmlReport, DoubtsTheRateOfOneDirectionWhereBothEndsSend) {
+  Row row = bandwidth_row(4096, 0, 1);
+  row.case_object["bidirectional"] = true;
+  ResultFile file = file_on_link({row});
+  for (const char* end : {"initiator", "responder"})
+    file.context["rdmameter"][end]["device"]["rate_gbps"] = 0.25;
+  EXPECT_THAT(summary_section(page_cases(std::span(&file, 1), 100)).html,
+              HasSubstr("Messages were faster than the link&#39;s 0.25 Gb/s"));
+}
+
 TEST(PageCases, HaveLabelsWithoutWhatAllNamesHave) {
   std::vector<Row> rows = {latency_row("rc", 2, 0, 1), latency_row("rc", 4, 0, 1)};
   for (Row& row : rows) row.name += "/duration:1s";

@@ -16,7 +16,7 @@ ordered_json device(const char* name, double rate_gbps) {
           {"driver", "mlx5_core"},
           {"rate_gbps", rate_gbps},
           {"link_layer", "Ethernet"},
-          {"gid_type", "RoCE v2"},
+          {"gid_type", "roce_v2"},
           {"gid", "::ffff:10.9.0.1"}};
 }
 
@@ -42,9 +42,9 @@ TEST(PayloadBound, IsTheLineWithoutTheHeadersOfEachPacket) {
     described[key] = value;
     return *payload_bound_gbps(payload_limits(described), payload);
   };
-  EXPECT_DOUBLE_EQ(share("gid_type", "RoCE v2", 4096), 100.0 * 4096 / (4096 + 82));
+  EXPECT_DOUBLE_EQ(share("gid_type", "roce_v2", 4096), 100.0 * 4096 / (4096 + 82));
   EXPECT_DOUBLE_EQ(share("gid", "fd00::1", 4096), 100.0 * 4096 / (4096 + 102));
-  EXPECT_DOUBLE_EQ(share("gid_type", "RoCE v1", 1024), 100.0 * 1024 / (1024 + 94));
+  EXPECT_DOUBLE_EQ(share("gid_type", "roce_v1", 1024), 100.0 * 1024 / (1024 + 94));
   EXPECT_DOUBLE_EQ(share("link_layer", "InfiniBand", 4096), 100.0 * 4096 / (4096 + 26));
 }
 
@@ -69,10 +69,24 @@ TEST(PayloadBound, IsNotedForBothEnds) {
   EXPECT_DOUBLE_EQ(noted.at("initiator"), 100.0 * 3072 / (3072 + 82));
   EXPECT_DOUBLE_EQ(noted.at("responder"), 25.0 * 3072 / (3072 + 82));
   ordered_json iwarp = device("dev1", 25);
-  iwarp["gid_type"] = "IB";
+  iwarp["gid_type"] = "iwarp";
   row = row_of(64);
   PayloadBounds{context_of(device("dev0", 100), iwarp)}.note(row);
   EXPECT_TRUE(row.extra.at("bound_gbps").at("responder").is_null());
+}
+
+TEST(PayloadBound, IsNotTheSlotsWhereThePayloadStaysInTheDevice) {
+  ordered_json slow = device("dev0", 100);
+  slow["pcie_speed"] = "5.0 GT/s PCIe";
+  slow["pcie_width"] = 1;
+  ordered_json other = slow;
+  other["name"] = "dev1";
+  Row row = row_of(4096);
+  row.case_object["memory"] = "device";
+  row.case_object["peer_memory"] = "host";
+  PayloadBounds{context_of(slow, other)}.note(row);
+  EXPECT_DOUBLE_EQ(row.extra.at("bound_gbps").at("initiator"), 100.0 * 4096 / (4096 + 82));
+  EXPECT_DOUBLE_EQ(row.extra.at("bound_gbps").at("responder"), 5.0 * 8 / 10 * 0.85);
 }
 
 TEST(PayloadBound, IsNotNotedWhereNoLinkIsPassedOrItIsAnother) {

@@ -268,7 +268,7 @@ nlohmann::ordered_json sample_context() {
                                         {"active_mtu_bytes", 4096},
                                         {"gid_index", 1},
                                         {"gid", "::ffff:10.9.0.1"},
-                                        {"gid_type", "RoCE v2"},
+                                        {"gid_type", "roce_v2"},
                                         {"driver", "rdma_rxe"}}}};
   nlohmann::ordered_json other = end;
   other["hostname"] = "beta";

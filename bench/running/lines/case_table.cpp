@@ -124,7 +124,7 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
   const auto columns = columns_of(one.bandwidth);
   if (one.kind.empty()) return "";  // no repetition was measured
   std::string cells;
-  bool doubtful = false;
+  std::string doubt;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto& numbers = one.numbers[i];
     cells += cell(numbers.empty() ? "–" : metric_text(columns[i], median(numbers)),
@@ -133,13 +133,11 @@ std::string CaseTable::ended(std::map<std::uint64_t, Case>::iterator at) {
     cells += range_cell(numbers, columns[i], one.repetitions > 1);
     if (one.line_rate_gbps <= 0) continue;
     const double percent = 100 * median(numbers) / one.line_rate_gbps;
-    doubtful = percent > kMostLinePercent;
-    cells += cell(doubtful ? "–" : fmt::format("{:.1f} %", percent), kRateWidth);
+    doubt = line_doubt(*line_rate_gbps_, percent);
+    cells += cell(doubt.empty() ? fmt::format("{:.1f} %", percent) : "–", kRateWidth);
   }
   std::string remarks;
-  if (doubtful)
-    remarks += fmt::format("  (faster than the {:g} Gb/s that the driver tells of the line)",
-                           one.line_rate_gbps);
+  if (!doubt.empty()) remarks += "  " + doubt;
   if (one.lost > 0) remarks += fmt::format("  lost {}", one.lost);
   if (one.numbers[0].size() < one.repetitions)
     remarks += fmt::format("  ({} of {} repetitions)", one.numbers[0].size(), one.repetitions);

@@ -142,9 +142,9 @@ rdma_cm_event_type answer_event(const CmEndpoint& end) {
 
 CmRoute establish(rdma_cm_id& id, const CmEndpoint& end, ibv_qp& qp, const Ece& offered) {
   if (end.iwarp) return {};
-  Ece ece = take_ece(id, qp, offered);
+  const Ece taken = take_ece(id, qp, offered);
   CmRoute route = to_rts_connected(id, end, qp);
-  route.ece = std::move(ece);
+  route.ece = ece_in_force(qp, taken);
   check_minus_one(rdma_establish(&id), "rdma_establish", end.text());
   return route;
 }

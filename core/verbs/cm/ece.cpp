@@ -48,6 +48,13 @@ Ece accept_ece(rdma_cm_id& id, ibv_qp& qp) noexcept {
   return set_common(qp, own.vendor_id, peer);
 }
 
+Ece ece_in_force(ibv_qp& qp, const Ece& taken) noexcept {
+  ibv_ece own{};
+  if (taken.vendor_id == 0 || ibv_query_ece(&qp, &own) != 0) return taken;
+  if (own.options == 0) return {};
+  return {.vendor_id = own.vendor_id, .options = own.options, .failed = {}};
+}
+
 void answer_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& accepted) noexcept {
   ibv_ece own{};
   if (accepted.vendor_id == 0 || ibv_query_ece(&qp, &own) != 0) return;

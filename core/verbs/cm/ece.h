@@ -25,6 +25,11 @@ Ece offer_ece(rdma_cm_id& id, ibv_qp& qp) noexcept;
 /// @param offered  by offer_ece()
 Ece take_ece(rdma_cm_id& id, ibv_qp& qp, const Ece& offered) noexcept;
 
+/// The initiator, in RTS: what the device has made of it, which mlx5 knows by the step to RTR
+/// (rdma-core, providers/mlx5/verbs.c).
+/// @param taken  by take_ece(); what holds if the device does not say
+Ece ece_in_force(ibv_qp& qp, const Ece& taken) noexcept;
+
 /// The responder, with the request and before RTR: takes of the offer what its device can.
 /// @return what to answer by answer_ece()
 Ece accept_ece(rdma_cm_id& id, ibv_qp& qp) noexcept;

@@ -51,6 +51,16 @@ TEST(CaseTable, HasOneLineForACaseWithMedianRangeAndShareOfTheLine) {
   EXPECT_EQ(table.rest(), "");
 }
 
+TEST(CaseTable, DoubtsTheRateOfOneDirectionWhereBothEndsSend) {
+  CaseTable table(22, 200, 25.0);
+  Row row = bandwidth_row_of(0, 0, 1, 10'000'000'000);
+  row.case_object["bidirectional"] = true;
+  EXPECT_NE(
+      table.add(row).find("Messages were faster than the link's 25 Gb/s: they passed no link, "
+                          "or the driver tells another rate.\n"),
+      std::string::npos);
+}
+
 TEST(CaseTable, SaysOfAnUnfinishedCaseHowMuchOfItWasMeasured) {
   CaseTable table(22, 100, std::nullopt);
   table.add(bandwidth_row_of(0, 0, 3, 5'000'000'000));

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "core/verbs/device.h"
+
 namespace rdmameter {
 namespace {
 
-constexpr std::uint8_t k1x = 1, k4x = 2;
-constexpr std::uint8_t kSdr = 1, kEdr = 32, kNdr = 128;
+constexpr std::uint8_t k1x = 1, k4x = 2, k8x = 4;
+constexpr std::uint8_t kSdr = 1, kEdr = 32, kHdr = 64, kNdr = 128;
 constexpr std::uint32_t kXdr = 256;
 
 TEST(LinkRate, IsThatOfTheFirstSourceThatTells) {
@@ -55,10 +57,21 @@ TEST(LinkRate, OfADriverWithAConstantIsThePortsSpeedOrNone) {
                       .active_speed_ex = kEdr,
                       .sysfs_rate = "100 Gb/sec (4X EDR)",
                       .netdev_mbps = 100'000,
-                      .constant = true};
+                      .driver = "mana"};
+  EXPECT_EQ(link_rate_gbps(facts), std::nullopt);
+  facts.driver = "mlx5_core";
+  EXPECT_EQ(link_rate_gbps(facts), 100);
+  facts.vendor_id = kAmazon;
   EXPECT_EQ(link_rate_gbps(facts), std::nullopt);
   facts.port_speed_100_mbps = 2000;
   EXPECT_EQ(link_rate_gbps(facts), 200);
+}
+
+TEST(LinkRate, OfEfaIsKnownWhereItIsNotTheConstantOfOlderKernels) {
+  LinkRateFacts facts{.active_width = k4x, .active_speed = kHdr, .vendor_id = kAmazon};
+  EXPECT_EQ(link_rate_gbps(facts), 200);
+  facts.active_width = k8x;
+  EXPECT_EQ(link_rate_gbps(facts), 400);
 }
 
 TEST(LinkRate, IsNotMadeOfWhatIsNoRate) {

@@ -75,7 +75,7 @@ constexpr Personality mlx5_virtual_function() {
   made.name = "mlx5-ib-vf";
   made.grh_required = true;
   made.pkeys = {0x8001, 0xffff};
-  made.ece_options = 0x1000'0003;   // fewer than the physical function's
+  made.ece_refused = 4;             // fewer than the physical function's
   made.port_speed_100_mbps = 1000;  // limited to half of the port's
   return made;
 }
@@ -285,7 +285,8 @@ constexpr Personality cxgb4() {
 }
 
 /// Amazon's adapter through verbs alone: UD, and no memory that peers open. Linux,
-/// drivers/infiniband/hw/efa/efa_verbs.c: efa_query_port() tells 4X EDR of each port.
+/// drivers/infiniband/hw/efa/efa_verbs.c: efa_query_port() of older kernels tells 4X EDR of each
+/// port.
 constexpr Personality kEfa{.name = "efa",
                            .firmware = "0.0.0.0",
                            .vendor_id = 0x1d0f,

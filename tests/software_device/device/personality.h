@@ -72,6 +72,7 @@ struct Personality {
   bool extended_polling = true;  ///< ibv_create_cq_ex()
   bool memory_windows = true, thread_domains = true;
   std::uint32_t ece_options = 0;  ///< bits of enhanced connection establishment; 0: it has none
+  std::uint32_t ece_refused = 0;  ///< of these, what the step to RTR clears
   bool polls_with_lock = false;   ///< ibv_poll_cq() takes its lock of a CQ for one thread, too
   bool dmabuf = true;             ///< registers memory by a descriptor of a dma-buf
   /// Small receives of RC and UC come in the completion, and ibv_poll_cq() copies them to their

@@ -385,12 +385,19 @@ int ibv_query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode /*opcode*/, std::uint32
   const bool promised = personality(shared.device).data_in_order && !torn;
   return promised && shared.state.load() == IBV_QPS_RTS ? 1 : 0;
 }
+/// mlx5's, the PCI vendor (rdma-core, providers/mlx5/verbs.c, mlx5_query_ece()), which is not the
+/// one of ibv_query_device().
+constexpr std::uint32_t kEceVendor = 0x15b3;
+/// Until the step to RTR it tells what could be, then what is in force.
 int ibv_query_ece(ibv_qp* qp, ibv_ece* ece) {
   const ControlCall call(Verb::query_ece);
   if (call.error() != 0) return call.error();
   const Personality& device = personality(device_of(qp->context));
   if (device.ece_options == 0) return EOPNOTSUPP;
-  *ece = {device.vendor_id, to_ours(qp).ece_options.value_or(device.ece_options), 0};
+  const ibv_qp_state state = to_ours(qp).shared->state.load();
+  const bool early = state == IBV_QPS_RESET || state == IBV_QPS_INIT;
+  const std::uint32_t options = to_ours(qp).ece_options.value_or(device.ece_options);
+  *ece = {kEceVendor, options & ~(early ? 0 : device.ece_refused), 0};
   return 0;
 }
 /// Of the options it takes those that the device has. It is too late once the QP receives.
@@ -400,7 +407,7 @@ int ibv_set_ece(ibv_qp* qp, ibv_ece* ece) {
   const Personality& device = personality(device_of(qp->context));
   if (device.ece_options == 0) return EOPNOTSUPP;
   const ibv_qp_state state = to_ours(qp).shared->state.load();
-  if (ece->vendor_id != device.vendor_id || ece->comp_mask != 0 ||
+  if (ece->vendor_id != kEceVendor || ece->comp_mask != 0 ||
       (state != IBV_QPS_RESET && state != IBV_QPS_INIT))
     return EINVAL;
   to_ours(qp).ece_options = ece->options & device.ece_options;
