@@ -384,6 +384,10 @@ void tell_no_descriptor(int error) noexcept {
 
 }  // namespace
 
+Descriptor Listener::spare_descriptor() noexcept {
+  return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
 Descriptor Listener::accept_any() const noexcept {
   constexpr int kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
   Descriptor client(accept4(socket_.get(), nullptr, nullptr, kFlags));
@@ -395,7 +399,7 @@ Descriptor Listener::accept_any() const noexcept {
 std::optional<Connection> Listener::accept(Deadline deadline, const InterruptSource& interrupt,
                                            const EventFd* wake) {
   do {
-    if (!spare_) spare_ = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!spare_) spare_ = spare_descriptor();
     if (wait_for(fd(), POLLIN, deadline, interrupt, wake) != Waited::ready) return {};
     Descriptor socket = accept_any();
     int lack = 0;

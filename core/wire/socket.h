@@ -94,10 +94,11 @@ class Listener {
  private:
   void listen_on_both(std::uint16_t port);
   Descriptor accept_any() const noexcept;
+  static Descriptor spare_descriptor() noexcept;
 
   Descriptor socket_;
-  Descriptor second_, either_;  ///< of the other family, and the epoll of the two
-  Descriptor spare_;            ///< given up for a client that is told of the lack
+  Descriptor second_, either_;             ///< of the other family, and the epoll of the two
+  Descriptor spare_ = spare_descriptor();  ///< given up for a client that is told of the lack
   std::optional<std::chrono::steady_clock::time_point> lacking_since_;
   std::uint16_t port_ = 0;
   bool loopback_only_ = false;
