@@ -3,18 +3,11 @@
 """Which server, which device, which GID, on either end; and what becomes of those that do not exist."""
 import os
 import shutil
-import socket
 import subprocess
 import time
 import unittest
 
 import rdmameter
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @rdmameter.spared_in_vm
@@ -36,7 +29,7 @@ class Servers(rdmameter.Test):
         self.run_program(*words[2:], "--iterations", "20")
 
     def test_where_nobody_listens_it_waits_and_says_what_to_start(self):
-        port = free_port()
+        port = rdmameter.free_port()
         done = self.run_program(f"localhost:{port}", "write_lat", status=rdmameter.FAILED)
         self.assertRegex(done.stderr, f"nobody listens on localhost:{port} .*start `rdmameter serve --bind localhost "
                                       f"--port {port}`")
@@ -44,7 +37,7 @@ class Servers(rdmameter.Test):
         self.assertIn("nobody listens", done.rows[0]["error_message"])
 
     def test_a_server_that_comes_late_is_found(self):
-        port = str(free_port())
+        port = str(rdmameter.free_port())
         run = self.start(f"localhost:{port}", "write_lat", "--iterations", "20")
         time.sleep(1)  # nothing to wait for: nobody is there
         self.assertIsNone(run.process.poll())
@@ -60,7 +53,7 @@ class Servers(rdmameter.Test):
         for bind in ("[::1]", "::1"):
             server = self.serve("--bind", bind)
             self.assertIn(f"listening on [::1]:{server.port};", server.log)
-        port = free_port()
+        port = rdmameter.free_port()
         server = self.serve("--bind", f"[::1]:{port}", "--port", str(port))
         self.assertEqual(int(server.port), port)
         for words in (("run", "fe80::ff:fe09:1", "tcp_lat"), ("serve", "--bind", "fe80::ff:fe09:1"),

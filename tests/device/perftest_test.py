@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import unittest
@@ -14,12 +13,6 @@ import unittest
 import rdmameter
 
 TOOLS = [f"ib_{operation}_{measure}" for operation in ("send", "write", "read", "atomic") for measure in ("bw", "lat")]
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
 
 
 def rows(stdout):
@@ -45,7 +38,7 @@ class Front(rdmameter.Test):
         return started
 
     def serve_tool(self, tool, *arguments, token=None, **more):
-        self.port = free_port()
+        self.port = str(rdmameter.free_port())
         server = self.start_tool(tool, "-p", self.port, *arguments, token=token, **more)
         server.await_text("stdout", "Waiting for client to connect")
         return server
@@ -138,7 +131,7 @@ class Tools(Front):
         self.assertEqual(rows(server.stdout), without_peak(rows(client.stdout)))
 
     def test_a_server_asked_for_one_number_prints_nothing_else(self):
-        port = free_port()
+        port = str(rdmameter.free_port())
         server = self.start_tool("ib_write_bw", "-p", port, "--output=bandwidth")
 
         def measured():
@@ -291,7 +284,7 @@ class PerftestItself(Front):
         self.assertIsNone(server.process.poll())
 
     def test_as_the_server_is_named_by_the_client(self):
-        port = free_port()
+        port = str(rdmameter.free_port())
         other = rdmameter.Started(["ib_send_lat", "-p", port], self.environment())
         self.addCleanup(other.end, 0)
 
@@ -334,7 +327,7 @@ class Consumers(Front):
 
     def logs_of_both(self, tool, options, status=rdmameter.PASS, serve=True):
         """The logs of `TOOL ... >log 2>&1` at the server and the client."""
-        self.port, logs = free_port(), [self.output(), self.output()]
+        self.port, logs = str(rdmameter.free_port()), [self.output(), self.output()]
 
         def start(log, *host):
             command = ["sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh", log, rdmameter.program, "perftest", tool, "-p", self.port]
@@ -441,7 +434,7 @@ class Ends(Front):
     def test_one_whose_port_is_down_ends_with_perftests_line(self):
         more = {"RDMAMETER_DEVICE_PORTS": "soft0=DOWN", "RDMAMETER_DEVICE_SESSION": f"down-{os.getpid()}"}
         down = r"^ Port number 1 state is Down\n Couldn't set the link layer\n Couldn't get context for the device\nrdmameter: -i auto: not an ACTIVE port of soft0 \(ports: 1 DOWN\)\n$"
-        server = self.start_tool("ib_write_bw", "-p", free_port(), "-d", "soft0", **more).end(60)
+        server = self.start_tool("ib_write_bw", "-p", str(rdmameter.free_port()), "-d", "soft0", **more).end(60)
         self.assertEqual((server.status, server.stdout), (1, ""))
         self.assertRegex(server.stderr, down)
         server = self.serve_tool("ib_write_bw", "-d", "soft1", **more)
@@ -465,7 +458,7 @@ class Ends(Front):
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_qps_that_rdma_cm_connects_have_the_address_that_an_end_is_bound_to(self):
         for here, there in (("127.0.0.2", "127.0.0.3"), ("127.0.0.3", "127.0.0.2")):  # of the first device and of the second
-            self.port = free_port()
+            self.port = str(rdmameter.free_port())
             server = self.start_tool("ib_write_bw", "-R", "-p", self.port, "--bind_source_ip", there)
             server.await_text("stdout", "Waiting for client")
             client = self.start_tool("ib_write_bw", "-R", "-n", "100", "-p", self.port, "--bind_source_ip", here, there).end(60)
@@ -546,7 +539,7 @@ class Ends(Front):
                                         r"Unable to open file descriptor for socket connection\n Unable to init the socket connection\nrdmameter: cannot look up")
 
     def test_without_a_server_the_client_ends_with_1(self):
-        client = self.start_tool("ib_send_lat", "-p", free_port(), "localhost").end(60)
+        client = self.start_tool("ib_send_lat", "-p", str(rdmameter.free_port()), "localhost").end(60)
         self.assertEqual(client.status, 1, client)
 
 

@@ -11,15 +11,18 @@ In tools/rxe-vm it is the kernel's rxe, emulated. Otherwise it is this machine's
 is for.
 """
 import atexit
+import contextlib
 import functools
 import glob
 import importlib
 import json
 import os
+import random
 import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -334,6 +337,15 @@ def has_on_demand_paging(transport, operation):
     [(device, _), *_] = active_ports()
     paging = device["features"]["on_demand_paging"]
     return paging["supported"] and operation in paging[transport]
+
+
+def free_port():
+    """A port that nobody has now, and no connection of another test takes by itself: it is below those that the kernel gives."""
+    while True:
+        port = random.randrange(20000, 32768)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("0.0.0.0", port))
+            return port
 
 
 def wait_until(condition, timeout=30, pause=0.05):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 
 import wire
@@ -16,11 +15,6 @@ TOKEN = "a-token-of-more-than-16-characters"
 SHORT = ("--iterations", "200", "--warmup", "10")
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "
 STRANGERS = 1500
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def come_as_strangers(port, count):
@@ -39,7 +33,7 @@ class Stderr(rdmameter.Test):
 
     def served(self, **streams):
         """Strangers come, a proved client is served among them, and SIGTERM ends the server at once."""
-        port = free_port()
+        port = rdmameter.free_port()
         server = subprocess.Popen([rdmameter.program, "serve", "--port", str(port)], stdin=subprocess.DEVNULL,
                                   env=rdmameter.environment(TOKEN), **streams)
         self.addCleanup(server.wait)
@@ -83,7 +77,7 @@ class Stderr(rdmameter.Test):
         for path in files:
             subprocess.run([rdmameter.program, "run", "--loopback", "tcp_lat", *SHORT, "-o", path], check=True,
                            stdout=subprocess.DEVNULL, timeout=60)
-        for command in (["run", f"127.0.0.1:{free_port()}", "tcp_lat", *SHORT],
+        for command in (["run", f"127.0.0.1:{rdmameter.free_port()}", "tcp_lat", *SHORT],
                         ["run", "--loopback", "tcp_lat", "--mtu", "7"],
                         ["show", f"{self.scratch}/none.json"],
                         ["compare", *files],
@@ -98,7 +92,7 @@ class Stderr(rdmameter.Test):
 
     def test_a_result_is_whole_where_the_streams_are_closed(self):
         path = self.output()
-        command = [rdmameter.program, "run", f"127.0.0.1:{free_port()}", "tcp_lat", "--size", "1,2", "-o", path]
+        command = [rdmameter.program, "run", f"127.0.0.1:{rdmameter.free_port()}", "tcp_lat", "--size", "1,2", "-o", path]
         done = subprocess.run(["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *command], stdout=subprocess.DEVNULL,
                               check=False, timeout=60)
         self.assertEqual(done.returncode, rdmameter.FAILED)
@@ -108,7 +102,7 @@ class Stderr(rdmameter.Test):
         def close_all():
             for stream in (0, 1, 2):
                 os.close(stream)
-        port = free_port()
+        port = rdmameter.free_port()
         server = subprocess.Popen([rdmameter.program, "serve", "--port", str(port)], preexec_fn=close_all,
                                   env=rdmameter.environment())
         self.addCleanup(server.wait)
