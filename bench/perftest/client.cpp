@@ -67,13 +67,12 @@ class PerftestOutput final : public RunListener {
     if (stopped && plan_.report.output == PerftestReport::Output::full)
       print_now("\n User stopped traffic\n");
     print_now(perftest_footer(plan_.report));
-    check_limits();
+    fine_ = limits_.met(plan_.report) && fine_;
   }
   /// Was everything measured, and nothing below a limit?
   bool fine() const { return fine_ && measured_ > 0; }
 
  private:
-  void check_limits();
   void fail(const std::string& why) {
     fine_ = false;
     tell_lines("rdmameter: {}\n", printable_lines(in_words_of_perftest(why)));
@@ -109,14 +108,6 @@ void PerftestOutput::row(const Row& row) {
   measurer_.tell_responder(perftest_numbers_to_wire(numbers));
   if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
   if (numbers.traffic) limits_.add(plan_.report, numbers.size_bytes, *numbers.traffic);
-}
-
-void PerftestOutput::check_limits() {
-  const auto miss = limits_.miss(plan_.report);
-  if (!miss) return;
-  if (miss->in_perftest.empty()) return tell_note(miss->text);
-  tell_text(miss->in_perftest);
-  fail(miss->text);
 }
 
 /// A row of --run_infinitely, from the thread that watches the measurement.

@@ -4,6 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+
+#include "bench/perftest/notes.h"
+#include "core/log/tell.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 
@@ -14,16 +19,23 @@ void PerftestLimits::add(const PerftestReport& report, std::uint64_t size_bytes,
   best_rate_ = std::max(best_rate_.value_or(0), reached.message_rate);
 }
 
-std::optional<PerftestLimits::Miss> PerftestLimits::miss(const PerftestReport& report) const {
-  if (best_bandwidth_ && bandwidth_ && *best_bandwidth_ < *bandwidth_)
-    return Miss{"Error: BW result is below bw limit\n",
-                fmt::format("the bandwidth of {:.2f} is below -w, --limit_bw {:.2f} {}",
-                            *best_bandwidth_, *bandwidth_, report.gbits ? "Gb/sec" : "MiB/sec")};
-  if (!best_rate_ || !rate_ || *best_rate_ >= *rate_) return std::nullopt;
+bool PerftestLimits::met(const PerftestReport& report) const {
+  if (best_bandwidth_ && bandwidth_ && *best_bandwidth_ < *bandwidth_) {
+    tell_text("Error: BW result is below bw limit\n");
+    tell_lines("rdmameter: the bandwidth of {:.2f} is below -w, --limit_bw {:.2f} {}\n",
+               *best_bandwidth_, *bandwidth_, report.gbits ? "Gb/sec" : "MiB/sec");
+    return false;
+  }
+  if (!best_rate_ || !rate_ || *best_rate_ >= *rate_) return true;
   const std::string slow = fmt::format(
       "the message rate of {:.6f} is below -y, --limit_msgrate {:.6f} Mpps", *best_rate_, *rate_);
-  if (bandwidth_) return Miss{"Error: Msg rate  is below msg_rate limit\n", slow};
-  return Miss{"", slow + ", which changes no status without -w"};
+  if (!bandwidth_) {
+    tell_note(slow + ", which changes no status without -w");
+    return true;
+  }
+  tell_text("Error: Msg rate  is below msg_rate limit\n");
+  tell_lines("rdmameter: {}\n", slow);
+  return false;
 }
 
 }  // namespace rdmameter

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "bench/perftest/report.h"
 
@@ -21,12 +19,9 @@ class PerftestLimits {
 
   void add(const PerftestReport& report, std::uint64_t size_bytes, const PerftestTraffic& traffic);
 
-  /// Which limit no row has reached. Empty: all is well, or there was no row.
-  struct Miss {
-    std::string_view in_perftest;  ///< the line by which scripts know it; empty: a note alone
-    std::string text;
-  };
-  std::optional<Miss> miss(const PerftestReport& report) const;
+  /// Is no limit missed that changes the status? Else stderr says which, first by the line by which
+  /// scripts know it. -y alone is told in a note.
+  bool met(const PerftestReport& report) const;
 
  private:
   std::optional<double> bandwidth_, rate_;

@@ -369,6 +369,7 @@ namespace {
 /// How long a client is kept waiting for a descriptor.
 constexpr auto kLackTold = 3s;
 
+/// At most every ten seconds.
 void tell_no_descriptor(int error) noexcept {
   static std::atomic<std::int64_t> next_s{0};
   const std::int64_t now_s = std::chrono::duration_cast<std::chrono::seconds>(
