@@ -17,7 +17,7 @@ said=$guest.said
 trap 'rm -rf --one-file-system "$guest" "$said"' EXIT
 # in_guest COMMAND...: all that it says, or the end of it if it fails
 in_guest() {
-    tools/debian-root --keep "$guest" --timeout 3000 "$release" -- "$@" >"$said" 2>&1 && return
+    tools/debian-root --keep "$guest" --timeout 6000 "$release" -- "$@" >"$said" 2>&1 && return
     local status=$?
     tail -n 100 "$said"
     echo "status $status: $*"
