@@ -150,6 +150,7 @@ Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
               case_.shares_qps() && role == Role::initiator ? 0 : case_.queues.thread_domain,
               where_) {
   register_memory();
+  make_credits();
   create_cqs();
   if (case_.shared_receives() && posts_receives(case_, role_)) create_srq();
   create_qps();
@@ -189,6 +190,23 @@ void Endpoint::register_memory() {
   const std::size_t begin = case_.returns_data() ? 0 : targets;
   const std::size_t end = case_.returns_data() ? targets : mrs_.size();
   for (std::size_t i = begin; i < end; ++i) info_.rkeys.push_back(mrs_[i]->rkey);
+}
+
+/// What the peer may do by way of its QPs.
+int Endpoint::peer_access() const {
+  const int of_case = remote_access(case_, is_iwarp(*device_.context));
+  return credits_ ? of_case | IBV_ACCESS_REMOTE_WRITE : of_case;
+}
+
+void Endpoint::make_credits() {
+  const bool iwarp = is_iwarp(*device_.context);
+  if (iwarp && case_.open_loop() && case_.takes_receive())
+    view_.most_unanswered = most_unanswered(case_);
+  if (!needs_credits(case_, iwarp)) return;
+  credits_.emplace(domain_.plain(), case_, where_);
+  view_.credits = credits_->all();
+  info_.credit_address = credits_->address();
+  info_.credit_rkey = credits_->rkey();
 }
 
 void Endpoint::create_cqs() {
@@ -349,8 +367,8 @@ void Endpoint::create_qps() {
                     error);
     qps_.push_back(std::move(qp));
     view_.inline_bytes = wanted;  // the device may have made room for more
-    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index,
-            remote_access(case_, is_iwarp(*device_.context)), qkey_, where_);
+    to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, peer_access(), qkey_,
+            where_);
   }
   if (posts_sends(case_, role_) && !case_.returns_data() && view_.inline_bytes != 0 &&
       case_.size_bytes <= view_.inline_bytes && rxe_drops_inlined())
@@ -389,7 +407,7 @@ void Endpoint::inspect_target(const std::function<void(std::span<const std::byte
 nlohmann::ordered_json Endpoint::resources() const {
   nlohmann::ordered_json object = {{"qps", qps_.size()},
                                    {"cqs", view_.send_cqs.size() + view_.recv_cqs.size()},
-                                   {"mrs", mrs_.size()},
+                                   {"mrs", mrs_.size() + (credits_ ? 1 : 0)},
                                    {"buffer_bytes", memory_.size_bytes()},
                                    {"send_wrs_per_qp", depths_.send},
                                    {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},

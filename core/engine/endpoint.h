@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/engine/completion_queue.h"
+#include "core/engine/credits.h"
 #include "core/engine/device/device_terms.h"
 #include "core/engine/device/open_device.h"
 #include "core/engine/device/protection_domain.h"
@@ -146,6 +147,8 @@ class Endpoint {
 
  private:
   void register_memory();
+  void make_credits();
+  int peer_access() const;
   AreaView register_area(const Area& area, std::size_t offset, int access);
   void create_cqs();
   std::vector<ibv_cq*> create_cqs(std::optional<CompletionQueues>& queues,
@@ -179,6 +182,7 @@ class Endpoint {
   MessageMemory memory_;
   ProtectionDomain domain_;
   std::vector<Mr> mrs_;
+  std::optional<Credits> credits_;
   std::optional<CompletionQueues> send_cqs_, recv_cqs_;
   Srq srq_;
   std::vector<Ah> ahs_;

@@ -100,6 +100,11 @@ Agreed Endpoint::negotiate(const EndpointInfo& peer) {
   if (case_.one_sided() && posts_sends(case_, role_) && peer.rkeys.size() != 1 &&
       peer.rkeys.size() != case_.qps)
     throw MeasurementError("the peer's message: rkeys must hold one, or one for each QP");
+  if (credits_) {
+    if (peer.credit_address == 0)
+      throw MeasurementError("the peer's message: credit_address must name memory");
+    credits_->aim(view_.qps, peer.credit_address, peer.credit_rkey);
+  }
   view_.remote_address = peer.address;
   view_.remote_keys = peer.rkeys;
   view_.remote_qpns = peer.qpns;

@@ -6,7 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
+
+#include "core/engine/loop/loop_state.h"
 
 namespace rdmameter {
 
@@ -31,6 +35,9 @@ struct EndpointView {
   ibv_srq* srq = nullptr;                   ///< null: each QP has its own receive queue
   AreaView source, target;
   std::uint32_t inline_bytes = 0;  ///< what the QPs were created with
+  std::span<Credit> credits;       ///< of each QP, or one for all; empty: sends need none
+  std::uint32_t most_unanswered =
+      std::numeric_limits<std::uint32_t>::max();  ///< requests of an open loop, per QP
 
   // The peer's, known once connected.
   std::uint64_t remote_address = 0;        ///< the area that one-sided operations work on

@@ -43,7 +43,9 @@ nlohmann::json endpoint_queues_to_wire(const EndpointInfo& info) {
           {"rkeys", info.rkeys},
           {"qkey", info.qkey},
           {"qpns", info.qpns},
-          {"psns", info.psns}};
+          {"psns", info.psns},
+          {"credit_address", info.credit_address},
+          {"credit_rkey", info.credit_rkey}};
 }
 
 nlohmann::json endpoint_info_to_wire(const EndpointInfo& info) {
@@ -75,6 +77,8 @@ void endpoint_queues_from_wire(const nlohmann::json& wire, std::uint32_t expecte
   info.qkey = require_uint_as<std::uint32_t>(wire, "qkey");
   info.qpns = require_numbers(wire, "qpns", expected_qps, expected_qps, k24Bits);
   info.psns = require_numbers(wire, "psns", expected_qps, expected_qps, k24Bits);
+  info.credit_address = require_uint_as<std::uint64_t>(wire, "credit_address");
+  info.credit_rkey = require_uint_as<std::uint32_t>(wire, "credit_rkey");
 }
 
 EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps) {

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/engine/account/latency_breakdown.h"
+#include "core/engine/credits.h"
 #include "core/engine/loop/table.h"
 #include "core/test_case/flow_label.h"
 #include "core/verbs/async_events.h"
@@ -29,7 +30,10 @@ bool mlx5_is_single_threaded(std::string_view device) {
 
 VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role role,
                          std::uint64_t seed, CmWatch watch)
-    : EndpointRunner(with_known_sges(at_end(test_case, role), device.limits), role, seed),
+    : EndpointRunner(
+          with_receives_for_iwarp(with_known_sges(at_end(test_case, role), device.limits),
+                                  is_iwarp(*device.context)),
+          role, seed),
       device_(device),
       counters_before_(read_counters(device.port.device, device.port.number)),
       shared_(std::make_shared<Endpoint>(device, case_, role)),
@@ -174,7 +178,8 @@ void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& pe
                                            open ? test_case.size_bytes : test_case.queues.recv_sge);
   if (!test_case.takes_receive()) return;
   // Of the end that has more QPs, and so less memory for the receives of each.
-  const TestCase responder = at_end(test_case, Role::responder);
+  const TestCase responder =
+      with_receives_for_iwarp(at_end(test_case, Role::responder), is_iwarp(*device_.context));
   test_case.queues.recv_post_list = receive_list_length(responder);
   test_case.queues.rx_depth = posted_receives(responder);
 }
@@ -192,7 +197,8 @@ void VerbsRunner::expect(const std::vector<std::uint64_t>& sent) {
 EndpointRunner::Loop VerbsRunner::loop(Wait wait, ClockChoice::Kind clock) {
   if (wait == Wait::event && !endpoint_.raises_events())
     throw MeasurementError("--wait event was not part of the case, so its CQs raise no events");
-  const MeasuredLoop chosen = choose_loop(case_, role_, wait, clock);
+  const MeasuredLoop chosen =
+      choose_loop(case_, role_, wait, clock, !endpoint_.view().credits.empty());
   if (chosen == nullptr) return nullptr;
   return [this, chosen](const LoopPlan& plan, const ClockChoice& choice, const StopFlag& stop,
                         LoopTally& tally) {

@@ -148,6 +148,7 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
   for (std::size_t qp = 0; qp < view.qps.size(); ++qp) {
     lanes_[qp].qp = view.qps[qp];
     if (!view.extended_qps.empty()) lanes_[qp].extended_qp = view.extended_qps[qp];
+    if (!view.credits.empty()) lanes_[qp].credit = &view.credits[view.credits.size() == 1 ? 0 : qp];
   }
   traffic_.lanes = lanes_.get();
   if (test_case.mixed()) {
@@ -169,6 +170,7 @@ Work::Work(const TestCase& test_case, Role role, const Layout& layout, const End
     traffic_.open_loop = &offered_->loop();
     offered_->loop().mix.send = mix_send_.get();
   }
+  traffic_.depth = std::min(traffic_.depth, view.most_unanswered);
   if (test_case.peak && role == Role::initiator) {
     peak_ = std::make_unique<PeakLog>(test_case);
     traffic_.times = &peak_->times();

@@ -332,6 +332,35 @@ class Rnics(rdmameter.Test):
         self.assertNotIn("skip_message", row)
         self.assertNotIn("no immediate data", row["error_message"])
 
+    def test_a_send_never_finds_no_receive(self):
+        """Which would end the connection: it waits for a credit, and an open loop's request for an answer."""
+        few = ("--iterations", "500", "--wait", "yield")
+        for personality in ("iwarp", "siw"):
+            self.play(personality)
+            rows = self.measure("send_bw", "--rx-depth", "1,3,16", *few, "--verify")
+            rows += self.measure("send_bw", "--qps", "4", "--rx-depth", "2", "--cq-sharing", "per-qp", *few, "--verify")
+            rows += self.measure("send_bw", "--post-list", "4", "--signal-every", "8", "--depth", "64", "--rx-depth", "9", "--wait", "yield,event",
+                                 "--iterations", "500", "--verify")
+            rows += self.measure("send_bw", "--bidirectional", "--threads", "2", "--qps", "2", *few)
+            rows += self.measure("send_bw", "--peak", *few)
+            rows += self.measure("send_cqe_lat", "--rx-depth", "1,4", "--duration", "200ms", "--wait", "yield")
+            rows += self.measure("send_load", "--rate", "3M", "--qps", "4", *few)
+            rows += self.measure("mix_load", "--mix", "send:50,write:50", "--rate", "1M", *few)
+            rows += self.measure("send_lat", "--rx-depth", "2", *few)
+            self.assertEqual({row["case"].get("connect") for row in rows}, {"cm"})
+        self.measure("send_bw", "--recv", "srq", "--qps", "3", "--rx-depth", "5", *few, "--verify")
+
+    def test_a_case_whose_sends_could_find_no_receive_is_skipped(self):
+        self.play("siw")
+        for options, why in ((("send_lat", "--rx-depth", "1"), "1 receives in lists of 1: .*; use --rx-depth 2 or more"),
+                             (("send_bw", "--post-list", "8", "--depth", "64", "--rx-depth", "4"), "use --rx-depth 8 or more"),
+                             (("send_bw", "--recv", "srq", "--recv-post-list", "4", "--rx-depth", "8"), "use --recv-post-list 1"),
+                             (("send_bw", "--sharers", "2", "--signal-every", "1"), "use --sharers 1, or RDMA WRITEs"),
+                             (("send_cqe_lat", "--blame"), "use it with another test")):
+            with self.subTest(options):
+                self.assertRegex(self.skipped(*options), "over iWARP a send that finds no receive ends the connection; .*" if why.startswith("use") else why)
+                self.assertRegex(self.skipped(*options), why)
+
     def test_more_pieces_are_sent_than_the_device_tells_of_receives(self):
         self.play("erdma")
         rows = self.measure("send_lat", "write_bw", "--sge", "2,6", "--size", "64", *SHORT, "--verify")

@@ -60,6 +60,8 @@ struct EndpointInfo {
   std::vector<std::uint32_t> rkeys;           ///< of it: of each QP, or one for all
   std::uint32_t qkey = 0;
   std::vector<std::uint32_t> qpns, psns;
+  std::uint64_t credit_address = 0;  ///< of the words where it gets credits; 0: it needs none
+  std::uint32_t credit_rkey = 0;
 };
 
 /// An open device's, without memory and QPs.

@@ -5,6 +5,7 @@
 // closes.
 #pragma once
 
+#include "core/engine/loop/credit.h"
 #include "core/engine/loop/gate.h"
 #include "core/engine/loop/numbers.h"
 
@@ -65,6 +66,35 @@ template <class Numbers, class P>
   return error;
 }
 
+/// Posts lists on the lanes that have room, in turn, as long as there are credits for them.
+/// @return 0 or the errno value
+template <class Numbers, class P>
+[[gnu::noinline]] int fill_credited(LoopState& loop_state, std::uint32_t room_to,
+                                    const typename P::Clock& clock) noexcept {
+  const std::uint32_t post_list = loop_state.post_list, lanes = loop_state.lane_count;
+  loop_state.starved = false;
+  for (std::uint32_t passed = 0; passed < lanes;) {
+    Lane& lane = loop_state.lanes[loop_state.next_lane];
+    loop_state.next_lane = loop_state.next_lane + 1 == lanes ? 0 : loop_state.next_lane + 1;
+    const bool room = lane.outstanding <= room_to;
+    if (!room || !has_credit(*lane.credit, post_list)) {
+      loop_state.starved = loop_state.starved || room;
+      ++passed;
+      continue;
+    }
+    SendList& list = *lane.send;
+    if (const int error = post_list_of<Numbers, P>(loop_state, lane, list, clock); error != 0)
+        [[unlikely]]
+      return error;
+    lane.send = list.next;
+    lane.outstanding += post_list;
+    lane.credit->sent += post_list;
+    passed = 0;
+    loop_state.starved = false;
+  }
+  return 0;
+}
+
 /// Takes one completion of closing the traffic.
 template <class Numbers, class P>
 LoopResult take_while_closing(LoopState& loop_state, const typename P::Clock& clock,
@@ -101,6 +131,11 @@ LoopResult close_traffic(LoopState& loop_state, const typename P::Clock& clock,
       lane.closing->wr = lane.send->head->wr;
     }
     if constexpr (Numbers::kNumbered) put_numbers<Numbers>(loop_state, lane, lane.closing);
+    if constexpr (kCredited<Numbers>) {
+      if (!await_credit<P>(loop_state, *lane.credit, stop))
+        return {.why = LoopResult::Why::stopped};
+      ++lane.credit->sent;
+    }
     if (const int error = P::Post::post(loop_state, lane, lane.closing); error != 0)
       return post_failure(error);
     ++tally.doorbells;
@@ -188,10 +223,14 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
   ibv_wc wcs[kPollBatch];
   int error = 0;
   const std::uint64_t begin = clock.now();
-  error = fill_in_turn<Numbers, P>(loop_state, room_to, clock);
-  for (std::uint32_t lane = 0; lane < loop_state.lane_count && error == 0; ++lane)
-    error = fill<Numbers, P>(loop_state, loop_state.lanes[lane], loop_state.lanes[lane].outstanding,
-                             room_to, post_list, clock);
+  if constexpr (kCredited<Numbers>) {
+    error = fill_credited<Numbers, P>(loop_state, room_to, clock);
+  } else {
+    error = fill_in_turn<Numbers, P>(loop_state, room_to, clock);
+    for (std::uint32_t lane = 0; lane < loop_state.lane_count && error == 0; ++lane)
+      error = fill<Numbers, P>(loop_state, loop_state.lanes[lane],
+                               loop_state.lanes[lane].outstanding, room_to, post_list, clock);
+  }
   if (error != 0) return post_failure(error);
 
   for (;;) {
@@ -202,6 +241,17 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
         break;
       }
       ++empties;
+      if constexpr (kCredited<Numbers>) {
+        error = fill_credited<Numbers, P>(loop_state, room_to, clock);
+        if (error != 0) [[unlikely]] {
+          end = post_failure(error);
+          break;
+        }
+        if (loop_state.starved) {
+          wait_awake<P>(P::Cq::of(loop_state.send_cq));
+          continue;
+        }
+      }
       typename P::Waiter{}(P::Cq::of(loop_state.send_cq));
       continue;
     }
@@ -216,7 +266,9 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
       Lane& lane = *done.lane;
       if constexpr (kPerQp<Numbers>) ++lane.cqes;
       if constexpr (kTimed<Numbers>) loop_state.times->completions.note(now);
-      if constexpr (kListByList) {
+      if constexpr (kCredited<Numbers>) {
+        lane.outstanding -= signal_every;
+      } else if constexpr (kListByList) {
         SendList& list = *lane.send;
         lane.send = list.next;
         error = post_list_of<Numbers, P>(loop_state, lane, list, clock);
@@ -230,6 +282,13 @@ LoopResult stream(LoopState& loop_state, const LoopPlan& plan, const typename P:
     } while (--left != 0);
     ++batches;
     cqes += static_cast<std::uint64_t>(polled - left);
+    if constexpr (kCredited<Numbers>) {
+      if (left == 0) error = fill_credited<Numbers, P>(loop_state, room_to, clock);
+      if (error != 0) [[unlikely]] {
+        end = post_failure(error);
+        break;
+      }
+    }
     if (left != 0) [[unlikely]] {
       end = error != 0 ? post_failure(error) : no_completion(1, *wc);
       break;
@@ -269,6 +328,8 @@ template <class Numbers, class P>
 LoopResult bandwidth_initiator(LoopState& loop_state, const LoopPlan& plan,
                                const typename P::Clock& clock, const StopFlag& stop,
                                LoopTally& tally) noexcept {
+  if constexpr (kCredited<Numbers>)
+    return stream<false, Numbers, P>(loop_state, plan, clock, stop, tally);
   return loop_state.signal_every == loop_state.post_list
              ? stream<true, Numbers, P>(loop_state, plan, clock, stop, tally)
              : stream<false, Numbers, P>(loop_state, plan, clock, stop, tally);

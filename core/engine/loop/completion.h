@@ -3,6 +3,7 @@
 // after its CQE is seen, undivided. The other end takes no part.
 #pragma once
 
+#include "core/engine/loop/credit.h"
 #include "core/engine/loop/poll_watch.h"
 #include "core/engine/loop/step.h"
 
@@ -26,6 +27,12 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
   const std::uint64_t start = clock.now();
   const std::uint64_t last = end_of(start, duration_ns, clock);
   for (; round < end_round; ++round) {
+    if constexpr (kCredited<Qps>) {
+      if (!await_credit<P>(loop_state, *list->lane->credit, stop)) [[unlikely]] {
+        end = {.why = LoopResult::Why::stopped};
+        break;
+      }
+    }
     const std::uint64_t sent = clock.now();
     if (sent >= last) [[unlikely]]
       break;
@@ -34,6 +41,7 @@ LoopResult complete_rounds(LoopState& loop_state, const typename P::Clock& clock
       end = post_failure(error);
       break;
     }
+    if constexpr (kCredited<Qps>) ++list->lane->credit->sent;
     std::uint64_t posted = 0;
     if constexpr (P::Cq::kStamps) posted = clock.now();
     std::uint64_t seen = sent;

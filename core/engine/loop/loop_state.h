@@ -68,18 +68,34 @@ struct alignas(64) RecvRing {
   Lane* lane = nullptr;    ///< of the same QP, where it is one QP's
 };
 
+/// Of a QP, or of all that share receives: see core/engine/loop/credit.h.
+struct Credit {
+  // The sender's:
+  const volatile std::uint32_t* granted = nullptr;  ///< receives posted in all; the peer writes it
+  std::uint32_t sent = 0;                           ///< messages
+  // The receiver's:
+  volatile std::uint32_t* posted = nullptr;  ///< receives that the sender is told of
+  std::uint32_t untold = 0;                  ///< posted since
+  std::uint32_t every = 1;                   ///< it is told of so many together
+  bool under_way = false;                    ///< the write is; one at a time
+  bool due = false;                          ///< another is to follow it
+  ibv_qp* qp = nullptr;
+  ibv_sge sge{};
+  ibv_send_wr write{};
+};
+
 /// One QP and its sends.
 struct alignas(64) Lane {
   ibv_qp* qp = nullptr;
   ibv_qp_ex* extended_qp = nullptr;
   SendList* send = nullptr;       ///< next to be posted; in a latency's case the first lane's rules
   std::uint32_t outstanding = 0;  ///< send WRs posted and not known to be retired
+  std::uint8_t answered = 0;      ///< ping-pong: the number that the responder saw last
   ibv_send_wr* closing = nullptr;  ///< one signaled WR that ends the traffic
   /// Ping-pong: the last byte of the outgoing message carries the round's number (modulo 256), the
   /// last byte of what the peer writes here shows whose answer it is.
   std::uint8_t* departure = nullptr;
   const volatile std::uint8_t* arrival = nullptr;
-  std::uint8_t answered = 0;      ///< the number that the responder saw last
   std::uint32_t number_base = 0;  ///< the high bits of every message's number: which QP
   std::uint32_t numbered = 0;     ///< messages so far: the low bits
   // Open loop of sends:
@@ -90,7 +106,9 @@ struct alignas(64) Lane {
   std::uint64_t cqes = 0;                          ///< of a bandwidth: good send completions so far
   std::uint64_t cqes_opened = 0, cqes_closed = 0;  ///< when the window did
   Mailbox* mailbox = nullptr;                      ///< of the thread whose lists these are
+  Credit* credit = nullptr;                        ///< not null: sends need one
 };
+static_assert(sizeof(Lane) == 128, "a place in an array of lanes is a shift away");
 
 struct CqRing;
 /// Polls at most so many completions. @return as ibv_poll_cq()
@@ -202,9 +220,12 @@ struct LoopState {
   bool closing_in_turn = false;      ///< a closing WR takes the next one's place
   Arrivals arrivals;
   TimestampRing timestamps;
-  OpenLoop* open_loop = nullptr;  ///< not null: the initiator of one
-  PollWatch* watch = nullptr;     ///< not null: this end's loop watches itself
-  TrafficTimes* times = nullptr;  ///< not null: a bandwidth's peak is looked for
+  OpenLoop* open_loop = nullptr;        ///< not null: the initiator of one
+  PollWatch* watch = nullptr;           ///< not null: this end's loop watches itself
+  TrafficTimes* times = nullptr;        ///< not null: a bandwidth's peak is looked for
+  std::uint32_t credits_under_way = 0;  ///< writes of credits that are not retired
+  std::uint32_t next_lane = 0;          ///< of sends that need credits: whose turn it is
+  bool starved = false;                 ///< a QP has room, and no credit
 };
 
 class LoadGate;

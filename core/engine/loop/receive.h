@@ -42,6 +42,15 @@ LoopResult receive(LoopState& loop_state, const LoopPlan& plan, const typename P
         end = {.why = LoopResult::Why::stopped};
         break;
       }
+      if constexpr (kCredited<Numbers>) {
+        if (loop_state.credits_under_way != 0) {  // and another may be due behind one
+          end = retire_credits<P>(loop_state);
+          if (end.why != LoopResult::Why::done) [[unlikely]]
+            break;
+          wait_awake<P>(P::Cq::of(loop_state.recv_cq));
+          continue;
+        }
+      }
       typename P::Waiter{}(P::Cq::of(loop_state.recv_cq));
       continue;
     }
@@ -50,7 +59,10 @@ LoopResult receive(LoopState& loop_state, const LoopPlan& plan, const typename P
       int error = 0;
       if (wcs[i].status == IBV_WC_SUCCESS) [[likely]] {
         if constexpr (Numbers::kNumbered) reader.note(wcs[i]);
-        error = replenish(*receive_of(wcs[i]).ring);
+        RecvRing& ring = *receive_of(wcs[i]).ring;
+        error = replenish(ring);
+        if constexpr (kCredited<Numbers>)
+          if (error == 0 && ring.left == ring.list_length) error = grant(loop_state, ring);
       }
       if (wcs[i].status != IBV_WC_SUCCESS || error != 0) [[unlikely]] {
         end = error != 0 ? post_failure(error) : no_completion(1, wcs[i]);
@@ -59,6 +71,11 @@ LoopResult receive(LoopState& loop_state, const LoopPlan& plan, const typename P
     }
     if (end.why != LoopResult::Why::done) [[unlikely]]
       break;
+    if constexpr (kCredited<Numbers>) {
+      if (loop_state.credits_under_way != 0) end = retire_credits<P>(loop_state);
+      if (end.why != LoopResult::Why::done) [[unlikely]]
+        break;
+    }
     arrived += static_cast<std::uint64_t>(polled);
     tally.progress.store(arrived, std::memory_order_relaxed);
     if (!open && arrived >= plan.warmup) [[unlikely]] {

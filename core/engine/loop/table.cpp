@@ -6,7 +6,8 @@
 namespace rdmameter {
 namespace {
 
-const Instances* instances_for(const TestCase& test_case, Role role) {
+const Instances* instances_for(const TestCase& test_case, Role role, bool credited) {
+  if (credited) return &credited_instances(test_case, role);
   const bool initiator = role == Role::initiator, per_qp = keeps_each_qp(test_case);
   if (test_case.watched()) return watched_instances(test_case, role);
   if (initiator && test_case.shares_qps()) return &sharer_instances(test_case.pattern);
@@ -54,8 +55,9 @@ bool keeps_each_qp(const TestCase& test_case) {
          !(test_case.pattern == Pattern::bandwidth && numbers_sent(test_case) != NumberPlace::none);
 }
 
-MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock) {
-  const Instances* instances = instances_for(test_case, role);
+MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock,
+                         bool credited) {
+  const Instances* instances = instances_for(test_case, role, credited);
   if (instances == nullptr) return nullptr;
   const bool counter = clock == ClockChoice::Kind::counter;
   const std::size_t waits = place_of(wait);

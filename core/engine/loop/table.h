@@ -18,8 +18,10 @@ using MeasuredLoop = LoopResult (*)(LoopState&, const LoopPlan&, const ClockChoi
 
 /// The loop for this end of a case; nullptr where this end takes no part (the target of RDMA WRITE
 /// bandwidth and of RDMA READ).
-/// @param wait  not Wait::automatic
-MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock);
+/// @param wait      not Wait::automatic
+/// @param credited  its sends wait for receives
+MeasuredLoop choose_loop(const TestCase& test_case, Role role, Wait wait, ClockChoice::Kind clock,
+                         bool credited = false);
 
 /// Does the initiator's loop keep what each QP does? Where there are several, and no timestamps are
 /// kept; not where the receiver counts.

@@ -79,6 +79,8 @@ const Instances& completion_instances(bool per_qp);
 const Instances& bandwidth_instances(NumberPlace numbers, bool per_qp);
 const Instances& timed_bandwidth_instances(NumberPlace numbers);
 const Instances& receive_instances(NumberPlace numbers);
+/// Of sends that wait for receives: a bandwidth, a completion latency, and who receives.
+const Instances& credited_instances(const TestCase& test_case, Role role);
 const Instances& sharer_instances(Pattern pattern);
 const Instances& open_loop_instances(const TestCase& test_case, bool per_qp);
 const Instances& answer_instances();

@@ -233,7 +233,7 @@ constexpr Personality iwarp() {
 }
 
 /// The kernel's iWARP in software (drivers/infiniband/sw/siw): it does not look at the TOS.
-/// rdma-core, providers/siw/siw.c: siw_post_send() returns negative values.
+/// rdma-core, providers/siw/siw.c: siw_post_send() returns negative values; it shares receives.
 constexpr Personality siw() {
   Personality made = iwarp();
   made.name = "siw";
@@ -242,6 +242,8 @@ constexpr Personality siw() {
   made.part_id = 0;
   made.takes_tos = false;
   made.negative_post_errors = true;
+  made.max_srq = 60000;
+  made.max_srq_wr = 32768;
   made.timestamp_mask = 0;
   made.clock_kHz = 0;
   return made;

@@ -138,6 +138,8 @@ Outcome no_receive(const SharedQp& qp, const SharedQp& peer, const Request& requ
     log_request(RequestStep::unreceived, qp.qpn, request.number);
     return {};
   }
+  // TCP has nothing that says so: the connection ends (RFC 5041, 8.2).
+  if (personality(qp.device).iwarp()) return {.status = IBV_WC_WR_FLUSH_ERR, .fails_peer = true};
   return {.fate = Fate::receiver_not_ready,
           .rnr_wait_ns = rnr_timer_ns(peer.min_rnr_timer.load(std::memory_order_relaxed))};
 }
