@@ -44,6 +44,12 @@ SOFTWARE, RXE, ADAPTER = "software", "rxe", "adapter"
 KIND = SOFTWARE if SOFTWARE_DEVICE else RXE if IN_VM else ADAPTER
 
 
+def is_sanitized():
+    with open(program, "rb") as file:
+        content = file.read()
+    return b"__asan_init" in content or b"__tsan_init" in content
+
+
 def on(*kinds):
     """Marks a test, or a class of them, as one for these kinds of devices alone; on others it is not there."""
     def mark(marked):

@@ -167,6 +167,8 @@ class OpenFiles(rdmameter.Test):
         self.assertEqual(server.log.count("cannot be accepted"), 1, server.log)
 
     def test_a_client_for_whom_none_comes_free_is_told_why(self):
+        if rdmameter.is_sanitized():
+            self.skipTest("the check of vptr looks at memory by a pipe, for which there are no descriptors")
         server = self.serve()
         used = len(os.listdir(f"/proc/{server.pid}/fd"))
         soft, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)

@@ -26,7 +26,10 @@ struct Allocation {
 std::mutex mutex;
 bool initialized = false;
 int contexts[kGpus]{};
-thread_local void* current = nullptr;
+// Not in a block of its own for each thread, as a library has it that is loaded while the program
+// runs: LeakSanitizer takes such a block for one of glibc's, one time in 256, by its address (lsan
+// and sanitizer_tls_get_addr.cpp), and crashes.
+[[gnu::tls_model("initial-exec")]] thread_local void* current = nullptr;
 std::map<std::uint64_t, Allocation>& allocations() {
   static auto* const all = new std::map<std::uint64_t, Allocation>;
   return *all;
