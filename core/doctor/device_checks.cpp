@@ -145,22 +145,27 @@ bool check_mtu(Examination& examination) {
   return known;
 }
 
+bool is_iwarp(const ExaminedDevice& device) {
+  return read_line(device.path / "node_type") == "4: RNIC";
+}
+
 bool check_gid_type(Examination& examination) {
   bool known = false;
-  for_each_active_port(
-      examination, [&](const std::string& name, const ExaminedDevice&, const fs::path& port) {
-        if (!is_ethernet(port)) return;
-        const std::vector<std::string> types = gid_types_of(port);
-        const bool first = std::ranges::count(types, "IB/RoCE v1") > 0;
-        const bool second = std::ranges::count(types, "RoCE v2") > 0;
-        known = known || first || second;
-        if (second || !first) return;
-        examination.warn("gid_type",
-                         fmt::format("{} has GIDs of RoCE v1 alone: no router passes them, and a "
-                                     "peer with RoCE v2 is not reached",
-                                     name),
-                         "give the netdev an IP address, and the driver RoCE v2 (cma_roce_mode)");
-      });
+  for_each_active_port(examination, [&](const std::string& name, const ExaminedDevice& device,
+                                        const fs::path& port) {
+    // iWARP's one GID is of that type as well, and TCP carries its packets anywhere.
+    if (!is_ethernet(port) || is_iwarp(device)) return;
+    const std::vector<std::string> types = gid_types_of(port);
+    const bool first = std::ranges::count(types, "IB/RoCE v1") > 0;
+    const bool second = std::ranges::count(types, "RoCE v2") > 0;
+    known = known || first || second;
+    if (second || !first) return;
+    examination.warn("gid_type",
+                     fmt::format("{} has GIDs of RoCE v1 alone: no router passes them, and a "
+                                 "peer with RoCE v2 is not reached",
+                                 name),
+                     "give the netdev an IP address, and the driver RoCE v2 (cma_roce_mode)");
+  });
   return known;
 }
 

@@ -182,7 +182,10 @@ std::optional<std::string> device_driver(std::string_view name,
   if (readlink((device / "device/driver").c_str(), link.data(), link.size() - 1) > 0)
     return std::filesystem::path(link.data()).filename();
   const bool on_a_bus = std::filesystem::exists(device / "device", error);
-  if (!on_a_bus && read_line(device / "node_desc") == "rxe") return "rdma_rxe";
+  if (on_a_bus) return std::nullopt;
+  const auto described = read_line(device / "node_desc");
+  if (described == "rxe") return "rdma_rxe";
+  if (described == "Software iWARP stack") return "siw";  // drivers/infiniband/sw/siw/siw.h
   return std::nullopt;
 }
 

@@ -40,8 +40,8 @@ os.environ.pop("COLUMNS", None)  # lines of what is read here are whole
 SOFTWARE_DEVICE = os.environ.get("RDMAMETER_SOFTWARE_DEVICE", "")
 LINKED = SOFTWARE_DEVICE == "linked"
 PRELOADED = "" if LINKED else SOFTWARE_DEVICE
-SOFTWARE, RXE, ADAPTER = "software", "rxe", "adapter"
-KIND = SOFTWARE if SOFTWARE_DEVICE else RXE if IN_VM else ADAPTER
+SOFTWARE, RXE, SIW, ADAPTER = "software", "rxe", "siw", "adapter"
+KIND = SOFTWARE if SOFTWARE_DEVICE else os.environ.get("RXE_VM_PROVIDER", RXE) if IN_VM else ADAPTER
 
 
 def is_sanitized():

@@ -34,7 +34,7 @@ TESTING = {
 }
 
 
-class Kernel(unittest.TestCase):
+class WithPackages(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
@@ -60,6 +60,8 @@ class Kernel(unittest.TestCase):
                 file.write(f"#!/bin/sh\n{text}\n")
             os.chmod(file.name, 0o755)
 
+
+class Kernel(WithPackages):
     def fetched(self):
         with contextlib.redirect_stderr(io.StringIO()):
             return image.fetch_kernel(f"{self.scratch}/cache", None)
@@ -102,6 +104,32 @@ class Kernel(unittest.TestCase):
         self.release({})
         with self.assertRaisesRegex(image.Failure, "apt knows no kernel .* `apt-get update`"):
             self.fetched()
+
+
+class Siw(WithPackages):
+    HEADERS = {"linux-headers-6.1-amd64": ("linux-headers-6.1-common linux-kbuild-6.1 linux-compiler-gcc-12-x86", "usr/src/linux-headers-6.1-amd64/Makefile"),
+               "linux-source-6.1": ("", "usr/src/linux-source-6.1.tar.xz")}
+
+    def built(self, tools):
+        """What comes of a kernel that is there, with these tools: {name: text of a script}."""
+        self.release(self.HEADERS)
+        for name, text in tools.items():
+            with open(f"{self.scratch}/bin/{name}", "w", encoding="ascii") as file:
+                file.write(f"#!/bin/sh\n{text}\n")
+            os.chmod(file.name, 0o755)
+        kernel = f"{self.scratch}/cache/kernel-6.1-amd64"
+        os.makedirs(kernel, exist_ok=True)
+        with contextlib.redirect_stderr(io.StringIO()):
+            return image.build_siw(f"{self.scratch}/cache", kernel, None)
+
+    def test_is_built_once(self):
+        module = self.built({"tar": 'mkdir -p "$4/$5"', "make": 'touch "${3#M=}/siw.ko"'})
+        self.assertTrue(os.path.exists(module))
+        self.assertEqual(self.built({"tar": "exit 1"}), module)
+
+    def test_that_cannot_be_built_is_a_sentence_with_the_remedy(self):
+        with self.assertRaisesRegex(image.Failure, r"make .* failed: no gcc-12[\s\S]*needs the compiler of that kernel"):
+            self.built({"tar": 'mkdir -p "$4/$5"', "make": "echo no gcc-12 >&2; exit 2"})
 
 
 class Errors(unittest.TestCase):

@@ -16,8 +16,10 @@ VM_DIR = os.path.dirname(os.path.realpath(__file__))
 PROGRAMS = {  # program -> Debian package
     "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio",
     "modprobe": "kmod", "rdma": "iproute2", "setpriv": "util-linux", "dpkg": "dpkg"}
+SIW_PROGRAMS = {"make": "make", "gcc": "gcc", "tar": "tar", "xz": "xz-utils"}
 NODES_PROGRAMS = {"dropbear": "dropbear-bin", "ssh-keygen": "openssh-client"}
 # Only what the guest needs to reach the host's files; it loads the rest from there.
+APT_REMEDY = "This needs Debian's packages: `apt-get update` (as root), and a network."
 BOOT_MODULES = ["virtio_pci", "virtio_console", "9p", "9pnet_virtio"]
 
 
@@ -34,6 +36,7 @@ class Image(NamedTuple):
     kernel: str     # directory: the unpacked package, with its modules
     vmlinux: str    # file
     initramfs: str  # file
+    siw: str        # file: the module, where it is asked for; else None
 
 
 def say(text):
@@ -79,24 +82,33 @@ def options_for_apt(cache, release):
     return options
 
 
+def depends(options, package):
+    """The packages that it needs. @param options  of apt"""
+    said = run_quietly(["apt-cache", *options, "depends", package], APT_REMEDY)
+    return re.findall(r"^[ |]*(?:Pre)?Depends: (\S+)$", said, re.M)
+
+
 def kernel_packages(options):
     """The names of the packages of the newest kernel: one, or in newer releases one for each part.
 
     @param options  of apt
     """
-    remedy = "This needs Debian's packages: `apt-get update` (as root), and a network."
     if not shutil.which("apt-get"):
         raise Failure("the guest boots the kernel of Debian's packages, and there is no apt here to fetch it.")
-
-    def depends(package):
-        said = run_quietly(["apt-cache", *options, "depends", package], remedy)
-        return re.findall(r"^[ |]*(?:Pre)?Depends: (\S+)$", said, re.M)
-
-    image = next((name for name in depends("linux-image-amd64") if name.startswith("linux-image-")), None)
+    image = next((name for name in depends(options, "linux-image-amd64") if name.startswith("linux-image-")), None)
     if image is None:
-        raise Failure(f"apt knows no kernel behind linux-image-amd64. {remedy}")
+        raise Failure(f"apt knows no kernel behind linux-image-amd64. {APT_REMEDY}")
     # linux-binary-V, linux-modules-V, linux-base-V
-    return [image, *(name for name in depends(image) if name.endswith(image.removeprefix("linux-image")))]
+    return [image, *(name for name in depends(options, image) if name.endswith(image.removeprefix("linux-image")))]
+
+
+def download(options, packages, scratch):
+    """Unpacks packages into scratch/root, which it returns. @param options  of apt"""
+    run_quietly(["apt-get", *options, "download", *packages],
+                "Is there a network? Are apt's lists old (`apt-get update`, as root)?", cwd=scratch)
+    for archive in glob.glob(f"{scratch}/*.deb"):
+        run_quietly(["dpkg", "-x", archive, f"{scratch}/root"], "Is the disk full?")
+    return f"{scratch}/root"
 
 
 def fetch_kernel(cache, release):
@@ -111,11 +123,7 @@ def fetch_kernel(cache, release):
     packages = kernel_packages(options)
     say(f"fetching {packages[0]} (once, about 100 MB) into {cache}")
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
-        root = f"{scratch}/root"
-        run_quietly(["apt-get", *options, "download", *packages],
-                    "Is there a network? Are apt's lists old (`apt-get update`, as root)?", cwd=scratch)
-        for archive in glob.glob(f"{scratch}/*.deb"):
-            run_quietly(["dpkg", "-x", archive, root], "Is the disk full?")
+        root = download(options, packages, scratch)
         # Debian 13 and later have them in usr/lib; modprobe -d and depmod -b look in lib, as a whole system has it.
         if not os.path.exists(f"{root}/lib") and os.path.exists(f"{root}/usr/lib"):
             os.symlink("usr/lib", f"{root}/lib")
@@ -176,11 +184,41 @@ def build_initramfs(cache, kernel):
     return initramfs
 
 
-def prepare(programs, release=None):
+def build_siw(cache, kernel, release):
+    """Returns the path of siw.ko for that kernel, the software iWARP that Debian's kernels leave out. It is built once.
+
+    Of Debian's source of the kernel, by its headers, neither of which is installed.
+    """
+    module = f"{kernel}/siw.ko"
+    if os.path.exists(module):
+        return module
+    version = kernel.rpartition("/kernel-")[2]
+    source = f"linux-source-{re.match(r'[0-9]+[.][0-9]+', version).group()}"
+    options = options_for_apt(cache, release) if release else []
+    headers = [f"linux-headers-{version}"]
+    headers += [name for name in depends(options, headers[0]) if re.match("linux-(headers|kbuild)-", name)]
+    say(f"building siw for {version} (once, from {source}, 150 MB)")
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        root = download(options, [*headers, source], scratch)
+        sources, folder = f"{root}/usr/src", f"{source}/drivers/infiniband/sw/siw"
+        run_quietly(["tar", "-xf", f"{sources}/{source}.tar.xz", "-C", scratch, folder], "Is the disk full?")
+        makefile = f"{sources}/{headers[0]}/Makefile"
+        with open(makefile, encoding="ascii") as file:
+            text = file.read().replace("/usr/src/", f"{sources}/")
+        with open(makefile, "w", encoding="ascii") as file:
+            file.write(text)
+        run_quietly(["make", "-C", f"{sources}/{headers[0]}", f"M={scratch}/{folder}", "CONFIG_RDMA_SIW=m", "modules"],
+                    "It needs the compiler of that kernel: Debian 12's has gcc-12.")
+        os.rename(f"{scratch}/{folder}/siw.ko", module)
+    return module
+
+
+def prepare(programs, release=None, siw=False):
     """Checks that they are installed; returns the Image, making what is not there yet.
 
     @param programs  {program: Debian package}
     @param release   the kernel's release of Debian; None: this machine's own
+    @param siw       with the module of siw
     """
     # Debian keeps modprobe and depmod out of users' PATH.
     os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
@@ -192,7 +230,8 @@ def prepare(programs, release=None):
     with open(f"{cache}/lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two first runs at once: one works, one waits
         kernel = fetch_kernel(cache, release)
-        return Image(cache, kernel, unpack_vmlinux(kernel), build_initramfs(cache, kernel))
+        return Image(cache, kernel, unpack_vmlinux(kernel), build_initramfs(cache, kernel),
+                     build_siw(cache, kernel, release) if siw else None)
 
 
 def install():

@@ -111,6 +111,13 @@ TEST(Doctor, CpusOfFartherNodesAreNoFaultWhereThereIsANearOne) {
   for (const Finding& finding : machine.examined().findings) EXPECT_NE(finding.check, "numa");
 }
 
+TEST(Doctor, GidsOfIwarpAreNoneOfRoce) {
+  const SoundMachine machine;
+  machine.write(SoundMachine::kGidTypes + "1", "IB/RoCE v1\n");
+  machine.write(kRoce + "node_type", "4: RNIC\n");
+  for (const Finding& finding : machine.examined().findings) EXPECT_NE(finding.check, "gid_type");
+}
+
 TEST(Doctor, KnowsDistancesWhereNodesBetweenAreOff) {
   const SoundMachine machine;  // whose node 1 is off, so a row's second number is of node 2
   machine.write("sys/devices/system/node/online", "0,2\n");
