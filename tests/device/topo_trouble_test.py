@@ -224,7 +224,7 @@ class Withheld(Topo):
         self.assert_both_are_named("allreduce-ring")
 
     def test_a_rank_without_the_device_is_named(self):
-        done = self.topo("mesh", "--ranks", "3", "--device", "rxe%l", *SHORT, status=rdmameter.NO_DEVICE)
+        done = self.topo("mesh", "--ranks", "3", "--device", "rxe%l", *SHORT, status=rdmameter.FAILED)
         self.assertRegex(done.rows[0]["error_message"], r"^rank 2 on \S+: .*rxe2")
 
     def control_group(self, limit):

@@ -128,6 +128,7 @@ class Switches(unittest.TestCase):
         self.assertEqual(mutate.blamed("../a.cpp:5:3: error: no\n../a.cpp:9:3: note: here", mutants), in_line(5))
         self.assertEqual(mutate.blamed("../a.cpp:4:3: error: no\n../a.cpp:5:3: note: here", mutants), in_line(5))
         self.assertEqual(mutate.blamed("../a.cpp:4:3: error: no", mutants), {max(in_line(3))})
+        self.assertEqual(mutate.blamed("/tmp/mutate-x/tree/build/../a.cpp:5:3: error: no", mutants), in_line(5))
         self.assertEqual(mutate.blamed("../b.cpp:5:3: error: no", mutants), set())
 
 
