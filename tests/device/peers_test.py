@@ -85,7 +85,7 @@ class Multicast(rdmameter.Test):
         if not v6 or not rdmameter.IN_VM:
             self.skipTest("another kernel may join groups of IPv6")
         self.assertRegex(self.skipped("mcast_lat", "--gid-index", v6[0], "--peer-gid-index", v6[0], *SHORT),
-                         "of fd00:9::1 on rxe0/1 into the group ff15:.*only IPv4 groups.*--gid-index")
+                         "take fd00:9::1 on rxe0/1 into the group ff15:.*only IPv4 groups.*--gid-index")
 
     @rdmameter.spared_in_vm
     def test_what_is_no_group_is_refused(self):
