@@ -75,9 +75,9 @@ LACKS = {
         (MULTICAST, NO_MULTICAST, "linux: hw/bnxt_re/ib_verbs.c, bnxt_re_query_device()"),
         (WINDOWS, NO_ALLOC_MW, "bnxt_re/main.c, bnxt_re_cntx_ops; the driver tells windows all the same"),
     ],
-    "irdma-roce": [
+    "irdma-roce": [  # with windows of type 2, whose key the provider sets; the driver tells them of GEN 3 alone
         (r"\w+/uc", NO_QPS, "irdma/uverbs.c, irdma_ucreate_qp()"),
-        (ATOMICS, NO_ATOMICS, "linux: hw/irdma/verbs.c, irdma_query_device(): of GEN 3 alone"),
+        (ATOMICS, NO_ATOMICS, "linux: hw/irdma/verbs.c, irdma_query_device(): IRDMA_FEATURE_ATOMIC_OPS"),
     ],
     "hns": [
         (MULTICAST, NO_MULTICAST, "hns/hns_roce_u.c, hns_common_ops"),
@@ -93,7 +93,7 @@ LACKS = {
         (WINDOWS, NO_WINDOWS, "linux: hw/mana/main.c, mana_ib_query_device()"),
     ],
     "iwarp": [
-        (ATOMICS, IWARP_ATOMICS, "linux: hw/irdma/verbs.c, irdma_query_device(): of GEN 3 alone"),
+        (ATOMICS, IWARP_ATOMICS, "linux: hw/irdma/verbs.c, irdma_query_device(): IRDMA_FEATURE_ATOMIC_OPS"),
         (r"(send|write)_imm_\w+/rc", IWARP_IMMEDIATE, "irdma/uverbs.c, irdma_upost_send()"),
         *iwarp((IWARP_BY_CM, "linux: core/iwcm.c, iw_cm_connect()"), "irdma/uverbs.c, irdma_ucreate_qp()"),
     ],
