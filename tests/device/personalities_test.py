@@ -3,11 +3,13 @@
 """Every test on every adapter that the software device plays: the right bytes, or the right reason why not; and the
 time that the wire takes.
 
-A reason is named here by the tests and transports that it is for. A case that is skipped for another reason, or that
-fails, is a fault, and so is one that is measured where the adapter cannot.
+adapter_table.py says for each adapter which cases it skips, and by which rule. A case that is skipped for another reason,
+or that fails, is a fault, and so is one that is measured where the adapter cannot.
 """
 import collections
+import fnmatch
 import glob
+import itertools
 import os
 import re
 import subprocess
@@ -15,6 +17,7 @@ import unittest
 import unittest.mock
 
 import rdmameter
+from adapter_table import LACKS, idle_lines, lacking, may_be_skipped, wrong_rows
 
 of_true_times = unittest.skipIf(rdmameter.LINKED, "a sanitized program's times are not the program's")
 
@@ -23,50 +26,9 @@ ALL = ("all", "--transport", "rc,uc,ud", "--iterations", "50", "--warmup", "10",
 ONE_WAY_MS = 10
 LATENCIES = ("send_lat", "send_imm_lat", "write_imm_lat", "read_lat", "fetch_add_lat")
 
-# What no device can, by the standard: (case, its reason).
-STANDARD = [
-    (r"(write|read|fetch|cmp)\w*/ud/", "UD carries sends only"),
-    (r"read\w*/uc/", "UC has no reads"),
-    (r"(fetch|cmp)\w*/uc/", "UC has no atomics"),
-    (r"\w+_load/u[cd]/", "UD carries sends only|UC has no|an open loop tells requests apart"),
-    (r"send\w*_bw/ud/", "a UD message is one packet: 65536 bytes"),
-]
-NO_UC = [(r"\w+/uc/", "has no QPs of uc: use another --transport")]
-NO_UD = [(r"\w+/ud/", "has no QPs of ud: use another --transport")]
-RC_ALONE = r"(send|write|read)_(lat|bw|load)/rc/|cm_connect/rc/|(reg|dereg)_mr/"
-NO_ATOMICS = [(r"(fetch|cmp)\w*/rc/", "has no atomic operations")]
-NO_MULTICAST = [(r"mcast\w*/", "has no multicast")]
-# rdma_cm where the port has no IP address.
-NO_ADDRESS = [(r"cm_\w+/", "rdma_cm needs IP addresses here")]
-NO_WINDOWS = [(r"(bind_mw_1|bind_mw_2|invalidate_mw)/", "has no memory windows of type [12]")]
-# The adapter: (what it cannot, what is certainly measured).
-EVERYTHING = r"(send|write|read|fetch_add|cmp_swap)_(lat|bw|load)/rc/|send_(imm_)?lat/u[cd]/|write_lat/uc/|(reg|dereg)_mr/"
-ADAPTERS = {
-    "generic": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
-    "rxe": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
-    "mlx5-ib": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
-    "mlx5-ib-vf": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
-    "mlx5-ib-bare": ([(r"mcast\w*/", "by the IP address of its interface of IPoIB")], EVERYTHING + r"|cm_connect/rc/"),
-    "pod": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
-    "mlx5-roce": ([], EVERYTHING + r"|mcast_lat/|cm_connect/rc/"),
-    "bnxt": (NO_UC + NO_ATOMICS + NO_MULTICAST, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/|cm_connect/rc/|(reg|dereg)_mr/"),
-    "irdma-roce": (NO_UC + NO_ATOMICS, r"(send|write|read)_(lat|bw|load)/rc/|send_(imm_)?lat/ud/|mcast_lat/|cm_connect/rc/|(reg|dereg)_mr/"),
-    "hns": (NO_UC + NO_UD + NO_ATOMICS + NO_MULTICAST, RC_ALONE),
-    "mana": (NO_UC + NO_UD + NO_ATOMICS + NO_MULTICAST, RC_ALONE),
-    "siw": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
-            r"(send|write|read)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
-    "erdma": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
-              r"(send|write|read|fetch_add|cmp_swap|send_imm|write_imm)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
-    "cxgb4": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
-              r"(send|write|read|write_imm)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
-    "iwarp": ([(r".*", "is an iWARP device"), (r"(create|destroy|modify)_qp\w*/u[cd]/", "has no QPs of u[cd]: use another --transport")],
-              r"(send|write|read)_(lat|bw)/rc/|create_qp/rc/|connect/rc/|cm_connect/rc/|(reg|dereg)_mr/"),
-    "efa": ([(r"\w+/[ru]c/", "has no QPs of [ru]c: use another --transport"), (r"(write|read|mix)\w*/[ru]c/", "opens no memory to peers"),
-             *NO_ATOMICS, *NO_MULTICAST, *NO_ADDRESS, *NO_WINDOWS], r"send_(imm_)?lat/ud/|(create|destroy)_(qp/ud|ah)/|connect/ud/|(reg|dereg)_mr/"),
-    "tiny": ([(r".*", r"wanted, the device takes \d+; use a (smaller|--size)|WRs: soft0/1 takes at most 16|"
-                      r"entries: soft0/1 takes at most"), *NO_ATOMICS, *NO_MULTICAST, *NO_WINDOWS],
-             r"create_ah/|(reg|dereg)_mr/"),
-}
+# The least device: its queues take that much, and of UC and UD it loses what comes before the receiver has its turn.
+OF_TINY = ("*_lat", "[!m]*_bw", "*_load", "*_mr", "*_cq", "*_qp", "modify_qp_*", "*_ah", "*_mw*", "connect", "cm_*", "--transport", "rc", "--depth", "8",
+           "--rx-depth", "16", "--recv-post-list", "1", "--size", "64", *ALL[3:7], *ALL[9:])
 
 # docs/running.md has a table: its columns, and what is typed for its first rows. A cell is "played...", "kernel", or why not.
 RUNNING = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "running.md")
@@ -89,7 +51,7 @@ OF_PATHS = {"mtu": ("256", "mtu_bytes", 256), "sl": ("3", "service_level", 3), "
             "flow-label": ("5", "flow_label", 5), "pkey-index": ("1", "pkey_index", 1), "qp-timeout": ("15", "qp_timeout", 15),
             "retry-count": ("6", "retry_count", 6), "rnr-retry": ("5", "rnr_retry", 5), "min-rnr-timer": ("3", "min_rnr_timer", 3)}
 OF_DATAGRAMS = {"sl", "tclass", "flow-label", "pkey-index"}  # others are of connections; the MTU bounds a datagram
-WITH_TWO_PKEYS = {"mlx5-ib", "mlx5-ib-vf", "mlx5-ib-bare"}
+WITH_TWO_PKEYS = {"mlx5-ib", "mlx5-ib-vf", "mlx5-xdr", "mlx5-ib-bare"}
 IWARP, WITH_TOS = ("iwarp", "siw", "erdma", "cxgb4"), ("iwarp", "cxgb4")
 # Axes whose values reach no path, and where it shows that they are heeded.
 OF_NO_PATH = {
@@ -107,37 +69,58 @@ UNLIKE = (("mlx5-ib", "mlx5-ib-vf"), ("mlx5-roce", "bnxt"), ("mlx5-roce", "rxe")
 BETWEEN = ("send_lat", "send_imm_lat", "write_lat", "read_lat", "fetch_add_lat", "write_bw", "read_bw", "connect", "--transport", "rc,uc,ud",
            "--size", "64,4K", "--rx-depth", "16", "--depth", "8", "--iterations", "50", "--warmup", "10", "--verify", "--loss-timeout", "500ms",
            "--device", "soft0", "--peer-device", "soft1")
-LESS_THAN_THE_PATH = [(r"send\w*/ud/size:4096", "a UD message is one packet"), (r".*", r"wanted, the device takes \d+; use a (smaller|--size)"),
-                      (r".*/uc/", "has no QPs of uc")]
+LESS_THAN_THE_PATH = [(r"send\w*/ud", r"a UD message is one packet", "4 KiB"), (r".*", r".* wanted, the device takes \d+; use a (smaller|--size)", "tiny")]
 
 
-def reason_is_right(row, adapter):
-    return any(re.match(case, row["name"]) and re.search(reason, row["skip_message"])
-               for case, reason in STANDARD + adapter)
+def first_table(page, head):
+    """The rows below the one that begins with this cell, of a page's tables: [[cell]]."""
+    with open(page, encoding="utf-8") as file:
+        lines = [line.strip() for line in file]
+    first = next(i for i, line in enumerate(lines) if line.startswith(f"| {head} |"))
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[first:])
+    return [re.split(r" *\| *", row.strip("|").strip()) for row in rows]
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
 class EveryAdapter(rdmameter.Test):
-    def test_each_test_has_the_right_bytes_or_the_right_reason(self):
-        for name, (cannot, can) in ADAPTERS.items():
+    def test_each_test_is_measured_or_skipped_as_the_table_says(self):
+        for name, lacks in LACKS.items():
             with self.subTest(name):
                 self.play(name)
-                rows = self.run_program("--loopback", *ALL).rows
-                self.assertEqual([row["name"] for row in rows if row.get("error_occurred") and not row.get("skipped")], [])
-                wrong = [(row["name"], row["skip_message"]) for row in rows
-                         if row.get("skipped") and not reason_is_right(row, cannot)]
-                self.assertEqual(wrong, [])
-                lacking = [row["name"] for row in rows if row.get("skipped") and re.match(can, row["name"])
-                           and not reason_is_right(row, [])]
-                self.assertEqual(lacking, [])
-                self.assertTrue(any(re.match(can, row["name"]) and not row.get("skipped") for row in rows))
+                rows = self.run_program("--loopback", *(OF_TINY if name == "tiny" else ALL)).rows
+                self.assertEqual(wrong_rows(rows, lacks), [])
+                self.assertEqual(idle_lines(rows, lacks), [])
+
+    def test_the_table_has_each_adapter_and_each_test(self):
+        self.play("none")
+        names = rdmameter.Started([rdmameter.program, "devices"], rdmameter.environment()).end(60).stderr.partition("it takes ")[2].strip().split(", ")
+        self.assertEqual(set(names), set(LACKS))
+        os.environ.pop("RDMAMETER_DEVICE_PERSONALITY")
+        tests = {line.split()[0] for line in self.start("--list").end(60).stdout.splitlines()}
+        self.assertLessEqual({"send_lat", "cm_connect"}, tests)
+        left_out = {test for test in tests if not any(fnmatch.fnmatch(test, pattern) for pattern in OF_TINY[:OF_TINY.index("--transport")])}
+        self.assertEqual(left_out, {"mcast_bw"})
+
+    def test_a_row_that_differs_from_the_table_is_named(self):
+        def row(test, transport, **more):
+            return {"case": {"test": test, "transport": transport}, **more}
+        of_uc = "soft0/1 has no QPs of uc: use another --transport"
+        right = [row("send_lat", "rc"), row("send_lat", "uc", skipped=True, skip_message=f"the responder: {of_uc}")]
+        self.assertEqual(wrong_rows(right, LACKS["bnxt"]), [])
+        for wrong, said in ((row("send_lat", "uc"), "unexpected measurement"),
+                            (row("send_lat", "rc", skipped=True, skip_message=of_uc), "unexpected skip"),
+                            (row("send_lat", "uc", skipped=True, skip_message="soft0/1 has no multicast"), "skipped by another rule"),
+                            (row("send_lat", "rc", error_occurred=True, error_message="timed out"), "error: timed out")):
+            [text] = wrong_rows([*right, wrong], LACKS["bnxt"])
+            self.assertIn(said, text)
+        self.assertEqual(len(idle_lines(right, LACKS["bnxt"])), len(LACKS["bnxt"]) - 1)
 
     def test_what_is_asked_of_a_path_arrives_or_is_refused_by_name(self):
         shown = subprocess.run([rdmameter.program, "run", "--help"], check=True, capture_output=True, text=True).stdout
         axes = set(re.findall(r"--([a-z][a-z-]+)", re.search(r"^Axes \(.*?^Values:", shown, re.M | re.S)[0])) - {"help", "help-all", "list"}
         self.assertEqual(set(OF_PATHS) | set(" ".join(OF_NO_PATH.values()).split()), axes)
         few = ("send_lat", "--size", "8", "--rx-depth", "16", "--recv-post-list", "1", "--iterations", "5", "--warmup", "1")
-        for name in ADAPTERS:
+        for name in LACKS:
             self.play(name)
             if name in IWARP:
                 for option, (value, word, number) in OF_PATHS.items():
@@ -186,10 +169,15 @@ class EveryAdapter(rdmameter.Test):
         self.measure("*_qp*", "*_cq", "reg_mr", "dereg_mr", "*_ah", "connect", "cm_*", "--depth", "8", "--rx-depth", "16", "--transport", "rc,uc,ud",
                      "--iterations", "5")
 
+    def test_the_docs_say_what_each_provider_lacks(self):
+        said = {}
+        for *_, shown_by, words in first_table(RUNNING, "provider")[2:]:
+            for name in re.findall(r"`([\w-]+)`", shown_by):
+                said[name] = set(re.sub(r" \(.*?\)", "", words).split(", ")) - {"nothing"}
+        self.assertEqual(said, {name: lacking(lacks) for name, lacks in LACKS.items() if name not in ("generic", "pod", "tiny")})
+
     def test_the_table_in_the_docs_says_what_each_can(self):
-        with open(RUNNING, encoding="utf-8") as page:
-            table = [re.split(r" *\| *", line.strip().strip("|").strip()) for line in page if line.startswith("| ")]
-        columns = next(row for row in table if row[0] == "ability")
+        columns, _, *table = first_table(RUNNING, "ability")
         self.assertEqual(columns[1:], list(COLUMNS))
         cells = {row[0]: dict(zip(COLUMNS, row[1:])) for row in table if row[0] in ABILITIES}
         self.assertEqual(list(cells), list(ABILITIES))
@@ -204,14 +192,13 @@ class EveryAdapter(rdmameter.Test):
 
     def test_unlike_ends_measure_what_both_can(self):
         for first, second in UNLIKE:
-            cannot = [*ADAPTERS[first][0], *ADAPTERS[second][0], *LESS_THAN_THE_PATH]
+            cannot = [*LACKS[first], *LACKS[second], *LESS_THAN_THE_PATH]
             for pair in ((first, second), (second, first)):
                 with self.subTest(pair):
                     self.play(",".join(pair))
                     rows = self.run_program("--loopback", *BETWEEN).rows
                     self.assertEqual([row["name"] for row in rows if row.get("error_occurred") and not row.get("skipped")], [])
-                    wrong = [(row["name"], row["skip_message"]) for row in rows
-                             if row.get("skipped") and not reason_is_right(row, cannot)]
+                    wrong = [(row["name"], row["skip_message"]) for row in rows if row.get("skipped") and not may_be_skipped(row, cannot)]
                     self.assertEqual(wrong, [])
                     measured = {row["name"].split("/size")[0] for row in rows if not row.get("skipped")}
                     self.assertLessEqual({"send_lat/rc", "write_bw/rc", "read_bw/rc", "send_lat/ud"}, measured)
@@ -221,7 +208,7 @@ class EveryAdapter(rdmameter.Test):
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE", None)
         os.environ["RDMAMETER_DEVICE_WIRE"] = f"latency={ONE_WAY_MS}ms"
         started = {}  # all at once, since they mostly sleep; devices of several kinds are of several sessions
-        for name in ADAPTERS:
+        for name in LACKS:
             self.play(name)
             usual = ("--rx-depth", "16") if name == "tiny" else ()
             session = f"test-{os.getpid()}-{name}"

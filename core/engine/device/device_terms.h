@@ -39,6 +39,8 @@ void require_posts(const OpenDevice& device, const TestCase& test_case,
 
 /// Tries the smallest QP. Of a type that they lack, providers say EOPNOTSUPP, EINVAL (hns, UD on
 /// HIP08) or nothing (bnxt_re); what a want of resources or rights says is no such answer.
+/// @return false: the device has no QPs of this transport
+bool has_transport(const OpenDevice& device, Transport transport);
 /// @throws Unsupported  the device has no QPs of this transport
 void require_transport(const OpenDevice& device, const TestCase& test_case);
 

@@ -130,6 +130,9 @@ constexpr Personality kBnxt{.name = "bnxt",
                             .extended_posting = false,
                             .extended_polling = false,
                             .thread_domains = false,
+                            // Linux, hw/bnxt_re/ib_verbs.c: bnxt_re_query_device() tells them;
+                            // rdma-core, providers/bnxt_re/main.c: there is no alloc_mw
+                            .allocates_windows = false,
                             .atomics = IBV_ATOMIC_NONE,
                             .timestamp_mask = 0,
                             .clock_kHz = 0,
@@ -177,8 +180,10 @@ constexpr Personality kIrdma{.name = "irdma-roce",
                              .max_dm_bytes = 0};
 
 /// HIP08, the first generation (rdma-core, providers/hns/hns_roce_u_verbs.c):
-/// check_qp_create_mask() and its like refuse UD by EINVAL, and get_max_inline_data() lowers what
-/// is asked. Linux before 6.6, hns_roce_query_port(): a port of 100 Gb/s is 4X SDR.
+/// check_qp_create_mask() and its like refuse UD by EINVAL, hns_roce_u_create_ah() returns NULL
+/// alone, and get_max_inline_data() lowers what is asked. Linux, hw/hns: set_default_caps() of
+/// hns_roce_hw_v2.c has atomics, hns_roce_query_device() tells no memory windows, and before 6.6
+/// hns_roce_query_port() told 4X SDR of a port of 100 Gb/s.
 constexpr Personality hns() {
   Personality made = kBnxt;
   made.name = "hns";
@@ -187,6 +192,9 @@ constexpr Personality hns() {
   made.part_id = 0xa222;
   made.ud = false;
   made.missing_type_errno = EINVAL;
+  made.missing_handle_errno = 0;
+  made.memory_windows = false;
+  made.atomics = IBV_ATOMIC_HCA;
   made.negative_post_errors = false;
   made.clamps_inline = true;
   made.active_speed = kSdr;
@@ -196,8 +204,8 @@ constexpr Personality hns() {
   return made;
 }
 
-/// Linux, drivers/infiniband/hw/mana/main.c: mana_ib_query_device() tells no vendor, and
-/// mana_ib_query_port() no largest message, and 4X EDR of each port. rdma-core,
+/// Linux, drivers/infiniband/hw/mana/main.c: mana_ib_query_device() tells no vendor and no memory
+/// windows, and mana_ib_query_port() no largest message, and 4X EDR of each port. rdma-core,
 /// providers/mana/wr.c: it does not look at IBV_SEND_INLINE, and qp.c not at the inline data that
 /// is asked for.
 constexpr Personality mana() {
@@ -207,6 +215,7 @@ constexpr Personality mana() {
   made.vendor_id = made.part_id = 0;
   made.ud = false;
   made.tells_max_message = false;
+  made.memory_windows = false;
   made.missing_type_errno = EOPNOTSUPP;
   made.negative_post_errors = false;
   made.max_inline_bytes = 1U << 30;
@@ -237,6 +246,7 @@ constexpr Personality iwarp() {
 constexpr Personality siw() {
   Personality made = iwarp();
   made.name = "siw";
+  made.memory_windows = false;
   made.firmware = "";
   made.vendor_id = 0x626d74;
   made.part_id = 0;
@@ -255,6 +265,7 @@ constexpr Personality siw() {
 constexpr Personality erdma() {
   Personality made = iwarp();
   made.name = "erdma";
+  made.memory_windows = false;
   made.firmware = "";
   made.vendor_id = 0x1ded;
   made.part_id = 0x107f;

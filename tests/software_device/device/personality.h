@@ -49,6 +49,8 @@ struct Personality {
   bool rc = true, uc = true, ud = true;
   /// What creating a QP of a type that it lacks gives; 0: NULL, and errno stays as it was.
   int missing_type_errno = EOPNOTSUPP;
+  /// The same of creating an address handle where there is no UD.
+  int missing_handle_errno = EOPNOTSUPP;
   /// ibv_query_qp_data_in_order() promises the order of a WRITE's bytes.
   bool data_in_order = true;
   bool negative_post_errors = false;  ///< ibv_post_send() returns -ENOMEM
@@ -71,6 +73,7 @@ struct Personality {
   bool extended_posting = true;  ///< ibv_wr_*
   bool extended_polling = true;  ///< ibv_create_cq_ex()
   bool memory_windows = true, thread_domains = true;
+  bool allocates_windows = true;  ///< else the device tells windows, and ibv_alloc_mw() has none
   std::uint32_t ece_options = 0;  ///< bits of enhanced connection establishment; 0: it has none
   std::uint32_t ece_refused = 0;  ///< of these, what the step to RTR clears
   bool polls_with_lock = false;   ///< ibv_poll_cq() takes its lock of a CQ for one thread, too

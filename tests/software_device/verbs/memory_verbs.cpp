@@ -127,7 +127,8 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t leng
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
   const ControlCall call(Verb::alloc_mw);
   if (call.error() != 0) return fail<ibv_mw>(call.error());
-  if (!personality(device_of(pd->context)).memory_windows) return fail<ibv_mw>(EOPNOTSUPP);
+  const Personality& device = personality(device_of(pd->context));
+  if (!device.memory_windows || !device.allocates_windows) return fail<ibv_mw>(EOPNOTSUPP);
   const std::uint32_t key = make_key({});
   if (key == 0) return fail<ibv_mw>(ENOMEM);
   auto* const mw = new Mw;

@@ -438,6 +438,8 @@ int ibv_destroy_srq(ibv_srq* srq) {
 ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
   const ControlCall call(Verb::create_ah);
   if (call.error() != 0) return fail<ibv_ah>(call.error());
+  if (const Personality& device = personality(device_of(pd->context)); !device.ud)
+    return device.missing_handle_errno == 0 ? nullptr : fail<ibv_ah>(device.missing_handle_errno);
   if (attributes->port_num != 1 || !path_works(*attributes, device_of(pd->context)))
     return fail<ibv_ah>(EINVAL);
   auto* const ah = new AddressHandle{};
