@@ -67,8 +67,10 @@ std::string perftest_addresses(const PerftestReport& report, const PerftestConne
   if (report.output != PerftestReport::Output::full || !connection.local || !connection.remote)
     return "";
   const TestCase& test_case = connection.test_case;
-  const bool read = test_case.opcode == Opcode::rdma_read;
-  const bool keys = read || test_case.opcode == Opcode::rdma_write;
+  // Where it exchanges data by rdma_cm, perftest prints the line of its own exchange, which sends
+  // (create_comm_struct()).
+  const bool read = test_case.opcode == Opcode::rdma_read && !test_case.by_cm();
+  const bool keys = read || (test_case.opcode == Opcode::rdma_write && !test_case.by_cm());
   std::string text;
   const auto add = [&](const char* side, const EndpointInfo& end, bool in_group) {
     for (std::size_t i = 0; i < end.qpns.size(); ++i) {

@@ -184,6 +184,11 @@ TEST(PerftestAddresses, OfReadsHaveHowManyMayBeUnderWayAndOfSendsNoKey) {
   TestCase sends = default_case(Opcode::send, Pattern::bandwidth);
   sends.qps = 2;
   EXPECT_THAT(perftest_addresses({}, connection_of(sends)), Not(HasSubstr("RKey")));
+  for (TestCase* by_cm : {&reads, &sends}) {
+    by_cm->connect = Connect::cm;
+    EXPECT_THAT(perftest_addresses({}, connection_of(*by_cm)),
+                AllOf(Not(HasSubstr("RKey")), Not(HasSubstr("OUT"))));
+  }
 }
 
 TEST(PerftestAddresses, OfAMulticastAreTheGroupsWhereItIsReceived) {
