@@ -9,6 +9,9 @@
 //   proof {proof}                             ->
 //                                             <-  welcome {proof}
 //   from here on sealed (core/wire/seal.h), where a token is required:
+//   list_ports {device, port_num, gid_index}  -> (what the user has fixed of the responder's)
+//                                             <-  ports {ports}: what it knows of each, by which
+//                                             the initiator chooses for both ends
 //   describe {device, port_num, gid_index}    -> (the responder's; without them it opens none)
 //                                             <-  environment {environment}
 //   then for each repetition of a case:
@@ -25,7 +28,8 @@
 //   their windows closed.
 //   or, at any time, from the responder: failed {kind, reason}, which ends the case; and from the
 //   initiator: abandon {} -> abandoned {}. bye {} ends the session. Between two cases the initiator
-//   may say row {row}: the numbers of a row of the result, which the responder may show; or examine
+//   may say list_ports again; row {row}: the numbers of a row of the result, which the responder
+//   may show; or examine
 //   {} -> examination {examination}: what spoils measurements on the responder's machine.
 #pragma once
 
@@ -37,7 +41,7 @@ namespace rdmameter {
 
 /// Both ends must have the same number, whatever their releases. A change to any message or to its
 /// meaning raises it by one (CONTRIBUTING.md).
-inline constexpr std::uint32_t kProtocolVersion = 21;
+inline constexpr std::uint32_t kProtocolVersion = 22;
 
 /// A step of the set-up: creating thousands of QPs takes seconds on some devices.
 inline constexpr std::chrono::seconds kSetupTimeout{30};

@@ -127,9 +127,7 @@ void require_posts(const OpenDevice& device, const TestCase& test_case,
 }
 
 void require_transport(const OpenDevice& device, const TestCase& test_case) {
-  constexpr std::array kOfNoType{0, ENOMEM, EAGAIN, EPERM, EACCES, EIO, ENODEV};
-  if (std::ranges::find(kOfNoType, try_plain_qp(*device.context, test_case.transport)) ==
-      kOfNoType.end())
+  if (lacks_transport(*device.context, test_case.transport))
     throw Unsupported(fmt::format("{} has no QPs of {}: use another --transport",
                                   device.port.where(), transport_text(test_case)));
 }
