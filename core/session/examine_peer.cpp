@@ -29,7 +29,7 @@ nlohmann::ordered_json examine_peer(const SessionOptions& options,
 
 void answer_examine(Channel& channel) {
   channel.send(
-      {{"type", "examination"}, {"examination", examination_json(examine())}},
+      {{"type", "examination"}, {"examination", examination_json(examine({}, try_devices()))}},
       Deadline::in(kSetupTimeout));
 }
 
