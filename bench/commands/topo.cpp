@@ -19,6 +19,7 @@
 #include "bench/running/failed_measurer.h"
 #include "bench/running/launch.h"
 #include "bench/running/lines/run_output.h"
+#include "bench/running/measurers.h"
 #include "bench/running/result_context.h"
 #include "bench/running/runner.h"
 #include "core/base/error.h"
@@ -347,8 +348,9 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const ClockChoice& 
   const bool reports = ranks.rank() == 0;
   const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
   if (reports) check_writable(request.output);
-  const auto measurer = make_topology_measurer(ranks, request.patience, clock, invocation.interrupt,
-                                               {request.judge_shared});
+  const auto measurer =
+      make_topology_measurer(ranks, request.patience, clock, invocation.interrupt,
+                             {request.judge_shared, reports ? choice_printer() : ChoiceListener()});
   const std::uint64_t order_seed = request.order_seed.value_or(measurer->common_seed());
   const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
   if (!reports) {

@@ -136,6 +136,7 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
   target.on_connected = [&on_connected](const nlohmann::json& connected) {
     on_connected(connected);
   };
+  target.on_choice = tell_note;
   if (plan.own.device == kPerftestNullDevice) target = {.kind = RunTarget::Kind::null_device};
   if (plan.report.table == PerftestReport::Table::bandwidth)
     target.on_interval = {

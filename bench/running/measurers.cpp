@@ -2,6 +2,8 @@
 #include "bench/running/measurers.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "bench/background/background_measurer.h"
@@ -12,8 +14,10 @@
 #include "core/engine/null/null_measurer.h"
 #include "core/engine/search/sweep_measurer.h"
 #include "core/instrument/clock.h"
+#include "core/log/tell.h"
 #include "core/server/server.h"
 #include "core/session/initiator.h"
+#include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
 namespace {
@@ -27,6 +31,7 @@ class LoopbackMeasurer final : public Measurer {
         initiator_(make_initiator({.server = server_.address(),
                                    .token = server_.token(),
                                    .on_interval = target.on_interval,
+                                   .on_choice = target.on_choice,
                                    .files = target.files},
                                   first, clock, interrupt)) {}
 
@@ -86,6 +91,7 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
                            .token = target.token,
                            .on_interval = target.on_interval,
                            .on_connected = target.on_connected,
+                           .on_choice = target.on_choice,
                            .files = target.files},
                           test_case, clock, interrupt);
   };
@@ -99,11 +105,12 @@ std::unique_ptr<Measurer> make_traffic_measurer(const RunTarget& target,
 }
 
 /// Without a device its cases fail one by one, so that those of traffic can be tried beside them.
-std::unique_ptr<Measurer> try_control_measurer(const TestCase& first, FileMemory files,
+std::unique_ptr<Measurer> try_control_measurer(const TestCase& first, const RunTarget& target,
                                                const ClockChoice& clock,
                                                InterruptSource& interrupt) {
   try {
-    return make_control_measurer(first, clock, interrupt.word(), files, interval_printer());
+    return make_control_measurer(first, clock, interrupt.word(), target.files, interval_printer(),
+                                 target.on_choice);
   } catch (const NoDevice&) {
     return std::make_unique<FailedMeasurer>(std::current_exception());
   }
@@ -122,14 +129,25 @@ std::unique_ptr<Measurer> make_plain_measurer(const RunTarget& target,
       first_of(cases, [](const TestCase& c) { return c.needs_responder(); });
   if (traffic == nullptr)
     return make_control_measurer(*control, clock, interrupt.word(), target.files,
-                                 interval_printer());
+                                 interval_printer(), target.on_choice);
   auto result = make_traffic_measurer(target, cases, *traffic, clock, interrupt);
   if (control == nullptr) return result;
   return std::make_unique<MeasurerByPattern>(
-      std::move(result), try_control_measurer(*control, target.files, clock, interrupt));
+      std::move(result), try_control_measurer(*control, target, clock, interrupt));
 }
 
 }  // namespace
+
+ChoiceListener choice_printer() {
+  struct Said {
+    std::mutex mutex;
+    std::set<std::string> lines;
+  };
+  return [said = std::make_shared<Said>()](const std::string& line) {
+    const std::lock_guard lock{said->mutex};  // a background's measurer has a thread of its own
+    if (said->lines.insert(line).second) tell("{}", for_stderr(line + "\n"));
+  };
+}
 
 std::unique_ptr<Measurer> make_measurer(const RunTarget& target, std::span<const PlannedCase> cases,
                                         const ClockChoice& clock, InterruptSource& interrupt) {

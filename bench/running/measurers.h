@@ -14,12 +14,16 @@
 #include "core/instrument/clock.h"
 #include "core/session/session_host.h"
 #include "core/verbs/memory/memory_file.h"
+#include "core/verbs/port_choice.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
 
 namespace rdmameter {
 
 inline constexpr std::uint16_t kDefaultPort = 18620;  ///< TCP; not assigned by IANA
+
+/// Writes the line of a choice to stderr, which is not said again by the same printer.
+ChoiceListener choice_printer();
 
 /// Where the responder is.
 struct RunTarget {
@@ -34,6 +38,7 @@ struct RunTarget {
   FileMemory files = FileMemory::devices;             ///< that this end, the initiator, may map
   IntervalListener on_interval = interval_printer();  ///< hears of each interval of a long case
   ShowListener on_connected = {};                     ///< of each case of a host that is connected
+  ChoiceListener on_choice = choice_printer();        ///< of what was chosen among devices
 };
 
 /// What the cases need and no more: a run of control path tests alone has no responder. At least

@@ -7,8 +7,8 @@
 
 #include "core/base/error.h"
 #include "core/control/control_call.h"
-#include "core/engine/device/device_terms.h"
 #include "core/verbs/check.h"
+#include "core/verbs/probe.h"
 
 namespace rdmameter {
 namespace {
@@ -56,7 +56,7 @@ class AhCall final : public ControlCall {
 
 std::unique_ptr<ControlCall> make_ah_call(OpenDevice& device, const TestCase& test_case) {
   // Without UD some providers have no ibv_create_ah() (mana), and some return NULL alone (hns).
-  if (!has_transport(device, Transport::ud))
+  if (lacks_transport(*device.context, Transport::ud))
     throw Unsupported(fmt::format("{} has no QPs of ud, and address handles are for them alone",
                                   device.port.where()));
   require_objects(test_case, "address handles", device.limits.max_ah, device.port.where());

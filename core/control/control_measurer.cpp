@@ -14,15 +14,16 @@ namespace {
 class ControlMeasurer final : public Measurer {
  public:
   ControlMeasurer(const TestCase& first, const ClockChoice& clock, const StopFlag& interrupt,
-                  FileMemory files, const IntervalListener& on_interval)
+                  FileMemory files, const IntervalListener& on_interval, ChoiceListener on_choice)
       : clock_(clock),
         interrupt_(interrupt),
         on_interval_(on_interval),
+        choice_(std::move(on_choice)),
         devices_({.files = files, .still_wanted = [this] {
                     if (interrupt_.requested()) throw Interrupted("interrupted");
                   }}) {
-    const OpenDevice& device =
-        devices_.get(first.initiator.device, first.initiator.port_num, first.initiator.gid_index);
+    const EndSettings& end = choice_.settled(first.initiator, first.transport);
+    const OpenDevice& device = devices_.get(end.device, end.port_num, end.gid_index);
     const DeviceInUse in_use{*device.context, device.port, device.gid};
     environment_ = environment_json(clock_, &in_use);
   }
@@ -30,8 +31,8 @@ class ControlMeasurer final : public Measurer {
   Outcome measure(const TestCase& test_case) override {
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
     require_memory(test_case, Role::initiator);
-    OpenDevice& device = devices_.get_anew(test_case.initiator.device, test_case.initiator.port_num,
-                                           test_case.initiator.gid_index);
+    const EndSettings& end = choice_.settled(test_case.initiator, test_case.transport);
+    OpenDevice& device = devices_.get_anew(end.device, end.port_num, end.gid_index);
     const Placement placement =
         choose_placement(wish_of(test_case, Role::initiator, device.port.device, false), claims_);
     const std::unique_ptr<ControlCall> verb = make_near(device, test_case, placement);
@@ -56,6 +57,7 @@ class ControlMeasurer final : public Measurer {
   const ClockChoice clock_;
   const StopFlag& interrupt_;
   const IntervalListener on_interval_;
+  LoneChoice choice_;
   OpenDevices devices_;
   CpuClaims claims_;
   nlohmann::ordered_json environment_;
@@ -97,8 +99,10 @@ Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placeme
 
 std::unique_ptr<Measurer> make_control_measurer(const TestCase& first, const ClockChoice& clock,
                                                 const StopFlag& interrupt, FileMemory files,
-                                                const IntervalListener& on_interval) {
-  return std::make_unique<ControlMeasurer>(first, clock, interrupt, files, on_interval);
+                                                const IntervalListener& on_interval,
+                                                ChoiceListener on_choice) {
+  return std::make_unique<ControlMeasurer>(first, clock, interrupt, files, on_interval,
+                                           std::move(on_choice));
 }
 
 }  // namespace rdmameter

@@ -11,6 +11,7 @@
 #include "core/engine/placement/placement.h"
 #include "core/instrument/clock.h"
 #include "core/verbs/memory/memory_file.h"
+#include "core/verbs/port_choice.h"
 
 namespace rdmameter {
 
@@ -18,10 +19,12 @@ namespace rdmameter {
 /// @param interrupt    borrowed; ends a running case
 /// @param files        that this end may map, for its own user
 /// @param on_interval  called at each interval of a long case
+/// @param on_choice    called with what was chosen among devices
 /// @throws NoDevice, UsageError, VerbsError
 std::unique_ptr<Measurer> make_control_measurer(const TestCase& first, const ClockChoice& clock,
                                                 const StopFlag& interrupt, FileMemory files,
-                                                const IntervalListener& on_interval = {});
+                                                const IntervalListener& on_interval = {},
+                                                ChoiceListener on_choice = {});
 
 /// Holds the case's objects, then times its calls, on the CPU that the placement names. The
 /// outcome's devices are the caller's to name.

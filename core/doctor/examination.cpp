@@ -134,9 +134,9 @@ void Examination::fail(std::string_view check, std::string cause, std::string re
   findings.push_back({std::string(check), Weight::problem, std::move(cause), std::move(remedy)});
 }
 
-Examination examine(const KernelTrees& trees) {
-  Examination examination{trees, devices_of(trees), {}, {}};
-  for (const auto& checks : {host_checks(), device_checks()})
+Examination examine(const KernelTrees& trees, std::optional<DeviceAccess> access) {
+  Examination examination{trees, std::move(access), devices_of(trees), {}, {}};
+  for (const auto& checks : {host_checks(), device_checks(), reach_checks()})
     for (const Check& check : checks)
       if (!check.run(examination)) examination.unknown.emplace_back(check.name);
   std::ranges::stable_sort(examination.findings, std::ranges::greater{}, &Finding::weight);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `rdmameter doctor` finds on this machine: what spoils a measurement, and what to do about
-// it. It reads the kernel's files alone: no verb is called and nothing is changed.
+// it. It reads the kernel's files, and what try_devices() has found; nothing is changed.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/doctor/device_access.h"
 #include "core/verbs/environment.h"
 
 namespace rdmameter {
@@ -33,6 +35,7 @@ struct ExaminedDevice {
 
 struct Examination {
   KernelTrees trees;
+  std::optional<DeviceAccess> access;   ///< nothing: nobody has tried
   std::vector<ExaminedDevice> devices;  ///< sorted by name
   std::vector<Finding> findings;        ///< problems first
   std::vector<std::string> unknown;     ///< checks for which the kernel shows nothing
@@ -47,12 +50,15 @@ struct Check {
   std::string_view name;
   CheckFunction run;
 };
-/// Checks of the machine (host_checks.cpp) and of each device (device_checks.cpp).
+/// Checks of the machine (host_checks.cpp), of each device (device_checks.cpp), and of what keeps
+/// this process, or packets, from it (reach_checks.cpp).
 std::vector<Check> host_checks();
 std::vector<Check> device_checks();
+std::vector<Check> reach_checks();
 
 /// Runs all checks. Never throws because of what it finds; a file that is not there is not known.
-Examination examine(const KernelTrees& trees = {});
+/// @param access  what try_devices() has found; nothing: no device is opened
+Examination examine(const KernelTrees& trees = {}, std::optional<DeviceAccess> access = {});
 
 /// [{"check", "weight", "cause", "remedy"}]
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);

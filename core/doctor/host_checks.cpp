@@ -8,6 +8,7 @@
 #include <fstream>
 #include <optional>
 
+#include "core/base/capability.h"
 #include "core/base/cpu_list.h"
 #include "core/base/parse_value.h"
 #include "core/base/sysfs.h"
@@ -78,11 +79,8 @@ bool check_idle_states(Examination& examination) {
   return known;
 }
 
-/// CAP_IPC_LOCK (bit 14, capabilities(7)): the limit on locked memory does not bind.
 bool may_lock_any(const Examination& examination) {
-  const auto effective = word_behind(examination.trees.proc / "self/status", "CapEff:");
-  constexpr unsigned kIpcLock = 14;
-  return effective && ((std::strtoull(effective->c_str(), nullptr, 16) >> kIpcLock) & 1U) != 0;
+  return has_capability(kCapIpcLock, examination.trees.proc / "self/status");
 }
 
 bool check_memlock(Examination& examination) {
@@ -97,7 +95,8 @@ bool check_memlock(Examination& examination) {
                    fmt::format("this process may lock {} bytes of memory: larger buffers and "
                                "queues cannot be registered",
                                *bytes),
-                   "ulimit -l unlimited (limits.conf: memlock; systemd: LimitMEMLOCK=infinity)");
+                   "ulimit -l unlimited (limits.conf: memlock; systemd: LimitMEMLOCK=infinity; "
+                   "container: --ulimit memlock=-1)");
   return true;
 }
 

@@ -22,6 +22,7 @@ inline constexpr std::array kThresholds{
     Threshold{"numa_distance", 10, "the distance of a node to itself (ACPI, SLIT)"},
     Threshold{"infiniband_lanes", 4, "cables and ports are 4X (IBTA, volume 2)"},
     Threshold{"slot_share_of_link", 1, "a slot must carry at least the rate of the port"},
+    Threshold{"objects_share", 0.9, "our choice: a run needs more than a few"},
     Threshold{"netdev_mtu_bytes", 4200, "4096 B of payload and RoCE v2's headers"},
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/session/end_choice.h"
 #include "core/session/handshake.h"
 #include "core/wire/token_file.h"
 
@@ -47,17 +48,9 @@ class FoundToken {
   std::optional<TokenFolders::Found> found_;
 };
 
-/// What the server is to describe.
-nlohmann::json wanted_of(const EndSettings* described) {
-  if (described == nullptr) return nlohmann::json::object();
-  return {{"device", described->device},
-          {"port_num", described->port_num},
-          {"gid_index", described->gid_index}};
-}
-
 /// Says hello, with the token that was given or found.
 nlohmann::ordered_json greet(Channel& channel, const SessionOptions& options,
-                             const EndSettings* described) {
+                             const ChooseDescribed& described) {
   std::optional<FoundToken> found;
   const auto ask_token = [&] {
     if (!options.token.empty()) return options.token;
@@ -66,7 +59,10 @@ nlohmann::ordered_json greet(Channel& channel, const SessionOptions& options,
     return found->text();
   };
   try {
-    return greet_responder(channel, ask_token, wanted_of(described));
+    return greet_responder(channel, ask_token, [&] {
+      const std::optional<EndSettings> chosen = described(channel);
+      return chosen ? end_to_wire(*chosen) : nlohmann::json::object();
+    });
   } catch (const TokenError& error) {
     throw found ? found->explain(error) : error;
   }
@@ -74,7 +70,7 @@ nlohmann::ordered_json greet(Channel& channel, const SessionOptions& options,
 
 }  // namespace
 
-Channel enter_server(const SessionOptions& options, const EndSettings* described,
+Channel enter_server(const SessionOptions& options, const ChooseDescribed& described,
                      const InterruptSource& interrupt, nlohmann::ordered_json& environment) {
   const Deadline deadline = Deadline::in(kGreetAgainFor);
   for (;;) {

@@ -13,7 +13,8 @@ nlohmann::ordered_json examine_peer(const SessionOptions& options,
                                     const InterruptSource& interrupt) {
   nlohmann::ordered_json environment;  // the examination says more
   // No device is opened: that it cannot be opened may be what is looked for.
-  Channel channel = enter_server(options, nullptr, interrupt, environment);
+  Channel channel = enter_server(
+      options, [](Channel&) { return std::nullopt; }, interrupt, environment);
   channel.send({{"type", "examine"}}, Deadline::in(kSetupTimeout));
   const nlohmann::json message = channel.receive(Deadline::in(kSetupTimeout));
   const std::string type = require_string(message, "type", 32);
@@ -27,8 +28,9 @@ nlohmann::ordered_json examine_peer(const SessionOptions& options,
 }
 
 void answer_examine(Channel& channel) {
-  channel.send({{"type", "examination"}, {"examination", examination_json(examine())}},
-               Deadline::in(kSetupTimeout));
+  channel.send(
+      {{"type", "examination"}, {"examination", examination_json(examine({}, try_devices()))}},
+      Deadline::in(kSetupTimeout));
 }
 
 }  // namespace rdmameter

@@ -18,11 +18,9 @@ namespace {
 constexpr std::size_t kMaxRefusalBytes = 16 * 1024;
 static_assert(kMaxRefusalBytes > 6 * kMaxReasonBytes + 100);
 
-/// The next message, which must be a `type`.
-/// @param refused  throws, of a message "failed"; null: that is as any other type
-nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline,
-                      const std::function<void(const nlohmann::json&)>& refused = {}) {
-  nlohmann::json message = channel.receive(deadline);
+/// @return the message, which must be a `type`
+nlohmann::json require_type(const Channel& channel, nlohmann::json message, std::string_view type,
+                            const std::function<void(const nlohmann::json&)>& refused = {}) {
   const std::string& got = require_string(message, "type", 32);
   if (refused && got == "failed") refused(message);
   if (got != type)
@@ -30,6 +28,13 @@ nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline
         fmt::format("{}: expected the message '{}', is that an rdmameter of this release?",
                     channel.peer(), type));
   return message;
+}
+
+/// The next message, which must be a `type`.
+/// @param refused  throws, of a message "failed"; null: that is as any other type
+nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline,
+                      const std::function<void(const nlohmann::json&)>& refused = {}) {
+  return require_type(channel, channel.receive(deadline), type, refused);
 }
 
 /// A responder that has proved nothing refuses. Whoever has its address could say so. So the kind
@@ -98,7 +103,7 @@ void check_token_use(const Channel& channel, const std::string& token, bool requ
 
 nlohmann::ordered_json greet_responder(Channel& channel,
                                        const std::function<std::string()>& ask_token,
-                                       const nlohmann::json& wanted) {
+                                       const std::function<nlohmann::json()>& choose_wanted) {
   const std::string nonce = make_nonce();
   const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving somebody else first
   channel.send(opening("hello", nonce), deadline);
@@ -126,7 +131,7 @@ nlohmann::ordered_json greet_responder(Channel& channel,
     channel.seal(make_seal_keys(token, Role::initiator, both));
   }
   channel.set_max_message_bytes(kProvedMessageBytes);
-  nlohmann::json describe = wanted;
+  nlohmann::json describe = choose_wanted();
   describe["type"] = "describe";
   channel.send(describe, deadline);
   const nlohmann::json described = expect(channel, "environment", deadline, throw_failure_message);
@@ -158,11 +163,18 @@ Greeting greet_initiator(Channel& channel, const std::string& token, Deadline de
   return greeting;
 }
 
-nlohmann::json welcome_initiator(Channel& channel, const Greeting& greeting) {
+nlohmann::json welcome_initiator(
+    Channel& channel, const Greeting& greeting,
+    const std::function<void(const nlohmann::json&)>& answer_list_ports) {
   const Deadline deadline = Deadline::in(kSetupTimeout);
   channel.send({{"type", "welcome"}, {"proof", greeting.welcome_proof}}, deadline);
   if (greeting.seal_keys) channel.seal(*greeting.seal_keys);
-  return expect(channel, "describe", deadline);
+  nlohmann::json message = channel.receive(deadline);
+  while (require_string(message, "type", 32) == "list_ports") {
+    answer_list_ports(message);
+    message = channel.receive(deadline);
+  }
+  return require_type(channel, std::move(message), "describe");
 }
 
 void send_environment(Channel& channel, const nlohmann::ordered_json& environment) {

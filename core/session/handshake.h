@@ -16,7 +16,8 @@ namespace rdmameter {
 /// @param ask_token  called once the responder has answered. Empty: none is known; else the
 /// responder
 ///                   must prove that it knows the token
-/// @param wanted  {"device", "port_num", "gid_index"} of the responder; {}: none
+/// @param choose_wanted  called once this end is let in; it may talk with the responder.
+///                   @return {"device", "port_num", "gid_index"} of the responder; {}: none
 /// @return the responder's environment
 /// Until the responder has proved that it knows the token, what it says can only fail the
 /// connection; its reason is quoted as its words.
@@ -27,7 +28,7 @@ namespace rdmameter {
 ///                           that has welcomed this end) says of the device that is wanted
 nlohmann::ordered_json greet_responder(Channel& channel,
                                        const std::function<std::string()>& ask_token,
-                                       const nlohmann::json& wanted);
+                                       const std::function<nlohmann::json()>& choose_wanted);
 
 /// What an initiator's hello and proof have come to. It is still to be welcomed.
 struct Greeting {
@@ -43,10 +44,13 @@ struct Greeting {
 Greeting greet_initiator(Channel& channel, const std::string& token, Deadline deadline);
 
 /// Answers the proof, and seals the session if there is a token.
+/// @param answer_list_ports  called with each message "list_ports" that comes first
 /// @return {"device", "port_num", "gid_index"} of the responder, which send_environment()
 ///         describes, or none of these
 /// @throws MeasurementError
-nlohmann::json welcome_initiator(Channel& channel, const Greeting& greeting);
+nlohmann::json welcome_initiator(
+    Channel& channel, const Greeting& greeting,
+    const std::function<void(const nlohmann::json&)>& answer_list_ports);
 void send_environment(Channel& channel, const nlohmann::ordered_json& environment);
 
 }  // namespace rdmameter

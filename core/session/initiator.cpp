@@ -6,6 +6,7 @@
 #include "core/engine/open_devices.h"
 #include "core/engine/payload_file.h"
 #include "core/session/connect_test.h"
+#include "core/session/end_choice.h"
 #include "core/session/entry.h"
 #include "core/session/protocol.h"
 #include "core/session/repetition.h"
@@ -25,11 +26,11 @@ class Initiator final : public Measurer {
         on_connected_(options.on_connected),
         devices_({.files = options.files,
                   .still_wanted = [this] { require_wanted(channel_.fd(), interrupt_); }}),
-        first_(first.over_tcp() ? devices_.find(first.initiator.device, first.initiator.port_num,
-                                                first.initiator.gid_index)
-                                : &devices_.get(first.initiator.device, first.initiator.port_num,
-                                                first.initiator.gid_index)),
-        channel_(enter_server(options, &first.responder, interrupt, responder_environment_)) {
+        ends_(options.on_choice),
+        first_(usable_before(first)),
+        channel_(enter_server(
+            options, [this, &first](Channel& channel) { return described(first, channel); },
+            interrupt, responder_environment_)) {
     initiator_environment_ = environment_with(clock_, first_);
   }
 
@@ -41,8 +42,9 @@ class Initiator final : public Measurer {
     }
   }
 
-  Outcome measure(const TestCase& test_case) override {
-    if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
+  Outcome measure(const TestCase& planned) override {
+    if (const std::string why = why_impossible(planned); !why.empty()) throw Unsupported(why);
+    const TestCase test_case = planned.over_tcp() ? planned : ends_.settled(planned, channel_);
     TestCase asked = with_payload(test_case);
     asked.registration.relaxed_ordering = asked.relaxes_ordering() ? 1 : 0;
     OpenDevice* device = nullptr;
@@ -93,6 +95,32 @@ class Initiator final : public Measurer {
   nlohmann::ordered_json responder_environment() const override { return responder_environment_; }
 
  private:
+  OpenDevice* find(const EndSettings& end) {
+    return devices_.find(end.device, end.port_num, end.gid_index);
+  }
+  OpenDevice& get(const EndSettings& end) {
+    return devices_.get(end.device, end.port_num, end.gid_index);
+  }
+
+  /// Before the responder is asked for anything, this end says what it lacks.
+  /// @return the device, where it need not be chosen
+  const OpenDevice* usable_before(const TestCase& first) {
+    if (first.over_tcp()) return find(first.initiator);
+    return ends_.usable_here(first.initiator, first.transport) ? nullptr : &get(first.initiator);
+  }
+
+  /// What both environments describe: of cases that cannot be connected, what the user has named.
+  EndSettings described(const TestCase& first, Channel& channel) {
+    ends_.forget_peer();
+    TestCase chosen = first;
+    if (!first.over_tcp()) try {
+        chosen = ends_.settled(first, channel);
+      } catch (const Unsupported&) {  // each such case will say so
+      }
+    if (first_ == nullptr && !first.over_tcp()) first_ = &get(chosen.initiator);
+    return chosen.responder;
+  }
+
   bool same_host() const {
     const auto& mine = initiator_environment_.at("boot_id");
     return mine.is_string() && responder_environment_.contains("boot_id") &&
@@ -112,8 +140,9 @@ class Initiator final : public Measurer {
   const ShowListener on_connected_;
   OpenDevices devices_;
   CpuClaims claims_;
-  const OpenDevice* const first_;  ///< null: this machine has none
+  EndChoice ends_;
   nlohmann::ordered_json initiator_environment_, responder_environment_;
+  const OpenDevice* first_;  ///< null: this machine has none
   Channel channel_;
 };
 

@@ -10,6 +10,7 @@
 #include "core/instrument/clock.h"
 #include "core/session/session_host.h"
 #include "core/verbs/memory/memory_file.h"
+#include "core/verbs/port_choice.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
 
@@ -21,6 +22,7 @@ struct SessionOptions {
   std::chrono::seconds connect_for{5};  ///< a server that is not up yet is waited for this long
   IntervalListener on_interval = {};    ///< called at each interval of a long case
   ShowListener on_connected = {};       ///< called with each case that is connected
+  ChoiceListener on_choice = {};        ///< called with what was chosen among devices
   FileMemory files = FileMemory::none;  ///< that this end may map, for its own user
 };
 

@@ -9,6 +9,9 @@
 //   proof {proof}                             ->
 //                                             <-  welcome {proof}
 //   from here on sealed (core/wire/seal.h), where a token is required:
+//   list_ports {device, port_num, gid_index}  -> (what the user has fixed of the responder's)
+//                                             <-  ports {ports}: what it knows of each, by which
+//                                             the initiator chooses for both ends
 //   describe {device, port_num, gid_index}    -> (the responder's; without them it opens none)
 //                                             <-  environment {environment}
 //   then for each repetition of a case:
@@ -25,7 +28,8 @@
 //   their windows closed.
 //   or, at any time, from the responder: failed {kind, reason}, which ends the case; and from the
 //   initiator: abandon {} -> abandoned {}. bye {} ends the session. Between two cases the initiator
-//   may say row {row}: the numbers of a row of the result, which the responder may show; or examine
+//   may say list_ports again; row {row}: the numbers of a row of the result, which the responder
+//   may show; or examine
 //   {} -> examination {examination}: what spoils measurements on the responder's machine.
 #pragma once
 

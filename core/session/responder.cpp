@@ -11,6 +11,7 @@
 #include "core/engine/open_devices.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/connect_test.h"
+#include "core/session/end_choice.h"
 #include "core/session/examine_peer.h"
 #include "core/session/failure.h"
 #include "core/session/handshake.h"
@@ -52,14 +53,15 @@ std::string case_text(const TestCase& test_case) {
                      test_case.size_bytes, transport_text(test_case));
 }
 
-/// What a client leaves open is as this server was told. Port and GID belong to a device.
+/// What a client leaves open is as this server was told. Port and GID belong to a device; one that
+/// the client has chosen from the list of this server's is as good as left open.
 void choose_own(EndSettings& asked, const std::optional<EndSettings>& own) {
   if (!own) return;
   const auto fill = [](std::uint64_t& open, std::uint64_t ours) {
     if (open == kAuto) open = ours;
   };
   if (asked.core.empty()) asked.core = own->core;
-  if (!asked.device.empty()) return;
+  if (!asked.device.empty() && asked.device != own->device) return;
   asked.device = own->device;
   fill(asked.port_num, own->port_num);
   fill(asked.gid_index, own->gid_index);
@@ -94,6 +96,7 @@ class ClientSession {
   }
   void welcome(const Greeting& greeting);
   const OpenDevice* described(const nlohmann::json& message);
+  void list_ports_for(const nlohmann::json& question);
   bool serve_next();
   void serve_case(const nlohmann::json& prepare);
   OpenDevice& device_of(const TestCase& test_case) {
@@ -121,7 +124,8 @@ class ClientSession {
 };
 
 void ClientSession::welcome(const Greeting& greeting) {
-  const nlohmann::json message = welcome_initiator(channel_, greeting);
+  const nlohmann::json message = welcome_initiator(
+      channel_, greeting, [this](const nlohmann::json& question) { list_ports_for(question); });
   const OpenDevice* const device = message.contains("device") ? described(message) : nullptr;
   send_environment(channel_, environment_with(clock_, device));
   host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
@@ -131,11 +135,15 @@ void ClientSession::welcome(const Greeting& greeting) {
 
 /// The device that a client wants to know of; null: there is none.
 const OpenDevice* ClientSession::described(const nlohmann::json& message) {
-  EndSettings wanted{.device = require_string(message, "device", 64),
-                     .port_num = require_uint_as<std::uint64_t>(message, "port_num"),
-                     .gid_index = require_uint_as<std::uint64_t>(message, "gid_index")};
+  EndSettings wanted = end_from_wire(message);
   choose_own(wanted, own_);
   return devices_.find(wanted.device, wanted.port_num, wanted.gid_index);
+}
+
+void ClientSession::list_ports_for(const nlohmann::json& question) {
+  EndSettings wanted = end_from_wire(question);
+  choose_own(wanted, own_);
+  answer_list_ports(channel_, wanted);
 }
 
 /// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
@@ -171,6 +179,8 @@ bool ClientSession::serve_next() {
     send({}, "abandoned");
   } else if (type == "prepare") {
     serve_case(message);
+  } else if (type == "list_ports") {
+    or_tell(channel_, [&] { list_ports_for(message); });
   } else if (type == "examine") {
     host_.log("examines this machine");
     answer_examine(channel_);

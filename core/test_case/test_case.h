@@ -89,7 +89,7 @@ inline constexpr std::uint64_t kAtomicBytes = 8;
 
 /// What each end chooses for itself.
 struct EndSettings {
-  std::string device;  ///< empty: the first with an active port
+  std::string device;  ///< empty: see core/verbs/port_choice.h
   std::uint64_t port_num = 0;
   std::uint64_t gid_index = 0;
   std::string core;    ///< empty: near the device where possible; numa, off, "3", "0-3+8"

@@ -6,6 +6,7 @@
 
 #include <system_error>
 
+#include "core/base/capability.h"
 #include "core/base/control_group.h"
 #include "core/base/error.h"
 #include "core/log/tell.h"
@@ -20,16 +21,19 @@ bool is_any_of(int error_number, std::initializer_list<int> candidates) {
   return false;
 }
 
-/// Every object that pins memory fails with ENOMEM once RLIMIT_MEMLOCK is used up (setrlimit(2)).
+/// Every object that pins memory fails with ENOMEM once RLIMIT_MEMLOCK is used up (setrlimit(2)),
+/// unless the process may lock any (mlock(2)).
 std::string memlock_remedy() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-    return "Locked memory is not limited (RLIMIT_MEMLOCK), so the host or the device ran out: ask "
-           "for "
-           "less memory or fewer objects.";
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      has_capability(kCapIpcLock))
+    return "Locked memory is not limited for this process, so the host or the device ran out: ask "
+           "for less memory or fewer objects. `rdma resource show` counts what all processes hold, "
+           "`rdmameter devices` shows how many there can be (max_qp, max_cq, max_mr).";
   return fmt::format(
       "RLIMIT_MEMLOCK is {} bytes: raise it with `ulimit -l unlimited` (or a line `* - memlock "
-      "unlimited` in /etc/security/limits.conf, or LimitMEMLOCK=infinity in a systemd unit).",
+      "unlimited` in /etc/security/limits.conf, LimitMEMLOCK=infinity in a systemd unit, `--ulimit "
+      "memlock=-1` for a container).",
       limit.rlim_cur);
 }
 
@@ -72,7 +76,9 @@ std::string rdma_cm_remedy(std::string_view verb, int error_number) {
     return "/dev/infiniband/rdma_cm must be there and open to this user: `modprobe rdma_ucm` (in a "
            "container pass /dev/infiniband in).";
   if (is_any_of(error_number, {EADDRNOTAVAIL, ENODEV}))
-    return "rdma_cm finds no RDMA device with that address: is its network interface up?";
+    return "rdma_cm finds no RDMA device with that address: is its network interface up, and in "
+           "this network namespace? (`rdmameter devices` names the interface of each GID that is "
+           "here.)";
   if (is_any_of(error_number, {ENETUNREACH, EHOSTUNREACH, ETIMEDOUT}))
     return "There is no route to the address: look at `ip route get` and `ip neigh` for it, or "
            "choose --gid-index and --peer-gid-index of one network.";

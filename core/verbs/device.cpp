@@ -44,23 +44,20 @@ std::vector<std::string> names(const Devices& devices) {
   return result;
 }
 
-/// Of the kernel, whether or not this process gets at them.
-std::vector<std::string> kernel_devices() {
+/// Names in a folder that begin so, sorted; none where it cannot be read.
+std::vector<std::string> names_in(const std::filesystem::path& folder, std::string_view begin) {
   std::vector<std::string> found;
   std::error_code none;
-  for (const auto& each : std::filesystem::directory_iterator{"/sys/class/infiniband", none})
-    found.push_back(each.path().filename());
+  for (const auto& each : std::filesystem::directory_iterator{folder, none})
+    if (std::string name = each.path().filename(); name.starts_with(begin))
+      found.push_back(std::move(name));
   std::ranges::sort(found);
   return found;
 }
 
 [[noreturn]] void throw_no_device() {
-  if (const auto there = kernel_devices(); !there.empty())
-    throw UnusableDevice(fmt::format(
-        "The kernel has {} (/sys/class/infiniband), but libibverbs finds no device. It needs the "
-        "nodes /dev/infiniband/uverbs* (of a container: --device /dev/infiniband) and a provider "
-        "(Debian's package ibverbs-providers).",
-        fmt::join(there, ", ")));
+  if (const std::string hidden = what_hides_devices(); !hidden.empty())
+    throw UnusableDevice(hidden);
   throw NoDevice(
       "There is no verbs device on this machine. Make one out of a network interface: `modprobe "
       "rdma_rxe && "
@@ -164,6 +161,24 @@ std::uint64_t timestamp_mask_of(ibv_context& context, const ibv_device_attr_ex& 
 
 std::vector<std::string> list_devices() {
   return names(get_devices());
+}
+
+std::string what_hides_devices(const std::filesystem::path& sysfs,
+                               const std::filesystem::path& dev) {
+  const auto there = names_in(sysfs / "class/infiniband", "");
+  const bool has_node = !names_in(dev / "infiniband", "uverbs").empty();
+  if (there.empty() && !has_node) return {};
+  if (there.empty())
+    return "/dev/infiniband has nodes of verbs devices, but the kernel shows none here: they are "
+           "in another network namespace, where `rdma system` says exclusive (move one here: `rdma "
+           "dev set DEVICE netns NAME`), or their driver is gone.";
+  return fmt::format(
+      "The kernel has {} (/sys/class/infiniband), but libibverbs finds no device. {}",
+      fmt::join(there, ", "),
+      has_node ? "The nodes /dev/infiniband/uverbs* are here, so a provider is missing (Debian's "
+                 "package ibverbs-providers)."
+               : "There is no node /dev/infiniband/uverbs* (in a container: --device "
+                 "/dev/infiniband; on a host: modprobe ib_uverbs).");
 }
 
 Context open_device(std::string_view name) {

@@ -20,7 +20,14 @@ namespace rdmameter {
 /// Names of all verbs devices, in libibverbs' order; empty: there is none.
 std::vector<std::string> list_devices();
 
-/// Opens a device by its name; an empty name: the first one with an ACTIVE port.
+/// Why libibverbs may not find devices that there are: what the kernel shows beside what this
+/// process has. Empty: nothing speaks for a device.
+/// @param sysfs, dev  other trees for tests
+std::string what_hides_devices(const std::filesystem::path& sysfs = "/sys",
+                               const std::filesystem::path& dev = "/dev");
+
+/// Opens a device by its name; an empty name: the first one with an ACTIVE port (what measures
+/// chooses by more than that: core/verbs/port_choice.h).
 /// @throws NoDevice        there is none, and what to do next
 /// @throws UnusableDevice  what there is instead, and what to do next
 /// @throws VerbsError      it is there but cannot be opened

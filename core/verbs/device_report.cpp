@@ -5,6 +5,7 @@
 
 #include <array>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "core/base/error_text.h"
@@ -18,18 +19,6 @@ namespace rdmameter {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-std::string_view transport_name(Transport transport) {
-  switch (transport) {
-    case Transport::rc:
-      return "rc";
-    case Transport::uc:
-      return "uc";
-    case Transport::ud:
-      return "ud";
-  }
-  return "?";
-}
 
 std::string_view atomics_name(ibv_atomic_cap capability) {
   switch (capability) {
@@ -174,10 +163,13 @@ std::string port_text(const json& port) {
       plain(port.at("state")), plain(port.at("link_layer")), plain(port.at("rate_gbps")),
       plain(port.at("lanes")), plain(port.at("active_mtu_bytes")), plain(port.at("max_mtu_bytes")));
   for (const json& gid : port.at("gids"))
-    text += fmt::format("    GID {:>3}{} {:<8} {:<28} {}\n", plain(gid.at("index")),
-                        gid.at("index") == port.at("chosen_gid_index") ? '*' : ' ',
-                        plain(gid.at("type")), plain(gid.at("gid")),
-                        gid.at("netdev").is_null() ? "" : plain(gid.at("netdev")));
+    text +=
+        fmt::format("    GID {:>3}{} {:<8} {:<28} {}\n", plain(gid.at("index")),
+                    gid.at("index") == port.at("chosen_gid_index") ? '*' : ' ',
+                    plain(gid.at("type")), plain(gid.at("gid")),
+                    !gid.at("netdev").is_null()                    ? plain(gid.at("netdev"))
+                    : gid.at("type") != gid_type_name(GidType::ib) ? "(not of an interface here)"
+                                                                   : "");
   if (port.at("gids").empty()) text += "    no GID\n";
   return text;
 }
@@ -227,16 +219,31 @@ std::string driver_text(const json& device) {
   return plain(device.at("driver")) + (version.is_null() ? "" : " " + plain(version));
 }
 
-/// "2 devices, 2 of 3 ports ACTIVE; mlx5_0 unless --device says otherwise"
+/// As choose_port() has it, the lesser the better: a GID of an interface here, of one elsewhere,
+/// none.
+int rank_of_gids(const json& port) {
+  const json& chosen = port.at("chosen_gid_index");
+  if (chosen.is_null()) return 2;
+  for (const json& gid : port.at("gids"))
+    if (gid.at("index") == chosen && gid.at("type") != gid_type_name(GidType::ib))
+      return gid.at("netdev").is_null() ? 1 : 0;
+  return 0;
+}
+
+/// "2 devices, 2 of 3 ports ACTIVE; mlx5_0 is taken unless --device says otherwise"
 std::string summary_text(const json& devices) {
   std::size_t ports = 0, active = 0;
+  int best = std::numeric_limits<int>::max();
   std::string first;
   for (const json& device : devices) {
     if (!device.contains("ports")) continue;
     for (const json& port : device.at("ports")) {
       ++ports;
       if (port.at("state") != port_state_name(IBV_PORT_ACTIVE)) continue;
-      if (active++ == 0) first = plain(device.at("name"));
+      ++active;
+      if (rank_of_gids(port) >= best) continue;
+      best = rank_of_gids(port);
+      first = plain(device.at("name"));
     }
   }
   const std::string taken = first.empty() ? "none can be measured on"

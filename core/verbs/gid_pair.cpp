@@ -45,12 +45,7 @@ bool share_network(const Gid& a, const Gid& b) {
 auto order_of(const Gid& a, const Gid& b) {
   const bool roce = a.type != GidType::ib;
   const auto raw = [](const Gid& gid) { return std::to_array(gid.value.raw); };
-  // What is sent from the address of another network namespace, or to it, goes astray.
-  const bool strays = roce && (!a.here() || !b.here());
-  return std::tuple{strays,
-                    a.type == GidType::roce_v1,
-                    roce && (is_link_local(a.value) || is_link_local(b.value)),
-                    !share_network(a, b),
+  return std::tuple{rank_of({a, b}),
                     !is_ipv4_mapped(a.value),
                     roce ? kGidBits - common_bits(a.value, b.value) : 0,
                     a.index + b.index,
@@ -109,6 +104,18 @@ void find_subnets(std::span<Gid> gids) {
       if (std::memcmp(gid.value.raw, address.raw, sizeof address.raw) == 0)
         gid.subnet_bits = mask_bits(*interface);
   }
+}
+
+GidPairRank rank_of(const GidPair& pair) {
+  const auto& [a, b] = pair;
+  const bool roce = a.type != GidType::ib;
+  // What is sent from the address of another network namespace, or to it, goes astray.
+  return {roce && (!a.here() || !b.here()), a.type == GidType::roce_v1,
+          roce && (is_link_local(a.value) || is_link_local(b.value)), of_two_subnets(pair)};
+}
+
+bool of_two_subnets(const GidPair& pair) {
+  return !share_network(pair.mine, pair.theirs);
 }
 
 std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<const Gid> theirs) {

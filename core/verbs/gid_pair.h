@@ -5,6 +5,7 @@
 
 #include <sys/socket.h>
 
+#include <array>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -39,6 +40,13 @@ struct GidPair {
 /// Both ends find the same pair.
 /// @return nullopt: no two of them can talk
 std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<const Gid> theirs);
+
+/// How well two that can talk go together, of which the lesser is the better: an address of another
+/// network namespace, RoCE v1, link-local, of two subnets. It comes first in choose_gid_pair()'s
+/// order.
+using GidPairRank = std::array<bool, 4>;
+GidPairRank rank_of(const GidPair& pair);
+bool of_two_subnets(const GidPair& pair);
 
 /// The value and the type of a peer's GID, from its `gid` and `gid_type`.
 /// @throws MeasurementError  they are not valid

@@ -89,6 +89,27 @@ bool list(std::uint32_t device_index, Listing& listing) {
          !listing.late;
 }
 
+using Totals = std::vector<std::pair<std::string, std::uint64_t>>;
+
+/// RDMA_NLDEV_CMD_RES_GET: a table of names and numbers.
+int on_totals(nl_msg* message, void* user) {
+  auto& totals = *static_cast<Totals*>(user);
+  nlattr* const table = nlmsg_find_attr(nlmsg_hdr(message), 0, RDMA_NLDEV_ATTR_RES_SUMMARY);
+  if (table == nullptr) return NL_OK;
+  int rest = nla_len(table);
+  for (auto* each = static_cast<nlattr*>(nla_data(table)); nla_ok(each, rest) != 0;
+       each = nla_next(each, &rest)) {
+    const auto find = [each](int type) {
+      return nla_find(static_cast<nlattr*>(nla_data(each)), nla_len(each), type);
+    };
+    const nlattr* const name = find(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
+    const nlattr* const count = find(RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
+    if (name != nullptr && count != nullptr)
+      totals.emplace_back(nla_get_string(name), nla_get_u64(count));
+  }
+  return NL_OK;
+}
+
 std::set<std::uint32_t> threads_of_process() {
   std::set<std::uint32_t> threads;
   std::error_code error;
@@ -117,6 +138,22 @@ std::vector<std::pair<std::string, std::uint64_t>> kernel_objects(const ibv_cont
   if (!any) return {};  // as where it shows the objects of another namespace alone
   if (const auto pinned = pinned_bytes()) objects.emplace_back("pinned_bytes", *pinned);
   return objects;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> device_objects(const ibv_context& context) {
+  Totals totals;
+  const int index = ibv_get_device_index(context.device);
+  const NetlinkSocket socket = connect_rdma_netlink();
+  if (index < 0 || !socket) return {};
+  nl_socket_modify_cb(socket.get(), NL_CB_VALID, NL_CB_CUSTOM, on_totals, &totals);
+  const NetlinkMessage request(
+      nlmsg_alloc_simple(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_GET), NLM_F_REQUEST));
+  if (!request ||
+      nla_put_u32(request.get(), RDMA_NLDEV_ATTR_DEV_INDEX, static_cast<std::uint32_t>(index)) != 0)
+    return {};
+  if (nl_send_auto(socket.get(), request.get()) < 0 || nl_recvmsgs_default(socket.get()) < 0)
+    return {};
+  return totals;
 }
 
 std::optional<std::uint64_t> pinned_bytes(const std::filesystem::path& proc) {

@@ -20,6 +20,11 @@ namespace rdmameter {
 /// of the device, of all processes: for after the measured part.
 std::vector<std::pair<std::string, std::uint64_t>> kernel_objects(const ibv_context& context);
 
+/// Of a device's objects that all processes and the kernel have made: their number by type, as
+/// `rdma resource show` has it ("pd", "cq", "qp", "cm_id", "mr"...); empty: the kernel does not
+/// tell.
+std::vector<std::pair<std::string, std::uint64_t>> device_objects(const ibv_context& context);
+
 /// Memory pinned for devices [B]: what is registered, and queues that the driver keeps in the
 /// process's own memory. nullopt: the kernel does not tell.
 /// @param proc  the process's folder there

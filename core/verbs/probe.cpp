@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/verbs/probe.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -64,6 +66,18 @@ ibv_qp_type qp_type(Transport transport) {
   return IBV_QPT_RC;
 }
 
+std::string_view transport_name(Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return "rc";
+    case Transport::uc:
+      return "uc";
+    case Transport::ud:
+      return "ud";
+  }
+  return "?";
+}
+
 ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wrs,
                           std::uint64_t recv_wrs) {
   ibv_qp_init_attr attributes{};
@@ -102,6 +116,11 @@ int try_plain_qp(ibv_context& context, Transport transport) {
   const Pd pd(
       check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", device_name(context)));
   return Prober(context, *pd, transport).attempt(kPlainQp);
+}
+
+bool lacks_transport(ibv_context& context, Transport transport) {
+  constexpr std::array kOfNoType{0, ENOMEM, EAGAIN, EPERM, EACCES, EIO, ENODEV};
+  return std::ranges::find(kOfNoType, try_plain_qp(context, transport)) == kOfNoType.end();
 }
 
 std::uint32_t largest_qp_limit(ibv_context& context, Transport transport,

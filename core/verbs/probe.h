@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
 
 ibv_qp_type qp_type(Transport transport);
+std::string_view transport_name(Transport transport);  ///< "rc", "uc", "ud"
 
 /// Of a QP with one SGE a request and no inline data. @param cq  for its sends and receives
 ibv_qp_init_attr plain_qp(ibv_cq& cq, Transport transport, std::uint64_t send_wrs,
@@ -33,6 +35,12 @@ QpLimits probe_qp_limits(ibv_context& context, Transport transport);
 /// Creates and destroys the smallest QP of a transport. @return 0 or the errno value
 /// @throws VerbsError  a PD or CQ could not be made
 int try_plain_qp(ibv_context& context, Transport transport);
+
+/// Tries the smallest QP. Of a type that they lack, providers say EOPNOTSUPP, EINVAL (hns, UD on
+/// HIP08) or nothing (bnxt_re); what a want of resources or rights says is no such answer.
+/// @return has the device no QPs of this transport?
+/// @throws VerbsError  a PD or CQ could not be made
+bool lacks_transport(ibv_context& context, Transport transport);
 
 /// The greatest value of one capability that a QP of the transport can be made with; `told` where
 /// none of more can. Creates about 8 QPs.

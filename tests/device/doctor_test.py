@@ -13,9 +13,9 @@ class Doctor(rdmameter.Test):
         return rdmameter.Started([*prefix, rdmameter.program, "doctor", *arguments], rdmameter.environment(token)).end(120)
 
     def with_a_port(self, state, rate):
-        """A prefix under which this machine has one InfiniBand port, and may lock memory."""
+        """A prefix under which this machine has one InfiniBand port, of a device that opens, and may lock memory."""
         fake = os.path.join(self.scratch, state)
-        port = os.path.join(fake, "infiniband", "mlx5_0", "ports", "1")
+        port = os.path.join(fake, "infiniband", "soft0", "ports", "1")
         os.makedirs(port)
         for name, text in (("state", state), ("rate", rate), ("link_layer", "InfiniBand")):
             with open(os.path.join(port, name), "w", encoding="ascii") as file:
@@ -41,6 +41,20 @@ class Doctor(rdmameter.Test):
         server.await_log("examines this machine")
         self.assertTrue(rdmameter.wait_until(lambda: not server.sessions()), server.log)
 
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_a_device_that_libibverbs_does_not_find_or_that_does_not_open_is_a_problem(self):
+        os.environ["RDMAMETER_DEVICE_PORTS"] = "soft0=no-open"
+        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_PORTS", None)
+        prefix = self.with_a_port("4: ACTIVE", "100 Gb/sec (4X EDR)")
+        os.mkdir(os.path.join(self.scratch, "4: ACTIVE", "infiniband", "mlx5_7"))
+        done = self.doctor("--json", prefix=prefix)
+        causes = [finding["cause"] for finding in json.loads(done.stdout)["findings"] if finding["check"] == "access"]
+        self.assertEqual(len(causes), 2, done)
+        self.assertEqual(causes[0], "the kernel has mlx5_7, and libibverbs does not find it")
+        self.assertRegex(causes[1], "^this process cannot open soft0: ")
+        self.assertEqual(done.status, 1, done)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
     def test_a_warning_fails_where_it_is_asked_to_and_a_problem_everywhere(self):
         for state, rate, check, weight, statuses in (("4: ACTIVE", "25 Gb/sec (1X EDR)", "link", "warning", (rdmameter.PASS, 1)),
                                                      ("1: DOWN", "100 Gb/sec (4X EDR)", "device", "problem", (1, 1))):

@@ -369,6 +369,9 @@ class Talk:
 
     def case(self, plan):
         """One case, from prepare to done, or as far as it goes."""
+        if self.chance.random() < 0.1:
+            self.say({"type": "list_ports", **wire.ANY_DEVICE})
+            self.hear("ports")
         if self.begin(plan):
             self.go_on(plan["case"])
         if self.chance.random() < 0.3:

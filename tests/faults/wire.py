@@ -220,7 +220,8 @@ def welcome(peer, environment=None):
               "token_required": False})
     peer.hear()
     peer.say({"type": "welcome", "proof": ""})
-    peer.hear()
+    while (heard := peer.hear()) and heard["type"] == "list_ports":
+        peer.say({"type": "ports", "ports": []})
     peer.say({"type": "environment", "environment": environment or {}})
 
 

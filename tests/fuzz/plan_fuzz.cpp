@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: what a proved peer may say of a case and of its end. The first byte chooses the
-// number of QPs that an end must have; the rest is the JSON of a message: a case, or an end.
+// number of QPs that an end must have; the rest is the JSON of a message: a case, an end, or its
+// ports.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "core/engine/endpoint.h"
 #include "core/engine/layout/layout.h"
 #include "core/test_case/test_case.h"
+#include "core/verbs/port_choice.h"
 #include "core/wire/channel.h"
 
 namespace rdmameter {
@@ -64,6 +66,23 @@ void take_endpoint(const nlohmann::json& message, std::uint32_t qps) {
   endpoint_info_from_wire(endpoint_info_to_wire(info), qps);
 }
 
+/// What any two ends tell of their ports leads to a choice, and to texts.
+void take_ports(const nlohmann::json& message) {
+  const EndSettings any{
+      .device = {}, .port_num = kAuto, .gid_index = kAuto, .core = {}, .memory = {}};
+  const std::vector<PortFacts> ports = ports_from_wire(message);
+  require(ports_from_wire({{"ports", ports_to_wire(ports)}}).size() == ports.size());
+  const EndPorts end{ports, any};
+  const PortFacts* const alone = choose_port(end, Transport::rc);
+  const auto pair = choose_port_pair(end, end, Transport::rc);
+  require((alone != nullptr) == pair.has_value());
+  if (!pair) return;
+  choice_text(end, *alone, Transport::rc);
+  choice_text(end, end, *pair, Transport::rc);
+  for (const PortFacts& port : ports)
+    if (port.usable()) not_joined_text({alone, &port}, ports, ports, Transport::rc);
+}
+
 template <class Take>
 void refuse_or_take(Take&& take) {
   try {
@@ -86,6 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   refuse_or_take([&] { take_case(message); });
+  refuse_or_take([&] { take_ports(message); });
   refuse_or_take([&] { take_endpoint(message, data[0] % 4U + 1); });
   return 0;
 }

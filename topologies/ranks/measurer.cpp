@@ -126,6 +126,7 @@ class RankMeasurer final : public TopologyMeasurer {
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
   const RanksChoice choice_;
+  LoneChoice lone_{choice_.on_choice};
   CpuClaims claims_;
   OpenDevices devices_{{.files = FileMemory::devices, .still_wanted = [this] {
                           if (interrupt_.requested()) throw Interrupted("interrupted");
@@ -202,8 +203,10 @@ std::string RankMeasurer::device_name(const TestCase& test_case) const {
 }
 
 OpenDevice& RankMeasurer::device_of(const TestCase& test_case) {
-  return devices_.get_anew(device_name(test_case), test_case.initiator.port_num,
-                           test_case.initiator.gid_index);
+  EndSettings wanted = test_case.initiator;
+  wanted.device = device_name(test_case);
+  const EndSettings& end = lone_.settled(wanted, test_case.transport);
+  return devices_.get_anew(end.device, end.port_num, end.gid_index);
 }
 
 /// Where ranks outnumber cores, one that spins keeps another from answering until its time slice is

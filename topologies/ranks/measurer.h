@@ -7,6 +7,7 @@
 
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
+#include "core/verbs/port_choice.h"
 #include "core/wire/wait.h"
 #include "topologies/ranks/bootstrap/ranks.h"
 
@@ -24,7 +25,8 @@ class TopologyMeasurer : public Measurer {
 
 /// What is the same for all cases of a run.
 struct RanksChoice {
-  bool judge_shared = false;  ///< look for a straggler even where ranks share cores
+  bool judge_shared = false;      ///< look for a straggler even where ranks share cores
+  ChoiceListener on_choice = {};  ///< called with what this rank chose among its devices
 };
 
 /// Every rank makes one and measures the same cases in the same order. Outcomes are whole at rank 0

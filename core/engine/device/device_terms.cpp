@@ -126,13 +126,8 @@ void require_posts(const OpenDevice& device, const TestCase& test_case,
                   device.port.where()));
 }
 
-bool has_transport(const OpenDevice& device, Transport transport) {
-  constexpr std::array kOfNoType{0, ENOMEM, EAGAIN, EPERM, EACCES, EIO, ENODEV};
-  return std::ranges::find(kOfNoType, try_plain_qp(*device.context, transport)) != kOfNoType.end();
-}
-
 void require_transport(const OpenDevice& device, const TestCase& test_case) {
-  if (!has_transport(device, test_case.transport))
+  if (lacks_transport(*device.context, test_case.transport))
     throw Unsupported(fmt::format("{} has no QPs of {}: use another --transport",
                                   device.port.where(), transport_text(test_case)));
 }

@@ -37,11 +37,7 @@ void require_iwarp_has(const OpenDevice& device, const TestCase& test_case);
 void require_posts(const OpenDevice& device, const TestCase& test_case,
                    std::span<ibv_qp* const> qps, int error);
 
-/// Tries the smallest QP. Of a type that they lack, providers say EOPNOTSUPP, EINVAL (hns, UD on
-/// HIP08) or nothing (bnxt_re); what a want of resources or rights says is no such answer.
-/// @return false: the device has no QPs of this transport
-bool has_transport(const OpenDevice& device, Transport transport);
-/// @throws Unsupported  the device has no QPs of this transport
+/// @throws Unsupported  the device has no QPs of this transport: see lacks_transport()
 void require_transport(const OpenDevice& device, const TestCase& test_case);
 
 /// @throws Unsupported  QPs of this device cannot be connected by the program itself (iWARP)

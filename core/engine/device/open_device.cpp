@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/verbs/async_events.h"
 #include "core/verbs/environment.h"
+#include "core/verbs/port_choice.h"
 #include "core/verbs/probe.h"
 #include "core/verbs/qp_state.h"
 
@@ -24,6 +25,12 @@ void query_port_and_gids(OpenDevice& open, std::uint64_t port_num, std::uint64_t
 
 OpenDevice open_for_run(const std::string& device, std::uint64_t port_num,
                         std::uint64_t gid_index) {
+  if (device.empty())
+    if (const EndSettings chosen = LoneChoice{}.settled(
+            {.device = {}, .port_num = port_num, .gid_index = gid_index, .core = {}, .memory = {}},
+            Transport::rc);
+        !chosen.device.empty())
+      return open_for_run(chosen.device, chosen.port_num, gid_index);
   OpenDevice open;
   open.context = open_device(device);
   open.limits = query_limits(*open.context);

@@ -32,7 +32,7 @@ struct OpenDevice {
   std::map<std::tuple<Transport, std::uint32_t, std::uint64_t>, std::uint32_t> max_inline;
 };
 
-/// @param device     empty: the first with an active port
+/// @param device     empty: see LoneChoice; where no port can be used, the first with an active one
 /// @param port_num   kAuto: the device's first active port
 /// @param gid_index  kAuto: see choose_gid()
 /// @throws NoDevice, UsageError, Unsupported, VerbsError

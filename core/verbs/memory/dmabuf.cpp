@@ -18,7 +18,7 @@
 namespace rdmameter {
 namespace {
 
-Descriptor open_device(const std::string& path, const std::string& option) {
+Descriptor open_node(const std::string& path, const std::string& option) {
   Descriptor device{open(path.c_str(), O_RDWR | O_CLOEXEC)};
   if (!device && (errno == ENOENT || errno == ENODEV || errno == ENXIO))
     throw Unsupported(
@@ -30,7 +30,7 @@ Descriptor open_device(const std::string& path, const std::string& option) {
 }
 
 Descriptor of_heap(const std::string& name, std::size_t size_bytes, const std::string& option) {
-  const Descriptor heap = open_device("/dev/dma_heap/" + name, option);
+  const Descriptor heap = open_node("/dev/dma_heap/" + name, option);
   dma_heap_allocation_data wanted{};
   wanted.len = size_bytes;
   wanted.fd_flags = O_RDWR | O_CLOEXEC;
@@ -42,7 +42,7 @@ Descriptor of_heap(const std::string& name, std::size_t size_bytes, const std::s
 
 /// Of a file in memory that can no longer shrink.
 Descriptor of_own_pages(std::size_t size_bytes, const std::string& option) {
-  const Descriptor device = open_device("/dev/udmabuf", option);
+  const Descriptor device = open_node("/dev/udmabuf", option);
   const Descriptor file{memfd_create("rdmameter", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!file) throw_failure("memfd_create", option, errno);
   check_minus_one(ftruncate(file.get(), static_cast<off_t>(size_bytes)), "ftruncate", option);

@@ -28,9 +28,35 @@ class SoundMachine : public FakeTree {
     write(kGidTypes + "0", "IB/RoCE v1\n");
     write(kGidTypes + "1", "RoCE v2\n");
     write("sys/class/net/eth0/mtu", "9000\n");
+    for (const char* name : {"mlx5_0", "mlx5_1"})
+      access.devices.push_back(
+          {.name = name, .failure = {}, .remedy = {}, .objects = {{"qp", 2, 131072}}});
   }
 
-  Examination examined() const { return examine({root() / "proc", root() / "sys"}); }
+  Examination examined() const { return examine({root() / "proc", root() / "sys"}, access); }
+
+  DeviceAccess access;
+
+  /// Networks of 24 bits, as the kernel lists them, after a default route.
+  static std::string route_text(const std::vector<std::pair<std::string, std::string>>& networks) {
+    std::string text =
+        "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\n"
+        "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\n";
+    for (const auto& [netdev, network] : networks)
+      text += netdev + "\t" + network + "\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\n";
+    return text;
+  }
+
+  /// A second Ethernet port, of mlx5_0, with an interface of its own.
+  void add_port(const std::string& netdev) const {
+    const std::string port = "sys/class/infiniband/mlx5_0/ports/2/";
+    write(port + "state", "4: ACTIVE\n");
+    write(port + "rate", "100 Gb/sec (4X EDR)\n");
+    write(port + "link_layer", "Ethernet\n");
+    write(port + "gid_attrs/ndevs/0", netdev + "\n");
+    write(port + "gid_attrs/types/0", "RoCE v2\n");
+    write("sys/class/net/" + netdev + "/mtu", "9000\n");
+  }
 
   static inline const std::string kGidTypes =
       "sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/";
@@ -40,6 +66,7 @@ class SoundMachine : public FakeTree {
     write("proc/self/status", "CapEff:\t0000000000000000\nCpus_allowed_list:\t0\n");
     write("proc/self/limits", "Max locked memory         unlimited            unlimited  bytes\n");
     write("proc/loadavg", "0.10 0.20 0.30 1/100 1\n");
+    write("proc/net/route", route_text({{"eth0", "0000000A"}, {"ib0", "0000010A"}}));
     const std::string cpu = "sys/devices/system/cpu/cpu0/";
     write(cpu + "cpufreq/scaling_governor", "performance\n");
     write(cpu + "cpuidle/state1/latency", "2\n");
@@ -57,6 +84,10 @@ class SoundMachine : public FakeTree {
   void write_device(const std::string& name, const std::string& link_layer) const {
     const std::string device = "sys/class/infiniband/" + name + "/";
     write(device + "fw_ver", "22.36.1010\n");
+    write(device + "node_guid", "b8ce:f603:00aa:bb0" + name.substr(5) + "\n");
+    write(device + "sys_image_guid", "b8ce:f603:00aa:bb00\n");
+    write(device + "device/uevent",
+          "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:1a:00." + name.substr(5) + "\n");
     write(device + "ports/1/state", "4: ACTIVE\n");
     write(device + "ports/1/rate", "100 Gb/sec (4X EDR)\n");
     write(device + "ports/1/link_layer", link_layer + "\n");
@@ -103,6 +134,9 @@ const std::vector<std::tuple<std::string, Weight, std::string, std::string>> kFa
     {"iommu", Weight::warning, kRoce + "device/iommu_group/type", "DMA-FQ\n"},
     {"irq_affinity", Weight::warning, kRoce + "device/local_cpulist", "1\n"},
     {"numa", Weight::warning, kRoce + "device/numa_node", "1\n"},
+    {"node_guid", Weight::problem, kRoce + "node_guid", "0000:0000:0000:0000\n"},
+    {"bond", Weight::warning, "sys/class/net/eth0/bonding/mode", "802.3ad 4\n"},
+    {"functions", Weight::warning, kInfiniBand + "device/uevent", "PCI_SLOT_NAME=0002:01:00.0\n"},
 };
 
 TEST(Doctor, CpusOfFartherNodesAreNoFaultWhereThereIsANearOne) {
@@ -147,6 +181,90 @@ TEST(Doctor, MakesOneFindingOfEachFault) {
   }
 }
 
+/// The only finding of a machine.
+Finding only_finding(const SoundMachine& machine) {
+  const std::vector<Finding> findings = machine.examined().findings;
+  EXPECT_EQ(findings.size(), 1U);
+  return findings.empty() ? Finding{} : findings[0];
+}
+
+TEST(Doctor, AsksLibibverbsForEachDeviceOfTheKernel) {
+  SoundMachine machine;
+  machine.access.devices.pop_back();
+  machine.access.hidden = "there is no node";
+  Finding finding = only_finding(machine);
+  EXPECT_EQ(finding.check, "access");
+  EXPECT_EQ(finding.weight, Weight::problem);
+  EXPECT_EQ(finding.cause, "the kernel has mlx5_1, and libibverbs does not find it");
+  EXPECT_NE(finding.remedy, "there is no node");  // which mlx5_0 has
+  machine.access.devices.clear();
+  ASSERT_EQ(machine.examined().findings.size(), 2U);
+  EXPECT_EQ(machine.examined().findings[1].remedy, "there is no node");
+
+  SoundMachine closed;
+  closed.access.devices[0].failure = "Permission denied";
+  closed.access.devices[0].remedy = "let this user open the nodes";
+  finding = only_finding(closed);
+  EXPECT_EQ(finding.check, "access");
+  EXPECT_EQ(finding.cause, "this process cannot open mlx5_0: Permission denied");
+  EXPECT_EQ(finding.remedy, "let this user open the nodes");
+}
+
+TEST(Doctor, CallsGidsOfInterfacesElsewhereAProblem) {
+  const SoundMachine machine;
+  for (const char* index : {"0", "1"})
+    machine.write(kRoce + "ports/1/gid_attrs/ndevs/" + index, "eth7\n");
+  const Finding finding = only_finding(machine);
+  EXPECT_EQ(finding.check, "namespace");
+  EXPECT_EQ(finding.weight, Weight::problem);
+  EXPECT_NE(finding.cause.find("mlx5_0/1 "), std::string::npos) << finding.cause;
+  machine.write(kRoce + "ports/1/gid_attrs/ndevs/1", "eth0\n");  // one is here
+  EXPECT_TRUE(machine.examined().findings.empty());
+}
+
+TEST(Doctor, WarnsOfTwoPortsInOneSubnet) {
+  const SoundMachine machine;
+  machine.add_port("eth1");
+  machine.write("proc/net/route",
+                SoundMachine::route_text({{"eth0", "0000000A"}, {"eth1", "0000010A"}}));
+  EXPECT_TRUE(machine.examined().findings.empty());
+  machine.write("proc/net/route",
+                SoundMachine::route_text({{"eth0", "0000000A"}, {"eth1", "0000000A"}}));
+  EXPECT_EQ(only_finding(machine).check, "subnets");
+}
+
+TEST(Doctor, WarnsOfTwoPortsInOneSubnetOfIpv6) {
+  const SoundMachine machine;
+  machine.add_port("eth1");
+  const auto route = [](const std::string& network, const std::string& netdev) {
+    const std::string none(32, '0');
+    return network + std::string(32 - network.size(), '0') + " 40 " + none + " 00 " + none +
+           " 00000100 00000001 00000000 00000001 " + netdev + "\n";
+  };
+  machine.write("proc/net/ipv6_route", route("fe80", "eth0") + route("fe80", "eth1") +
+                                           route("fd000009", "eth0") + route("fd00000a", "eth1"));
+  EXPECT_TRUE(machine.examined().findings.empty());
+  machine.write("proc/net/ipv6_route", route("fd000009", "eth0") + route("fd000009", "eth1"));
+  EXPECT_EQ(only_finding(machine).check, "subnets");
+}
+
+TEST(Doctor, CallsVirtualFunctionsAndPortsOfOneSlotNoSharedPort) {
+  const SoundMachine machine;
+  machine.write(kInfiniBand + "device/uevent", "PCI_SLOT_NAME=0000:1a:01.0\n");
+  machine.write(kInfiniBand + "device/physfn/vendor", "0x15b3\n");
+  EXPECT_TRUE(machine.examined().findings.empty());
+}
+
+TEST(Doctor, WarnsOfObjectsThatRunOut) {
+  SoundMachine machine;
+  machine.access.devices[1].objects = {{"qp", 4000, 4026}, {"cm_id", 4000, 0}};
+  const Finding finding = only_finding(machine);
+  EXPECT_EQ(finding.check, "objects");
+  EXPECT_NE(finding.cause.find("mlx5_1 has 4000 of at most 4026 objects of the type qp"),
+            std::string::npos)
+      << finding.cause;
+}
+
 TEST(Doctor, SeesAGidBehindFreeSlotsOfItsTable) {
   const SoundMachine machine;
   machine.write(SoundMachine::kGidTypes + "1", "IB/RoCE v1\n");
@@ -175,7 +293,8 @@ TEST(Doctor, SaysWhatTheKernelDoesNotShow) {
   const FakeTree empty;
   const Examination examination = examine({empty.root(), empty.root()});
   ASSERT_EQ(examination.findings.size(), 1U);  // no device
-  EXPECT_EQ(examination.unknown.size(), host_checks().size() + device_checks().size() - 1);
+  EXPECT_EQ(examination.unknown.size(),
+            host_checks().size() + device_checks().size() + reach_checks().size() - 1);
 }
 
 TEST(Doctor, PutsProblemsFirst) {

@@ -21,6 +21,10 @@ using ::testing::HasSubstr;
 
 constexpr const char* kToken = "a-token-of-more-than-16-characters";
 
+json want() {
+  return {{"device", "mlx5_0"}, {"port_num", 1}, {"gid_index", 3}};
+}
+
 json challenge(bool token_required) {
   return {{"type", "challenge"},
           {"protocol", kProtocolVersion},
@@ -52,8 +56,8 @@ struct Conversation {
     });
     std::string why;
     try {
-      greet_responder(ours, [&] { return token; },
-                      {{"device", "mlx5_0"}, {"port_num", 1}, {"gid_index", 3}});
+      greet_responder(
+          ours, [&] { return token; }, want);
     } catch (const MeasurementError& error) {
       why = error.what();
     } catch (const std::exception& error) {
@@ -185,7 +189,7 @@ TEST(GreetResponder, TakesTheKindOfFailureOfAServerThatHasProvedTheToken) {
     talk.theirs.send(failed("no_device"), soon());
   });
   EXPECT_THROW(greet_responder(
-                   talk.ours, [] { return std::string(kToken); }, json::object()),
+                   talk.ours, [] { return std::string(kToken); }, [] { return json::object(); }),
                NoDevice);
   server.join();
 }
@@ -287,12 +291,12 @@ struct BothEnds : Conversation {
   explicit BothEnds(const std::string& token) {
     std::thread responder([&] {
       greeting = greet_initiator(theirs, token, soon());
-      const json wanted = welcome_initiator(theirs, greeting);
+      const json wanted = welcome_initiator(theirs, greeting, {});
       device = wanted.value("device", "");
       send_environment(theirs, {{"host", "there"}});
     });
-    environment = greet_responder(ours, [&] { return token; },
-                                  {{"device", "mlx5_0"}, {"port_num", 1}, {"gid_index", 3}});
+    environment = greet_responder(
+        ours, [&] { return token; }, want);
     responder.join();
   }
 

@@ -3,10 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
 #include <memory>
 
+#include "core/base/capability.h"
 #include "core/base/error.h"
 #include "core/verbs/handles.h"
 
@@ -16,6 +21,25 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+
+/// Is CAP_IPC_LOCK effective? For as long as this lives; a process that is not permitted to have it
+/// has it in neither case.
+class LockCapability {
+ public:
+  explicit LockCapability(bool effective) {
+    syscall(SYS_capget, &header_, before_.data());
+    auto changed = before_;
+    constexpr std::uint32_t kBit = 1U << kCapIpcLock;
+    changed[0].effective = effective ? changed[0].effective | (changed[0].permitted & kBit)
+                                     : changed[0].effective & ~kBit;
+    syscall(SYS_capset, &header_, changed.data());
+  }
+  ~LockCapability() { syscall(SYS_capset, &header_, before_.data()); }
+
+ private:
+  __user_cap_header_struct header_{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> before_{};
+};
 
 /// The soft limit on locked memory, for as long as this lives.
 class MemlockLimit {
@@ -103,11 +127,20 @@ TEST(FailureText, SaysSoWhenTheVerbGaveNoReason) {
             "ibv_create_ah rxe0: failed without saying why");
 }
 
-TEST(Remedy, OfPinnedMemoryPrintsTheLimit) {
+TEST(Remedy, OfPinnedMemoryPrintsTheLimitWhereItHolds) {
   const MemlockLimit limit(65536);
+  const LockCapability none(false);
   EXPECT_THAT(remedy("ibv_reg_mr", ENOMEM), HasSubstr("RLIMIT_MEMLOCK is 65536 bytes"));
   EXPECT_THAT(remedy("ibv_reg_mr", ENOMEM), HasSubstr("ulimit -l unlimited"));
   EXPECT_THAT(remedy("ibv_create_qp(RC)", ENOMEM), HasSubstr("RLIMIT_MEMLOCK is 65536 bytes"));
+}
+
+TEST(Remedy, OfAProcessThatMayLockAnyMemoryNamesTheObjects) {
+  const MemlockLimit limit(65536);
+  const LockCapability any(true);
+  if (!has_capability(kCapIpcLock)) GTEST_SKIP() << "it needs CAP_IPC_LOCK";
+  EXPECT_THAT(remedy("ibv_create_qp(RC)", ENOMEM), HasSubstr("rdma resource show"));
+  EXPECT_THAT(remedy("ibv_create_qp(RC)", ENOMEM), Not(HasSubstr("ulimit")));
 }
 
 TEST(Remedy, DependsOnVerbAndReason) {

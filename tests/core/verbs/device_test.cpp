@@ -2,7 +2,10 @@
 // What of core/verbs/device.h needs no device; the rest is tested on one, in tests/device.
 #include "core/verbs/device.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/core/base/fake_tree.h"
 
 namespace rdmameter {
 namespace {
@@ -19,6 +22,22 @@ TEST(Mtu, GoesBothWays) {
 
 TEST(PortInfo, SaysWhereItIs) {
   EXPECT_EQ((PortInfo{.device = "rxe0", .number = 1}.where()), "rxe0/1");
+}
+
+TEST(HiddenDevices, AreToldByWhatHidesThem) {
+  using ::testing::HasSubstr;
+  const FakeTree tree;
+  const auto told = [&] { return what_hides_devices(tree.root() / "sys", tree.root() / "dev"); };
+  EXPECT_EQ(told(), "");  // there is none
+  tree.write("dev/infiniband/uverbs0", "");
+  EXPECT_THAT(told(), HasSubstr("in another network namespace"));
+  tree.write("sys/class/infiniband/mlx5_7/fw_ver", "1\n");
+  EXPECT_THAT(
+      told(),
+      HasSubstr("The kernel has mlx5_7 (/sys/class/infiniband), but libibverbs finds no device"));
+  EXPECT_THAT(told(), HasSubstr("so a provider is missing"));
+  std::filesystem::remove(tree.root() / "dev/infiniband/uverbs0");
+  EXPECT_THAT(told(), HasSubstr("--device /dev/infiniband"));
 }
 
 TEST(DevicesText, ShowsADeviceThatCannotBeOpened) {

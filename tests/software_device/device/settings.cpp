@@ -48,6 +48,16 @@ std::array<Personality, kDevices> personalities() {
   return made;
 }
 
+/// soft0 and soft1, unless both are named.
+std::array<std::string, kDevices> device_names() {
+  std::array<std::string, kDevices> names{"soft0", "soft1"};
+  const std::vector<Word> words = words_of("RDMAMETER_DEVICE_NAMES");
+  if (words.empty()) return names;
+  if (words.size() != kDevices) reject(words[0], "the names of both devices");
+  for (std::uint32_t device = 0; device < kDevices; ++device) names[device] = words[device].name;
+  return names;
+}
+
 bool is_strict() {
   const std::vector<Word> words = words_of("RDMAMETER_DEVICE_STRICT");
   if (words.empty()) return false;
@@ -71,6 +81,7 @@ const Settings& read_settings() {
   all->push_back({.session = session_name(),
                   .agreement = agreement_of_session(),
                   .devices = personalities(),
+                  .names = device_names(),
                   .wire = wire,
                   .costs = costs_of_verbs(),
                   .delays = delays_of_qps(wire.instant),

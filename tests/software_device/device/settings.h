@@ -23,6 +23,7 @@ struct Settings {
   /// Of what all processes of a session must agree on: each executes the others' requests.
   std::uint64_t agreement = 0;
   std::array<Personality, kDevices> devices;
+  std::array<std::string, kDevices> names;  ///< of the devices
   WireSettings wire;
   // Of this process alone:
   Costs costs;

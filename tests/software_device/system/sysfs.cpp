@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/device/settings.h"
 #include "tests/software_device/system/next_function.h"
 
 using namespace rdmameter::software;
@@ -25,8 +26,7 @@ struct PlayedFile {
 };
 
 std::array<PlayedFile, 5> files_of(std::uint32_t device) {
-  const std::string name = "soft" + std::to_string(device);
-  const std::string tree = "/sys/class/infiniband/" + name;
+  const std::string tree = "/sys/class/infiniband/" + settings().names[device];
   const Personality& says = personality(device);
   const std::string_view netdev = device == 0 ? "netdev-soft0" : "netdev-soft1";
   return {{{tree + "/ports/1/rate", says.sysfs_rate},
@@ -59,8 +59,7 @@ extern "C" {
 
 ssize_t readlink(const char* path, char* into, std::size_t room) {
   for (std::uint32_t device = 0; device < kDevices; ++device) {
-    const std::string link =
-        "/sys/class/infiniband/soft" + std::to_string(device) + "/device/driver";
+    const std::string link = "/sys/class/infiniband/" + settings().names[device] + "/device/driver";
     if (path != link || personality(device).driver.empty()) continue;
     const std::string target =
         "../../../bus/pci/drivers/" + std::string(personality(device).driver);

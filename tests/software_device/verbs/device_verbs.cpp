@@ -13,6 +13,7 @@
 
 #include "tests/software_device/device/async_events.h"
 #include "tests/software_device/device/personality.h"
+#include "tests/software_device/device/settings.h"
 #include "tests/software_device/segment/clock.h"
 #include "tests/software_device/system/interfaces.h"
 #include "tests/software_device/verbs/objects.h"
@@ -33,11 +34,12 @@ std::array<Device, kDevices>& all_devices() {
       Device& device = (*devices)[i];
       ibv_device& base = device.base;
       device.index = i;
-      std::snprintf(base.name, sizeof base.name, "soft%u", i);
+      const char* const name = settings().names[i].c_str();
+      std::snprintf(base.name, sizeof base.name, "%s", name);
       std::snprintf(base.dev_name, sizeof base.dev_name, "uverbs-soft%u", i);
       std::snprintf(base.dev_path, sizeof base.dev_path,
                     "/sys/class/infiniband_verbs/uverbs-soft%u", i);
-      std::snprintf(base.ibdev_path, sizeof base.ibdev_path, "/sys/class/infiniband/soft%u", i);
+      std::snprintf(base.ibdev_path, sizeof base.ibdev_path, "/sys/class/infiniband/%s", name);
     }
     return devices;
   }();

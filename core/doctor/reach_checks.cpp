@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether this process gets at the devices, and packets at their ports: rights, containers,
+// namespaces, networks, bonds, functions that share a port.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include "core/base/sysfs.h"
+#include "core/doctor/examination.h"
+#include "core/doctor/thresholds.h"
+
+namespace rdmameter {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What sysfs says of a GUID that nobody has set.
+constexpr std::string_view kNoGuid = "0000:0000:0000:0000";
+
+bool check_access(Examination& examination) {
+  if (!examination.access) return false;
+  const DeviceAccess& access = *examination.access;
+  for (const ExaminedDevice& device : examination.devices) {
+    const auto found = std::ranges::find(access.devices, device.name, &DeviceAccess::Device::name);
+    if (found == access.devices.end())
+      examination.fail(
+          "access", fmt::format("the kernel has {}, and libibverbs does not find it", device.name),
+          access.hidden.empty() || !access.devices.empty()
+              ? "install the provider of its adapter (Debian: "
+                "ibverbs-providers); in a container pass "
+                "--device /dev/infiniband"
+              : access.hidden);
+    else if (!found->failure.empty())
+      examination.fail("access",
+                       fmt::format("this process cannot open {}: {}", device.name, found->failure),
+                       found->remedy.empty() ? "see `dmesg`" : found->remedy);
+  }
+  return true;
+}
+
+bool check_node_guid(Examination& examination) {
+  bool known = false;
+  for (const ExaminedDevice& device : examination.devices) {
+    const auto guid = read_line(device.path / "node_guid");
+    if (!guid) continue;
+    known = true;
+    if (*guid != kNoGuid) continue;
+    examination.fail("node_guid",
+                     fmt::format("the node GUID of {} is 0: memory is not registered there, and "
+                                 "rdma_cm may crash",
+                                 device.name),
+                     "of a virtual function: on the host `ip link set NETDEV vf N node_guid GUID "
+                     "port_guid GUID`, then bind its driver anew");
+  }
+  return known;
+}
+
+/// An Ethernet port that is ACTIVE, and the interfaces of its GIDs.
+struct EthernetPort {
+  std::string name;
+  const ExaminedDevice* device;
+  std::vector<std::string> netdevs;
+};
+
+std::vector<EthernetPort> ethernet_ports(const Examination& examination) {
+  std::vector<EthernetPort> ports;
+  for (const ExaminedDevice& device : examination.devices)
+    for (const fs::path& port : device.ports)
+      if (is_active(port) && read_line(port / "link_layer") == "Ethernet")
+        ports.push_back({fmt::format("{}/{}", device.name, port.filename().string()), &device,
+                         netdevs_of(port)});
+  return ports;
+}
+
+fs::path netdev_folder(const Examination& examination, const std::string& netdev) {
+  return examination.trees.sysfs / "class/net" / netdev;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code none;
+  return fs::exists(path, none);
+}
+
+bool check_namespace(Examination& examination) {
+  bool known = false;
+  for (const EthernetPort& port : ethernet_ports(examination)) {
+    if (port.netdevs.empty()) continue;
+    known = true;
+    if (std::ranges::any_of(port.netdevs, [&](const std::string& netdev) {
+          return is_there(netdev_folder(examination, netdev));
+        }))
+      continue;
+    examination.fail("namespace",
+                     fmt::format("no GID of {} has its network interface here ({} is in another "
+                                 "network namespace): its packets would leave from another one's "
+                                 "address, and rdma_cm does not find the device",
+                                 port.name, port.netdevs.front()),
+                     "run in that namespace (`ip netns exec`, the host's network of a container), "
+                     "or move the interface here");
+  }
+  return known;
+}
+
+/// A network that an interface is in: of IPv4 by its address and mask, of IPv6 by its prefix.
+using Network = std::string;
+
+/// Networks without a gateway, from the kernel's routes.
+std::vector<std::pair<std::string, Network>> connected_networks(const fs::path& proc) {
+  std::vector<std::pair<std::string, Network>> found;
+  std::ifstream ipv4(proc / "net/route");
+  std::string line;
+  std::getline(ipv4, line);  // the names of the columns
+  while (std::getline(ipv4, line)) {
+    std::istringstream words(line);
+    std::string netdev, destination, gateway, flags, references, use, metric, mask;
+    words >> netdev >> destination >> gateway >> flags >> references >> use >> metric >> mask;
+    if (gateway == "00000000" && destination != "00000000")
+      found.emplace_back(netdev, destination + mask);
+  }
+  std::ifstream ipv6(proc / "net/ipv6_route");
+  while (std::getline(ipv6, line)) {
+    std::istringstream words(line);
+    std::string destination, bits, source, source_bits, gateway, metric, references, use, flags,
+        netdev;
+    words >> destination >> bits >> source >> source_bits >> gateway >> metric >> references >>
+        use >> flags >> netdev;
+    const bool of_all_links = destination.starts_with("fe8") || destination.starts_with("ff");
+    if (gateway == std::string(32, '0') && bits != "00" && bits != "80" && !of_all_links)
+      found.emplace_back(netdev, destination + bits);
+  }
+  return found;
+}
+
+bool check_subnets(Examination& examination) {
+  if (!is_there(examination.trees.proc / "net/route")) return false;
+  const auto networks = connected_networks(examination.trees.proc);
+  const auto share = [&](const std::string& a, const std::string& b) {
+    return a != b && std::ranges::any_of(networks, [&](const auto& of_a) {
+             return of_a.first == a && std::ranges::any_of(networks, [&](const auto& of_b) {
+                      return of_b.first == b && of_b.second == of_a.second;
+                    });
+           });
+  };
+  const std::vector<EthernetPort> ports = ethernet_ports(examination);
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    for (std::size_t j = i + 1; j < ports.size(); ++j) {
+      const bool one_network = std::ranges::any_of(ports[i].netdevs, [&](const std::string& a) {
+        return std::ranges::any_of(ports[j].netdevs,
+                                   [&](const std::string& b) { return share(a, b); });
+      });
+      if (!one_network) continue;
+      examination.warn("subnets",
+                       fmt::format("{} and {} are in one subnet: this machine may answer for the "
+                                   "address of one by the other, and packets take the wrong port",
+                                   ports[i].name, ports[j].name),
+                       "give each port a subnet of its own; or sysctl "
+                       "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2, and a routing rule for "
+                       "each address (`ip rule add from`)");
+      return true;  // one finding; the remedy is for all ports
+    }
+  return true;
+}
+
+bool check_bond(Examination& examination) {
+  bool known = false;
+  for (const EthernetPort& port : ethernet_ports(examination))
+    for (const std::string& netdev : port.netdevs) {
+      known = true;
+      if (!is_there(netdev_folder(examination, netdev) / "bonding")) continue;
+      examination.warn("bond",
+                       fmt::format("{} is the bond {}: one QP uses one of its ports, and has no "
+                                   "more than that one's rate",
+                                   port.name, netdev),
+                       "measure with several QPs (--qps), and with --flow-label spread");
+      break;
+    }
+  return known;
+}
+
+/// A PCIe function: the address of its bus and slot, and its number there.
+struct Function {
+  std::string slot;
+  std::string number;
+};
+
+/// "0000:1a:00.0", from "PCI_SLOT_NAME=..." of the device's events; nothing: no PCIe, or a virtual
+/// function, which shares its port by design.
+std::optional<Function> function_of(const ExaminedDevice& device) {
+  constexpr std::string_view kKey = "PCI_SLOT_NAME=";
+  if (is_there(device.path / "device/physfn")) return std::nullopt;
+  std::ifstream events(device.path / "device/uevent");
+  for (std::string line; std::getline(events, line);) {
+    const auto dot = line.rfind('.');
+    if (line.starts_with(kKey) && dot != std::string::npos)
+      return Function{line.substr(kKey.size(), dot - kKey.size()), line.substr(dot + 1)};
+  }
+  return std::nullopt;
+}
+
+/// Two slots of one adapter lead to the same port: Socket Direct, and machines that give an adapter
+/// two links of few lanes. Functions in one slot are ports of their own.
+bool share_a_port(const ExaminedDevice& a, const ExaminedDevice& b) {
+  const auto one = function_of(a), other = function_of(b);
+  const auto adapter = read_line(a.path / "sys_image_guid");
+  return one && other && one->slot != other->slot && one->number == other->number && adapter &&
+         *adapter != kNoGuid && adapter == read_line(b.path / "sys_image_guid");
+}
+
+bool check_functions(Examination& examination) {
+  bool known = false;
+  const auto& devices = examination.devices;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    known = known || is_there(devices[i].path / "device/uevent");
+    for (std::size_t j = i + 1; j < devices.size(); ++j) {
+      if (!share_a_port(devices[i], devices[j])) continue;
+      examination.warn("functions",
+                       fmt::format("{} and {} are two PCIe functions behind one port: one of them "
+                                   "has the rate of its own slot alone",
+                                   devices[i].name, devices[j].name),
+                       "to fill the port, measure on both at the same time (one `run` on each)");
+    }
+  }
+  return known;
+}
+
+bool check_objects(Examination& examination) {
+  if (!examination.access) return false;
+  bool known = false;
+  for (const DeviceAccess::Device& device : examination.access->devices)
+    for (const ObjectUse& object : device.objects) {
+      if (object.most == 0) continue;
+      known = true;
+      if (static_cast<double>(object.used) <
+          threshold("objects_share") * static_cast<double>(object.most))
+        continue;
+      examination.warn("objects",
+                       fmt::format("{} has {} of at most {} objects of the type {}: creating "
+                                   "more fails",
+                                   device.name, object.used, object.most, object.type),
+                       "`rdma resource show` counts them, `rdma resource show qp` names the "
+                       "processes that hold them: end those that nobody needs");
+    }
+  return known;
+}
+
+}  // namespace
+
+std::vector<Check> reach_checks() {
+  return {{"access", check_access},       {"node_guid", check_node_guid},
+          {"namespace", check_namespace}, {"subnets", check_subnets},
+          {"bond", check_bond},           {"functions", check_functions},
+          {"objects", check_objects}};
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device and port of both ends, where the user has left them open: the initiator asks the
+// responder for its ports, and chooses for both.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/test_case/test_case.h"
+#include "core/verbs/port_choice.h"
+#include "core/wire/channel.h"
+
+namespace rdmameter {
+
+/// Device, port and GID of an end as messages have them.
+nlohmann::json end_to_wire(const EndSettings& end);
+/// @throws MeasurementError  a field is missing or out of range
+EndSettings end_from_wire(const nlohmann::json& message);
+
+class EndChoice {
+ public:
+  explicit EndChoice(ChoiceListener listener) : listener_(std::move(listener)) {}
+
+  /// Can this end use a port, by what it knows alone?
+  bool usable_here(const EndSettings& mine, Transport transport);
+
+  /// The case with a device and a port at each end that the user has not fixed. Each list of ports
+  /// is asked for once in a session, so that all cases have one choice. It is as it was where an
+  /// end has no port that can be used, or tells of none: whoever opens the device says why.
+  /// @param channel  a session in which the responder waits for a message
+  /// @throws Unsupported  the ends cannot be joined; names the pair of ports that could
+  /// @throws MeasurementError, Interrupted  as messages do
+  TestCase settled(TestCase test_case, Channel& channel);
+
+  /// Another session begins.
+  void forget_peer() {
+    theirs_.clear();
+    made_.clear();
+  }
+
+ private:
+  using Lists = std::map<std::pair<std::string, std::uint64_t>, std::vector<PortFacts>>;
+  using Fixed = std::tuple<std::string, std::uint64_t, std::uint64_t>;  // device, port, GID
+  struct Taken {
+    std::string device;
+    std::uint64_t port_num;
+  };
+  const std::vector<PortFacts>& mine(const std::string& device, std::uint64_t gid_index);
+  const std::vector<PortFacts>& theirs(const EndSettings& wanted, Channel& channel);
+  void require_joinable(const EndPorts& mine, const EndPorts& theirs, Transport transport,
+                        Channel& channel);
+
+  const ChoiceListener listener_;
+  Lists mine_, theirs_;
+  /// The pairs that were chosen, by what was fixed.
+  std::map<std::tuple<Fixed, Fixed, Transport>, std::pair<Taken, Taken>> made_;
+  std::string told_;  ///< the last line
+};
+
+/// The responder's ports.
+/// @param wanted  which of them count
+void answer_list_ports(Channel& channel, const EndSettings& wanted);
+
+}  // namespace rdmameter

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verbs/port_choice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/verbs/gid_pair.h"
+#include "core/verbs/probe.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr std::size_t kMostPassedOver = 8;  ///< that a line names
+
+/// The lesser, the better. Nobody is known whom the port is to reach.
+auto alone_rank(const PortFacts& port, Transport transport) {
+  const Gid& best = port.gids.front();
+  return std::tuple{!port.has(transport), rank_of({best, best})};
+}
+
+/// A pair that can be joined, and how good it is.
+struct RankedPair {
+  PortPair ports;
+  GidPair gids;
+  std::tuple<int, GidPairRank> rank;
+};
+
+std::optional<RankedPair> ranked(const PortFacts& mine, const PortFacts& theirs,
+                                 Transport transport) {
+  if (kind_name(mine) != kind_name(theirs)) return std::nullopt;
+  const auto gids = choose_gid_pair(mine.gids, theirs.gids);
+  if (!gids) return std::nullopt;
+  const int lacks = (mine.has(transport) ? 0 : 1) + (theirs.has(transport) ? 0 : 1);
+  return RankedPair{{&mine, &theirs}, *gids, {lacks, rank_of(*gids)}};
+}
+
+/// Why a port was passed over, and whether the user should hear of it.
+struct Reason {
+  std::string text;
+  bool told = true;
+};
+
+/// By what the port is alone; empty: nothing is wrong with it.
+Reason own_reason(const PortFacts& port, Transport transport) {
+  if (!port.opens()) return {"cannot be opened"};
+  if (port.state != IBV_PORT_ACTIVE) return {"not ACTIVE", false};
+  if (port.gids.empty()) return {"no GID"};
+  if (!port.has(transport)) return {fmt::format("no QPs of {}", transport_name(transport))};
+  return {};
+}
+
+/// Beside the one that was taken.
+Reason reason_beside(const PortFacts& port, const PortFacts& taken, Transport transport) {
+  if (Reason reason = own_reason(port, transport); !reason.text.empty()) return reason;
+  const Gid &best = port.gids.front(), &other = taken.gids.front();
+  const auto [away, first_roce, link_local, apart] = rank_of({best, best});
+  const auto [taken_away, taken_first_roce, taken_link_local, taken_apart] =
+      rank_of({other, other});
+  if (away && !taken_away) return {"no GID of an interface here"};
+  if (first_roce && !taken_first_roce) return {"no GID of RoCE v2"};
+  if (link_local && !taken_link_local) return {"link-local addresses alone"};
+  return {"as good", false};
+}
+
+/// Beside the one that was taken, towards the peer's port.
+Reason reason_towards(const PortFacts& port, const PortFacts& taken, const PortFacts& peer,
+                      Transport transport) {
+  if (Reason reason = own_reason(port, transport); !reason.text.empty()) return reason;
+  if (kind_name(port) != kind_name(peer)) return {std::string(kind_name(port))};
+  const auto pair = choose_gid_pair(port.gids, peer.gids);
+  if (!pair) return {"GIDs of another type"};
+  const auto taken_pair = choose_gid_pair(taken.gids, peer.gids);
+  if (of_two_subnets(*pair) && taken_pair && !of_two_subnets(*taken_pair))
+    return {"another subnet"};
+  return reason_beside(port, taken, transport);
+}
+
+/// "soft0/1 (no GID), soft2/1 (as good)"; empty: nothing that need be told.
+template <class ReasonOf>
+std::string passed_over(const EndPorts& end, const PortFacts& taken, ReasonOf reason_of) {
+  std::vector<std::string> names;
+  std::size_t more = 0;
+  bool told = false;
+  for (const PortFacts& port : end.ports) {
+    const bool of_device = end.fixed.device.empty() || end.fixed.device == port.device;
+    if (&port == &taken || !of_device) continue;
+    const Reason reason = reason_of(port);
+    told = told || reason.told;
+    if (names.size() == kMostPassedOver)
+      ++more;
+    else
+      names.push_back(fmt::format("{} ({})", port.where(), reason.text));
+  }
+  if (!told) return {};
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+/// "--device soft1 --peer-device soft1"
+std::string options_of(const PortPair& pair) {
+  return fmt::format("--device {} --port-num {} --peer-device {} --peer-port-num {}",
+                     pair.mine->device, pair.mine->number, pair.theirs->device,
+                     pair.theirs->number);
+}
+
+}  // namespace
+
+bool EndPorts::fits(const PortFacts& port) const {
+  return (fixed.device.empty() || fixed.device == port.device) &&
+         (fixed.port_num == kAuto || fixed.port_num == port.number) && port.usable();
+}
+
+const PortFacts* choose_port(const EndPorts& end, Transport transport) {
+  const PortFacts* best = nullptr;
+  for (const PortFacts& port : end.ports)
+    if (end.fits(port) &&
+        (best == nullptr || alone_rank(port, transport) < alone_rank(*best, transport)))
+      best = &port;
+  return best;
+}
+
+std::optional<PortPair> choose_port_pair(const EndPorts& mine, const EndPorts& theirs,
+                                         Transport transport) {
+  std::optional<RankedPair> best;
+  for (const PortFacts& here : mine.ports)
+    for (const PortFacts& there : theirs.ports) {
+      if (!mine.fits(here) || !theirs.fits(there)) continue;
+      auto pair = ranked(here, there, transport);
+      if (pair && (!best || pair->rank < best->rank)) best = std::move(pair);
+    }
+  if (!best) return std::nullopt;
+  return best->ports;
+}
+
+std::string choice_text(const EndPorts& mine, const EndPorts& theirs, const PortPair& taken,
+                        Transport transport) {
+  std::string here, there;
+  if (mine.open())
+    here = passed_over(mine, *taken.mine, [&](const PortFacts& port) {
+      return reason_towards(port, *taken.mine, *taken.theirs, transport);
+    });
+  if (theirs.open())
+    there = passed_over(theirs, *taken.theirs, [&](const PortFacts& port) {
+      return reason_towards(port, *taken.theirs, *taken.mine, transport);
+    });
+  if (here.empty() && there.empty()) return {};
+  return fmt::format("device: {} is taken, and {} at the responder; passed over: {}{}{}{}",
+                     taken.mine->where(), taken.theirs->where(), here,
+                     here.empty() || there.empty() ? "" : "; ",
+                     there.empty() ? "" : "at the responder ", there);
+}
+
+std::string choice_text(const EndPorts& end, const PortFacts& taken, Transport transport) {
+  if (!end.open()) return {};
+  const std::string over = passed_over(
+      end, taken, [&](const PortFacts& port) { return reason_beside(port, taken, transport); });
+  if (over.empty()) return {};
+  return fmt::format("device: {} is taken; passed over: {}", taken.where(), over);
+}
+
+std::string not_joined_text(const PortPair& fixed, std::span<const PortFacts> all_mine,
+                            std::span<const PortFacts> all_theirs, Transport transport) {
+  const EndSettings open{
+      .device = {}, .port_num = kAuto, .gid_index = kAuto, .core = {}, .memory = {}};
+  EndSettings mine = open;  // best with the port that this end has already
+  mine.device = fixed.mine->device;
+  mine.port_num = fixed.mine->number;
+  auto could = choose_port_pair({all_mine, mine}, {all_theirs, open}, transport);
+  if (!could) could = choose_port_pair({all_mine, open}, {all_theirs, open}, transport);
+  const bool two_kinds = kind_name(*fixed.mine) != kind_name(*fixed.theirs);
+  // Where no other pair could, whoever connects says which option mends the two GIDs.
+  if (!two_kinds && !could) return {};
+  const std::string why =
+      two_kinds ? fmt::format("{} is {} and {} of the responder {}: they cannot be connected",
+                              fixed.mine->where(), kind_name(*fixed.mine), fixed.theirs->where(),
+                              kind_name(*fixed.theirs))
+                : fmt::format(
+                      "{} and {} of the responder have no GIDs of one type and address "
+                      "family: they cannot be connected",
+                      fixed.mine->where(), fixed.theirs->where());
+  if (!could)
+    return why +
+           "; no two ports of the two ends can: choose --device or --peer-device of one kind, or "
+           "other machines";
+  return fmt::format("{}; {} and {} of the responder can: use {}", why, could->mine->where(),
+                     could->theirs->where(), options_of(*could));
+}
+
+const EndSettings& LoneChoice::settled(const EndSettings& end, Transport transport) {
+  const auto [made, is_new] =
+      made_.try_emplace({end.device, end.port_num, end.gid_index, transport}, end);
+  EndSettings& settings = made->second;
+  settings.core = end.core;
+  settings.memory = end.memory;
+  if (!is_new || !end.device.empty()) return settings;
+  const std::vector<PortFacts> ports = list_ports(end.device, end.gid_index);
+  const EndPorts known{ports, end};
+  const PortFacts* const taken = choose_port(known, transport);
+  if (taken == nullptr) return settings;
+  settings.device = taken->device;
+  settings.port_num = taken->number;
+  if (const std::string line = choice_text(known, *taken, transport); listener_ && !line.empty())
+    listener_(line);
+  return settings;
+}
+
+}  // namespace rdmameter
