@@ -15,7 +15,7 @@ NO_MEASUREMENT = {"--help", "--help-all", "--list"}
 BY_ITS_LETTER = {"--output"}  # the docs say -o
 OTHER_PROGRAMS = {  # tools/bisect, tools/rxe-vm, packaging/, Meson, containers, Google Benchmark
     "--build", "--program", "--no-charts", "--no-chroot", "--build-arg", "--cpus", "--env", "--init", "--kernel", "--network",
-    "--nodes", "--ulimit", "--user", "--userns", "--volume", "--wrap-mode", "--benchmark_repetitions"}
+    "--nodes", "--siw", "--ulimit", "--user", "--userns", "--volume", "--wrap-mode", "--benchmark_repetitions"}
 OF_PERFTEST = ("perftest.md", "extending.md")
 
 

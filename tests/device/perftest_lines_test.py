@@ -26,7 +26,7 @@ OF_ALL = (FEW, ("-D", "2"), ("-R", *FEW))
 OF_BANDWIDTHS = (("-b", *FEW), ("-q", "4", *FEW), ("--report_gbits", *FEW), ("--output=bandwidth", *FEW), ("-b", "--report-both", *FEW),
                  ("-D", "2", "--cpu_util"))
 OF_LATENCIES = (("--output=latency", *FEW), ("-H", *FEW))
-OF_OPERATIONS = {"send": (("-c", "UC", *FEW), ("-c", "UD", *FEW), ("-c", "UD", "-a", "-n", "5"), ("-e", *FEW)),
+OF_OPERATIONS = {"send": (("-c", "UC", *FEW), ("-c", "UD", *FEW), ("-c", "UD", "-a", "-n", "100"), ("-e", *FEW)),
                  "write": (("-c", "UC", *FEW), ("-a", "-n", "5")), "read": (("-a", "-n", "5"), ("-e", *FEW)), "atomic": (("-e", *FEW),)}
 # Of both, rows of docs/perftest.md and of versions: 4.5 says MB, and has neither the warning that no peak is measured,
 # Lock-free nor what stands beside `ibv_wr* API`: Using Enhanced Reorder, in 25.01 Using DDP. CQE Poll Batch is later.
