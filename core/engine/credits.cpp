@@ -50,20 +50,24 @@ TestCase with_receives_for_iwarp(TestCase test_case, bool iwarp) {
     refuse("sends of several threads over one QP", "use --sharers 1, or RDMA WRITEs");
   if (credited && test_case.watched())
     refuse("--blame of a completion latency of sends", "use it with another test");
+  const std::uint64_t at_once = credited ? queues.post_list : 1;
   if (queues.recv_post_list == kAuto) {
     const auto depth = static_cast<std::uint32_t>(queues.rx_depth);
+    const std::uint64_t beside = depth - std::min<std::uint64_t>(depth, at_once);
+    const auto longest =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(depth / 3, beside + (credited ? 1 : 0)));
     queues.recv_post_list = test_case.shared_receives()
                                 ? 1  // whose receives come back in no order
-                                : receive_list_length(depth, std::max(depth / 3, 1U));
+                                : receive_list_length(depth, std::max(longest, 1U));
   }
   if (test_case.shared_receives() && queues.recv_post_list != 1)
     refuse(fmt::format("--recv-post-list {} of an SRQ", queues.recv_post_list),
            "use --recv-post-list 1");
-  const std::uint64_t at_once = credited ? queues.post_list : 1;
-  const std::uint64_t taken = taken_at_once(test_case, credited);
-  if (at_once + taken > queues.rx_depth)
-    refuse(fmt::format("{} receives in lists of {}", queues.rx_depth, queues.recv_post_list),
-           fmt::format("use --rx-depth {} or more", at_once + taken));
+  const std::uint64_t need = at_once + taken_at_once(test_case, credited);
+  const std::uint64_t list = queues.recv_post_list;
+  if (need > queues.rx_depth)
+    refuse(fmt::format("{} receives in lists of {}", queues.rx_depth, list),
+           fmt::format("use --rx-depth {} or more", (need + list - 1) / list * list));
   return test_case;
 }
 
@@ -71,7 +75,7 @@ std::uint32_t most_unanswered(const TestCase& test_case) {
   return static_cast<std::uint32_t>(test_case.queues.rx_depth - taken_at_once(test_case, false));
 }
 
-Credits::Credits(ibv_pd& pd, const TestCase& test_case, const std::string& where) {
+Credits::Credits(ibv_pd& pd, const TestCase& test_case, int peer_access, const std::string& where) {
   const std::size_t count = test_case.shared_receives() ? 1 : test_case.qps;
   words_ = std::make_unique<Words[]>(count);
   credits_.resize(count);
@@ -79,13 +83,14 @@ Credits::Credits(ibv_pd& pd, const TestCase& test_case, const std::string& where
   for (std::size_t i = 0; i < count; ++i) {
     words_[i] = {.granted = window, .posted = window};
     credits_[i].granted = &words_[i].granted;
+    credits_[i].count = window;
     credits_[i].posted = &words_[i].posted;
     credits_[i].every = granted_together(test_case);
   }
   mr_.reset(check_pointer(
       [&] {
         return ibv_reg_mr(&pd, words_.get(), count * sizeof(Words),
-                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+                          IBV_ACCESS_LOCAL_WRITE | peer_access);
       },
       "ibv_reg_mr", fmt::format("{} bytes of credits on {}", count * sizeof(Words), where)));
 }

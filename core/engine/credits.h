@@ -34,9 +34,10 @@ std::uint32_t most_unanswered(const TestCase& test_case);
 /// The words of an endpoint's credits, which the peer writes and which it writes to the peer.
 class Credits {
  public:
-  /// @param test_case  as with_receives_for_iwarp() returned it
+  /// @param test_case    as with_receives_for_iwarp() returned it
+  /// @param peer_access  IBV_ACCESS_REMOTE_WRITE where it gets credits, else 0
   /// @throws VerbsError
-  Credits(ibv_pd& pd, const TestCase& test_case, const std::string& where);
+  Credits(ibv_pd& pd, const TestCase& test_case, int peer_access, const std::string& where);
   Credits(Credits&&) = delete;  // the device reads and writes them, and lanes point to them
 
   std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(words_.get()); }

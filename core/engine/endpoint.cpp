@@ -195,7 +195,7 @@ void Endpoint::register_memory() {
 /// What the peer may do by way of its QPs.
 int Endpoint::peer_access() const {
   const int of_case = remote_access(case_, is_iwarp(*device_.context));
-  return credits_ ? of_case | IBV_ACCESS_REMOTE_WRITE : of_case;
+  return credits_ && role_ == Role::initiator ? of_case | IBV_ACCESS_REMOTE_WRITE : of_case;
 }
 
 void Endpoint::make_credits() {
@@ -203,7 +203,8 @@ void Endpoint::make_credits() {
   if (iwarp && case_.open_loop() && case_.takes_receive())
     view_.most_unanswered = most_unanswered(case_);
   if (!needs_credits(case_, iwarp)) return;
-  credits_.emplace(domain_.plain(), case_, where_);
+  const int access = role_ == Role::initiator ? int{IBV_ACCESS_REMOTE_WRITE} : 0;
+  credits_.emplace(domain_.plain(), case_, access, where_);
   view_.credits = credits_->all();
   info_.credit_address = credits_->address();
   info_.credit_rkey = credits_->rkey();

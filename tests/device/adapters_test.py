@@ -355,12 +355,17 @@ class Rnics(rdmameter.Test):
         self.play("siw")
         for options, why in ((("send_lat", "--rx-depth", "1"), "1 receives in lists of 1: .*; use --rx-depth 2 or more"),
                              (("send_bw", "--post-list", "8", "--depth", "64", "--rx-depth", "4"), "use --rx-depth 8 or more"),
+                             (("send_lat", "--rx-depth", "16", "--recv-post-list", "16"), "use --rx-depth 32 or more"),
                              (("send_bw", "--recv", "srq", "--recv-post-list", "4", "--rx-depth", "8"), "use --recv-post-list 1"),
                              (("send_bw", "--sharers", "2", "--signal-every", "1"), "use --sharers 1, or RDMA WRITEs"),
                              (("send_cqe_lat", "--blame"), "use it with another test")):
             with self.subTest(options):
                 self.assertRegex(self.skipped(*options), "over iWARP a send that finds no receive ends the connection; .*" if why.startswith("use") else why)
                 self.assertRegex(self.skipped(*options), why)
+        for options in (("send_lat", "--rx-depth", "2"), ("send_bw", "--post-list", "8", "--depth", "64", "--rx-depth", "8"),
+                        ("send_bw", "--post-list", "16", "--depth", "64", "--rx-depth", "16"),
+                        ("send_lat", "--rx-depth", "32", "--recv-post-list", "16")):  # as the reasons say
+            self.measure(*options, *SHORT, "--wait", "yield")
 
     def test_more_pieces_are_sent_than_the_device_tells_of_receives(self):
         self.play("erdma")

@@ -50,6 +50,7 @@ template <class P>
 
 /// @return 0 or the errno value
 inline int write_credit(LoopState& loop_state, Credit& credit) noexcept {
+  *credit.posted = credit.count;
   credit.due = false;
   credit.under_way = true;
   ++loop_state.credits_under_way;
@@ -64,7 +65,7 @@ inline int write_credit(LoopState& loop_state, Credit& credit) noexcept {
   Credit& credit = *ring.lane->credit;
   credit.untold += ring.list_length;
   if (credit.untold < credit.every) return 0;
-  *credit.posted = *credit.posted + credit.untold;
+  credit.count += credit.untold;
   credit.untold = 0;
   if (!credit.under_way) return write_credit(loop_state, credit);
   credit.due = true;

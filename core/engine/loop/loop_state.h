@@ -74,7 +74,8 @@ struct Credit {
   const volatile std::uint32_t* granted = nullptr;  ///< receives posted in all; the peer writes it
   std::uint32_t sent = 0;                           ///< messages
   // The receiver's:
-  volatile std::uint32_t* posted = nullptr;  ///< receives that the sender is told of
+  volatile std::uint32_t* posted = nullptr;  ///< what a write takes; as it is until that is retired
+  std::uint32_t count = 0;                   ///< receives that the sender is told of
   std::uint32_t untold = 0;                  ///< posted since
   std::uint32_t every = 1;                   ///< it is told of so many together
   bool under_way = false;                    ///< the write is; one at a time
