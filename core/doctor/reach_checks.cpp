@@ -27,20 +27,25 @@ constexpr std::string_view kNoGuid = "0000:0000:0000:0000";
 bool check_access(Examination& examination) {
   if (!examination.access) return false;
   const DeviceAccess& access = *examination.access;
+  // Of a container that was given one of many the others are no problem.
+  const auto tell =
+      std::ranges::any_of(access.devices,
+                          [](const DeviceAccess::Device& device) { return device.failure.empty(); })
+          ? &Examination::warn
+          : &Examination::fail;
   for (const ExaminedDevice& device : examination.devices) {
     const auto found = std::ranges::find(access.devices, device.name, &DeviceAccess::Device::name);
     if (found == access.devices.end())
-      examination.fail(
+      (examination.*tell)(
           "access", fmt::format("the kernel has {}, and libibverbs does not find it", device.name),
           access.hidden.empty() || !access.devices.empty()
-              ? "install the provider of its adapter (Debian: "
-                "ibverbs-providers); in a container pass "
-                "--device /dev/infiniband"
+              ? "in a container pass --device /dev/infiniband, if it is to be used there; else "
+                "install the provider of its adapter (Debian: ibverbs-providers)"
               : access.hidden);
     else if (!found->failure.empty())
-      examination.fail("access",
-                       fmt::format("this process cannot open {}: {}", device.name, found->failure),
-                       found->remedy.empty() ? "see `dmesg`" : found->remedy);
+      (examination.*tell)(
+          "access", fmt::format("this process cannot open {}: {}", device.name, found->failure),
+          found->remedy.empty() ? "see `dmesg`" : found->remedy);
   }
   return true;
 }
@@ -49,7 +54,8 @@ bool check_node_guid(Examination& examination) {
   bool known = false;
   for (const ExaminedDevice& device : examination.devices) {
     const auto guid = read_line(device.path / "node_guid");
-    if (!guid) continue;
+    // EFA is none of these, and has no GUID (Linux, efa_ib_device_add()).
+    if (!guid || read_line(device.path / "node_type") != "1: CA") continue;
     known = true;
     if (*guid != kNoGuid) continue;
     examination.fail("node_guid",
@@ -90,20 +96,26 @@ bool is_there(const fs::path& path) {
 
 bool check_namespace(Examination& examination) {
   bool known = false;
-  for (const EthernetPort& port : ethernet_ports(examination)) {
+  const auto is_here = [&](const EthernetPort& port) {
+    return std::ranges::any_of(port.netdevs, [&](const std::string& netdev) {
+      return is_there(netdev_folder(examination, netdev));
+    });
+  };
+  const std::vector<EthernetPort> ports = ethernet_ports(examination);
+  // One that was given away is no problem beside others that are here.
+  const auto tell = std::ranges::any_of(ports, is_here) ? &Examination::warn : &Examination::fail;
+  for (const EthernetPort& port : ports) {
     if (port.netdevs.empty()) continue;
     known = true;
-    if (std::ranges::any_of(port.netdevs, [&](const std::string& netdev) {
-          return is_there(netdev_folder(examination, netdev));
-        }))
-      continue;
-    examination.fail("namespace",
-                     fmt::format("no GID of {} has its network interface here ({} is in another "
-                                 "network namespace): its packets would leave from another one's "
-                                 "address, and rdma_cm does not find the device",
-                                 port.name, port.netdevs.front()),
-                     "run in that namespace (`ip netns exec`, the host's network of a container), "
-                     "or move the interface here");
+    if (is_here(port)) continue;
+    (examination.*tell)(
+        "namespace",
+        fmt::format("no GID of {} has its network interface here ({} is in another "
+                    "network namespace): its packets would leave from another one's "
+                    "address, and rdma_cm does not find the device",
+                    port.name, port.netdevs.front()),
+        "run in that namespace (`ip netns exec`, the host's network of a container), "
+        "or move the interface here");
   }
   return known;
 }

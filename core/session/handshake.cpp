@@ -133,8 +133,9 @@ nlohmann::ordered_json greet_responder(Channel& channel,
   channel.set_max_message_bytes(kProvedMessageBytes);
   nlohmann::json describe = choose_wanted();
   describe["type"] = "describe";
-  channel.send(describe, deadline);
-  const nlohmann::json described = expect(channel, "environment", deadline, throw_failure_message);
+  const Deadline rest = Deadline::in(kSetupTimeout);  // choosing has taken a part of the other's
+  channel.send(describe, rest);
+  const nlohmann::json described = expect(channel, "environment", rest, throw_failure_message);
   return printable_json(require_object(described, "environment"));
 }
 

@@ -219,14 +219,17 @@ std::string driver_text(const json& device) {
   return plain(device.at("driver")) + (version.is_null() ? "" : " " + plain(version));
 }
 
-/// As choose_port() has it, the lesser the better: a GID of an interface here, of one elsewhere,
-/// none.
+/// As choose_port() has it, but for transports; the lesser the better: by its GID, of an interface
+/// here, not of RoCE v1, not link-local.
 int rank_of_gids(const json& port) {
+  constexpr int kElsewhere = 4, kFirst = 2, kLinkLocal = 1, kNone = 8;
   const json& chosen = port.at("chosen_gid_index");
-  if (chosen.is_null()) return 2;
+  if (chosen.is_null()) return kNone;
   for (const json& gid : port.at("gids"))
     if (gid.at("index") == chosen && gid.at("type") != gid_type_name(GidType::ib))
-      return gid.at("netdev").is_null() ? 1 : 0;
+      return (gid.at("netdev").is_null() ? kElsewhere : 0) +
+             (gid.at("type") == gid_type_name(GidType::roce_v1) ? kFirst : 0) +
+             (plain(gid.at("gid")).starts_with("fe80:") ? kLinkLocal : 0);
   return 0;
 }
 

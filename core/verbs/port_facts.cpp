@@ -115,8 +115,11 @@ std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_ind
   return ports;
 }
 
-nlohmann::json ports_to_wire(const std::vector<PortFacts>& ports) {
+nlohmann::json ports_to_wire(std::vector<PortFacts> ports) {
   auto list = nlohmann::json::array();
+  // Those that can be chosen before those that only have a reason.
+  std::stable_partition(ports.begin(), ports.end(),
+                        [](const PortFacts& port) { return port.state == IBV_PORT_ACTIVE; });
   for (const PortFacts& port : ports) {
     if (list.size() == kMostPortsTold) break;
     auto lacks = nlohmann::json::array();

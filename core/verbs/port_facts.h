@@ -46,7 +46,7 @@ std::string_view kind_name(const PortFacts& port);
 /// @return  also those that cannot be used; empty: there is no (such) device
 std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_index);
 
-nlohmann::json ports_to_wire(const std::vector<PortFacts>& ports);
+nlohmann::json ports_to_wire(std::vector<PortFacts> ports);
 /// @throws MeasurementError  a field is missing or out of range
 std::vector<PortFacts> ports_from_wire(const nlohmann::json& message);
 

@@ -43,7 +43,7 @@ class Doctor(rdmameter.Test):
 
     @rdmameter.on(rdmameter.SOFTWARE)
     def test_a_device_that_libibverbs_does_not_find_or_that_does_not_open_is_a_problem(self):
-        os.environ["RDMAMETER_DEVICE_PORTS"] = "soft0=no-open"
+        os.environ["RDMAMETER_DEVICE_PORTS"] = "soft0=no-open,soft1=no-open"
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_PORTS", None)
         prefix = self.with_a_port("4: ACTIVE", "100 Gb/sec (4X EDR)")
         os.mkdir(os.path.join(self.scratch, "4: ACTIVE", "infiniband", "mlx5_7"))

@@ -18,8 +18,8 @@ PROGRAMS = {  # program -> Debian package
     "modprobe": "kmod", "rdma": "iproute2", "setpriv": "util-linux", "dpkg": "dpkg"}
 SIW_PROGRAMS = {"make": "make", "gcc": "gcc", "tar": "tar", "xz": "xz-utils"}
 NODES_PROGRAMS = {"dropbear": "dropbear-bin", "ssh-keygen": "openssh-client"}
-# Only what the guest needs to reach the host's files; it loads the rest from there.
 APT_REMEDY = "This needs Debian's packages: `apt-get update` (as root), and a network."
+# Only what the guest needs to reach the host's files; it loads the rest from there.
 BOOT_MODULES = ["virtio_pci", "virtio_console", "9p", "9pnet_virtio"]
 
 
@@ -199,7 +199,10 @@ def build_siw(cache, kernel, release):
     headers += [name for name in depends(options, headers[0]) if re.match("linux-(headers|kbuild)-", name)]
     say(f"building siw for {version} (once, from {source}, 150 MB)")
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
-        root = download(options, [*headers, source], scratch)
+        try:
+            root = download(options, [*headers, source], scratch)
+        except Failure as failure:
+            raise Failure(f"{failure}\nDebian keeps the headers of its newest kernel alone: remove {kernel} to boot that.") from failure
         sources, folder = f"{root}/usr/src", f"{source}/drivers/infiniband/sw/siw"
         run_quietly(["tar", "-xf", f"{sources}/{source}.tar.xz", "-C", scratch, folder], "Is the disk full?")
         makefile = f"{sources}/{headers[0]}/Makefile"

@@ -85,6 +85,7 @@ class SoundMachine : public FakeTree {
     const std::string device = "sys/class/infiniband/" + name + "/";
     write(device + "fw_ver", "22.36.1010\n");
     write(device + "node_guid", "b8ce:f603:00aa:bb0" + name.substr(5) + "\n");
+    write(device + "node_type", "1: CA\n");
     write(device + "sys_image_guid", "b8ce:f603:00aa:bb00\n");
     write(device + "device/uevent",
           "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:1a:00." + name.substr(5) + "\n");
@@ -145,6 +146,13 @@ TEST(Doctor, CpusOfFartherNodesAreNoFaultWhereThereIsANearOne) {
   for (const Finding& finding : machine.examined().findings) EXPECT_NE(finding.check, "numa");
 }
 
+TEST(Doctor, EfaHasNoNodeGuid) {
+  const SoundMachine machine;
+  machine.write(kRoce + "node_guid", "0000:0000:0000:0000\n");
+  machine.write(kRoce + "node_type", "7: <unknown>\n");
+  for (const Finding& finding : machine.examined().findings) EXPECT_NE(finding.check, "node_guid");
+}
+
 TEST(Doctor, GidsOfIwarpAreNoneOfRoce) {
   const SoundMachine machine;
   machine.write(SoundMachine::kGidTypes + "1", "IB/RoCE v1\n");
@@ -194,11 +202,12 @@ TEST(Doctor, AsksLibibverbsForEachDeviceOfTheKernel) {
   machine.access.hidden = "there is no node";
   Finding finding = only_finding(machine);
   EXPECT_EQ(finding.check, "access");
-  EXPECT_EQ(finding.weight, Weight::problem);
+  EXPECT_EQ(finding.weight, Weight::warning);  // the other one can be used
   EXPECT_EQ(finding.cause, "the kernel has mlx5_1, and libibverbs does not find it");
   EXPECT_NE(finding.remedy, "there is no node");  // which mlx5_0 has
   machine.access.devices.clear();
   ASSERT_EQ(machine.examined().findings.size(), 2U);
+  EXPECT_EQ(machine.examined().findings[1].weight, Weight::problem);
   EXPECT_EQ(machine.examined().findings[1].remedy, "there is no node");
 
   SoundMachine closed;
