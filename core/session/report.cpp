@@ -170,16 +170,19 @@ std::vector<unsigned> cpus_from_wire(const nlohmann::json& message, std::string_
 nlohmann::ordered_json placement_from_wire(const nlohmann::json& wire) {
   constexpr std::size_t kMaxTextBytes = 1024;
   const nlohmann::json& placement = require_object(wire, "placement");
-  nlohmann::ordered_json result{{"pinned", require_bool(placement, "pinned")}};
+  const bool pinned = require_bool(placement, "pinned");
+  nlohmann::ordered_json result{{"pinned", pinned}};
   const auto is_null = [&](const char* key) {
     const auto found = placement.find(key);
     return found != placement.end() && found->is_null();
   };
   const auto text = [&](const char* key) {
     result[key] = nullptr;
-    if (!is_null(key)) result[key] = printable(require_string(placement, key, kMaxTextBytes));
+    if (!is_null(key)) result[key] = printable(require_string(placement, key, kMaxTextBytes, 1));
   };
   text("reason");
+  if (pinned != is_null("reason"))
+    throw MeasurementError("the peer's message: a placement has a reason where it is not pinned");
   for (const char* key : {"cpus", "numa_nodes"}) result[key] = cpus_from_wire(placement, key);
   result["device_numa_node"] = nullptr;
   if (!is_null("device_numa_node"))

@@ -27,7 +27,10 @@ TEST(PlacementOnTheWire, IsRefusedWhereItIsNone) {
   EXPECT_THROW(placement_from_wire({{"cpus", 1}}), MeasurementError);
   const std::vector<std::pair<const char*, nlohmann::json>> wrong{
       {"pinned", 1},
+      {"pinned", false},  // without a reason
       {"reason", 7},
+      {"reason", ""},
+      {"reason", "it is pinned"},
       {"reason", std::string(1025, 'x')},
       {"cpus", 4},
       {"cpus", {-1}},
