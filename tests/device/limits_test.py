@@ -38,7 +38,14 @@ class NoDevice(rdmameter.Test):
         super().setUp()
         subprocess.run(["rdma", "system", "set", "netns", "exclusive"], check=True)
         self.addCleanup(subprocess.run, ["rdma", "system", "set", "netns", "shared"], check=True)
-        self.prefix = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t sysfs none /sys; ip link set lo up; exec "$@"', "sh")
+        elsewhere = 'mount -t sysfs none /sys; ip link set lo up'
+        self.prefix = ("unshare", "--net", "--mount", "sh", "-c", f'{elsewhere}; mount -t tmpfs none /dev/infiniband; exec "$@"', "sh")
+        self.with_nodes = ("unshare", "--net", "--mount", "sh", "-c", f'{elsewhere}; exec "$@"', "sh")
+
+    @rdmameter.everyday
+    def test_those_whose_nodes_are_there_are_in_another_namespace(self):
+        done = self.run_program("--loopback", "write_lat", prefix=self.with_nodes, status=rdmameter.FAILED)
+        self.assertRegex(done.stderr, "/dev/infiniband has nodes of verbs devices, but the kernel shows none here: they are in another network namespace")
 
     @rdmameter.everyday
     def test_a_run_ends_with_77_and_says_what_to_do(self):
