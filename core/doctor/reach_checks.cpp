@@ -4,13 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <fstream>
 #include <optional>
-#include <set>
 #include <sstream>
-#include <tuple>
 
 #include "core/base/sysfs.h"
 #include "core/doctor/examination.h"

@@ -36,7 +36,7 @@ std::uint64_t taken_at_once(const TestCase& test_case, bool credited) {
 }  // namespace
 
 bool needs_credits(const TestCase& test_case, bool iwarp) {
-  return iwarp && test_case.takes_receive() && !test_case.answered() &&
+  return iwarp && test_case.takes_receive() &&
          (test_case.pattern == Pattern::bandwidth ||
           test_case.pattern == Pattern::completion_latency);
 }
