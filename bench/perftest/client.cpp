@@ -26,6 +26,7 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/result/result_file.h"
+#include "core/result/row_json.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -105,7 +106,7 @@ void PerftestOutput::row(const Row& row) {
   const double cpu_percent = plan_.report.cpu_util ? cpu_.percent() : 0;
   if (!plan_.report.intervals) print_now(perftest_row(plan_.report, numbers, cpu_percent));
   results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
-  measurer_.tell_responder(perftest_numbers_to_wire(numbers));
+  measurer_.tell_responder(row_to_json(row));
   if (row.lost.value_or(0) > 0) tell_note(fmt::format("{} messages were lost", *row.lost));
   if (numbers.traffic) limits_.add(plan_.report, numbers.size_bytes, *numbers.traffic);
 }

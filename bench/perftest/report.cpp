@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/instrument/histogram_data.h"
-#include "core/wire/fields.h"
+#include "core/result/checked_json.h"
 
 namespace rdmameter {
 namespace {
@@ -67,12 +67,12 @@ PerftestTraffic traffic_of(const BandwidthData& data) {
 }
 
 /// "forward" or "backward" of a bidirectional row.
-PerftestTraffic direction_of(const Row& row, const char* name) {
-  const auto& one = row.extra.at("directions").at(name);
-  PerftestTraffic traffic{one.at("messages"), one.at("window_ns")};
-  if (const auto best = one.find("peak"); best != one.end()) {
-    traffic.peak_messages = best->at("messages");
-    traffic.peak_ns = best->at("window_ns");
+PerftestTraffic direction_of(const CheckedJson& directions, const char* name) {
+  const CheckedJson one = directions.at(name);
+  PerftestTraffic traffic{one.at("messages").count(), one.at("window_ns").count()};
+  if (const auto best = one.find("peak")) {
+    traffic.peak_messages = best->at("messages").count();
+    traffic.peak_ns = best->at("window_ns").count();
   }
   return traffic;
 }
@@ -84,23 +84,6 @@ std::optional<std::uint64_t> asked_iterations(const Row& row) {
   if (row.interrupted || found == row.case_object.end() || !found->is_number_unsigned())
     return std::nullopt;
   return found->get<std::uint64_t>();
-}
-
-// Times travel as whole picoseconds: a table shows no less than one (`--output latency`).
-constexpr double kPsPerUs = 1e6;
-constexpr std::pair<const char*, double PerftestLatency::*> kLatencyKeys[] = {
-    {"min_ps", &PerftestLatency::min},         {"max_ps", &PerftestLatency::max},
-    {"typical_ps", &PerftestLatency::typical}, {"mean_ps", &PerftestLatency::mean},
-    {"stddev_ps", &PerftestLatency::stddev},   {"p99_ps", &PerftestLatency::p99},
-    {"p99_9_ps", &PerftestLatency::p99_9}};
-
-std::optional<PerftestTraffic> traffic_from_wire(const nlohmann::json& message, const char* key) {
-  if (!message.contains(key)) return std::nullopt;
-  const nlohmann::json& traffic = require_object(message, key);
-  return PerftestTraffic{.messages = require_uint_as<std::uint64_t>(traffic, "messages"),
-                         .time_ns = require_uint_as<std::uint64_t>(traffic, "time_ns"),
-                         .peak_messages = require_uint_as<std::uint64_t>(traffic, "peak_messages"),
-                         .peak_ns = require_uint_as<std::uint64_t>(traffic, "peak_ns")};
 }
 
 std::string cpu_column(const PerftestReport& report, double cpu_percent) {
@@ -184,7 +167,8 @@ std::string both_directions(const PerftestReport& report, const PerftestNumbers&
 }  // namespace
 
 PerftestNumbers perftest_numbers(const Row& row) {
-  PerftestNumbers numbers{.size_bytes = row.case_object.value("size_bytes", kAtomicBytes),
+  const auto size = CheckedJson(row.case_object, "the row: case").find("size_bytes");
+  PerftestNumbers numbers{.size_bytes = size ? size->count() : kAtomicBytes,
                           .iterations = 0,
                           .traffic = {},
                           .forward = {},
@@ -194,52 +178,17 @@ PerftestNumbers perftest_numbers(const Row& row) {
     numbers.iterations = row.latency->histogram.count;
     numbers.latency = latency_of(*row.latency);
   }
-  const bool both_ways = row.extra.contains("directions");
+  std::optional<CheckedJson> directions;
+  if (row.extra.is_object()) directions = CheckedJson(row.extra, "the row").find("directions");
   if (row.bandwidth) {
     numbers.traffic = traffic_of(*row.bandwidth);
     numbers.iterations =
-        asked_iterations(row).value_or(numbers.traffic->messages / (both_ways ? 2 : 1));
+        asked_iterations(row).value_or(numbers.traffic->messages / (directions ? 2 : 1));
   }
-  if (both_ways) {
-    numbers.forward = direction_of(row, "forward");
-    numbers.backward = direction_of(row, "backward");
+  if (directions) {
+    numbers.forward = direction_of(*directions, "forward");
+    numbers.backward = direction_of(*directions, "backward");
   }
-  return numbers;
-}
-
-nlohmann::json perftest_numbers_to_wire(const PerftestNumbers& numbers) {
-  nlohmann::json message{{"size_bytes", numbers.size_bytes}, {"iterations", numbers.iterations}};
-  const auto put = [&](const char* key, const std::optional<PerftestTraffic>& traffic) {
-    if (traffic)
-      message[key] = {{"messages", traffic->messages},
-                      {"time_ns", traffic->time_ns},
-                      {"peak_messages", traffic->peak_messages},
-                      {"peak_ns", traffic->peak_ns}};
-  };
-  put("traffic", numbers.traffic);
-  put("forward", numbers.forward);
-  put("backward", numbers.backward);
-  if (!numbers.latency) return message;
-  nlohmann::json& latency = message["latency"];
-  latency["half_round_trip"] = numbers.latency->half_round_trip;
-  for (const auto& [key, member] : kLatencyKeys)
-    latency[key] = static_cast<std::uint64_t>(std::llround(*numbers.latency.*member * kPsPerUs));
-  return message;
-}
-
-PerftestNumbers perftest_numbers_from_wire(const nlohmann::json& message) {
-  PerftestNumbers numbers{.size_bytes = require_uint_as<std::uint64_t>(message, "size_bytes"),
-                          .iterations = require_uint_as<std::uint64_t>(message, "iterations"),
-                          .traffic = traffic_from_wire(message, "traffic"),
-                          .forward = traffic_from_wire(message, "forward"),
-                          .backward = traffic_from_wire(message, "backward"),
-                          .latency = {}};
-  if (!message.contains("latency")) return numbers;
-  const nlohmann::json& latency = require_object(message, "latency");
-  numbers.latency = PerftestLatency{.half_round_trip = require_bool(latency, "half_round_trip")};
-  for (const auto& [key, member] : kLatencyKeys)
-    *numbers.latency.*member =
-        static_cast<double>(require_uint_as<std::uint64_t>(latency, key)) / kPsPerUs;
   return numbers;
 }
 

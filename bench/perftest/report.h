@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,12 +60,9 @@ struct PerftestNumbers {
   std::optional<PerftestLatency> latency;
 };
 
+/// @param row  measured here, or told by the other end
+/// @throws UsageError  it is of the other end, and no row that perftest's tools measure
 PerftestNumbers perftest_numbers(const Row& row);
-
-/// For the other end, which shows them in its own report.
-nlohmann::json perftest_numbers_to_wire(const PerftestNumbers& numbers);
-/// @throws MeasurementError
-PerftestNumbers perftest_numbers_from_wire(const nlohmann::json& message);
 
 /// In the units of the columns.
 struct PerftestBandwidth {

@@ -30,6 +30,7 @@
 #include "core/log/server_log.h"
 #include "core/log/tell.h"
 #include "core/result/result_file.h"
+#include "core/result/row_json.h"
 #include "core/server/open_files.h"
 #include "core/server/server.h"
 #include "core/verbs/port_choice.h"
@@ -101,9 +102,11 @@ class ServerReport {
     const std::lock_guard lock{mutex_};  // called by the session's thread, as add()
     if (!begun_) begin(perftest_connection(case_told, true));
   }
-  /// @throws MeasurementError  it is no row, or there are too many
-  void add(const nlohmann::json& row) {
-    const PerftestNumbers numbers = perftest_numbers_from_wire(row);
+  /// @throws UsageError        it is no row
+  /// @throws MeasurementError  there are too many
+  void add(const nlohmann::json& told) {
+    Row row = row_from_json(told, "the client's row");
+    const PerftestNumbers numbers = perftest_numbers(row);
     const std::lock_guard lock{mutex_};
     if (!begun_) begin({.test_case = planned_, .local = {}, .remote = {}, .group = {}});
     if (taken_ == kMaxServedRows)
@@ -113,6 +116,7 @@ class ServerReport {
     // perftest's server knows the CPU's use, and looks at limits, where it takes part.
     const double cpu_percent = plan_.report.cpu_util && rows_ == Rows::each ? cpu_.percent() : 0;
     results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
+    if (!plan_.json.empty()) kept_.push_back(std::move(row));
     const std::string text = perftest_row(plan_.report, numbers, cpu_percent);
     if (rows_ == Rows::last) {
       last_ = text;
@@ -161,7 +165,7 @@ class ServerReport {
     flush_print();
   }
 
-  /// perftest's keys, in a result of ours without rows: those are the client's.
+  /// perftest's keys, in a result of ours with the client's rows.
   void write_json(const std::string& command_line) const {
     ResultWriter writer(plan_.json, make_context({.google_benchmark = {},
                                                   .command = command_line,
@@ -169,6 +173,7 @@ class ServerReport {
                                                   .initiator = {},
                                                   .responder = environment_,
                                                   .extra = {}}));
+    for (const Row& row : kept_) writer.append(row);
     writer.finish(fmt::format("{},\n{}", test_info_, results_));
   }
 
@@ -180,6 +185,7 @@ class ServerReport {
   bool begun_ = false;
   std::string last_;                 ///< row, where that alone is shown
   std::string test_info_, results_;  ///< of the last row, as perftest's file has them
+  std::vector<Row> kept_;            ///< for the file
   std::uint64_t taken_ = 0;
   CpuUse cpu_;
   PerftestLimits limits_;

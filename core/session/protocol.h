@@ -28,7 +28,7 @@
 //   their windows closed.
 //   or, at any time, from the responder: failed {kind, reason}, which ends the case; and from the
 //   initiator: abandon {} -> abandoned {}. bye {} ends the session. Between two cases the initiator
-//   may say list_ports again; row {row}: the numbers of a row of the result, which the responder
+//   may say list_ports again; row {row}: a row of the result, which the responder
 //   may show; or examine
 //   {} -> examination {examination}: what spoils measurements on the responder's machine.
 #pragma once
@@ -41,7 +41,7 @@ namespace rdmameter {
 
 /// Both ends must have the same number, whatever their releases. A change to any message or to its
 /// meaning raises it by one (CONTRIBUTING.md).
-inline constexpr std::uint32_t kProtocolVersion = 22;
+inline constexpr std::uint32_t kProtocolVersion = 23;
 
 /// A step of the set-up: creating thousands of QPs takes seconds on some devices.
 inline constexpr std::chrono::seconds kSetupTimeout{30};

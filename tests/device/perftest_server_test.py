@@ -20,8 +20,10 @@ sys.path.insert(0, os.path.join(rdmameter.HERE, "..", "faults"))
 import wire  # pylint: disable=wrong-import-position
 
 # What a client tells of a row: 1000 messages of 64 KiB in 1 ms.
-ROW = {"size_bytes": 65536, "iterations": 1000,
-       "traffic": {"messages": 1000, "time_ns": 1000000, "peak_messages": 100, "peak_ns": 90000}}
+ROW = {"name": "write_bw", "family_index": 0, "run_name": "write_bw", "run_type": "iteration", "repetitions": 1, "repetition_index": 0,
+       "iterations": 1000, "real_time": 1000, "cpu_time": 900, "time_unit": "ns", "case": {"size_bytes": 65536},
+       "bandwidth": {"messages": 1000, "bytes": 65536000, "window_ns": 1000000, "counted_by": "initiator", "traffic_messages": 1000,
+                     "traffic_ns": 1000000, "peak": {"messages": 100, "bytes": 6553600, "window_ns": 90000}}}
 FAILED = 1  # perftest's only status but 0
 NOTES = {"RDMAMETER_NOTES": "1"}
 
@@ -283,12 +285,13 @@ class ServerForm(rdmameter.Test):
             self.assertIsNone(server.process.poll())
 
     def test_ends_the_session_of_a_client_that_tells_of_what_is_no_row_or_of_too_many(self):
-        for row, times, says in (({"size_bytes": "2"}, 1, "`size_bytes` must be a whole number"), (ROW, 65, "more than 64 rows")):
-            with Server("ib_send_bw") as server:
+        for row, times, says in ((ROW | {"case": {"size_bytes": "two"}}, 1, "the client's row: case.size_bytes"), (ROW | {"name": 1}, 1, "name"),
+                                 ({"size_bytes": 2}, 1, "lacks"), (ROW, 65, "more than 64 rows")):
+            with self.subTest(says), Server("ib_send_bw") as server:
                 peer = client(server.port)
                 for _ in range(times):
                     peer.say({"type": "row", "row": row})
-                server.await_stderr(f"its session is killed: {'the peer' if times == 1 else 'it sent'}")
+                server.await_stderr("its session is killed: ")
                 self.assertIn(says, server.stderr)
                 stdout = server.end()[1]
                 self.assertEqual(stdout.count("65536"), times - 1)
