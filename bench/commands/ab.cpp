@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter ab: two programs, libraries or option sets, measured in turns and compared.
+#include "bench/commands/ab.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,15 +12,14 @@
 #include <set>
 
 #include "bench/commands/ab_run.h"
-#include "bench/commands/judging.h"
 #include "bench/options/command.h"
 #include "bench/options/comparison_options.h"
 #include "bench/options/help_text.h"
-#include "bench/running/lines/run_output.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
+#include "core/result/output_file.h"
 #include "core/result/result_file.h"
 #include "reports/compare/output.h"
 #include "reports/text/terminal_lines.h"

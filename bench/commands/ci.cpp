@@ -11,8 +11,11 @@
 #include <memory>
 #include <sstream>
 
+#include "bench/commands/ab.h"
 #include "bench/commands/ab_variant.h"
-#include "bench/commands/judging.h"
+#include "bench/commands/compare.h"
+#include "bench/commands/merge.h"
+#include "bench/commands/report.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"

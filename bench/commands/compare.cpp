@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter compare: is NEW worse than BASE?
+#include "bench/commands/compare.h"
+
 #include <memory>
 
-#include "bench/commands/judging.h"
 #include "bench/options/command.h"
 #include "bench/options/comparison_options.h"
 #include "bench/options/help_text.h"

@@ -15,6 +15,7 @@
 #include "bench/running/runner.h"
 #include "core/engine/case_memory.h"
 #include "core/log/print.h"
+#include "core/result/output_file.h"
 #include "reports/text/text.h"
 #include "reports/topology/connection_text.h"
 

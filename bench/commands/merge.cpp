@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter merge: several runs in one file.
-#include "reports/merge.h"
+#include "bench/commands/merge.h"
 
 #include <fmt/format.h>
 
 #include <memory>
 
-#include "bench/commands/judging.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
-#include "bench/running/lines/run_output.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
+#include "core/result/output_file.h"
 #include "core/result/result_file.h"
+#include "reports/merge.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 

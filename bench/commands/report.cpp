@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdmameter report: results as one page.
-#include "reports/html/report.h"
+#include "bench/commands/report.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 
-#include "bench/commands/judging.h"
 #include "bench/options/case_option.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -17,6 +16,7 @@
 #include "core/result/text_file.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/pairing.h"
+#include "reports/html/report.h"
 
 namespace rdmameter {
 namespace {

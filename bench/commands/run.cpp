@@ -22,6 +22,9 @@
 #include "core/instrument/clock_judge.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
+#include "core/result/output_file.h"
+#include "reports/text/parts/ablation_text.h"
+#include "reports/text/parts/stall_text.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -207,8 +210,14 @@ ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
   if (const std::string warning = clock_warning(clock_); !warning.empty())
     tell_lines("clock: {}\n", warning);
   RunOutput output(request.output, about, cases_);
-  if (loss_report) output.tell_stalls(about);
-  if (!ablation_.empty()) output.tell_ablation(about);
+  using Rows = std::span<const Row>;
+  if (loss_report)
+    output.tell_at_the_end([&about](Rows rows, const TextStyle& style) {
+      return rdmameter::loss_report(rows, about, style);
+    });
+  if (!ablation_.empty())
+    output.tell_at_the_end(
+        [&about](Rows rows, const TextStyle& style) { return ablation_text(about, rows, style); });
   const RunTally tally = measure_all(output);
   output.finish(tally);
   return tally.status();

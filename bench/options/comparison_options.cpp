@@ -6,13 +6,13 @@
 #include <charconv>
 
 #include "bench/options/help_text.h"
-#include "bench/running/lines/run_output.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/log/print.h"
+#include "core/result/output_file.h"
 #include "core/result/text_file.h"
+#include "reports/compare/gate.h"
 #include "reports/compare/output.h"
-#include "reports/compare/relative_gate.h"
 
 namespace rdmameter {
 namespace {
@@ -88,7 +88,7 @@ ComparisonOptions read_verdict_options(const VerdictOptions& options) {
   comparison_options.inconclusive_ok = options.inconclusive_ok;
   comparison_options.every_metric = options.all;
   for (const std::string& gate : comparison_options.gates)
-    check_gate(gate);  // wrong ones before anything is done
+    require_gate(gate);  // wrong ones before anything is done
   return comparison_options;
 }
 

@@ -18,7 +18,7 @@
 #include "bench/running/until.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
-#include "reports/compare/relative_gate.h"
+#include "reports/compare/gate.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -181,7 +181,7 @@ class Reader {
 
   std::vector<std::string> read_gates(const toml::node& node) const {
     const std::vector<std::string> gates = texts_of(node, "a gate");
-    for (const std::string& gate : gates) within(node, [&] { check_gate(gate); });
+    for (const std::string& gate : gates) within(node, [&] { require_gate(gate); });
     return gates;
   }
 

@@ -101,4 +101,14 @@ std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOpt
   return hosts;
 }
 
+void declare_host_options(CLI::App& app, HostOptions& options) {
+  add_option(app, "--port", options.port, "N",
+             fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
+  add_option(app, "--ssh-command", options.ssh_command, "WORDS",
+             "for ssh://: ssh's name and options, as in 'ssh -i KEY'. Default: ssh");
+  add_option(app, "--remote-program", options.remote_program, "PATH",
+             "for ssh://: rdmameter's name or path on HOST. Default: rdmameter");
+  add_option(app, "--token-file", options.token_file, "FILE", kTokenFileHelp);
+}
+
 }  // namespace rdmameter

@@ -2,6 +2,7 @@
 // Where `run` measures: HOST on the command line, or one after the other those of a file.
 #pragma once
 
+#include <CLI/App.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,9 @@ struct HostOptions {
   std::string hosts, token_file;
   std::optional<std::string> port, ssh_command, remote_program;
 };
+
+/// --port, --ssh-command, --remote-program and --token-file.
+void declare_host_options(CLI::App& app, HostOptions& options);
 
 /// One place to measure with.
 struct RunHost {

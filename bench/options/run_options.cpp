@@ -12,10 +12,8 @@
 #include "bench/options/help_text.h"
 #include "bench/options/run_hosts.h"
 #include "bench/options/ssh_url.h"
-#include "bench/options/token.h"
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"
-#include "core/base/parse_value.h"
 
 namespace rdmameter {
 namespace {
@@ -135,34 +133,6 @@ std::optional<Until> until_of(const RunOptions& options, const Plan& plan) {
 }
 
 }  // namespace
-
-std::string MeasuringOptions::output_file() const {
-  if (output == "") throw UsageError("-o takes the name of a file, or - for stdout");
-  return output.value_or("");
-}
-
-std::uint64_t MeasuringOptions::repetition_count(std::uint64_t unless_given) const {
-  return repetitions ? read_option("--repetitions", *repetitions, 1, kMaxRepetitions)
-                     : unless_given;
-}
-
-void declare_output_options(CLI::App& app, MeasuringOptions& options) {
-  add_option(app, "-o,--output", options.output, "FILE",
-             "write the result, as JSON, here; -: to stdout");
-  add_option(app, "--repetitions", options.repetitions, "N",
-             "measure each case N times, each time with new QPs and buffers; take 10 or more to "
-             "compare results. Default: 1");
-}
-
-void declare_host_options(CLI::App& app, HostOptions& options) {
-  add_option(app, "--port", options.port, "N",
-             fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
-  add_option(app, "--ssh-command", options.ssh_command, "WORDS",
-             "for ssh://: ssh's name and options, as in 'ssh -i KEY'. Default: ssh");
-  add_option(app, "--remote-program", options.remote_program, "PATH",
-             "for ssh://: rdmameter's name or path on HOST. Default: rdmameter");
-  add_option(app, "--token-file", options.token_file, "FILE", kTokenFileHelp);
-}
 
 void declare_run_options(CLI::App& app, RunOptions& options) {
   add_option(

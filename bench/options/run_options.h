@@ -10,31 +10,12 @@
 
 #include "bench/cases/cases.h"
 #include "bench/options/ablation.h"
-#include "bench/options/axis_options.h"
+#include "bench/options/measuring_options.h"
 #include "bench/options/plan.h"
 #include "bench/options/run_hosts.h"
 #include "bench/running/until.h"
 
 namespace rdmameter {
-
-/// What each subcommand that measures takes. As CLI11 leaves it: texts. Must outlive the parsing.
-struct MeasuringOptions {
-  std::vector<std::string> positionals;
-  bool list = false, dry_run = false;
-  std::optional<std::string> output, repetitions;
-  AxisOptions axes;
-
-  /// Empty: no file; "-": stdout. @throws UsageError
-  std::string output_file() const;
-  /// @throws UsageError
-  std::uint64_t repetition_count(std::uint64_t unless_given) const;
-};
-
-/// -o and --repetitions.
-void declare_output_options(CLI::App& app, MeasuringOptions& options);
-
-/// --port, --ssh-command, --remote-program and --token-file.
-void declare_host_options(CLI::App& app, HostOptions& options);
 
 struct RunOptions : MeasuringOptions {
   bool loopback = false, overwrite_file = false, loss_report = false;

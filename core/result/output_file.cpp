@@ -137,6 +137,15 @@ int open_stream(const std::string& path) {
 
 }  // namespace
 
+void check_writable(const std::string& output, const char* option) {
+  if (output.empty()) return;
+  try {
+    look_at_output(output);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{} {}", option, error.what()));
+  }
+}
+
 int open_output_stream(const std::string& path) {
   const std::optional<int> own = own_descriptor(path);
   if (own == STDOUT_FILENO) flush_print();

@@ -29,6 +29,10 @@ bool is_stdout(std::string_view path);
 ///                     what could be overwritten
 OutputPlace look_at_output(const std::string& path, Writing writing = Writing::replaced);
 
+/// The same for what an option was given; empty: it was not.
+/// @throws UsageError  which names the option, too
+void check_writable(const std::string& output, const char* option = "-o");
+
 /// Opens a stream. "-", /dev/stdout, /dev/stderr and /dev/fd/N are what this process has open
 /// already.
 /// A FIFO has 30 s to get a reader.

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "reports/compare/canary.h"
 #include "reports/compare/fingerprint.h"
-#include "reports/compare/relative_gate.h"
+#include "reports/compare/gate.h"
 #include "reports/stats/batch_change.h"
 #include "reports/stats/sample.h"
 #include "reports/text/text.h"

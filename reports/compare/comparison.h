@@ -9,7 +9,7 @@
 
 #include "reports/compare/case_judge.h"
 #include "reports/compare/comparable.h"
-#include "reports/compare/gate.h"
+#include "reports/compare/gate_check.h"
 #include "reports/compare/verdict.h"
 
 namespace rdmameter {

@@ -2,7 +2,6 @@
 #include "reports/compare/gate.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -10,8 +9,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
-#include "reports/compare/effect.h"
-#include "reports/stats/sample.h"
+#include "core/base/parse_value.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -81,63 +79,21 @@ void read_limit(Gate& gate, std::string_view text) {
   gate.limit = number * size;
 }
 
-bool keeps(const Gate& gate, double value) {
-  switch (gate.relation) {
-    case Gate::Relation::less:
-      return value < gate.limit;
-    case Gate::Relation::at_most:
-      return value <= gate.limit;
-    case Gate::Relation::greater:
-      return value > gate.limit;
-    case Gate::Relation::at_least:
-      return value >= gate.limit;
-  }
-  return false;
+[[noreturn]] void refuse_relative(const std::string& text, const std::string& why) {
+  throw UsageError(fmt::format(
+      "--gate '{}': {}; a gate relative to BASE is '[CASE] METRIC=SHARE%', such as 'p99=20%' or "
+      "'write_lat/* p99.9=50%'",
+      text, why));
 }
 
-/// Round trips unless half of them are asked for; nothing where the case has no such number.
-std::optional<std::vector<double>> gated_values(const Gate& gate, const ComparableCase& test_case) {
-  if (gate.half && !test_case.half) return std::nullopt;
-  auto values = test_case.values(gate.metric);
-  if (values && is_time(gate.metric) && test_case.half && !gate.half)
-    for (double& value : *values) value *= 2;
-  return values;
-}
-
-GateFinding check(const Gate& gate, const ComparableCase& test_case) {
-  GateFinding finding{
-      .gate = gate.text, .name = test_case.name, .verdict = CaseVerdict::pass, .text = {}};
-  const auto values = gated_values(gate, test_case);
-  if (!values) {
-    finding.verdict = test_case.replicates.empty() ? CaseVerdict::fail : CaseVerdict::inconclusive;
-    finding.text = test_case.replicates.empty()
-                       ? "was not measured"
-                       : "has no such number: too few samples, or another kind of test";
-    return finding;
-  }
-  const double middle = median(*values);
-  const Interval interval = median_interval(*values, kConfidence, values->size());
-  const bool certain = !keeps(gate, interval.low) && !keeps(gate, interval.high);
-  if (!keeps(gate, middle))
-    finding.verdict = certain ? CaseVerdict::fail : CaseVerdict::inconclusive;
-  finding.text = fmt::format("{} over {} repetition{}", metric_text(gate.metric, middle),
-                             values->size(), values->size() == 1 ? "" : "s");
-  if (values->size() > 1)
-    finding.text += fmt::format(", {} to {} at 95 %", metric_text(gate.metric, interval.low),
-                                metric_text(gate.metric, interval.high));
-  return finding;
-}
-
-/// Median of a counter per message; nothing where a repetition has none.
-std::optional<double> work_of(const ComparableCase& test_case, std::string_view counter) {
-  std::vector<double> values;
-  for (const Replicate& replicate : test_case.replicates) {
-    const auto found = replicate.work.find(counter);
-    if (found == replicate.work.end()) return std::nullopt;
-    values.push_back(found->second);
-  }
-  if (values.empty()) return std::nullopt;
-  return median(values);
+double read_share(const std::string& gate, std::string_view text) {
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (error != std::errc() || unit != "%" || !(percent >= 0 && percent <= 1e6))
+    refuse_relative(gate, fmt::format("'{}' is no share: it takes a number with %{}", text,
+                                      decimal_comma_hint(text)));
+  return percent / 100;
 }
 
 }  // namespace
@@ -160,46 +116,31 @@ Gate read_gate(const std::string& text) {
   return gate;
 }
 
+std::optional<RelativeGate> read_relative_gate(const std::string& text) {
+  const std::size_t space = text.rfind(' ');
+  const std::string last = space == text.npos ? text : text.substr(space + 1);
+  const std::size_t equals = last.find('=');
+  if (equals == last.npos || equals == 0 || last.find_first_of("<>") < equals) return std::nullopt;
+  const MetricInfo* metric = typed_metric(last.substr(0, equals));
+  if (metric == nullptr)
+    refuse_relative(text, fmt::format("there is no metric '{}' (metrics: {})",
+                                      last.substr(0, equals), typed_metric_names()));
+  std::string pattern = space == text.npos ? "*" : text.substr(0, space);
+  if (pattern.empty() || pattern.find(' ') != pattern.npos)
+    refuse_relative(text, "has too many words");
+  return RelativeGate{.text = text,
+                      .pattern = std::move(pattern),
+                      .metric = metric->metric,
+                      .share = read_share(text, std::string_view(last).substr(equals + 1))};
+}
+
+void require_gate(const std::string& text) {
+  if (text != "work" && text != "times" && !read_relative_gate(text)) read_gate(text);
+}
+
 bool is_gated(const std::string& pattern, const std::string& name, bool part) {
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0 &&
          (!part || pattern.find("part:") != std::string::npos);
-}
-
-std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
-                                     const std::vector<ComparableCase>& cases) {
-  std::vector<GateFinding> findings;
-  for (const Gate& gate : gates) {
-    const std::size_t before = findings.size();
-    for (const ComparableCase& test_case : cases)
-      if (is_gated(gate.pattern, test_case.name, test_case.part))
-        findings.push_back(check(gate, test_case));
-    if (findings.size() > before) continue;
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min<std::size_t>(cases.size(), 5); ++i)
-      names.push_back(printable(cases[i].name));
-    throw UsageError(fmt::format(
-        "--gate '{}': no case of NEW has a name like '{}'; there are: {}{}", gate.text,
-        gate.pattern, fmt::join(names, ", "), cases.size() > names.size() ? ", ..." : ""));
-  }
-  return findings;
-}
-
-std::vector<GateFinding> check_work(const ComparableCase& base, const ComparableCase& other,
-                                    double tolerance) {
-  std::vector<GateFinding> findings;
-  if (base.replicates.empty() || other.replicates.empty()) return findings;
-  for (const auto& [counter, ignored] : base.replicates.front().work) {
-    if (counter == "polls") continue;
-    const auto before = work_of(base, counter), after = work_of(other, counter);
-    if (!before || !after) continue;
-    GateFinding finding{
-        .gate = "work", .name = other.name, .verdict = CaseVerdict::pass, .text = {}};
-    if (*after > *before * (1 + tolerance)) finding.verdict = CaseVerdict::fail;
-    finding.text =
-        fmt::format("{} per message {:.4g}, were {:.4g}", printable(counter), *after, *before);
-    findings.push_back(std::move(finding));
-  }
-  return findings;
 }
 
 }  // namespace rdmameter

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits that a result must keep: 'write_lat/rc/size:64 half_round_trip.p99 <= 3us'.
+// Limits that a result must keep: 'write_lat/rc/size:64 half_round_trip.p99 <= 3us', or relative to
+// BASE: 'p99=20%', 'write_lat/* p99.9=50%'. gate_check.h holds a result against them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "reports/compare/comparable.h"
-#include "reports/compare/verdict.h"
+#include "reports/summary/metric.h"
 
 namespace rdmameter {
 
@@ -27,26 +27,23 @@ struct Gate {
 /// @throws UsageError  quoting the text, and saying what is wrong with it and what it takes
 Gate read_gate(const std::string& text);
 
-/// What one gate says of one case.
-struct GateFinding {
-  std::string gate, name;
-  CaseVerdict verdict = CaseVerdict::pass;  ///< pass, fail or inconclusive
-  std::string text;                         ///< the figures, or why there are none
+struct RelativeGate {
+  std::string text;     ///< as it was given
+  std::string pattern;  ///< of the case's name, as a shell has them
+  Metric metric = Metric::p50;
+  double share = 0;  ///< by which NEW may be worse than BASE
 };
+
+/// Reads "[CASE] METRIC=SHARE%". METRIC: p50, p90, p99, p99.9, p99.99, min, max, mean, stddev;
+/// bandwidth. Nothing where the text has no '=' after a metric's name, and is no such gate.
+/// @throws UsageError  quoting the text, and saying what it takes
+std::optional<RelativeGate> read_relative_gate(const std::string& text);
+
+/// Is it a gate of any kind? @throws UsageError  it is not
+void require_gate(const std::string& text);
 
 /// Is it a gate of this case? Parts of a mix have none but those whose pattern names a part.
 /// @param part  is the case one?
 bool is_gated(const std::string& pattern, const std::string& name, bool part);
-
-/// A gate fails where the median over the repetitions is beyond the limit and so is the whole of
-/// its bootstrap interval; where only the median is, nothing is certain.
-/// @throws UsageError  a gate's pattern matches no case, naming what there is
-std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
-                                     const std::vector<ComparableCase>& cases);
-
-/// Is there a work counter per message that grew by more than `tolerance`? Times vary, work
-/// repeats. Polls do not: they wait for time to pass.
-std::vector<GateFinding> check_work(const ComparableCase& base, const ComparableCase& other,
-                                    double tolerance);
 
 }  // namespace rdmameter

@@ -16,12 +16,9 @@
 #include "core/base/printable.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
-#include "core/result/output_file.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/write_order.h"
 #include "reports/text/case_names.h"
-#include "reports/text/parts/ablation_text.h"
-#include "reports/text/parts/stall_text.h"
 #include "reports/text/parts/until_text.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
@@ -50,15 +47,6 @@ bool streams_are_one() {
 }
 
 }  // namespace
-
-void check_writable(const std::string& output, const char* option) {
-  if (output.empty()) return;
-  try {
-    look_at_output(output);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{} {}", option, error.what()));
-  }
-}
 
 RunOutput::RunOutput(const std::string& output, const nlohmann::ordered_json& context,
                      const std::vector<PlannedCase>& cases)
@@ -171,8 +159,7 @@ std::string RunOutput::untold_error() const {
 /// Of all rows.
 std::string RunOutput::told_at_the_end(const TextStyle& style) const {
   std::string text;
-  if (stalls_) text += loss_report(*kept_, stalls_context_, style);
-  if (!ablation_.is_null()) text += ablation_text(ablation_, *kept_, style);
+  for (const Telling& telling : tellings_) text += telling(*kept_, style);
   return text;
 }
 

@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,27 +22,19 @@
 
 namespace rdmameter {
 
-/// @param output  what the option was given; empty: it was not
-/// @throws UsageError where nothing could be written there; creates nothing
-void check_writable(const std::string& output, const char* option = "-o");
-
 class RunOutput : public RunListener {
  public:
   /// @param output  path of the result; empty: none; "-": stdout, which then has no lines
   RunOutput(const std::string& output, const nlohmann::ordered_json& context,
             const std::vector<PlannedCase>& cases);
 
-  /// From here on rows are kept, and finish() tells the stalls of each latency case.
-  /// @param context  of the result
-  void tell_stalls(const nlohmann::ordered_json& context) {
+  /// What all rows together tell. Lines that end in a newline; empty: nothing.
+  using Telling = std::function<std::string(std::span<const Row>, const TextStyle&)>;
+
+  /// From here on rows are kept, and finish() tells this of them.
+  void tell_at_the_end(Telling telling) {
     kept_.emplace();
-    stalls_ = true;
-    stalls_context_ = context;
-  }
-  /// The same for what each axis of an ablation is worth. @param context  of the result
-  void tell_ablation(const nlohmann::ordered_json& context) {
-    if (!kept_) kept_.emplace();
-    ablation_ = context;
+    tellings_.push_back(std::move(telling));
   }
 
   /// Rows have no line: what they tell together is printed by the caller.
@@ -75,9 +69,7 @@ class RunOutput : public RunListener {
   std::set<std::uint64_t> measured_cases_;                         ///< by Row::family_index
   std::vector<std::pair<std::string, std::size_t>> skip_reasons_;  ///< and how many cases
   std::optional<std::vector<Row>> kept_;  ///< where they are to be told of at the end
-  bool stalls_ = false;
-  nlohmann::ordered_json stalls_context_;
-  nlohmann::ordered_json ablation_;  ///< the context; null: it is none
+  std::vector<Telling> tellings_;
   std::string told_at_the_end(const TextStyle& style) const;
   std::vector<Row> settled_;  ///< the last of each case of --until, without numbers
   std::string first_error_, last_message_;

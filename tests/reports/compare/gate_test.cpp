@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/compare/gate.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "reports/compare/gate_check.h"
 #include "tests/reports/compare/fake_results.h"
 
 namespace rdmameter {

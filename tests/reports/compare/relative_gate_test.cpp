@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/compare/relative_gate.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "reports/compare/gate_check.h"
 
 namespace rdmameter {
 namespace {
@@ -22,9 +21,9 @@ std::string refusal_of_gate(const std::string& text) {
 
 TEST(Gates, AreCheckedByTheirKind) {
   for (const char* text : {"work", "times", "p99=20%", "write_lat/* latency.p50 <= 3us"})
-    EXPECT_NO_THROW(check_gate(text)) << text;
+    EXPECT_NO_THROW(require_gate(text)) << text;
   for (const char* text : {"", "play", "p99=", "write_lat/* latency.p50"})
-    EXPECT_THROW(check_gate(text), UsageError) << text;
+    EXPECT_THROW(require_gate(text), UsageError) << text;
 }
 
 TEST(RelativeGate, IsAMetricAShareAndPerhapsACase) {

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/compare/gate_check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "reports/compare/effect.h"
+#include "reports/stats/sample.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+bool keeps(const Gate& gate, double value) {
+  switch (gate.relation) {
+    case Gate::Relation::less:
+      return value < gate.limit;
+    case Gate::Relation::at_most:
+      return value <= gate.limit;
+    case Gate::Relation::greater:
+      return value > gate.limit;
+    case Gate::Relation::at_least:
+      return value >= gate.limit;
+  }
+  return false;
+}
+
+/// Round trips unless half of them are asked for; nothing where the case has no such number.
+std::optional<std::vector<double>> gated_values(const Gate& gate, const ComparableCase& test_case) {
+  if (gate.half && !test_case.half) return std::nullopt;
+  auto values = test_case.values(gate.metric);
+  if (values && is_time(gate.metric) && test_case.half && !gate.half)
+    for (double& value : *values) value *= 2;
+  return values;
+}
+
+GateFinding check(const Gate& gate, const ComparableCase& test_case) {
+  GateFinding finding{
+      .gate = gate.text, .name = test_case.name, .verdict = CaseVerdict::pass, .text = {}};
+  const auto values = gated_values(gate, test_case);
+  if (!values) {
+    finding.verdict = test_case.replicates.empty() ? CaseVerdict::fail : CaseVerdict::inconclusive;
+    finding.text = test_case.replicates.empty()
+                       ? "was not measured"
+                       : "has no such number: too few samples, or another kind of test";
+    return finding;
+  }
+  const double middle = median(*values);
+  const Interval interval = median_interval(*values, kConfidence, values->size());
+  const bool certain = !keeps(gate, interval.low) && !keeps(gate, interval.high);
+  if (!keeps(gate, middle))
+    finding.verdict = certain ? CaseVerdict::fail : CaseVerdict::inconclusive;
+  finding.text = fmt::format("{} over {} repetition{}", metric_text(gate.metric, middle),
+                             values->size(), values->size() == 1 ? "" : "s");
+  if (values->size() > 1)
+    finding.text += fmt::format(", {} to {} at 95 %", metric_text(gate.metric, interval.low),
+                                metric_text(gate.metric, interval.high));
+  return finding;
+}
+
+/// Median of a counter per message; nothing where a repetition has none.
+std::optional<double> work_of(const ComparableCase& test_case, std::string_view counter) {
+  std::vector<double> values;
+  for (const Replicate& replicate : test_case.replicates) {
+    const auto found = replicate.work.find(counter);
+    if (found == replicate.work.end()) return std::nullopt;
+    values.push_back(found->second);
+  }
+  if (values.empty()) return std::nullopt;
+  return median(values);
+}
+
+const MetricEffect* effect_in(const CaseComparison& one, Metric metric) {
+  for (const auto* list : {&one.effects, &one.others})
+    for (const MetricEffect& each : *list)
+      if (each.metric == metric) return &each;
+  return nullptr;
+}
+
+GateFinding check_one(const RelativeGate& gate, const CaseComparison& one) {
+  GateFinding finding{
+      .gate = gate.text, .name = one.name, .verdict = CaseVerdict::pass, .text = {}};
+  const MetricEffect* found = effect_in(one, gate.metric);
+  if (found == nullptr || !found->effect.problem.empty()) {
+    const bool failed = one.effects.empty() && one.verdict == CaseVerdict::fail;
+    finding.verdict = failed ? CaseVerdict::fail : CaseVerdict::inconclusive;
+    finding.text = found != nullptr      ? found->effect.problem
+                   : one.effects.empty() ? one.note
+                                         : "has no such number on both sides";
+    return finding;
+  }
+  const Effect& effect = found->effect;
+  const double limit = 1 + gate.share;
+  const double low = std::min(slowdown(gate.metric, effect.interval.low),
+                              slowdown(gate.metric, effect.interval.high));
+  if (slowdown(gate.metric, effect.ratio) > limit)
+    finding.verdict = low > limit ? CaseVerdict::fail : CaseVerdict::inconclusive;
+  finding.text =
+      fmt::format("{} {} ({} to {} at 95 %)", info_of(gate.metric).name, change_text(effect.ratio),
+                  change_text(effect.interval.low), change_text(effect.interval.high));
+  return finding;
+}
+
+}  // namespace
+
+std::vector<GateFinding> check_gates(const std::vector<Gate>& gates,
+                                     const std::vector<ComparableCase>& cases) {
+  std::vector<GateFinding> findings;
+  for (const Gate& gate : gates) {
+    const std::size_t before = findings.size();
+    for (const ComparableCase& test_case : cases)
+      if (is_gated(gate.pattern, test_case.name, test_case.part))
+        findings.push_back(check(gate, test_case));
+    if (findings.size() > before) continue;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min<std::size_t>(cases.size(), 5); ++i)
+      names.push_back(printable(cases[i].name));
+    throw UsageError(fmt::format(
+        "--gate '{}': no case of NEW has a name like '{}'; there are: {}{}", gate.text,
+        gate.pattern, fmt::join(names, ", "), cases.size() > names.size() ? ", ..." : ""));
+  }
+  return findings;
+}
+
+std::vector<GateFinding> check_work(const ComparableCase& base, const ComparableCase& other,
+                                    double tolerance) {
+  std::vector<GateFinding> findings;
+  if (base.replicates.empty() || other.replicates.empty()) return findings;
+  for (const auto& [counter, ignored] : base.replicates.front().work) {
+    if (counter == "polls") continue;
+    const auto before = work_of(base, counter), after = work_of(other, counter);
+    if (!before || !after) continue;
+    GateFinding finding{
+        .gate = "work", .name = other.name, .verdict = CaseVerdict::pass, .text = {}};
+    if (*after > *before * (1 + tolerance)) finding.verdict = CaseVerdict::fail;
+    finding.text =
+        fmt::format("{} per message {:.4g}, were {:.4g}", printable(counter), *after, *before);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+std::vector<GateFinding> check_relative_gates(const std::vector<RelativeGate>& gates,
+                                              const std::vector<CaseComparison>& cases) {
+  std::vector<GateFinding> findings;
+  for (const RelativeGate& gate : gates) {
+    const std::size_t before = findings.size();
+    for (const CaseComparison& one : cases) {
+      if (!is_gated(gate.pattern, one.name, one.part)) continue;
+      const bool other_kind =
+          gate.pattern == "*" && !one.effects.empty() && effect_in(one, gate.metric) == nullptr;
+      if (!other_kind) findings.push_back(check_one(gate, one));
+    }
+    if (findings.size() == before)
+      throw UsageError(fmt::format("--gate '{}': no case of NEW has a name like '{}' and {}",
+                                   printable(gate.text), printable(gate.pattern),
+                                   info_of(gate.metric).name));
+  }
+  return findings;
+}
+
+}  // namespace rdmameter
