@@ -23,6 +23,7 @@
 #include "bench/perftest/own_device.h"
 #include "bench/perftest/own_words.h"
 #include "bench/perftest/settings_block.h"
+#include "bench/running/result_context.h"
 #include "core/base/error.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
@@ -172,7 +173,7 @@ class ServerReport {
                                                   .floor = {},
                                                   .initiator = {},
                                                   .responder = environment_,
-                                                  .extra = {}}));
+                                                  .extra = {{"defaults", stated_defaults()}}}));
     for (const Row& row : kept_) writer.append(row);
     writer.finish(fmt::format("{},\n{}", test_info_, results_));
   }

@@ -7,11 +7,14 @@
 
 #include <ctime>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/engine/null/null_measurer.h"
 #include "core/result/result_file.h"
+#include "core/test_case/test_case.h"
+#include "topologies/axes/rank_axes.h"
 
 namespace rdmameter {
 namespace {
@@ -55,7 +58,32 @@ std::string run_id() {
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", bits(), bits(), bits(), bits());
 }
 
+using Json = nlohmann::ordered_json;
+
+Json values_of(const TestCase& test_case, std::span<const Axis> axes) {
+  Json values = Json::object();
+  for (const Axis& axis : axes)
+    if (!values.contains(axis.key)) values[axis.key] = axis_json(test_case, axis);
+  return values;
+}
+
 }  // namespace
+
+Json stated_defaults() {
+  const Json latency = values_of(default_case(Opcode::send, Pattern::ping_pong), axes());
+  const auto differing = [&](const TestCase& test_case, std::span<const Axis> axes) {
+    Json differs = Json::object();
+    const Json values = values_of(test_case, axes);
+    for (const auto& [key, value] : values.items())
+      if (const auto found = latency.find(key); found == latency.end() || *found != value)
+        differs[key] = value;
+    return differs;
+  };
+  return {{"latency", latency},
+          {"bandwidth", differing(default_case(Opcode::send, Pattern::bandwidth), axes())},
+          {"load", differing(default_case(Opcode::send, Pattern::open_loop), axes())},
+          {"ranks", differing(default_topology_case(), topology_axes())}};
+}
 
 nlohmann::ordered_json result_context(const std::string& command_line,
                                       const std::vector<std::string>& gates,
@@ -76,6 +104,7 @@ nlohmann::ordered_json result_context(const std::string& command_line,
   else
     parts.extra["responders"] = std::move(responders);
   parts.extra["run_id"] = run_id();
+  parts.extra["defaults"] = stated_defaults();
   if (!gates.empty()) parts.extra["gates"] = gates;
   return make_context(parts);
 }

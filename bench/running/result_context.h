@@ -12,6 +12,9 @@
 
 namespace rdmameter {
 
+/// What each axis is where nobody chooses: of latencies all, of other kinds what differs.
+nlohmann::ordered_json stated_defaults();
+
 /// Google Benchmark's keys as its own reporter writes them, with --benchmark_context, and ours.
 /// @throws UsageError where --benchmark_context names a key that is taken
 /// @param gates       what comparisons are to hold the result to
