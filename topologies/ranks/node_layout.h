@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/result/row.h"
-#include "topologies/axes/connection_memory.h"
 #include "topologies/ranks/loop/payload.h"
 #include "topologies/ranks/loop/relay.h"
 #include "topologies/ranks/rank_plan.h"
+#include "topologies/traffic/connection_memory.h"
 
 namespace rdmameter {
 

@@ -12,8 +12,8 @@
 #include "reports/stats/sample.h"
 #include "reports/summary/summary.h"
 #include "reports/topology/model/rank_places.h"
-#include "topologies/axes/connection_memory.h"
 #include "topologies/schedule/schedule.h"
+#include "topologies/traffic/connection_memory.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {

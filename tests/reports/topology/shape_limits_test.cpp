@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/reports/topology_samples.h"
-#include "topologies/axes/connection_memory.h"
+#include "topologies/traffic/connection_memory.h"
 
 namespace rdmameter {
 namespace {

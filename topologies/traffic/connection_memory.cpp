@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topologies/axes/connection_memory.h"
+#include "topologies/traffic/connection_memory.h"
 
 namespace rdmameter {
 namespace {
