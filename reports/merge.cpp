@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"
 #include "reports/compare/fingerprint.h"
+#include "reports/summary/defaults.h"
 #include "reports/summary/summary.h"
 
 namespace rdmameter {
@@ -50,6 +52,7 @@ class Merging {
           file.path));
     if (merged_.context.is_null()) merged_.context = file.context;
     check_environment(file);
+    check_defaults(file);
     const std::uint64_t first = runs_.size();
     for (Json& run : runs_of(file)) add_run(std::move(run), file.path);
     for (Row& row : file.rows) add_row(std::move(row), first, file.path);
@@ -63,6 +66,7 @@ class Merging {
     for (auto& [run, path] : runs_) contexts.push_back(std::move(run));
     ours["runs"] = std::move(contexts);
     if (!noise_.empty()) ours["noise"] = noise_;
+    if (stated_) ours["defaults"] = defaults_->stated();
     if (!mixed_.empty()) ours["environment_changes"] = mixed_;
     return std::move(merged_);
   }
@@ -78,6 +82,20 @@ class Merging {
         fmt::format("{}: was measured in another environment than the first file (BASE here):\n  "
                     "{}\n--allow-environment-change merges them anyway.",
                     file.path, fmt::join(changes, "\n  ")));
+  }
+
+  /// A merged result states one list of them.
+  void check_defaults(const ResultFile& file) {
+    const Defaults here(file.context);
+    if (!defaults_) defaults_ = here;
+    if (const auto differences = defaults_->differences(here); !differences.empty())
+      throw UsageError(
+          fmt::format("{}: was measured under other defaults than the first file: {}. 'rdmameter "
+                      "compare' takes "
+                      "both as they are.",
+                      file.path, fmt::join(differences, ", ")));
+    defaults_->complete(here);
+    stated_ = stated_ || file.context.at(kOurs).contains("defaults");
   }
 
   void add_run(Json run, const std::string& path) {
@@ -97,7 +115,7 @@ class Merging {
       run = found->get<std::uint64_t>();
     }
     row.extra["run"] = first_run + run;
-    const std::string key = case_identity(test_of(row), row.case_object);
+    const std::string key = defaults_->identity(test_of(row), row.case_object);
     row.family_index = families_.try_emplace(key, families_.size()).first->second;
     merged_.rows.push_back(std::move(row));
   }
@@ -109,6 +127,8 @@ class Merging {
 
   std::string command_;
   bool allow_environment_change_;
+  std::optional<Defaults> defaults_;  ///< of all files
+  bool stated_ = false;               ///< by one of them
   MergedResult merged_;
   std::vector<std::pair<Json, std::string>> runs_;  ///< contexts, and the files they are from
   std::map<std::string, std::uint64_t> families_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "reports/summary/defaults.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/summary/write_order.h"
@@ -95,10 +96,14 @@ std::string percentiles(const std::vector<const Group*>& groups, const TextStyle
 }
 
 /// Of cases with one kind of numbers.
+/// @param known     what all groups have in common, which is told already
+/// @param defaults  as common_of() takes them
 std::string show_kind(const std::vector<const Group*>& groups, const Common& known,
-                      std::optional<double> line_rate, const ShowOptions& options) {
+                      const Defaults* defaults, std::optional<double> line_rate,
+                      const ShowOptions& options) {
   const Group joined = join(groups);
-  std::string text = "\n" + group_heading(joined, known, options.all, options.style);
+  std::string text =
+      "\n" + group_heading(joined, common_of(joined, defaults).text(known), options.style);
   const std::string bandwidth = bandwidth_table(joined, line_rate, options.style);
   text += bandwidth;
   if (bandwidth.empty() || options.all) {
@@ -132,10 +137,11 @@ void tell_once(std::string& text, const std::string& remark) {
 }
 
 /// Kinds of numbers in the order of their first rows, a table for each.
-std::string show_groups(const std::vector<const Group*>& groups, std::optional<double> line_rate,
-                        const ShowOptions& options) {
+std::string show_groups(const std::vector<const Group*>& groups, const Defaults& stated,
+                        std::optional<double> line_rate, const ShowOptions& options) {
   if (groups.empty()) return "";
-  const Common common = common_of(join(groups), options.all);
+  const Defaults* const defaults = options.all ? nullptr : &stated;
+  const Common common = common_of(join(groups), defaults);
   std::string settings = common.text();
   if (!options.all) settings += settings.empty() ? "defaults" : "; others are defaults";
   std::string text = labelled("settings", settings, options.style);
@@ -146,7 +152,8 @@ std::string show_groups(const std::vector<const Group*>& groups, std::optional<d
     if (found == kinds.end()) found = kinds.insert(kinds.end(), {kind, {}});
     found->second.push_back(group);
   }
-  for (const auto& [kind, members] : kinds) text += show_kind(members, common, line_rate, options);
+  for (const auto& [kind, members] : kinds)
+    text += show_kind(members, common, defaults, line_rate, options);
   for (const std::string_view remark : {std::string_view(kTooFewSamples), kTailMayBeMissing})
     tell_once(text, dim(wrap("  ", std::string(remark), options.style.width), options.style));
   text += background_matrix(join(groups), options.style);
@@ -246,7 +253,7 @@ std::string show_result(const ResultFile& file, const ShowOptions& options) {
   for (const Group& group : all)
     if (!of_topologies(group) && (options.all || !all_of_connections(group)))
       groups.push_back(&group);
-  text += show_groups(groups, line_rate_gbps(file.context), options);
+  text += show_groups(groups, Defaults(file.context), line_rate_gbps(file.context), options);
   text += connection_text(file, style);
   text += topology_text(file, {.predict = options.predict,
                                .memory_budget_bytes = options.memory_budget_bytes,

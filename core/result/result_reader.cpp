@@ -73,6 +73,8 @@ void check_context(const std::string& path, const Json& object) {
   ours->at("version").text();
   ours->at("command").text();
   for (const char* key : {"floor", "initiator", "responder"}) ours->at(key);
+  if (const auto defaults = ours->find("defaults"))
+    for (const char* kind : {"latency", "bandwidth", "load", "ranks"}) defaults->at(kind).object();
 }
 
 /// Reads part by part: a tree of all rows takes ten times the text's room.

@@ -177,6 +177,11 @@ class Collector {
   };
   using PartKey = std::pair<std::size_t, std::string>;  ///< the case's index, the part's label
 
+  /// Rows come after the context.
+  const Defaults& defaults() {
+    if (!defaults_) defaults_.emplace(file_.context);
+    return *defaults_;
+  }
   std::size_t index_of(const ComparableCase& test_case, bool second) const {
     return static_cast<std::size_t>(&test_case - file_.sides[second ? 1 : 0].data());
   }
@@ -196,14 +201,12 @@ class Collector {
     }
   }
 
-  static ComparableCase new_part(const CheckedJson& row, const std::string& name,
-                                 const CheckedJson& part) {
+  ComparableCase new_part(const CheckedJson& row, const std::string& name,
+                          const CheckedJson& part) {
     Json axes = row.at("case").object();
     axes["part"] = part_label(part);
-    const std::string identity = case_identity(name.substr(0, name.find('/')), axes);
     axes.erase("test");
     return {.name = fmt::format("{}/part:{}", name, part_label(part)),
-            .identity = identity,
             .axes = std::move(axes),
             .part = true,
             .load = true,
@@ -214,7 +217,7 @@ class Collector {
                                const CheckedJson& part) {
     ComparableCase made = new_part(row, name, part);
     std::vector<ComparableCase>& cases = file_.sides[0];
-    const auto [at, is_new] = by_identity_.try_emplace(made.identity, cases.size());
+    const auto [at, is_new] = by_identity_.try_emplace(identity_of(made, defaults()), cases.size());
     if (is_new) cases.push_back(std::move(made));
     return cases[at->second];
   }
@@ -243,13 +246,12 @@ class Collector {
     std::vector<ComparableCase>& cases = file_.sides[which];
     const auto [at, is_new] = index_.try_emplace(key, cases.size());
     if (is_new) {
-      const std::string identity = case_identity(test, row.at("case").object());
-      if (!side) at->second = by_identity_.try_emplace(identity, cases.size()).first->second;
-      if (at->second == cases.size()) {
-        nlohmann::json axes = row.at("case").object();
-        axes.erase("test");
-        cases.push_back({.name = name, .identity = identity, .axes = std::move(axes)});
-      }
+      ComparableCase made{.name = name, .axes = row.at("case").object()};
+      made.axes.erase("test");
+      if (!side)
+        at->second =
+            by_identity_.try_emplace(identity_of(made, defaults()), cases.size()).first->second;
+      if (at->second == cases.size()) cases.push_back(std::move(made));
     }
     ComparableCase& found = cases[at->second];
     if (const auto latency = row.find("latency")) {
@@ -264,6 +266,7 @@ class Collector {
   }
 
   Comparable& file_;
+  std::optional<Defaults> defaults_;
   std::unordered_map<std::string, std::size_t> index_, by_identity_;
   std::array<std::map<PartKey, ComparableCase>, 2> parts_;  ///< of each side of `ab`
   std::vector<PartKey> order_of_parts_;                     ///< of the first side's
@@ -304,6 +307,10 @@ void read_context(Comparable& file, Json& context) {
 }
 
 }  // namespace
+
+std::string identity_of(const ComparableCase& test_case, const Defaults& defaults) {
+  return defaults.identity(test_case.name.substr(0, test_case.name.find('/')), test_case.axes);
+}
 
 std::optional<double> ComparableCase::value(const Replicate& replicate, Metric metric) const {
   const auto& known = replicate.value[static_cast<std::size_t>(metric)];

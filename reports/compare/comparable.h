@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/summary/defaults.h"
 #include "reports/summary/metric.h"
 
 namespace rdmameter {
@@ -38,7 +39,6 @@ struct FailedRepetition {
 /// All rows of one case (and of one side, where the file has two).
 struct ComparableCase {
   std::string name;          ///< the first row's, without /error or /skipped
-  std::string identity;      ///< case_identity(); equal: the same was measured
   nlohmann::json axes = {};  ///< the `case` object without the test, in the order of its keys
   bool half = false;         ///< what is told are half round trips
   bool part = false;         ///< of a mix: the requests of one operation and size
@@ -58,6 +58,9 @@ struct ComparableCase {
   /// In the unit that is told; nothing where any replicate has no such number.
   std::optional<std::vector<double>> values(Metric metric) const;
 };
+
+/// Defaults::identity() of the case.
+std::string identity_of(const ComparableCase& test_case, const Defaults& defaults);
 
 /// How far a case strays by itself: `ab --aa` measures it.
 struct Noise {

@@ -45,9 +45,11 @@ std::set<std::string> keys_of(const nlohmann::json& a, const nlohmann::json& b) 
 
 Pairing pair_cases(const Comparable& base, const Comparable& other) {
   const ComparableCases &before = base.sides[0], &after = other.sides[0];
+  Defaults defaults(base.context);
+  defaults.complete(Defaults(other.context));
   CasesByText by_identity;
   for (const ComparableCase& test_case : before)
-    by_identity.emplace(test_case.identity, &test_case);
+    by_identity.emplace(identity_of(test_case, defaults), &test_case);
   std::unordered_map<const ComparableCase*, const ComparableCase*> partner;  // of NEW's, in BASE
   std::unordered_set<const ComparableCase*> used;                            // of both
   const auto join = [&](const ComparableCase* ours, const ComparableCase* theirs) {
@@ -55,7 +57,8 @@ Pairing pair_cases(const Comparable& base, const Comparable& other) {
     used.insert({ours, theirs});
   };
   for (const ComparableCase& test_case : after)
-    if (const auto found = by_identity.find(test_case.identity); found != by_identity.end())
+    if (const auto found = by_identity.find(identity_of(test_case, defaults));
+        found != by_identity.end())
       join(&test_case, found->second);
   const CasesByText base_names = named_once(before, used), other_names = named_once(after, used);
   for (const auto& [name, theirs] : other_names)

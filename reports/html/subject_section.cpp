@@ -74,7 +74,8 @@ std::string settings_text(const ResultFile& file) {
   if (groups.empty()) return "";
   std::vector<const Group*> all;
   for (const Group& group : groups) all.push_back(&group);
-  const std::string text = common_of(join(all), false).text();
+  const Defaults defaults(file.context);
+  const std::string text = common_of(join(all), &defaults).text();
   return text.empty() ? "defaults" : text + "; others are defaults";
 }
 

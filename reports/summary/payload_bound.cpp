@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/test_case/test_case.h"
 #include "reports/summary/line_rate.h"
 
 namespace rdmameter {
@@ -101,7 +100,7 @@ void PayloadBounds::note(Row& row) const {
         row.case_object.value(kPortKeys[end], Json()) != device.value("port_num", Json()))
       return;
     PayloadLimits limits = ends_[end].limits;
-    if (row.case_object.value(kMemoryKeys[end], Json()) == kDeviceMemory) limits.slot_gbps.reset();
+    if (row.case_object.value(kMemoryKeys[end], Json()) == "device") limits.slot_gbps.reset();
     const auto bound = payload_bound_gbps(limits, *payload);
     bounds[kBoundEnds[end]] = bound ? Json(*bound) : Json();
   }

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "core/result/row_json.h"
-#include "core/test_case/test_case.h"
 #include "reports/stats/sample.h"
-#include "topologies/axes/rank_axes.h"
 
 namespace rdmameter {
 namespace {
@@ -85,44 +83,6 @@ Json told_case(const Row& row) {
   return object;
 }
 
-using Defaults = std::map<std::string, Json, std::less<>>;
-
-/// What `case` says of each axis that nobody gave, where both cases say the same.
-Defaults defaults_of(std::span<const Axis> axes, const TestCase& one, const TestCase& other) {
-  Defaults defaults;
-  for (const Axis& axis : axes)
-    if (Json value = axis_json(one, axis); value == axis_json(other, axis))
-      defaults.emplace(axis.key, std::move(value));
-  return defaults;
-}
-
-/// Queues of calls, exchanges and collectives are those of bandwidths.
-bool has_defaults_of_bandwidth(const Row& row) {
-  if (row.bandwidth) return true;
-  return row.latency && (row.latency->definition == LatencyData::Definition::call ||
-                         row.latency->definition == LatencyData::Definition::exchange ||
-                         row.latency->definition == LatencyData::Definition::collective);
-}
-
-/// What the axis comes to nearly everywhere counts, too, where its default is "auto". Of relaxed
-/// ordering that is what it came to when it was off by default: stored results stay as quiet as
-/// they were, and new ones tell that it is on.
-bool is_default_of(const Defaults& defaults, const std::string& key, const Json& value) {
-  static const Defaults kUsual{{"pkey", "0xffff"},
-                               {"recv_post_list", 16},
-                               {"relaxed_ordering", false},
-                               {"thread_domain", "off"}};
-  if (const auto usual = kUsual.find(key); usual != kUsual.end()) return usual->second == value;
-  const auto found = defaults.find(key);
-  return found != defaults.end() && found->second == value;
-}
-
-const Defaults& defaults_among_ranks() {
-  static const Defaults kRanks =
-      defaults_of(topology_axes(), default_topology_case(), default_topology_case());
-  return kRanks;
-}
-
 /// Nothing: cases differ in it. null: it has a meaning for none.
 std::optional<Json> value_in_all(const Group& group, const std::string& key) {
   Json common;
@@ -161,42 +121,6 @@ Group join(std::span<const Group* const> groups) {
       joined.constant[key] = *common;
   }
   return joined;
-}
-
-bool is_default(const Row& row, const std::string& key, const Json& value) {
-  if (row.topology) return is_default_among_ranks(key, value);
-  static const auto kOne = [](Pattern pattern) {
-    const TestCase test_case = default_case(Opcode::send, pattern);
-    return defaults_of(axes(), test_case, test_case);
-  };
-  static const Defaults kLatency = kOne(Pattern::ping_pong);
-  static const Defaults kBandwidth = kOne(Pattern::bandwidth);
-  static const Defaults kLoad = kOne(Pattern::open_loop);
-  const Defaults& defaults = row.load                         ? kLoad
-                             : has_defaults_of_bandwidth(row) ? kBandwidth
-                                                              : kLatency;
-  return is_default_of(defaults, key, value);
-}
-
-bool is_default_among_ranks(const std::string& key, const Json& value) {
-  return is_default_of(defaults_among_ranks(), key, value);
-}
-
-std::string case_identity(const std::string& test, const Json& case_object) {
-  static const Defaults kTwoEnds =
-      defaults_of(axes(), default_case(Opcode::send, Pattern::ping_pong),
-                  default_case(Opcode::send, Pattern::bandwidth));
-  const Defaults& defaults = case_object.contains("graph") ? defaults_among_ranks() : kTwoEnds;
-  nlohmann::json named = nlohmann::json::object();  // sorted: the order of keys says nothing
-  for (const auto& [key, value] : case_object.items()) {
-    if (key == "test") continue;  // older versions do not say it here, nor do topologies
-    // What older versions had, and do not say.
-    if (key == "thread_domain" && value == "off") continue;
-    if (key == "relaxed_ordering" && value == false) continue;
-    if (const auto found = defaults.find(key); found == defaults.end() || found->second != value)
-      named[key] = value;
-  }
-  return test + " " + named.dump();
 }
 
 std::string test_of(const Row& row) {

@@ -38,19 +38,6 @@ std::vector<Group> group_rows(std::span<const Row> rows);
 /// has no meaning for some cases is constant if all others have one value.
 Group join(std::span<const Group* const> groups);
 
-/// Is the value what the axis has if nobody chooses one? Where that is "auto", which a row does not
-/// tell, only what it comes to nearly everywhere is.
-/// @param row  any row that has the axis: some defaults are of a kind of test
-bool is_default(const Row& row, const std::string& key, const nlohmann::ordered_json& value);
-/// The same of rows of topologies.
-bool is_default_among_ranks(const std::string& key, const nlohmann::ordered_json& value);
-
-/// What was measured: equal for two rows of one case. It names the test and each axis that is not
-/// at its default, so that a file which is older than an axis has the cases that have it at its
-/// default. An axis whose default depends on the kind of test (--depth) is always named: a row does
-/// not say of which kind its test is.
-std::string case_identity(const std::string& test, const nlohmann::ordered_json& case_object);
-
 /// The test and the transport that the name's first two parts and `case` tell.
 std::string test_of(const Row& row);
 std::string transport_of(const Row& row);

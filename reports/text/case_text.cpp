@@ -87,10 +87,11 @@ bool any_bandwidth(const Group& group) {
 }
 
 /// Has a row the value that would not have it if nobody had chosen?
-bool chosen(const Group& group, const std::string& key, const Json& value) {
+bool chosen(const Group& group, const Defaults& defaults, const std::string& key,
+            const Json& value) {
   return std::ranges::any_of(group.cases, [&](const CaseSummary& summary) {
     return summary.case_object.contains(key) &&
-           !is_default(*summary.repetitions.front(), key, value);
+           !defaults.has(*summary.repetitions.front(), key, value);
   });
 }
 
@@ -146,18 +147,17 @@ std::string Common::text(const Common& known) const {
   return text;
 }
 
-Common common_of(const Group& group, bool all) {
+Common common_of(const Group& group, const Defaults* defaults) {
   Common common{.settings = {}, .facts = shared_facts(group)};
   for (const auto& [key, value] : group.constant.items()) {
     if (value.is_null() || value == "auto") continue;  // nobody chose, and nothing is known
-    if (all || (!told_with_ends(key) && chosen(group, key, value)))
+    if (defaults == nullptr || (!told_with_ends(key) && chosen(group, *defaults, key, value)))
       common.settings.push_back(fact_text(key, value));
   }
   return common;
 }
 
-std::string group_heading(const Group& group, const Common& known, bool all,
-                          const TextStyle& style) {
+std::string group_heading(const Group& group, const std::string& facts, const TextStyle& style) {
   std::string title = printable(group.test);
   if (!group.transport.empty())
     title += (title.empty() ? "over " : " over ") + upper_case(printable(group.transport));
@@ -166,7 +166,6 @@ std::string group_heading(const Group& group, const Common& known, bool all,
     title = kind;
   else if (kind != "bandwidth" && !kind.empty())
     title += ": " + kind;
-  const std::string facts = common_of(group, all).text(known);
   return bold(title, style) + "\n" + (facts.empty() ? "" : wrap("  ", facts, style.width));
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/summary/defaults.h"
 #include "reports/summary/summary.h"
 #include "reports/text/text.h"
 
@@ -48,13 +49,11 @@ struct Common {
   std::string text(const Common& known = {}) const;
 };
 
-/// @param all  axes at their defaults, device, port and GID, too
-Common common_of(const Group& group, bool all);
+/// @param defaults  axes at these are left out, and device, port and GID; null: nothing is
+Common common_of(const Group& group, const Defaults* defaults);
 
-/// Test and transport where there is one, kind of numbers; beneath it what the cases have in
-/// common.
-/// @param known  was told before: not again
-std::string group_heading(const Group& group, const Common& known, bool all,
-                          const TextStyle& style);
+/// Test and transport where there is one, kind of numbers; beneath it the facts.
+/// @param facts  what the cases have in common; empty: nothing to tell
+std::string group_heading(const Group& group, const std::string& facts, const TextStyle& style);
 
 }  // namespace rdmameter

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <span>
 
+#include "reports/summary/defaults.h"
 #include "reports/summary/unit.h"
 #include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
@@ -153,12 +154,13 @@ std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOp
   return text;
 }
 
-std::string heading(const TopologyModel& model, bool all, const TextStyle& style) {
+std::string heading(const TopologyModel& model, const Defaults& known, bool all,
+                    const TextStyle& style) {
   std::vector<std::string> keys;
   bool defaults = false;
   for (const auto& [key, value] : model.setting.items()) {
     if (value == "auto" || key == "transport" || (!all && told_with_ends(key))) continue;
-    if (!all && is_default_among_ranks(key, value))
+    if (!all && known.has_among_ranks(key, value))
       defaults = true;
     else
       keys.push_back(key);
@@ -179,9 +181,10 @@ std::string topology_text(const ResultFile& file, const TopologyTextOptions& opt
   std::string text =
       decision_text(without_collectives(all), models,
                     {least_max_qp(file.context), options.memory_budget_bytes}, options.style);
+  const Defaults defaults(file.context);
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::vector<TopologyCase> cases = cases_of_model(all, i);
-    text += heading(models[i], options.all_settings, options.style) +
+    text += heading(models[i], defaults, options.all_settings, options.style) +
             resources(cases, models[i].sizes_bytes, options.style) +
             tables(without_collectives(cases), options.style) +
             collectives_text(cases, options.style) + matrices(file, cases, options) +

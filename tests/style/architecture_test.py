@@ -16,15 +16,16 @@ ORDER = {
     "reports": ("stats", "summary", "text", "text/parts", "compare", "topology/model", "topology", "history", "export", "html", ""),
     "bench": ("cases", "doctor", "background", "running", "running/lines", "remote", "options", "perftest", "generate", "commands", "", "micro"),
 }
-PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result", "test_case"))
-PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes"))
+PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result"))
+PURE_TOPOLOGIES = tuple(f"topologies/{folder}/" for folder in ("graphs", "collectives", "traffic", "schedule", "stragglers"))
 MAY_INCLUDE = {
     "topologies/axes/": ("core/base/", "core/test_case/"),
     "topologies/stragglers/": ("core/base/", "core/result/"),
-    **dict.fromkeys(PURE_TOPOLOGIES[:-2], ("core/base/",)),
+    **dict.fromkeys(PURE_TOPOLOGIES[:-1], ("core/base/",)),
     "core/": (),
     "topologies/": ("core/",),
-    "reports/": PURE_CORE + PURE_TOPOLOGIES,
+    "reports/topology/": PURE_CORE + PURE_TOPOLOGIES,
+    "reports/": PURE_CORE,
     "bench/": ("core/", "topologies/", "reports/"),
 }
 # The measured path: core/loop, but for the table that chooses among its instances.

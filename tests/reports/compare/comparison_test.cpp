@@ -12,6 +12,7 @@
 #include "reports/compare/output.h"
 #include "reports/compare/pairing.h"
 #include "reports/merge.h"
+#include "reports/summary/defaults.h"
 #include "tests/reports/compare/fake_results.h"
 #include "tests/reports/topology_samples.h"
 
@@ -185,7 +186,6 @@ TEST(Comparison, NamesCasesThatOnlyOneFileHas) {
 ComparableCase inlined(const std::string& name, std::uint64_t inline_bytes) {
   ComparableCase test_case = steady(name, 5000);
   test_case.axes = {{"inline_bytes", inline_bytes}, {"size_bytes", 64}};
-  test_case.identity = name + test_case.axes.dump();
   return test_case;
 }
 
@@ -711,10 +711,10 @@ TEST(Pairing, IsOfTheSameCaseWhateverItIsCalled) {
   const Comparable base = file_of({steady("a", 5000)});
   Comparable other = file_of({steady("b", 5000)});
   EXPECT_EQ(pair_cases(base, other).pairs.size(), 0U);
-  other.sides[0][0].identity = base.sides[0][0].identity;
+  other.sides[0][0].name = "a/long";
   const Pairing pairing = pair_cases(base, other);
   ASSERT_EQ(pairing.pairs.size(), 1U);
-  EXPECT_EQ(pairing.pairs[0].other->name, "b");
+  EXPECT_EQ(pairing.pairs[0].other->name, "a/long");
   EXPECT_THAT(pairing.only_base, testing::IsEmpty());
 }
 
@@ -913,6 +913,27 @@ TEST(Merge, AsNewIsHeldAgainstBaseByItsFirstRun) {
       << "its trace says what it was allowed to mix";
 }
 
+TEST(Merge, RefusesOtherDefaultsAndStatesThoseOfAllFiles) {
+  const ScratchDirectory scratch;
+  nlohmann::ordered_json context = sample_context();
+  context["date"] = "2024-01-01T00:00:01Z";
+  ResultWriter(scratch.path("old.json"), context).finish();  // states none
+  auto& stated = context["rdmameter"]["defaults"] = Defaults(context).stated();
+  stated["latency"]["colour"] = "blue";
+  context["date"] = "2024-01-02T00:00:01Z";
+  ResultWriter(scratch.path("new.json"), context).finish();
+  EXPECT_EQ(merge_results({scratch.path("old.json"), scratch.path("new.json")}, "", false)
+                .context["rdmameter"]["defaults"],
+            stated);
+  stated["bandwidth"]["depth"] = 64;
+  context["date"] = "2024-01-03T00:00:01Z";
+  ResultWriter(scratch.path("other.json"), context).finish();
+  EXPECT_THAT(refusal([&] {
+                merge_results({scratch.path("new.json"), scratch.path("other.json")}, "", false);
+              }),
+              HasSubstr("depth of bandwidth is 128 there and 64 here"));
+}
+
 TEST(EnvironmentChanges, OfAClockAreMoreThanAThousandth) {
   const auto with_rate = [](double ticks_per_ns) {
     nlohmann::ordered_json context = sample_context();
@@ -928,7 +949,8 @@ TEST(EnvironmentChanges, OfAClockAreMoreThanAThousandth) {
 std::string identity_of(const Row& row) {
   const ScratchDirectory scratch;
   ResultWriter(scratch.path("r.json"), sample_context()).append(row);
-  return read_comparable(scratch.path("r.json")).sides[0].front().identity;
+  const Comparable file = read_comparable(scratch.path("r.json"));
+  return identity_of(file.sides[0].front(), Defaults(file.context));
 }
 
 TEST(Comparable, OfAFileOlderThanAnAxisHasTheCasesThatHaveItAtItsDefault) {

@@ -16,7 +16,7 @@ namespace rdmameter {
 inline ComparableCase latency_case(
     const std::string& name, std::uint64_t runs, std::uint64_t repetitions,
     const std::function<double(std::uint64_t, std::uint64_t)>& value) {
-  ComparableCase comparable_case{.name = name, .identity = name};
+  ComparableCase comparable_case{.name = name};
   for (std::uint64_t run = 0; run < runs; ++run)
     for (std::uint64_t repetition = 0; repetition < repetitions; ++repetition) {
       Replicate replicate{.run = run, .repetition = repetition};

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What settings are where nobody chooses, as a result states it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+/// The defaults that results were measured under, by kind of test.
+class Defaults {
+ public:
+  /// @param context  of a result; of one that states none, those before results stated them
+  explicit Defaults(const nlohmann::ordered_json& context);
+
+  /// An axis that these lack, since they are older, has the default that the others state.
+  void complete(const Defaults& others);
+
+  /// "depth of bandwidths is 128 there and 64 here": of axes that both have.
+  std::vector<std::string> differences(const Defaults& here) const;
+
+  /// Is the value of this axis the default? Where that is "auto", which a row does not tell, what
+  /// it comes to nearly everywhere is.
+  /// @param row  any row that has the axis: some defaults are of a kind of test
+  bool has(const Row& row, const std::string& key, const nlohmann::ordered_json& value) const;
+  bool has_among_ranks(const std::string& key, const nlohmann::ordered_json& value) const;
+
+  /// What was measured: equal for two rows of one case. It names the test and each axis that is not
+  /// at its default, so that a file which is older than an axis has the cases that have it at its
+  /// default. An axis whose default depends on the kind of test (--depth) is always named: a row
+  /// does not say of which kind its test is.
+  std::string identity(const std::string& test, const nlohmann::ordered_json& case_object) const;
+
+  /// As context.rdmameter.defaults has them.
+  const nlohmann::ordered_json& stated() const { return stated_; }
+
+ private:
+  bool has_of(const char* kind, const std::string& key, const nlohmann::ordered_json& value) const;
+
+  nlohmann::ordered_json stated_;
+};
+
+}  // namespace rdmameter
