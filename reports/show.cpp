@@ -7,13 +7,13 @@
 #include <map>
 #include <utility>
 
+#include "reports/export/csv.h"
 #include "reports/summary/defaults.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
 #include "reports/summary/write_order.h"
 #include "reports/text/case_names.h"
 #include "reports/text/case_text.h"
-#include "reports/text/csv.h"
 #include "reports/text/environment_text.h"
 #include "reports/text/parts/ablation_text.h"
 #include "reports/text/parts/background_table.h"

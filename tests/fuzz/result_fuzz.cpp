@@ -15,8 +15,8 @@
 #include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/output.h"
+#include "reports/export/csv.h"
 #include "reports/show.h"
-#include "reports/text/csv.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rdmameter;

@@ -21,12 +21,12 @@
 #include "core/result/result_file.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/output.h"
+#include "reports/export/csv.h"
 #include "reports/export/format.h"
 #include "reports/history/history_file.h"
 #include "reports/html/report.h"
 #include "reports/merge.h"
 #include "reports/show.h"
-#include "reports/text/csv.h"
 #include "reports/topology/model/path_costs.h"
 
 namespace rdmameter {

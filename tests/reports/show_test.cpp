@@ -16,9 +16,9 @@
 
 #include "core/result/row_json.h"
 #include "core/test_case/test_case.h"
+#include "reports/export/csv.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
-#include "reports/text/csv.h"
 #include "reports/text/parts/histogram_text.h"
 #include "reports/text/table.h"
 #include "tests/reports/golden.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/result/row_json.h"
-#include "reports/text/csv.h"
+#include "reports/export/csv.h"
 #include "reports/topology/decision_table.h"
 #include "reports/topology/topology_text.h"
 #include "tests/reports/topology_samples.h"

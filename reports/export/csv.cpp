@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/csv.h"
+#include "reports/export/csv.h"
 
 #include <fmt/core.h>
 
