@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reports/export/csv.h"
+#include "reports/figures/figures.h"
 #include "reports/summary/defaults.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
@@ -17,11 +18,8 @@
 #include "reports/text/environment_text.h"
 #include "reports/text/parts/ablation_text.h"
 #include "reports/text/parts/background_table.h"
-#include "reports/text/parts/blame_table.h"
 #include "reports/text/parts/histogram_text.h"
-#include "reports/text/parts/mix_table.h"
 #include "reports/text/parts/parts_table.h"
-#include "reports/text/parts/per_qp_table.h"
 #include "reports/text/parts/percentile_text.h"
 #include "reports/text/parts/stall_text.h"
 #include "reports/text/parts/until_text.h"
@@ -112,14 +110,7 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
       text += "\n" + bold("  " + latency_title(joined), options.style) + "\n";
     text += latency;
   }
-  if (const std::string over_time = over_time_table(joined, options.style); !over_time.empty())
-    text += "\n" + bold("  over time", options.style) + "\n" + over_time;
-  text += blame_text(joined, options.style);
-  if (const std::string load = load_table(joined, options.style); !load.empty())
-    text += "\n" + bold("  load", options.style) + "\n" + load;
-  text += mix_table(joined, options.style);
-  text += sweep_table(joined, options.style);
-  text += per_qp_text(joined, options.style);
+  for (const Figures& each : figures()) text += figures_text(each, joined, options.style);
   text += background_text(joined, options.style);
   for (const Group* group : groups)
     if (const std::string parts = parts_table(*group, options.style); !parts.empty())

@@ -13,6 +13,7 @@
 
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
+#include "reports/figures/figures.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
@@ -73,47 +74,28 @@ void add_columns(std::vector<Column>& list, std::string_view prefix, std::string
                     Json::json_pointer(fmt::format("{}/{}", object, key))});
 }
 
-void add_metrics(std::vector<Column>& list, std::string_view prefix,
-                 std::span<const MetricInfo> infos) {
-  for (const MetricInfo& info : infos) {
-    std::string object(info.group);
-    std::ranges::replace(object, '.', '/');
-    list.push_back({fmt::format("{}{}", prefix, info.key),
-                    Json::json_pointer(fmt::format("/{}/{}", object, info.field))});
-  }
-}
-
-/// How an open loop kept up, what a sweep found, how alike the QPs were: the same columns in both
-/// forms of CSV.
-std::vector<Column> load_columns() {
+/// Of kinds of figures whose cases have one line: the same columns in both forms of CSV.
+std::vector<Column> figure_columns() {
   std::vector<Column> list;
-  add_metrics(list, "load_", load_metrics());
-  list.push_back({"load_saturated", Json::json_pointer("/load/saturated")});
-  add_metrics(list, "sweep_", sweep_metrics());
-  for (const char* key : {"qps", "jain", "slowest"})
-    list.push_back(
-        {fmt::format("per_qp_{}", key), Json::json_pointer(fmt::format("/per_qp/{}", key))});
+  for (const Figures& each : figures())
+    if (each.parts == nullptr)
+      for (const FigureCsv& one : each.csv)
+        list.push_back({one.head, Json::json_pointer(one.pointer)});
   return list;
 }
 
-/// Of each part of the longest mix that any row has, by its place in it.
-std::vector<Column> mix_columns(const std::vector<ResultFile>& files) {
-  static constexpr std::array kKeys{"operation"sv,     "size_bytes"sv,  "weight"sv,
-                                    "due"sv,           "completed"sv,   "offered_per_s"sv,
-                                    "reached_per_s"sv, "reached_gbps"sv};
-  static constexpr std::array kPercentiles{"p50"sv, "p99"sv};
-  std::size_t parts = 0;
-  for (const ResultFile& file : files)
-    for (const Row& row : file.rows)
-      if (row.load) parts = std::max(parts, row.load->mix.size());
+/// Of the others, for as many parts as any row has.
+std::vector<Column> part_columns(const std::vector<ResultFile>& files) {
   std::vector<Column> list;
-  for (std::size_t p = 0; p < parts; ++p) {
-    const std::string head = fmt::format("load_mix_{}_", p);
-    const std::string object = fmt::format("/load/mix/{}", p);
-    add_columns(list, head, object, kKeys);
-    for (const char* time : {"response", "service", "lateness"})
-      add_columns(list, fmt::format("{}{}_", head, time), fmt::format("{}/{}", object, time),
-                  kPercentiles, "_ns");
+  for (const Figures& each : figures()) {
+    if (each.parts == nullptr) continue;
+    std::size_t parts = 0;
+    for (const ResultFile& file : files)
+      for (const Row& row : file.rows) parts = std::max(parts, each.parts(row));
+    for (std::size_t part = 0; part < parts; ++part)
+      for (const FigureCsv& one : each.csv)
+        list.push_back({fmt::format(fmt::runtime(one.head), part),
+                        Json::json_pointer(fmt::format(fmt::runtime(one.pointer), part))});
   }
   return list;
 }
@@ -166,7 +148,7 @@ std::vector<Column> all_columns() {
   add("", "", {"case"});
   add("bandwidth_", "/bandwidth", {"duplicated", "reordered", "short_window"});
   add("", "", {"interrupted"});
-  std::ranges::move(load_columns(), std::back_inserter(list));
+  std::ranges::move(figure_columns(), std::back_inserter(list));
   std::ranges::move(collective_columns(), std::back_inserter(list));
   return list;
 }
@@ -200,16 +182,16 @@ constexpr std::array kTraffic{"messages"sv,    "bytes"sv,      "window_ns"sv,  "
                               "received"sv,    "lost"sv,       "duplicated"sv, "reordered"sv,
                               "short_window"sv};
 
-std::string tidy_head(const std::vector<std::string>& axes, const std::vector<Column>& mix) {
+std::string tidy_head(const std::vector<std::string>& axes, const std::vector<Column>& parts) {
   std::string text = "file,test,transport";
   for (const std::string& axis : axes) text += "," + csv_quoted(printable(axis));
   text += ",repetition,status,latency,latency_count";
   for (const std::string_view statistic : kStatistics) text += fmt::format(",{}_ns", statistic);
   text += ",latency_lost";
   for (const std::string_view key : kTraffic) text += fmt::format(",bandwidth_{}", key);
-  for (const Column& column : load_columns()) text += "," + column.head;
+  for (const Column& column : figure_columns()) text += "," + column.head;
   for (const Column& column : collective_columns()) text += "," + column.head;
-  for (const Column& column : mix) text += "," + column.head;
+  for (const Column& column : parts) text += "," + column.head;
   return text + fmt::format(",interrupted,name,message,{}\n", kLinePercent);
 }
 
@@ -229,7 +211,7 @@ std::string tidy_latency(const Json& row) {
 }
 
 std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<std::string>& axes,
-                      const std::vector<Column>& mix, std::optional<double> line_rate) {
+                      const std::vector<Column>& parts, std::optional<double> line_rate) {
   const auto text_cell = [](std::string_view text) { return csv_text(text); };
   std::string line =
       text_cell(file.path) + "," + text_cell(test_of(row)) + "," + text_cell(transport_of(row));
@@ -240,9 +222,9 @@ std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<
   const Json bandwidth = json.value("bandwidth", Json());
   for (const std::string_view key : kTraffic)
     line += "," + (bandwidth.is_object() ? cell(bandwidth.value(std::string(key), Json())) : "");
-  for (const Column& column : load_columns()) line += "," + cell_at(json, column);
+  for (const Column& column : figure_columns()) line += "," + cell_at(json, column);
   for (const Column& column : collective_columns()) line += "," + cell_at(json, column);
-  for (const Column& column : mix) line += "," + cell_at(json, column);
+  for (const Column& column : parts) line += "," + cell_at(json, column);
   return line + fmt::format(",{},", row.interrupted) + text_cell(row.name) + "," +
          text_cell(row.message) + line_percent_cell(line_rate, row) + "\n";
 }
@@ -251,11 +233,11 @@ std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<
 
 std::string to_tidy_csv(const std::vector<ResultFile>& files) {
   const std::vector<std::string> axes = axis_keys(files);
-  const std::vector<Column> mix = mix_columns(files);
-  std::string text = tidy_head(axes, mix);
+  const std::vector<Column> parts = part_columns(files);
+  std::string text = tidy_head(axes, parts);
   for (const ResultFile& file : files) {
     const auto line_rate = line_rate_gbps(file.context);
-    for (const Row& row : file.rows) text += tidy_line(file, row, axes, mix, line_rate);
+    for (const Row& row : file.rows) text += tidy_line(file, row, axes, parts, line_rate);
   }
   return text;
 }

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 
+#include "reports/figures/blame.h"
+#include "reports/figures/figures.h"
 #include "reports/html/case_link.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/summary/background.h"
 #include "reports/text/parts/ablation_text.h"
 #include "reports/text/parts/background_table.h"
-#include "reports/text/parts/blame_table.h"
-#include "reports/text/parts/mix_table.h"
-#include "reports/text/parts/per_qp_table.h"
 #include "reports/text/parts/until_text.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/text.h"
@@ -43,12 +42,18 @@ NumberLines lines_with(const PageCases& page, PageCaseSpan cases, bool (*has)(co
   return lines;
 }
 
-std::string html_of(NumberLines lines, const std::string& caption) {
+void add_repetitions(Table& table, const FigureLines& lines) {
   Table::Column repetitions{"repetitions"};
-  for (const CaseSummary* summary : lines.cases)
-    repetitions.cells.emplace_back(fmt::format("{}", summary->repetitions.size()));
-  lines.table.columns.push_back(std::move(repetitions));
-  return html_table(lines.table, caption);
+  for (const FigureLine& line : lines)
+    repetitions.cells.emplace_back(fmt::format("{}", line.summary->repetitions.size()));
+  table.columns.push_back(std::move(repetitions));
+}
+
+std::string html_of(NumberLines numbers, const std::string& caption) {
+  FigureLines lines;
+  for (const CaseSummary* summary : numbers.cases) lines.push_back({summary});
+  add_repetitions(numbers.table, lines);
+  return html_table(numbers.table, caption);
 }
 
 std::string latency_numbers(const PageCases& page, PageCaseSpan cases) {
@@ -79,54 +84,30 @@ std::string rate_numbers(const PageCases& page, PageCaseSpan cases) {
   return html_of(std::move(lines), "Bandwidth");
 }
 
-std::string load_numbers(const PageCases& page, PageCaseSpan cases) {
-  NumberLines lines = lines_with(page, cases, has_load);
-  add_load(lines.table, lines.cases);
-  return html_of(std::move(lines), "Load");
-}
-
-/// A line for each part of a mix.
-std::string mix_numbers(const PageCases& page, PageCaseSpan cases) {
+/// A line for each case, or part of one, of each result.
+std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseSpan cases) {
   Table table;
   table.columns = text_columns({"case", "result"});
-  std::vector<MixLine> lines;
+  table.note_sign = "±";
+  FigureLines lines;
   for (const PageCase& one : cases)
     for (std::size_t i = 0; i < one.of_file.size(); ++i) {
-      const auto& numbers = one.of_file[i];
-      if (!numbers || !has_mix(numbers->summary)) continue;
-      for (const MixLine& line : mix_lines(numbers->summary)) {
+      if (!one.of_file[i] || !kind.has(one.of_file[i]->summary)) continue;
+      for (const FigureLine& line : lines_of(kind, one.of_file[i]->summary)) {
         table.add_line({Table::Cell::markup(case_link(one)), page.labels[i]});
         lines.push_back(line);
       }
     }
+  if (lines.empty()) return "";
   if (page.files.size() == 1) table.columns.pop_back();
-  add_mix(table, lines);
-  return html_table(table, "Parts of the mix");
-}
-
-std::string sweep_numbers(const PageCases& page, PageCaseSpan cases) {
-  NumberLines lines = lines_with(page, cases, has_sweep);
-  const std::string remarks = sweep_remarks(lines.cases);
+  const std::size_t keys = table.columns.size();
+  add_figures(table, kind, lines);
+  const std::string remark = kind.remark_on_page ? kind.remark(lines) : "";
   const std::string note =
-      remarks.empty() ? "" : fmt::format("<p class=note>{}</p>\n", markup_text(remarks));
-  const std::size_t keys = lines.table.columns.size();
-  add_sweep(lines.table, lines.cases);
-  if (lines.table.columns.size() == keys) return note;  // no number at all
-  return html_of(std::move(lines), "Where latency over load bends") + note;
-}
-
-std::string per_qp_numbers(const PageCases& page, PageCaseSpan cases) {
-  NumberLines lines = lines_with(
-      page, cases, [](const CaseNumbers& numbers) { return has_per_qp(numbers.summary); });
-  add_per_qp(lines.table, lines.cases);
-  return html_of(std::move(lines), "QPs, one by one");
-}
-
-std::string blame_numbers(const PageCases& page, PageCaseSpan cases) {
-  NumberLines lines = lines_with(
-      page, cases, [](const CaseNumbers& numbers) { return has_blame(numbers.summary); });
-  add_blame(lines.table, lines.cases);
-  return html_of(std::move(lines), "Late samples, by who was late, of all repetitions");
+      remark.empty() ? "" : fmt::format("<p class=note>{}</p>\n", markup_text(remark));
+  if (table.columns.size() == keys) return note;  // no number at all
+  if (kind.parts == nullptr) add_repetitions(table, lines);
+  return html_table(table, kind.page_title) + note;
 }
 
 /// With their time, so that they can be found in a trace.
@@ -212,10 +193,13 @@ Section numbers_section(const PageCases& page) {
     const PageCaseSpan cases(begin, end);
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
-    html += rate_numbers(page, cases) + latency_numbers(page, cases) + load_numbers(page, cases) +
-            mix_numbers(page, cases) + sweep_numbers(page, cases) + per_qp_numbers(page, cases) +
-            blame_numbers(page, cases) + stall_numbers(page, cases) +
-            background_numbers(page, cases) + until_numbers(page, cases) + "</section>\n";
+    html += rate_numbers(page, cases) + latency_numbers(page, cases);
+    for (const bool blame : {false, true})
+      for (const Figures& each : figures())
+        if (!each.page_title.empty() && (each.has == has_blame) == blame)
+          html += figure_numbers(each, page, cases);
+    html += stall_numbers(page, cases) + background_numbers(page, cases) +
+            until_numbers(page, cases) + "</section>\n";
     begin = end;
   }
   html += ablation_numbers(page);

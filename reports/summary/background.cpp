@@ -26,12 +26,6 @@ const CaseSummary* case_alone(const CaseSummary& loaded,
   return found == cases.end() ? nullptr : *found;
 }
 
-std::optional<double> median_of(const CaseSummary& summary,
-                                const std::function<std::optional<double>(const Row&)>& number) {
-  const auto found = spread(summary, number);
-  return found ? std::optional(found->median) : std::nullopt;
-}
-
 std::optional<double> ratio_to_alone(const CaseSummary& loaded, const CaseSummary* alone,
                                      Metric metric) {
   if (alone == nullptr) return std::nullopt;

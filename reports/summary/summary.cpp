@@ -172,6 +172,12 @@ std::optional<Spread> spread(const CaseSummary& summary,
   return Spread{median(values), (max - min) / 2};
 }
 
+std::optional<double> median_of(const CaseSummary& summary,
+                                const std::function<std::optional<double>(const Row&)>& number) {
+  const auto found = spread(summary, number);
+  return found ? std::optional(found->median) : std::nullopt;
+}
+
 HistogramData merged_latency(const CaseSummary& summary) {
   HistogramData merged;
   for (const Row* row : summary.repetitions)

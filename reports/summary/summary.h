@@ -52,6 +52,9 @@ struct Spread {
 std::optional<Spread> spread(const CaseSummary& summary,
                              const std::function<std::optional<double>(const Row&)>& number);
 
+std::optional<double> median_of(const CaseSummary& summary,
+                                const std::function<std::optional<double>(const Row&)>& number);
+
 /// The samples of all repetitions, exactly as if recorded into one histogram.
 HistogramData merged_latency(const CaseSummary& summary);
 

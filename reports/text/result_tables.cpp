@@ -13,7 +13,6 @@
 #include "reports/summary/metric.h"
 #include "reports/summary/write_order.h"
 #include "reports/text/case_text.h"
-#include "reports/text/sweep_curve.h"
 
 namespace rdmameter {
 namespace {
@@ -24,29 +23,6 @@ using Number = std::optional<double>;
 bool any_repeated(const Group& group) {
   return std::ranges::any_of(
       group.cases, [](const CaseSummary& summary) { return summary.repetitions.size() > 1; });
-}
-
-/// The varying axes; where cases are repeated at least one column, for the sign of their ranges.
-Table key_table(const Group& group) {
-  Table table;
-  std::vector<std::string> keys = group.varying;
-  if (any_repeated(group)) {
-    table.note_sign = "±";
-    if (keys.empty()) keys.emplace_back();
-  }
-  for (const std::string& key : keys) {
-    const auto [name, unit] = split_key(key);
-    Table::Column column{name, unit};
-    column.is_text = key == "test" || key == "transport";
-    for (const CaseSummary& summary : group.cases) {
-      const Json value = summary.case_object.value(key, Json());
-      if (value.is_string()) column.unit.clear();  // "sweep", "10Gb/s"
-      column.cells.emplace_back(value_text(value));
-    }
-    table.columns.push_back(std::move(column));
-  }
-  table.key_columns = table.columns.size();
-  return table;
 }
 
 std::vector<const CaseSummary*> cases_of(const Group& group) {
@@ -94,28 +70,6 @@ Group only_with(const Group& group, std::optional<Part> Measurement::*part) {
                         [part](const Row* row) { return (row->*part).has_value(); });
   });
   return chosen;
-}
-
-std::string legend(const Group& group, const Table& table, const TextStyle& style) {
-  std::string text;
-  std::size_t min = ~std::size_t{0}, max = 0;
-  for (const CaseSummary& summary : group.cases) {
-    min = std::min(min, summary.repetitions.size());
-    max = std::max(max, summary.repetitions.size());
-  }
-  if (max > 1)
-    text += fmt::format("Medians of {} repetitions; ± is half their range. ",
-                        min == max ? std::to_string(max) : fmt::format("{} to {}", min, max));
-  const auto has = [&table](auto test) {
-    return std::any_of(table.columns.begin(), table.columns.end(), test);
-  };
-  if (has([](const auto& column) {
-        return std::ranges::find(column.cells, kUnknown, &Table::Cell::text) != column.cells.end();
-      }))
-    text += kTooFewSamples;
-  if (max > 1 && has([](const auto& column) { return column.head == "lost"; }))
-    text += "Lost: all repetitions together. ";
-  return text.empty() ? "" : dim(wrap("  ", text, style.width), style);
 }
 
 constexpr auto kLatency = &Row::latency;
@@ -186,14 +140,51 @@ std::string add_completions(Table& table, const Group& group) {
   return told.empty() ? "" : told + ": of completions. ";
 }
 
-bool any_above_zero(CasesOfTable cases, const MetricInfo& metric) {
-  return std::ranges::any_of(cases, [&](const CaseSummary* summary) {
-    return std::ranges::any_of(summary->repetitions,
-                               [&](const Row* row) { return metric.value(*row).value_or(0) > 0; });
-  });
+}  // namespace
+
+Table key_table(const Group& group) {
+  Table table;
+  std::vector<std::string> keys = group.varying;
+  if (any_repeated(group)) {
+    table.note_sign = "±";
+    if (keys.empty()) keys.emplace_back();
+  }
+  for (const std::string& key : keys) {
+    const auto [name, unit] = split_key(key);
+    Table::Column column{name, unit};
+    column.is_text = key == "test" || key == "transport";
+    for (const CaseSummary& summary : group.cases) {
+      const Json value = summary.case_object.value(key, Json());
+      if (value.is_string()) column.unit.clear();  // "sweep", "10Gb/s"
+      column.cells.emplace_back(value_text(value));
+    }
+    table.columns.push_back(std::move(column));
+  }
+  table.key_columns = table.columns.size();
+  return table;
 }
 
-}  // namespace
+std::string legend(const Group& group, const Table& table, const TextStyle& style) {
+  std::string text;
+  std::size_t min = ~std::size_t{0}, max = 0;
+  for (const CaseSummary& summary : group.cases) {
+    min = std::min(min, summary.repetitions.size());
+    max = std::max(max, summary.repetitions.size());
+  }
+  if (max > 1)
+    text += fmt::format("Medians of {} repetitions; ± is half their range. ",
+                        min == max ? std::to_string(max) : fmt::format("{} to {}", min, max));
+  const auto has = [&table](auto test) {
+    return std::any_of(table.columns.begin(), table.columns.end(), test);
+  };
+  if (has([](const auto& column) {
+        return std::ranges::find(column.cells, kUnknown, &Table::Cell::text) != column.cells.end();
+      }))
+    text += kTooFewSamples;
+  if (max > 1 && has([](const auto& column) { return column.head == "lost"; }))
+    text += "Lost: all repetitions together. ";
+  return text.empty() ? "" : dim(wrap("  ", text, style.width), style);
+}
 
 void add_medians(Table& table, CasesOfTable cases, Table::Column column, const Unit& unit,
                  int max_decimals, const std::function<std::optional<double>(const Row&)>& number) {
@@ -224,66 +215,6 @@ void add_latencies(Table& table, CasesOfTable cases) {
                    .unit = std::string(unit.name),
                    .optional = !is_tail_or_center(metric.metric)},
                   unit, max_decimals(unit), metric.value);
-}
-
-void add_load(Table& table, CasesOfTable cases) {
-  for (const MetricInfo& metric : load_metrics()) {
-    if (metric.metric == Metric::reached_share) continue;  // two columns say it
-    if (metric.metric == Metric::unsent && !any_above_zero(cases, metric)) continue;
-    const bool is_count = metric.unit.empty();
-    const Unit unit = is_time(metric.metric) ? Unit{"µs", 1e3} : Unit{metric.unit, 1};
-    add_medians(table, cases,
-                {.head = std::string(metric.name),
-                 .unit = std::string(unit.name),
-                 .optional = metric.metric == Metric::backlog},
-                unit,
-                is_count                 ? 0
-                : is_time(metric.metric) ? 3
-                                         : 1,
-                metric.value);
-  }
-}
-
-void add_sweep(Table& table, CasesOfTable cases) {
-  for (const MetricInfo& metric : sweep_metrics()) {
-    const bool time = is_time(metric.metric);
-    const Unit unit = time ? Unit{"µs", 1e3} : Unit{metric.unit, 1};
-    add_medians(table, cases, {.head = std::string(metric.name), .unit = std::string(unit.name)},
-                unit, time ? 3 : 1, metric.value);
-  }
-}
-
-std::string sweep_remarks(CasesOfTable cases) {
-  std::size_t sweeps = 0, ended = 0, endless = 0, few = 0;
-  bool any_zero = false, any_below = false;
-  for (const CaseSummary* summary : cases)
-    for (const Row* row : summary->repetitions) {
-      const SweepData& data = *row->sweep;
-      ++sweeps;
-      if (row->interrupted)
-        ++ended;
-      else if (!data.saturation_per_s)
-        ++endless;
-      else if (!data.unloaded_p99_ns)
-        ++few;
-      any_zero = any_zero || data.slo_rate_per_s == 0.0;
-      any_below = any_below || data.slo_missed_below;
-    }
-  std::string remarks;
-  const auto add = [&](std::size_t count, const char* what, const char* why) {
-    if (count == 0) return;
-    remarks += sweeps == 1 ? what : fmt::format("{} in {} of {} sweeps", what, count, sweeps);
-    remarks += fmt::format(": {} ", why);
-  };
-  add(endless, "No saturation",
-      "the highest rate that was offered was still reached. On a busy machine, repeat with more "
-      "--iterations.");
-  add(few, "No p99 without load", "too few requests; take --iterations 1000 or more.");
-  add(ended, "Not all was found", "the sweep was interrupted.");
-  if (any_zero) remarks += "Rate 0: p99 is beyond the SLO without load, too. ";
-  if (any_below)
-    remarks += "A lower rate than the one found is beyond the SLO, too: there is no single bend. ";
-  return remarks;
 }
 
 std::string latency_table(const Group& whole, const TextStyle& style) {
@@ -347,110 +278,6 @@ std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_
   const std::string note = doubt + add_completions(table, group) + counting_note(group);
   return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
          legend(group, table, style);
-}
-
-std::string load_table(const Group& whole, const TextStyle& style) {
-  const Group group = only_with(whole, &Row::load);
-  if (group.cases.empty()) return "";
-  Table table = key_table(group);
-  const auto cases = cases_of(group);
-  add_load(table, cases);
-  std::size_t saturated = 0, rows = 0;
-  for (const CaseSummary* summary : cases)
-    for (const Row* row : summary->repetitions) {
-      ++rows;
-      if (load_saturated(*row->load)) ++saturated;
-    }
-  std::string note;
-  if (saturated != 0)
-    note = fmt::format(
-        "Saturated in {} of {} rows: less than 99 % of the offered rate was reached, "
-        "and the responses are those of a queue that grows.",
-        saturated, rows);
-  return render(table, style) + (note.empty() ? "" : dim(wrap("  ", note, style.width), style)) +
-         legend(group, table, style);
-}
-
-namespace {
-
-/// The numbers of one row's intervals.
-using OfIntervals = std::vector<std::optional<double>> OverTimeData::*;
-
-/// The value of an interval that comes before all others by `before`, as the tables of the row's
-/// latency have it: half a round trip of ping-pong tests.
-template <class Before>
-std::optional<double> first_interval(const Row& row, OfIntervals times, Before before) {
-  std::optional<double> found;
-  for (const auto& value : (*row.over_time).*times)
-    if (value && (!found || before(*value, *found))) found = value;
-  return found ? std::optional(*found / latency_divisor(row)) : found;
-}
-std::optional<double> least(const Row& row, OfIntervals times) {
-  return first_interval(row, times, std::less{});
-}
-std::optional<double> greatest(const Row& row, OfIntervals times) {
-  return first_interval(row, times, std::greater{});
-}
-
-/// When the interval with the longest sample ended [ns].
-std::optional<double> when_longest(const Row& row) {
-  const OverTimeData& data = *row.over_time;
-  const auto longest = std::ranges::max_element(data.max_ns);
-  if (longest == data.max_ns.end() || !*longest) return std::nullopt;
-  return static_cast<double>(longest - data.max_ns.begin() + 1) *
-         static_cast<double>(data.interval_ns);
-}
-
-}  // namespace
-
-std::string over_time_table(const Group& whole, const TextStyle& style) {
-  const Group group = only_with(whole, &Row::over_time);
-  if (group.cases.empty()) return "";
-  Table table = key_table(group);
-  const auto cases = cases_of(group);
-  const auto add = [&](const char* head, const Unit& unit, int decimals, const auto& number) {
-    add_medians(table, cases, {.head = head, .unit = std::string(unit.name)}, unit, decimals,
-                number);
-  };
-  const Unit time{"µs", 1e3}, seconds{"s", 1e9};
-  add("intervals", {"", 1}, 0, [](const Row& row) -> std::optional<double> {
-    return static_cast<double>(row.over_time->count.size());
-  });
-  add("each", seconds, 3, [](const Row& row) -> std::optional<double> {
-    return static_cast<double>(row.over_time->interval_ns);
-  });
-  add("p50 from", time, 3, [](const Row& row) { return least(row, &OverTimeData::p50_ns); });
-  add("to", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::p50_ns); });
-  add("p99 from", time, 3, [](const Row& row) { return least(row, &OverTimeData::p99_ns); });
-  add("to", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::p99_ns); });
-  add("max", time, 3, [](const Row& row) { return greatest(row, &OverTimeData::max_ns); });
-  add("until", seconds, 3, when_longest);
-  return render(table, style) + legend(group, table, style);
-}
-
-/// Of each case, beneath its axes.
-std::string sweep_curves(const Group& group, const TextStyle& style) {
-  std::string text;
-  for (const CaseSummary& summary : group.cases) {
-    const std::string axes = case_text(summary.case_object, group.varying);
-    const std::string title = axes.empty() ? "latency over load" : "latency over load, " + axes;
-    if (const std::string curve = sweep_curve(summary, style); !curve.empty())
-      text += "\n" + bold("  " + title, style) + "\n" + curve;
-  }
-  return text;
-}
-
-std::string sweep_table(const Group& whole, const TextStyle& style) {
-  const Group group = only_with(whole, &Row::sweep);
-  if (group.cases.empty()) return "";
-  Table table = key_table(group);
-  const auto cases = cases_of(group);
-  const std::size_t keys = table.columns.size();
-  add_sweep(table, cases);
-  std::string remarks = sweep_remarks(cases);
-  if (!remarks.empty()) remarks = dim(wrap("  ", remarks, style.width), style);
-  if (table.columns.size() == keys) return remarks;  // no number at all
-  return render(table, style) + remarks + legend(group, table, style) + sweep_curves(group, style);
 }
 
 }  // namespace rdmameter

@@ -20,11 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Number = std::optional<double>;
 
-Number median_of(const CaseSummary& summary, const std::function<Number(const Row&)>& number) {
-  const auto result = spread(summary, number);
-  return result ? Number(result->median) : std::nullopt;
-}
-
 Number total(const NamedCounts& amounts) {
   double sum = 0;
   for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);

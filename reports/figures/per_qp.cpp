@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/text/parts/per_qp_table.h"
-
+// What each QP did: how far apart they are, and which are slow.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "reports/text/case_text.h"
+#include "core/result/row.h"
+#include "reports/figures/figures.h"
 
 namespace rdmameter {
 namespace {
@@ -56,8 +56,7 @@ std::string port_text(const CaseSummary& summary, std::uint64_t qp) {
   return port ? fmt::format(" (port {})", *port) : "";
 }
 
-}  // namespace
-
+/// Has every repetition numbers of several QPs?
 bool has_per_qp(const CaseSummary& summary) {
   return std::ranges::all_of(summary.repetitions,
                              [](const Row* row) {
@@ -67,6 +66,8 @@ bool has_per_qp(const CaseSummary& summary) {
          !compared_by(summary).empty();
 }
 
+/// The QPs that are slow in more than half the repetitions, "3 (port 49155), 7 (port 49159)", those
+/// that are slow most often first; a dash where there is none.
 std::string slow_qps_text(const CaseSummary& summary) {
   std::map<std::uint64_t, std::size_t> times;
   for (const Row* row : summary.repetitions)
@@ -83,42 +84,39 @@ std::string slow_qps_text(const CaseSummary& summary) {
   return text.empty() ? kUnknown : text;
 }
 
-void add_per_qp(Table& table, const std::vector<const CaseSummary*>& cases) {
-  std::vector<Table::Column> columns = {
-      {"QPs"},  {.head = "of each", .is_text = true}, {"least"}, {"median"}, {"greatest"},
-      {"Jain"}, {.head = "slow QPs", .is_text = true}};
-  for (const CaseSummary* summary : cases) {
-    const std::string key = compared_by(*summary);
-    const auto jain = spread(*summary, [](const Row& row) { return row.per_qp->jain; });
-    const std::vector<std::string> cells = {
-        fmt::format("{}", summary->repetitions.front()->per_qp->qps),
-        key_name(key),
-        spread_text(*summary, key, &PerQpData::Spread::min),
-        spread_text(*summary, key, &PerQpData::Spread::p50),
-        spread_text(*summary, key, &PerQpData::Spread::max),
-        jain ? fmt::format("{:.3f}", jain->median) : kUnknown,
-        slow_qps_text(*summary)};
-    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].cells.emplace_back(cells[i]);
-  }
-  for (Table::Column& column : columns)
-    if (column.head != "Jain" ||
-        std::ranges::any_of(column.cells, [](const auto& cell) { return cell.text != kUnknown; }))
-      table.columns.push_back(std::move(column));
+FigureColumn spread_column(const char* head, double PerQpData::Spread::*member) {
+  return text_column({head}, [member](FigureLine line) {
+    return spread_text(*line.summary, compared_by(*line.summary), member);
+  });
 }
 
-std::string per_qp_text(const Group& group, const TextStyle& style) {
-  Table table;
-  table.key_columns = 1;
-  table.columns = {{.head = "case", .is_text = true}};
-  std::vector<const CaseSummary*> cases;
-  for (const CaseSummary& summary : group.cases) {
-    if (!has_per_qp(summary)) continue;
-    table.columns[0].cells.emplace_back(name_in_group(group, summary));
-    cases.push_back(&summary);
-  }
-  if (cases.empty()) return "";
-  add_per_qp(table, cases);
-  return "\n" + bold("  QPs, one by one", style) + "\n" + render(table, style);
+std::string count_of_qps(FigureLine line) {
+  return fmt::format("{}", line.summary->repetitions.front()->per_qp->qps);
+}
+
+std::string jain_text(FigureLine line) {
+  const auto jain = spread(*line.summary, [](const Row& row) { return row.per_qp->jain; });
+  return jain ? fmt::format("{:.3f}", jain->median) : kUnknown;
+}
+
+}  // namespace
+
+Figures per_qp_figures() {
+  using Spread = PerQpData::Spread;
+  FigureColumn jain = text_column({"Jain"}, jain_text);
+  jain.unless_unknown = true;
+  return {
+      .title = "QPs, one by one",
+      .page_title = "QPs, one by one",
+      .has = has_per_qp,
+      .columns = {text_column({"QPs"}, count_of_qps),
+                  text_column({.head = "of each", .is_text = true},
+                              [](FigureLine line) { return key_name(compared_by(*line.summary)); }),
+                  spread_column("least", &Spread::min), spread_column("median", &Spread::p50),
+                  spread_column("greatest", &Spread::max), std::move(jain),
+                  text_column({.head = "slow QPs", .is_text = true},
+                              [](FigureLine line) { return slow_qps_text(*line.summary); })},
+      .csv = csv_of_keys("per_qp_", "/per_qp", {"qps", "jain", "slowest"})};
 }
 
 }  // namespace rdmameter

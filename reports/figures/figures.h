@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds of figures that some cases have beside latency and bandwidth. Each is described once;
+// terminal, page and CSV are loops over figures().
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/summary/metric.h"
+#include "reports/summary/summary.h"
+#include "reports/summary/unit.h"
+#include "reports/text/table.h"
+
+namespace rdmameter {
+
+/// What a line of a table is about.
+struct FigureLine {
+  const CaseSummary* summary;
+  std::size_t part = 0;  ///< of the case: a part of its mix...
+};
+using FigureLines = std::vector<FigureLine>;
+
+/// A column, without its cells, which are texts, or medians of numbers.
+struct FigureColumn {
+  Table::Column column;
+  std::function<std::string(FigureLine)> text = {};  ///< kUnknown: there is no such number
+  bool unless_unknown = false;                       ///< no column where no line has such a text
+  /// In place of `text`: the median over the repetitions, with half their range. No column where
+  /// no line has it.
+  std::function<std::optional<double>(const Row&)> number = {};
+  Unit unit = {};            ///< of `number`
+  int max_decimals = 0;      ///< 0: whole numbers
+  bool unless_zero = false;  ///< no column where all are
+};
+FigureColumn text_column(Table::Column column, std::function<std::string(FigureLine)> text);
+FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
+                           std::function<std::optional<double>(const Row&)> number);
+
+/// A column of both forms of CSV.
+struct FigureCsv {
+  std::string head, pointer;  ///< into the row's JSON; {} stands for the part
+};
+std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view object,
+                                   std::initializer_list<std::string_view> keys,
+                                   std::string_view unit = "");
+std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const MetricInfo> infos);
+
+struct Figures {
+  std::string_view title = {};       ///< of the table at a terminal; empty: it goes on from above
+  std::string_view page_title = {};  ///< empty: a page does not have them as a table
+  /// Has every repetition of the case such figures?
+  bool (*has)(const CaseSummary& summary);
+  /// How many lines a case has, by its first row; null: one.
+  std::size_t (*parts)(const Row& row) = nullptr;
+  bool by_axes = false;  ///< lines are named by the axes that vary, and have a legend; else by case
+  std::vector<FigureColumn> columns;
+  /// What the numbers do not tell; null or empty: nothing.
+  std::string (*remark)(const FigureLines& lines) = nullptr;
+  bool remark_on_page = false;
+  /// What a terminal shows beneath all; null: nothing. @param group  with those cases alone
+  std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
+  std::vector<FigureCsv> csv = {};
+};
+
+/// In the order in which they are shown.
+std::span<const Figures> figures();
+
+/// The lines of a case. @pre figures.has(summary)
+FigureLines lines_of(const Figures& figures, const CaseSummary& summary);
+
+/// @param table  with a line for each of these, and key columns that say of what
+void add_figures(Table& table, const Figures& figures, const FigureLines& lines);
+
+/// Under the tables of numbers, with a title. Empty: no case has such figures.
+std::string figures_text(const Figures& figures, const Group& group, const TextStyle& style);
+
+// One file each.
+Figures over_time_figures();
+Figures blame_figures();
+Figures load_figures();
+Figures mix_figures();
+Figures sweep_figures();
+Figures per_qp_figures();
+
+/// Do all repetitions have such a part of a measurement?
+template <auto part>
+bool all_have(const CaseSummary& summary) {
+  for (const Row* row : summary.repetitions)
+    if (!(row->*part).has_value()) return false;
+  return true;
+}
+
+}  // namespace rdmameter
