@@ -78,8 +78,8 @@ std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const M
 }
 
 std::span<const Figures> figures() {
-  static const std::array kAll{over_time_figures(), blame_figures(), load_figures(),
-                               mix_figures(),       sweep_figures(), per_qp_figures()};
+  static const std::array kAll{over_time_figures(), load_figures(),   mix_figures(),
+                               sweep_figures(),     per_qp_figures(), blame_figures()};
   return kAll;
 }
 

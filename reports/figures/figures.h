@@ -61,7 +61,6 @@ struct Figures {
   std::vector<FigureColumn> columns;
   /// What the numbers do not tell; null or empty: nothing.
   std::string (*remark)(const FigureLines& lines) = nullptr;
-  bool remark_on_page = false;
   /// What a terminal shows beneath all; null: nothing. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};

@@ -73,7 +73,6 @@ Figures sweep_figures() {
           .by_axes = true,
           .columns = columns_of_sweep(),
           .remark = sweep_remarks,
-          .remark_on_page = true,
           .beneath = sweep_curves,
           .csv = csv_of_metrics("sweep_", sweep_metrics())};
 }

@@ -102,7 +102,7 @@ std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseS
   if (page.files.size() == 1) table.columns.pop_back();
   const std::size_t keys = table.columns.size();
   add_figures(table, kind, lines);
-  const std::string remark = kind.remark_on_page ? kind.remark(lines) : "";
+  const std::string remark = kind.remark == nullptr ? "" : kind.remark(lines);
   const std::string note =
       remark.empty() ? "" : fmt::format("<p class=note>{}</p>\n", markup_text(remark));
   if (table.columns.size() == keys) return note;  // no number at all
@@ -194,10 +194,8 @@ Section numbers_section(const PageCases& page) {
     html += fmt::format("<section class=group><h3>{} over {}</h3>\n", markup_text(begin->test),
                         markup_text(upper_case(begin->transport)));
     html += rate_numbers(page, cases) + latency_numbers(page, cases);
-    for (const bool blame : {false, true})
-      for (const Figures& each : figures())
-        if (!each.page_title.empty() && (each.has == has_blame) == blame)
-          html += figure_numbers(each, page, cases);
+    for (const Figures& each : figures())
+      if (!each.page_title.empty()) html += figure_numbers(each, page, cases);
     html += stall_numbers(page, cases) + background_numbers(page, cases) +
             until_numbers(page, cases) + "</section>\n";
     begin = end;
