@@ -17,14 +17,18 @@ class WithRanks(rdmameter.Test):
         os.environ["RDMAMETER_DEVICE_COSTS"] = costs
         self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_COSTS", None)
 
-    def topo(self, *options, graph="mesh", traffic="pairs", status=rdmameter.PASS):
+    def topo(self, *options, **of_topo):
+        [row] = self.topologies(*options, **of_topo)
+        return row
+
+    def topologies(self, *options, graphs=(), graph="mesh", ranks=2, traffic="pairs", status=rdmameter.PASS):
         path = self.output()
-        started = rdmameter.Started([rdmameter.program, "topo", graph, "--ranks", "2", "--traffic", traffic, *options, "-o", path], rdmameter.environment(), path)
+        started = rdmameter.Started([rdmameter.program, "topo", *(graphs or [graph]), "--ranks", str(ranks), "--traffic", traffic, *options, "-o", path],
+                                    rdmameter.environment(), path)
         self.addCleanup(started.end, 0)
         done = started.end(120)
         self.assertEqual(done.status, status, done)
-        [row] = done.rows
-        return row
+        return done.rows
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
@@ -124,6 +128,45 @@ class Iwarp(rdmameter.Test):
         self.play("generic,iwarp")
         self.assertIn("soft0/1 is RoCE and soft1/1 of the responder iWARP: they cannot be connected; soft0/1 and soft0/1 of the responder can: ",
                       self.skipped("send_lat", "--connect", "cm", *BETWEEN_BOTH))
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class IwarpRanks(WithRanks):
+    def test_ranks_are_connected_by_rdma_cm_and_messages_say_for_whom_they_are(self):
+        for personality in ("siw", "iwarp", "cxgb4"):
+            with self.subTest(personality):
+                self.play(personality)
+                rows = self.topologies("--size", "4,13,8K", "--verify", *SHORT, graphs=("mesh", "ring"), ranks=4, traffic="pairs,alltoall,allgather,flood")
+                self.assertEqual(len(rows), 2 * 4 * 3)
+                for row in rows:
+                    self.assertNotIn("error_message", row)
+                    self.assertNotIn("mtu_bytes", row["case"])
+                    self.assertGreater(row["topology"]["setup_ns"]["rdma_cm"], 0)
+                    if row["case"]["size_bytes"] > 4:  # of which the last four are not compared
+                        self.assertEqual(row["verified_bytes"] % (row["case"]["size_bytes"] - 4), 0)
+
+    def test_writes_and_reads_carry_messages_between_neighbours(self):
+        self.play("siw")
+        for opcode in ("write", "read"):
+            for row in self.topologies("--opcode", opcode, "--qps-per-edge", "3", "--verify", *SHORT, ranks=4, traffic="flood,incast:3"):
+                self.assertGreater(row["verified_bytes"], 0)
+
+    def test_an_edge_has_several_qps_and_each_its_cq(self):
+        self.play("cxgb4")
+        self.topologies("--qps-per-edge", "1,3", "--cq-sharing", "per-qp", *SHORT, graphs=("mesh", "star"), ranks=4)
+
+    def test_what_iwarp_lacks_is_skipped_with_the_reason(self):
+        self.play("siw")
+        for options, of_topo, why in (((), {"graph": "udmesh"}, "which has no UD: use another graph"),
+                                      (("--transport", "uc"), {}, "which has no UC: use --transport rc"),
+                                      ((), {"traffic": "allreduce-ring"}, "has no immediate data: .* a collective's hold its words: use another --traffic"),
+                                      (("--recv", "srq"), {}, "has no immediate data: .*own receives: use --recv rq"),
+                                      (("--size", "3"), {}, "has no immediate data: .* and 3 are too few: use --size 4 or more"),
+                                      (("--tclass", "104"), {}, "driver is not known to heed it"),
+                                      (("--mtu", "1024"), {}, "TCP and the driver choose that")):
+            with self.subTest(options, **of_topo):
+                row = self.topo(*options, *SHORT, **of_topo, status=rdmameter.USAGE)
+                self.assertRegex(row["skip_message"], "soft0/1 is an iWARP device.*" + why)
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

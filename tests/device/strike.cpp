@@ -3,7 +3,8 @@
 // "RANK CALL NUMBER SIGNAL", and that rank raises the signal as it makes the call for the NUMBERth
 // time, or, where SIGNAL is 0, says so and never comes back from the call: PMIx_Commit (1: before
 // it has said anything), PMIx_Get_nb (1: before it connects with other ranks), ibv_create_qp (2: in
-// set-up), PMIx_Finalize (1: all is measured and told, nobody has left).
+// set-up), rdma_connect (iWARP, 2: one of its QPs is connected), PMIx_Finalize (1: all is measured
+// and told, nobody has left).
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -16,9 +17,12 @@
 struct ibv_pd;
 struct ibv_qp;
 struct ibv_qp_init_attr;
+struct rdma_cm_id;
+struct rdma_conn_param;
 
-// As verbs.h and pmix.h have them.
+// As verbs.h, rdma_cma.h and pmix.h have them.
 extern "C" ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes);
+extern "C" int rdma_connect(rdma_cm_id* id, rdma_conn_param* wanted);
 extern "C" int PMIx_Commit();
 extern "C" int PMIx_Finalize(const void* info, std::size_t count);
 extern "C" int PMIx_Get_nb(const void* process, const char* key, const void* info,
@@ -56,6 +60,12 @@ extern "C" ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   static int calls = 0;
   strike_at("ibv_create_qp", ++calls);
   return real<ibv_qp*(ibv_pd*, ibv_qp_init_attr*)>("ibv_create_qp")(pd, attributes);
+}
+
+extern "C" int rdma_connect(rdma_cm_id* id, rdma_conn_param* wanted) {
+  static int calls = 0;
+  strike_at("rdma_connect", ++calls);
+  return real<int(rdma_cm_id*, rdma_conn_param*)>("rdma_connect")(id, wanted);
 }
 
 extern "C" int PMIx_Commit() {

@@ -85,6 +85,14 @@ class Trouble(Topo):
         self.assertRegex(done.rows[1]["error_message"], r"^not measured: no answer for 6 s from rank 2 on \S+")
         self.assert_ended(started)
 
+    def test_a_rank_that_hangs_while_rdma_cm_connects_it_is_named_and_ends_the_run(self):
+        self.play("siw")
+        started = self.struck("rdma_connect 2", signal.SIGSTOP)
+        done = started.end(80)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.assertRegex(done.rows[0]["error_message"], r"^no answer for 6 s from rank 2 on \S+; the run ends")
+        self.assert_ended(started)
+
     def test_a_rank_that_hangs_before_it_has_connected_is_named_by_all(self):
         """Of five ranks some wait only for those that wait for it."""
         started = self.struck("PMIx_Get_nb 1", signal.SIGSTOP, ranks=5)

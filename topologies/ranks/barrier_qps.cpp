@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/verbs/iwarp.h"
 #include "core/verbs/pkey.h"
+#include "topologies/ranks/cm_edges.h"
 #include "topologies/ranks/connect/qp_limit.h"
 #include "topologies/ranks/node.h"
 
@@ -131,6 +133,7 @@ BarrierQps::BarrierQps(OpenDevice& device, const TestCase& test_case, Rank rank,
         new_case.size_bytes = kWord;
         return new_case;
       }()),
+      rank_(rank),
       meetings_(barrier_meetings(rank, ranks, avoided)),
       partners_(barrier_partners(meetings_)),
       memory_(*device.context, 0, kHeardAt + (meetings_.size() + 1) * kWord, device.numa_node, "",
@@ -180,6 +183,10 @@ EndpointInfo BarrierQps::info_for(Rank partner) const {
 
 void BarrierQps::bring_up(std::size_t place, const EndpointInfo& peer) {
   const std::string where = device_.port.where();
+  if (is_iwarp(*device_.context)) {
+    if (partners_[place] < rank_) send_first(*qps_[place], peer, where);
+    return;
+  }
   const QpPath path = path_to_rank(device_, case_, peer);
   to_rtr(*qps_[place], Transport::rc, path, peer.qpns.at(0), peer.psns.at(0), where);
   to_rts(*qps_[place], Transport::rc, path, info_.psns[place], where);

@@ -47,6 +47,8 @@ class BarrierQps {
   const std::vector<Rank>& partners() const { return partners_; }
   /// What a partner must know of this rank: of its QPs only that between the two.
   EndpointInfo info_for(Rank partner) const;
+  ibv_qp* qp_with(Rank partner) const { return qps_[place_of(partners_, partner)].get(); }
+  /// As Node's.
   /// @param peers    the info_for() this rank of each partner
   /// @param refused  as Node::connect()'s
   void connect(const std::map<Rank, EndpointInfo>& peers,
@@ -65,6 +67,7 @@ class BarrierQps {
 
   OpenDevice& device_;
   const TestCase case_;
+  const Rank rank_;
   const std::vector<BarrierMeeting> meetings_;
   const std::vector<Rank> partners_;
   MessageMemory memory_;

@@ -20,10 +20,12 @@
 #include "core/session/failure.h"
 #include "core/verbs/counters.h"
 #include "core/verbs/environment.h"
+#include "core/verbs/iwarp.h"
 #include "core/verbs/kernel_objects.h"
 #include "core/wire/fields.h"
 #include "topologies/graphs/placed_routes.h"
 #include "topologies/ranks/barrier_qps.h"
+#include "topologies/ranks/cm_edges.h"
 #include "topologies/ranks/connect/refused_edges.h"
 #include "topologies/ranks/node.h"
 #include "topologies/ranks/pair_attempts.h"
@@ -93,6 +95,7 @@ class RankMeasurer final : public TopologyMeasurer {
   std::vector<RankResult> run_all(Part& part);
   std::vector<RankResult> measure_all(Part& part);
   void create(Part& part);
+  void listen(Part& part) const;
   std::map<Rank, std::string> addresses(const Part& part) const;
   void connect(Part& part, const std::map<Rank, std::string>& received);
   std::vector<RefusedEdge> connect_edges(Part& part,
@@ -238,6 +241,7 @@ struct RankMeasurer::Part {
   Counters counters_before;
   std::unique_ptr<BarrierQps> barrier;
   std::unique_ptr<Node> node;
+  std::unique_ptr<CmEdges> cm;  ///< of iWARP
   RankResult result;
   Laps laps;
   Placement placement;
@@ -258,6 +262,7 @@ void RankMeasurer::create(Part& part) {
     part.counters_before = read_counters(part.device->port.device, part.device->port.number);
   part.placement = choose_placement(wish_of(part), claims_);
   const Pinned pinned = pinned_to_make(part.placement, "--core");
+  if (is_iwarp(*part.device->context)) require_iwarp_carries(*part.device, test_case, part.plan);
   part.laps.lap_ns();  // opening the device and choosing a CPU are no part of a case
   part.node = std::make_unique<Node>(*part.device, test_case, part.plan, part.mine, ranks_.rank(),
                                      seed_ + cases_);
@@ -266,6 +271,19 @@ void RankMeasurer::create(Part& part) {
                                               static_cast<Rank>(test_case.ranks), no_barrier_);
   part.lap("barrier_qps", part.barrier->trial_ns());
   count_of(part.result.setup_ns, "trial_qps") = part.node->trial_ns() + part.barrier->trial_ns();
+  if (is_iwarp(*part.device->context)) listen(part);
+}
+
+void RankMeasurer::listen(Part& part) const {
+  std::map<Rank, std::vector<ibv_qp*>> qps;
+  for (const Rank peer : part.barrier->partners()) qps[peer] = {part.barrier->qp_with(peer)};
+  for (const Rank peer : part.plan.graph.neighbours[ranks_.rank()])
+    for (ibv_qp* const qp : part.node->qps_with(peer)) qps[peer].push_back(qp);
+  part.cm = std::make_unique<CmEdges>(
+      *part.device, part.test_case, ranks_.rank(), std::move(qps),
+      CmWatch{.interrupt = &interrupt_,
+              .patience = std::min(patience_, std::chrono::milliseconds(kCmTimeout))});
+  part.lap("rdma_cm");
 }
 
 /// What each rank that is to have QPs with this one must know of them: a line about the device,
@@ -276,6 +294,9 @@ std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
     by_peer[peer]["graph"] = endpoint_queues_to_wire(part.node->info_for(peer));
   for (const Rank peer : part.barrier->partners())
     by_peer[peer]["barrier"] = endpoint_queues_to_wire(part.barrier->info_for(peer));
+  if (part.cm)
+    for (auto& [peer, info] : by_peer)
+      if (peer > ranks_.rank()) info["cm"] = part.cm->invitation(peer);
   const std::string device = dump(endpoint_device_to_wire(endpoint_info_of(*part.device)));
   std::map<Rank, std::string> texts;
   for (const auto& [peer, info] : by_peer) texts.emplace(peer, device + '\n' + dump(info));
@@ -284,7 +305,8 @@ std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
 
 /// @param received  addresses() of other ranks for this one
 void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& received) {
-  std::map<Rank, EndpointInfo> graph_peers, barrier_peers;
+  std::map<Rank, EndpointInfo> graph_peers, barrier_peers, all_peers;
+  std::map<Rank, json> invitations;
   std::map<std::string_view, EndpointInfo> devices;  // by their lines
   for (const auto& [peer, text] : received) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -306,9 +328,15 @@ void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& receiv
     };
     read("graph", graph_peers);
     read("barrier", barrier_peers);
+    all_peers.emplace(peer, device->second);
+    if (message.contains("cm")) invitations.emplace(peer, require_object(message, "cm"));
   }
   part.lap("bootstrap");
   const Pinned pinned{part.placement.first(), "--core"};
+  if (part.cm) {
+    part.cm->connect(all_peers, invitations);
+    part.lap("rdma_cm");
+  }
   part.refused = connect_edges(part, graph_peers, barrier_peers);
 }
 
@@ -518,6 +546,7 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<RankResult>& r
   if (part.test_case.initiator.device.find('%') == std::string::npos)
     outcome.effective.initiator.device = port.device;
   outcome.extra["path"] = path_of(results);
+  if (part.cm) outcome.effective.path.mtu_bytes = 0;  // TCP has segments
   outcome.effective.initiator.port_num = port.number;
   outcome.effective.initiator.gid_index = part.device->gid.index;
   outcome.effective.wait = outcome.topology->yielding ? Wait::yield : Wait::spin;
@@ -584,6 +613,7 @@ std::vector<RankResult> RankMeasurer::measure_all(Part& part) {
     const json message = json::parse(next);
     part.pairs = pairs_left(message, ranks_.rank());
     no_barrier_ = message.at("no_barrier").get<RankPairs>();
+    part.cm.reset();
     part.barrier.reset();
     part.node.reset();
     part.result = {};
@@ -615,6 +645,8 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
       outcome.topology->straggler = {.verdict = Straggler::Verdict::unknown,
                                      .reason = error_text(error)};
   }
+  // Who is done ends its connections, and iWARP tells the other ends at once.
+  with_all([&] { return ranks_.broadcast(""); });
   if (failure) std::rethrow_exception(failure);
   return outcome;
 }

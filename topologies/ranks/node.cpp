@@ -10,8 +10,10 @@
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/layout/layout.h"
 #include "core/verbs/check.h"
+#include "core/verbs/iwarp.h"
 #include "core/verbs/pkey.h"
 #include "core/verbs/probe.h"
+#include "topologies/ranks/cm_edges.h"
 #include "topologies/ranks/connect/qp_limit.h"
 
 namespace rdmameter {
@@ -72,7 +74,8 @@ QpPath path_to_rank(const OpenDevice& device, const TestCase& test_case, Endpoin
 
 Node::Node(OpenDevice& device, const TestCase& test_case, const TopologyPlan& plan,
            const RankPlan& mine, Rank rank, std::uint64_t seed)
-    : NodeLayout(test_case, plan, mine, rank, seed, device.limits.max_qp_wr),
+    : NodeLayout(test_case, plan, mine, rank, seed, device.limits.max_qp_wr,
+                 !is_iwarp(*device.context)),
       device_(device),
       where_(device.port.where()),
       maker_(inline_bytes_of(receive_mode_, classes_)),
@@ -103,7 +106,6 @@ void Node::build_work() {
 }
 
 void Node::create_memory() {
-  require_connectable(device_);
   require_paging(device_.limits, case_, memory_uses(case_), where_);
   mr_ = memory_.register_part(domain_.plain(), 0, memory_.size_bytes(),
                               memory_access(case_, remote_access(case_)));
@@ -214,7 +216,7 @@ Qp Node::create_qp(std::uint64_t number, std::uint64_t all) {
   attributes.cap = {
       .max_send_wr = static_cast<std::uint32_t>(queues.sends),
       .max_recv_wr = srq_ ? 0 : std::max(static_cast<std::uint32_t>(queues.receives), 1U),
-      .max_send_sge = 1,
+      .max_send_sge = receive_mode_ == ReceiveMode::labelled ? 2U : 1U,
       .max_recv_sge = 1,
       .max_inline_data = 0};
   attributes.qp_type = qp_type(case_.transport);
@@ -239,6 +241,13 @@ EndpointInfo Node::info_for(Rank neighbour) const {
   return info;
 }
 
+std::vector<ibv_qp*> Node::qps_with(Rank neighbour) const {
+  std::vector<ibv_qp*> qps;
+  const std::uint64_t count = edge_qps(case_).all, first = place_of(neighbours_, neighbour) * count;
+  for (std::uint64_t i = first; i < first + count; ++i) qps.push_back(qps_[i].get());
+  return qps;
+}
+
 void Node::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refused) {
   if (receive_mode_ == ReceiveMode::datagram && link_count_ > 0) {
     const QpPath path = path_to_rank(device_, case_, info_of(peers, work_->links().front().peer));
@@ -258,6 +267,11 @@ void Node::connect(const std::map<Rank, EndpointInfo>& peers, RefusedPeers* refu
 
 void Node::connect_link(std::uint64_t number, const EndpointInfo& peer) {
   Link& link = work_->links()[number];
+  if (is_iwarp(*device_.context)) {
+    work_->connect_link(number, peer.address, peer.rkeys.at(0), maker_.inline_flag());
+    if (link.peer < rank_) send_first(*link.qp, peer, where_);
+    return;
+  }
   const QpPath path = path_to_rank(device_, case_, peer);
   const std::uint32_t mtu = rdmameter::mtu_bytes(path.mtu);
   mtu_bytes_ = mtu_bytes_ == 0 ? mtu : std::min(mtu_bytes_, mtu);

@@ -47,7 +47,10 @@ class Node : NodeLayout {
   /// What a neighbour must know of this rank: of its QPs only those between the two.
   EndpointInfo info_for(Rank neighbour) const;
 
-  /// Brings the QPs to RTS.
+  /// The QPs between the two.
+  std::vector<ibv_qp*> qps_with(Rank neighbour) const;
+
+  /// Brings the QPs to RTS. Of iWARP they are there, and those that this rank has called for send.
   /// @param peers    the info_for() this rank of each neighbour
   /// @param refused  neighbours with whom a verb has failed, and how, are added to it; null: the
   ///                 first such failure is thrown

@@ -9,37 +9,41 @@
 namespace rdmameter {
 namespace {
 
-ReceiveMode receive_mode_of(const TestCase& test_case, const TopologyPlan& plan) {
+ReceiveMode receive_mode_of(const TestCase& test_case, const TopologyPlan& plan, bool immediate) {
   if (plan.datagram) return ReceiveMode::datagram;
   if (plan.traffic_mode() == TrafficMode::collective) return ReceiveMode::sized;
   if (test_case.rank_opcode != RankOpcode::send) return ReceiveMode::none;
-  return test_case.shared_receives() ? ReceiveMode::shared : ReceiveMode::own;
+  if (test_case.shared_receives()) return ReceiveMode::shared;
+  return immediate ? ReceiveMode::own : ReceiveMode::labelled;
 }
 
-MessagePattern pattern_of(const TestCase& test_case, const TopologyPlan& plan, std::uint64_t seed) {
+MessagePattern pattern_of(const TestCase& test_case, const TopologyPlan& plan, std::uint64_t seed,
+                          ReceiveMode receive_mode) {
   const auto length = static_cast<std::uint32_t>(plan.message_bytes);
   const bool numbered = plan.traffic_mode() == TrafficMode::round_trip && !test_case.reliable();
   return {.seed = seed,
           .zero = test_case.payload == kZeroPayload,
           .length = length,
-          .compared = length - (numbered ? 1 : 0)};
+          .compared = length - (receive_mode == ReceiveMode::labelled ? kLabelBytes
+                                : numbered                            ? 1
+                                                                      : 0)};
 }
 
 }  // namespace
 
 NodeLayout::NodeLayout(const TestCase& test_case, const TopologyPlan& plan, const RankPlan& mine,
-                       Rank rank, std::uint64_t seed, std::uint64_t max_qp_wr)
+                       Rank rank, std::uint64_t seed, std::uint64_t max_qp_wr, bool immediate)
     : case_(test_case),
       plan_(plan),
       mine_(mine),
       rank_(rank),
       neighbours_(plan.graph.neighbours[rank]),
-      receive_mode_(receive_mode_of(test_case, plan)),
+      receive_mode_(receive_mode_of(test_case, plan, immediate)),
       classes_(hop_classes(plan)),
       link_count_(neighbours_.size() * edge_qps(test_case).all),
       ud_receives_(static_cast<std::uint32_t>(std::min<std::uint64_t>(
           test_case.queues.depth * std::max<std::size_t>(neighbours_.size(), 1), max_qp_wr))),
-      pattern_(pattern_of(test_case, plan, seed)) {}
+      pattern_(pattern_of(test_case, plan, seed, receive_mode_)) {}
 
 std::uint64_t NodeLayout::cq_count() const {
   const bool per_qp =
@@ -82,9 +86,21 @@ std::uint64_t NodeLayout::receives() const {
   return entries(classes_).receives;
 }
 
-std::size_t NodeLayout::memory_size() const {
+std::uint64_t NodeLayout::own_hops() const {
+  std::uint64_t hops = mine_.window;
+  for (const Round& round : mine_.rounds)
+    hops += plan_.traffic_mode() == TrafficMode::spread ? mine_.routes[rank_].neighbours.size()
+                                                        : round.to.size();
+  return hops;
+}
+
+std::size_t NodeLayout::labels_at() const {
   const Areas at = areas();
   return at.buffers + places() * at.stride;
+}
+
+std::size_t NodeLayout::memory_size() const {
+  return labels_at() + (receive_mode_ == ReceiveMode::labelled ? own_hops() * kLabelBytes : 0);
 }
 
 /// @param links  of a rank, this one or a peer

@@ -20,8 +20,9 @@ class NodeLayout {
   /// @param plan, mine  borrowed, also by copies
   /// @param seed        of all ranks' payloads
   /// @param max_qp_wr   of the device
+  /// @param immediate   messages carry immediate data, else their label among their bytes
   NodeLayout(const TestCase& test_case, const TopologyPlan& plan, const RankPlan& mine, Rank rank,
-             std::uint64_t seed, std::uint64_t max_qp_wr);
+             std::uint64_t seed, std::uint64_t max_qp_wr, bool immediate = true);
 
   ReceiveMode receive_mode() const { return receive_mode_; }
   std::uint64_t link_count() const { return link_count_; }
@@ -53,6 +54,10 @@ class NodeLayout {
   QueueEntries entries_of(std::uint64_t link, std::uint32_t classes) const;
   QueueEntries entries(std::uint32_t classes) const;
   std::uint64_t places() const;
+  /// Of messages that begin here: so many can be under way, each with a label of its own.
+  std::uint64_t own_hops() const;
+  /// Of their labels, in the memory.
+  std::size_t labels_at() const;
   std::uint64_t receives() const;
   Areas areas(std::uint64_t links) const;
   Areas areas() const { return areas(link_count_); }

@@ -121,7 +121,8 @@ void NodeWork::build_buffers() {
       hop.wr = {};
       hop.wr.sg_list = &out;
       hop.wr.num_sge = 1;
-      hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
+      hop.wr.opcode = send_opcode();
+      if (receive_mode_ == ReceiveMode::labelled) hop.label = buffer.data + length - kLabelBytes;
     }
     ibv_recv_wr* bad;
     const int error = parts_.srq ? ibv_post_srq_recv(parts_.srq, &buffer.receive, &bad)
@@ -130,13 +131,35 @@ void NodeWork::build_buffers() {
   }
 }
 
+ibv_wr_opcode NodeWork::send_opcode() const {
+  return receive_mode_ == ReceiveMode::labelled ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
+}
+
+/// The next of own_hops_.
 Hop NodeWork::hop_of_source() {
   Hop hop{};
   hop.wr = {};
   hop.wr.sg_list = &source_sge_;
   hop.wr.num_sge = 1;
-  hop.wr.opcode = IBV_WR_SEND_WITH_IMM;
+  hop.wr.opcode = send_opcode();
+  if (receive_mode_ != ReceiveMode::labelled) return hop;
+  const std::size_t at = labels_at() + own_hops_.size() * kLabelBytes;
+  ibv_sge* const sges = &labelled_sges_[2 * own_hops_.size()];
+  sges[0] = source_sge_;
+  sges[0].length -= kLabelBytes;
+  sges[1] = {.addr = parts_.address + at, .length = kLabelBytes, .lkey = parts_.lkey};
+  hop.label = reinterpret_cast<std::uint8_t*>(parts_.memory) + at;
+  const bool only_label = sges[0].length == 0;
+  hop.wr.sg_list = only_label ? sges + 1 : sges;
+  hop.wr.num_sge = only_label ? 1 : 2;
   return hop;
+}
+
+void NodeWork::set_label(Hop& hop, std::uint32_t label) const {
+  if (receive_mode_ == ReceiveMode::labelled)
+    rdmameter::set_label<ReceiveMode::labelled>(hop, label);
+  else
+    rdmameter::set_label<ReceiveMode::own>(hop, label);
 }
 
 /// The rounds of an exchange; of a spread, whose one round sends a copy over each of its edges.
@@ -144,9 +167,10 @@ void NodeWork::build_rounds() {
   source_sge_ = {.addr = parts_.address,
                  .length = static_cast<std::uint32_t>(plan_.message_bytes),
                  .lkey = parts_.lkey};
+  if (receive_mode_ == ReceiveMode::labelled) labelled_sges_.resize(2 * own_hops());
   const auto add_hop = [&](std::vector<Hop*>& hops, Edge& edge, std::uint32_t to) {
     Hop& hop = own_hops_.emplace_back(hop_of_source());
-    hop.wr.imm_data = htonl(label(rank_, to));
+    set_label(hop, label(rank_, to));
     hop.link = edge.take();
     hops.push_back(&hop);
   };
@@ -242,7 +266,7 @@ void NodeWork::take_part_in(RankCollective& collective) {
 }
 
 void NodeWork::begin_round_trip_to(Rank first) {
-  work_.first->wr.imm_data = htonl(label(rank_, first));
+  set_label(*work_.first, label(rank_, first));
   work_.first->link = routes_[first].edges[0]->take();
 }
 
@@ -256,9 +280,10 @@ void NodeWork::deliver_round_trips(bool begun_here) {
     relay_.deliver = numbered ? (check ? come_back<true, true> : come_back<true, false>)
                               : (check ? come_back<false, true> : come_back<false, false>);
   else
-    relay_.deliver = receive_mode_ == ReceiveMode::own      ? send_on<ReceiveMode::own>
-                     : receive_mode_ == ReceiveMode::shared ? send_on<ReceiveMode::shared>
-                                                            : send_on<ReceiveMode::datagram>;
+    relay_.deliver = receive_mode_ == ReceiveMode::own        ? send_on<ReceiveMode::own>
+                     : receive_mode_ == ReceiveMode::shared   ? send_on<ReceiveMode::shared>
+                     : receive_mode_ == ReceiveMode::labelled ? send_on<ReceiveMode::labelled>
+                                                              : send_on<ReceiveMode::datagram>;
 }
 
 void NodeWork::connect_link(std::uint64_t number, std::uint64_t peer_address,

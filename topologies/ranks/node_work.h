@@ -81,6 +81,8 @@ class NodeWork : NodeLayout {
   void choose_delivery();
   void index_links();
   Hop hop_of_source();
+  ibv_wr_opcode send_opcode() const;
+  void set_label(Hop& hop, std::uint32_t label) const;
   void connect_memory(Link& link, std::uint64_t peer_address, std::uint32_t peer_rkey,
                       std::uint64_t theirs);
   bool check_place(std::uint64_t place, Rank origin);
@@ -102,7 +104,8 @@ class NodeWork : NodeLayout {
   std::vector<std::uint64_t> received_;
   std::vector<std::uint8_t> awaited_;
   ibv_sge source_sge_{};
-  std::deque<Hop> own_hops_;  // others point to them
+  std::vector<ibv_sge> labelled_sges_;  ///< of own hops: the message up to its label, and that
+  std::deque<Hop> own_hops_;            // others point to them
   std::vector<std::vector<Hop*>> round_hops_;
   std::vector<RoundWork> rounds_;
   std::vector<Hop*> window_;

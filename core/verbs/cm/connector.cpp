@@ -109,7 +109,7 @@ void CmConnector::step(Call& call, const rdma_cm_event& event, const CmEndpoint&
 
 std::vector<CmService> CmConnector::connect(const CmEndpoint& end, const CmAddress& peer,
                                             const std::string& nonce, std::span<ibv_qp* const> qps,
-                                            std::size_t requests) {
+                                            std::size_t requests, std::uint32_t first) {
   between_ = fmt::format("from {} to {}", end.text(), peer.text());
   std::vector<Call> calls(requests);
   std::size_t begun = 0, done = 0;
@@ -117,18 +117,21 @@ std::vector<CmService> CmConnector::connect(const CmEndpoint& end, const CmAddre
     for (; begun != requests && begun - done < kAtATime; ++begun) {
       Call& call = calls[begun];
       call.qp = qps[begun % qps.size()];
-      call.request = {
-          .nonce = nonce, .index = static_cast<std::uint32_t>(begun), .qpn = call.qp->qp_num};
+      call.request = {.nonce = nonce,
+                      .index = first + static_cast<std::uint32_t>(begun),
+                      .qpn = call.qp->qp_num};
       ids_.push_back(make_cm_id(channel_, end, &call));
       resolve_address(*ids_.back(), end, peer);
     }
     const CmEvent event = channel_.next(
         channel_.deadline(), fmt::format("the responder's answer {} ({} of {} connections stand)",
                                          between_, done, requests));
-    auto& call = *static_cast<Call*>(event->id->context);
-    step(call, *event, end);
-    if (call.done) ++done;
+    auto* const call = static_cast<Call*>(event->id->context);
+    if (call == nullptr) throw_cm_event(*event, between_);  // of a connection that stood
+    step(*call, *event, end);
+    if (call->done) ++done;
   }
+  for (const CmId& id : ids_) id->context = nullptr;
   std::vector<CmService> services;
   if (end.transport == Transport::ud)
     std::ranges::transform(calls, std::back_inserter(services), &Call::service);

@@ -34,11 +34,12 @@ class CmConnector {
   /// The initiator's: connects each QP to the peer's of the same place.
   /// @param qps      as of accept()
   /// @param requests  how many; of UD one QP may have several
+  /// @param first     the place of the peer's QP that the first one is for
   /// @return         of UD, for each request where it led; else empty
   /// @throws MeasurementError, VerbsError, Unsupported, Interrupted
   std::vector<CmService> connect(const CmEndpoint& end, const CmAddress& peer,
                                  const std::string& nonce, std::span<ibv_qp* const> qps,
-                                 std::size_t requests);
+                                 std::size_t requests, std::uint32_t first = 0);
 
   /// What the initiator's connections have found of their way; nullopt: there are none.
   const std::optional<CmRoute>& route() const { return route_; }

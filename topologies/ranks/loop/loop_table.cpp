@@ -28,6 +28,8 @@ const RankLoops& choose_rank_loops(ReceiveMode receive_mode, bool yielding,
       return by_wait<ReceiveMode::none>(yielding, clock);
     case ReceiveMode::sized:
       return by_wait<ReceiveMode::sized>(yielding, clock);
+    case ReceiveMode::labelled:
+      return by_wait<ReceiveMode::labelled>(yielding, clock);
     case ReceiveMode::datagram:
       break;
   }

@@ -204,7 +204,7 @@ void stream(RankWork& work, std::uint64_t count, std::uint64_t quiet_ns,
       if (!look<P>(relay, stop, tally)) [[unlikely]]
         return;
     const std::uint32_t to = work.partners[partner];
-    hop.wr.imm_data = htonl(label(relay.me, to));
+    set_label<P::kReceive>(hop, label(relay.me, to));
     hop.link = work.routes[to].edges[0]->take();
     hop.busy = true;
     ++relay.leaving;

@@ -13,11 +13,12 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <cstring>
 
 namespace rdmameter {
 
 /// The immediate of a message, host order: hop class, source, destination. It goes with the data
-/// and takes none of its bytes.
+/// and takes none of its bytes; of iWARP, which has none, it is the message's last four.
 inline constexpr unsigned kRankBits = 12, kClassShift = 2 * kRankBits;
 inline constexpr std::uint32_t kRankMask = (1U << kRankBits) - 1;
 inline constexpr std::uint32_t kMaxHops = 1U << (32 - kClassShift);
@@ -31,6 +32,18 @@ constexpr std::uint32_t class_of(std::uint32_t label) noexcept {
 }
 constexpr std::uint32_t source_of(std::uint32_t label) noexcept {
   return label >> kRankBits & kRankMask;
+}
+
+inline constexpr std::uint32_t kLabelBytes = sizeof(std::uint32_t);
+
+inline void put_label(std::uint8_t* at, std::uint32_t label) noexcept {
+  const std::uint32_t wire = htonl(label);
+  std::memcpy(at, &wire, sizeof wire);
+}
+inline std::uint32_t take_label(const std::uint8_t* at) noexcept {
+  std::uint32_t wire;
+  std::memcpy(&wire, at, sizeof wire);
+  return ntohl(wire);
 }
 
 struct CreditWindow;
@@ -48,6 +61,7 @@ struct Hop {
   Hop* behind = nullptr;            ///< the next one that waits for the same window
   bool busy = false;                ///< of one that begins here: not yet retired
   std::uint64_t remote_offset = 0;  ///< ReceiveMode::none: of its place, behind the link's address
+  std::uint8_t* label = nullptr;    ///< ReceiveMode::labelled: where among its bytes
 };
 
 /// A receive and its buffer; its address is the receive's wr_id.

@@ -18,6 +18,7 @@ enum class ReceiveMode {
   datagram,  ///< one UD QP: there are no credits
   none,      ///< RDMA WRITEs and READs: nothing arrives, what has completed is there
   sized,     ///< a receive queue per link, and each message has a length of its own
+  labelled,  ///< as `own`, without immediate data: a message's last bytes are its label
 };
 
 struct Relay;
@@ -83,6 +84,22 @@ inline MessageBuffer& buffer_of(std::uint64_t wr_id) noexcept {
 inline Hop& hop_of(const ibv_send_wr& wr) noexcept {
   static_assert(offsetof(Hop, wr) == 0);
   return *reinterpret_cast<Hop*>(const_cast<ibv_send_wr*>(&wr));
+}
+
+template <ReceiveMode kReceive>
+[[gnu::always_inline]] inline void set_label(Hop& hop, std::uint32_t label) noexcept {
+  if constexpr (kReceive == ReceiveMode::labelled)
+    put_label(hop.label, label);
+  else
+    hop.wr.imm_data = htonl(label);
+}
+
+template <ReceiveMode kReceive>
+[[gnu::always_inline]] inline std::uint32_t label_of(const ibv_wc& wc) noexcept {
+  if constexpr (kReceive == ReceiveMode::labelled)
+    return take_label(buffer_of(wc.wr_id).hops->label);
+  else
+    return ntohl(wc.imm_data);
 }
 
 /// Looks anew how far a window is open. @return  is it?
@@ -241,7 +258,7 @@ template <ReceiveMode kReceive>
 template <ReceiveMode kReceive>
 [[gnu::always_inline]] inline void pass_on(Relay& relay, Hop& hop, Edge& edge,
                                            std::uint32_t next) noexcept {
-  hop.wr.imm_data = htonl(next);
+  set_label<kReceive>(hop, next);
   hop.link = edge.take();
   send<kReceive>(relay, hop, class_of(next));
 }
@@ -249,7 +266,7 @@ template <ReceiveMode kReceive>
 template <ReceiveMode kReceive>
 [[gnu::always_inline]] inline void take_arrival(Relay& relay, const ibv_wc& wc) noexcept {
   MessageBuffer& buffer = buffer_of(wc.wr_id);
-  const std::uint32_t arrived = ntohl(wc.imm_data);
+  const std::uint32_t arrived = label_of<kReceive>(wc);
   if constexpr (kReceive == ReceiveMode::shared)
     buffer.home = relay.link_of_qpn[wc.qp_num & relay.qpn_mask];
   buffer.hop_class = class_of(arrived);
