@@ -135,6 +135,7 @@ class Translation {
   PerftestPlan plan_;
   std::string connection_ = "RC";
   std::uint64_t iterations_ = 0;  ///< of one QP
+  std::uint64_t tx_depth_ = 0;    ///< of a bandwidth
   std::uint64_t qps_ = 1, size_ = 0;
 };
 
@@ -305,6 +306,7 @@ void Translation::choose_queues() {
                     "-Q need here",
                     depth));
   }
+  tx_depth_ = depth;
   put("depth", depth);
   put("signal-every", every);
   put("post-list", list);
@@ -320,7 +322,9 @@ void Translation::choose_receives() {
     throw UsageError("-r, --rx-depth: reads and atomics take 1 alone: they need no receives");
   if (!has("rx-depth") && unreliable && !by_time())
     depth = std::max(depth, std::min(iterations_, kMaxUnreliableReceives));
-  if (!by_time()) depth = std::min(depth, iterations_);
+  // Those that fill and empty the queue come, too, and one that finds no receive is lost.
+  const std::uint64_t beyond = unreliable && !has("rx-depth") ? 3 * tx_depth_ : 0;
+  if (!by_time()) depth = std::min(depth, iterations_ + beyond);
   if (depth % 2 == 1 && !pulls && !plan_.all_sizes && !has("run_infinitely")) ++depth;
   const std::uint64_t list = number("recv_post_list", "recv-post-list", 1);
   if (list > 1) {

@@ -332,5 +332,16 @@ TEST(PerftestTranslation, TellsTheClientOfWhatIsNotAsInPerftest) {
   EXPECT_THAT(plan_of("ib_send_bw", {}).notes, IsEmpty());
 }
 
+/// A message that finds no receive is lost, and -n is not all that comes.
+TEST(PerftestTranslation, HasReceivesForAllThatComesOverAnUnreliableTransport) {
+  for (const char* transport : {"UC", "UD"}) {
+    EXPECT_EQ(axes_of("ib_send_bw", {"-c", transport, "-n", "5"}).at("rx-depth"), "20");
+    EXPECT_EQ(axes_of("ib_send_bw", {"-c", transport, "-n", "5", "-r", "4"}).at("rx-depth"), "4");
+    EXPECT_EQ(axes_of("ib_send_bw", {"-c", transport}).at("rx-depth"), "1000");
+  }
+  EXPECT_EQ(axes_of("ib_send_bw", {"-n", "5"}).at("rx-depth"), "6");
+  EXPECT_EQ(axes_of("ib_send_lat", {"-c", "UD", "-n", "5"}).at("rx-depth"), "6");
+}
+
 }  // namespace
 }  // namespace rdmameter
