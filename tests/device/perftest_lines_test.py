@@ -138,9 +138,13 @@ def blanked(lines, options):
                     continue
                 text = "samples"
             elif "%" not in text:
+                text = re.sub(r"^RX depth : \d+$", "RX depth : #", text) if "-c" in options else text  # of few messages: a row of the page
                 digit = (lambda found: re.sub(r"\d+(?=\.)", "N", re.sub(r"(?<=\.)\d+", lambda end: "N" * len(end[0]), found[0])))
-                zero = "-a" not in options  # of 2 bytes so little is 0.00
+                few_bytes = re.match(r"[2-8] \d+ ", text) is not None  # so little is 0.00
+                zero = "-a" not in options and not few_bytes
                 text = re.sub(r"\d+\.\d+", lambda found: found[0] if zero and float(found[0]) == 0 else digit(found), text)
+            if "--cpu_util" in options:  # of so few ticks of the system's clock
+                text = re.sub(r"^(\d+ \d+ .*) [N0]+\.[N0]+$", r"\1 %", text)
             if "-D" in options:  # how many iterations a time brings
                 text = re.sub(r"^(\d+) \d+ (?=[N0])", r"\1 # ", text)
             kept.append(text)
