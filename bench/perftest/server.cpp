@@ -34,6 +34,7 @@
 #include "core/result/row_json.h"
 #include "core/server/open_files.h"
 #include "core/server/server.h"
+#include "core/test_case/test_case.h"
 #include "core/verbs/port_choice.h"
 #include "reports/text/terminal_lines.h"
 
@@ -50,8 +51,9 @@ const std::string kClosed = " Client closed connection\n";
 
 /// perftest's command line has no place for it.
 constexpr const char* kSandboxVariable = "RDMAMETER_SANDBOX";
-/// -a has 23. A client that sends more only fills stdout.
+/// -a has 23. A client that sends more only fills stdout, the file and memory.
 constexpr std::uint64_t kMaxServedRows = 64;
+constexpr std::size_t kMaxKeptBytes = 16U << 20;
 
 SandboxOptions sandbox_of_environment() {
   const char* const text = std::getenv(kSandboxVariable);
@@ -78,6 +80,18 @@ void tell_terms(const Server& server) {
     tell_note(
         fmt::format("port {} admits one client, with the same {}", server.port(), kTokenVariable));
   tell_note("sizes, iterations and all but -d, -i, -x, --pin_cores, -p are the client's to choose");
+}
+
+/// A message has its keys sorted; a file has those of a case as the axes are.
+nlohmann::ordered_json in_order_of_axes(const nlohmann::ordered_json& test_case) {
+  auto ordered = nlohmann::ordered_json::object();
+  const auto take = [&](const std::string& key) {
+    if (const auto found = test_case.find(key); found != test_case.end()) ordered[key] = *found;
+  };
+  take("test");
+  for (const Axis& axis : axes()) take(std::string(axis.key));
+  ordered.update(test_case);
+  return ordered;
 }
 
 /// perftest's report at the server, on stdout.
@@ -107,6 +121,7 @@ class ServerReport {
   /// @throws MeasurementError  there are too many
   void add(const nlohmann::json& told) {
     Row row = row_from_json(told, "the client's row");
+    row.case_object = in_order_of_axes(row.case_object);
     const PerftestNumbers numbers = perftest_numbers(row);
     const std::lock_guard lock{mutex_};
     if (!begun_) begin({.test_case = planned_, .local = {}, .remote = {}, .group = {}});
@@ -117,7 +132,7 @@ class ServerReport {
     // perftest's server knows the CPU's use, and looks at limits, where it takes part.
     const double cpu_percent = plan_.report.cpu_util && rows_ == Rows::each ? cpu_.percent() : 0;
     results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
-    if (!plan_.json.empty()) kept_.push_back(std::move(row));
+    if (!plan_.json.empty()) keep(std::move(row), told.dump().size());
     const std::string text = perftest_row(plan_.report, numbers, cpu_percent);
     if (rows_ == Rows::last) {
       last_ = text;
@@ -166,14 +181,18 @@ class ServerReport {
     flush_print();
   }
 
+  void keep(Row row, std::size_t bytes) {
+    kept_bytes_ += bytes;
+    if (kept_bytes_ > kMaxKeptBytes)
+      throw MeasurementError(fmt::format("its rows are longer than {} bytes", kMaxKeptBytes));
+    kept_.push_back(std::move(row));
+  }
+
   /// perftest's keys, in a result of ours with the client's rows.
   void write_json(const std::string& command_line) const {
-    ResultWriter writer(plan_.json, make_context({.google_benchmark = {},
-                                                  .command = command_line,
-                                                  .floor = {},
-                                                  .initiator = {},
-                                                  .responder = environment_,
-                                                  .extra = {{"defaults", stated_defaults()}}}));
+    ContextParts parts = own_context(command_line);
+    parts.responder = environment_;
+    ResultWriter writer(plan_.json, make_context(parts));
     for (const Row& row : kept_) writer.append(row);
     writer.finish(fmt::format("{},\n{}", test_info_, results_));
   }
@@ -187,6 +206,7 @@ class ServerReport {
   std::string last_;                 ///< row, where that alone is shown
   std::string test_info_, results_;  ///< of the last row, as perftest's file has them
   std::vector<Row> kept_;            ///< for the file
+  std::size_t kept_bytes_ = 0;
   std::uint64_t taken_ = 0;
   CpuUse cpu_;
   PerftestLimits limits_;

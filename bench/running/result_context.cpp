@@ -12,7 +12,6 @@
 
 #include "core/base/error.h"
 #include "core/engine/null/null_measurer.h"
-#include "core/result/result_file.h"
 #include "core/test_case/test_case.h"
 #include "topologies/axes/rank_axes.h"
 
@@ -67,8 +66,6 @@ Json values_of(const TestCase& test_case, std::span<const Axis> axes) {
   return values;
 }
 
-}  // namespace
-
 Json stated_defaults() {
   const Json latency = values_of(default_case(Opcode::send, Pattern::ping_pong), axes());
   const auto differing = [&](const TestCase& test_case, std::span<const Axis> axes) {
@@ -85,26 +82,33 @@ Json stated_defaults() {
           {"ranks", differing(default_topology_case(), topology_axes())}};
 }
 
+}  // namespace
+
+ContextParts own_context(const std::string& command_line) {
+  ContextParts parts;
+  parts.google_benchmark = google_benchmark_context(command_line);
+  parts.command = command_line;
+  parts.extra["run_id"] = run_id();
+  parts.extra["defaults"] = stated_defaults();
+  return parts;
+}
+
 nlohmann::ordered_json result_context(const std::string& command_line,
                                       const std::vector<std::string>& gates,
                                       const BenchmarkFlags& flags, const ClockChoice& clock,
                                       const Measurer& measurer, nlohmann::ordered_json responders) {
-  ContextParts parts;
-  parts.google_benchmark = google_benchmark_context(command_line);
+  ContextParts parts = own_context(command_line);
   for (const auto& [key, value] : flags.context) {
     if (key == "rdmameter" || parts.google_benchmark.contains(key))
       throw UsageError(fmt::format("--benchmark_context: the key '{}' is taken", key));
     parts.google_benchmark[key] = value;
   }
-  parts.command = command_line;
   parts.floor = instrument_floor(clock);
   parts.initiator = measurer.initiator_environment();
   if (responders.is_null())
     parts.responder = measurer.responder_environment();
   else
     parts.extra["responders"] = std::move(responders);
-  parts.extra["run_id"] = run_id();
-  parts.extra["defaults"] = stated_defaults();
   if (!gates.empty()) parts.extra["gates"] = gates;
   return make_context(parts);
 }

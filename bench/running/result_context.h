@@ -9,11 +9,14 @@
 #include "bench/running/benchmark_flags.h"
 #include "core/engine/measurer.h"
 #include "core/instrument/clock.h"
+#include "core/result/result_file.h"
 
 namespace rdmameter {
 
-/// What each axis is where nobody chooses: of latencies all, of other kinds what differs.
-nlohmann::ordered_json stated_defaults();
+/// What every result of this program tells of itself and of this machine: Google Benchmark's keys,
+/// the command, an id of its own, and the defaults: what each axis is where nobody chooses, of
+/// latencies all, of other kinds of tests what differs.
+ContextParts own_context(const std::string& command_line);
 
 /// Google Benchmark's keys as its own reporter writes them, with --benchmark_context, and ours.
 /// @throws UsageError where --benchmark_context names a key that is taken

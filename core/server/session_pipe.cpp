@@ -176,7 +176,7 @@ void PipeHost::show_connected(const nlohmann::json& connected) {
 }
 
 void PipeHost::show_row(const nlohmann::json& row) {
-  say({{"type", "row"}, {"row", row}});
+  if (shown_) say({{"type", "row"}, {"row", row}});
 }
 
 void PipeHost::end_case() noexcept {

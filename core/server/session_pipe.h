@@ -51,7 +51,7 @@ struct SessionStart {
   ClockChoice clock;
   SandboxOptions sandbox;
   std::optional<EndSettings> own;  ///< for what the client leaves open, without memory
-  bool shown = false;              ///< does anybody look at connected cases?
+  bool shown = false;              ///< does anybody look at connected cases and rows?
   pid_t server = getpid();         ///< the session's parent
 };
 nlohmann::json start_to_pipe(const SessionStart& start);

@@ -85,7 +85,7 @@ class Initiator final : public Measurer {
   void tell_responder(const nlohmann::json& row) override {
     if (!channel_.usable()) return;
     try {
-      channel_.send({{"type", "row"}, {"row", row}}, Deadline::in(kTick));
+      channel_.send({{"type", "row"}, {"row", row}}, Deadline::in(kSetupTimeout));
     } catch (const ChannelError&) {  // the next case says so, if there is one
     }
   }

@@ -29,7 +29,7 @@ enum class ClientEvent : std::uint8_t {
 
 /// Takes what is shown of a session: a row, or a connected case. It may be anything where a peer
 /// sends it; from any thread.
-/// @throws MeasurementError  it is not what it should be, which ends the session
+/// @throws MeasurementError, UsageError  it is not what it should be, which ends the session
 using ShowListener = std::function<void(const nlohmann::json& what)>;
 
 class SessionHost {
@@ -48,7 +48,7 @@ class SessionHost {
   /// @throws as show_row()
   virtual void show_connected(const nlohmann::json& connected) = 0;
   /// A row that the client sends, to be shown.
-  /// @throws MeasurementError  it is none
+  /// @throws MeasurementError, UsageError  it is none
   virtual void show_row(const nlohmann::json& row) = 0;
   SessionHost(SessionHost&&) = delete;
 

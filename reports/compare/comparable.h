@@ -59,8 +59,10 @@ struct ComparableCase {
   std::optional<std::vector<double>> values(Metric metric) const;
 };
 
-/// Defaults::identity() of the case.
-std::string identity_of(const ComparableCase& test_case, const Defaults& defaults);
+/// Defaults::identity() of the case. @param own  of its file, where those are others; null: they
+/// are not
+std::string identity_of(const ComparableCase& test_case, const Defaults& defaults,
+                        const Defaults* own = nullptr);
 
 /// How far a case strays by itself: `ab --aa` measures it.
 struct Noise {

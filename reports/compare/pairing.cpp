@@ -46,7 +46,9 @@ std::set<std::string> keys_of(const nlohmann::json& a, const nlohmann::json& b) 
 Pairing pair_cases(const Comparable& base, const Comparable& other) {
   const ComparableCases &before = base.sides[0], &after = other.sides[0];
   Defaults defaults(base.context);
-  defaults.complete(Defaults(other.context));
+  const Defaults of_other(other.context);
+  const bool alike = defaults.differences(of_other).empty();
+  defaults.complete(of_other);
   CasesByText by_identity;
   for (const ComparableCase& test_case : before)
     by_identity.emplace(identity_of(test_case, defaults), &test_case);
@@ -57,7 +59,8 @@ Pairing pair_cases(const Comparable& base, const Comparable& other) {
     used.insert({ours, theirs});
   };
   for (const ComparableCase& test_case : after)
-    if (const auto found = by_identity.find(identity_of(test_case, defaults));
+    if (const auto found =
+            by_identity.find(identity_of(test_case, defaults, alike ? nullptr : &of_other));
         found != by_identity.end())
       join(&test_case, found->second);
   const CasesByText base_names = named_once(before, used), other_names = named_once(after, used);

@@ -96,9 +96,9 @@ void add_figures(Table& table, const Figures& figures, const FigureLines& lines)
 }
 
 std::string figures_text(const Figures& figures, const Group& whole, const TextStyle& style) {
+  if (std::ranges::none_of(whole.cases, figures.has)) return "";
   Group group = whole;
   std::erase_if(group.cases, [&](const CaseSummary& summary) { return !figures.has(summary); });
-  if (group.cases.empty()) return "";
   FigureLines lines;
   for (const CaseSummary& summary : group.cases)
     for (const FigureLine& line : lines_of(figures, summary)) lines.push_back(line);

@@ -41,7 +41,7 @@ FigureColumn text_column(Table::Column column, std::function<std::string(FigureL
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
                            std::function<std::optional<double>(const Row&)> number);
 
-/// A column of both forms of CSV.
+/// A column of both forms of CSV; of a kind with parts, of the tidy one alone.
 struct FigureCsv {
   std::string head, pointer;  ///< into the row's JSON; {} stands for the part
 };
@@ -64,6 +64,8 @@ struct Figures {
   /// What a terminal shows beneath all; null: nothing. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};
+  bool csv_last =
+      false;  ///< columns of CSV are added at the end alone (docs/results.md): a later kind
 };
 
 /// In the order in which they are shown.

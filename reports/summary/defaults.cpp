@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <map>
 
 namespace rdmameter {
@@ -10,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kOfLatencies = "latency";
-constexpr const char* kOtherKinds[] = {"bandwidth", "load", "ranks"};
+/// As Defaults::Kind has them; the first one states all axes, the others what differs.
+constexpr std::array kKinds{"latency", "bandwidth", "load", "ranks"};
 
 /// Of results that do not state them.
 constexpr const char* kOlder = R"(
@@ -42,13 +43,6 @@ constexpr const char* kOlder = R"(
 "inflate": 0, "active": "max", "qps_per_edge": 1, "opcode": "send", "seed": 1, "depth": 16,
 "iterations": 1000, "warmup": 10}})";
 
-/// What the axis of this kind is; null: it is not known.
-Json default_of(const Json& stated, const char* kind, const std::string& key) {
-  for (const char* each : {kind, kOfLatencies})
-    if (const auto found = stated.at(each).find(key); found != stated.at(each).end()) return *found;
-  return Json();
-}
-
 /// Queues of calls, exchanges and collectives are those of bandwidths.
 bool has_defaults_of_bandwidth(const Row& row) {
   if (row.bandwidth) return true;
@@ -62,73 +56,95 @@ bool has_defaults_of_bandwidth(const Row& row) {
 Defaults::Defaults(const Json& context) {
   const Json::json_pointer stated("/rdmameter/defaults");
   stated_ = context.contains(stated) ? context.at(stated) : Json::parse(kOlder);
+  index();
+}
+
+void Defaults::index() {
+  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+    of_[kind].clear();
+    for (const char* from : {kKinds[kind], kKinds[0]})
+      for (const auto& [key, value] : stated_.at(from).items()) of_[kind].emplace(key, value);
+  }
+}
+
+const nlohmann::json* Defaults::find(Kind kind, const std::string& key) const {
+  const auto found = of(kind).find(key);
+  return found == of(kind).end() ? nullptr : &found->second;
+}
+
+Defaults::Kind Defaults::kind_of(const nlohmann::json& case_object) {
+  return case_object.contains("graph") ? Kind::ranks : Kind::latency;
 }
 
 void Defaults::complete(const Defaults& others) {
-  Json& latency = stated_.at(kOfLatencies);
-  const auto add = [&](const char* kind) {
-    for (const auto& [key, value] : others.stated_.at(kind).items())
-      if (!latency.contains(key)) stated_.at(kind)[key] = value;
-  };
-  for (const char* kind : kOtherKinds) add(kind);
-  add(kOfLatencies);
+  for (std::size_t kind = kKinds.size(); kind-- > 0;)  // latency last: it counts for all
+    for (const auto& [key, value] : others.stated_.at(kKinds[kind]).items())
+      if (!of_[kind].contains(key)) stated_.at(kKinds[kind])[key] = value;
+  index();
 }
 
 std::vector<std::string> Defaults::differences(const Defaults& here) const {
   std::vector<std::string> texts;
-  const auto compare = [&](const char* kind, const Json& keys) {
+  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+    Json keys = stated_.at(kKinds[kind]);
+    keys.update(here.stated_.at(kKinds[kind]));
     for (const auto& [key, ignored] : keys.items()) {
-      const Json one = default_of(stated_, kind, key), other = default_of(here.stated_, kind, key);
-      if (one.is_null() || other.is_null() || one == other) continue;
-      texts.push_back(
-          fmt::format("{} of {} is {} there and {} here", key, kind, one.dump(), other.dump()));
+      const nlohmann::json *there = find(Kind{kind}, key), *other = here.find(Kind{kind}, key);
+      if (there != nullptr && other != nullptr && *there != *other)
+        texts.push_back(fmt::format("{} of {} is {} there and {} here", key, kKinds[kind],
+                                    there->dump(), other->dump()));
     }
-  };
-  compare(kOfLatencies, stated_.at(kOfLatencies));
-  for (const char* kind : kOtherKinds) {
-    Json keys = stated_.at(kind);
-    keys.update(here.stated_.at(kind));
-    compare(kind, keys);
   }
   return texts;
 }
 
 /// Of relaxed ordering what it came to when it was off by default: stored results stay as quiet as
 /// they were, and new ones tell that it is on.
-bool Defaults::has_of(const char* kind, const std::string& key, const Json& value) const {
+bool Defaults::has_of(Kind kind, const std::string& key, const Json& value) const {
   static const std::map<std::string, Json, std::less<>> kUsual{{"pkey", "0xffff"},
                                                                {"recv_post_list", 16},
                                                                {"relaxed_ordering", false},
                                                                {"thread_domain", "off"}};
   if (const auto usual = kUsual.find(key); usual != kUsual.end()) return usual->second == value;
-  return !value.is_null() && default_of(stated_, kind, key) == value;
+  const nlohmann::json* const known = find(kind, key);
+  return known != nullptr && *known == nlohmann::json(value);
 }
 
 bool Defaults::has(const Row& row, const std::string& key, const Json& value) const {
-  return has_of(row.topology                     ? "ranks"
-                : row.load                       ? "load"
-                : has_defaults_of_bandwidth(row) ? "bandwidth"
-                                                 : kOfLatencies,
+  return has_of(row.topology                     ? Kind::ranks
+                : row.load                       ? Kind::load
+                : has_defaults_of_bandwidth(row) ? Kind::bandwidth
+                                                 : Kind::latency,
                 key, value);
 }
 
 bool Defaults::has_among_ranks(const std::string& key, const Json& value) const {
-  return has_of("ranks", key, value);
+  return has_of(Kind::ranks, key, value);
 }
 
-std::string Defaults::identity(const std::string& test, const Json& case_object) const {
-  const bool ranks = case_object.contains("graph");
+std::string Defaults::identity(const std::string& test, const nlohmann::json& case_object) const {
+  const Kind kind = kind_of(case_object);
   nlohmann::json named = nlohmann::json::object();  // sorted: the order of keys says nothing
   for (const auto& [key, value] : case_object.items()) {
     if (key == "test") continue;  // older versions do not say it here, nor do topologies
     // What older versions had, and do not say.
     if (key == "thread_domain" && value == "off") continue;
     if (key == "relaxed_ordering" && value == false) continue;
-    const bool always = !ranks && stated_.at("bandwidth").contains(key);
-    if (always || default_of(stated_, ranks ? "ranks" : kOfLatencies, key) != value)
-      named[key] = value;
+    const bool always = kind != Kind::ranks && stated_.at(kKinds[1]).contains(key);
+    const nlohmann::json* const known = find(kind, key);
+    if (always || known == nullptr || *known != value) named[key] = value;
   }
   return test + " " + named.dump();
+}
+
+std::string Defaults::identity(const std::string& test, const nlohmann::json& case_object,
+                               const Defaults& own) const {
+  nlohmann::json whole = case_object;
+  for (const auto& [key, value] : own.of(kind_of(case_object))) {
+    const nlohmann::json* const here = find(kind_of(case_object), key);
+    if (here != nullptr && *here != value) whole.emplace(key, value);  // unless it is there
+  }
+  return identity(test, whole);
 }
 
 }  // namespace rdmameter

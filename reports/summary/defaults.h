@@ -2,8 +2,11 @@
 // What settings are where nobody chooses, as a result states it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/result/row.h"
@@ -32,15 +35,27 @@ class Defaults {
   /// at its default, so that a file which is older than an axis has the cases that have it at its
   /// default. An axis whose default depends on the kind of test (--depth) is always named: a row
   /// does not say of which kind its test is.
-  std::string identity(const std::string& test, const nlohmann::ordered_json& case_object) const;
+  std::string identity(const std::string& test, const nlohmann::json& case_object) const;
+
+  /// The same of a case of another file, whose own defaults count for axes that the case lacks.
+  std::string identity(const std::string& test, const nlohmann::json& case_object,
+                       const Defaults& own) const;
 
   /// As context.rdmameter.defaults has them.
   const nlohmann::ordered_json& stated() const { return stated_; }
 
  private:
-  bool has_of(const char* kind, const std::string& key, const nlohmann::ordered_json& value) const;
+  enum class Kind : std::size_t { latency, bandwidth, load, ranks };
+  using Values = std::unordered_map<std::string, nlohmann::json>;  ///< by axis
+
+  void index();
+  const Values& of(Kind kind) const { return of_[static_cast<std::size_t>(kind)]; }
+  const nlohmann::json* find(Kind kind, const std::string& key) const;
+  bool has_of(Kind kind, const std::string& key, const nlohmann::ordered_json& value) const;
+  static Kind kind_of(const nlohmann::json& case_object);
 
   nlohmann::ordered_json stated_;
+  std::array<Values, 4> of_;  ///< by Kind, all axes each
 };
 
 }  // namespace rdmameter

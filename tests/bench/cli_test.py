@@ -104,6 +104,8 @@ class ResultsPage(unittest.TestCase):
             path = os.path.join(folder, "r.json")
             self.assertEqual(run("run", "--device", "null", "write_lat", "--iterations", "10", "-o", path).returncode, 0)
             files = [json.loads(pathlib.Path(each).read_text(encoding="utf-8")) for each in (path, os.path.join(root, "tests/data/base.json"))]
+        stated = files[0]["context"]["rdmameter"]["defaults"]
+        self.assertEqual((stated["latency"]["depth"], stated["bandwidth"]["depth"], stated["ranks"]["graph"]), (1, 128, "mesh"))
         keys = set()
         for environment in (file["context"]["rdmameter"]["initiator"] for file in files):
             keys |= {*environment, *environment["clock"], *(environment["device"] or {})}

@@ -285,8 +285,8 @@ class ServerForm(rdmameter.Test):
             self.assertIsNone(server.process.poll())
 
     def test_ends_the_session_of_a_client_that_tells_of_what_is_no_row_or_of_too_many(self):
-        for row, times, says in ((ROW | {"case": {"size_bytes": "two"}}, 1, "the client's row: case.size_bytes"), (ROW | {"name": 1}, 1, "name"),
-                                 ({"size_bytes": 2}, 1, "lacks"), (ROW, 65, "more than 64 rows")):
+        for row, times, says in ((ROW | {"case": {"size_bytes": "two"}}, 1, "case: size_bytes is not"), (ROW | {"name": 1}, 1, "name is not a"),
+                                 ({"size_bytes": 2}, 1, "is missing"), (ROW, 65, "more than 64 rows")):
             with self.subTest(says), Server("ib_send_bw") as server:
                 peer = client(server.port)
                 for _ in range(times):

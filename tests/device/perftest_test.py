@@ -213,6 +213,8 @@ class Tools(Front):
         _, _, ours, theirs = self.files_of_both("ib_write_bw", "-a", "-n", "10", at_server=("-a",))
         self.assertEqual((ours["results"]["MsgSize"], theirs["results"]["MsgSize"], len(ours["benchmarks"])), (1 << 23, 1 << 23, 23))
         self.assertEqual(theirs["benchmarks"], ours["benchmarks"])
+        self.assertEqual(*([list(row["case"]) for row in document["benchmarks"]] for document in (ours, theirs)))  # axes in their order
+        self.assertNotEqual(theirs["context"]["rdmameter"]["run_id"], ours["context"]["rdmameter"]["run_id"])
         path = self.output()
         client, _ = self.measure_both("ib_write_bw", "-n", "100", "--output=message_rate", "--out_json_file", path)
         self.assertRegex(client.stdout, r"^\d+\.\d{6}\n$")

@@ -70,6 +70,33 @@ TEST(Defaults, OfAnAxisThatOneFileLacksAreThoseOfTheOther) {
   EXPECT_EQ(pairs(other), 0U);
 }
 
+TEST(Defaults, ThatDifferPairNothingWhateverTheOrderOfTheFiles) {
+  const auto file = [](const Json& context, Json test_case) {
+    Comparable one;
+    one.context = context;
+    one.sides[0].push_back({.name = "write_bw/rc", .axes = std::move(test_case)});
+    return one;
+  };
+  // Two QPs, which nobody chose, and one, of a file that does not say so.
+  const Comparable two = file(context_with(128, 2), {{"qps", 2}});
+  Comparable one = file(without_defaults(), Json::object());
+  one.sides[0].front().name = "write_bw/rc/of-another-name";
+  EXPECT_EQ(pair_cases(two, one).pairs.size(), 0U);
+  EXPECT_EQ(pair_cases(one, two).pairs.size(), 0U);
+  one.sides[0].front().axes = {{"qps", 2}};
+  EXPECT_EQ(pair_cases(two, one).pairs.size(), 1U);
+  EXPECT_EQ(pair_cases(one, two).pairs.size(), 1U);
+}
+
+TEST(Defaults, OfRanksStayWhereOthersAreAdded) {
+  Json context = context_with(128, 1);
+  context["rdmameter"]["defaults"]["ranks"] = {{"seed", 7}};
+  Defaults defaults(context);
+  defaults.complete(Defaults(without_defaults()));
+  EXPECT_TRUE(defaults.has_among_ranks("seed", 7));
+  EXPECT_TRUE(defaults.has_among_ranks("graph", "mesh"));
+}
+
 TEST(Defaults, ThatDifferAreNamed) {
   EXPECT_THAT(Defaults(context_with(64, 2)).differences(Defaults(context_with(64, 2))),
               testing::IsEmpty());

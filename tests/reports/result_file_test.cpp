@@ -453,6 +453,16 @@ std::string mutated(const char* pointer, const Json& value) {
   return json.dump();
 }
 
+TEST(ReadResult, RefusesDefaultsThatAreNone) {
+  for (const nlohmann::ordered_json& defaults :
+       {nlohmann::ordered_json(1),
+        nlohmann::ordered_json{{"latency", nlohmann::ordered_json::object()}},
+        nlohmann::ordered_json{{"latency", 1}}})
+    EXPECT_NE(refusal_of_text(mutated("/context/rdmameter/defaults", defaults)).find("defaults"),
+              std::string::npos)
+        << defaults.dump();
+}
+
 TEST(ReadResult, RefusesAnotherSchemaAndMissingKeys) {
   EXPECT_NE(refusal_of_text(mutated("/context/rdmameter/schema", "rdmameter.result.v2"))
                 .find("\"rdmameter.result.v2\", and this version reads \"rdmameter.result.v1\""),

@@ -33,7 +33,7 @@ class RunOutput : public RunListener {
 
   /// From here on rows are kept, and finish() tells this of them.
   void tell_at_the_end(Telling telling) {
-    kept_.emplace();
+    if (!kept_) kept_.emplace();
     tellings_.push_back(std::move(telling));
   }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/result/row_json.h"
 
 namespace rdmameter {
 namespace {
@@ -144,6 +145,25 @@ TEST(PerftestReport, PrintsEverySample) {
   const std::string text = perftest_samples(*latency_row_of_100().latency);
   EXPECT_THAT(text, StartsWith("#, usec\n1, 1\n2, 1\n"));
   EXPECT_THAT(text, EndsWith("\n99, 1\n100, 4\n"));
+}
+
+TEST(PerftestReport, OfTheOtherEndIsThatOfItsRow) {
+  Row both_ways = bandwidth_row();
+  both_ways.extra["directions"] = {{"forward", {{"messages", 500}, {"window_ns", 10'000'000}}},
+                                   {"backward", {{"messages", 400}, {"window_ns", 10'000'000}}}};
+  for (const Row& row : {bandwidth_row(), both_ways, latency_row_of_100()}) {
+    const Row told = row_from_json(nlohmann::json::parse(row_to_json(row).dump()), "the row");
+    for (const PerftestReport& report :
+         {PerftestReport{.gbits = true, .both = true},
+          PerftestReport{.table = PerftestReport::Table::latency},
+          PerftestReport{.table = PerftestReport::Table::latency_duration}}) {
+      ASSERT_EQ(perftest_fits(report, perftest_numbers(told)),
+                perftest_fits(report, perftest_numbers(row)));
+      if (!perftest_fits(report, perftest_numbers(row))) continue;
+      EXPECT_EQ(perftest_row(report, perftest_numbers(told)),
+                perftest_row(report, perftest_numbers(row)));
+    }
+  }
 }
 
 TEST(PerftestReport, OfTheOtherEndNeedsARowThatItCanShow) {

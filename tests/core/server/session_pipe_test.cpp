@@ -81,7 +81,8 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
 TEST(SessionPipe, ARowReachesWhoListensAndNobodyElse) {
   PipeEnds ends;
   ServerHost host{ends.shared, "192.0.2.1:1"};
-  PipeHost session{ends.session};
+  PipeHost{ends.session}.show_row({{"long", std::string(kPipeMessageBytes, 'x')}});  // not told
+  PipeHost session{ends.session, true};
   session.show_row({{"size_bytes", 8}});
   answer_session(ends.server, host, soon());  // nobody listens
   std::vector<json> rows;
