@@ -44,6 +44,12 @@ constexpr std::array kCatalog{
          "atomic compare and swap, from post to completion"},
     Test{"cmp_swap_bw", Opcode::cmp_swap, Pattern::bandwidth,
          "atomic compare and swap, bandwidth: each swap finds the value of the one before"},
+    Test{"atomic_write_lat", Opcode::atomic_write, Pattern::ping_pong,
+         "atomic write of 8 bytes, round trips: each end polls its memory"},
+    Test{"atomic_write_cqe_lat", Opcode::atomic_write, Pattern::completion_latency,
+         "atomic write of 8 bytes, from post to completion"},
+    Test{"atomic_write_bw", Opcode::atomic_write, Pattern::bandwidth,
+         "atomic write of 8 bytes, bandwidth"},
     Test{"send_load", Opcode::send, Pattern::open_loop,
          "SEND and RECEIVE at a --rate, from due time to answer"},
     Test{"write_load", Opcode::rdma_write, Pattern::open_loop,
@@ -153,7 +159,7 @@ std::vector<const Test*> select_tests(std::span<const std::string> texts) {
 std::string catalog_text() {
   std::string text;
   for (const Test& test : kCatalog)
-    text += fmt::format("{:<16}  {}\n", test.name, test.description);
+    text += fmt::format("{:<20}  {}\n", test.name, test.description);
   return text;
 }
 

@@ -125,6 +125,8 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
   }
   if (has_atomics(test_case) && limits.atomic_cap == IBV_ATOMIC_NONE)
     throw Unsupported(fmt::format("{} has no atomic operations", where));
+  if (test_case.by_value() && !limits.atomic_write)
+    throw Unsupported(fmt::format("{} has no atomic write", where));
   require_paging(limits, test_case, memory_uses(test_case, role), where);
   require_memory(test_case, role);
   return test_case;
@@ -322,8 +324,8 @@ std::uint32_t Endpoint::find_max_inline() {
 /// Says what of the case a device that refuses a QP cannot do, where that can be told.
 void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
   if (case_.extended_api() && is_unsupported(error))
-    throw Unsupported(fmt::format(
-        "{} does not post by ibv_wr_* what this test posts: use --api classic", where_));
+    throw Unsupported(fmt::format("{} does not post by ibv_wr_* what this test posts{}", where_,
+                                  case_.by_value() ? "" : ": use --api classic"));
   if (wanted_inline != 0) {
     const std::uint32_t max = find_max_inline();
     if (max < wanted_inline)

@@ -244,8 +244,8 @@ void Work::build_sends(const TestCase& test_case, Role role, const Layout& layou
   const std::uint32_t signal_every = signal_period(test_case);
   const auto post_list = static_cast<std::uint32_t>(bandwidth ? test_case.queues.post_list : 1);
   const Area& local = request_area_of(test_case, layout);
-  inlined_ = !test_case.returns_data() && test_case.queues.inline_bytes != 0 &&
-             test_case.size_bytes <= view.inline_bytes;
+  inlined_ = !test_case.returns_data() && !test_case.by_value() &&
+             test_case.queues.inline_bytes != 0 && test_case.size_bytes <= view.inline_bytes;
 
   traffic_.signal_every = signal_every;
   traffic_.post_list = post_list;

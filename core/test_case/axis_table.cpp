@@ -106,17 +106,21 @@ constexpr auto has_rx_depth = [](const TestCase& c) {
 };
 /// Into its receives: an RDMA WRITE with immediate takes one and leaves its memory alone.
 constexpr auto receives_data = [](const TestCase& c) { return traffic(c) && !c.one_sided(); };
-constexpr auto sends_data = [](const TestCase& c) { return on_verbs(c) && !c.returns_data(); };
-constexpr auto has_payload = [](const TestCase& c) { return sends_messages(c) && !c.atomic(); };
+constexpr auto sends_data = [](const TestCase& c) {
+  return on_verbs(c) && !c.returns_data() && !c.by_value();
+};
+constexpr auto has_payload = [](const TestCase& c) {
+  return sends_messages(c) && !c.of_one_word();
+};
 constexpr auto has_size = [](const TestCase& c) {
   return has_payload(c) || calls_for_memory(c) || calls_for_windows(c);
 };
 constexpr auto has_memory = [](const TestCase& c) {
   return on_verbs(c) || topology(c) || calls_for_memory(c);
 };
-constexpr auto has_sges = [](const TestCase& c) { return on_verbs(c) && !c.atomic(); };
-constexpr auto returns_data = [](const TestCase& c) {
-  return traffic(c) && (c.returns_data() || c.mixed());
+constexpr auto has_sges = [](const TestCase& c) { return on_verbs(c) && !c.of_one_word(); };
+constexpr auto counts_as_read = [](const TestCase& c) {
+  return traffic(c) && (traits(c.opcode).counts_as_read || c.mixed());
 };
 constexpr auto is_split = [](const TestCase& c) {
   return has_sges(c) && (c.queues.sge > 1 || (receives_data(c) && c.queues.recv_sge > 1));
@@ -253,7 +257,7 @@ const std::array kAxes{
          "pieces of a message: even, uneven (1:2:3...), or each across a page boundary", is_split},
     Axis{"outstanding-reads", "outstanding_reads", queues<&Queues::outstanding_reads>, count, 1,
          255, kFound, "auto", "auto",
-         "reads and atomics under way per QP; auto: the most that both ends can", returns_data},
+         "reads and atomics under way per QP; auto: the most that both ends can", counts_as_read},
     Axis{"api", "api", queues<&Queues::api>, choice, 0, 1, kInterfaces, "classic", "classic",
          "post by ibv_post_send (classic) or ibv_wr_* (extended)", on_verbs},
     Axis{"cq", "cq", queues<&Queues::cq>, choice, 0, 1, kInterfaces, "classic", "classic",

@@ -20,6 +20,7 @@ enum class Opcode : std::uint64_t {
   tcp_send,    ///< over a socket, not over verbs
   mcast_send,  ///< to a multicast group
   mix,         ///< of several opcodes, each request as drawn: see core/test_case/mix.h
+  atomic_write,
 };
 
 /// What the rest of the program asks of an opcode. How it is posted stands in
@@ -34,13 +35,18 @@ struct OpcodeTraits {
   bool immediate = false;
   bool atomic = false;
   bool returns_data = false;
+  bool counts_as_read = false;  ///< against those that a QP may have under way at its peer
+  bool by_value = false;        ///< 8 bytes that ibv_wr_...() takes itself, and no SGE has
 };
 
 inline constexpr std::array kOpcodes{
     OpcodeTraits{.opcode = Opcode::send, .name = "send", .takes_receive = true},
     OpcodeTraits{.opcode = Opcode::rdma_write, .name = "write", .one_sided = true},
-    OpcodeTraits{
-        .opcode = Opcode::rdma_read, .name = "read", .one_sided = true, .returns_data = true},
+    OpcodeTraits{.opcode = Opcode::rdma_read,
+                 .name = "read",
+                 .one_sided = true,
+                 .returns_data = true,
+                 .counts_as_read = true},
     OpcodeTraits{
         .opcode = Opcode::send_imm, .name = "send_imm", .takes_receive = true, .immediate = true},
     OpcodeTraits{.opcode = Opcode::write_imm,
@@ -52,15 +58,22 @@ inline constexpr std::array kOpcodes{
                  .name = "fetch_add",
                  .one_sided = true,
                  .atomic = true,
-                 .returns_data = true},
+                 .returns_data = true,
+                 .counts_as_read = true},
     OpcodeTraits{.opcode = Opcode::cmp_swap,
                  .name = "cmp_swap",
                  .one_sided = true,
                  .atomic = true,
-                 .returns_data = true},
+                 .returns_data = true,
+                 .counts_as_read = true},
     OpcodeTraits{.opcode = Opcode::tcp_send, .name = "tcp_send", .one_sided = true},
     OpcodeTraits{.opcode = Opcode::mcast_send, .name = "mcast_send", .takes_receive = true},
     OpcodeTraits{.opcode = Opcode::mix, .name = "mix", .one_sided = true},
+    OpcodeTraits{.opcode = Opcode::atomic_write,
+                 .name = "atomic_write",
+                 .one_sided = true,
+                 .counts_as_read = true,
+                 .by_value = true},
 };
 
 /// Does row i of a table belong to opcode i?

@@ -22,7 +22,9 @@ std::string why_not_on_transport(const TestCase& c) {
     return "UD carries sends only: use --transport rc, or a send test";
   if (c.transport == Transport::uc && reads_remotely(c))
     return fmt::format("UC has no {}, since nothing answers on it: use --transport rc",
-                       c.atomic() ? "atomics" : "reads");
+                       c.atomic()     ? "atomics"
+                       : c.by_value() ? "atomic writes"
+                                      : "reads");
   const bool mtu_known = c.path.mtu_bytes != kAuto;
   const std::uint64_t mtu = std::min(c.path.mtu_bytes, kLargestMtu);
   if (c.transport == Transport::ud && c.size_bytes > mtu)
@@ -32,6 +34,11 @@ std::string why_not_on_transport(const TestCase& c) {
         "--transport rc",
         c.size_bytes, mtu_known ? "" : "largest ", mtu, mtu);
   return {};
+}
+
+std::string why_not_by_classic(const TestCase& c) {
+  if (!c.by_value() || c.extended_api()) return {};
+  return "an atomic write is posted by ibv_wr_atomic_write() alone: use --api extended";
 }
 
 /// One QP sends to many, or each to one.
@@ -97,6 +104,11 @@ std::string why_not_in_memory(const TestCase& c) {
       c.queues.inline_bytes != 0 && c.queues.inline_bytes != kAuto && !c.returns_data())
     return fmt::format(
         "inline data is copied by the CPU, which does not reach {} memory: use --inline off",
+        apart_noun(c));
+  if (c.by_value() && !cpu_reaches(c.initiator.memory))
+    return fmt::format(
+        "the CPU hands an atomic write its 8 bytes, and does not reach {} memory: use --memory "
+        "host",
         apart_noun(c));
   if (is_opened(c.responder.memory))
     return "a client must not name a file, a heap or a GPU of the responder's machine: "
@@ -280,6 +292,7 @@ std::string why_impossible(const TestCase& test_case) {
     return why.empty() ? why_not_on_transport(test_case) : why;
   }
   std::string why = why_not_on_transport(test_case);
+  if (why.empty()) why = why_not_by_classic(test_case);
   if (why.empty()) why = why_not_to_peers(test_case);
   if (why.empty()) why = why_not_labelled(test_case);
   if (why.empty()) why = why_not_split(test_case);

@@ -295,8 +295,8 @@ std::uint64_t largest_message(const TestCase& test_case) {
 }
 
 bool reads_remotely(const TestCase& test_case) {
-  return std::ranges::any_of(mix_of(test_case),
-                             [](const MixPart& part) { return traits(part.opcode).returns_data; });
+  return std::ranges::any_of(
+      mix_of(test_case), [](const MixPart& part) { return traits(part.opcode).counts_as_read; });
 }
 
 bool has_atomics(const TestCase& test_case) {
@@ -311,7 +311,8 @@ TestCase default_case(Opcode opcode, Pattern pattern) {
   TestCase test_case = pattern == Pattern::bandwidth ? kBandwidth : kLatency;
   test_case.opcode = opcode;
   test_case.pattern = pattern;
-  if (test_case.atomic()) test_case.size_bytes = kAtomicBytes;
+  if (test_case.of_one_word()) test_case.size_bytes = kAtomicBytes;
+  if (test_case.by_value()) test_case.queues.api = Interface::extended;
   if (test_case.open_loop()) test_case.queues.depth = kBandwidth.queues.depth;
   if (test_case.multicast()) {
     test_case.transport = Transport::ud;

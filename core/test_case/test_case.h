@@ -244,6 +244,9 @@ struct TestCase {
   bool by_cm() const noexcept { return connect == Connect::cm; }
 
   bool atomic() const noexcept { return traits(opcode).atomic; }
+  bool by_value() const noexcept { return traits(opcode).by_value; }
+  /// Is each message 8 bytes, whatever else is asked for?
+  bool of_one_word() const noexcept { return atomic() || by_value(); }
   /// A baseline test, without verbs: then most axes have no meaning and stay at their defaults.
   bool over_tcp() const noexcept { return opcode == Opcode::tcp_send; }
   bool one_sided() const noexcept { return traits(opcode).one_sided; }
@@ -275,7 +278,8 @@ struct TestCase {
     if (queues.inline_bytes != kAuto) return queues.inline_bytes;
     const bool latency =
         pattern == Pattern::ping_pong || pattern == Pattern::completion_latency || open_loop();
-    return latency && !returns_data() && size_bytes <= kMostByDefault ? size_bytes : 0;
+    const bool sge_sent = !returns_data() && !by_value();
+    return latency && sge_sent && size_bytes <= kMostByDefault ? size_bytes : 0;
   }
 };
 
@@ -371,7 +375,7 @@ TestCase case_of_part(const TestCase& test_case, const MixPart& part);
 /// The largest message that the case has [bytes].
 std::uint64_t largest_message(const TestCase& test_case);
 
-/// Does a part of it read from the responder, so that reads are under way?
+/// Does a part of it count against the reads that may be under way?
 bool reads_remotely(const TestCase& test_case);
 
 /// Is a part of it atomic?

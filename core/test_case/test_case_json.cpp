@@ -113,7 +113,7 @@ std::string hex_of(const std::string& bytes) {
 
 /// A payload that is a file comes with the file's bytes, and no other does.
 void read_payload(TestCase& test_case, const nlohmann::json& wire) {
-  const bool file = test_case.payload.starts_with(kFileMemory) && !test_case.atomic();
+  const bool file = test_case.payload.starts_with(kFileMemory) && !test_case.of_one_word();
   if (wire.contains(kPayloadBytes) != file)
     refuse(kPayloadBytes, file ? "is missing" : "goes with a file alone");
   if (!file) return;
@@ -139,7 +139,7 @@ bool known_test(const TestCase& test_case) {
     case Pattern::ping_pong:
       return !test_case.returns_data() && !test_case.mixed();
     case Pattern::completion_latency:
-      return test_case.returns_data() || test_case.opcode == Opcode::rdma_write ||
+      return traits(test_case.opcode).counts_as_read || test_case.opcode == Opcode::rdma_write ||
              test_case.opcode == Opcode::send;
     case Pattern::open_loop:
       return test_case.returns_data() || test_case.opcode == Opcode::rdma_write ||
@@ -196,7 +196,7 @@ TestCase case_from_wire(const nlohmann::json& wire) {
   if (test_case.rate == kSweep) refuse("rate", "of one measurement is a number");
   if ((test_case.iterations == 0) == (test_case.duration_ns == 0))
     refuse("iterations", "or 'duration_ns' rules: one is 0, the other not");
-  if (test_case.atomic() && test_case.size_bytes != kAtomicBytes)
+  if (test_case.of_one_word() && test_case.size_bytes != kAtomicBytes)
     refuse("size_bytes", "of an atomic is 8");
   read_payload(test_case, wire);
   if (test_case.multicast() && test_case.transport != Transport::ud)

@@ -219,7 +219,7 @@ class Help(unittest.TestCase):
                          [f"{operation}_{measure}" for operation, measures in (
                              ("send", "lat cqe_lat bw"), ("send_imm", "lat bw"), ("write", "lat cqe_lat bw"),
                              ("write_imm", "lat bw"), ("read", "lat bw"), ("fetch_add", "lat bw"),
-                             ("cmp_swap", "lat bw"), ("send", "load"), ("write", "load"), ("read", "load"),
+                             ("cmp_swap", "lat bw"), ("atomic_write", "lat cqe_lat bw"), ("send", "load"), ("write", "load"), ("read", "load"),
                              ("fetch_add", "load"), ("cmp_swap", "load"), ("mix", "load"), ("mcast", "lat bw"), ("tcp", "lat bw")) for measure in measures.split()] +
                          ["reg_mr", "dereg_mr", "create_cq", "destroy_cq", "create_qp", "destroy_qp",
                           "modify_qp_init", "modify_qp_rtr", "modify_qp_rts", "create_ah", "destroy_ah",
@@ -284,7 +284,7 @@ class BadInput(unittest.TestCase):
         for arguments, says in (
                 (("write_lat", "--depth", "64"), "--depth has no meaning for what is to be measured: it has for send_bw, "),
                 (("write_lat", "write_bw", "--rate", "1000"), "write_load"),
-                (("send_bw", "--loss-timeout", "1s"), "it has for send_lat, send_imm_lat, write_lat, write_imm_lat, mcast_lat\n"),
+                (("send_bw", "--loss-timeout", "1s"), "it has for send_lat, send_imm_lat, write_lat, write_imm_lat, atomic_write_lat, mcast_lat\n"),
                 (("send_lat", "--loss-timeout", "1s"), "as the other options are: see `rdmameter run --help loss-timeout`"),
                 (("tcp_lat", "--transport", "ud"), "--transport has no meaning")):
             self.refused("run", "--loopback", "--dry-run", *arguments, says=says)
@@ -428,10 +428,10 @@ class NullDevice(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(result.stderr, "", "progress only at a terminal")
             # Twice each test on verbs; once why there is none over TCP.
-            self.assertEqual(len(result.stdout.splitlines()), 38)
+            self.assertEqual(len(result.stdout.splitlines()), 44)
             with open(path, encoding="utf-8") as file:
                 made = json.load(file)
-            self.assertEqual(len(made["benchmarks"]), 38)
+            self.assertEqual(len(made["benchmarks"]), 44)
             self.assertEqual(made["context"]["rack"], "7")
             self.assertIn("--device null", made["context"]["rdmameter"]["command"])
             self.assertNotIn("error_occurred", json.dumps(made["benchmarks"]))

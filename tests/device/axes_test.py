@@ -228,6 +228,24 @@ class Attributes(rdmameter.Test):
             self.assertRegex(self.skipped("read_bw", "--outstanding-reads", "255"), f"the two ends allow at most {most}")
 
 
+@rdmameter.on(rdmameter.SOFTWARE)
+class AtomicWrite(rdmameter.Test):
+    def test_each_8_bytes_arrive_over_several_qps_and_threads(self):
+        rows = self.measure("atomic_write_*", "--qps", "1,3", *SHORT)
+        rows += self.measure("atomic_write_bw", "--threads", "2", "--bidirectional", "--post-list", "4", *SHORT)
+        self.assertEqual(len(rows), 3 * 2 + 1)
+        for row in rows:
+            self.assertEqual((row["case"]["size_bytes"], row["case"]["api"]), (8, "extended"), row["name"])
+            self.assertGreaterEqual(row["verified_bytes"], 8, row["name"])
+
+    def test_what_it_is_not_for_is_skipped_with_the_reason(self):
+        for options, why in ((("--api", "classic"), r"by ibv_wr_atomic_write\(\) alone: use --api extended"), (("--transport", "uc"), "UC has no atomic writes"),
+                             (("--memory", "device"), "the CPU hands an atomic write its 8 bytes, and does not reach device memory: use --memory host")):
+            self.assertRegex(self.skipped("atomic_write_bw", *options), why)
+        self.play("rxe")
+        self.assertRegex(self.skipped("atomic_write_lat"), "soft0/1 has no atomic write$")
+
+
 class Atomics(rdmameter.Test):
     def test_every_value_that_came_back_is_checked(self):
         rows = self.measure("fetch_add_*", "cmp_swap_*", "--qps", "1,3", "--iterations", "500", "--verify")

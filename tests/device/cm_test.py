@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """QPs connected by rdma_cm: data moves over them as over others, and whatever goes wrong says so."""
+import re
+
 import rdmameter
 
 SHORT = ("--iterations", "200", "--warmup", "10", "--verify")
@@ -22,7 +24,7 @@ class Connecting(rdmameter.Test):
     @rdmameter.everyday
     def test_every_operation_moves_its_data_over_rc(self):
         rows = self.run_program("--loopback", "all", *CM, "--transport", "rc", "--size", "64", *PATIENT).rows
-        self.assertFalse([row["name"] for row in rows if "skip_message" in row])
+        self.assertFalse([row["name"] for row in rows if "skip_message" in row and not re.search(rdmameter.TOO_OLD, row["skip_message"])])
         for row in rows:
             if "latency" in row and row["case"].get("transport") == "rc" and row["latency"]["definition"] != "call":
                 self.assertEqual(row["case"]["connect"], "cm", row["name"])

@@ -41,6 +41,7 @@ SOFTWARE_DEVICE = os.environ.get("RDMAMETER_SOFTWARE_DEVICE", "")
 LINKED = SOFTWARE_DEVICE == "linked"
 PRELOADED = "" if LINKED else SOFTWARE_DEVICE
 SOFTWARE, RXE, SIW, ADAPTER = "software", "rxe", "siw", "adapter"
+TOO_OLD = r"has no atomic write$"  # rxe before Linux 6.2
 KIND = SOFTWARE if SOFTWARE_DEVICE else os.environ.get("RXE_VM_PROVIDER", RXE) if IN_VM else ADAPTER
 
 
@@ -408,9 +409,9 @@ class Test(unittest.TestCase):
         return done
 
     def measure(self, *arguments, **options):
-        """The rows of a run on one machine, all of them measured."""
+        """The rows of a run on one machine, all of them measured. What only a pattern names is left out where this machine is too old for it."""
         done = self.run_program("--loopback", *arguments, **options)
-        rows = done.rows
+        rows = [row for row in done.rows if row["case"]["test"] in arguments or not re.search(TOO_OLD, row.get("skip_message", ""))]
         self.assertTrue(rows, done)
         for row in rows:
             self.assertNotIn("error_message", row, done)

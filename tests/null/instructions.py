@@ -59,6 +59,7 @@ BOUNDS = [
     # Posted by ibv_wr_*; then polled by ibv_start_poll as well.
     ("send_lat", ["wr"], 117),
     ("write_lat", ["wr"], 108),
+    ("atomic_write_lat", ["wr"], 104),
     ("read_lat", ["wr"], 88),
     ("write_bw", ["1", "128", "wr"], 47),
     ("write_bw", ["16", "16", "wr"], 26),

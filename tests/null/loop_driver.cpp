@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
       {"send_lat_ud", null_case(Opcode::send, Pattern::ping_pong, Transport::ud)},
       {"write_lat", null_case(Opcode::rdma_write, Pattern::ping_pong)},
       {"write_lat_uc", null_case(Opcode::rdma_write, Pattern::ping_pong, Transport::uc)},
+      {"atomic_write_lat", null_case(Opcode::atomic_write, Pattern::ping_pong)},
       {"read_lat", null_case(Opcode::rdma_read, Pattern::completion_latency)},
       {"write_imm_lat", null_case(Opcode::write_imm, Pattern::ping_pong)},
       {"fetch_add_lat", null_case(Opcode::fetch_add, Pattern::completion_latency)},

@@ -36,6 +36,7 @@ std::vector<TestCase> every_way(const std::vector<TestCase>& cases) {
             const bool per_qp = sharing == CqSharing::per_qp;
             if (per_qp && (qps == 1 || api == Interface::extended)) continue;  // nothing new
             if (test_case.mixed() && api == Interface::extended) continue;     // why_impossible()
+            if (test_case.by_value() && api == Interface::classic) continue;   // the same
             test_case.qps = qps;
             test_case.queues.cq_sharing = sharing;
             test_case.queues.api = api;
@@ -124,6 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
                                    ping_pong(Opcode::write_imm),
                                    ping_pong(Opcode::write_imm, Transport::uc),
                                    ping_pong(Opcode::mcast_send, Transport::ud),
+                                   ping_pong(Opcode::atomic_write),
+                                   null_case(Opcode::atomic_write, Pattern::completion_latency),
                                    null_case(Opcode::rdma_read, Pattern::completion_latency),
                                    null_case(Opcode::rdma_write, Pattern::completion_latency),
                                    null_case(Opcode::fetch_add, Pattern::completion_latency),

@@ -59,7 +59,7 @@ std::vector<TestCase> all_cases() {
   list.back().qps = 4;
   for (const Opcode opcode : {Opcode::send_imm, Opcode::write_imm})
     list.push_back(null_case(opcode, Pattern::ping_pong, Transport::uc));
-  for (const Opcode opcode : {Opcode::fetch_add, Opcode::cmp_swap})
+  for (const Opcode opcode : {Opcode::fetch_add, Opcode::cmp_swap, Opcode::atomic_write})
     list.push_back(null_case(opcode, Pattern::bandwidth));
   for (const Opcode opcode : {Opcode::send, Opcode::send_imm})
     list.push_back(null_case(opcode, Pattern::bandwidth, Transport::ud));

@@ -53,6 +53,11 @@ constexpr std::array kPostings{
     Posting{Opcode::tcp_send},
     Posting{Opcode::mcast_send, IBV_WR_SEND, IBV_QP_EX_WITH_SEND},
     Posting{Opcode::mix},
+    Posting{Opcode::atomic_write, IBV_WR_ATOMIC_WRITE, IBV_QP_EX_WITH_ATOMIC_WRITE,
+            [](ibv_qp_ex* qp, const ibv_send_wr& wr) {
+              ibv_wr_atomic_write(qp, wr.wr.rdma.rkey, wr.wr.rdma.remote_addr,
+                                  reinterpret_cast<const void*>(wr.sg_list->addr));
+            }},
 };
 static_assert(kPostings.size() == kOpcodes.size() && in_order_of_opcodes(kPostings));
 
@@ -60,7 +65,7 @@ const Posting& posting(Opcode opcode) {
   return kPostings[static_cast<std::size_t>(opcode)];
 }
 
-enum class Data { one_sge, sge_list, inline_one, inline_list };
+enum class Data { none, one_sge, sge_list, inline_one, inline_list };
 
 constexpr std::size_t kMaxInlinePieces = 64;
 
@@ -94,7 +99,7 @@ int post(const Lane& lane, ibv_send_wr* wr) noexcept {
     kBegin(qp, *wr);
     if constexpr (kDatagram)
       ibv_wr_set_ud_addr(qp, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
-    set_data<kData>(qp, *wr);
+    if constexpr (kData != Data::none) set_data<kData>(qp, *wr);
   }
   return ibv_wr_complete(qp);
 }
@@ -114,6 +119,7 @@ PostFunction choose(bool datagram, bool inlined, bool one_sge) {
     return nullptr;
   } else {
     constexpr OpcodeTraits kTraits = kOpcodes[kOpcode];
+    if constexpr (kTraits.by_value) return post<kOpcode, Data::none, false>;
     if constexpr (!kTraits.one_sided)
       if (datagram) return choose_data<kOpcode, true>(inlined, one_sge);
     return choose_data<kOpcode, false>(inlined && !kTraits.returns_data, one_sge);

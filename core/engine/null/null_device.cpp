@@ -42,7 +42,8 @@ std::uint8_t& byte_at(std::uint64_t address) {
 /// @param last_byte  of the message
 void echo(NullQp& qp, const ibv_send_wr& wr, std::uint64_t last_byte) {
   const std::uint8_t last = byte_at(last_byte);
-  const bool writes = wr.opcode == IBV_WR_RDMA_WRITE || wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+  const bool writes = wr.opcode == IBV_WR_RDMA_WRITE || wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM ||
+                      wr.opcode == IBV_WR_ATOMIC_WRITE;
   if (writes) byte_at(wr.wr.rdma.remote_addr + qp.message_bytes - 1) = last;
   const bool receives = wr.opcode == IBV_WR_SEND || wr.opcode == IBV_WR_SEND_WITH_IMM ||
                         wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -130,6 +131,11 @@ void wr_write_imm(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, __be32 im
   wr.wr.rdma.remote_addr = address;
   wr.imm_data = immediate;
 }
+void wr_atomic_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, const void* value) {
+  wr_begin(qp, IBV_WR_ATOMIC_WRITE).wr.rdma.remote_addr = address;
+  null_qp(qp).first_sge = {
+      .addr = reinterpret_cast<std::uint64_t>(value), .length = kAtomicBytes, .lkey = 0};
+}
 void wr_set_ud_addr(ibv_qp_ex*, ibv_ah*, std::uint32_t, std::uint32_t) {}
 void wr_set_sge(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, std::uint32_t length) {
   null_qp(qp).first_sge = {.addr = address, .length = length, .lkey = 0};
@@ -156,6 +162,7 @@ void extend(ibv_qp_ex& qp) {
   qp.wr_rdma_read = wr_any<IBV_WR_RDMA_READ>;
   qp.wr_atomic_fetch_add = wr_any<IBV_WR_ATOMIC_FETCH_AND_ADD>;
   qp.wr_atomic_cmp_swp = wr_any<IBV_WR_ATOMIC_CMP_AND_SWP>;
+  qp.wr_atomic_write = wr_atomic_write;
   qp.wr_set_ud_addr = wr_set_ud_addr;
   qp.wr_set_sge = wr_set_sge;
   qp.wr_set_sge_list = wr_set_sge_list;

@@ -71,6 +71,7 @@ TEST(DevicesText, BeginsWithHowManyThereAreAndWhichIsTaken) {
         {"transports", nlohmann::ordered_json::object()},
         {"features",
          {{"atomics", "none"},
+          {"atomic_write", false},
           {"memory_window_1", false},
           {"memory_window_2b", false},
           {"completion_timestamps", false},

@@ -193,7 +193,8 @@ TEST(SoftwareDevice, TheExtendedInterfacePostsAListAtOnce) {
   wanted.pd = pair.a.pd.get();
   wanted.cap = {kDepth, 1, 2, 1, 64};
   wanted.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  wanted.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND;
+  wanted.send_ops_flags =
+      IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_ATOMIC_WRITE | IBV_QP_EX_WITH_SEND;
   const Qp made(ibv_create_qp_ex(pair.a.context.get(), &wanted));
   ASSERT_NE(made, nullptr);
   EXPECT_EQ(ibv_qp_to_qp_ex(&pair.from()), nullptr);
@@ -218,14 +219,18 @@ TEST(SoftwareDevice, TheExtendedInterfacePostsAListAtOnce) {
   ibv_wr_set_sge(&qp, pair.a.mr->lkey, pair.a.address().memory + kSource, 256);
   qp.wr_id = 3;
   qp.wr_flags = IBV_SEND_SIGNALED;
+  ibv_wr_atomic_write(&qp, pair.b.address().rkey, pair.b.address().memory + kSink + 512,
+                      small.data());
   ibv_wr_send(&qp);
   ibv_wr_set_inline_data(&qp, small.data(), small.size());
   small.fill(std::byte{0});
   EXPECT_TRUE(is_empty(*pair.b.recv_cq)) << "posted before ibv_wr_complete()";
   ASSERT_EQ(ibv_wr_complete(&qp), 0);
+  EXPECT_EQ(next_completion(*pair.a.send_cq).opcode, IBV_WC_ATOMIC_WRITE);
   EXPECT_EQ(next_completion(*pair.a.send_cq).wr_id, 3U);
   EXPECT_TRUE(is_empty(*pair.a.send_cq));
   EXPECT_EQ(next_completion(*pair.b.recv_cq).byte_len, 16U);
+  EXPECT_EQ(std::memcmp(&pair.b.memory[kSink + 256], &pair.b.memory[kSink + 512], 8), 0);
   EXPECT_TRUE(holds(part(pair.b, kSink, 256), 8));
   EXPECT_TRUE(holds(part(pair.b, kSink + 256, 16), 9));
 }

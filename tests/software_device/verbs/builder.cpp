@@ -123,6 +123,10 @@ void set_inline(ibv_qp_ex* base, void* address, std::size_t length) {
   const ibv_data_buf buffer{address, length};
   set_inline_list(base, 1, &buffer);
 }
+void atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, const void* value) {
+  stage_rdma(base, IBV_WR_ATOMIC_WRITE, rkey, address);
+  set_inline(base, const_cast<void*>(value), kAtomicBytes);
+}
 
 [[noreturn]] void no_tso(ibv_qp_ex* /*base*/, void* /*header*/, std::uint16_t /*size*/,
                          std::uint16_t /*mss*/) {
@@ -130,10 +134,6 @@ void set_inline(ibv_qp_ex* base, void* address, std::size_t length) {
 }
 [[noreturn]] void no_xrc(ibv_qp_ex* /*base*/, std::uint32_t /*srqn*/) {
   die("it has no ibv_wr_set_xrc_srqn()");
-}
-[[noreturn]] void no_atomic_write(ibv_qp_ex* /*base*/, std::uint32_t /*rkey*/,
-                                  std::uint64_t /*address*/, const void* /*value*/) {
-  die("it has no ibv_wr_atomic_write()");
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ void set_builder_operations(ibv_qp_ex& qp) {
   qp.wr_set_inline_data_list = set_inline_list;
   qp.wr_send_tso = no_tso;
   qp.wr_set_xrc_srqn = no_xrc;
-  qp.wr_atomic_write = no_atomic_write;
+  qp.wr_atomic_write = atomic_write;
 }
 
 }  // namespace rdmameter::software

@@ -153,8 +153,10 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* wanted) {
   constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   if ((wanted->comp_mask & ~kKnown) != 0 || (wanted->comp_mask & IBV_QP_INIT_ATTR_PD) == 0)
     return fail<ibv_qp>(EOPNOTSUPP);
+  const Personality& device = personality(device_of(context));
   if ((wanted->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
-      !personality(device_of(context)).extended_posting)
+      (!device.extended_posting ||
+       ((wanted->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) != 0 && !device.memory_placement)))
     return fail<ibv_qp>(EOPNOTSUPP);
   ibv_qp_init_attr plain{.qp_context = wanted->qp_context,
                          .send_cq = wanted->send_cq,

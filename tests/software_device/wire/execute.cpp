@@ -241,16 +241,15 @@ Moved run_atomic(const Request& request, const Pieces& target, const Pieces& res
 
 Outcome atomic_remote(SharedQp& qp, SharedQp& peer, const Request& request,
                       std::span<const ibv_sge> sges, HeldKeys& keys) {
-  constexpr std::uint64_t kWordBytes = 8;
   Pieces target(peer.process), result(qp.process);
   if (!locate(sges, IBV_ACCESS_LOCAL_WRITE, qp.pd, keys, result)) return ends(IBV_WC_LOC_PROT_ERR);
-  if (result.bytes() < kWordBytes) return ends(IBV_WC_LOC_LEN_ERR);
-  if (request.remote_address % kWordBytes != 0) return refused(qp, IBV_WC_REM_INV_REQ_ERR);
-  if (!locate_remote(peer, request, kWordBytes, IBV_ACCESS_REMOTE_ATOMIC, keys, target))
+  if (result.bytes() < kAtomicBytes) return ends(IBV_WC_LOC_LEN_ERR);
+  if (request.remote_address % kAtomicBytes != 0) return refused(qp, IBV_WC_REM_INV_REQ_ERR);
+  if (!locate_remote(peer, request, kAtomicBytes, IBV_ACCESS_REMOTE_ATOMIC, keys, target))
     return refused(qp, IBV_WC_REM_ACCESS_ERR);
   switch (run_atomic(request, target, result)) {
     case Moved::all:
-      return {.byte_len = kWordBytes};
+      return {.byte_len = kAtomicBytes};
     case Moved::lost_process:
       return lost(qp);
     case Moved::bad_address:
@@ -276,6 +275,11 @@ Outcome reach_memory(SharedQp& qp, SharedQp& peer, const Request& request,
   const Source source =
       source_of(qp, request, sges, keys, qp.datagram() ? &qp.headers[peer.device] : nullptr);
   if (!source.valid) return ends(IBV_WC_LOC_PROT_ERR);
+  if (request.opcode == IBV_WR_ATOMIC_WRITE) {
+    if (!qp.reliable()) return ends(IBV_WC_LOC_QP_OP_ERR);
+    if (request.remote_address % kAtomicBytes != 0) return refused(qp, IBV_WC_REM_INV_REQ_ERR);
+    return write_remote(qp, peer, request, source, keys);
+  }
   if (request.opcode == IBV_WR_RDMA_WRITE) return write_remote(qp, peer, request, source, keys);
   if (request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
     return write_with_immediate(qp, peer, request, source, keys);

@@ -49,6 +49,7 @@ int request_of(const ibv_send_wr& wr, bool datagram, Request& request) {
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
     case IBV_WR_RDMA_READ:
+    case IBV_WR_ATOMIC_WRITE:
       request.remote_address = wr.wr.rdma.remote_addr;
       request.rkey = wr.wr.rdma.rkey;
       return datagram ? EINVAL : 0;
@@ -91,6 +92,8 @@ ibv_wc_opcode completion_opcode(ibv_wr_opcode opcode) {
       return IBV_WC_COMP_SWAP;
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
       return IBV_WC_FETCH_ADD;
+    case IBV_WR_ATOMIC_WRITE:
+      return IBV_WC_ATOMIC_WRITE;
     case IBV_WR_LOCAL_INV:
       return IBV_WC_LOCAL_INV;
     case IBV_WR_BIND_MW:

@@ -18,6 +18,8 @@ struct Binding {
   Region region;
 };
 
+inline constexpr std::uint64_t kAtomicBytes = 8;
+
 struct AtomicOperands {
   std::uint64_t compare_add, swap;
 };

@@ -199,7 +199,10 @@ int check_sges(const SharedQp& qp, const ibv_send_wr& wr) {
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > qp.max_send_sge) return EINVAL;
   std::uint64_t bytes = 0;
   for (int i = 0; i < wr.num_sge; ++i) bytes += wr.sg_list[i].length;
-  if ((wr.send_flags & IBV_SEND_INLINE) != 0 && bytes > qp.max_inline_bytes) return EINVAL;
+  // Of an atomic write the call itself takes the bytes, whatever inline data the QP has.
+  if ((wr.send_flags & IBV_SEND_INLINE) != 0 && wr.opcode != IBV_WR_ATOMIC_WRITE &&
+      bytes > qp.max_inline_bytes)
+    return EINVAL;
   return bytes > personality(qp.device).max_message_bytes ? EINVAL : 0;
 }
 
