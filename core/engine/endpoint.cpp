@@ -18,6 +18,8 @@
 namespace rdmameter {
 namespace {
 
+constexpr int kFlushGlobal = 1 << 8;  // IBV_ACCESS_FLUSH_GLOBAL, in verbs.h since rdma-core 45
+
 /// What the peer may do with this end's memory: what the case does, and no more. Some devices open
 /// no memory to peers at all, yet carry sends.
 int remote_access(const TestCase& test_case, bool iwarp) {
@@ -28,6 +30,7 @@ int remote_access(const TestCase& test_case, bool iwarp) {
       access |= IBV_ACCESS_REMOTE_ATOMIC;
     else if (kind.one_sided)
       access |= kind.returns_data ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+    if (kind.flushes) access |= kFlushGlobal;
   }
   // iWARP answers a read by writing into the memory that asked (RFC 5040, 4.1).
   return access != 0 && iwarp ? access | IBV_ACCESS_REMOTE_WRITE : access;
@@ -79,6 +82,9 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
   require_iwarp_has(device, asked);
   const DeviceLimits& limits = device.limits;
   const std::string where = device.port.where();
+  if (asked.by_value() && !limits.atomic_write)
+    throw Unsupported(fmt::format("{} has no atomic write", where));
+  if (asked.flushes() && !limits.flush) throw Unsupported(fmt::format("{} has no FLUSH", where));
   const TestCase test_case = with_known_signals(with_known_sges(asked, limits), limits, where);
   const auto hold = [&](std::string_view what, std::uint64_t wanted, std::uint64_t max,
                         std::string_view remedy) {
@@ -94,7 +100,7 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
   if (test_case.transport == Transport::ud)
     hold("a UD message is one packet; bytes of payload", test_case.size_bytes,
          device.port.active_mtu_bytes, "use a --size up to the MTU, or --transport rc");
-  hold("send WRs per QP", depths.send, limits.max_qp_wr, "use a smaller --depth");
+  hold("send WRs per QP", depths.send_wrs, limits.max_qp_wr, "use a smaller --depth");
   hold("QPs", test_case.qps, limits.max_qp, "use fewer --qps");
   if (posts_sends(test_case, role))
     hold("SGEs per request", test_case.queues.sge,
@@ -125,8 +131,6 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
   }
   if (has_atomics(test_case) && limits.atomic_cap == IBV_ATOMIC_NONE)
     throw Unsupported(fmt::format("{} has no atomic operations", where));
-  if (test_case.by_value() && !limits.atomic_write)
-    throw Unsupported(fmt::format("{} has no atomic write", where));
   require_paging(limits, test_case, memory_uses(test_case, role), where);
   require_memory(test_case, role);
   return test_case;
@@ -216,7 +220,7 @@ void Endpoint::create_cqs() {
   check_events_and_timestamps();
   const std::uint64_t rings = case_.shared_receives() ? 1 : case_.qps;
   // Every WR, signaled or not, leaves a completion where a QP in the error state flushes it.
-  view_.send_cqs = create_cqs(send_cqs_, depths_.send, case_.qps, "send CQ");
+  view_.send_cqs = create_cqs(send_cqs_, depths_.send_wrs, case_.qps, "send CQ");
   // Receives that QPs share may all complete on one of them.
   view_.recv_cqs = create_cqs(recv_cqs_, depths_.receive, rings, "receive CQ");
 }
@@ -285,7 +289,7 @@ Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t inline_bytes) {
   attr.send_cq = view_.send_cqs[view_.send_cqs.size() == 1 ? 0 : index];
   attr.recv_cq = view_.recv_cqs[view_.recv_cqs.size() == 1 ? 0 : index];
   attr.srq = srq_.get();
-  attr.cap.max_send_wr = depths_.send;
+  attr.cap.max_send_wr = depths_.send_wrs;
   attr.cap.max_recv_wr = srq_ ? 0 : depths_.receive;
   attr.cap.max_send_sge =
       posts_sends(case_, role_) ? static_cast<std::uint32_t>(case_.queues.sge) : 1;
@@ -313,7 +317,7 @@ Qp Endpoint::try_qp(std::uint64_t index, std::uint32_t inline_bytes) {
 /// Lists of devices and their inline limits go stale; the device itself knows.
 std::uint32_t Endpoint::find_max_inline() {
   if (!takes_inline(*device_.context)) return 0;
-  const auto key = std::tuple{case_.transport, depths_.send, case_.queues.sge};
+  const auto key = std::tuple{case_.transport, depths_.send_wrs, case_.queues.sge};
   if (const auto known = device_.max_inline.find(key); known != device_.max_inline.end())
     return known->second;
   return device_.max_inline[key] = largest_that_works(
@@ -325,7 +329,7 @@ std::uint32_t Endpoint::find_max_inline() {
 void Endpoint::explain_refusal(std::uint32_t wanted_inline, int error) {
   if (case_.extended_api() && is_unsupported(error))
     throw Unsupported(fmt::format("{} does not post by ibv_wr_* what this test posts{}", where_,
-                                  case_.by_value() ? "" : ": use --api classic"));
+                                  case_.by_extended_alone() ? "" : ": use --api classic"));
   if (wanted_inline != 0) {
     const std::uint32_t max = find_max_inline();
     if (max < wanted_inline)
@@ -412,7 +416,7 @@ nlohmann::ordered_json Endpoint::resources() const {
                                    {"cqs", view_.send_cqs.size() + view_.recv_cqs.size()},
                                    {"mrs", mrs_.size() + (credits_ ? 1 : 0)},
                                    {"buffer_bytes", memory_.size_bytes()},
-                                   {"send_wrs_per_qp", depths_.send},
+                                   {"send_wrs_per_qp", depths_.send_wrs},
                                    {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},
                                    {"send_cqes", view_.send_cqs.front()->cqe},
                                    {"recv_cqes", view_.recv_cqs.front()->cqe}};

@@ -21,6 +21,7 @@ enum class Opcode : std::uint64_t {
   mcast_send,  ///< to a multicast group
   mix,         ///< of several opcodes, each request as drawn: see core/test_case/mix.h
   atomic_write,
+  flush,  ///< an RDMA WRITE, and a FLUSH of its bytes behind it
 };
 
 /// What the rest of the program asks of an opcode. How it is posted stands in
@@ -37,6 +38,7 @@ struct OpcodeTraits {
   bool returns_data = false;
   bool counts_as_read = false;  ///< against those that a QP may have under way at its peer
   bool by_value = false;        ///< 8 bytes that ibv_wr_...() takes itself, and no SGE has
+  bool flushes = false;         ///< each message is a request more, which completes for both
 };
 
 inline constexpr std::array kOpcodes{
@@ -74,6 +76,11 @@ inline constexpr std::array kOpcodes{
                  .one_sided = true,
                  .counts_as_read = true,
                  .by_value = true},
+    OpcodeTraits{.opcode = Opcode::flush,
+                 .name = "flush",
+                 .one_sided = true,
+                 .counts_as_read = true,
+                 .flushes = true},
 };
 
 /// Does row i of a table belong to opcode i?

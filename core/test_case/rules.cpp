@@ -24,6 +24,7 @@ std::string why_not_on_transport(const TestCase& c) {
     return fmt::format("UC has no {}, since nothing answers on it: use --transport rc",
                        c.atomic()     ? "atomics"
                        : c.by_value() ? "atomic writes"
+                       : c.flushes()  ? "FLUSH"
                                       : "reads");
   const bool mtu_known = c.path.mtu_bytes != kAuto;
   const std::uint64_t mtu = std::min(c.path.mtu_bytes, kLargestMtu);
@@ -36,9 +37,15 @@ std::string why_not_on_transport(const TestCase& c) {
   return {};
 }
 
-std::string why_not_by_classic(const TestCase& c) {
-  if (!c.by_value() || c.extended_api()) return {};
-  return "an atomic write is posted by ibv_wr_atomic_write() alone: use --api extended";
+std::string why_not_posted(const TestCase& c) {
+#ifndef RDMAMETER_IBV_WR_FLUSH
+  if (c.flushes())
+    return "this program was built with libibverbs " RDMAMETER_LIBIBVERBS
+           ", which has no ibv_wr_flush() (45 and later have it)";
+#endif
+  if (!c.by_extended_alone() || c.extended_api()) return {};
+  return fmt::format("this test posts by {} alone: use --api extended",
+                     c.flushes() ? "ibv_wr_flush()" : "ibv_wr_atomic_write()");
 }
 
 /// One QP sends to many, or each to one.
@@ -292,7 +299,7 @@ std::string why_impossible(const TestCase& test_case) {
     return why.empty() ? why_not_on_transport(test_case) : why;
   }
   std::string why = why_not_on_transport(test_case);
-  if (why.empty()) why = why_not_by_classic(test_case);
+  if (why.empty()) why = why_not_posted(test_case);
   if (why.empty()) why = why_not_to_peers(test_case);
   if (why.empty()) why = why_not_labelled(test_case);
   if (why.empty()) why = why_not_split(test_case);

@@ -312,7 +312,7 @@ TestCase default_case(Opcode opcode, Pattern pattern) {
   test_case.opcode = opcode;
   test_case.pattern = pattern;
   if (test_case.of_one_word()) test_case.size_bytes = kAtomicBytes;
-  if (test_case.by_value()) test_case.queues.api = Interface::extended;
+  if (test_case.by_extended_alone()) test_case.queues.api = Interface::extended;
   if (test_case.open_loop()) test_case.queues.depth = kBandwidth.queues.depth;
   if (test_case.multicast()) {
     test_case.transport = Transport::ud;

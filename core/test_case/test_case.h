@@ -245,6 +245,9 @@ struct TestCase {
 
   bool atomic() const noexcept { return traits(opcode).atomic; }
   bool by_value() const noexcept { return traits(opcode).by_value; }
+  bool flushes() const noexcept { return traits(opcode).flushes; }
+  /// Is it posted by ibv_wr_* alone?
+  bool by_extended_alone() const noexcept { return by_value() || flushes(); }
   /// Is each message 8 bytes, whatever else is asked for?
   bool of_one_word() const noexcept { return atomic() || by_value(); }
   /// A baseline test, without verbs: then most axes have no meaning and stay at their defaults.

@@ -137,7 +137,7 @@ bool known_test(const TestCase& test_case) {
     case Pattern::bandwidth:
       return !test_case.mixed();
     case Pattern::ping_pong:
-      return !test_case.returns_data() && !test_case.mixed();
+      return !test_case.returns_data() && !test_case.flushes() && !test_case.mixed();
     case Pattern::completion_latency:
       return traits(test_case.opcode).counts_as_read || test_case.opcode == Opcode::rdma_write ||
              test_case.opcode == Opcode::send;

@@ -87,6 +87,7 @@ json limits_json(const DeviceLimits& limits) {
 json features_json(const DeviceLimits& limits) {
   return {{"atomics", atomics_name(limits.atomic_cap)},
           {"atomic_write", limits.atomic_write},
+          {"flush", limits.flush},
           {"memory_window_1", limits.memory_window_1},
           {"memory_window_2b", limits.memory_window_2b},
           {"completion_timestamps", limits.timestamp_mask != 0},
@@ -188,13 +189,14 @@ std::string transports_text(const json& transports) {
 
 std::string features_text(const json& features) {
   return fmt::format(
-      "  atomics {}, atomic write {}, memory windows type 1 {}, type 2B {}, completion timestamps "
+      "  atomics {}, atomic write {}, FLUSH {}, memory windows type 1 {}, type 2B {}, completion "
+      "timestamps "
       "{}, "
       "device memory {}, on-demand paging {}\n",
       plain(features.at("atomics")), plain(features.at("atomic_write")),
-      plain(features.at("memory_window_1")), plain(features.at("memory_window_2b")),
-      plain(features.at("completion_timestamps")), plain(features.at("device_memory")),
-      plain(features.at("on_demand_paging").at("supported")));
+      plain(features.at("flush")), plain(features.at("memory_window_1")),
+      plain(features.at("memory_window_2b")), plain(features.at("completion_timestamps")),
+      plain(features.at("device_memory")), plain(features.at("on_demand_paging").at("supported")));
 }
 
 /// Five to a line.

@@ -244,6 +244,13 @@ class AtomicWrite(rdmameter.Test):
             self.assertRegex(self.skipped("atomic_write_bw", *options), why)
         self.play("rxe")
         self.assertRegex(self.skipped("atomic_write_lat"), "soft0/1 has no atomic write$")
+        self.assertRegex(self.skipped("flush_lat"), rdmameter.TOO_OLD)
+
+    def test_a_write_and_its_flush_are_two_requests_of_one_message(self):
+        done = self.run_program("--loopback", "write_lat", "flush_*", "--qps", "1,2", "--size", "64,5000", "--sge", "1,3", *SHORT)
+        for row in done.rows[4:] if "ibv_wr_flush()" not in done.stdout else []:
+            self.assertEqual(row["resources"]["send_wrs_per_qp"], 2 * row["case"].get("depth", 1), row["name"])
+            self.assertGreaterEqual(row["verified_bytes"], 64, row["name"])
 
 
 class Atomics(rdmameter.Test):

@@ -16,9 +16,9 @@ SIZES = os.environ.get("RDMAMETER_MATRIX_SIZES", "64" if rdmameter.IN_VM else "6
 # What has a reason to be skipped: (what the row's name must match, the reason).
 REASONS = (
     (r"/ud/", "UD carries sends only"),
-    (r"^(read|fetch_add|cmp_swap|atomic_write).*/uc", "UC has no (reads|atomics|atomic writes)"),
-    (r"^atomic_write.*/api:classic", "by ibv_wr_atomic_write\(\) alone: use --api extended"),
-    (r"^atomic_write", rdmameter.TOO_OLD),
+    (r"^(read|fetch_add|cmp_swap|atomic_write|flush).*/uc", "UC has no (reads|atomics|atomic writes|FLUSH)"),
+    (r"^(atomic_write|flush).*/api:classic", r"by ibv_wr_(atomic_write|flush)\(\) alone: use --api extended"),
+    (r"^(atomic_write|flush)", rdmameter.TOO_OLD),
     (r"/ud/size:8192", "a UD message is one packet"),
     (r"^(atomic_)?write_lat/.*/wait:event", "raises no event where it arrives"),
     (r"/inline:max/sge:(2|max)/api:extended", "rdma-core's rxe sends nothing of several inlined pieces"),

@@ -41,7 +41,7 @@ SOFTWARE_DEVICE = os.environ.get("RDMAMETER_SOFTWARE_DEVICE", "")
 LINKED = SOFTWARE_DEVICE == "linked"
 PRELOADED = "" if LINKED else SOFTWARE_DEVICE
 SOFTWARE, RXE, SIW, ADAPTER = "software", "rxe", "siw", "adapter"
-TOO_OLD = r"has no atomic write$"  # rxe before Linux 6.2
+TOO_OLD = r"has no (atomic write|FLUSH)$|, which has no ibv_wr_flush\(\)"  # rxe before Linux 6.2; rdma-core before 45
 KIND = SOFTWARE if SOFTWARE_DEVICE else os.environ.get("RXE_VM_PROVIDER", RXE) if IN_VM else ADAPTER
 
 

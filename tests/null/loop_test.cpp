@@ -36,7 +36,7 @@ std::vector<TestCase> every_way(const std::vector<TestCase>& cases) {
             const bool per_qp = sharing == CqSharing::per_qp;
             if (per_qp && (qps == 1 || api == Interface::extended)) continue;  // nothing new
             if (test_case.mixed() && api == Interface::extended) continue;     // why_impossible()
-            if (test_case.by_value() && api == Interface::classic) continue;   // the same
+            if (test_case.by_extended_alone() && api == Interface::classic) continue;  // the same
             test_case.qps = qps;
             test_case.queues.cq_sharing = sharing;
             test_case.queues.api = api;
@@ -138,6 +138,12 @@ INSTANTIATE_TEST_SUITE_P(
                                    null_case(Opcode::mix, Pattern::open_loop),
                                    mix_of_all()})),
     name_of);
+#ifdef RDMAMETER_IBV_WR_FLUSH
+INSTANTIATE_TEST_SUITE_P(Flushes, EveryLatency,
+                         ::testing::ValuesIn(every_way({null_case(Opcode::flush,
+                                                                  Pattern::completion_latency)})),
+                         name_of);
+#endif
 
 class LossyPingPong : public ::testing::TestWithParam<TestCase> {};
 

@@ -61,6 +61,9 @@ std::vector<TestCase> all_cases() {
     list.push_back(null_case(opcode, Pattern::ping_pong, Transport::uc));
   for (const Opcode opcode : {Opcode::fetch_add, Opcode::cmp_swap, Opcode::atomic_write})
     list.push_back(null_case(opcode, Pattern::bandwidth));
+#ifdef RDMAMETER_IBV_WR_FLUSH
+  list.push_back(null_case(Opcode::flush, Pattern::bandwidth));
+#endif
   for (const Opcode opcode : {Opcode::send, Opcode::send_imm})
     list.push_back(null_case(opcode, Pattern::bandwidth, Transport::ud));
   list.back().qps = 3;

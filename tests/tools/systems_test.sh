@@ -53,12 +53,18 @@ charts() {
 ranks() {
     in_guest tools/rxe-vm run --timeout 600 -- build/rdmameter topo mesh ring --ranks 4 --iterations 50 --warmup 5 -o topo.json
 }
+placement() {
+    # shellcheck disable=SC2016 # what another shell reads
+    in_guest tools/rxe-vm run --timeout 600 -- sh -c 'out=$(build/rdmameter run --loopback "atomic_write_*" "flush_*" --size 8,4K --iterations 200 --verify) &&
+        echo "$out" && ! echo "$out" | grep -q skipped'
+}
 builds_tests() { in_guest sh -c 'tools/install-packages test && meson configure build -Dtests=enabled && ninja -C build'; }
 passes() { in_guest meson test -C build --no-rebuild --print-errorlogs --suite unit --suite program --suite null; }
 
 check "tools/quickstart builds without a warning and measures rxe in its virtual machine" quickstart
 check "the report has charts" charts
 check "four ranks run as a mesh and as a ring in the virtual machine" ranks
+[ "$release" = bookworm ] || check "atomic write and FLUSH are verified on the kernel's rxe" placement
 check "all tests are built without a warning" builds_tests
 check "the tests that need no device pass" passes
 echo "1..$number"

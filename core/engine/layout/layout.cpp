@@ -280,6 +280,7 @@ QueueDepths queue_depths_of(const TestCase& test_case, Role role) {
                                                 : std::max<std::uint64_t>(in_flight(test_case), 1));
   if (posts_receives(test_case, role))
     depths.receive = static_cast<std::uint32_t>(posted_receives(test_case));
+  depths.send_wrs = depths.send * (test_case.flushes() ? 2 : 1);
   return depths;
 }
 

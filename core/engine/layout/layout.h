@@ -58,7 +58,8 @@ struct Layout {
 
 /// Queue sizes of one end.
 struct QueueDepths {
-  std::uint32_t send = 1, receive = 1;  ///< WRs per QP; of the SRQ where receives are shared
+  std::uint32_t send = 1, receive = 1;  ///< messages per QP; of the SRQ where receives are shared
+  std::uint32_t send_wrs = 1;           ///< a WRITE and its FLUSH are two
 };
 
 /// How `payload_bytes` are split over `count` SGEs [1, payload_bytes]: evenly; unevenly, the k-th

@@ -21,6 +21,8 @@ struct Posting {
   std::uint64_t extended = 0;  ///< IBV_QP_EX_WITH_...
   /// Its ibv_wr_...(); null where an earlier row has the same, or it is not posted by verbs.
   void (*begin)(ibv_qp_ex* qp, const ibv_send_wr& wr) = nullptr;
+  /// A request behind it, of no data, that completes for both.
+  void (*follow)(ibv_qp_ex* qp, const ibv_send_wr& wr) = nullptr;
 };
 
 constexpr std::array kPostings{
@@ -58,6 +60,20 @@ constexpr std::array kPostings{
               ibv_wr_atomic_write(qp, wr.wr.rdma.rkey, wr.wr.rdma.remote_addr,
                                   reinterpret_cast<const void*>(wr.sg_list->addr));
             }},
+#ifdef RDMAMETER_IBV_WR_FLUSH
+    Posting{Opcode::flush, IBV_WR_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_FLUSH,
+            [](ibv_qp_ex* qp, const ibv_send_wr& wr) {
+              ibv_wr_rdma_write(qp, wr.wr.rdma.rkey, wr.wr.rdma.remote_addr);
+            },
+            [](ibv_qp_ex* qp, const ibv_send_wr& wr) {
+              std::size_t bytes = 0;
+              for (int i = 0; i < wr.num_sge; ++i) bytes += wr.sg_list[i].length;
+              ibv_wr_flush(qp, wr.wr.rdma.rkey, wr.wr.rdma.remote_addr, bytes, IBV_FLUSH_GLOBAL,
+                           IBV_FLUSH_RANGE);
+            }},
+#else
+    Posting{Opcode::flush},
+#endif
 };
 static_assert(kPostings.size() == kOpcodes.size() && in_order_of_opcodes(kPostings));
 
@@ -90,16 +106,21 @@ template <Data kData>
 template <std::size_t kOpcode, Data kData, bool kDatagram>
 int post(const Lane& lane, ibv_send_wr* wr) noexcept {
   constexpr auto kBegin = kPostings[kOpcode].begin;
+  constexpr auto kFollow = kPostings[kOpcode].follow;
   static_assert(kBegin != nullptr, "an opcode without its ibv_wr_...()");
   ibv_qp_ex* const qp = lane.extended_qp;
   ibv_wr_start(qp);
   for (; wr != nullptr; wr = wr->next) {
     qp->wr_id = wr->wr_id;
-    qp->wr_flags = wr->send_flags;
+    qp->wr_flags = wr->send_flags & ~(kFollow == nullptr ? 0U : unsigned{IBV_SEND_SIGNALED});
     kBegin(qp, *wr);
     if constexpr (kDatagram)
       ibv_wr_set_ud_addr(qp, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
     if constexpr (kData != Data::none) set_data<kData>(qp, *wr);
+    if constexpr (kFollow != nullptr) {
+      qp->wr_flags = wr->send_flags & IBV_SEND_SIGNALED;
+      kFollow(qp, *wr);
+    }
   }
   return ibv_wr_complete(qp);
 }

@@ -136,6 +136,13 @@ void wr_atomic_write(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, const 
   null_qp(qp).first_sge = {
       .addr = reinterpret_cast<std::uint64_t>(value), .length = kAtomicBytes, .lkey = 0};
 }
+#ifdef RDMAMETER_IBV_WR_FLUSH
+/// Of the write before it: the imaginary peer has both as one.
+void wr_flush(ibv_qp_ex* qp, std::uint32_t, std::uint64_t, std::size_t, std::uint8_t,
+              std::uint8_t) {
+  null_qp(qp).building.send_flags = qp->wr_flags;
+}
+#endif
 void wr_set_ud_addr(ibv_qp_ex*, ibv_ah*, std::uint32_t, std::uint32_t) {}
 void wr_set_sge(ibv_qp_ex* qp, std::uint32_t, std::uint64_t address, std::uint32_t length) {
   null_qp(qp).first_sge = {.addr = address, .length = length, .lkey = 0};
@@ -163,6 +170,9 @@ void extend(ibv_qp_ex& qp) {
   qp.wr_atomic_fetch_add = wr_any<IBV_WR_ATOMIC_FETCH_AND_ADD>;
   qp.wr_atomic_cmp_swp = wr_any<IBV_WR_ATOMIC_CMP_AND_SWP>;
   qp.wr_atomic_write = wr_atomic_write;
+#ifdef RDMAMETER_IBV_WR_FLUSH
+  qp.wr_flush = wr_flush;
+#endif
   qp.wr_set_ud_addr = wr_set_ud_addr;
   qp.wr_set_sge = wr_set_sge;
   qp.wr_set_sge_list = wr_set_sge_list;

@@ -72,6 +72,7 @@ TEST(DevicesText, BeginsWithHowManyThereAreAndWhichIsTaken) {
         {"features",
          {{"atomics", "none"},
           {"atomic_write", false},
+          {"flush", false},
           {"memory_window_1", false},
           {"memory_window_2b", false},
           {"completion_timestamps", false},

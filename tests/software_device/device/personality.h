@@ -82,8 +82,8 @@ struct Personality {
   /// address: with device memory, which has none, the program crashes.
   bool scatters_to_cqe = false;
   ibv_atomic_cap atomics = IBV_ATOMIC_HCA;
-  /// IBTA's memory placement extensions: atomic write. Of providers rxe alone posts it (rdma-core
-  /// 65, providers/rxe/rxe.c, rxe_create_qp_ex()), and its kernel knows it since Linux 6.2.
+  /// IBTA's memory placement extensions: atomic write and FLUSH. Of providers rxe alone posts them
+  /// (rdma-core 65, providers/rxe/rxe.c, rxe_create_qp_ex()), and Linux knows them since 6.2.
   bool memory_placement = true;
   std::uint64_t timestamp_mask = ~std::uint64_t{0};  ///< 0: completions have no time
   std::uint64_t clock_kHz = 1'000'000;

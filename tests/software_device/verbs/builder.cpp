@@ -127,6 +127,14 @@ void atomic_write(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, co
   stage_rdma(base, IBV_WR_ATOMIC_WRITE, rkey, address);
   set_inline(base, const_cast<void*>(value), kAtomicBytes);
 }
+#ifdef RDMAMETER_IBV_WR_FLUSH
+/// The range is a piece that has no data.
+void flush(ibv_qp_ex* base, std::uint32_t rkey, std::uint64_t address, std::size_t length,
+           std::uint8_t /*type*/, std::uint8_t /*level*/) {
+  stage_rdma(base, IBV_WR_FLUSH, rkey, address);
+  set_sge(base, 0, 0, static_cast<std::uint32_t>(length));
+}
+#endif
 
 [[noreturn]] void no_tso(ibv_qp_ex* /*base*/, void* /*header*/, std::uint16_t /*size*/,
                          std::uint16_t /*mss*/) {
@@ -160,6 +168,9 @@ void set_builder_operations(ibv_qp_ex& qp) {
   qp.wr_send_tso = no_tso;
   qp.wr_set_xrc_srqn = no_xrc;
   qp.wr_atomic_write = atomic_write;
+#ifdef RDMAMETER_IBV_WR_FLUSH
+  qp.wr_flush = flush;
+#endif
 }
 
 }  // namespace rdmameter::software

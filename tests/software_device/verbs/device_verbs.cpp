@@ -113,8 +113,9 @@ void copy_known(void* to, std::size_t size, const Struct& from) {
   std::memcpy(to, &from, std::min(size, sizeof from));
 }
 
-/// Linux, include/uapi/rdma/ib_user_verbs.h: IB_UVERBS_DEVICE_ATOMIC_WRITE
-constexpr std::uint64_t kAtomicWrite = std::uint64_t{1} << 40;
+/// Linux, include/uapi/rdma/ib_user_verbs.h: IB_UVERBS_DEVICE_FLUSH_GLOBAL, ..._ATOMIC_WRITE
+constexpr std::uint64_t kFlushGlobal = std::uint64_t{1} << 38,
+                        kAtomicWrite = std::uint64_t{1} << 40;
 
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* /*input*/,
                     ibv_device_attr_ex* attributes, std::size_t size) {
@@ -123,7 +124,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* /*inp
   made.orig_attr = device_attributes(device);
   const Personality& says = personality(device);
   made.odp_caps = says.on_demand_paging;
-  if (says.memory_placement) made.device_cap_flags_ex = kAtomicWrite;
+  if (says.memory_placement) made.device_cap_flags_ex = kFlushGlobal | kAtomicWrite;
   made.completion_timestamp_mask = says.timestamp_mask;
   made.hca_core_clock = says.clock_kHz;
   made.max_dm_size = says.max_dm_bytes;

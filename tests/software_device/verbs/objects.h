@@ -146,7 +146,8 @@ inline Qp& to_ours(ibv_qp_ex* qp) {
 
 /// Are all of these rights ones that verbs knows?
 inline bool known_rights(unsigned access) {
-  constexpr unsigned kKnown = (IBV_ACCESS_HUGETLB << 1) - 1;  // the last one that is no mere hint
+  // IBV_ACCESS_FLUSH_PERSISTENT of rdma-core 45 is the last one that is no mere hint.
+  constexpr unsigned kKnown = (IBV_ACCESS_HUGETLB << 3) - 1;
   return (access & ~(kKnown | IBV_ACCESS_OPTIONAL_RANGE)) == 0;
 }
 

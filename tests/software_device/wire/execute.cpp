@@ -258,6 +258,18 @@ Outcome atomic_remote(SharedQp& qp, SharedQp& peer, const Request& request,
   return {};
 }
 
+#ifdef RDMAMETER_IBV_WR_FLUSH
+/// What has been written is visible at once, so only rights are looked at.
+Outcome flush_remote(SharedQp& qp, SharedQp& peer, const Request& request, std::uint64_t bytes,
+                     HeldKeys& keys) {
+  Pieces range(peer.process);
+  if (process_gone(peer.process)) return lost(qp);
+  return locate_remote(peer, request, bytes, IBV_ACCESS_FLUSH_GLOBAL, keys, range)
+             ? Outcome{}
+             : refused(qp, IBV_WC_REM_ACCESS_ERR);
+}
+#endif
+
 Outcome reach_memory(SharedQp& qp, SharedQp& peer, const Request& request,
                      std::span<const ibv_sge> sges) {
   HeldKeys keys;
@@ -269,6 +281,11 @@ Outcome reach_memory(SharedQp& qp, SharedQp& peer, const Request& request,
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
       return qp.reliable() ? atomic_remote(qp, peer, request, sges, keys)
                            : ends(IBV_WC_LOC_QP_OP_ERR);
+#ifdef RDMAMETER_IBV_WR_FLUSH
+    case IBV_WR_FLUSH:
+      return qp.reliable() ? flush_remote(qp, peer, request, bytes_in(sges), keys)
+                           : ends(IBV_WC_LOC_QP_OP_ERR);
+#endif
     default:
       break;
   }

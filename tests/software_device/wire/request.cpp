@@ -50,6 +50,9 @@ int request_of(const ibv_send_wr& wr, bool datagram, Request& request) {
     case IBV_WR_RDMA_WRITE_WITH_IMM:
     case IBV_WR_RDMA_READ:
     case IBV_WR_ATOMIC_WRITE:
+#ifdef RDMAMETER_IBV_WR_FLUSH
+    case IBV_WR_FLUSH:
+#endif
       request.remote_address = wr.wr.rdma.remote_addr;
       request.rkey = wr.wr.rdma.rkey;
       return datagram ? EINVAL : 0;
@@ -75,6 +78,9 @@ bool carries_data(const Request& request) {
     case IBV_WR_RDMA_READ:
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
+#ifdef RDMAMETER_IBV_WR_FLUSH
+    case IBV_WR_FLUSH:
+#endif
       return false;
     default:
       return !is_local(request);
