@@ -18,7 +18,8 @@
 namespace rdmameter {
 namespace {
 
-constexpr int kFlushGlobal = 1 << 8;  // IBV_ACCESS_FLUSH_GLOBAL, in verbs.h since rdma-core 45
+constexpr int kAccessFlushGlobal = 1
+                                   << 8;  // IBV_ACCESS_FLUSH_GLOBAL, in verbs.h since rdma-core 45
 
 /// What the peer may do with this end's memory: what the case does, and no more. Some devices open
 /// no memory to peers at all, yet carry sends.
@@ -30,7 +31,7 @@ int remote_access(const TestCase& test_case, bool iwarp) {
       access |= IBV_ACCESS_REMOTE_ATOMIC;
     else if (kind.one_sided)
       access |= kind.returns_data ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
-    if (kind.flushes) access |= kFlushGlobal;
+    if (kind.flushes) access |= kAccessFlushGlobal;
   }
   // iWARP answers a read by writing into the memory that asked (RFC 5040, 4.1).
   return access != 0 && iwarp ? access | IBV_ACCESS_REMOTE_WRITE : access;

@@ -189,10 +189,8 @@ std::string transports_text(const json& transports) {
 
 std::string features_text(const json& features) {
   return fmt::format(
-      "  atomics {}, atomic write {}, FLUSH {}, memory windows type 1 {}, type 2B {}, completion "
-      "timestamps "
-      "{}, "
-      "device memory {}, on-demand paging {}\n",
+      "  atomics {}, atomic write {}, FLUSH {}, memory windows type 1 {}, type 2B {}, "
+      "completion timestamps {}, device memory {}, on-demand paging {}\n",
       plain(features.at("atomics")), plain(features.at("atomic_write")),
       plain(features.at("flush")), plain(features.at("memory_window_1")),
       plain(features.at("memory_window_2b")), plain(features.at("completion_timestamps")),

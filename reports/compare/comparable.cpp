@@ -310,9 +310,7 @@ void read_context(Comparable& file, Json& context) {
 
 std::string identity_of(const ComparableCase& test_case, const Defaults& defaults,
                         const Defaults* own) {
-  const std::string test = test_case.name.substr(0, test_case.name.find('/'));
-  return own == nullptr ? defaults.identity(test, test_case.axes)
-                        : defaults.identity(test, test_case.axes, *own);
+  return defaults.identity(test_case.name.substr(0, test_case.name.find('/')), test_case.axes, own);
 }
 
 std::optional<double> ComparableCase::value(const Replicate& replicate, Metric metric) const {

@@ -59,8 +59,7 @@ struct ComparableCase {
   std::optional<std::vector<double>> values(Metric metric) const;
 };
 
-/// Defaults::identity() of the case. @param own  of its file, where those are others; null: they
-/// are not
+/// Defaults::identity() of the case.
 std::string identity_of(const ComparableCase& test_case, const Defaults& defaults,
                         const Defaults* own = nullptr);
 

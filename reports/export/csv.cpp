@@ -74,10 +74,10 @@ void add_columns(std::vector<Column>& list, std::string_view prefix, std::string
 }
 
 /// Of kinds of figures whose cases have one line: the same columns in both forms of CSV.
-std::vector<Column> figure_columns(bool last = false) {
+std::vector<Column> figure_columns() {
   std::vector<Column> list;
   for (const Figures& each : figures())
-    if (each.parts == nullptr && each.csv_last == last)
+    if (each.parts == nullptr)
       for (const FigureCsv& one : each.csv)
         list.push_back({one.head, Json::json_pointer(one.pointer)});
   return list;
@@ -149,7 +149,6 @@ std::vector<Column> all_columns() {
   add("", "", {"interrupted"});
   std::ranges::move(figure_columns(), std::back_inserter(list));
   std::ranges::move(collective_columns(), std::back_inserter(list));
-  std::ranges::move(figure_columns(true), std::back_inserter(list));
   return list;
 }
 
@@ -191,7 +190,6 @@ std::string tidy_head(const std::vector<std::string>& axes, const std::vector<Co
   for (const std::string_view key : kTraffic) text += fmt::format(",bandwidth_{}", key);
   for (const Column& column : figure_columns()) text += "," + column.head;
   for (const Column& column : collective_columns()) text += "," + column.head;
-  for (const Column& column : figure_columns(true)) text += "," + column.head;
   for (const Column& column : parts) text += "," + column.head;
   return text + fmt::format(",interrupted,name,message,{}\n", kLinePercent);
 }
@@ -225,7 +223,6 @@ std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<
     line += "," + (bandwidth.is_object() ? cell(bandwidth.value(std::string(key), Json())) : "");
   for (const Column& column : figure_columns()) line += "," + cell_at(json, column);
   for (const Column& column : collective_columns()) line += "," + cell_at(json, column);
-  for (const Column& column : figure_columns(true)) line += "," + cell_at(json, column);
   for (const Column& column : parts) line += "," + cell_at(json, column);
   return line + fmt::format(",{},", row.interrupted) + text_cell(row.name) + "," +
          text_cell(row.message) + line_percent_cell(line_rate, row) + "\n";

@@ -33,13 +33,11 @@ void add_column(Table& table, const FigureColumn& described, const FigureLines& 
     table.columns.push_back(std::move(column));
 }
 
-Table named_lines(const Figures& figures, const Group& group) {
+Table named_lines(const Figures& figures, const Group& group, const FigureLines& lines) {
   Table table;
   table.columns = text_columns({"case"});
   table.key_columns = figures.parts == nullptr ? 1 : 2;
-  for (const CaseSummary& summary : group.cases)
-    for ([[maybe_unused]] const FigureLine& line : lines_of(figures, summary))
-      table.add_line({name_in_group(group, summary)});
+  for (const FigureLine& line : lines) table.add_line({name_in_group(group, *line.summary)});
   return table;
 }
 
@@ -102,7 +100,7 @@ std::string figures_text(const Figures& figures, const Group& whole, const TextS
   FigureLines lines;
   for (const CaseSummary& summary : group.cases)
     for (const FigureLine& line : lines_of(figures, summary)) lines.push_back(line);
-  Table table = figures.by_axes ? key_table(group) : named_lines(figures, group);
+  Table table = figures.by_axes ? key_table(group) : named_lines(figures, group, lines);
   const std::size_t keys = table.columns.size();
   add_figures(table, figures, lines);
   std::string remark = figures.remark == nullptr ? "" : figures.remark(lines);

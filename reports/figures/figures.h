@@ -64,8 +64,6 @@ struct Figures {
   /// What a terminal shows beneath all; null: nothing. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};
-  bool csv_last =
-      false;  ///< columns of CSV are added at the end alone (docs/results.md): a later kind
 };
 
 /// In the order in which they are shown.
@@ -87,13 +85,5 @@ Figures load_figures();
 Figures mix_figures();
 Figures sweep_figures();
 Figures per_qp_figures();
-
-/// Do all repetitions have such a part of a measurement?
-template <auto part>
-bool all_have(const CaseSummary& summary) {
-  for (const Row* row : summary.repetitions)
-    if (!(row->*part).has_value()) return false;
-  return true;
-}
 
 }  // namespace rdmameter

@@ -73,10 +73,10 @@ Json load_data(const PageCases& page) {
       const auto& numbers = one.of_file[file];
       if (!numbers || numbers->summary.repetitions.empty()) continue;
       const std::string name = curve_name(one, axes);
-      if (has_sweep(*numbers)) {
+      if (all_have<&Row::sweep>(numbers->summary)) {
         Json load = sweep_load(numbers->summary, {{"name", name}, {"file", file}});
         if (!load.at("points").empty()) loads.push_back(std::move(load));  // else nothing to draw
-      } else if (has_load(*numbers)) {
+      } else if (all_have<&Row::load>(numbers->summary)) {
         lists[{name, file}].push_back(rate_point(*numbers));
       }
     }

@@ -74,16 +74,6 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max) {
   return page;
 }
 
-bool has_sweep(const CaseNumbers& numbers) {
-  return std::ranges::all_of(numbers.summary.repetitions,
-                             [](const Row* row) { return row->sweep.has_value(); });
-}
-
-bool has_load(const CaseNumbers& numbers) {
-  return std::ranges::all_of(numbers.summary.repetitions,
-                             [](const Row* row) { return row->load.has_value(); });
-}
-
 std::string latency_kind(const CaseNumbers& numbers) {
   for (const Row* row : numbers.summary.repetitions)
     if (row->latency && row->latency->histogram.count > 0) return latency_kind(*row->latency);

@@ -35,11 +35,6 @@ struct PageCases {
 /// @param most  cases that the page holds
 PageCases page_cases(std::span<const ResultFile> files, std::size_t max);
 
-/// Are all repetitions of an open loop?
-bool has_load(const CaseNumbers& numbers);
-/// Are all of them sweeps?
-bool has_sweep(const CaseNumbers& numbers);
-
 /// "half round trip", "round trip", "completion", "call", "exchange", "response"; empty: the case
 /// has no latency.
 std::string latency_kind(const CaseNumbers& numbers);

@@ -122,7 +122,8 @@ bool Defaults::has_among_ranks(const std::string& key, const Json& value) const 
   return has_of(Kind::ranks, key, value);
 }
 
-std::string Defaults::identity(const std::string& test, const nlohmann::json& case_object) const {
+std::string Defaults::identity(const std::string& test, const nlohmann::json& case_object,
+                               const Defaults* own) const {
   const Kind kind = kind_of(case_object);
   nlohmann::json named = nlohmann::json::object();  // sorted: the order of keys says nothing
   for (const auto& [key, value] : case_object.items()) {
@@ -134,17 +135,12 @@ std::string Defaults::identity(const std::string& test, const nlohmann::json& ca
     const nlohmann::json* const known = find(kind, key);
     if (always || known == nullptr || *known != value) named[key] = value;
   }
+  if (own != nullptr)
+    for (const auto& [key, value] : own->of(kind))
+      if (const nlohmann::json* const here = find(kind, key);
+          here != nullptr && *here != value && !case_object.contains(key))
+        named[key] = value;
   return test + " " + named.dump();
-}
-
-std::string Defaults::identity(const std::string& test, const nlohmann::json& case_object,
-                               const Defaults& own) const {
-  nlohmann::json whole = case_object;
-  for (const auto& [key, value] : own.of(kind_of(case_object))) {
-    const nlohmann::json* const here = find(kind_of(case_object), key);
-    if (here != nullptr && *here != value) whole.emplace(key, value);  // unless it is there
-  }
-  return identity(test, whole);
 }
 
 }  // namespace rdmameter

@@ -22,7 +22,7 @@ class Defaults {
   /// An axis that these lack, since they are older, has the default that the others state.
   void complete(const Defaults& others);
 
-  /// "depth of bandwidths is 128 there and 64 here": of axes that both have.
+  /// "depth of bandwidth is 128 there and 64 here": of axes that both have.
   std::vector<std::string> differences(const Defaults& here) const;
 
   /// Is the value of this axis the default? Where that is "auto", which a row does not tell, what
@@ -35,11 +35,9 @@ class Defaults {
   /// at its default, so that a file which is older than an axis has the cases that have it at its
   /// default. An axis whose default depends on the kind of test (--depth) is always named: a row
   /// does not say of which kind its test is.
-  std::string identity(const std::string& test, const nlohmann::json& case_object) const;
-
-  /// The same of a case of another file, whose own defaults count for axes that the case lacks.
+  /// @param own  of the case's file, which count for axes that the case lacks; null: they are alike
   std::string identity(const std::string& test, const nlohmann::json& case_object,
-                       const Defaults& own) const;
+                       const Defaults* own = nullptr) const;
 
   /// As context.rdmameter.defaults has them.
   const nlohmann::ordered_json& stated() const { return stated_; }

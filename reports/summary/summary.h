@@ -29,6 +29,14 @@ struct Group {
   std::vector<CaseSummary> cases;    ///< ordered by the values of `varying`
 };
 
+/// Do all repetitions have such a part of a measurement?
+template <auto part>
+bool all_have(const CaseSummary& summary) {
+  for (const Row* row : summary.repetitions)
+    if (!(row->*part).has_value()) return false;
+  return true;
+}
+
 /// Groups in the order of their first rows. Rows that failed or were skipped are in none, nor those
 /// that were interrupted where the case has whole repetitions as well.
 std::vector<Group> group_rows(std::span<const Row> rows);

@@ -62,18 +62,12 @@ void add_sums(Table& table, const Group& group, const char* head, Sum sums,
 }
 
 /// The group with those cases alone whose repetitions all have such numbers.
-template <class Part>
-Group only_with(const Group& group, std::optional<Part> Measurement::*part) {
+template <auto part>
+Group only_with(const Group& group) {
   Group chosen = group;
-  std::erase_if(chosen.cases, [part](const CaseSummary& summary) {
-    return !std::all_of(summary.repetitions.begin(), summary.repetitions.end(),
-                        [part](const Row* row) { return (row->*part).has_value(); });
-  });
+  std::erase_if(chosen.cases, std::not_fn(all_have<part>));
   return chosen;
 }
-
-constexpr auto kLatency = &Row::latency;
-constexpr auto kBandwidth = &Row::bandwidth;
 
 /// By the quickest case, so that none loses its digits.
 Unit latency_unit(CasesOfTable cases) {
@@ -124,7 +118,7 @@ std::string counting_note(const Group& group) {
 /// @return  a note that says so
 std::string add_completions(Table& table, const Group& group) {
   const auto cases = cases_of(group);
-  if (only_with(group, kLatency).cases.size() != cases.size()) return "";
+  if (only_with<&Row::latency>(group).cases.size() != cases.size()) return "";
   const Unit unit = latency_unit(cases);
   std::string told;
   for (const Metric metric : {Metric::p50, Metric::p99}) {
@@ -218,7 +212,7 @@ void add_latencies(Table& table, CasesOfTable cases) {
 }
 
 std::string latency_table(const Group& whole, const TextStyle& style) {
-  const Group group = only_with(whole, kLatency);
+  const Group group = only_with<&Row::latency>(whole);
   if (group.cases.empty()) return "";
   Table table = key_table(group);
   add_count(table, group, "count", [](const Row& row) { return row.latency->histogram.count; });
@@ -235,7 +229,7 @@ std::string latency_table(const Group& whole, const TextStyle& style) {
 
 std::string bandwidth_table(const Group& whole, std::optional<double> line_rate_gbps,
                             const TextStyle& style) {
-  const Group group = only_with(whole, kBandwidth);
+  const Group group = only_with<&Row::bandwidth>(whole);
   if (group.cases.empty()) return "";
   Table table = key_table(group);
   add_count(table, group, "messages", [](const Row& row) { return row.bandwidth->messages; });

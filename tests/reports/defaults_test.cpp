@@ -28,6 +28,14 @@ Json without_defaults() {
   return context;
 }
 
+/// Of one case.
+Comparable file(const Json& context, Json test_case) {
+  Comparable one;
+  one.context = context;
+  one.sides[0].push_back({.name = "write_bw/rc", .axes = std::move(test_case)});
+  return one;
+}
+
 TEST(Defaults, AreThoseThatTheResultStates) {
   Row latency, bandwidth;
   bandwidth.bandwidth.emplace();
@@ -50,12 +58,6 @@ TEST(Defaults, NameWhatWasMeasuredByWhatWasChosen) {
 }
 
 TEST(Defaults, OfAnAxisThatOneFileLacksAreThoseOfTheOther) {
-  const auto file = [](const Json& context, Json test_case) {
-    Comparable one;
-    one.context = context;
-    one.sides[0].push_back({.name = "write_bw/rc", .axes = std::move(test_case)});
-    return one;
-  };
   Json newer = without_defaults();
   Json& stated = newer["rdmameter"]["defaults"] = Defaults(newer).stated();
   stated["latency"]["colour"] = "blue";
@@ -71,12 +73,6 @@ TEST(Defaults, OfAnAxisThatOneFileLacksAreThoseOfTheOther) {
 }
 
 TEST(Defaults, ThatDifferPairNothingWhateverTheOrderOfTheFiles) {
-  const auto file = [](const Json& context, Json test_case) {
-    Comparable one;
-    one.context = context;
-    one.sides[0].push_back({.name = "write_bw/rc", .axes = std::move(test_case)});
-    return one;
-  };
   // Two QPs, which nobody chose, and one, of a file that does not say so.
   const Comparable two = file(context_with(128, 2), {{"qps", 2}});
   Comparable one = file(without_defaults(), Json::object());
