@@ -112,9 +112,9 @@ class Trouble(Topo):
                     return int(line[1].split(":")[1], 16)
         return None
 
-    def waiting_for_rank_2(self):
+    def waiting_for_rank_2(self, ranks=3):
         """Ranks that wait for rank 2, which is stopped before it connects; the port of rank 0."""
-        started = self.struck("PMIx_Get_nb 1", signal.SIGSTOP, patience=60)
+        started = self.struck("PMIx_Get_nb 1", signal.SIGSTOP, ranks=ranks, patience=60)
 
         def stopped():
             ranks = self.ranks_of(started)
@@ -143,7 +143,7 @@ class Trouble(Topo):
     def test_two_hundred_silent_strangers_of_six_addresses_delay_nobody(self):
         """The places of a rank's waiting room, three times, before the last rank comes."""
         def seconds(strangers):
-            started, ranks, port = self.waiting_for_rank_2()
+            started, ranks, port = self.waiting_for_rank_2(ranks=8)
             with contextlib.ExitStack() as connections:
                 for number in range(strangers):
                     connections.enter_context(socket.create_connection(("127.0.0.1", port), 10,
