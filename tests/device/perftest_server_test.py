@@ -119,10 +119,11 @@ def leave(peer):
 
 
 def listening(table, port):
-    """The addresses at which somebody listens on the port, as /proc/net/TABLE has them."""
+    """The addresses at which somebody listens on the port, as /proc/net/TABLE has them. That is read in parts, between which
+    sockets come and go, so one may be in it twice."""
     lines = pathlib.Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]
-    sockets = [line.split()[1:4] for line in lines]
-    return [local.split(":")[0] for local, _, state in sockets if state == "0A" and int(local.split(":")[1], 16) == port]
+    sockets = {words[9]: words[1:4] for words in map(str.split, lines)}  # by their inodes
+    return [local.split(":")[0] for local, _, state in sockets.values() if state == "0A" and int(local.split(":")[1], 16) == port]
 
 
 class ServerForm(rdmameter.Test):
