@@ -12,6 +12,7 @@
 #include <set>
 
 #include "bench/commands/ab_run.h"
+#include "bench/options/add_option.h"
 #include "bench/options/command.h"
 #include "bench/options/comparison_options.h"
 #include "bench/options/help_text.h"
@@ -55,16 +56,6 @@ class OutputFile {
   bool kept_;
 };
 
-std::vector<std::uint64_t> looks_of(const AbArguments& options) {
-  if (options.blocks.empty()) return kLooks;
-  return {read_option("--blocks", options.blocks, 1, kMaxBlocks)};
-}
-
-std::uint64_t budget_of(const AbArguments& options) {
-  if (options.budget.empty()) return 0;
-  return read_seconds_ns("--budget", options.budget, 1, kMaxBudgetNs);
-}
-
 AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
   if (options.against_itself && !options.b.empty())
     throw UsageError("--aa measures --a against itself: it takes no --b");
@@ -82,8 +73,8 @@ AbPlan plan_of(const AbArguments& options, const Invocation& invocation) {
               .b = read_side("b", options.against_itself ? options.a : options.b),
               .against_itself = options.against_itself,
               .common = options.common,
-              .looks = looks_of(options),
-              .budget_ns = budget_of(options),
+              .looks = options.blocks ? std::vector{*options.blocks} : kLooks,
+              .budget_ns = options.budget_ns,
               .command = invocation.command_line};
   plan.common.insert(plan.common.end(), invocation.benchmark_arguments.begin(),
                      invocation.benchmark_arguments.end());
@@ -177,7 +168,7 @@ ExitStatus with_failures(ExitStatus status, const Comparable& measured) {
 }  // namespace
 
 ExitStatus measure_and_compare(const AbArguments& options, const Invocation& invocation) {
-  ComparisonOptions how = read_verdict_options(options.verdict);
+  ComparisonOptions how = options.verdict;
   check_writable(options.output);
   if (options.output == "-") throw UsageError("ab: -o takes the name of a file");
   check_verdict_files(options.verdict);
@@ -207,12 +198,15 @@ Action declare_ab(CLI::App& app) {
   app.add_flag(
       "--confirm", options->confirm,
       help_text("measure again the cases that look worse; fail only if they look worse again"));
-  add_option(app, "--blocks", options->blocks, "N",
-             "measure each case this many times on both sides; 12 can confirm a regression of one "
-             "case among 100. Default: 12, then 18, 27 and 40 for the cases that are still suspect "
-             "or inconclusive");
-  add_option(app, "--budget", options->budget, "TIME",
-             "begin no further block after this time, such as 600s. Default: no limit");
+  add_count(app, "--blocks", options->blocks,
+            "measure each case this many times on both sides; 12 can confirm a regression of one "
+            "case among 100. Default: 12, then 18, 27 and 40 for the cases that are still suspect "
+            "or inconclusive",
+            1, kMaxBlocks);
+  add_option(
+      app, "--budget", options->budget_ns, "TIME",
+      "begin no further block after this time, such as 600s. Default: no limit",
+      [](const std::string& text) { return read_seconds_ns("--budget", text, 1, kMaxBudgetNs); });
   add_option(app, "-o,--output", options->output, "FILE",
              "write both sides' rows, as one result, here");
   app.add_option("RUN", options->common, "after --: what 'run' takes, for both sides")

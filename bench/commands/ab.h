@@ -3,6 +3,8 @@
 // does.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,10 @@
 namespace rdmameter {
 
 struct AbArguments {
-  std::string a, b, blocks, budget, output;
+  std::string a, b;
+  std::optional<std::uint64_t> blocks;
+  std::uint64_t budget_ns = 0;  ///< 0: no limit
+  std::string output;
   bool against_itself = false, confirm = false;
   std::vector<std::string> common;
   VerdictOptions verdict;

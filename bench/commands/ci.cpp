@@ -17,6 +17,7 @@
 #include "bench/commands/merge.h"
 #include "bench/commands/report.h"
 #include "bench/doctor/examination_text.h"
+#include "bench/options/add_option.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -35,8 +36,8 @@ constexpr std::uint64_t kLooksAtRuns = 2;
 constexpr std::uint64_t kMaxRuns = 100;
 
 struct CiArguments {
-  std::string plan, base, base_binary, directory, runs;
-  bool allow_environment_change = false;
+  std::string plan, base, base_binary, directory;
+  std::optional<std::uint64_t> runs;
   std::vector<std::string> common;
   VerdictOptions verdict;
 };
@@ -113,7 +114,6 @@ ExitStatus judge_programs(const CiArguments& options, const Invocation& invocati
   const ExitStatus status = measure_and_compare({.a = side_of_program(options.base_binary),
                                                  .b = {},
                                                  .blocks = options.runs,
-                                                 .budget = {},
                                                  .output = result,
                                                  .common = run_words(options),
                                                  .verdict = verdict_of(options)},
@@ -127,7 +127,7 @@ ExitStatus judge_files(const CiArguments& options, const std::vector<std::string
   const std::string result = artefact(options, "new.json");
   write_merged({.files = runs,
                 .output = result,
-                .allow_environment_change = options.allow_environment_change},
+                .allow_environment_change = options.verdict.allow_environment_change},
                invocation);
   const std::string page = artefact(options, "report.html");
   if (options.base.empty()) {
@@ -140,10 +140,7 @@ ExitStatus judge_files(const CiArguments& options, const std::vector<std::string
   const VerdictOptions verdict = verdict_of(options);
   std::error_code ignored;  // of the look before
   std::filesystem::remove(artefact(options, "summary.md"), ignored);
-  const ExitStatus status =
-      compare_results({.files = {options.base, result},
-                       .allow_environment_change = options.allow_environment_change,
-                       .verdict = verdict});
+  const ExitStatus status = compare_results({.files = {options.base, result}, .verdict = verdict});
   write_report({.files = {options.base, result}, .cases = {}, .output = page});
   return status;
 }
@@ -151,10 +148,8 @@ ExitStatus judge_files(const CiArguments& options, const std::vector<std::string
 /// Five runs; five more where these prove nothing. A run is enough where no time is judged.
 ExitStatus judge_runs(const CiArguments& options, const Invocation& invocation) {
   const bool times = judges_times(verdict_of(options).gates);
-  const std::uint64_t look = !options.runs.empty()
-                                 ? read_option("--runs", options.runs, 1, kMaxRuns)
-                                 : (times ? kRunsOfALook : 1);
-  const bool again = options.runs.empty() && times && !options.base.empty();
+  const std::uint64_t look = options.runs.value_or(times ? kRunsOfALook : 1);
+  const bool again = !options.runs && times && !options.base.empty();
   std::vector<std::string> runs;
   ExitStatus status = ExitStatus::inconclusive;
   for (std::uint64_t looks = 1; looks <= (again ? kLooksAtRuns : 1); ++looks) {
@@ -185,7 +180,6 @@ void check(const CiArguments& options) {
     throw UsageError(fmt::format("--base-binary {}: cannot be executed: {}", options.base_binary,
                                  std::strerror(errno)));
   if (!options.base.empty()) read_comparable(options.base);  // before minutes of measuring
-  read_verdict_options(options.verdict);
 }
 
 ExitStatus ci(const CiArguments& options, const Invocation& invocation) {
@@ -210,10 +204,10 @@ Action declare_ci(CLI::App& app) {
              "does");
   add_option(app, "--out", options->directory, "DIR",
              "where all files go: new.json, report.html, junit.xml, summary.md, annotations.txt");
-  add_option(
-      app, "--runs", options->runs, "N",
-      "runs to measure, or with --base-binary blocks. Default: as many as the verdict needs");
-  app.add_flag("--allow-environment-change", options->allow_environment_change,
+  add_count(app, "--runs", options->runs,
+            "runs to measure, or with --base-binary blocks. Default: as many as the verdict needs",
+            1, kMaxRuns);
+  app.add_flag("--allow-environment-change", options->verdict.allow_environment_change,
                help_text("compare what was measured on different devices, kernels, links..."));
   app.add_option("RUN", options->common, "after --: what 'run' takes besides the plan")
       ->type_name("");

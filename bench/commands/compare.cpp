@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "bench/options/add_option.h"
 #include "bench/options/command.h"
 #include "bench/options/comparison_options.h"
 #include "bench/options/help_text.h"
@@ -11,8 +12,7 @@
 
 namespace rdmameter {
 ExitStatus compare_results(const CompareArguments& options) {
-  ComparisonOptions how = read_verdict_options(options.verdict);
-  how.allow_environment_change = options.allow_environment_change;
+  ComparisonOptions how = options.verdict;
   if (options.files.empty() || options.files.size() > 2)
     throw UsageError(
         "compare: name two results, BASE and NEW, or one of 'rdmameter ab' that has both sides");
@@ -32,7 +32,7 @@ ExitStatus compare_results(const CompareArguments& options) {
 Action declare_compare(CLI::App& app) {
   const auto options = std::make_shared<CompareArguments>();
   add_option(app, "FILE", options->files, "", "BASE and NEW; or one result of 'rdmameter ab'");
-  app.add_flag("--allow-environment-change", options->allow_environment_change,
+  app.add_flag("--allow-environment-change", options->verdict.allow_environment_change,
                help_text("compare what was measured on different devices, kernels, links..."));
   declare_verdict_options(app, options->verdict);
   app.footer(

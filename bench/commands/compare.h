@@ -12,7 +12,6 @@ namespace rdmameter {
 
 struct CompareArguments {
   std::vector<std::string> files;
-  bool allow_environment_change = false;
   VerdictOptions verdict;
 };
 ExitStatus compare_results(const CompareArguments& options);

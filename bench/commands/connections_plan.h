@@ -18,7 +18,7 @@ struct ConnectionsRequest {
   std::optional<RunHost> host;  ///< nothing: not said, which a dry run does not mind
   std::vector<ConnectionKind> kinds;
   std::vector<ConnectionOpcode> opcodes;
-  std::uint64_t max_qps = 4096, memory_budget_bytes = 0, repetitions = 0;
+  std::uint64_t max_qps = 4096, memory_budget_bytes = 1 << 30, repetitions = 0;
   std::uint64_t order_seed = 0;
   ConnectionSettings settings;
   std::string output;

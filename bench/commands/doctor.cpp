@@ -8,8 +8,8 @@
 
 #include "bench/doctor/examination_text.h"
 #include "bench/doctor/two_ends.h"
+#include "bench/options/add_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "bench/options/token.h"
 #include "bench/running/measurers.h"
 #include "core/base/error.h"
@@ -22,7 +22,8 @@ namespace rdmameter {
 namespace {
 
 struct DoctorOptions {
-  std::string host, port = std::to_string(kDefaultPort), token_file;
+  std::string host, token_file;
+  std::uint16_t port = kDefaultPort;
   bool json = false, strict = false;
 };
 
@@ -34,8 +35,8 @@ struct Diagnosis {
 };
 
 SessionOptions server_of(const DoctorOptions& options) {
-  const auto port = static_cast<std::uint16_t>(read_option("--port", options.port, 1, 65535));
-  return {.server = parse_address(options.host, port), .token = read_token(options.token_file)};
+  return {.server = parse_address(options.host, options.port),
+          .token = read_token(options.token_file)};
 }
 
 /// @param server  null: examine this machine alone
@@ -112,8 +113,8 @@ Action declare_doctor(CLI::App& app) {
              "HOST or HOST:PORT, where `rdmameter serve` runs: that machine is examined, too");
   app.add_flag("--json", options->json, "print JSON");
   app.add_flag("--strict", options->strict, "warnings fail, too");
-  add_option(app, "--port", options->port, "N",
-             fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
+  add_count(app, "--port", options->port,
+            fmt::format("TCP port of HOST. Default: {}", kDefaultPort), 1, UINT16_MAX);
   add_option(app, "--token-file", options->token_file, "FILE", kTokenFileHelp);
   app.footer(
       "Exit status: 0 nothing or warnings, 1 a problem (--strict: or a warning),\n"

@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "bench/options/add_option.h"
 #include "bench/options/case_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "core/base/error.h"
 #include "core/result/text_file.h"
 #include "reports/export/format.h"

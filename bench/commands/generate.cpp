@@ -6,8 +6,8 @@
 
 #include "bench/cases/catalog.h"
 #include "bench/generate/command_tree.h"
+#include "bench/options/add_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"
 #include "core/log/print.h"

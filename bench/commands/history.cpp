@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "bench/options/add_option.h"
 #include "bench/options/case_option.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -21,7 +22,7 @@ namespace {
 
 struct HistoryArguments {
   std::vector<std::string> files;  ///< results to add, or one history
-  std::string into, commit, last, since, name, metric, note;
+  std::string into, commit, since, name, metric, note;
   SeriesChoice choice;
 };
 
@@ -55,13 +56,6 @@ ExitStatus add(const HistoryArguments& options) {
   return ExitStatus::pass;
 }
 
-SeriesChoice choice_of(const HistoryArguments& options) {
-  SeriesChoice choice = options.choice;
-  constexpr std::uint64_t kMax = 100'000;
-  if (!options.last.empty()) choice.last = read_option("--last", options.last, 1, kMax);
-  return choice;
-}
-
 /// The end of the history that was named. Names the broken lines on stderr.
 History read_end(const HistoryArguments& options, std::size_t newest) {
   if (options.files.size() != 1)
@@ -76,14 +70,13 @@ History read_end(const HistoryArguments& options, std::size_t newest) {
 }
 
 ExitStatus show(const HistoryArguments& options) {
-  const SeriesChoice choice = choice_of(options);
-  const History history = read_end(options, choice.last);
-  print_text(show_history(series_of(history, choice), terminal_style()));
+  const History history = read_end(options, options.choice.last);
+  print_text(show_history(series_of(history, options.choice), terminal_style()));
   return ExitStatus::pass;
 }
 
 ExitStatus check(const HistoryArguments& options) {
-  SeriesChoice choice = choice_of(options);
+  SeriesChoice choice = options.choice;
   choice.every_metric = true;
   const History history = read_end(options, choice.last);
   const CheckOptions how{
@@ -99,7 +92,7 @@ ExitStatus acknowledge(const HistoryArguments& options) {
     throw UsageError(
         "history ack: say which change is known: --case NAME --since COMMIT, as 'history check' "
         "names them");
-  const History history = read_end(options, choice_of(options).last);
+  const History history = read_end(options, options.choice.last);
   const std::string since = history_time(history, "--since", options.since);
   const auto is_meant = [&](const HistoryEntry& entry) {
     return entry.time == since &&
@@ -119,8 +112,9 @@ void declare_choice(CLI::App& app, HistoryArguments& options) {
   add_option(app, "--quantity", options.choice.quantity, "NAME",
              "p50_ns, p99_ns, mean_ns, gbps, mmsg_per_s... Default: of 'show' the bandwidth, for a "
              "latency case p50; of 'check' all");
-  add_option(app, "--last", options.last, "N",
-             fmt::format("only the newest N results. Default: {}", options.choice.last));
+  constexpr std::uint64_t kMost = 100'000;
+  add_count(app, "--last", options.choice.last,
+            fmt::format("only the newest N results. Default: {}", options.choice.last), 1, kMost);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <memory>
 #include <optional>
 
+#include "bench/options/add_option.h"
 #include "bench/options/case_option.h"
 #include "bench/options/command.h"
-#include "bench/options/help_text.h"
 #include "bench/options/predict_option.h"
 #include "core/base/error.h"
 #include "core/result/text_file.h"
@@ -62,7 +62,7 @@ ExitStatus write_report(const ReportArguments& options) {
   const auto files = read_results(options.files, options.cases);
   const auto comparison = comparison_of(options, files);
   write_text_file(options.output, html_report(files, comparison ? &*comparison : nullptr,
-                                              memory_budget_bytes(options.memory_budget)));
+                                              options.memory_budget_bytes));
   tell_unmeasured(files);
   return ExitStatus::pass;
 }
@@ -73,7 +73,7 @@ Action declare_report(CLI::App& app) {
              "results written by 'rdmameter run -o FILE'; charts show several results together; "
              "with two, BASE and NEW, the page begins with their comparison");
   add_option(app, "-o", options->output, "FILE", "the page to write; - is stdout");
-  add_memory_budget_option(app, options->memory_budget);
+  add_memory_budget_option(app, options->memory_budget_bytes);
   add_case_option(app, options->cases);
   app.footer(
       "The page needs no network. Its tables need no JavaScript.\n\n"

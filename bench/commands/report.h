@@ -3,6 +3,8 @@
 // subcommand does.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,8 @@ namespace rdmameter {
 
 struct ReportArguments {
   std::vector<std::string> files, cases;
-  std::string output, memory_budget;
+  std::string output;
+  std::optional<std::uint64_t> memory_budget_bytes = {};  ///< of a rank of a topology
 };
 ExitStatus write_report(const ReportArguments& options);
 

@@ -49,12 +49,12 @@ constexpr const char* kRunFooter =
     "  rdmameter run --plan bench/plans/ci.toml 192.0.2.1 -o result.json\n"
     "  rdmameter run --dry-run '*_bw' --depth 1..128 --signal-every 1,16";
 
-std::vector<PlannedCase> select_cases(const RunRequest& request, const BenchmarkFlags& flags) {
-  std::vector<PlannedCase> cases = plan_cases(request.suites);
-  if (!request.ablation.empty()) cases = in_design(cases, request.ablation);
-  if (!request.backgrounds.empty()) cases = at_each_background(cases, request.backgrounds);
+std::vector<PlannedCase> select_cases(const RunOptions& options, const BenchmarkFlags& flags) {
+  std::vector<PlannedCase> cases = plan_cases(options.suites);
+  if (!options.ablation.empty()) cases = in_design(cases, options.ablation);
+  if (!options.backgrounds.empty()) cases = at_each_background(cases, options.backgrounds);
   std::vector<std::string> names;
-  for (const RunHost& host : request.hosts)
+  for (const RunHost& host : options.hosts)
     if (!host.name.empty()) names.push_back(host.name);
   if (!names.empty()) cases = at_each_host(cases, names);
   std::erase_if(cases, [&](const PlannedCase& planned) { return !flags.selects(planned.name); });
@@ -99,19 +99,19 @@ std::vector<Place> places_of(const std::vector<RunHost>& hosts,
 
 class HostsRun {
  public:
-  HostsRun(const RunRequest& request, const std::vector<PlannedCase>& cases,
+  HostsRun(const RunOptions& options, const std::vector<PlannedCase>& cases,
            const BenchmarkFlags& flags, const Invocation& invocation)
       : cases_(cases),
         flags_(flags),
-        until_(request.until),
-        ablation_(request.ablation),
+        until_(options.until),
+        ablation_(options.ablation),
         invocation_(invocation),
-        places_(places_of(request.hosts, cases)) {}
+        places_(places_of(options.hosts, cases)) {}
 
-  ExitStatus measure(const RunRequest& request, bool loss_report);
+  ExitStatus measure(const RunOptions& options);
 
  private:
-  nlohmann::ordered_json context(const RunRequest& request);
+  nlohmann::ordered_json context(const RunOptions& options);
   nlohmann::ordered_json responders();
   RunTally measure_all(RunOutput& output);
   void open(Place& place);
@@ -173,14 +173,14 @@ nlohmann::ordered_json HostsRun::responders() {
   return all;
 }
 
-nlohmann::ordered_json HostsRun::context(const RunRequest& request) {
+nlohmann::ordered_json HostsRun::context(const RunOptions& options) {
   nlohmann::ordered_json hosts;
   if (places_.front().host.name.empty())
     open(places_.front());
   else
     hosts = responders();
   nlohmann::ordered_json about =
-      result_context(invocation_.command_line, request.gates, flags_, clock_,
+      result_context(invocation_.command_line, options.plan.gates, flags_, clock_,
                      *places_.front().measurer, std::move(hosts));
   if (!ablation_.empty()) about["rdmameter"]["ablation"] = ablation_json(ablation_, seed_);
   return about;
@@ -203,15 +203,15 @@ RunTally HostsRun::measure_all(RunOutput& output) {
   return all;
 }
 
-ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
-  check_writable(request.output);
-  const nlohmann::ordered_json about = context(request);
-  if (request.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
+ExitStatus HostsRun::measure(const RunOptions& options) {
+  check_writable(options.output);
+  const nlohmann::ordered_json about = context(options);
+  if (options.hosts.front().target.kind != RunTarget::Kind::null_device) tell_worst_findings();
   if (const std::string warning = clock_warning(clock_); !warning.empty())
     tell_lines("clock: {}\n", warning);
-  RunOutput output(request.output, about, cases_);
+  RunOutput output(options.output, about, cases_);
   using Rows = std::span<const Row>;
-  if (loss_report)
+  if (options.loss_report)
     output.tell_at_the_end([&about](Rows rows, const TextStyle& style) {
       return rdmameter::loss_report(rows, about, style);
     });
@@ -223,33 +223,33 @@ ExitStatus HostsRun::measure(const RunRequest& request, bool loss_report) {
   return tally.status();
 }
 
-ExitStatus run(const RunOptions& options, const Invocation& invocation) {
-  if (options.list) {
+ExitStatus run(const RunOptions& typed, const Invocation& invocation) {
+  if (typed.list) {
     print_text(for_stdout(catalog_text()));
     return ExitStatus::pass;
   }
-  RunRequest request = interpret(options);
+  RunOptions options = completed(typed);
   const BenchmarkFlags flags =
-      initialize_benchmark(invocation.benchmark_arguments, request.repetitions);
-  if (request.until) set_repetitions(*request.until, flags);
-  if (!request.ablation.empty() && flags.repetitions < 2)
+      initialize_benchmark(invocation.benchmark_arguments, *options.repetitions);
+  if (options.until) set_repetitions(*options.until, flags);
+  if (!options.ablation.empty() && flags.repetitions < 2)
     throw UsageError("--ablate: repetitions are its replicates: --repetitions 2 or more");
-  const std::vector<PlannedCase> cases = select_cases(request, flags);
+  const std::vector<PlannedCase> cases = select_cases(options, flags);
   if (flags.list_tests) {
     for (const PlannedCase& planned : cases) print("{}\n", planned.name);
     return ExitStatus::pass;
   }
   if (options.dry_run) {
-    const DryRun would = dry_run(cases, flags.repetitions, request.until.has_value());
+    const DryRun would = dry_run(cases, flags.repetitions, options.until.has_value());
     print_text(for_stdout(would.text));
     return would.measures ? ExitStatus::pass : ExitStatus::usage;  // as the run would end
   }
-  if (request.hosts.empty())
+  if (options.hosts.empty())
     throw UsageError(fmt::format(
         "say where the responder is: 'rdmameter run HOST {0}' where 'rdmameter serve' runs, or "
         "'rdmameter run --loopback {0}' to start it here",
-        request.suites.front().tests.front()->name));
-  return HostsRun(request, cases, flags, invocation).measure(request, options.loss_report);
+        options.suites.front().tests.front()->name));
+  return HostsRun(options, cases, flags, invocation).measure(options);
 }
 
 }  // namespace

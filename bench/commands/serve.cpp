@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "bench/options/add_option.h"
 #include "bench/options/arguments.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -36,9 +37,11 @@ namespace {
 
 struct ServeArguments {
   std::optional<std::string> bind;
-  std::string port, token_file, max_clients, max_memory, max_threads;
-  std::string sandbox = "on";
-  std::vector<std::string> sandbox_allow;
+  std::optional<std::uint16_t> port;
+  std::string token_file;
+  std::optional<std::uint32_t> max_clients;
+  std::uint64_t max_memory_bytes = default_max_memory_bytes(), max_threads = default_max_threads();
+  SandboxOptions sandbox;
   bool no_auth = false, exclusive = false, token_stdin = false;
 };
 
@@ -138,17 +141,13 @@ class LeftToken {
 
 /// Where to listen. One that ssh has started is of no use but to those who came by ssh.
 Address bind_address(const ServeArguments& options) {
-  const std::uint16_t unless_given = options.token_stdin ? 0 : kDefaultPort;
-  const std::uint64_t port =
-      options.port.empty() ? unless_given : read_option("--port", options.port, 0, 65535);
-  if (!options.bind)
-    return {options.token_stdin ? ssh_server_address() : "localhost",
-            static_cast<std::uint16_t>(port)};
+  const std::uint16_t port = options.port.value_or(options.token_stdin ? 0 : kDefaultPort);
+  if (!options.bind) return {options.token_stdin ? ssh_server_address() : "localhost", port};
   const Address bind = parse_address(*options.bind, 0);
-  if (bind.port != 0 && !options.port.empty() && bind.port != port)
+  if (bind.port != 0 && options.port && bind.port != port)
     throw UsageError(fmt::format("--bind {} and --port {} name two ports: give one",
-                                 printable(*options.bind), printable(options.port)));
-  return {bind.host, bind.port != 0 ? bind.port : static_cast<std::uint16_t>(port)};
+                                 printable(*options.bind), port));
+  return {bind.host, bind.port != 0 ? bind.port : port};
 }
 
 /// To the program that has started us by ssh.
@@ -169,47 +168,31 @@ void announce(const Server& server, const Address& bound, const ServeArguments& 
     tell_lines(
         "rdmameter: --no-auth: whoever reaches this port can use this machine's device "
         "and memory\n");
-  if (options.sandbox == "on") tell_missing_sandbox("--sandbox off");
+  if (options.sandbox.mode == Sandboxing::on) tell_missing_sandbox("--sandbox off");
 }
 
 std::uint32_t max_clients(const ServeArguments& options) {
-  if (options.exclusive && !options.max_clients.empty())
+  if (options.exclusive && options.max_clients)
     throw UsageError("--exclusive and --max-clients: give one");
-  if (options.exclusive) return 1;
-  if (options.max_clients.empty()) return kDefaultClients;
-  return static_cast<std::uint32_t>(
-      read_option("--max-clients", options.max_clients, 1, kMaxClients));
+  return options.exclusive ? 1 : options.max_clients.value_or(kDefaultClients);
 }
 
-std::uint64_t max_memory_bytes(const ServeArguments& options) {
-  if (options.max_memory.empty()) return default_max_memory_bytes();
+std::uint64_t read_max_memory(const std::string& text) {
   const std::uint64_t machine = machine_memory_bytes();
-  const auto bytes = parse_bytes(options.max_memory);
+  const auto bytes = parse_bytes(text);
   if (!bytes || *bytes == 0 || *bytes > machine)
     throw invalid_value(
-        "--max-memory", options.max_memory,
+        "--max-memory", text,
         fmt::format(
             "bytes up to the {} MiB of this machine (K, M, G and KiB, MiB, GiB are 1024-based)",
             machine >> 20));
   return *bytes;
 }
 
-std::uint64_t max_threads(const ServeArguments& options) {
-  if (!options.max_threads.empty())
-    return read_option("--max-threads", options.max_threads, 1, kMaxThreads);
-  return default_max_threads();
-}
-
-SandboxOptions sandbox(const ServeArguments& options) {
-  const SandboxOptions sandbox{.mode = sandboxing_from_text("--sandbox", options.sandbox),
-                               .allowed = options.sandbox_allow};
-  check_sandbox(sandbox);
-  return sandbox;
-}
-
 ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
   const Address bind = bind_address(options);
   const std::uint32_t clients = max_clients(options);
+  check_sandbox(options.sandbox);
   allow_open_files(clients);
   ServerLog log{STDERR_FILENO};
   const auto line = [&log](const ClientLine& said) {
@@ -223,9 +206,9 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
   Server server({.bind = bind,
                  .token = token,
                  .max_clients = clients,
-                 .limits = {max_memory_bytes(options), max_threads(options)},
+                 .limits = {options.max_memory_bytes, options.max_threads},
                  .own_processes = true,
-                 .sandbox = sandbox(options),
+                 .sandbox = options.sandbox,
                  .log = line},
                 clock, invocation.interrupt);
   LeftToken left{server, given};
@@ -244,17 +227,14 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
 
 Action declare_serve(CLI::App& app) {
   const auto options = std::make_shared<ServeArguments>();
-  app.add_option("--bind", options->bind,
-                 help_text("address to listen on, with or without :PORT. Default: localhost"))
-      ->type_name("ADDRESS");
-  app.add_option("--port", options->port,
-                 help_text(fmt::format("TCP port to listen on; 0: any free one. Default: {}",
-                                       kDefaultPort)))
-      ->type_name("N");
-  app.add_option("--token-file", options->token_file,
-                 help_text("a file whose first line is the token. Without it: RDMAMETER_TOKEN; "
-                           "without that: a random one"))
-      ->type_name("FILE");
+  add_option(app, "--bind", options->bind, "ADDRESS",
+             "address to listen on, with or without :PORT. Default: localhost");
+  add_count(app, "--port", options->port,
+            fmt::format("TCP port to listen on; 0: any free one. Default: {}", kDefaultPort), 0,
+            UINT16_MAX);
+  add_option(app, "--token-file", options->token_file, "FILE",
+             "a file whose first line is the token. Without it: RDMAMETER_TOKEN; without that: a "
+             "random one");
   app.add_flag("--token-stdin", options->token_stdin,
                help_text("as `run ssh://HOST` starts it: the first line of stdin is the token, the "
                          "server listens on the address of SSH_CONNECTION and any free port, "
@@ -263,30 +243,27 @@ Action declare_serve(CLI::App& app) {
                help_text("accept every client that reaches the port, without a token"));
   app.add_flag("--exclusive", options->exclusive,
                help_text("serve one client at a time; the others wait"));
-  app.add_option("--max-clients", options->max_clients,
-                 help_text(fmt::format(
-                     "clients that are served at the same time; more wait for up to {} s, "
-                     "and are then refused. Default: {}",
-                     kPlaceTimeout.count(), kDefaultClients)))
-      ->type_name("N");
-  app.add_option("--max-memory", options->max_memory,
-                 help_text("memory that all clients' cases together may take [bytes]. Default: "
-                           "half of this machine's"))
-      ->type_name("SIZE");
-  app.add_option("--max-threads", options->max_threads,
-                 help_text(fmt::format(
-                     "threads that all clients' cases together may run. Default: {}, or {} for "
-                     "each CPU if that is more",
-                     kMinThreads, kThreadsPerCpu)))
-      ->type_name("N");
-  app.add_option("--sandbox", options->sandbox,
-                 help_text("limit what the process of a client may open: off, on (as far as this "
-                           "kernel can) or required (else do not start). Default: on"))
-      ->type_name("WHAT");
-  app.add_option("--sandbox-allow", options->sandbox_allow,
-                 help_text("a further file or folder that the process of a client may read and "
-                           "write; may be given several times"))
-      ->type_name("PATH");
+  add_count(app, "--max-clients", options->max_clients,
+            fmt::format("clients that are served at the same time; more wait for up to {} s, and "
+                        "are then refused. Default: {}",
+                        kPlaceTimeout.count(), kDefaultClients),
+            1, kMaxClients);
+  add_option(app, "--max-memory", options->max_memory_bytes, "SIZE",
+             "memory that all clients' cases together may take [bytes]. Default: half of this "
+             "machine's",
+             read_max_memory);
+  add_count(app, "--max-threads", options->max_threads,
+            fmt::format("threads that all clients' cases together may run. Default: {}, or {} for "
+                        "each CPU if that is more",
+                        kMinThreads, kThreadsPerCpu),
+            1, kMaxThreads);
+  add_option(app, "--sandbox", options->sandbox.mode, "WHAT",
+             "limit what the process of a client may open: off, on (as far as this kernel can) or "
+             "required (else do not start). Default: on",
+             [](const std::string& text) { return sandboxing_from_text("--sandbox", text); });
+  add_option(app, "--sandbox-allow", options->sandbox.allowed, "PATH",
+             "a further file or folder that the process of a client may read and write; may be "
+             "given several times");
   app.footer(kServeFooter);
   return [options](const Invocation& invocation) { return serve(*options, invocation); };
 }

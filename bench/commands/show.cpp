@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "bench/options/add_option.h"
 #include "bench/options/case_option.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -18,7 +19,8 @@ namespace {
 
 struct ShowArguments {
   std::vector<std::string> files, cases;
-  std::string predict, memory_budget;
+  std::vector<std::uint64_t> predict;
+  std::optional<std::uint64_t> memory_budget_bytes;
   bool csv = false, tidy = false, all = false, percentiles = false, loss = false, histogram = false,
        no_histogram = false, judge_shared = false;
 };
@@ -40,8 +42,8 @@ ExitStatus show(const ShowArguments& options) {
                   .all = options.all,
                   .percentiles = options.percentiles,
                   .loss = options.loss,
-                  .predict = predicted_ranks(options.predict),
-                  .memory_budget_bytes = memory_budget_bytes(options.memory_budget),
+                  .predict = options.predict,
+                  .memory_budget_bytes = options.memory_budget_bytes,
                   .judge_shared = options.judge_shared,
                   .style = terminal_style()};
   if (options.histogram || options.no_histogram) how.histogram = options.histogram;
@@ -74,7 +76,7 @@ Action declare_show(CLI::App& app) {
   app.add_flag("--no-histogram", options->no_histogram, "tables alone");
   add_case_option(app, options->cases);
   add_predict_option(app, options->predict);
-  add_memory_budget_option(app, options->memory_budget);
+  add_memory_budget_option(app, options->memory_budget_bytes);
   app.add_flag("--judge-shared", options->judge_shared,
                help_text("name slow ranks of a topology even where ranks shared cores"));
   app.footer(

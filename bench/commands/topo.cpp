@@ -11,6 +11,8 @@
 #include "bench/cases/axis_list.h"
 #include "bench/commands/topo_network.h"
 #include "bench/commands/topo_simulate.h"
+#include "bench/options/add_option.h"
+#include "bench/options/axis_options.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/measuring_options.h"
@@ -62,10 +64,15 @@ constexpr const char* kTopoFooter =
     "  srun --mpi=pmix -n 8 rdmameter topo mesh ring -o topo.json\n"
     "  rdmameter topo connections HOST   ('topo connections --help' says more)";
 
-struct TopoOptions : MeasuringOptions {  // whose positionals are the graphs
-  std::optional<std::string> ranks, scale, order_seed;
-  std::string patience = "60", predict, memory_budget, bootstrap_interface, simulate;
+struct TopoOptions : MeasuringOptions {
+  std::vector<std::string> graphs;
+  std::optional<std::uint64_t> ranks, order_seed;
+  std::vector<std::string> scale;
+  milliseconds patience{60'000};
+  std::string bootstrap_interface, simulate;
   bool judge_shared = false;
+  std::vector<std::uint64_t> predict;
+  std::optional<std::uint64_t> memory_budget_bytes;
 };
 
 const Axis& topology_axis(std::string_view option) {
@@ -96,28 +103,49 @@ std::string rank_default_text(const Axis& axis) {
   return fmt::format("Default: {}", text);
 }
 
+milliseconds read_patience(const std::string& text) {
+  constexpr std::uint64_t kSecond_ns = 1'000'000'000, kDay_ns = 86400 * kSecond_ns;
+  return std::chrono::duration_cast<milliseconds>(
+      std::chrono::nanoseconds(read_seconds_ns("--patience", text, kSecond_ns, kDay_ns)));
+}
+
 void declare_options(CLI::App& app, TopoOptions& options) {
-  add_option(app, "GRAPH", options.positionals, "",
-             "which ranks have QPs between them; --list has the graphs");
+  add_option<std::vector<std::string>>(
+      app, "GRAPH", options.graphs, "", "which ranks have QPs between them; --list has the graphs",
+      [](const std::vector<std::string>& lists) {
+        std::vector<std::string> graphs;
+        for (const std::string& list : lists)
+          std::ranges::move(read_axis_list(topology_axis("graph"), list),
+                            std::back_inserter(graphs));
+        return graphs;
+      });
   app.add_flag("--list", options.list, help_text("print graphs, traffics and schedules, and exit"));
   app.add_flag("--dry-run", options.dry_run, help_text("print the cases, and exit"));
-  add_option(
-      app, "--ranks", options.ranks, "N",
-      "number of ranks: how many to start here, or under a launcher how many it must have started");
+  add_count(
+      app, "--ranks", options.ranks,
+      "number of ranks: how many to start here, or under a launcher how many it must have started",
+      1, kMaxTopologyRanks);
   add_option(app, "--scale", options.scale, "N",
-             "measure among the first N ranks, for each N of a list or range. "
-             "Default: all ranks");
-  declare_output_options(app, options);
-  add_option(app, "--order-seed", options.order_seed, "N",
-             "draw the order in which each of several repetitions measures the cases from this "
-             "number. Default: a new one, which the result has");
+             "measure among the first N ranks, for each N of a list or range. Default: all ranks",
+             [](const std::string& list) { return read_axis_list(topology_axis("ranks"), list); });
+  declare_output_option(app, options);
+  declare_repetitions_option(app, options);
+  add_count(app, "--order-seed", options.order_seed,
+            "draw the order in which each of several repetitions measures the cases from this "
+            "number. Default: a new one, which the result has",
+            0, UINT32_MAX);
   add_option(app, "--patience", options.patience, "SECONDS",
              "end the run when a rank keeps the others waiting for this long without any progress "
-             "[s]. Default: 60");
+             "[s]. Default: 60",
+             read_patience);
   add_option(
       app, "--bootstrap-if", options.bootstrap_interface, "NAME",
       "the network interface of each machine by whose address ranks reach each other by TCP, "
-      "to exchange addresses of QPs and results. Default: any that leads there");
+      "to exchange addresses of QPs and results. Default: any that leads there",
+      [](const std::string& name) {
+        if (!name.empty()) own_addresses(name);
+        return name;
+      });
   add_option(app, "--simulate", options.simulate, "NETWORK",
              "measure nothing: run the ranks in this process, in virtual time, on a network like "
              "delay:2us,rate:100Gb/s, or like the one of a result, from:FILE (docs/topologies.md "
@@ -125,10 +153,11 @@ void declare_options(CLI::App& app, TopoOptions& options) {
   app.add_flag("--judge-shared", options.judge_shared,
                help_text("look for a slow rank or pair of ranks even where ranks share cores"));
   add_predict_option(app, options.predict);
-  add_memory_budget_option(app, options.memory_budget);
+  add_memory_budget_option(app, options.memory_budget_bytes);
+  std::vector<const Axis*> chosen;
   for (const Axis& axis : topology_axes())
-    if (for_topologies(axis)) options.axes.axes.push_back(&axis);
-  declare_axes(app, options.axes, rank_default_text);
+    if (for_topologies(axis)) chosen.push_back(&axis);
+  declare_axes(app, chosen, {}, options.given, rank_default_text);
 }
 
 template <class Row>
@@ -140,51 +169,19 @@ std::string list_text(std::string_view title, std::span<const Row* const> rows) 
   return text;
 }
 
-struct TopoRequest {
-  std::vector<std::string> graphs;
-  std::vector<GivenAxis> given;
-  std::optional<std::uint64_t> ranks, order_seed;
-  std::string output, bootstrap_interface, simulate;
-  std::uint64_t repetitions = 1;
-  milliseconds patience{};
-  bool judge_shared = false;
-  std::vector<std::uint64_t> predict;
-  std::optional<std::uint64_t> memory_budget_bytes;
-};
-
-TopoRequest interpret(const TopoOptions& options) {
-  TopoRequest request;
-  for (const std::string& list : options.positionals)
-    for (const std::string& graph : read_axis_list(topology_axis("graph"), list))
-      request.graphs.push_back(graph);
-  if (request.graphs.empty())
+/// Fills what the options say together.
+TopoOptions completed(TopoOptions options) {
+  if (options.graphs.empty())
     throw UsageError("name at least one graph ('rdmameter topo --list' prints them)");
-  request.output = options.output_file();
-  request.given = given_axes(options.axes);
-  if (std::ranges::find(request.given, "traffic", &GivenAxis::option) == request.given.end())
-    request.given.push_back({&topology_axis("traffic"), {"pairs", "alltoall", "flood"}});
-  if (options.ranks) request.ranks = read_option("--ranks", *options.ranks, 1, kMaxTopologyRanks);
-  if (options.order_seed)
-    request.order_seed = read_option("--order-seed", *options.order_seed, 0, UINT32_MAX);
-  if (options.scale)
-    request.given.push_back(
-        {&topology_axis("ranks"), read_axis_list(topology_axis("ranks"), *options.scale)});
-  request.bootstrap_interface = options.bootstrap_interface;
-  if (!request.bootstrap_interface.empty()) own_addresses(request.bootstrap_interface);
-  request.judge_shared = options.judge_shared;
-  request.simulate = options.simulate;
-  request.predict = predicted_ranks(options.predict);
-  request.memory_budget_bytes = memory_budget_bytes(options.memory_budget);
-  request.repetitions = options.repetition_count(1);
-  constexpr std::uint64_t kSecond_ns = 1'000'000'000, kDay_ns = 86400 * kSecond_ns;
-  request.patience = std::chrono::duration_cast<milliseconds>(std::chrono::nanoseconds(
-      read_seconds_ns("--patience", options.patience, kSecond_ns, kDay_ns)));
-  return request;
+  if (std::ranges::find(options.given, "traffic", &GivenAxis::option) == options.given.end())
+    options.given.push_back({&topology_axis("traffic"), {"pairs", "alltoall", "flood"}});
+  if (!options.scale.empty()) options.given.push_back({&topology_axis("ranks"), options.scale});
+  return options;
 }
 
 /// @throws UsageError  an unknown graph, traffic or schedule; more ranks than there are
-std::vector<PlannedCase> plan(const TopoRequest& request, std::uint64_t ranks) {
-  std::vector<GivenAxis> given = request.given;
+std::vector<PlannedCase> plan(const TopoOptions& options, std::uint64_t ranks) {
+  std::vector<GivenAxis> given = options.given;
   const auto scale = std::ranges::find(given, "ranks", &GivenAxis::option);
   if (scale == given.end())
     given.push_back({&topology_axis("ranks"), {std::to_string(ranks)}});
@@ -192,7 +189,7 @@ std::vector<PlannedCase> plan(const TopoRequest& request, std::uint64_t ranks) {
     for (const std::string& count : scale->values)
       if (*parse_count(count) > ranks)
         throw UsageError(fmt::format("--scale {}: there are {} ranks", count, ranks));
-  std::vector<PlannedCase> cases = plan_topologies(request.graphs, given);
+  std::vector<PlannedCase> cases = plan_topologies(options.graphs, given);
   for (PlannedCase& planned : cases) {
     std::string why = why_no_topology(planned.test_case);  // refuses unknown names, too
     if (planned.why_skipped.empty()) planned.why_skipped = std::move(why);
@@ -267,62 +264,62 @@ class Keeping final : public RunListener {
 };
 
 /// What --predict and --memory-budget ask for, if anything.
-void print_predictions(const TopoRequest& request, const nlohmann::ordered_json& context,
+void print_predictions(const TopoOptions& options, const nlohmann::ordered_json& context,
                        std::vector<Row> rows) {
-  if ((request.predict.empty() && !request.memory_budget_bytes) || request.output == "-") return;
-  print("\n{}", topology_text({.path = request.output, .context = context, .rows = std::move(rows)},
-                              {.predict = request.predict,
-                               .memory_budget_bytes = request.memory_budget_bytes,
-                               .judge_shared = request.judge_shared,
+  if ((options.predict.empty() && !options.memory_budget_bytes) || options.output == "-") return;
+  print("\n{}", topology_text({.path = options.output, .context = context, .rows = std::move(rows)},
+                              {.predict = options.predict,
+                               .memory_budget_bytes = options.memory_budget_bytes,
+                               .judge_shared = options.judge_shared,
                                .style = terminal_style()}));
 }
 
 /// What needs no other process: cases that are skipped whoever measures, or simulated.
 /// @param more  of context.rdmameter
-ExitStatus run_here(const TopoRequest& request, const std::vector<PlannedCase>& cases,
+ExitStatus run_here(const TopoOptions& options, const std::vector<PlannedCase>& cases,
                     Measurer& measurer, const Invocation& invocation,
                     const nlohmann::ordered_json& more = nlohmann::ordered_json::object()) {
-  const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
-  check_writable(request.output);
+  const BenchmarkFlags flags = initialize_benchmark({}, options.repetitions.value_or(1));
+  check_writable(options.output);
   nlohmann::ordered_json context =
       result_context(invocation.command_line, {}, flags, choose_clock(), measurer);
   context["rdmameter"].update(more);
-  RunOutput output(request.output, context, cases);
+  RunOutput output(options.output, context, cases);
   Keeping rows(output);
   const RunTally tally = run_cases(cases, flags, measurer, invocation.interrupt.word(), rows);
   output.finish(tally);
-  if (tally.measured > 0) print_predictions(request, context, rows.take());
+  if (tally.measured > 0) print_predictions(options, context, rows.take());
   return tally.status();
 }
 
 /// What a simulation of the request would say of cases that the network's source has measured.
-std::vector<NetworkCheck> network_checks(const TopoRequest& request, const NetworkChoice& network,
+std::vector<NetworkCheck> network_checks(const TopoOptions& options, const NetworkChoice& network,
                                          const StopFlag& stop) {
-  TopoRequest at = request;
+  TopoOptions at = options;
   std::erase_if(at.given, [](const GivenAxis& axis) { return axis.option() == "ranks"; });
   std::vector<PlannedCase> cases;
   for (const std::uint64_t ranks : checked_ranks(network))
     std::ranges::move(plan(at, ranks), std::back_inserter(cases));
-  make_simulated(cases, network.text, request.given);
+  make_simulated(cases, network.text, options.given);
   return check_network(network, cases, stop);
 }
 
-ExitStatus simulate_here(const TopoRequest& request, const std::vector<PlannedCase>& cases,
+ExitStatus simulate_here(const TopoOptions& options, const std::vector<PlannedCase>& cases,
                          const NetworkChoice& network, const Invocation& invocation) {
   const auto measurer = make_simulated_measurer(network.text, invocation.interrupt.word());
-  if (!network.source) return run_here(request, cases, *measurer, invocation);
+  if (!network.source) return run_here(options, cases, *measurer, invocation);
   const std::vector<NetworkCheck> checks =
-      network_checks(request, network, invocation.interrupt.word());
-  if (request.output != "-") print("{}", network_text(network, checks, terminal_style()));
-  return run_here(request, cases, *measurer, invocation,
+      network_checks(options, network, invocation.interrupt.word());
+  if (options.output != "-") print("{}", network_text(network, checks, terminal_style()));
+  return run_here(options, cases, *measurer, invocation,
                   {{"simulated_from", network_json(network, checks)}});
 }
 
 /// @throws UsageError  an option that says how ranks are measured
-void check_simulated(const TopoOptions& options, const TopoRequest& request) {
+void check_simulated(const TopoOptions& options) {
   if (started_by_pmix())
     throw UsageError("--simulate: all ranks are in one process; start it without a launcher");
-  if (request.repetitions > 1)
+  if (options.repetitions.value_or(1) > 1)
     throw UsageError("--simulate, --repetitions: each repetition would give the same numbers");
   for (const auto& [option, is_given] : {std::pair{"--order-seed", options.order_seed.has_value()},
                                          {"--patience", options.patience != TopoOptions().patience},
@@ -333,7 +330,7 @@ void check_simulated(const TopoOptions& options, const TopoRequest& request) {
           "--simulate, {}: it says how ranks are measured; leave one of them out", option));
 }
 
-ExitStatus measure(const TopoRequest& request, Ranks& ranks, const ClockChoice& clock,
+ExitStatus measure(const TopoOptions& options, Ranks& ranks, const ClockChoice& clock,
                    const Invocation& invocation) {
   // First of all: what comes after it fails on every rank alike, or on none.
   const std::string& line = invocation.command_line;
@@ -341,18 +338,18 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const ClockChoice& 
           check_same(ranks, RDMAMETER_VERSION, line.substr(std::min(line.find(' '), line.size())));
       !why.empty())
     throw UsageError(why);
-  if (request.ranks && *request.ranks != ranks.size())
+  if (options.ranks && *options.ranks != ranks.size())
     throw UsageError(fmt::format(
         "--ranks {}: the launcher has started {} ranks; give --ranks that number, or leave it out",
-        *request.ranks, ranks.size()));
-  const std::vector<PlannedCase> cases = plan(request, ranks.size());
+        *options.ranks, ranks.size()));
+  const std::vector<PlannedCase> cases = plan(options, ranks.size());
   const bool reports = ranks.rank() == 0;
-  const BenchmarkFlags flags = initialize_benchmark({}, request.repetitions);
-  if (reports) check_writable(request.output);
+  const BenchmarkFlags flags = initialize_benchmark({}, options.repetitions.value_or(1));
+  if (reports) check_writable(options.output);
   const auto measurer =
-      make_topology_measurer(ranks, request.patience, clock, invocation.interrupt,
-                             {request.judge_shared, reports ? choice_printer() : ChoiceListener()});
-  const std::uint64_t order_seed = request.order_seed.value_or(measurer->common_seed());
+      make_topology_measurer(ranks, options.patience, clock, invocation.interrupt,
+                             {options.judge_shared, reports ? choice_printer() : ChoiceListener()});
+  const std::uint64_t order_seed = options.order_seed.value_or(measurer->common_seed());
   const nlohmann::ordered_json environments = measurer->ranks_environment(cases.front().test_case);
   if (!reports) {
     Silence silence;
@@ -365,12 +362,12 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const ClockChoice& 
       result_context(invocation.command_line, {}, flags, clock, *measurer);
   context["rdmameter"]["ranks"] = environments;
   if (flags.repetitions > 1) context["rdmameter"]["order_seed"] = order_seed;
-  RunOutput output(request.output, context, cases);
+  RunOutput output(options.output, context, cases);
   Keeping rows(output);
   const RunTally tally = run_interleaved(cases, flags.repetitions, order_seed, *measurer,
                                          invocation.interrupt.word(), rows);
   output.finish(tally);
-  print_predictions(request, context, rows.take());
+  print_predictions(options, context, rows.take());
   if (!measurer->usable()) {
     flush_print();
     ranks.abort(static_cast<int>(ExitStatus::failed));
@@ -379,14 +376,14 @@ ExitStatus measure(const TopoRequest& request, Ranks& ranks, const ClockChoice& 
 }
 
 /// What every rank would say alike, rank 0 says.
-ExitStatus measure_as_rank(const TopoRequest& request, const Invocation& invocation) {
+ExitStatus measure_as_rank(const TopoOptions& options, const Invocation& invocation) {
   const ClockChoice clock = choose_clock();  // it sleeps meanwhile: other ranks start in that time
   // Who has failed waits here for those whose loops find out only after their own patience.
   const auto ranks =
-      join_ranks({.patience = 2 * request.patience, .interface = request.bootstrap_interface},
+      join_ranks({.patience = 2 * options.patience, .interface = options.bootstrap_interface},
                  invocation.interrupt);
   try {
-    return measure(request, *ranks, clock, invocation);
+    return measure(options, *ranks, clock, invocation);
   } catch (const MeasurementError& error) {
     if (ranks->rank() == 0) throw;
     return end_for_rank_zero(*ranks, error.what(), invocation.interrupt);
@@ -423,39 +420,39 @@ ExitStatus refuse_lone_tasks(const OtherLauncher& launcher) {
       launcher.name, tasks_of(launcher), launcher.remedy));
 }
 
-ExitStatus topo(const TopoOptions& options, const Invocation& invocation) {
-  if (options.list) {
+ExitStatus topo(const TopoOptions& typed, const Invocation& invocation) {
+  if (typed.list) {
     print_text(for_stdout(list_text("Graphs", shapes()) +
                           list_text("Traffics (--traffic)", traffic_kinds()) +
                           list_text("Schedules (--schedule)", schedules())));
     return ExitStatus::pass;
   }
-  const TopoRequest request = interpret(options);
-  const bool simulated = !request.simulate.empty();
-  if (simulated) check_simulated(options, request);
-  if (started_by_pmix() && !options.dry_run) return measure_as_rank(request, invocation);
+  const TopoOptions options = completed(typed);
+  const bool simulated = !options.simulate.empty();
+  if (simulated) check_simulated(options);
+  if (started_by_pmix() && !options.dry_run) return measure_as_rank(options, invocation);
   if (!options.dry_run)
     for (const OtherLauncher& launcher : kOtherLaunchers)
       if (tasks_of(launcher) > 1) return refuse_lone_tasks(launcher);
-  if (!request.ranks)
+  if (!options.ranks)
     throw UsageError(
         "say how many ranks: --ranks N starts them here, or start it under a launcher that speaks "
         "PMIx: 'mpirun -n 4 rdmameter topo ...'");
-  std::vector<PlannedCase> cases = plan(request, *request.ranks);
+  std::vector<PlannedCase> cases = plan(options, *options.ranks);
   const NetworkChoice network =
-      simulated ? choose_network(request.simulate, *request.ranks) : NetworkChoice();
-  if (simulated) make_simulated(cases, network.text, request.given);
+      simulated ? choose_network(options.simulate, *options.ranks) : NetworkChoice();
+  if (simulated) make_simulated(cases, network.text, options.given);
   if (options.dry_run) {
     for (const PlannedCase& planned : cases) print_text(dry_run_text(planned, terminal_style()));
     return nothing_to_measure(cases) ? ExitStatus::usage : ExitStatus::pass;
   }
-  if (simulated) return simulate_here(request, cases, network, invocation);
+  if (simulated) return simulate_here(options, cases, network, invocation);
   if (nothing_to_measure(cases)) {
     FailedMeasurer nobody(nullptr);
-    return run_here(request, cases, nobody, invocation);
+    return run_here(options, cases, nobody, invocation);
   }
-  check_writable(request.output);  // before a launcher adds a page of its own about the failure
-  return launch_ranks(*request.ranks, invocation.arguments, invocation.interrupt);
+  check_writable(options.output);  // before a launcher adds a page of its own about the failure
+  return launch_ranks(*options.ranks, invocation.arguments, invocation.interrupt);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include "bench/cases/dry_run.h"
 #include "bench/cases/nearest.h"
 #include "bench/commands/connections_run.h"
+#include "bench/options/add_option.h"
+#include "bench/options/axis_options.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/measuring_options.h"
@@ -50,8 +52,7 @@ constexpr const char* kConnectionsFooter =
 struct ConnectionsOptions : MeasuringOptions {  // of the positionals one, HOST
   bool loopback = false;
   HostOptions hosts;
-  std::string over, opcodes, memory_budget = "1G", duration, iterations;
-  std::optional<std::string> max_qps, window, order_seed;
+  ConnectionsRequest request;
 };
 
 /// Of a list those that it names, each once; of an empty one all.
@@ -89,48 +90,31 @@ std::string one_value(std::string_view option, std::string_view text) {
   return values.front();
 }
 
-ConnectionSettings settings_of(const ConnectionsOptions& options) {
-  ConnectionSettings settings;
-  if (options.window) settings.window = read_option("--window", *options.window, 1, 32768);
-  if (!options.duration.empty()) {
-    settings.duration = one_value("duration", options.duration);
-    if (parse_seconds_ns(settings.duration).value_or(0) == 0)
-      throw invalid_value("--duration", options.duration, "a time above 0, as it ends by itself");
-  }
-  if (options.iterations == "0")
-    settings.iterations = 0;
-  else if (!options.iterations.empty())
-    settings.iterations = *parse_count(one_value("iterations", options.iterations));
-  settings.given = given_axes(options.axes);
-  for (const GivenAxis& one : settings.given) {
+std::string read_duration(const std::string& text) {
+  const std::string duration = one_value("duration", text);
+  if (parse_seconds_ns(duration).value_or(0) == 0)
+    throw invalid_value("--duration", text, "a time above 0, as it ends by itself");
+  return duration;
+}
+
+std::uint64_t read_iterations(const std::string& text) {
+  return text == "0" ? 0 : *parse_count(one_value("iterations", text));
+}
+
+/// Fills what the options say together.
+ConnectionsRequest completed(const ConnectionsOptions& options) {
+  ConnectionsRequest request = options.request;
+  request.output = options.output;
+  request.repetitions = options.repetitions.value_or(kDefaultRepetitions);
+  request.settings.given = options.given;
+  for (const GivenAxis& one : options.given) {
     if (one.values.size() != 1)
       throw UsageError(fmt::format("--{}: takes one value here", one.option()));
     if (one.option() == "device" && one.values.front() == "null")
       throw UsageError("--device null: that device has no connections");
   }
-  if (std::ranges::find(settings.given, "size", &GivenAxis::option) == settings.given.end())
-    settings.given.push_back({find_axis("size"), {kDefaultSize}});
-  return settings;
-}
-
-ConnectionsRequest interpret_connections(const ConnectionsOptions& options) {
-  ConnectionsRequest request;
-  request.output = options.output_file();
-  request.repetitions = options.repetition_count(kDefaultRepetitions);
-  request.kinds = named_in("--over", options.over, connection_kinds(),
-                           "rc, srq, ud, shared:T (2 to 256 threads)", connection_kind);
-  request.opcodes = named_in("--opcode", options.opcodes, connection_opcodes(), "send, write, read",
-                             connection_opcode);
-  if (options.max_qps)
-    request.max_qps = read_option("--max-qps", *options.max_qps, 1, kMaxConnections);
-  const auto budget = parse_bytes(options.memory_budget);
-  if (!budget || *budget == 0)
-    throw invalid_value("--memory-budget", options.memory_budget, "bytes from 1 on, such as 64M");
-  request.memory_budget_bytes = *budget;
-  request.order_seed = options.order_seed
-                           ? read_option("--order-seed", *options.order_seed, 0, UINT32_MAX)
-                           : std::random_device{}();
-  request.settings = settings_of(options);
+  if (std::ranges::find(options.given, "size", &GivenAxis::option) == options.given.end())
+    request.settings.given.push_back({find_axis("size"), {kDefaultSize}});
   if (options.positionals.size() > 1)
     throw UsageError("name one HOST, where `rdmameter serve` runs");
   if (options.loopback && !options.positionals.empty())
@@ -144,7 +128,7 @@ ConnectionsRequest interpret_connections(const ConnectionsOptions& options) {
 }
 
 ExitStatus topo_connections(const ConnectionsOptions& options, const Invocation& invocation) {
-  const ConnectionsRequest request = interpret_connections(options);
+  const ConnectionsRequest request = completed(options);
   if (options.dry_run) {
     const ConnectionPlan plan = plan_connections(request, {});
     std::vector<PlannedCase> cases;
@@ -196,31 +180,49 @@ void declare_connections_options(CLI::App& app, ConnectionsOptions& options) {
              "it is started by ssh for this run");
   app.add_flag("--loopback", options.loopback, help_text("start the other end here, for this run"));
   app.add_flag("--dry-run", options.dry_run, help_text("print the cases, and exit"));
-  add_option(app, "-o,--output", options.output, "FILE",
-             "write the result, as JSON, here; -: to stdout");
-  add_option(app, "--over", options.over, "KIND,...", kinds_help());
-  add_option(app, "--opcode", options.opcodes, "OPCODE,...",
-             names_help("what moves messages: ", connection_opcodes()));
-  add_option(app, "--max-qps", options.max_qps, "N",
-             "the most active connections, if the devices have so many QPs. Default: 4096");
-  add_option(app, "--memory-budget", options.memory_budget, "BYTES",
-             "no more connections than fit into this at either end. Default: 1G");
-  add_option(app, "--window", options.window, "N",
-             "messages outstanding in all; each connection has one at least. Default: 256");
-  add_option(app, "--repetitions", options.repetitions, "N",
-             fmt::format("measure each number N times, each time in another order of all numbers. "
-                         "Default: {}",
-                         kDefaultRepetitions));
-  add_option(app, "--order-seed", options.order_seed, "N",
-             "draw these orders from this number. Default: a new one, which the result has");
-  add_option(app, "--duration", options.duration, "TIME",
-             "measure each rate for this time. Default: 200ms");
-  add_option(app, "--iterations", options.iterations, "N",
+  ConnectionsRequest& request = options.request;
+  declare_output_option(app, options);
+  request.kinds.assign(connection_kinds().begin(), connection_kinds().end());
+  add_option(app, "--over", request.kinds, "KIND,...", kinds_help(), [](const std::string& list) {
+    return named_in("--over", list, connection_kinds(), "rc, srq, ud, shared:T (2 to 256 threads)",
+                    connection_kind);
+  });
+  request.opcodes.assign(connection_opcodes().begin(), connection_opcodes().end());
+  add_option(app, "--opcode", request.opcodes, "OPCODE,...",
+             names_help("what moves messages: ", connection_opcodes()),
+             [](const std::string& list) {
+               return named_in("--opcode", list, connection_opcodes(), "send, write, read",
+                               connection_opcode);
+             });
+  add_count(app, "--max-qps", request.max_qps,
+            fmt::format("the most active connections, if the devices have so many QPs. Default: {}",
+                        request.max_qps),
+            1, kMaxConnections);
+  add_option(app, "--memory-budget", request.memory_budget_bytes, "BYTES",
+             "no more connections than fit into this at either end. Default: 1G",
+             read_memory_budget);
+  add_count(app, "--window", request.settings.window,
+            "messages outstanding in all; each connection has one at least. Default: 256", 1,
+            32768);
+  declare_repetitions_option(
+      app, options,
+      fmt::format("measure each number N times, each time in another order of all numbers. "
+                  "Default: {}",
+                  kDefaultRepetitions));
+  request.order_seed = std::random_device{}();
+  add_count(app, "--order-seed", request.order_seed,
+            "draw these orders from this number. Default: a new one, which the result has", 0,
+            UINT32_MAX);
+  add_option(app, "--duration", request.settings.duration, "TIME",
+             "measure each rate for this time. Default: 200ms", read_duration);
+  add_option(app, "--iterations", request.settings.iterations, "N",
              "messages of each latency, two for each connection at least; 0: measure rates alone. "
-             "Default: 2000");
+             "Default: 2000",
+             read_iterations);
   declare_host_options(app, options.hosts);
-  for (const std::string_view axis : kChosenAxes) options.axes.axes.push_back(find_axis(axis));
-  declare_axes(app, options.axes, axis_default);
+  std::vector<const Axis*> chosen;
+  for (const std::string_view axis : kChosenAxes) chosen.push_back(find_axis(axis));
+  declare_axes(app, chosen, {}, options.given, axis_default);
 }
 
 }  // namespace

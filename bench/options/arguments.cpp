@@ -110,6 +110,13 @@ void print_help(std::string_view text) {
   print_text(fit_help(text, terminal_style().width));
 }
 
+bool asks_for_help(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), std::ranges::find(arguments, "--"),
+                     [](const std::string& argument) {
+                       return argument == "--help" || argument == "-h" || argument == "--help-all";
+                     });
+}
+
 /// `run --help depth`, or `--help --depth`: that option alone.
 /// @return  was it asked for?
 /// @throws UsageError  a last word that is neither an option nor a test
@@ -162,6 +169,7 @@ bool plain(char c) {
 
 bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of_letter) {
   if (print_help_of_option(app, arguments, of_letter)) return false;
+  const bool help = asks_for_help(arguments);
   complete_switches(arguments);
   std::ranges::reverse(arguments);  // what CLI11's parse(vector) wants
   try {
@@ -174,6 +182,10 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of
     return false;
   } catch (const CLI::CallForAllHelp&) {
     print_help(app.help("", CLI::AppFormatMode::All));
+    return false;
+  } catch (const UsageError&) {  // of a value: CLI11 reads values before it looks for --help
+    if (!help) throw;
+    print_help(app.help());
     return false;
   } catch (const CLI::ArgumentMismatch& error) {
     throw UsageError(mismatch_text(error.what()));
@@ -198,14 +210,6 @@ std::string shell_text(const std::vector<std::string>& arguments) {
     text += '\'';
   }
   return text;
-}
-
-std::uint64_t read_option(std::string_view option, std::string_view text, std::uint64_t min,
-                          std::uint64_t max) {
-  const auto value = parse_count(text);
-  if (!value || *value < min || *value > max)
-    throw invalid_value(option, text, fmt::format("a whole number from {} to {}", min, max));
-  return *value;
 }
 
 }  // namespace rdmameter

@@ -106,32 +106,24 @@ std::string range_text(const Axis& axis) {
 
 }  // namespace
 
-void declare_axes(CLI::App& app, AxisOptions& options,
+void declare_axes(CLI::App& app, std::span<const Axis* const> axes,
+                  std::span<const std::string_view> common, std::vector<GivenAxis>& given,
                   const std::function<std::string(const Axis&)>& default_text) {
-  options.texts.resize(options.axes.size());  // CLI11 keeps references to them
-  for (std::size_t index = 0; index < options.axes.size(); ++index) {
-    const Axis& axis = *options.axes[index];
-    const bool common = options.common.empty() ||
-                        std::ranges::find(options.common, axis.option) != options.common.end();
-    const bool peers = axis.option.starts_with("peer-");
-    CLI::Option* option = app.add_option(
-        fmt::format("--{}", axis.option), options.texts[index],
-        help_text(fmt::format("{}{}. {}", axis.help, range_text(axis), default_text(axis))));
-    option->type_name(type_text(axis))
-        ->group(!common ? kMoreAxes
-                : peers ? kPeerGroup
-                        : kAxisGroup);
-    options.options.push_back(option);
+  for (const Axis* axis : axes) {
+    const bool is_common =
+        common.empty() || std::ranges::find(common, axis->option) != common.end();
+    const bool peers = axis->option.starts_with("peer-");
+    app.add_option_function<std::string>(
+           fmt::format("--{}", axis->option),
+           [axis, &given](const std::string& text) {
+             given.push_back({axis, read_axis_list(*axis, text)});
+           },
+           help_text(fmt::format("{}{}. {}", axis->help, range_text(*axis), default_text(*axis))))
+        ->type_name(type_text(*axis))
+        ->group(!is_common ? kMoreAxes
+                : peers    ? kPeerGroup
+                           : kAxisGroup);
   }
-}
-
-std::vector<GivenAxis> given_axes(const AxisOptions& options) {
-  std::vector<GivenAxis> given;
-  for (std::size_t index = 0; index < options.axes.size(); ++index)
-    if (options.options[index]->count() > 0)
-      given.push_back(
-          {options.axes[index], read_axis_list(*options.axes[index], options.texts[index])});
-  return given;
 }
 
 }  // namespace rdmameter

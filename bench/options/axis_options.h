@@ -14,22 +14,13 @@
 
 namespace rdmameter {
 
-/// As CLI11 leaves them: texts. Must outlive the parsing, and stay where it is.
-struct AxisOptions {
-  std::vector<const Axis*> axes;             ///< those to be declared; the caller's to choose
-  std::span<const std::string_view> common;  ///< whom --help describes; the others it names only
-                                             ///< (kMoreAxes). Empty: all
-  std::vector<std::string> texts;            ///< one for each of `axes`
-  std::vector<const CLI::Option*> options;   ///< the same
-};
-
-/// Declares `options.axes`.
+/// Declares them, so that parsing adds what was given to `given`, in the order of `axes`. What an
+/// axis does not take is refused while parsing.
+/// @param common        whom --help describes; the others it names only (kMoreAxes). Empty: all
+/// @param given         must outlive the parsing
 /// @param default_text  the sentence about an axis's default, to end its help
-void declare_axes(CLI::App& app, AxisOptions& options,
+void declare_axes(CLI::App& app, std::span<const Axis* const> axes,
+                  std::span<const std::string_view> common, std::vector<GivenAxis>& given,
                   const std::function<std::string(const Axis&)>& default_text);
-
-/// Those that were given, in the order of `options.axes`.
-/// @throws UsageError
-std::vector<GivenAxis> given_axes(const AxisOptions& options);
 
 }  // namespace rdmameter

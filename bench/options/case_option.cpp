@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "bench/options/help_text.h"
+#include "bench/options/add_option.h"
 #include "core/base/error.h"
 #include "core/result/result_reader.h"
 #include "core/result/row_json.h"

@@ -26,9 +26,4 @@ struct Invocation {
 
 using Action = std::function<ExitStatus(const Invocation&)>;
 
-/// A number given to an option that is no axis.
-/// @throws UsageError naming the option and its range
-std::uint64_t read_option(std::string_view option, std::string_view text, std::uint64_t min,
-                          std::uint64_t max);
-
 }  // namespace rdmameter

@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "bench/options/add_option.h"
 #include "bench/options/help_text.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
@@ -17,12 +18,16 @@
 namespace rdmameter {
 namespace {
 
-double read_number(std::string_view option, const std::string& text, double max) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= max))
-    throw invalid_value(option, text, fmt::format("a number from 0 to {}", max));
-  return number;
+/// A number from 0 to max. @param unit  of what is typed, in that of the target
+void add_number(CLI::App& app, const char* name, double& target, std::string_view description,
+                double max, double unit) {
+  add_option(app, name, target, "N", description, [=](const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= max))
+      throw invalid_value(name, text, fmt::format("a number from 0 to {}", max));
+    return number / unit;
+  });
 }
 
 ExitStatus status_of_conclusion(Conclusion conclusion) {
@@ -40,56 +45,48 @@ ExitStatus status_of_conclusion(Conclusion conclusion) {
 }  // namespace
 
 void declare_verdict_options(CLI::App& app, VerdictOptions& options) {
-  add_option(app, "--gate", options.gates, "GATE",
-             "what must hold: 'CASE METRIC RELATION LIMIT'; '[CASE] METRIC=N%': at most N % worse "
-             "than BASE; work: what repeats (WRs, doorbells, CQEs per message), times being "
-             "information then; times: no regression of times. May be given more than once. "
-             "Default: the gates of the plan, else times")
+  add_option<std::vector<std::string>>(
+      app, "--gate", options.gates, "GATE",
+      "what must hold: 'CASE METRIC RELATION LIMIT'; '[CASE] METRIC=N%': at most N % worse "
+      "than BASE; work: what repeats (WRs, doorbells, CQEs per message), times being "
+      "information then; times: no regression of times. May be given more than once. "
+      "Default: the gates of the plan, else times",
+      [](const std::vector<std::string>& gates) {
+        for (const std::string& gate : gates) require_gate(gate);
+        return gates;
+      })
       ->allow_extra_args(false);
-  add_option(app, "--floor", options.floor, "N",
+  constexpr double kPercent = 100, kMost = 1000;
+  add_number(app, "--floor", options.floors.relative,
              "a change below this never fails, nor one below 1.5 times the deviation among the "
-             "case's runs [percent]. Default: 3");
-  add_option(app, "--floor-ns", options.floor_ns, "N",
-             "nor does one of a latency below this [ns]. Default: 0");
-  add_option(app, "--work-floor", options.work_floor, "N",
-             "nor a growth of work per message below this [percent]. Default: 1");
+             "case's runs [percent]. Default: 3",
+             kMost, kPercent);
+  add_number(app, "--floor-ns", options.floors.absolute_ns,
+             "nor does one of a latency below this [ns]. Default: 0", 1e12, 1);
+  add_number(app, "--work-floor", options.work_tolerance,
+             "nor a growth of work per message below this [percent]. Default: 1", kMost, kPercent);
   add_option(app, "--noise", options.noise, "FILE",
              "a result of `rdmameter ab --aa`, whose recorded noise counts here");
-  add_option(app, "--margin", options.margin, "N",
+  add_number(app, "--margin", options.floors.margin,
              "a pass rules out a change of p50, mean or a rate beyond this; of p99 beyond 3 times, "
-             "of p99.9 beyond 5 times this [percent]. Default: 10");
-  add_option(app, "--batch-noise", options.batch_noise, "N",
+             "of p99.9 beyond 5 times this [percent]. Default: 10",
+             kMost, kPercent);
+  add_number(app, "--batch-noise", options.floors.batch,
              "how much p50, mean and rates differ from batch to batch until that is measured, "
              "as a standard deviation; p99 3.3 times, p99.9 6.7 times as much [percent]. "
-             "Default: 3");
+             "Default: 3",
+             kMost, kPercent);
   app.add_flag("--strict", options.strict,
                help_text("end with 3 (not proven) where NEW lacks a case of BASE"));
   app.add_flag("--inconclusive-ok", options.inconclusive_ok,
                help_text("end with 0 where nothing fails, although a case is suspect or "
                          "inconclusive"));
-  app.add_flag("--all", options.all, help_text("print every case with every metric"));
+  app.add_flag("--all", options.every_metric, help_text("print every case with every metric"));
   add_option(app, "--junit", options.junit, "FILE", "write the verdicts as JUnit XML");
   add_option(app, "--markdown", options.markdown, "FILE",
              "add the verdicts as a table to a file, such as a CI's summary page");
   app.add_flag("--github", options.github,
                help_text("annotate a GitHub run: at most ten lines, on stdout"));
-}
-
-ComparisonOptions read_verdict_options(const VerdictOptions& options) {
-  ComparisonOptions comparison_options;
-  comparison_options.floors = {
-      .relative = read_number("--floor", options.floor, 1000) / 100,
-      .absolute_ns = read_number("--floor-ns", options.floor_ns, 1e12),
-      .batch = read_number("--batch-noise", options.batch_noise, 1000) / 100,
-      .margin = read_number("--margin", options.margin, 1000) / 100};
-  comparison_options.work_tolerance = read_number("--work-floor", options.work_floor, 1000) / 100;
-  comparison_options.gates = options.gates;
-  comparison_options.strict = options.strict;
-  comparison_options.inconclusive_ok = options.inconclusive_ok;
-  comparison_options.every_metric = options.all;
-  for (const std::string& gate : comparison_options.gates)
-    require_gate(gate);  // wrong ones before anything is done
-  return comparison_options;
 }
 
 void take_gates_of(const Comparable& file, ComparisonOptions& options) {
@@ -113,7 +110,7 @@ void check_verdict_files(const VerdictOptions& options) {
 }
 
 ExitStatus write_verdict(const Comparison& comparison, const VerdictOptions& options) {
-  print_text(comparison_text(comparison, options.all, terminal_style()));
+  print_text(comparison_text(comparison, options.every_metric, terminal_style()));
   if (!options.junit.empty()) write_text_file(options.junit, comparison_junit(comparison));
   if (!options.markdown.empty()) append_to_file(options.markdown, comparison_markdown(comparison));
   if (!options.annotations.empty())

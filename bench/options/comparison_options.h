@@ -11,19 +11,14 @@
 
 namespace rdmameter {
 
-/// As CLI11 leaves it. Must outlive the parsing.
-struct VerdictOptions {
-  std::vector<std::string> gates;
-  std::string floor = "3", floor_ns = "0", margin = "10", batch_noise = "3", work_floor = "1";
+/// Must outlive the parsing.
+struct VerdictOptions : ComparisonOptions {
   std::string noise, junit, markdown;
   std::string annotations;  ///< a file for what --github prints; set by `ci` alone
-  bool github = false, strict = false, inconclusive_ok = false, all = false;
+  bool github = false;
 };
 
 void declare_verdict_options(CLI::App& app, VerdictOptions& options);
-
-/// @throws UsageError  naming the option and what it takes
-ComparisonOptions read_verdict_options(const VerdictOptions& options);
 
 /// The gates of the plan that a file was measured by, unless the command line asks for others.
 void take_gates_of(const Comparable& file, ComparisonOptions& options);

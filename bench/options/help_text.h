@@ -44,11 +44,4 @@ class HelpLayout : public CLI::Formatter {
   mutable bool whole_ = false;  ///< is the help that is being made that of --help-all?
 };
 
-/// @param type  what stands behind the option's name in the help: "FILE"; empty: a positional
-template <class Target>
-CLI::Option* add_option(CLI::App& app, const std::string& names, Target& target, const char* type,
-                        std::string_view description) {
-  return app.add_option(names, target, help_text(description))->type_name(type);
-}
-
 }  // namespace rdmameter

@@ -6,26 +6,30 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "bench/options/axis_options.h"
+#include "bench/cases/cases.h"
 
 namespace rdmameter {
 
-/// What each subcommand that measures takes. As CLI11 leaves it: texts. Must outlive the parsing.
+/// Must outlive the parsing.
 struct MeasuringOptions {
   std::vector<std::string> positionals;
   bool list = false, dry_run = false;
-  std::optional<std::string> output, repetitions;
-  AxisOptions axes;
-
-  /// Empty: no file; "-": stdout. @throws UsageError
-  std::string output_file() const;
-  /// @throws UsageError
-  std::uint64_t repetition_count(std::uint64_t unless_given) const;
+  std::string output;  ///< empty: no file; "-": stdout
+  std::optional<std::uint64_t> repetitions;
+  std::vector<GivenAxis> given;
 };
 
-/// -o and --repetitions.
-void declare_output_options(CLI::App& app, MeasuringOptions& options);
+/// -o
+void declare_output_option(CLI::App& app, MeasuringOptions& options);
+
+/// --repetitions
+void declare_repetitions_option(
+    CLI::App& app, MeasuringOptions& options,
+    std::string_view help =
+        "measure each case N times, each time with new QPs and buffers; take "
+        "10 or more to compare results. Default: 1");
 
 }  // namespace rdmameter

@@ -15,7 +15,6 @@
 #include "bench/cases/nearest.h"
 #include "bench/options/background.h"
 #include "bench/running/benchmark_flags.h"
-#include "bench/running/until.h"
 #include "core/base/error.h"
 #include "core/base/input_file.h"
 #include "reports/compare/gate.h"
@@ -98,8 +97,8 @@ class Reader {
     if (const auto* axes = table.get("axes")) plan.given = read_axes(*axes);
     if (const auto* repetitions = table.get("repetitions"))
       plan.repetitions = read_repetitions(*repetitions);
-    if (const auto* until = table.get("until")) plan.until = read_until_text(*until);
-    if (const auto* budget = table.get("budget")) plan.budget = read_budget_text(*budget);
+    if (const auto* until = table.get("until")) plan.goals = read_goals(*until);
+    if (const auto* budget = table.get("budget")) plan.budget_ns = read_plan_budget(*budget);
     if (const auto* gates = table.get("gates")) plan.gates = read_gates(*gates);
     if (const auto* background = table.get("background"))
       plan.backgrounds = read_background(*background);
@@ -167,16 +166,14 @@ class Reader {
     return static_cast<std::uint64_t>(*number);
   }
 
-  std::string read_until_text(const toml::node& node) const {
+  std::vector<UntilGoal> read_goals(const toml::node& node) const {
     const std::string text = text_of(node, "until");
-    within(node, [&] { return read_until(text); });
-    return text;
+    return within(node, [&] { return read_until(text); });
   }
 
-  std::string read_budget_text(const toml::node& node) const {
+  std::uint64_t read_plan_budget(const toml::node& node) const {
     const std::string text = values_text(node, "budget");
-    within(node, [&] { return read_budget(text); });
-    return text;
+    return within(node, [&] { return read_budget(text); });
   }
 
   std::vector<std::string> read_gates(const toml::node& node) const {
@@ -185,10 +182,9 @@ class Reader {
     return gates;
   }
 
-  std::vector<std::string> read_background(const toml::node& node) const {
+  std::vector<std::shared_ptr<const Background>> read_background(const toml::node& node) const {
     const std::vector<std::string> texts = texts_of(node, "a background");
-    within(node, [&] { return read_backgrounds(texts); });
-    return texts;
+    return within(node, [&] { return read_backgrounds(texts); });
   }
 
   std::vector<const Test*> read_tests(const toml::node& node) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
+#include "bench/running/until.h"
 
 namespace rdmameter {
 
@@ -21,9 +22,10 @@ struct Plan {
   std::vector<Suite> suites;     ///< each with the axes of all under its own
   std::vector<GivenAxis> given;  ///< the axes of all
   std::optional<std::uint64_t> repetitions;
-  std::string until, budget;             ///< as --until and --budget take them; empty: not said
-  std::vector<std::string> backgrounds;  ///< as --background takes them
-  std::vector<std::string> gates;        ///< for `compare`; they travel in the result
+  std::vector<UntilGoal> goals;  ///< as those of --until; empty: not said
+  std::optional<std::uint64_t> budget_ns;
+  std::vector<std::shared_ptr<const Background>> backgrounds;
+  std::vector<std::string> gates;  ///< for `compare`; they travel in the result
 };
 
 /// @throws UsageError  naming file, line, and what is wrong: no TOML, an unknown key (with the

@@ -4,22 +4,18 @@
 #include <fmt/core.h>
 
 #include <set>
-#include <string_view>
+#include <string>
 
-#include "bench/options/help_text.h"
+#include "bench/options/add_option.h"
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
+namespace {
 
-void add_predict_option(CLI::App& app, std::string& list) {
-  add_option(app, "--predict", list, "LIST",
-             "topologies: predict for these numbers of ranks, e.g. 64,1024,16384, "
-             "by the model that is fitted to the measured rows");
-}
-
-std::vector<std::uint64_t> predicted_ranks(const std::string& list) {
+/// "64,1024,16384"
+std::vector<std::uint64_t> read_ranks(const std::string& list) {
   constexpr std::size_t kMax = 32;
   std::set<std::uint64_t> ranks;
   for (std::string_view rest = list; !rest.empty();) {
@@ -40,18 +36,27 @@ std::vector<std::uint64_t> predicted_ranks(const std::string& list) {
   return {ranks.begin(), ranks.end()};
 }
 
-void add_memory_budget_option(CLI::App& app, std::string& text) {
-  add_option(app, "--memory-budget", text, "BYTES",
-             "topologies: tell from how many ranks on the connections of a rank take more memory "
-             "than this, e.g. 64M");
+}  // namespace
+
+void add_predict_option(CLI::App& app, std::vector<std::uint64_t>& ranks) {
+  add_option(app, "--predict", ranks, "LIST",
+             "topologies: predict for these numbers of ranks, e.g. 64,1024,16384, "
+             "by the model that is fitted to the measured rows",
+             read_ranks);
 }
 
-std::optional<std::uint64_t> memory_budget_bytes(const std::string& text) {
-  if (text.empty()) return std::nullopt;
+void add_memory_budget_option(CLI::App& app, std::optional<std::uint64_t>& bytes) {
+  add_option(app, "--memory-budget", bytes, "BYTES",
+             "topologies: tell from how many ranks on the connections of a rank take more memory "
+             "than this, e.g. 64M",
+             read_memory_budget);
+}
+
+std::uint64_t read_memory_budget(const std::string& text) {
   const auto bytes = parse_bytes(text);
   if (!bytes || *bytes == 0)
     throw invalid_value("--memory-budget", text, "bytes from 1 on, such as 64M");
-  return bytes;
+  return *bytes;
 }
 
 }  // namespace rdmameter

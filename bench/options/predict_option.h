@@ -11,18 +11,13 @@
 
 namespace rdmameter {
 
-/// Declares --predict LIST. @param list  as typed; empty: not given
-void add_predict_option(CLI::App& app, std::string& list);
+/// --predict LIST. @param ranks  gets them in ascending order
+void add_predict_option(CLI::App& app, std::vector<std::uint64_t>& ranks);
 
-/// Reads "64,1024,16384" into ascending numbers of ranks; none for an empty list.
-/// @throws UsageError  naming the option and what it accepts
-std::vector<std::uint64_t> predicted_ranks(const std::string& list);
+/// --memory-budget BYTES: what a rank of a topology may spend on connections.
+void add_memory_budget_option(CLI::App& app, std::optional<std::uint64_t>& bytes);
 
-/// Declares --memory-budget BYTES. @param text  as typed; empty: not given
-void add_memory_budget_option(CLI::App& app, std::string& text);
-
-/// Reads "64M" into bytes; nothing for an empty text.
-/// @throws UsageError  naming the option and what it accepts
-std::optional<std::uint64_t> memory_budget_bytes(const std::string& text);
+/// "64M". @throws UsageError  naming --memory-budget
+std::uint64_t read_memory_budget(const std::string& text);
 
 }  // namespace rdmameter

@@ -59,9 +59,7 @@ RunHost run_host(const std::string& text, const HostOptions& options) {
                                options.remote_program.value_or("rdmameter"));
     return host;
   }
-  const std::string port = options.port.value_or(std::to_string(kDefaultPort));
-  host.target.server =
-      parse_address(text, static_cast<std::uint16_t>(read_option("--port", port, 1, 65535)));
+  host.target.server = parse_address(text, options.port.value_or(kDefaultPort));
   host.target.token = read_token(options.token_file);
   return host;
 }
@@ -102,8 +100,8 @@ std::vector<RunHost> run_hosts(std::span<const std::string> texts, const HostOpt
 }
 
 void declare_host_options(CLI::App& app, HostOptions& options) {
-  add_option(app, "--port", options.port, "N",
-             fmt::format("TCP port of HOST. Default: {}", kDefaultPort));
+  add_count(app, "--port", options.port, fmt::format("TCP port of HOST. Default: {}", kDefaultPort),
+            1, UINT16_MAX);
   add_option(app, "--ssh-command", options.ssh_command, "WORDS",
              "for ssh://: ssh's name and options, as in 'ssh -i KEY'. Default: ssh");
   add_option(app, "--remote-program", options.remote_program, "PATH",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,10 +14,11 @@
 
 namespace rdmameter {
 
-/// What the command line says of hosts, as CLI11 leaves it.
+/// What the command line says of hosts.
 struct HostOptions {
   std::string hosts, token_file;
-  std::optional<std::string> port, ssh_command, remote_program;
+  std::optional<std::uint16_t> port;
+  std::optional<std::string> ssh_command, remote_program;
 };
 
 /// --port, --ssh-command, --remote-program and --token-file.

@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "bench/options/add_option.h"
+#include "bench/options/axis_options.h"
 #include "bench/options/background.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
@@ -68,7 +70,7 @@ bool null_device(const std::vector<Suite>& suites) {
 /// the tests.
 bool begins_with_host(const RunOptions& options) {
   return !options.positionals.empty() && !names_test(options.positionals.front()) &&
-         (options.positionals.size() > 1 || !options.plan.empty() ||
+         (options.positionals.size() > 1 || !options.plan.suites.empty() ||
           options.positionals.front().starts_with(kSshScheme));
 }
 
@@ -82,17 +84,17 @@ std::vector<Suite> suites_of(const Plan& plan, const std::vector<const Test*>& t
 }
 
 /// Without another host. @throws UsageError  hosts are named all the same
-std::optional<RunTarget::Kind> local_target(const RunOptions& options, const Plan& plan,
-                                            const std::vector<GivenAxis>& given) {
+std::optional<RunTarget::Kind> local_target(const RunOptions& options) {
   std::optional<RunTarget::Kind> kind;
   if (options.loopback) kind = RunTarget::Kind::loopback;
-  if (null_device(suites_of(plan, {}, given))) kind = RunTarget::Kind::null_device;
+  if (null_device(suites_of(options.plan, {}, options.given))) kind = RunTarget::Kind::null_device;
   if (!kind) return kind;
-  if (!options.hosts.hosts.empty())
+  if (!options.host_options.hosts.empty())
     throw UsageError("--hosts: with --loopback or --device null there is no other host");
-  run_hosts({}, options.hosts);  // refuses what is for hosts alone
-  for (const auto& [given, option] : {std::pair(options.hosts.port.has_value(), "--port"),
-                                      std::pair(!options.hosts.token_file.empty(), "--token-file")})
+  run_hosts({}, options.host_options);  // refuses what is for hosts alone
+  for (const auto& [given, option] :
+       {std::pair(options.host_options.port.has_value(), "--port"),
+        std::pair(!options.host_options.token_file.empty(), "--token-file")})
     if (given)
       throw UsageError(
           fmt::format("{}: with --loopback or --device null there is no HOST", option));
@@ -104,32 +106,31 @@ std::optional<RunTarget::Kind> local_target(const RunOptions& options, const Pla
 }
 
 /// Of the cases, or of what goes on beside them.
-bool file_memory(const RunRequest& request) {
+bool file_memory(const RunOptions& options) {
   const auto is_file = [](const std::string& memory) { return memory.starts_with(kFileMemory); };
-  return std::ranges::any_of(request.suites,
+  return std::ranges::any_of(options.suites,
                              [&](const Suite& suite) {
                                return std::ranges::any_of(suite.given, [&](const GivenAxis& given) {
                                  return given.option() == "memory" &&
                                         std::ranges::any_of(given.values, is_file);
                                });
                              }) ||
-         std::ranges::any_of(request.backgrounds, [&](const auto& one) {
+         std::ranges::any_of(options.backgrounds, [&](const auto& one) {
            return is_file(one->test_case.initiator.memory);
          });
 }
 
 /// What the command line does not say the plan does.
-std::optional<Until> until_of(const RunOptions& options, const Plan& plan) {
-  const std::string goal = options.until.value_or(plan.until);
-  const std::string budget = options.budget.value_or(plan.budget);
-  if (goal.empty() && !options.until) {
-    if (!budget.empty() || options.budget)
-      throw UsageError("--budget: is for --until, which is not given");
-    return std::nullopt;
-  }
-  Until until{.goals = read_until(goal), .repetitions = kMaxUntilRepetitions};
-  if (!budget.empty() || options.budget) until.budget_ns = read_budget(budget);
-  return until;
+std::optional<Until> until_of(const RunOptions& options) {
+  const Plan& plan = options.plan;
+  const std::optional<std::uint64_t> budget_ns =
+      options.budget_ns ? options.budget_ns : plan.budget_ns;
+  Until until{.goals = options.goals.empty() ? plan.goals : options.goals,
+              .repetitions = kMaxUntilRepetitions};
+  if (budget_ns) until.budget_ns = *budget_ns;
+  if (!until.goals.empty()) return until;
+  if (budget_ns) throw UsageError("--budget: is for --until, which is not given");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -146,19 +147,22 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
       "--dry-run", options.dry_run,
       help_text("print the cases, the memory that they need and, where it is known, their time; "
                 "measure nothing"));
-  declare_output_options(app, options);
+  declare_output_option(app, options);
+  declare_repetitions_option(app, options);
   app.add_flag("--overwrite-file", options.overwrite_file,
                help_text("let --memory file:PATH map files on DAX or hugetlbfs, too: messages "
                          "overwrite their content"));
   app.add_flag("--loss-report", options.loss_report,
                help_text("at the end, say what loss cost each latency: samples that waited for a "
                          "timeout or after a NAK ('show --loss-report' says it of a file)"));
-  add_option(app, "--until", options.until, "GOAL",
+  add_option(app, "--until", options.goals, "GOAL",
              "repeat each case, 20 times or more, until its median (of p50, or of bandwidth) is "
              "known to so many percent: 1%; or those of several metrics: p50=1%,p99=5%. "
-             "--repetitions is the most then");
-  add_option(app, "--budget", options.budget, "TIME",
-             "with --until: begin no further repetition of a case after TIME. Default: 60s");
+             "--repetitions is the most then",
+             read_until);
+  add_option(app, "--budget", options.budget_ns, "TIME",
+             "with --until: begin no further repetition of a case after TIME. Default: 60s",
+             read_budget);
   add_option(app, "--ablate", options.ablate, "AXIS,AXIS...",
              "say what each of these axes, and each pair, is worth in ns: measure combinations of "
              "two values of each (those given, else the usual ones of inline, signal-every, "
@@ -166,66 +170,62 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
              "given");
   add_option(app, "--plan", options.plan, "FILE",
              "a TOML file with tests, axes, repetitions and gates; the command line "
-             "overrides it");
-  add_option(
+             "overrides it",
+             read_plan);
+  add_option<std::vector<std::string>>(
       app, "--background", options.backgrounds, "'TEST --AXIS VALUE...'",
       "measure each case alone, and again while this test's traffic goes on beside it on QPs "
       "and threads of its own; may be given more than once, for one background after the "
-      "other")
+      "other",
+      [](const std::vector<std::string>& texts) { return read_backgrounds(texts); })
       ->allow_extra_args(false);
-  add_option(app, "--hosts", options.hosts.hosts, "FILE",
+  add_option(app, "--hosts", options.host_options.hosts, "FILE",
              "measure with each HOST of this file, one after the other, in one result; a HOST on "
              "each line, # begins a comment");
-  declare_host_options(app, options.hosts);
+  declare_host_options(app, options.host_options);
   app.set_help_all_flag("--help-all", help_text("print this help with every axis, and exit"));
-  for (const Axis& axis : axes()) options.axes.axes.push_back(&axis);
-  options.axes.common = kCommonAxes;
-  declare_axes(app, options.axes, default_text);
+  std::vector<const Axis*> all;
+  for (const Axis& axis : axes()) all.push_back(&axis);
+  declare_axes(app, all, kCommonAxes, options.given, default_text);
 }
 
-RunRequest interpret(const RunOptions& options) {
-  RunRequest request;
-  const std::vector<GivenAxis> given = given_axes(options.axes);
-  request.output = options.output_file();
-  const Plan plan = options.plan.empty() ? Plan{} : read_plan(options.plan);
-  request.gates = plan.gates;
-  request.until = until_of(options, plan);
-  request.repetitions =
-      options.repetition_count(plan.repetitions.value_or(request.until    ? kMaxUntilRepetitions
-                                                         : options.ablate ? kAblateRepetitions
-                                                                          : 1));
-  if (options.ablate && request.until)
+RunOptions completed(RunOptions options) {
+  const Plan& plan = options.plan;
+  options.until = until_of(options);
+  if (!options.repetitions)
+    options.repetitions = plan.repetitions.value_or(options.until    ? kMaxUntilRepetitions
+                                                    : options.ablate ? kAblateRepetitions
+                                                                     : 1);
+  if (options.ablate && options.until)
     throw UsageError("--ablate, --until: give one; --ablate has as many repetitions of each case");
-
-  request.backgrounds =
-      read_backgrounds(options.backgrounds.empty() ? plan.backgrounds : options.backgrounds);
+  if (options.backgrounds.empty()) options.backgrounds = plan.backgrounds;
 
   std::span<const std::string> tests = options.positionals;
-  const std::optional<RunTarget::Kind> local = local_target(options, plan, given);
-  if (local == RunTarget::Kind::null_device && !request.backgrounds.empty())
+  const std::optional<RunTarget::Kind> local = local_target(options);
+  if (local == RunTarget::Kind::null_device && !options.backgrounds.empty())
     throw UsageError("--background: the null device has no traffic that others could feel");
   if (local) {
-    request.hosts = {{.target = {.kind = *local}}};
-  } else if (!options.hosts.hosts.empty()) {
-    request.hosts = run_hosts(read_host_list(options.hosts.hosts), options.hosts);
+    options.hosts = {{.target = {.kind = *local}}};
+  } else if (const std::string& list = options.host_options.hosts; !list.empty()) {
+    options.hosts = run_hosts(read_host_list(list), options.host_options);
   } else {
     const std::size_t is_host = begins_with_host(options) ? 1 : 0;
-    request.hosts = run_hosts(tests.first(is_host), options.hosts);
+    options.hosts = run_hosts(tests.first(is_host), options.host_options);
     tests = tests.subspan(is_host);
   }
-  request.suites = suites_of(plan, select_tests(tests), given);
-  if (options.overwrite_file && !file_memory(request))
+  options.suites = suites_of(plan, select_tests(tests), options.given);
+  if (options.overwrite_file && !file_memory(options))
     throw UsageError("--overwrite-file: is for --memory file:PATH, which is not given");
-  for (RunHost& host : request.hosts)
+  for (RunHost& host : options.hosts)
     if (options.overwrite_file) host.target.files = FileMemory::overwrite;
-  if (request.suites.front().tests.empty())
+  if (options.suites.front().tests.empty())
     throw UsageError(
         "name at least one test, or all ('rdmameter run --list' prints them), or a --plan");
   if (options.ablate) {
-    if (request.hosts.size() > 1) throw UsageError("--ablate: it measures with one HOST");
-    request.ablation = read_ablation(*options.ablate, request.suites);
+    if (options.hosts.size() > 1) throw UsageError("--ablate: it measures with one HOST");
+    options.ablation = read_ablation(*options.ablate, options.suites);
   }
-  return request;
+  return options;
 }
 
 }  // namespace rdmameter

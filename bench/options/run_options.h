@@ -19,27 +19,23 @@ namespace rdmameter {
 
 struct RunOptions : MeasuringOptions {
   bool loopback = false, overwrite_file = false, loss_report = false;
-  std::string plan;
-  std::optional<std::string> until, budget, ablate;
-  std::vector<std::string> backgrounds;
-  HostOptions hosts;
+  Plan plan;
+  std::vector<UntilGoal> goals;  ///< of --until
+  std::optional<std::uint64_t> budget_ns;
+  std::optional<std::string> ablate;
+  std::vector<std::shared_ptr<const Background>> backgrounds;
+  HostOptions host_options;
+
+  // What these come to, with what the plan says and the command line does not:
+  std::vector<RunHost> hosts;            ///< nothing: not said, which a dry run does not mind
+  std::vector<Suite> suites;             ///< not empty
+  std::optional<Until> until;            ///< `repetitions` are the most then
+  std::vector<AblationFactor> ablation;  ///< empty: it is none
 };
 
 void declare_run_options(CLI::App& app, RunOptions& options);
 
-/// What RunOptions say, checked.
-struct RunRequest {
-  std::vector<RunHost> hosts;      ///< nothing: not said, which a dry run does not mind
-  std::vector<Suite> suites;       ///< not empty
-  std::vector<std::string> gates;  ///< that the plan asks for
-  std::vector<std::shared_ptr<const Background>> backgrounds;
-  std::uint64_t repetitions = 1;  ///< at most, with `until`
-  std::optional<Until> until;
-  std::vector<AblationFactor> ablation;  ///< empty: it is none
-  std::string output;                    ///< as MeasuringOptions::output_file()
-};
-
-/// @throws UsageError
-RunRequest interpret(const RunOptions& options);
+/// @return  with what the options come to. @throws UsageError
+RunOptions completed(RunOptions options);
 
 }  // namespace rdmameter

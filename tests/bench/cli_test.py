@@ -115,6 +115,12 @@ class ResultsPage(unittest.TestCase):
 
 
 class Help(unittest.TestCase):
+    def test_is_given_whatever_else_is_wrong(self):
+        for words in (["topo", "--ranks", "x"], ["run", "--repetitions", "0"], ["compare", "--floor", "much"]):
+            result = run(*words, "--help")
+            self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+            self.assertIn(f"Usage: rdmameter {words[0]}", result.stdout)
+
     def test_goes_to_stdout_with_status_0_for_every_subcommand(self):
         for words in ([], ["run"], ["serve"], ["devices"], ["doctor"], ["show"], ["compare"], ["ab"], ["ci"], ["merge"],
                       ["topo"], ["report"], ["export"], ["perftest"], ["generate"]):
