@@ -41,8 +41,8 @@ class Nodes(Topo):
     def start_ranks(self, hosts, *arguments):
         """Starts `rdmameter topo` by mpirun, which starts a rank on a host for each time that it is named."""
         path = self.output()
-        # On node0's own /tmp: rank 0 is there, and writes alone.
-        command = ["mpirun", "--host", ",".join(hosts), rdmameter.program, "topo", *arguments, "-o", path]
+        # On node0's own /tmp: rank 0 is there, and writes alone. Open MPI 5 would want a core for each rank.
+        command = ["mpirun", "--bind-to", "none", "--host", ",".join(hosts), rdmameter.program, "topo", *arguments, "-o", path]
         started = rdmameter.Started(command, rdmameter.environment(), path)
         self.addCleanup(started.end, 0)
         return started
