@@ -20,12 +20,12 @@ CheckedJson CheckedJson::at(std::string_view key) const {
 std::optional<CheckedJson> CheckedJson::find(std::string_view key) const {
   const auto found = object().find(key);
   if (found == value_->end()) return std::nullopt;
-  return CheckedJson(*found, std::string(where_).append(": ").append(key));
+  return CheckedJson(*found, std::string(where_).append(": ").append(key), bulk_);
 }
 
 CheckedJson CheckedJson::at(std::size_t element) const {
   if (element >= array_size()) fail(fmt::format("has no element {}", element));
-  return CheckedJson((*value_)[element], fmt::format("{}[{}]", where_, element));
+  return CheckedJson((*value_)[element], fmt::format("{}[{}]", where_, element), bulk_);
 }
 
 const nlohmann::ordered_json& CheckedJson::object() const {

@@ -16,8 +16,9 @@ namespace rdmameter {
 /// Every function throws UsageError where the value is not what is asked for.
 class CheckedJson {
  public:
-  CheckedJson(const nlohmann::ordered_json& value, std::string where)
-      : value_(&value), where_(std::move(where)) {}
+  /// @param bulk  false: what is large (FieldReader::bulk()) has been left out, or is not wanted
+  CheckedJson(const nlohmann::ordered_json& value, std::string where, bool bulk = true)
+      : value_(&value), where_(std::move(where)), bulk_(bulk) {}
 
   CheckedJson at(std::string_view key) const;
   std::optional<CheckedJson> find(std::string_view key) const;  ///< nothing: not there
@@ -29,6 +30,7 @@ class CheckedJson {
   const std::string& text() const;
   bool flag() const;
   bool null() const { return value_->is_null(); }
+  bool has_bulk() const { return bulk_; }
   double not_negative() const;  ///< finite, too
 
   /// A whole number of 0 or more, or (from 2^53 on) its digits in a string.
@@ -50,6 +52,7 @@ class CheckedJson {
  private:
   const nlohmann::ordered_json* value_;
   std::string where_;
+  bool bulk_;  ///< also of what is within
 };
 
 }  // namespace rdmameter

@@ -25,8 +25,18 @@ Json FieldWriter::to_json(const NamedCounts& counts, const FieldRule&) {
 }
 
 void FieldReader::extra(Json& more) const {
-  for (const auto& [key, value] : json_.object().items())
-    if (std::ranges::find(keys_, key) == keys_.end()) more[key] = value;
+  std::size_t next = 0;  // keys stand in the order of the list, mostly
+  for (const auto& [key, value] : object_.items()) {
+    if (next < keys_.size() && keys_[next] == key) {
+      ++next;
+      continue;
+    }
+    const auto found = std::ranges::find(keys_, key);
+    if (found != keys_.end())
+      next = static_cast<std::size_t>(found - keys_.begin()) + 1;
+    else if (json_.has_bulk() || !value.is_structured())
+      more[key] = value;
+  }
 }
 
 /// Rounding may put a mean of equal numbers, or an index, a little beyond its maximum.

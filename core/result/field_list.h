@@ -6,6 +6,7 @@
 //     fields("messages", data.messages);
 //     fields("ranks", data.ranks, {.min = 1, .max = kMaxRanks});
 //     fields.derived("gbps", [&] { return gbps_of(data); });  // written, never read
+//     fields.bulk("histogram", data.histogram);               // not read where only metrics are
 //   }
 //
 // An optional, a bool, an array and a JSON value may be absent: a missing key leaves the value as
@@ -69,6 +70,10 @@ class FieldWriter {
     json_[key] = value;
   }
   void derived(const char* key, const auto& make) { (*this)(key, make()); }
+  /// What is large: whoever reads metrics alone goes without.
+  void bulk(const char* key, const auto& value, const FieldRule& rule = {}) {
+    (*this)(key, value, rule);
+  }
   /// The keys of an object, among those of this one.
   void beside(const auto& make) { json_.update(make()); }
   /// For what must hold before anything is written.
@@ -132,38 +137,75 @@ class FieldWriter {
 
 class FieldReader {
  public:
-  explicit FieldReader(const CheckedJson& json) : json_(json) { json.object(); }
+  explicit FieldReader(const CheckedJson& json) : json_(json), object_(json.object()) {
+    keys_.reserve(kMostKeys);
+  }
 
   template <class Value>
   void operator()(const char* key, Value& value, const FieldRule& rule = {}) {
     keys_.emplace_back(key);
-    if constexpr (requires { value.has_value(); }) {
-      if (const auto found = json_.find(key)) read(*found, value.emplace(), rule);
-    } else if constexpr (std::same_as<Value, bool> || std::same_as<Value, nlohmann::ordered_json> ||
-                         IsArray<Value>) {
-      if (const auto found = json_.find(key)) read(*found, value, rule);
-    } else {
+    if (quickly(key, value, rule)) return;
+    if constexpr (requires { value.has_value(); })
+      read(json_.at(key), value.emplace(), rule);
+    else
       read(json_.at(key), value, rule);
-    }
   }
   template <class Enum>
   void named(const char* key, Enum& value, const char* (*name)(Enum)) {
     keys_.emplace_back(key);
+    const auto found = object_.find(std::string_view(key));
+    for (value = Enum(); *name(value) != '\0';
+         value = static_cast<Enum>(static_cast<int>(value) + 1))
+      if (found != object_.end() && *found == name(value)) return;
     std::vector<std::string_view> names;
     while (*name(static_cast<Enum>(names.size())) != '\0')
       names.emplace_back(name(static_cast<Enum>(names.size())));
-    value = static_cast<Enum>(json_.at(key).one_of(names));
+    json_.at(key).one_of(names);  // refuses it
   }
   void constant(const char* key, const auto& value) {
     keys_.emplace_back(key);
-    json_.at(key).require(value);
+    if (const auto found = object_.find(std::string_view(key));
+        found == object_.end() || *found != value)
+      json_.at(key).require(value);
   }
   void derived(const char* key, const auto&) { keys_.emplace_back(key); }
+  void bulk(const char* key, auto& value, const FieldRule& rule = {}) {
+    if (json_.has_bulk()) return (*this)(key, value, rule);
+    keys_.emplace_back(key);
+  }
   void beside(const auto&) {}
   void when_written(const auto&) {}
+  /// Of JSON without bulk those that are no objects or arrays.
   void extra(nlohmann::ordered_json& more) const;
 
  private:
+  static constexpr std::size_t kMostKeys = 48;  ///< of a row; no limit
+
+  /// What is as it should be needs no words for the way to it.
+  /// @return  false: it is not, or not of these types
+  template <class Value>
+  bool quickly(const char* key, Value& value, const FieldRule& rule) const {
+    if constexpr (std::same_as<Value, std::uint64_t> || std::same_as<Value, double>) {
+      const auto found = object_.find(std::string_view(key));
+      if (found == object_.end() || !found->is_number_unsigned()) return false;
+      const auto number = found->template get<std::uint64_t>();
+      if (number < rule.min || number > rule.max) return false;
+      value = static_cast<Value>(number);
+      return true;
+    } else if constexpr (std::same_as<Value, std::string>) {
+      const auto found = object_.find(std::string_view(key));
+      if (found == object_.end() || !found->is_string()) return false;
+      value = found->template get_ref<const std::string&>();
+      return true;
+    } else {
+      return !is_needed<Value> && object_.find(std::string_view(key)) == object_.end();
+    }
+  }
+  template <class Value>
+  static constexpr bool is_needed =
+      !(requires(Value value) { value.has_value(); } || std::same_as<Value, bool> ||
+        std::same_as<Value, nlohmann::ordered_json> || IsArray<Value>);
+
   static void read(const CheckedJson& json, bool& value, const FieldRule&) { value = json.flag(); }
   static void read(const CheckedJson& json, double& value, const FieldRule& rule);
   static void read(const CheckedJson& json, std::string& value, const FieldRule&) {
@@ -207,6 +249,7 @@ class FieldReader {
   }
 
   const CheckedJson& json_;
+  const nlohmann::ordered_json& object_;  ///< the same
   std::vector<std::string_view> keys_;
 };
 

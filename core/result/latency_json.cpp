@@ -58,6 +58,27 @@ void check_extremes(const CheckedJson& json, const HistogramData& data) {
     json.at("sum").fail("gives a mean outside min to max");
 }
 
+/// What statistics_to_json() wrote.
+LatencySummary told_summary(const CheckedJson& json) {
+  const auto known = [&json](const char* key) -> std::optional<double> {
+    const auto found = json.object().find(std::string_view(key));
+    if (found != json.object().end() && found->is_number() && found->get<double>() >= 0)
+      return found->get<double>();
+    const CheckedJson value = json.at(key);
+    return value.null() ? std::nullopt : std::optional(value.not_negative());
+  };
+  return {.count = json.at("count").count(),
+          .min = known("min").value_or(0),
+          .max = known("max").value_or(0),
+          .mean = known("mean").value_or(0),
+          .stddev = known("stddev").value_or(0),
+          .p50 = known("p50"),
+          .p90 = known("p90"),
+          .p99 = known("p99"),
+          .p99_9 = known("p99.9"),
+          .p99_99 = known("p99.99")};
+}
+
 }  // namespace
 
 Json statistics_to_json(const HistogramData& data, unsigned divisor) {
@@ -107,6 +128,7 @@ void complete(HistogramData& data, const CheckedJson& json) {
 }
 
 void complete(LatencyData& data, const CheckedJson& json) {
+  if (!json.has_bulk()) data.told = std::make_shared<const LatencySummary>(told_summary(json));
   const auto half = json.find("half_round_trip");
   data.half_round_trip = half.has_value();
   if (half && data.definition != LatencyData::Definition::round_trip)

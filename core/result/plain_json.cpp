@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/result/plain_json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <system_error>
@@ -21,7 +22,8 @@ bool is_digit(char c) {
 /// longer than to parse it takes this.
 class PlainParser {
  public:
-  explicit PlainParser(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
+  PlainParser(std::string_view text, std::span<const std::string_view> left_out)
+      : at_(text.data()), end_(at_ + text.size()), left_out_(left_out) {}
 
   bool whole(Json& into) {
     if (!value(into, 0)) return false;
@@ -84,10 +86,24 @@ class PlainParser {
       const bool is = all_are && alike < members.size() && at(members, alike).first == key_;
       if (all_are && !is) end_with(alike);
       all_are = is;
-      if (!value(is ? at(members, alike++).second : into[key_], depth + 1)) return false;
+      Json& member = is ? at(members, alike++).second : into[key_];
+      if (std::ranges::find(left_out_, key_) != left_out_.end() ? !passed(member, depth + 1)
+                                                                : !value(member, depth + 1))
+        return false;
     } while (take(','));
     if (all_are) end_with(alike);
     return take('}');
+  }
+
+  /// What is left out.
+  bool passed(Json& into, std::size_t depth) {
+    skip_space();
+    if (at_ == end_ || (*at_ != '{' && *at_ != '[')) return value(into, depth);
+    const std::size_t bytes = end_of_nested({at_, static_cast<std::size_t>(end_ - at_)}, 0);
+    if (bytes == std::string_view::npos) return false;
+    at_ += bytes;
+    into = nullptr;
+    return true;
   }
 
   static Json::object_t::value_type& at(Json::object_t& members, std::size_t i) {
@@ -156,13 +172,15 @@ class PlainParser {
 
   const char* at_;
   const char* const end_;
+  const std::span<const std::string_view> left_out_;
   std::string key_;  ///< the latest
 };
 
 }  // namespace
 
-bool parse_plain_json(std::string_view text, Json& into) {
-  return PlainParser(text).whole(into);
+bool parse_plain_json(std::string_view text, Json& into,
+                      std::span<const std::string_view> left_out) {
+  return PlainParser(text, left_out).whole(into);
 }
 
 }  // namespace rdmameter

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct LatencyData {
   Definition definition = Definition::round_trip;
   HistogramData histogram;
   bool half_round_trip = false;  ///< derive and print it (ping-pong tests)
+  /// What the row's text tells of it, where that was read without histograms.
+  std::shared_ptr<const LatencySummary> told;
 };
 
 /// The best rate of any stretch of a bandwidth's traffic, from a post to a completion; of both

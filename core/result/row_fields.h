@@ -41,7 +41,7 @@ void list_fields(auto& fields, Is<LatencyData> auto& data) {
   fields.derived("half_round_trip", [&] {
     return data.half_round_trip ? statistics_to_json(data.histogram, 2) : nlohmann::ordered_json();
   });
-  fields("histogram", data.histogram);
+  fields.bulk("histogram", data.histogram);
 }
 void complete(LatencyData& data, const CheckedJson& json);
 
@@ -95,7 +95,7 @@ void list_fields(auto& fields, Is<BlameData::Stall> auto& stall) {
 
 void list_fields(auto& fields, Is<PollGaps> auto& gaps) {
   fields("limit_ns", gaps.limit_ns, {.max = kMaxExactCount});
-  fields("histogram", gaps.histogram);
+  fields.bulk("histogram", gaps.histogram);
 }
 
 void list_fields(auto& fields, Is<BlameData> auto& data) {
@@ -167,7 +167,7 @@ void list_fields(auto& fields, Is<SweepData> auto& data) {
   fields("slo_rate_per_s", data.slo_rate_per_s);
   fields("slo_missed_per_s", data.slo_missed_per_s);
   fields("slo_missed_below", data.slo_missed_below);
-  fields("points", data.points, {.max_size = kMaxSweepPoints});
+  fields.bulk("points", data.points, {.max_size = kMaxSweepPoints});
 }
 
 void list_fields(auto& fields, Is<BackgroundData> auto& data) {
@@ -356,9 +356,9 @@ void list_fields(auto& fields, Is<Row> auto& row) {
   fields("per_qp", row.per_qp);
   fields("topology", row.topology);
   fields("lost", row.lost);
-  fields("device_counters", row.device_counters);
+  fields.bulk("device_counters", row.device_counters);
   fields("work", row.work);
-  fields("resources", row.resources);
+  fields.bulk("resources", row.resources);
   fields.extra(row.extra);
 }
 /// Status and message, and whether the name agrees with them. @throws UsageError

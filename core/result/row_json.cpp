@@ -34,11 +34,18 @@ Row row_from_json(const Json& json, const std::string& where) {
   return read_fields<Row>(CheckedJson(json, where));
 }
 
+Row row_without_bulk(const Json& json, const std::string& where) {
+  return read_fields<Row>(CheckedJson(json, where, false));
+}
+
 void complete(Row& row, const CheckedJson& json) {
   const CheckedJson test_case = json.at("case");
   // Readers compare and print these as texts, and look at no other key without its type.
-  for (const char* key : {"test", "transport", "graph", "traffic", "schedule"})
-    if (const auto axis = test_case.find(key); axis && !axis->null()) axis->text();
+  using namespace std::string_view_literals;
+  for (const auto key : {"test"sv, "transport"sv, "graph"sv, "traffic"sv, "schedule"sv})
+    if (const auto axis = row.case_object.find(key);
+        axis != row.case_object.end() && !axis->is_null() && !axis->is_string())
+      test_case.at(key).text();
   const auto error = json.find("error_occurred"), skipped = json.find("skipped");
   if (error && error->flag()) {
     row.status = Row::Status::error;

@@ -2,6 +2,7 @@
 // A row of a result file, written and read. docs/results.md says what each key means.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,6 +24,13 @@ nlohmann::ordered_json row_to_json(const Row& row);
 /// @param where  file and row, for the error's text
 /// @throws UsageError  naming `where`, the key and the reason
 Row row_from_json(const nlohmann::ordered_json& json, const std::string& where);
+
+/// What is large and tells no metric: keys whose values row_without_bulk() does not look at.
+inline constexpr std::array<std::string_view, 5> kBulk{"histogram", "half_round_trip",
+                                                       "device_counters", "resources", "points"};
+
+/// The same but for these; statistics of latencies are those that the row tells.
+Row row_without_bulk(const nlohmann::ordered_json& json, const std::string& where);
 
 /// What ends the name of a row of this status: "", "/error" or "/skipped".
 std::string_view name_suffix(Row::Status status);

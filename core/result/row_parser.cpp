@@ -6,7 +6,6 @@
 
 #include "core/result/json_parts.h"
 #include "core/result/plain_json.h"
-#include "core/result/strip_values.h"
 
 namespace rdmameter {
 namespace {
@@ -15,12 +14,12 @@ bool is_nested(std::string_view value) {
   return value.starts_with('{') || value.starts_with('[');
 }
 
-void parse_text(std::string_view text, nlohmann::ordered_json& into) {
-  if (!parse_plain_json(text, into))
-    into = nlohmann::ordered_json::parse(text.data(), text.data() + text.size());
-}
-
 }  // namespace
+
+void RowParser::parse_text(std::string_view text, Json& into) const {
+  if (!parse_plain_json(text, into, left_out_))
+    into = Json::parse(text.data(), text.data() + text.size());
+}
 
 const nlohmann::ordered_json& RowParser::parse(std::string_view row) {
   latest_ = 1 - latest_;
@@ -34,7 +33,7 @@ const nlohmann::ordered_json& RowParser::parse(std::string_view row) {
   else if (!members.empty())
     build(members);
   else
-    parse_text(strip_values(row, left_out_), row_);
+    parse_text(row, row_);
   if (row_.size() == members.size()) members_ = std::move(members);
   return row_;
 }
@@ -71,12 +70,11 @@ void RowParser::build(const std::vector<Member>& members) {
 }
 
 void RowParser::parse_member(const Member& member, Json& into) const {
-  if (left_out_.empty() || !is_nested(member.value)) return parse_text(member.value, into);
   const std::string_view key = member.key.substr(1, member.key.size() - 2);
-  if (std::ranges::find(left_out_, key) != left_out_.end())
+  if (is_nested(member.value) && std::ranges::find(left_out_, key) != left_out_.end())
     into = nullptr;
   else
-    parse_text(strip_values(member.value, left_out_), into);
+    parse_text(member.value, into);
 }
 
 }  // namespace rdmameter

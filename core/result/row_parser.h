@@ -15,7 +15,8 @@ namespace rdmameter {
 /// their case, their name and their counters of work in common.
 class RowParser {
  public:
-  /// @param left_out  keys whose objects and arrays are not parsed: null stands in their place
+  /// @param left_out  keys whose objects and arrays are not parsed: null stands in their place, but
+  ///                  in text that is not plain (core/result/plain_json.h)
   explicit RowParser(std::span<const std::string_view> left_out) : left_out_(left_out) {}
 
   /// @return  lives until the next call
@@ -32,6 +33,7 @@ class RowParser {
   void update(const std::vector<Member>& members, const std::vector<Member>& before);
   void build(const std::vector<Member>& members);
   void parse_member(const Member& member, Json& into) const;
+  void parse_text(std::string_view text, Json& into) const;
 
   const std::span<const std::string_view> left_out_;
   std::array<std::string, 2> texts_;  ///< of this row and of the one before it

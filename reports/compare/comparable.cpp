@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -23,105 +24,88 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kBulk[] = {"histogram", "half_round_trip", "device_counters",
-                                      "resources", "points"};
-
 /// Divides a row's totals by its messages: what a program does for each repeats where times do not.
 /// Of a latency test only `wrs` counts the warm-up, too; a bandwidth test counts all of its
 /// traffic, since it posts until the window has closed.
-std::map<std::string, double, std::less<>> work_per_message(const CheckedJson& row) {
+std::map<std::string, double, std::less<>> work_per_message(const Row& row,
+                                                            const std::string& where) {
   std::map<std::string, double, std::less<>> work;
-  const auto counted = row.find("work");
-  if (!counted) return work;
-  const auto bandwidth = row.find("bandwidth");
-  const auto warmup = row.at("case").find("warmup");
-  const std::uint64_t messages =
-      bandwidth ? bandwidth->at("traffic_messages").count() : row.at("iterations").count();
-  const std::uint64_t before = !bandwidth && warmup ? warmup->count() : 0;
-  for (const auto& [key, value] : counted->object().items()) {
+  if (row.work.is_null()) return work;
+  const CheckedJson counted(row.work, where + ": work");
+  const auto warmup = CheckedJson(row.case_object, where + ": case").find("warmup");
+  const std::uint64_t messages = row.bandwidth ? row.bandwidth->traffic_messages : row.iterations;
+  const std::uint64_t before = !row.bandwidth && warmup ? warmup->count() : 0;
+  for (const auto& [key, value] : row.work.items()) {
     const std::uint64_t per = key == "wrs" ? messages + before : messages;
     if (per > 0)
-      work.emplace(key, static_cast<double>(counted->at(key).count()) / static_cast<double>(per));
+      work.emplace(key, static_cast<double>(counted.at(key).count()) / static_cast<double>(per));
   }
   return work;
 }
 
 /// A bandwidth knows what was sent and received; of pings, those without a pong are lost.
-void read_losses(const CheckedJson& row, Replicate& replicate) {
-  const auto bandwidth = row.find("bandwidth");
-  const auto count = [](const std::optional<CheckedJson>& group, const char* key) {
-    const auto found = group ? group->find(key) : std::nullopt;
-    return found && !found->null() ? std::optional(found->count()) : std::nullopt;
-  };
-  const auto lost = count(row, "lost");
-  replicate.troubled = {lost ? lost : count(bandwidth, "lost"), count(bandwidth, "duplicated"),
-                        count(bandwidth, "reordered")};
-  replicate.sent = count(bandwidth, "sent");
-  if (const auto load = row.find("load")) {
-    replicate.troubled[3] = count(load, "unsent");
-    replicate.sent = count(load, "due");
-    const auto saturated = load->find("saturated");
-    replicate.saturated = saturated && saturated->flag();
+void read_losses(const Row& row, Replicate& replicate) {
+  if (row.bandwidth) {
+    const BandwidthData& bandwidth = *row.bandwidth;
+    replicate.sent = bandwidth.sent;
+    replicate.troubled = {bandwidth_lost(bandwidth), bandwidth.duplicated, bandwidth.reordered};
   }
-  if (const auto sweep = row.find("sweep")) {
-    const auto rate = sweep->find("slo_rate_per_s");
-    replicate.saturated = !rate || rate->not_negative() == 0;
+  if (row.load) {
+    replicate.sent = row.load->due;
+    replicate.troubled[3] = row.load->unsent;
+    replicate.saturated = load_saturated(*row.load);
   }
-  if (lost) replicate.sent = row.at("iterations").count();
+  if (row.sweep) replicate.saturated = row.sweep->slo_rate_per_s.value_or(0) == 0;
+  if (row.lost) {
+    replicate.sent = row.iterations;
+    replicate.troubled[0] = row.lost;
+  }
 }
 
-/// "load.service" is an object within another.
-std::optional<CheckedJson> group_in(const CheckedJson& row, std::string_view path) {
-  std::optional<CheckedJson> group = row;
-  while (group && !path.empty()) {
-    const std::size_t end = std::min(path.find('.'), path.size());
-    group = group->find(path.substr(0, end));
-    path.remove_prefix(std::min(end + 1, path.size()));
-  }
-  return group;
+/// A number of `ab` or of a merged result; nothing: the row has none of this name.
+std::optional<std::uint64_t> further_count(const Row& row, const std::string& where,
+                                           const char* key) {
+  if (!row.extra.contains(key)) return std::nullopt;
+  return CheckedJson(row.extra, where).at(key).count();
 }
 
-/// The same of a part of a mix: its responses are its latency.
-std::optional<CheckedJson> group_in_part(const CheckedJson& part, std::string_view path) {
-  constexpr std::string_view kOfLoad = "load.";
-  if (path == "latency") return part.find("response");
-  if (path == "load") return part;
-  return path.starts_with(kOfLoad) ? part.find(path.substr(kOfLoad.size())) : std::nullopt;
-}
-
-/// Which repetition of which run it is.
-Replicate numbered_replicate(const CheckedJson& row) {
-  Replicate replicate;
-  if (const auto run = row.find("run")) replicate.run = run->count();
-  replicate.repetition = row.at("repetition_index").count();
+/// Which repetition of which run it is, and its numbers.
+Replicate replicate_of(const Row& row, const std::string& where) {
+  Replicate replicate{.run = further_count(row, where, "run").value_or(0),
+                      .repetition = row.repetition};
+  for (const MetricInfo& info : metrics())
+    if (const auto value = info.value(row))
+      replicate.value[static_cast<std::size_t>(info.metric)] = *value;
   return replicate;
 }
 
-/// @param group_of  the object that a group of metrics stands in, by its path
-template <class GroupOf>
-void read_values(Replicate& replicate, GroupOf group_of) {
-  std::string_view read;  // the group
-  std::optional<CheckedJson> group = group_of(read);
-  for (const MetricInfo& info : metrics()) {
-    if (info.group != read) group = group_of(info.group);
-    read = info.group;
-    const auto number = group ? group->find(info.field) : std::nullopt;
-    if (number && !number->null())
-      replicate.value[static_cast<std::size_t>(info.metric)] = number->not_negative();
-  }
+/// The requests of one operation and size as a row of their own: their responses are its latency.
+Row row_of_part(const Row& row, const LoadPart& part) {
+  Row of_part;
+  of_part.repetition = row.repetition;
+  of_part.extra = row.extra;
+  of_part.latency = part.response;
+  of_part.load.emplace();
+  of_part.load->service = part.service;
+  of_part.load->lateness = part.lateness;
+  return of_part;
 }
 
-Replicate read_replicate(const CheckedJson& row) {
-  Replicate replicate = numbered_replicate(row);
-  replicate.work = work_per_message(row);
-  read_losses(row, replicate);
-  read_values(replicate, [&](std::string_view path) { return group_in(row, path); });
+Replicate replicate_of_part(const Row& row, const std::string& where, const LoadPart& part) {
+  Replicate replicate = replicate_of(row_of_part(row, part), where);
+  const auto value = [&replicate](Metric metric) -> auto& {
+    return replicate.value[static_cast<std::size_t>(metric)];
+  };
+  value(Metric::offered) = part.offered_per_s;
+  value(Metric::reached) = part.reached_per_s;
+  for (const Metric of_all : {Metric::reached_share, Metric::backlog, Metric::unsent})
+    value(of_all) = kNoValues.front();
   return replicate;
 }
 
 /// "read:4096"
-std::string part_label(const CheckedJson& part) {
-  return fmt::format("{}:{}", part.at("operation").text(), part.at("size_bytes").count());
+std::string part_label(const LoadPart& part) {
+  return fmt::format("{}:{}", part.operation, part.size_bytes);
 }
 
 /// Takes in rows one after the other.
@@ -129,33 +113,30 @@ class Collector {
  public:
   explicit Collector(Comparable& file) : file_(file) {}
 
-  void add(const CheckedJson& row) {
-    row.at("name").text();  // a row without one is none, as it is for `show`
-    ComparableCase& test_case = case_of(row);
-    if (row.find("error_occurred")) {
-      const auto run = row.find("run");
-      test_case.failures.push_back({.run = run ? run->count() : 0,
-                                    .repetition = row.at("repetition_index").count(),
-                                    .message = row.at("error_message").text()});
-    } else if (row.find("skipped")) {
-      test_case.skips.push_back(row.at("skip_message").text());
-    } else if (const auto cut = row.find("interrupted"); cut && cut->flag()) {
+  /// @param where  for the text of errors
+  void add(const Row& row, const std::string& where) {
+    ComparableCase& test_case = case_of(row, where);
+    if (row.status == Row::Status::error) {
+      test_case.failures.push_back({.run = further_count(row, where, "run").value_or(0),
+                                    .repetition = row.repetition,
+                                    .message = row.message});
+    } else if (row.status == Row::Status::skipped) {
+      test_case.skips.push_back(row.message);
+    } else if (row.interrupted) {
       ++test_case.interrupted;
     } else {
-      Replicate replicate = read_replicate(row);
+      Replicate replicate = replicate_of(row, where);
       if (replicate.run >= file_.runs)
-        row.at("run").fail(
-            fmt::format("is {}, and the file has {} runs", replicate.run, file_.runs));
-      test_case.bandwidth = row.find("bandwidth").has_value();
-      test_case.load = row.find("load").has_value();
-      test_case.sweep = row.find("sweep").has_value();
+        CheckedJson(row.extra, where)
+            .at("run")
+            .fail(fmt::format("is {}, and the file has {} runs", replicate.run, file_.runs));
+      replicate.work = work_per_message(row, where);
+      read_losses(row, replicate);
+      test_case.bandwidth = row.bandwidth.has_value();
+      test_case.load = row.load.has_value();
+      test_case.sweep = row.sweep.has_value();
       test_case.replicates.push_back(std::move(replicate));
-      const std::string name = test_case.name;
-      const auto side = row.find("side");
-      const bool second = side && side->text() == "b";
-      add_parts(
-          row, name,
-          side ? std::optional(SidesCase{second, index_of(test_case, second)}) : std::nullopt);
+      if (row.load) add_parts(row, where, test_case);
     }
   }
 
@@ -170,11 +151,6 @@ class Collector {
   }
 
  private:
-  /// Which case of which side.
-  struct SidesCase {
-    bool second;
-    std::size_t index;
-  };
   using PartKey = std::pair<std::size_t, std::string>;  ///< the case's index, the part's label
 
   /// Rows come after the context.
@@ -182,28 +158,22 @@ class Collector {
     if (!defaults_) defaults_.emplace(file_.context);
     return *defaults_;
   }
-  std::size_t index_of(const ComparableCase& test_case, bool second) const {
-    return static_cast<std::size_t>(&test_case - file_.sides[second ? 1 : 0].data());
-  }
 
   /// Each part of a mix is judged as a case of its own.
-  void add_parts(const CheckedJson& row, const std::string& name,
-                 const std::optional<SidesCase>& of_side) {
-    const auto load = row.find("load");
-    const auto mix = load ? load->find("mix") : std::nullopt;
-    for (std::size_t i = 0; mix && i < mix->array_size(); ++i) {
-      const CheckedJson part = mix->at(i);
-      Replicate replicate = numbered_replicate(row);
-      read_values(replicate, [&](std::string_view path) { return group_in_part(part, path); });
+  void add_parts(const Row& row, const std::string& where, const ComparableCase& whole) {
+    const std::string name = whole.name;
+    const auto side = side_of(row, where);
+    const std::size_t index =
+        static_cast<std::size_t>(&whole - file_.sides[side.value_or(0)].data());
+    for (const LoadPart& part : row.load->mix) {
       ComparableCase& one =
-          of_side ? case_of_part(row, name, part, *of_side) : case_of_part(row, name, part);
-      one.replicates.push_back(std::move(replicate));
+          side ? case_of_part(row, name, part, *side, index) : case_of_part(row, name, part);
+      one.replicates.push_back(replicate_of_part(row, where, part));
     }
   }
 
-  ComparableCase new_part(const CheckedJson& row, const std::string& name,
-                          const CheckedJson& part) {
-    Json axes = row.at("case").object();
+  ComparableCase new_part(const Row& row, const std::string& name, const LoadPart& part) {
+    Json axes = row.case_object;
     axes["part"] = part_label(part);
     axes.erase("test");
     return {.name = fmt::format("{}/part:{}", name, part_label(part)),
@@ -213,8 +183,7 @@ class Collector {
             .definition = "response [ns]"};
   }
 
-  ComparableCase& case_of_part(const CheckedJson& row, const std::string& name,
-                               const CheckedJson& part) {
+  ComparableCase& case_of_part(const Row& row, const std::string& name, const LoadPart& part) {
     ComparableCase made = new_part(row, name, part);
     std::vector<ComparableCase>& cases = file_.sides[0];
     const auto [at, is_new] = by_identity_.try_emplace(identity_of(made, defaults()), cases.size());
@@ -222,52 +191,53 @@ class Collector {
     return cases[at->second];
   }
 
-  ComparableCase& case_of_part(const CheckedJson& row, const std::string& name,
-                               const CheckedJson& part, const SidesCase& of_side) {
-    const PartKey key{of_side.index, part_label(part)};
-    const auto [at, is_new] = parts_[of_side.second ? 1 : 0].try_emplace(key);
+  /// @param index  of the case that it is a part of
+  ComparableCase& case_of_part(const Row& row, const std::string& name, const LoadPart& part,
+                               std::size_t side, std::size_t index) {
+    const PartKey key{index, part_label(part)};
+    const auto [at, is_new] = parts_[side].try_emplace(key);
     if (is_new) {
       at->second = new_part(row, name, part);
-      at->second.whole = of_side.index;
-      if (!of_side.second) order_of_parts_.push_back(key);
+      at->second.whole = index;
+      if (side == 0) order_of_parts_.push_back(key);
     }
     return at->second;
   }
 
+  /// 0 or 1; nothing: the file has no sides.
+  static std::optional<std::size_t> side_of(const Row& row, const std::string& where) {
+    if (!row.extra.contains("side")) return std::nullopt;
+    return CheckedJson(row.extra, where).at("side").text() == "b" ? 1 : 0;
+  }
+
   /// In `ab` both sides' cases stand in one order, whatever differs between the sides.
-  ComparableCase& case_of(const CheckedJson& row) {
-    const auto side = row.find("side");
-    const std::size_t which = side && side->text() == "b" ? 1 : 0;
-    const std::string name = row.at("run_name").text();
-    const std::string test = name.substr(0, name.find('/'));
-    const std::string key =
-        side ? fmt::format("{} {} {}", which, test, row.at("family_index").count())
-             : test + row.at("case").object().dump();
-    std::vector<ComparableCase>& cases = file_.sides[which];
-    const auto [at, is_new] = index_.try_emplace(key, cases.size());
-    if (is_new) {
-      ComparableCase made{.name = name, .axes = row.at("case").object()};
+  ComparableCase& case_of(const Row& row, const std::string& where) {
+    const auto side = side_of(row, where);
+    const std::string test = row.name.substr(0, row.name.find('/'));
+    std::vector<ComparableCase>& cases = file_.sides[side.value_or(0)];
+    std::size_t& index =
+        side ? by_family_[*side].try_emplace({test, row.family_index}, cases.size()).first->second
+             : by_axes_[test].try_emplace(row.case_object, cases.size()).first->second;
+    if (index == cases.size()) {
+      ComparableCase made{.name = row.name, .axes = row.case_object};
       made.axes.erase("test");
       if (!side)
-        at->second =
-            by_identity_.try_emplace(identity_of(made, defaults()), cases.size()).first->second;
-      if (at->second == cases.size()) cases.push_back(std::move(made));
+        index = by_identity_.try_emplace(identity_of(made, defaults()), cases.size()).first->second;
+      if (index == cases.size()) cases.push_back(std::move(made));
     }
-    ComparableCase& found = cases[at->second];
-    if (const auto latency = row.find("latency")) {
-      found.half = latency->find("half_round_trip").has_value();
-      const auto text = [&](const char* key) {
-        const auto value = latency->find(key);
-        return value && !value->null() ? value->text() : std::string();
-      };
-      found.definition = text("definition") + " [" + text("unit") + "]";
+    ComparableCase& found = cases[index];
+    if (row.latency) {
+      found.half = row.latency->half_round_trip;
+      found.definition = fmt::format("{} [ns]", definition_name(row.latency->definition));
     }
     return found;
   }
 
   Comparable& file_;
   std::optional<Defaults> defaults_;
-  std::unordered_map<std::string, std::size_t> index_, by_identity_;
+  std::unordered_map<std::string, std::unordered_map<Json, std::size_t>> by_axes_;  ///< of tests
+  std::unordered_map<std::string, std::size_t> by_identity_;
+  std::array<std::map<std::pair<std::string, std::uint64_t>, std::size_t>, 2> by_family_;
   std::array<std::map<PartKey, ComparableCase>, 2> parts_;  ///< of each side of `ab`
   std::vector<PartKey> order_of_parts_;                     ///< of the first side's
 };
@@ -313,16 +283,15 @@ std::string identity_of(const ComparableCase& test_case, const Defaults& default
   return defaults.identity(test_case.name.substr(0, test_case.name.find('/')), test_case.axes, own);
 }
 
-std::optional<double> ComparableCase::value(const Replicate& replicate, Metric metric) const {
-  const auto& known = replicate.value[static_cast<std::size_t>(metric)];
-  if (!known) return std::nullopt;
-  return half && is_time(metric) ? *known / 2 : *known;
+std::optional<double> value_of(const Replicate& replicate, Metric metric) {
+  const double value = replicate.value[static_cast<std::size_t>(metric)];
+  return std::isnan(value) ? std::nullopt : std::optional(value);
 }
 
 std::optional<std::vector<double>> ComparableCase::values(Metric metric) const {
   std::vector<double> list;
   for (const Replicate& replicate : replicates) {
-    const auto one = value(replicate, metric);
+    const auto one = value_of(replicate, metric);
     if (!one) return std::nullopt;
     list.push_back(*one);
   }
@@ -336,7 +305,7 @@ Comparable read_comparable(const std::string& path) {
   read_result_parts(path,
                     {[&file](Json& context) { read_context(file, context); },
                      [&collector](const Json& row, const std::string& where) {
-                       collector.add(CheckedJson(row, where));
+                       collector.add(row_without_bulk(row, where), where);
                      }},
                     kBulk);
   collector.add_parts_of_sides();

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,11 +18,19 @@
 
 namespace rdmameter {
 
+/// Of each metric; NaN: the row has no such number.
+using MetricValues = std::array<double, kMetrics>;
+inline constexpr MetricValues kNoValues = [] {
+  MetricValues values{};
+  values.fill(std::numeric_limits<double>::quiet_NaN());
+  return values;
+}();
+
 /// One row that was measured.
 struct Replicate {
   std::uint64_t run = 0;                                 ///< within the file, from 0
   std::uint64_t repetition = 0;                          ///< of `ab`: the block
-  std::array<std::optional<double>, kMetrics> value{};   ///< [ns], as bandwidth's names say
+  MetricValues value = kNoValues;                        ///< in the unit that is told
   std::map<std::string, double, std::less<>> work = {};  ///< per message; wrs, doorbells...
   std::optional<std::uint64_t> sent = {};                ///< messages of which losses are a share
   std::array<std::optional<std::uint64_t>, 4> troubled =
@@ -29,6 +38,9 @@ struct Replicate {
   bool saturated = false;  ///< of an open loop: it did not keep up with its rate; of a sweep: no
                            ///< rate keeps its SLO
 };
+
+/// Nothing: it has no such number.
+std::optional<double> value_of(const Replicate& replicate, Metric metric);
 
 /// One row whose measurement failed.
 struct FailedRepetition {
@@ -51,9 +63,6 @@ struct ComparableCase {
   std::vector<FailedRepetition> failures;
   std::vector<std::string> skips;  ///< messages of rows that were skipped
   std::size_t interrupted = 0;     ///< rows that the user cut short: no replicates
-
-  /// In the unit that is told; nothing where the replicate has no such number.
-  std::optional<double> value(const Replicate& replicate, Metric metric) const;
 
   /// In the unit that is told; nothing where any replicate has no such number.
   std::optional<std::vector<double>> values(Metric metric) const;

@@ -289,7 +289,7 @@ Noises noise_of(const Comparable& file) {
       std::vector<double> all;
       for (const ComparableCase* side : {pairs[i].base, pairs[i].other})
         for (const Replicate& one : side->replicates)
-          if (const auto value = side->value(one, metric); value && *value > 0)
+          if (const auto value = value_of(one, metric); value && *value > 0)
             all.push_back(std::log(*value));
       noise[pairs[i].base->name] = {
           .between_runs = standard_deviation(all),

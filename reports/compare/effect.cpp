@@ -36,7 +36,7 @@ double of_run(Metric metric, const std::vector<double>& repetitions) {
 std::map<std::uint64_t, double> run_values(const ComparableCase& test_case, Metric metric) {
   std::map<std::uint64_t, std::vector<double>> repetitions;
   for (const Replicate& one : test_case.replicates)
-    if (const auto value = test_case.value(one, metric); value && *value > 0)
+    if (const auto value = value_of(one, metric); value && *value > 0)
       repetitions[one.run].push_back(*value);
   std::map<std::uint64_t, double> values;
   for (const auto& [run, list] : repetitions) values[run] = of_run(metric, list);
@@ -201,11 +201,11 @@ struct BlockLogarithms {
 BlockLogarithms block_logarithms(const Pair& pair, Metric metric) {
   std::map<std::uint64_t, double> base;
   for (const Replicate& one : pair.base->replicates)
-    if (const auto value = pair.base->value(one, metric); value && *value > 0)
+    if (const auto value = value_of(one, metric); value && *value > 0)
       base[one.repetition] = std::log(*value);
   BlockLogarithms blocks;
   for (const Replicate& one : pair.other->replicates) {
-    const auto value = pair.other->value(one, metric);
+    const auto value = value_of(one, metric);
     const auto found = base.find(one.repetition);
     if (!value || *value <= 0 || found == base.end()) continue;
     blocks.base.push_back(found->second);

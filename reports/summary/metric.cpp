@@ -15,6 +15,7 @@ namespace rdmameter {
 namespace {
 
 using Number = std::optional<double>;
+using Told = LatencySummary;
 
 double min_of(const HistogramData& data) {
   return static_cast<double>(data.min_ns);
@@ -23,19 +24,27 @@ double max_of(const HistogramData& data) {
   return static_cast<double>(data.max_ns);
 }
 
-template <double (*Of)(const HistogramData&)>
+template <double (*Of)(const HistogramData&), double Told::*Statistic>
 Number latency(const Row& row) {
-  if (!row.latency || row.latency->histogram.count == 0) return std::nullopt;
-  return Of(row.latency->histogram) / latency_divisor(row);
+  if (!row.latency) return std::nullopt;
+  const LatencyData& data = *row.latency;
+  if ((data.told ? data.told->count : data.histogram.count) == 0) return std::nullopt;
+  return (data.told ? (*data.told).*Statistic : Of(data.histogram)) / latency_divisor(row);
 }
 
 /// @return nothing where too few samples stand behind it
-template <int PerTenThousand>
+template <int PerTenThousand, Number Told::*Statistic>
+Number percentile_of(const LatencyData& data) {
+  if (data.told) return (*data.told).*Statistic;
+  const auto value = reported_percentile(data.histogram, PerTenThousand / 100.0);
+  return value ? Number(static_cast<double>(*value)) : std::nullopt;
+}
+
+template <int PerTenThousand, Number Told::*Statistic>
 Number latency_percentile(const Row& row) {
-  if (!row.latency) return std::nullopt;
-  const auto value = reported_percentile(row.latency->histogram, PerTenThousand / 100.0);
-  if (!value) return std::nullopt;
-  return static_cast<double>(*value) / latency_divisor(row);
+  const Number value =
+      row.latency ? percentile_of<PerTenThousand, Statistic>(*row.latency) : std::nullopt;
+  return value ? Number(*value / latency_divisor(row)) : std::nullopt;
 }
 
 template <double (*Rate)(const BandwidthData&)>
@@ -63,12 +72,9 @@ Number reached_of_offered(const Row& row) {
   return row.load ? load_reached_share(*row.load) : std::nullopt;
 }
 
-/// @return nothing where too few samples stand behind it
-template <LatencyData LoadData::*Part, int Percent>
+template <LatencyData LoadData::*Part, int PerTenThousand, Number Told::*Statistic>
 Number load_percentile(const Row& row) {
-  if (!row.load) return std::nullopt;
-  const auto value = reported_percentile(((*row.load).*Part).histogram, Percent);
-  return value ? Number(static_cast<double>(*value)) : std::nullopt;
+  return row.load ? percentile_of<PerTenThousand, Statistic>((*row.load).*Part) : std::nullopt;
 }
 
 std::span<const MetricInfo> between(Metric first, Metric last) {
@@ -91,20 +97,24 @@ const std::array<MetricInfo, kMetrics>& metrics() {
       kFarTail{true, 20.0 / 3, 5}, kRateIfAsked{false, 1, 1}, kIfAsked{false, 10.0 / 3, 3},
       kShare{true, 1.0 / 3, 0.5};
   static constexpr std::array<MetricInfo, kMetrics> kAll{{
-      {min, kLatency, "min", "min_ns", "min", "ns", false, kIfAsked, false, latency<min_of>},
-      {p50, kLatency, "p50", "p50_ns", "p50", "ns", false, kMiddle, true, latency_percentile<5000>},
+      {min, kLatency, "min", "min_ns", "min", "ns", false, kIfAsked, false,
+       latency<min_of, &Told::min>},
+      {p50, kLatency, "p50", "p50_ns", "p50", "ns", false, kMiddle, true,
+       latency_percentile<5000, &Told::p50>},
       {p90, kLatency, "p90", "p90_ns", "p90", "ns", false, kIfAsked, true,
-       latency_percentile<9000>},
-      {p99, kLatency, "p99", "p99_ns", "p99", "ns", false, kTail, true, latency_percentile<9900>},
+       latency_percentile<9000, &Told::p90>},
+      {p99, kLatency, "p99", "p99_ns", "p99", "ns", false, kTail, true,
+       latency_percentile<9900, &Told::p99>},
       {p99_9, kLatency, "p99.9", "p99.9_ns", "p99.9", "ns", false, kFarTail, true,
-       latency_percentile<9990>},
+       latency_percentile<9990, &Told::p99_9>},
       {p99_99, kLatency, "p99.99", "p99.99_ns", "p99.99", "ns", false, kIfAsked, true,
-       latency_percentile<9999>},
-      {max, kLatency, "max", "max_ns", "max", "ns", false, kIfAsked, false, latency<max_of>},
+       latency_percentile<9999, &Told::p99_99>},
+      {max, kLatency, "max", "max_ns", "max", "ns", false, kIfAsked, false,
+       latency<max_of, &Told::max>},
       {mean, kLatency, "mean", "mean_ns", "mean", "ns", false, kMiddle, true,
-       latency<rdmameter::mean>},
+       latency<rdmameter::mean, &Told::mean>},
       {stddev, kLatency, "stddev", "stddev_ns", "stddev", "ns", false, kIfAsked, false,
-       latency<standard_deviation>},
+       latency<standard_deviation, &Told::stddev>},
       {gbps, kRate, "gbps", "gbps", "bandwidth", "Gb/s", true, kMiddle, true, rate<bandwidth_gbps>},
       {mib_per_s, kRate, "mib_per_s", "mib_per_s", "mib_per_s", "MiB/s", true, kRateIfAsked, false,
        rate<bandwidth_mib_per_s>},
@@ -122,13 +132,13 @@ const std::array<MetricInfo, kMetrics>& metrics() {
       {unsent, kLoad, "unsent", "unsent", "unsent", "", false, kIfAsked, false,
        load_count<&LoadData::unsent>},
       {service_p50, kService, "p50", "service_p50_ns", "service p50", "ns", false, kIfAsked, false,
-       load_percentile<&LoadData::service, 50>},
+       load_percentile<&LoadData::service, 5000, &Told::p50>},
       {service_p99, kService, "p99", "service_p99_ns", "service p99", "ns", false, kIfAsked, false,
-       load_percentile<&LoadData::service, 99>},
+       load_percentile<&LoadData::service, 9900, &Told::p99>},
       {lateness_p50, kLateness, "p50", "lateness_p50_ns", "late p50", "ns", false, kIfAsked, false,
-       load_percentile<&LoadData::lateness, 50>},
+       load_percentile<&LoadData::lateness, 5000, &Told::p50>},
       {lateness_p99, kLateness, "p99", "lateness_p99_ns", "late p99", "ns", false, kIfAsked, false,
-       load_percentile<&LoadData::lateness, 99>},
+       load_percentile<&LoadData::lateness, 9900, &Told::p99>},
       {saturation, kSweep, "saturation_per_s", "saturation_per_s", "saturation", "msg/s", true,
        kMiddle, true, sweep<&SweepData::saturation_per_s>},
       {slo_rate, kSweep, "slo_rate_per_s", "slo_rate_per_s", "rate within SLO", "msg/s", true,

@@ -41,6 +41,23 @@ TEST(PlainJson, IsWhatTheLibraryReads) {
     EXPECT_TRUE(read_alike(text, into)) << text;
 }
 
+TEST(PlainJson, HasNullInThePlaceOfWhatIsLeftOut) {
+  constexpr std::string_view kLeftOut[] = {"histogram", "resources"};
+  const auto read = [&](std::string_view text) {
+    Json json;
+    return parse_plain_json(text, json, kLeftOut) ? json.dump() : "";
+  };
+  EXPECT_EQ(read(R"({"a": {"histogram": {"n": [nonsense, {"x": "}\"}"}]}}, "b": [3]})"),
+            R"({"a":{"histogram":null},"b":[3]})");
+  EXPECT_EQ(read("{\"resources\" :\n[1, 2], \"b\": \"histogram\"}"),
+            R"({"resources":null,"b":"histogram"})");
+  EXPECT_EQ(read(R"({"histogram": 3, "resources": "none"})"),
+            R"({"histogram":3,"resources":"none"})");
+  for (const char* cut_off : {R"({"a": 1, "histogram": {"n": [1)", R"({"a": 1, "histogram": )",
+                              R"({"histogram": {"a\)", R"({"histogram": {}})"})
+    EXPECT_EQ(read(cut_off) == "", std::string_view(cut_off).back() != '}') << cut_off;
+}
+
 TEST(PlainJson, KeepsNothingOfWhatTheValueHeldBefore) {
   const std::vector<std::string> texts = {"{}",
                                           R"({"a": 1})",

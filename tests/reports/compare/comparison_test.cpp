@@ -490,7 +490,7 @@ TEST(Comparison, NamesTheWorstMemberOfACaseThatPasses) {
     one.value[static_cast<std::size_t>(Metric::mean)] = 5100 + static_cast<double>(one.repetition);
   Comparable other = base;
   for (Replicate& one : other.sides[0][0].replicates)
-    *one.value[static_cast<std::size_t>(Metric::mean)] *= 1.01;
+    one.value[static_cast<std::size_t>(Metric::mean)] *= 1.01;
   const Comparison comparison = compare_files(base, other, {});
   EXPECT_EQ(comparison.conclusion, Conclusion::pass);
   EXPECT_EQ(comparison.cases[0].effects[0].metric, Metric::mean);
@@ -1070,14 +1070,13 @@ TEST(Comparison, JudgesEachPartOfAMixByItself) {
     for (std::uint64_t run = 0; run < base.runs; ++run) {
       Replicate next = first;
       next.run = run;
-      for (auto& value : next.value)
-        if (value) *value *= 1 + 0.001 * static_cast<double>(run % 3);
+      for (auto& value : next.value) value *= 1 + 0.001 * static_cast<double>(run % 3);
       test_case.replicates.push_back(next);
     }
   }
   Comparable other = base;
   for (Replicate& replicate : other.sides[0][1].replicates)
-    *replicate.value[static_cast<std::size_t>(Metric::p50)] *= 2;
+    replicate.value[static_cast<std::size_t>(Metric::p50)] *= 2;
   const Comparison comparison = compare_files(base, other, {});
   ASSERT_EQ(comparison.cases.size(), 3U);
   EXPECT_THAT(comparison.cases[0].name, HasSubstr("/part:read:4096"));
