@@ -35,7 +35,7 @@ class FirstHour(rdmameter.Test):
 
     def types(self, *arguments, status=rdmameter.PASS, **environment):
         """What `rdmameter ARGUMENTS` prints on stdout and stderr."""
-        done = subprocess.run([rdmameter.program, *arguments], capture_output=True, text=True, timeout=60, check=False,
+        done = subprocess.run([rdmameter.program, *arguments], capture_output=True, text=True, timeout=300, check=False,
                               cwd=self.scratch, stdin=subprocess.DEVNULL,
                               env={**rdmameter.environment(), "LC_ALL": "C.UTF-8", **environment})
         self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))

@@ -39,7 +39,8 @@ class OfAPort(rdmameter.Test):
         for alone, row in zip(done.rows[:2], done.rows[2:]):
             self.assertEqual(row["case"]["background"], ATTACKER)
             self.assertEqual(row["case"]["wait"], alone["case"]["wait"])
-            self.assertGreater(row["latency"]["p50"], 3 * alone["latency"]["p50"])
+            # Sixteen messages of 2 ms are before it, mostly. Alone it has one; but a busy CPU may take longer than the port.
+            self.assertGreater(row["latency"]["p50"], 20e6)
             beside = row["background"]
             self.assertLess(beside["operations_per_s"], 505)  # of the port, which the case uses, too
             self.assertGreater(beside["operations_per_s"], 250)
