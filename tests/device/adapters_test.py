@@ -431,6 +431,22 @@ class Habits(WithRanks):
         self.assertIn("soft0/1 gives no completion timestamps: use --timestamps off",
                       self.skipped("send_lat", "--cq", "extended", "--timestamps", "on"))
 
+    def test_pieces_that_the_provider_would_count_wrongly_are_skipped(self):
+        """The device is as before rdma-core 64, and the program goes by the libibverbs that is loaded."""
+        self.play("rxe")
+        loaded = self.run_program("--loopback", "send_lat", *SHORT).result["context"]["rdmameter"]["initiator"]["libibverbs"]
+        if loaded and int(loaded.split(".")[2]) >= 64:
+            self.skipTest("the rxe of this rdma-core counts them right")
+        of_pieces = ("--api", "extended", "--sge", "3")
+        for test, options, why in (("write_bw", ("--size", "64"), "each SGE for as long as the first"),
+                                   ("read_bw", ("--size", "64"), "each SGE for as long as the first"),
+                                   ("send_lat", ("--size", "66", "--sge-layout", "uneven"), "each SGE for as long as the first"),
+                                   ("send_lat", ("--size", "66", "--inline", "66"), "nothing of several inlined pieces")):
+            with self.subTest(test, options=options):
+                self.assertRegex(self.skipped(test, *of_pieces, *options), f"rdma-core's rxe before 64 .*{why}")
+        self.measure("send_lat", "write_bw", "read_bw", *of_pieces, "--size", "66", *SHORT, "--verify")
+        self.measure("send_lat", "write_bw", "--sge", "3", "--size", "64", *SHORT, "--verify")
+
     def test_reads_deeper_than_a_queue_of_the_provider_are_skipped(self):
         self.play("mana")
         self.measure("read_bw", "--depth", "128", *SHORT, "--verify")

@@ -337,7 +337,8 @@ constexpr Personality kEfa{.name = "efa",
                            .max_multicast_qps = 0,
                            .max_dm_bytes = 0};
 
-/// drivers/infiniband/sw/rxe/rxe_param.h of Linux 6.1, on an interface with an MTU of 1500 bytes.
+/// drivers/infiniband/sw/rxe/rxe_param.h of Linux 6.1, on an interface with an MTU of 1500 bytes,
+/// with providers/rxe/rxe.c of rdma-core before 64.
 constexpr Personality kRxe{.name = "rxe",
                            .firmware = "",
                            .vendor_id = 0xffffff,
@@ -346,6 +347,8 @@ constexpr Personality kRxe{.name = "rxe",
                            .active_speed = kSdr,
                            .max_message_bytes = 0x800000,
                            .data_in_order = false,
+                           .driver = "rdma_rxe",
+                           .miscounts_pieces = true,
                            .thread_domains = false,
                            .dmabuf = false,
                            .memory_placement = false,
