@@ -181,6 +181,15 @@ class Refusals(WithRanks):
         row = self.topo("--transport", "uc", *SHORT, status=rdmameter.USAGE)
         self.assertIn("has no QPs of uc", row["skip_message"])
 
+    def test_what_a_provider_has_no_verb_for_is_skipped_with_the_remedy(self):
+        for personality, options, why in (("bnxt", ("--cq", "extended"), "no extended CQs: use --cq classic"), ("siw", ("--cq", "extended"), "use --cq classic"),
+                                          ("irdma-roce", ("--api", "extended"), "use --api classic"), ("mana", ("--recv", "srq"), "use --recv rq"),
+                                          ("hns", ("--memory", "dmabuf:software"), "use --memory host"),
+                                          ("cxgb4", ("--thread-domain", "on"), "use --thread-domain auto")):
+            with self.subTest(personality):
+                self.play(personality)
+                self.assertRegex(self.skipped("send_lat", *options), why)
+
     def test_want_of_resources_is_no_want_of_a_type(self):
         self.inject("create_qp@1+=ENOMEM")
         [row] = self.run_program("--loopback", "send_lat", "--transport", "uc", status=rdmameter.FAILED).rows
@@ -732,7 +741,8 @@ class Locks(WithRanks):
         """By what a lock costs on this device: each post and each poll that takes one. mlx5 takes one in each ibv_poll_cq()."""
         self.let_cost("lock=50ms")
         lock_ns, few = 50e6, ("--iterations", "3", "--warmup", "1", "--core", "off")
-        for personality, options, of_polls in (("generic", (), 0), ("generic", ("--connect", "cm"), 0), ("mlx5-ib", ("--cq", "extended"), 0), ("mlx5-ib", (), 1)):
+        for personality, options, of_polls in (("generic", (), 0), ("generic", ("--connect", "cm"), 0), ("mlx5-ib", ("--cq", "extended"), 0), ("mlx5-ib", (), 1),
+                                               ("efa", ("--transport", "ud", "--cq", "extended"), 0), ("efa", ("--transport", "ud"), 1)):
             self.play(personality)
             for domain, locks in (("auto", of_polls), ("off", 2)):  # a post at each end; polls pass while messages are on their way
                 [row] = self.measure("send_lat", "--thread-domain", domain, *options, *few)
