@@ -155,6 +155,11 @@ class IwarpRanks(WithRanks):
         self.play("cxgb4")
         self.topologies("--qps-per-edge", "1,3", "--cq-sharing", "per-qp", *SHORT, graphs=("mesh", "star"), ranks=4)
 
+    def test_a_rank_takes_more_calls_than_it_has_answered(self):
+        """At a backlog of 128 the kernel turns away some of those that seven ranks make at once."""
+        self.play("siw")
+        self.topo("--qps-per-edge", "32", "--depth", "1", "--iterations", "5", "--warmup", "1", ranks=8)
+
     def test_what_iwarp_lacks_is_skipped_with_the_reason(self):
         self.play("siw")
         for options, of_topo, why in (((), {"graph": "udmesh"}, "which has no UD: use another graph"),
