@@ -172,6 +172,8 @@ class IwarpRanks(WithRanks):
             with self.subTest(options, **of_topo):
                 row = self.topo(*options, *SHORT, **of_topo, status=rdmameter.USAGE)
                 self.assertRegex(row["skip_message"], "soft0/1 is an iWARP device.*" + why)
+        self.play("erdma")  # has immediate data, which ranks do not use
+        self.assertIn("where a rank's message has no immediate data", self.topo("--size", "3", *SHORT, status=rdmameter.USAGE)["skip_message"])
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
