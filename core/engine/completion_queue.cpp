@@ -50,9 +50,9 @@ void CompletionQueues::create(Queue& queue, ibv_context& context, const CqPlan& 
                                      "ibv_create_cq_ex", object));
 }
 
-/// ibv_poll_cq() polls it, too. What that leaves out is the provider's own (rdma-core): mlx5 the
-/// lock of ibv_start_poll() by the flag, and never that of ibv_poll_cq() (cq.c, poll_cq()); hns
-/// both by the domain (hns_roce_whether_need_lock()); EFA none (verbs.c, efa_poll_cq()).
+/// ibv_poll_cq() polls it, too. What that leaves out is the provider's own (rdma-core 65): mlx5 and
+/// EFA the lock of ibv_start_poll(), and never that of ibv_poll_cq() (cq.c, poll_cq(); verbs.c,
+/// efa_poll_cq()); hns both by the domain (hns_roce_whether_need_lock()).
 bool CompletionQueues::create_single_threaded(Queue& queue, ibv_context& context, ibv_pd* domain,
                                               ibv_cq_init_attr_ex attributes) {
   attributes.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;

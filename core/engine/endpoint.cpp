@@ -137,6 +137,28 @@ TestCase checked_case(const OpenDevice& device, const TestCase& asked, Role role
   return test_case;
 }
 
+bool pieces_are_miscounted(const OpenDevice& device, const TestCase& test_case) {
+  return test_case.extended_api() && test_case.queues.sge > 1 && miscounts_pieces(*device.context);
+}
+
+/// @param inline_bytes  that the QP takes
+void require_counted_pieces(const OpenDevice& device, const TestCase& test_case,
+                            std::uint32_t inline_bytes) {
+  if (!pieces_are_miscounted(device, test_case)) return;
+  const std::uint64_t sges = test_case.queues.sge, bytes = test_case.size_bytes;
+  const std::string where = device.port.where();
+  if (!test_case.returns_data() && inline_bytes != 0 && bytes <= inline_bytes)
+    throw Unsupported(
+        fmt::format("ibv_wr_set_inline_data_list on {}: rdma-core's rxe before 64 sends nothing of "
+                    "several inlined pieces; use --api classic, --sge 1 or --inline off",
+                    where));
+  if (pieces_of(test_case.queues.split, sges, bytes, 0).front().length * sges != bytes)
+    throw Unsupported(
+        fmt::format("ibv_wr_set_sge_list on {}: rdma-core's rxe before 64 takes each SGE for as "
+                    "long as the first; use --api classic, --sge 1 or SGEs of one length",
+                    where));
+}
+
 }  // namespace
 
 Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
@@ -357,7 +379,7 @@ std::uint32_t Endpoint::inline_to_ask() const {
                     where_));
   if (case_.queues.inline_bytes != kAuto) return static_cast<std::uint32_t>(wanted);
   const bool can_be = taken && posts_sends(case_, role_) && cpu_reaches(case_.end(role_).memory) &&
-                      !rxe_drops_inlined();
+                      !pieces_are_miscounted(device_, case_);
   return can_be ? static_cast<std::uint32_t>(wanted) : 0;
 }
 
@@ -378,19 +400,7 @@ void Endpoint::create_qps() {
     to_init(*qps_.back(), case_.transport, device_.port.number, pkey_.index, peer_access(), qkey_,
             where_);
   }
-  if (posts_sends(case_, role_) && !case_.returns_data() && view_.inline_bytes != 0 &&
-      case_.size_bytes <= view_.inline_bytes && rxe_drops_inlined())
-    throw Unsupported(
-        fmt::format("ibv_wr_set_inline_data_list on {}: rdma-core's rxe sends nothing of several "
-                    "inlined pieces; use --api classic, --sge 1 or --inline off",
-                    where_));
-}
-
-/// rdma-core's rxe (seen in 44, and in its sources since) sends an empty message there: it never
-/// sums up the pieces' lengths.
-bool Endpoint::rxe_drops_inlined() const {
-  return case_.extended_api() && case_.queues.sge > 1 &&
-         device_driver(device_.port.device) == "rdma_rxe";
+  if (posts_sends(case_, role_)) require_counted_pieces(device_, case_, view_.inline_bytes);
 }
 
 void Endpoint::move_qps_to_error() noexcept {

@@ -159,7 +159,6 @@ class Endpoint {
   void create_qps();
   Qp try_qp(std::uint64_t index, std::uint32_t inline_bytes);
   std::uint32_t inline_to_ask() const;
-  bool rxe_drops_inlined() const;
   void explain_refusal(std::uint32_t wanted_inline, int error);
   std::uint32_t find_max_inline();
   CmAddressTerms cm_terms(std::uint16_t port) const;

@@ -96,6 +96,8 @@ std::string remedy(std::string_view verb, int error_number) {
   const bool pins = starts("ibv_reg_mr") || starts("ibv_create_cq") || starts("ibv_create_qp") ||
                     starts("ibv_create_srq") || starts("mlock");
   if (pins && is_any_of(error_number, {ENOMEM, EAGAIN})) return exhausted_remedy(error_number);
+  if (starts("ibv_create_cq_ex") && is_unsupported(error_number))
+    return "Its provider has no extended CQs: use --cq classic.";
   if (starts("ibv_create_") && error_number == EINVAL)
     return "A depth, SGE count or inline size is beyond this device's limits: see `rdmameter "
            "devices`.";

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <climits>
 #include <cstring>
 #include <fstream>
@@ -187,6 +188,16 @@ std::optional<std::string> device_driver(std::string_view name,
   if (described == "rxe") return "rdma_rxe";
   if (described == "Software iWARP stack") return "siw";  // drivers/infiniband/sw/siw/siw.h
   return std::nullopt;
+}
+
+std::optional<unsigned> rdma_core_version(const std::filesystem::path& proc) {
+  const std::string loaded = ibverbs_version(proc).value_or("");
+  const std::size_t at = loaded.find('.', loaded.find('.') + 1) + 1;  // 0: there are no two dots
+  unsigned version = 0;
+  const auto [end, error] =
+      std::from_chars(loaded.data() + at, loaded.data() + loaded.size(), version);
+  if (at == 0 || error != std::errc{}) return std::nullopt;
+  return version;
 }
 
 json host_json(const KernelTrees& trees) {

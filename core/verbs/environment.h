@@ -42,6 +42,10 @@ nlohmann::ordered_json environment_json(const ClockChoice& clock, const DeviceIn
 std::optional<std::string> device_driver(std::string_view device,
                                          const std::filesystem::path& sysfs = "/sys");
 
+/// The rdma-core that libibverbs and its providers are of, 44 of libibverbs.so.1.14.44.0; nullopt:
+/// no such file is loaded.
+std::optional<unsigned> rdma_core_version(const std::filesystem::path& proc = "/proc");
+
 /// Parts of it, apart for tests.
 nlohmann::ordered_json host_json(const KernelTrees& trees);
 nlohmann::ordered_json clock_json(const ClockChoice& clock);

@@ -95,6 +95,10 @@ bool takes_inline(const ibv_context& context) {
   return device_driver(device_name(context)) != "mana";
 }
 
+bool miscounts_pieces(const ibv_context& context) {
+  return device_driver(device_name(context)) == "rdma_rxe" && rdma_core_version().value_or(0) < 64;
+}
+
 std::uint32_t most_reads_posted(const ibv_context& context, std::uint64_t sges) {
   if (device_driver(device_name(context)) != "mana") return 0;
   constexpr std::uint64_t kQueueBytes = 4096, kHeadBytes = 16, kSgeBytes = 16, kUnitBytes = 32;

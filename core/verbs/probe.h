@@ -59,6 +59,11 @@ std::uint32_t most_reads_posted(const ibv_context& context, std::uint64_t sges);
 /// over IBV_SEND_INLINE (rdma-core, providers/mana/wr.c).
 bool takes_inline(const ibv_context& context);
 
+/// Does ibv_wr_*() count the bytes of several pieces wrongly? rdma-core's rxe before 64 counts none
+/// of inlined ones (rxe.c, wr_set_inline_data_list()), and takes each other one for as long as the
+/// first (wr_set_sge_list()).
+bool miscounts_pieces(const ibv_context& context);
+
 /// The most inline bytes that are tried: far above what any known device takes.
 inline constexpr std::uint32_t kMaxInlineBytes = 65536;
 

@@ -130,6 +130,29 @@ for each in set(LACKS) - {"generic", "pod"}:
     LACKS[each].insert(0, (r"(atomic_write|flush)_\w+/rc", NO_PLACEMENT, "rxe/rxe.c, rxe_create_qp_ex() alone; linux: sw/rxe/rxe_param.h"))
 
 
+# Verbs that a provider may lack, by the names in its verbs_context_ops, and what is typed to have them used.
+OPTIONAL_VERBS = {"create_qp_ex": ("--api", "extended"), "create_cq_ex": ("--cq", "extended"), "alloc_td": ("--thread-domain", "on"),
+                  "create_srq": ("--recv", "srq"), "reg_dmabuf_mr": ("--memory", "dmabuf:software")}
+ALL_OF_THEM = " ".join(OPTIONAL_VERBS)
+
+# The adapter: those that it has.
+HAS_VERBS = {
+    "generic": ALL_OF_THEM, "pod": ALL_OF_THEM,
+    "mlx5-ib": ALL_OF_THEM, "mlx5-ib-vf": ALL_OF_THEM, "mlx5-xdr": ALL_OF_THEM, "mlx5-ib-bare": ALL_OF_THEM, "mlx5-roce": ALL_OF_THEM,  # mlx5/mlx5.c
+    "rxe": "create_qp_ex create_cq_ex create_srq",  # rxe/rxe.c
+    "bnxt": "create_qp_ex create_srq reg_dmabuf_mr",  # bnxt_re/main.c
+    # irdma/umain.c; linux: hw/irdma/verbs.c, irdma_query_device() tells SRQs of GEN 3 alone
+    "irdma-roce": "create_cq_ex reg_dmabuf_mr", "iwarp": "create_cq_ex reg_dmabuf_mr",
+    "hns": "create_qp_ex create_cq_ex alloc_td create_srq",  # hns/hns_roce_u.c
+    "mana": "reg_dmabuf_mr",  # mana/mana.c, whose create_qp_ex is for raw packets alone
+    "siw": "create_srq",  # siw/siw.c
+    "erdma": "",  # erdma/erdma.c
+    "cxgb4": "create_srq",  # cxgb4/dev.c
+    "efa": "create_qp_ex create_cq_ex alloc_td reg_dmabuf_mr",  # efa/efa.c
+    "tiny": "create_srq reg_dmabuf_mr",  # no adapter
+}
+
+
 def lacking(lacks):
     """What the adapter lacks, in words."""
     words = {WORDS[rule] for _, rule, _ in lacks if rule in WORDS}

@@ -155,6 +155,11 @@ class IwarpRanks(WithRanks):
         self.play("cxgb4")
         self.topologies("--qps-per-edge", "1,3", "--cq-sharing", "per-qp", *SHORT, graphs=("mesh", "star"), ranks=4)
 
+    def test_a_rank_takes_more_calls_than_it_has_answered(self):
+        """At a backlog of 128 the kernel turns away some of those that seven ranks make at once."""
+        self.play("siw")
+        self.topo("--qps-per-edge", "32", "--depth", "1", "--iterations", "5", "--warmup", "1", ranks=8)
+
     def test_what_iwarp_lacks_is_skipped_with_the_reason(self):
         self.play("siw")
         for options, of_topo, why in (((), {"graph": "udmesh"}, "which has no UD: use another graph"),
@@ -167,6 +172,8 @@ class IwarpRanks(WithRanks):
             with self.subTest(options, **of_topo):
                 row = self.topo(*options, *SHORT, **of_topo, status=rdmameter.USAGE)
                 self.assertRegex(row["skip_message"], "soft0/1 is an iWARP device.*" + why)
+        self.play("erdma")  # has immediate data, which ranks do not use
+        self.assertIn("where a rank's message has no immediate data", self.topo("--size", "3", *SHORT, status=rdmameter.USAGE)["skip_message"])
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
@@ -180,6 +187,15 @@ class Refusals(WithRanks):
         self.play("bnxt")
         row = self.topo("--transport", "uc", *SHORT, status=rdmameter.USAGE)
         self.assertIn("has no QPs of uc", row["skip_message"])
+
+    def test_what_a_provider_has_no_verb_for_is_skipped_with_the_remedy(self):
+        for personality, options, why in (("bnxt", ("--cq", "extended"), "no extended CQs: use --cq classic"), ("siw", ("--cq", "extended"), "use --cq classic"),
+                                          ("irdma-roce", ("--api", "extended"), "use --api classic"), ("mana", ("--recv", "srq"), "use --recv rq"),
+                                          ("hns", ("--memory", "dmabuf:software"), "use --memory host"),
+                                          ("cxgb4", ("--thread-domain", "on"), "use --thread-domain auto")):
+            with self.subTest(personality):
+                self.play(personality)
+                self.assertRegex(self.skipped("send_lat", *options), why)
 
     def test_want_of_resources_is_no_want_of_a_type(self):
         self.inject("create_qp@1+=ENOMEM")
@@ -430,6 +446,22 @@ class Habits(WithRanks):
         self.assertIn("completion timestamps no", shown)
         self.assertIn("soft0/1 gives no completion timestamps: use --timestamps off",
                       self.skipped("send_lat", "--cq", "extended", "--timestamps", "on"))
+
+    def test_pieces_that_the_provider_would_count_wrongly_are_skipped(self):
+        """The device is as before rdma-core 64, and the program goes by the libibverbs that is loaded."""
+        self.play("rxe")
+        loaded = self.run_program("--loopback", "send_lat", *SHORT).result["context"]["rdmameter"]["initiator"]["libibverbs"]
+        if loaded and int(loaded.split(".")[2]) >= 64:
+            self.skipTest("the rxe of this rdma-core counts them right")
+        of_pieces = ("--api", "extended", "--sge", "3")
+        for test, options, why in (("write_bw", ("--size", "64"), "each SGE for as long as the first"),
+                                   ("read_bw", ("--size", "64"), "each SGE for as long as the first"),
+                                   ("send_lat", ("--size", "66", "--sge-layout", "uneven"), "each SGE for as long as the first"),
+                                   ("send_lat", ("--size", "66", "--inline", "66"), "nothing of several inlined pieces")):
+            with self.subTest(test, options=options):
+                self.assertRegex(self.skipped(test, *of_pieces, *options), f"rdma-core's rxe before 64 .*{why}")
+        self.measure("send_lat", "write_bw", "read_bw", *of_pieces, "--size", "66", *SHORT, "--verify")
+        self.measure("send_lat", "write_bw", "--sge", "3", "--size", "64", *SHORT, "--verify")
 
     def test_reads_deeper_than_a_queue_of_the_provider_are_skipped(self):
         self.play("mana")
@@ -716,7 +748,8 @@ class Locks(WithRanks):
         """By what a lock costs on this device: each post and each poll that takes one. mlx5 takes one in each ibv_poll_cq()."""
         self.let_cost("lock=50ms")
         lock_ns, few = 50e6, ("--iterations", "3", "--warmup", "1", "--core", "off")
-        for personality, options, of_polls in (("generic", (), 0), ("generic", ("--connect", "cm"), 0), ("mlx5-ib", ("--cq", "extended"), 0), ("mlx5-ib", (), 1)):
+        for personality, options, of_polls in (("generic", (), 0), ("generic", ("--connect", "cm"), 0), ("mlx5-ib", ("--cq", "extended"), 0), ("mlx5-ib", (), 1),
+                                               ("efa", ("--transport", "ud", "--cq", "extended"), 0), ("efa", ("--transport", "ud"), 1)):
             self.play(personality)
             for domain, locks in (("auto", of_polls), ("off", 2)):  # a post at each end; polls pass while messages are on their way
                 [row] = self.measure("send_lat", "--thread-domain", domain, *options, *few)

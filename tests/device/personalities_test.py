@@ -17,7 +17,7 @@ import unittest
 import unittest.mock
 
 import rdmameter
-from adapter_table import LACKS, idle_lines, lacking, may_be_skipped, wrong_rows
+from adapter_table import HAS_VERBS, LACKS, OPTIONAL_VERBS, idle_lines, lacking, may_be_skipped, wrong_rows
 
 of_true_times = unittest.skipIf(rdmameter.LINKED, "a sanitized program's times are not the program's")
 
@@ -90,6 +90,17 @@ class EveryAdapter(rdmameter.Test):
                 rows = self.run_program("--loopback", *(OF_TINY if name == "tiny" else ALL)).rows
                 self.assertEqual(wrong_rows(rows, lacks), [])
                 self.assertEqual(idle_lines(rows, lacks), [])
+
+    def test_each_has_the_verbs_of_its_provider(self):
+        self.assertEqual(set(HAS_VERBS), set(LACKS))
+        for name, has in HAS_VERBS.items():
+            self.play(name)
+            common = ("send_lat", "--transport", "ud" if name == "efa" else "rc", "--size", "64", "--rx-depth", "16",
+                      "--recv-post-list", "1", "--iterations", "20", "--warmup", "2")
+            for verb, options in OPTIONAL_VERBS.items():
+                with self.subTest(name, verb=verb):
+                    done = self.start("--loopback", *common, *options).end(60)
+                    self.assertEqual(done.status, rdmameter.PASS if verb in has.split() else rdmameter.USAGE, done)
 
     def test_the_table_has_each_adapter_and_each_test(self):
         self.play("none")

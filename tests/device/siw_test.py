@@ -109,6 +109,16 @@ class Whole(Siw):
             self.assertTrue(rdmameter.wait_until(lambda: server.footprint() == server.idle, 60), server.log)
         self.run_program(f"127.0.0.1:{server.port}", "send_bw", *FEW)
 
+    def test_a_killed_server_ends_its_client(self):
+        server = self.serve()
+        client = self.start(f"127.0.0.1:{server.port}", "send_bw", "--duration", "60")
+        self.assertTrue(rdmameter.wait_until(lambda: server.footprint() != server.idle))
+        rdmameter.wait_until(lambda: False, 2)
+        server.stop(signal.SIGKILL)
+        done = client.end(30)
+        self.assertEqual(done.status, rdmameter.FAILED, done)
+        self.run_program("--loopback", "send_bw", *FEW)
+
     def test_topologies(self):
         path = self.output()
         started = rdmameter.Started([rdmameter.program, "topo", "mesh", "ring", "--ranks", "4", "--traffic", "pairs,flood", "--size", "8,4K", "--verify",

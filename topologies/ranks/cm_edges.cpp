@@ -26,10 +26,10 @@ void require_iwarp_carries(const OpenDevice& device, const TestCase& test_case,
   require_iwarp_has(device, by_cm);
   if (test_case.rank_opcode != RankOpcode::send) return;
   const auto lacks_immediate = [&device](std::string_view so, std::string_view remedy) {
-    throw Unsupported(
-        fmt::format("{} is an iWARP device, which has no immediate data: a message's last {} bytes "
-                    "say where it comes from and goes to, {}: {}",
-                    device.port.where(), kLabelBytes, so, remedy));
+    throw Unsupported(fmt::format(
+        "{} is an iWARP device, where a rank's message has no immediate data: its last {} "
+        "bytes say where it comes from and goes to, {}: {}",
+        device.port.where(), kLabelBytes, so, remedy));
   };
   if (plan.traffic_mode() == TrafficMode::collective)
     lacks_immediate("and a collective's hold its words", "use another --traffic");

@@ -645,8 +645,9 @@ Outcome RankMeasurer::measure(const TestCase& test_case) {
       outcome.topology->straggler = {.verdict = Straggler::Verdict::unknown,
                                      .reason = error_text(error)};
   }
-  // Who is done ends its connections, and iWARP tells the other ends at once.
-  with_all([&] { return ranks_.broadcast(""); });
+  // Who is done ends its connections, and iWARP tells the other ends at once. It is so at all ranks
+  // or at none: those of two kinds have not connected.
+  if (part.cm) with_all([&] { return ranks_.broadcast(""); });
   if (failure) std::rethrow_exception(failure);
   return outcome;
 }

@@ -16,6 +16,7 @@ ProtectionDomain::ProtectionDomain(ibv_context& context, std::uint64_t thread_do
     : pd_(check_pointer([&] { return ibv_alloc_pd(&context); }, "ibv_alloc_pd", where)) {
   if (thread_domain == 0) return;
   ibv_td_init_attr attributes{};
+  errno = 0;
   td_.reset(ibv_alloc_td(&context, &attributes));
   const char* verb = "ibv_alloc_td";
   if (td_) {
@@ -26,7 +27,7 @@ ProtectionDomain::ProtectionDomain(ibv_context& context, std::uint64_t thread_do
     parent_.reset(ibv_alloc_parent_domain(&context, &domain));
   }
   if (parent_) return;
-  const int error = errno;
+  const int error = errno != 0 ? errno : EINVAL;  // a provider may set none
   td_.reset();
   if (thread_domain == kAuto) return;
   if (is_unsupported(error))

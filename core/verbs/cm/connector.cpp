@@ -12,9 +12,10 @@
 namespace rdmameter {
 namespace {
 
-/// Calls under way at a time: fewer than the backlog of any listener (net.rdma_ucm.max_backlog).
+/// Calls under way at a time: fewer than the backlog of any listener.
 constexpr std::size_t kAtATime = 64;
-constexpr int kCmBacklog = 128;
+/// The kernel takes no more than net.rdma_ucm.max_backlog, 1024 if nobody has changed it.
+constexpr std::size_t kLeastBacklog = 128, kMostBacklog = 1 << 20;
 
 }  // namespace
 
@@ -29,7 +30,9 @@ struct CmConnector::Call {
 
 std::uint16_t CmConnector::listen(const CmEndpoint& end, std::size_t expected) {
   listener_ = make_cm_id(channel_, end, nullptr);
-  check_minus_one(rdma_listen(listener_.get(), kCmBacklog), "rdma_listen", end.text());
+  // All may come before one is taken, of several callers: iWARP rejects those beyond the backlog.
+  const auto backlog = static_cast<int>(std::clamp(expected, kLeastBacklog, kMostBacklog));
+  check_minus_one(rdma_listen(listener_.get(), backlog), "rdma_listen", end.text());
   between_ = fmt::format("at {}", end.text());
   ids_.resize(expected);
   return be16toh(rdma_get_src_port(listener_.get()));

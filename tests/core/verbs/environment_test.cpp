@@ -35,6 +35,7 @@ TEST(HostEnvironment, ReadsWhatTheKernelShows) {
   EXPECT_EQ(host["version"], RDMAMETER_VERSION);
   EXPECT_EQ(host["boot_id"], "6b1f");
   EXPECT_EQ(host["libibverbs"], "1.14.44.0");
+  EXPECT_EQ(rdma_core_version(tree.root() / "proc"), 44U);
   EXPECT_EQ(host["providers"], "libmlx5.so.1.24.44.0, librxe-rdmav34.so");
   EXPECT_THAT(host["build"], testing::AnyOf("optimised", "not optimised", "sanitized"));
   EXPECT_EQ(host["cpu_model"], "Some CPU @ 2.60GHz");
@@ -53,6 +54,7 @@ TEST(HostEnvironment, IsNullWhereTheKernelShowsNothing) {
     ASSERT_TRUE(host.contains(key)) << key;
     EXPECT_TRUE(host[key].is_null()) << key;
   }
+  EXPECT_EQ(rdma_core_version(tree.root()), std::nullopt);
   EXPECT_GT(host["cpu_count"], 0);
 }
 

@@ -123,6 +123,14 @@ TEST_F(Refusals, AreNotNeededWhereEachCqHoldsAllThatItsQpsCanFlush) {
       }
 }
 
+TEST_F(Refusals, OfThreadDomainsNeedNoErrno) {
+  extended->alloc_td = [](ibv_context*, ibv_td_init_attr*) -> ibv_td* { return nullptr; };
+  TestCase test_case = default_case(Opcode::rdma_write, Pattern::bandwidth);
+  test_case.queues.thread_domain = 1;
+  errno = 0;
+  EXPECT_THROW((Endpoint{device, test_case, Role::initiator}), VerbsError);
+}
+
 TEST_F(Refusals, OfAtomicsSayThatThereAreNone) {
   device.limits.atomic_cap = IBV_ATOMIC_NONE;
   EXPECT_THAT(refusal(device, default_case(Opcode::fetch_add, Pattern::bandwidth), Role::initiator),

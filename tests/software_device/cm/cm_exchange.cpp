@@ -54,6 +54,16 @@ bool listens_at(const CmEntry& entry, rdma_port_space space, const CmAddress& ad
          bound.port == address.port && (bound.any() || bound == address);
 }
 
+std::uint32_t waiting_requests(const CmEntry& listener) {
+  const CmMailbox& box = *Offset<CmMailbox>{listener.mailbox};
+  std::uint32_t count = 0;
+  for (std::uint32_t at = box.tail; at != box.head; ++at) {
+    const CmMessage& message = box.messages[at % CmMailbox::kMessages];
+    if (message.to == listener.id && message.event == RDMA_CM_EVENT_CONNECT_REQUEST) ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 bool CmAddress::any() const {
@@ -93,7 +103,8 @@ std::uint32_t add_cm_id(Offset<CmMailbox> mailbox) {
   return entry->id;
 }
 
-bool listen_at(std::uint32_t id, rdma_port_space space, const CmAddress& address) {
+bool listen_at(std::uint32_t id, rdma_port_space space, const CmAddress& address,
+               std::uint32_t backlog) {
   const std::lock_guard locked(tables().cm_lock);
   const auto taken = [&](const CmEntry& entry) {
     return entry.id != 0 && entry.id != id && listens_at(entry, space, address);
@@ -102,6 +113,7 @@ bool listen_at(std::uint32_t id, rdma_port_space space, const CmAddress& address
   CmEntry& entry = *cm_entry_of(id);
   entry.port_space = static_cast<std::uint32_t>(space);
   entry.port = address.port;
+  entry.backlog = backlog;
   std::memcpy(entry.address.data(), address.gid.raw, sizeof address.gid.raw);
   entry.listens = true;
   return true;
@@ -133,6 +145,7 @@ bool deliver_to_listener(CmMessage& message, rdma_port_space space, const CmAddr
   const std::lock_guard locked(tables().cm_lock);
   for (const CmEntry& entry : cm_entries())
     if (entry.id != 0 && listens_at(entry, space, address)) {
+      if (waiting_requests(entry) >= entry.backlog) return false;
       message.to = entry.id;
       return put(entry, message);
     }

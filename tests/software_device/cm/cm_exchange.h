@@ -52,8 +52,10 @@ std::optional<CmMessage> next_message(CmMailbox& mailbox);
 /// Takes a number for an id whose messages go to the mailbox; 0: all are taken.
 std::uint32_t add_cm_id(Offset<CmMailbox> mailbox);
 /// The id takes requests for this address from now on.
+/// @param backlog  requests that can wait until their events are taken
 /// @return false: another one does
-bool listen_at(std::uint32_t id, rdma_port_space space, const CmAddress& address);
+bool listen_at(std::uint32_t id, rdma_port_space space, const CmAddress& address,
+               std::uint32_t backlog);
 void redirect_cm_id(std::uint32_t id, Offset<CmMailbox> mailbox);
 void remove_cm_id(std::uint32_t id);
 
@@ -63,6 +65,7 @@ std::uint16_t ephemeral_port();
 /// @return false: there is no such id any more
 bool deliver(const CmMessage& message);
 /// To whoever listens there; `message.to` is set.
+/// @return false: nobody does, or the backlog is full
 bool deliver_to_listener(CmMessage& message, rdma_port_space space, const CmAddress& address);
 
 }  // namespace rdmameter::software

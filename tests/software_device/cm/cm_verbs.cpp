@@ -98,7 +98,7 @@ int bind_address(CmId& id, const sockaddr& wanted) {
 }
 
 bool is_iwarp(const CmId& id) {
-  return id.verbs != nullptr && id.verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+  return id.verbs != nullptr && personality(device_of(id.verbs)).iwarp();
 }
 
 /// The kernel takes the beginning of what an AF_IB request brings for a header of its own, which
@@ -254,10 +254,17 @@ int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
   return 0;
 }
 
-int rdma_listen(rdma_cm_id* id, int /*backlog*/) {
+/// Linux, core/ucma.c: ucma_listen() bounds the backlog, ucma_connect_event_handler() takes no
+/// request beyond it, and ucma_get_event() makes room. iWARP then rejects the caller (iwcm.c,
+/// cm_conn_req_handler()), and InfiniBand's CM lets it ask again (cm.c, cm_destroy_id()).
+int rdma_listen(rdma_cm_id* id, int backlog) {
+  constexpr int kMost = 1024;  // net.rdma_ucm.max_backlog
   CmId& ours = to_ours(id);
   if (!ours.bound) return fail_cm(EINVAL);
-  return listen_at(ours.number, id->ps, ours.address) ? 0 : fail_cm(EADDRINUSE);
+  const int room = is_iwarp(ours) && backlog > 0 && backlog < kMost ? backlog : kMost;
+  return listen_at(ours.number, id->ps, ours.address, static_cast<std::uint32_t>(room))
+             ? 0
+             : fail_cm(EADDRINUSE);
 }
 int rdma_connect(rdma_cm_id* id, rdma_conn_param* wanted) {
   CmId& ours = to_ours(id);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The adapters that a device can be. Their limits are of one model and firmware each, as
 // ibv_devinfo -v and the providers of rdma-core tell them; other ones differ, so no test should
-// rely on a number. What no field says is as on the generic device.
+// rely on a number. What no field says is as on the generic device. Which optional verbs a provider
+// has (ibv_wr_*, ibv_create_cq_ex(), ibv_alloc_td()...) is as in rdma-core 65.
 #include "tests/software_device/device/personality.h"
 
 namespace rdmameter::software {
@@ -128,7 +129,6 @@ constexpr Personality kBnxt{.name = "bnxt",
                             // query_qp_data_in_order()
                             .data_in_order = false,
                             .negative_post_errors = true,
-                            .extended_posting = false,
                             .extended_polling = false,
                             .thread_domains = false,
                             // Linux, hw/bnxt_re/ib_verbs.c: bnxt_re_query_device() tells them;
@@ -199,6 +199,8 @@ constexpr Personality hns() {
   made.memory_windows = false;
   made.atomics = IBV_ATOMIC_HCA;
   made.negative_post_errors = false;
+  made.extended_polling = made.thread_domains = true;
+  made.dmabuf = false;
   made.clamps_inline = true;
   made.active_speed = kSdr;
   made.sysfs_rate = "10 Gb/sec (4X SDR)";
@@ -221,6 +223,8 @@ constexpr Personality mana() {
   made.memory_windows = false;
   made.missing_type_errno = EOPNOTSUPP;
   made.negative_post_errors = false;
+  made.extended_posting = false;  // mana_create_qp_ex() is for raw packets
+  made.max_srq = made.max_srq_wr = 0;
   made.max_inline_bytes = 1U << 30;
   // rdma-core, providers/mana/qp.c: get_queue_size() gives the queue of read requests a page, and
   // wr.c, mana_ib_post_send_request() says EINVAL where it is full.
@@ -255,6 +259,7 @@ constexpr Personality siw() {
   made.part_id = 0;
   made.takes_tos = false;
   made.negative_post_errors = true;
+  made.extended_polling = made.dmabuf = false;
   made.max_srq = 60000;
   made.max_srq_wr = 32768;
   made.timestamp_mask = 0;
@@ -274,6 +279,7 @@ constexpr Personality erdma() {
   made.part_id = 0x107f;
   made.takes_tos = false;
   made.negative_post_errors = true;
+  made.extended_polling = made.dmabuf = false;
   made.send_immediate = made.write_immediate = true;
   made.max_sge = 6;
   made.max_recv_sge = 1;
@@ -294,6 +300,8 @@ constexpr Personality cxgb4() {
   made.part_id = 0x6401;
   made.negative_post_errors = true;
   made.flushes_posts = false;
+  made.extended_polling = made.dmabuf = false;
+  made.max_srq = made.max_srq_wr = 1024;
   made.write_immediate = true;
   made.timestamp_mask = 0;
   made.clock_kHz = 0;
@@ -317,7 +325,8 @@ constexpr Personality kEfa{.name = "efa",
                            .remote_rights = false,
                            .unsignaled = false,
                            .memory_windows = false,
-                           .thread_domains = false,
+                           // rdma-core, providers/efa/verbs.c, efa_poll_cq()
+                           .polls_with_lock = true,
                            .atomics = IBV_ATOMIC_NONE,
                            .memory_placement = false,
                            .timestamp_mask = 0,
@@ -337,7 +346,8 @@ constexpr Personality kEfa{.name = "efa",
                            .max_multicast_qps = 0,
                            .max_dm_bytes = 0};
 
-/// drivers/infiniband/sw/rxe/rxe_param.h of Linux 6.1, on an interface with an MTU of 1500 bytes.
+/// drivers/infiniband/sw/rxe/rxe_param.h of Linux 6.1, on an interface with an MTU of 1500 bytes,
+/// with providers/rxe/rxe.c of rdma-core before 64.
 constexpr Personality kRxe{.name = "rxe",
                            .firmware = "",
                            .vendor_id = 0xffffff,
@@ -346,6 +356,8 @@ constexpr Personality kRxe{.name = "rxe",
                            .active_speed = kSdr,
                            .max_message_bytes = 0x800000,
                            .data_in_order = false,
+                           .driver = "rdma_rxe",
+                           .miscounts_pieces = true,
                            .thread_domains = false,
                            .dmabuf = false,
                            .memory_placement = false,

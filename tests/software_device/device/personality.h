@@ -71,6 +71,8 @@ struct Personality {
   bool remote_rights = true;     ///< else regions and QPs that open memory to peers are refused
   bool unsignaled = true;        ///< else each request must ask for a completion
   bool extended_posting = true;  ///< ibv_wr_*
+  /// ibv_wr_set_inline_data_list() counts no bytes, ibv_wr_set_sge_list() the first SGE's for each.
+  bool miscounts_pieces = false;
   bool extended_polling = true;  ///< ibv_create_cq_ex()
   bool memory_windows = true, thread_domains = true;
   bool allocates_windows = true;  ///< else the device tells windows, and ibv_alloc_mw() has none

@@ -63,6 +63,7 @@ struct CmEntry {
   std::uint64_t mailbox;  ///< where it lies
   bool listens;
   std::uint16_t port;
+  std::uint32_t backlog;
   std::array<std::uint8_t, 16> address;
 };
 

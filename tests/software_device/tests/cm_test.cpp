@@ -103,6 +103,18 @@ TEST(SoftwareDeviceCm, ARequestThatNobodyTakesIsRejectedWithTheReason) {
   EXPECT_EQ(answer->param.conn.private_data_len, 2);
 }
 
+TEST(SoftwareDeviceCm, OverIwarpCallsBeyondTheBacklogAreRejectedUntilOneIsTaken) {
+  const WithSettings is("RDMAMETER_DEVICE_PERSONALITY", "siw");
+  const EventChannel here(rdma_create_event_channel()), there(rdma_create_event_channel());
+  const CmId listener = bound_id(*there, address_of("127.0.0.3", kPort));
+  ASSERT_EQ(rdma_listen(listener.get(), 1), 0);
+  const CmId first = calling_id(*here, "1"), second = calling_id(*here, "2");
+  EXPECT_EQ(next_event(*here, RDMA_CM_EVENT_REJECTED)->id, second.get());
+  const CmId taken(next_event(*there, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  const CmId third = calling_id(*here, "3");
+  const CmId taken_next(next_event(*there, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+}
+
 TEST(SoftwareDeviceCm, AnAddressBelongsToADeviceAndAPortToOneListener) {
   const EventChannel channel(rdma_create_event_channel());
   rdma_cm_id* made = nullptr;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extended interface to posting, ibv_wr_*: it stages requests of the classic one, and
 // ibv_wr_complete() posts them as one list.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
+#include "tests/software_device/device/personality.h"
 #include "tests/software_device/segment/process.h"
 #include "tests/software_device/verbs/objects.h"
 
@@ -49,6 +52,10 @@ ibv_send_wr& stage(ibv_qp_ex* base, ibv_wr_opcode opcode) {
 StagedRequest& current(ibv_qp_ex* base) {
   Qp& qp = to_ours(base);
   return qp.staged[qp.staged_count - 1];
+}
+
+bool miscounts_pieces(const ibv_qp_ex* base) {
+  return personality(device_of(base->qp_base.context)).miscounts_pieces;
 }
 
 ibv_send_wr& stage_rdma(ibv_qp_ex* base, ibv_wr_opcode opcode, std::uint32_t rkey,
@@ -106,7 +113,11 @@ void set_sge(ibv_qp_ex* base, std::uint32_t lkey, std::uint64_t address, std::ui
   current(base).sges.assign(1, {address, length, lkey});
 }
 void set_sges(ibv_qp_ex* base, std::size_t count, const ibv_sge* sges) {
-  current(base).sges.assign(sges, sges + count);
+  std::vector<ibv_sge>& staged = current(base).sges;
+  staged.assign(sges, sges + count);
+  if (!miscounts_pieces(base)) return;
+  std::uint32_t left = static_cast<std::uint32_t>(count) * sges[0].length;
+  for (ibv_sge& sge : staged) left -= sge.length = std::min(sge.length, left);
 }
 void set_inline_list(ibv_qp_ex* base, std::size_t count, const ibv_data_buf* list) {
   StagedRequest& staged = current(base);
@@ -116,8 +127,9 @@ void set_inline_list(ibv_qp_ex* base, std::size_t count, const ibv_data_buf* lis
     staged.bytes.insert(staged.bytes.end(), data, data + list[i].length);
   }
   staged.wr.send_flags |= IBV_SEND_INLINE;
+  const std::size_t bytes = count > 1 && miscounts_pieces(base) ? 0 : staged.bytes.size();
   staged.sges.assign(1, {reinterpret_cast<std::uint64_t>(staged.bytes.data()),
-                         static_cast<std::uint32_t>(staged.bytes.size()), 0});
+                         static_cast<std::uint32_t>(bytes), 0});
 }
 void set_inline(ibv_qp_ex* base, void* address, std::size_t length) {
   const ibv_data_buf buffer{address, length};
