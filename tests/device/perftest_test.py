@@ -63,7 +63,7 @@ def without_peak(table):
 
 def block_of(stdout):
     """The set-up block by its names."""
-    pairs = re.findall(r"(?: |^)([\w\s\*.]+?) *: (\S+)", "\n".join(line for line in stdout.splitlines() if " : " in line or ": " in line), re.MULTILINE)
+    pairs = re.findall(r"(?:[ \t]|^)([\w\s\*.]+?) *: (\S+)", "\n".join(line for line in stdout.splitlines() if " : " in line or ": " in line), re.MULTILINE)
     return {name.strip(): value for name, value in pairs}
 
 
@@ -450,7 +450,7 @@ class Ends(Front):
         name, other = (rdmameter.active_ports() * 2)[:2]
         name, other = name[0]["name"], other[0]["name"]
         client, server = self.measure_both("ib_write_lat", "-d", name, "-n", "100", at_server=("-d", other), RDMAMETER_NOTES="1")
-        self.assertRegex(client.stdout, rf" Device +: {name}\n")
+        self.assertRegex(client.stdout, rf"\tDevice +: {name}\n")
         self.assertRegex(server.stderr, rf"served by {other}\b")
 
     def test_the_client_connects_from_the_address_that_it_is_given(self):
