@@ -132,8 +132,8 @@ class ServerReport {
     // perftest's server knows the CPU's use, and looks at limits, where it takes part.
     const double cpu_percent = plan_.report.cpu_util && rows_ == Rows::each ? cpu_.percent() : 0;
     results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
+    const std::string text = samples_of(row) + perftest_row(plan_.report, numbers, cpu_percent);
     if (!plan_.json.empty()) keep(std::move(row), told.dump().size());
-    const std::string text = perftest_row(plan_.report, numbers, cpu_percent);
     if (rows_ == Rows::last) {
       last_ = text;
       return;
@@ -179,6 +179,12 @@ class ServerReport {
                perftest_addresses(report, connection) +
                (rows_ == Rows::none ? "" : perftest_header(report)));
     flush_print();
+  }
+
+  /// -H: as many as this end's -n are shown, whatever the client says.
+  std::string samples_of(const Row& row) const {
+    if (!plan_.report.samples || row.latency->histogram.count > planned_.iterations) return "";
+    return perftest_samples(*row.latency) + perftest_header(plan_.report);
   }
 
   void keep(Row row, std::size_t bytes) {

@@ -479,7 +479,7 @@ void Translation::choose_report() {
                  : lasts         ? PerftestReport::Table::latency_duration
                                  : PerftestReport::Table::latency;
   report.gbits = has("report_gbits");
-  report.samples = has("report-histogram");
+  report.samples = has("report-histogram") && !lasts;  // of a time perftest shows none
   report.both = has("report-both");
   report.cpu_util = has("cpu_util") && lasts;  // without -D perftest has no such column, either
   report.intervals = has("run_infinitely");

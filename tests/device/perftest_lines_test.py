@@ -159,14 +159,6 @@ def lines_of(end, options):
     return blanked(lines, options)
 
 
-def without_samples(lines):
-    """Without the list of -H, and the line and the header that stand behind it."""
-    if "#, usec" not in lines:
-        return lines
-    at = lines.index("#, usec")
-    return lines[:at] + lines[at + 4:]
-
-
 def theirs(tool):
     return [os.path.join(os.path.abspath(FOLDER), tool) if FOLDER else shutil.which(tool)]
 
@@ -191,8 +183,6 @@ class Lines(rdmameter.Test):
                 self.assertEqual(here.statuses, real.statuses, both)
                 for end in ("server", "client"):
                     mine, others = (lines_of(getattr(pair, end), options) for pair in (here, real))
-                    if end == "server":  # of -H it prints its own samples, which a server here has not
-                        others = without_samples(others)
                     self.assertEqual(mine, others, f"{end}: {both}")
                 self.assertEqual(here.order(), real.order(), both)
                 self.assertEqual((here.server.stderr, here.client.stderr), ("", ""))

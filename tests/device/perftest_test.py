@@ -470,6 +470,18 @@ class Ends(Front):
             gids = re.findall(r" (local|remote) address: .*\n GID: .*:127:00:00:(\d+)\n", client.stdout)
             self.assertEqual(gids, [("local", f"0{here[-1]}"), ("remote", f"0{there[-1]}")], client)
 
+    def test_the_samples_are_at_both_ends_where_perftest_has_them(self):
+        samples = (lambda end: re.findall(r"^\d+, ([\d.e+]+)$", end.stdout, re.MULTILINE))
+        for tool, options, at_server, counts in (("ib_send_lat", ("-n", "50"), ("-n", "50"), (50, 50)), ("ib_write_lat", ("-n", "50"), (), (50, 50)),
+                                                 ("ib_write_lat", ("-n", "50"), ("-n", "49"), (50, 0)), ("ib_read_lat", ("-n", "50"), (), (50, 0)),
+                                                 ("ib_send_lat", ("-D", "1"), ("-D", "1"), (0, 0))):
+            with self.subTest(tool, options=options, at_server=at_server):
+                client, server = self.measure_both(tool, "-H", *options, at_server=("-H", *at_server))
+                self.assertEqual((len(samples(client)), len(samples(server))), counts, f"{client}\n{server}")
+                if counts[1]:
+                    self.assertEqual(samples(server), samples(client))
+                    self.assertRegex(server.stdout, r"usec\] \n#, usec\n1, .*\n(\d+, .*\n)+-+\n #bytes .*\n 2 +50 .*\n-+\n$")
+
     def test_the_server_shows_units_of_its_own(self):
         client, server = self.measure_both("ib_write_bw", "-n", "100", at_server=("--report_gbits",))
         mib_per_s, gbits = rows(client.stdout)[0][3], rows(server.stdout)[0][3]
