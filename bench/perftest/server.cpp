@@ -318,8 +318,8 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
 bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
   bind_to_source(plan);
-  plan.own =
-      LoneChoice{tell_note}.settled(plan.own, perftest_cases(plan).front().test_case.transport);
+  plan.own = LoneChoice{tell_note}.settled(
+      plan.own, possible_perftest_cases(plan).front().test_case.transport);
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
   if (!serve_one(plan, invocation, clock, report)) return false;

@@ -318,6 +318,14 @@ class ServerForm(rdmameter.Test):
             self.assertEqual(server.end()[0], 0)
             peer.close()
 
+    def test_refuses_at_once_what_no_client_could_measure(self):
+        """perftest's server learns it from the client, which has the same options and ends with 1, too."""
+        result = perftest("ib_send_lat", "-c", "UD", "-s", "8000")
+        self.assertEqual((result.returncode, result.stdout), (FAILED, ""), result)
+        self.assertRegex(result.stderr, r"use -s 4096 or less, or -c RC")
+        with Server("ib_send_bw", "-c", "UD"):  # whose size will be the MTU
+            pass
+
     def test_refuses_a_sandbox_of_another_name(self):
         result = perftest("ib_write_bw", RDMAMETER_SANDBOX="of")
         self.assertEqual(result.returncode, FAILED)

@@ -256,6 +256,16 @@ class Tools(Front):
                     block = block_of(end.stdout)
                     self.assertEqual((block["Transport type"], block["rdma_cm QPs"]), (transport, by_cm), end)
 
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_each_message_is_signaled_where_the_device_wants_that_unless_asked_otherwise(self):
+        self.play("efa")
+        for end in self.measure_both("ib_send_bw", "-c", "UD", "-n", "500", at_server=("-c", "UD", "-n", "500")):
+            self.assertEqual(block_of(end.stdout)["CQ Moderation"], "1", end)
+        server = self.serve_tool("ib_send_bw", "-c", "UD")
+        client = self.start_tool("ib_send_bw", "-p", self.port, "-c", "UD", "-n", "500", "-Q", "50", "localhost").end(60)
+        self.assertEqual((client.status, server.end(30).status), (1, 1), client)
+        self.assertIn("use -Q 1", client.stderr)
+
     def test_both_directions_are_reported_together_and_apart(self):
         client, server = self.measure_both("ib_write_bw", "-b", "--report-both", "-n", "100", at_server=("-b", "--report-both"))
         for end in (client, server):
