@@ -148,10 +148,6 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
   return target;
 }
 
-constexpr const char* kNoConnection =
-    "Unable to open file descriptor for socket connection\n"
-    " Unable to init the socket connection\n";
-
 /// Where nobody answers, perftest's own lines come first: scripts know the failure by them.
 std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
                                            std::span<const PlannedCase> cases,
@@ -167,11 +163,11 @@ std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
     tell("{} for ai_family: 2 service: {} port: {}\n", error.reason, printable(target.server.host),
          target.server.port);
     tell_text("Problem in resolving basic address and port\n");
-    tell_text(kNoConnection);
+    tell_text(kPerftestNoConnection);
     throw;
   } catch (const NotConnected&) {
     tell("Couldn't connect to {}:{}\n", printable(target.server.host), target.server.port);
-    tell_text(kNoConnection);
+    tell_text(kPerftestNoConnection);
     throw;
   }
 }

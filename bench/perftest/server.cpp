@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "bench/perftest/settings_block.h"
 #include "bench/running/result_context.h"
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
 #include "core/log/server_log.h"
@@ -63,11 +65,20 @@ SandboxOptions sandbox_of_environment() {
   return sandbox;
 }
 
+struct CannotListen : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Where no address is given, as perftest on every one of this machine.
+/// @throws CannotListen
 std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions options,
                                        const ClockChoice& clock, const InterruptSource& interrupt) {
   options.bind = plan.bind.empty() ? Address{"", plan.port} : parse_address(plan.bind, plan.port);
-  return std::make_unique<Server>(std::move(options), clock, interrupt);
+  try {
+    return std::make_unique<Server>(std::move(options), clock, interrupt);
+  } catch (const std::exception& error) {
+    throw CannotListen(error_text(error));
+  }
 }
 
 void tell_terms(const Server& server) {
@@ -322,7 +333,13 @@ bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
       plan.own, possible_perftest_cases(plan).front().test_case.transport);
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
-  if (!serve_one(plan, invocation, clock, report)) return false;
+  try {
+    if (!serve_one(plan, invocation, clock, report)) return false;
+  } catch (const CannotListen&) {  // here, as a server's log stamps all lines
+    tell("Couldn't listen to port {}\n", plan.port);
+    tell_text(kPerftestNoConnection);
+    throw;
+  }
   report.finish(invocation.command_line);
   return report.within_limits();
 }

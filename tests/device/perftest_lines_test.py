@@ -143,6 +143,8 @@ def blanked(lines, options):
                 few_bytes = re.match(r"[2-8] \d+ ", text) is not None  # so little is 0.00
                 zero = "-a" not in options and not few_bytes
                 text = re.sub(r"\d+\.\d+", lambda found: found[0] if zero and float(found[0]) == 0 else digit(found), text)
+            if "--report_gbits" in options:  # six digits below 0.1 Gb/s
+                text = re.sub(r"\s+[N0]+\.[N0]+", " N", text)
             if "--cpu_util" in options:  # of so few ticks of the system's clock
                 text = re.sub(r"^(\d+ \d+ .*\s)[N0]+\.[N0]+$", r"\1%", text)
             if "-D" in options:  # how many iterations a time brings

@@ -348,7 +348,8 @@ class ServerForm(rdmameter.Test):
         with Server("ib_write_bw") as server:
             result = perftest("ib_send_bw", "-p", str(server.port))
         self.assertEqual(result.returncode, FAILED)
-        self.assertIn("the port is in use", result.stderr)
+        self.assertRegex(result.stderr, r"^Couldn't listen to port \d+\nUnable to open file descriptor for socket connection\n"
+                                        r" Unable to init the socket connection\nrdmameter: .*: the port is in use\. Choose another with -p, or end ")
 
 
 if __name__ == "__main__":
