@@ -124,7 +124,7 @@ def blanked(lines, options):
     """Lines with one blank for several, tabs kept, and with numbers of which only their digits and a zero are seen."""
     kept, in_samples = [], False
     for _, line in lines:
-        text = re.sub(r" +", " ", line).strip(" ")
+        text = re.sub(r" +(?=\t)", "", re.sub(r" +", " ", line).strip(" "))  # no blank before a tab: a long number has none
         for pattern, instead in KNOWN:
             if instead is None and re.search(pattern, text):
                 break
