@@ -148,10 +148,6 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
   return target;
 }
 
-constexpr const char* kNoConnection =
-    "Unable to open file descriptor for socket connection\n"
-    " Unable to init the socket connection\n";
-
 /// Where nobody answers, perftest's own lines come first: scripts know the failure by them.
 std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
                                            std::span<const PlannedCase> cases,
@@ -167,11 +163,11 @@ std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
     tell("{} for ai_family: 2 service: {} port: {}\n", error.reason, printable(target.server.host),
          target.server.port);
     tell_text("Problem in resolving basic address and port\n");
-    tell_text(kNoConnection);
+    tell_text(kPerftestNoConnection);
     throw;
   } catch (const NotConnected&) {
     tell("Couldn't connect to {}:{}\n", printable(target.server.host), target.server.port);
-    tell_text(kNoConnection);
+    tell_text(kPerftestNoConnection);
     throw;
   }
 }
@@ -194,20 +190,6 @@ std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
   return least;
 }
 
-/// A UD message is one packet. Where no size was asked for, perftest takes the MTU.
-void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
-                   std::optional<std::uint64_t> mtu_bytes) {
-  if (plan.size_given || plan.all_sizes) return;
-  for (PlannedCase& planned : cases) {
-    TestCase& test_case = planned.test_case;
-    if (test_case.transport != Transport::ud) continue;
-    const std::uint64_t most = std::min(test_case.path.mtu_bytes, mtu_bytes.value_or(4096));
-    if (test_case.size_bytes <= most) continue;
-    test_case.size_bytes = most;
-    planned.why_skipped = why_impossible(test_case);
-  }
-}
-
 /// As many bytes as perftest would inline at both ends; and no message above that, though a QP may
 /// have more room than was asked for. @param report  is told how many
 void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const Measurer& measurer,
@@ -225,19 +207,12 @@ void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const
   }
 }
 
-/// Of -a the smallest size is tried before the others.
-void require_possible(const std::vector<PlannedCase>& cases) {
-  if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
-}
-
 }  // namespace
 
 bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
   bind_to_source(plan);
-  std::vector<PlannedCase> cases = perftest_cases(plan);
-  fit_datagrams(plan, cases, std::nullopt);
-  require_possible(cases);
+  std::vector<PlannedCase> cases = possible_perftest_cases(plan);
   const ClockChoice clock = choose_clock();
   for (const std::string& note : plan.notes) tell_note(note);
   ShowListener on_connected;

@@ -12,6 +12,11 @@
 
 namespace rdmameter {
 
+/// perftest's last lines on stderr where its ends do not meet.
+inline constexpr const char* kPerftestNoConnection =
+    "Unable to open file descriptor for socket connection\n"
+    " Unable to init the socket connection\n";
+
 struct PerftestConnection {
   TestCase test_case;                         ///< as it is in truth
   std::optional<EndpointInfo> local, remote;  ///< nothing: the null device has none

@@ -15,7 +15,7 @@ namespace rdmameter {
 namespace {
 
 /// What an option and its value are together, and what is said to do without one; before all else.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kPhrases{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kPhrases{{
     {"--inline off", "-I 0"},
     {" or --inline max", " or less"},
     {"use --inline", "use -I"},
@@ -36,6 +36,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kPhrases
     {"--memory host", "memory of the host"},
     {"--recv srq", "--use-srq"},
     {"--bind ", ""},
+    {"--port (0: any free one)", "-p"},
 }};
 
 std::string short_form(const PerftestOption& option) {

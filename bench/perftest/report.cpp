@@ -87,7 +87,7 @@ std::optional<std::uint64_t> asked_iterations(const Row& row) {
 }
 
 std::string cpu_column(const PerftestReport& report, double cpu_percent) {
-  return report.cpu_util ? fmt::format("        {:<3.2f}\n", cpu_percent) : "\n";
+  return report.cpu_util ? fmt::format("\t    {:<3.2f}\n", cpu_percent) : "\n";
 }
 
 std::string columns_of(const PerftestReport& report) {
@@ -121,8 +121,8 @@ std::string latency_row(const PerftestReport& report, const PerftestNumbers& num
                        numbers.iterations, latency.mean, exchanges_per_second(latency));
   } else {
     text = fmt::format(
-        " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}          {:<7.2f}        "
-        "{:<7.2f}        {:<7.2f}         {:<7.2f}",
+        " {:<7} {}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     "
+        "\t{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}",
         numbers.size_bytes, numbers.iterations, latency.min, latency.max, latency.typical,
         latency.mean, latency.stddev, latency.p99, latency.p99_9);
   }
@@ -137,9 +137,9 @@ std::string bandwidth_row(const PerftestReport& report, const PerftestNumbers& n
   if (report.output == ReportOutput::message_rate) return fmt::format("{:.6f}\n", rate);
   const std::string text =
       shows_six_digits(report, average)
-          ? fmt::format(" {:<7}    {:<10}       {:<7.6f}            {:<7.6f}            {:<7.6f}",
+          ? fmt::format(" {:<7}    {}           {:<7.6f}            {:<7.6f}            {:<7.6f}",
                         numbers.size_bytes, numbers.iterations, peak, average, rate)
-          : fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}             {:<7.6f}",
+          : fmt::format(" {:<7}    {:<10}       {:<7.2f}            {:<7.2f}\t\t     {:<7.6f}",
                         numbers.size_bytes, numbers.iterations, peak, average, rate);
   return text + cpu_column(report, cpu_percent);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// perftest's report: its columns, headers and units, from our rows. Columns are set apart by blanks
-// alone, where perftest also has tabs: scripts that split at blanks then always find all columns.
+// perftest's report: its columns, headers and units, from our rows. Its blanks and tabs, too: what
+// stands between two columns decides how many words a script finds that splits at blanks alone.
 #pragma once
 
 #include <cstdint>

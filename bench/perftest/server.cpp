@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "bench/perftest/settings_block.h"
 #include "bench/running/result_context.h"
 #include "core/base/error.h"
+#include "core/base/error_text.h"
 #include "core/instrument/clock.h"
 #include "core/log/print.h"
 #include "core/log/server_log.h"
@@ -63,11 +65,20 @@ SandboxOptions sandbox_of_environment() {
   return sandbox;
 }
 
+struct CannotListen : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Where no address is given, as perftest on every one of this machine.
+/// @throws CannotListen
 std::unique_ptr<Server> listen_for_one(const PerftestPlan& plan, ServerOptions options,
                                        const ClockChoice& clock, const InterruptSource& interrupt) {
   options.bind = plan.bind.empty() ? Address{"", plan.port} : parse_address(plan.bind, plan.port);
-  return std::make_unique<Server>(std::move(options), clock, interrupt);
+  try {
+    return std::make_unique<Server>(std::move(options), clock, interrupt);
+  } catch (const std::exception& error) {
+    throw CannotListen(error_text(error));
+  }
 }
 
 void tell_terms(const Server& server) {
@@ -132,8 +143,8 @@ class ServerReport {
     // perftest's server knows the CPU's use, and looks at limits, where it takes part.
     const double cpu_percent = plan_.report.cpu_util && rows_ == Rows::each ? cpu_.percent() : 0;
     results_ = perftest_results_json(plan_.report, numbers, cpu_percent);
+    const std::string text = samples_of(row) + perftest_row(plan_.report, numbers, cpu_percent);
     if (!plan_.json.empty()) keep(std::move(row), told.dump().size());
-    const std::string text = perftest_row(plan_.report, numbers, cpu_percent);
     if (rows_ == Rows::last) {
       last_ = text;
       return;
@@ -179,6 +190,12 @@ class ServerReport {
                perftest_addresses(report, connection) +
                (rows_ == Rows::none ? "" : perftest_header(report)));
     flush_print();
+  }
+
+  /// -H: as many as this end's -n are shown, whatever the client says.
+  std::string samples_of(const Row& row) const {
+    if (!plan_.report.samples || row.latency->histogram.count > planned_.iterations) return "";
+    return perftest_samples(*row.latency) + perftest_header(plan_.report);
   }
 
   void keep(Row row, std::size_t bytes) {
@@ -312,11 +329,17 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
 bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
   bind_to_source(plan);
-  plan.own =
-      LoneChoice{tell_note}.settled(plan.own, perftest_cases(plan).front().test_case.transport);
+  plan.own = LoneChoice{tell_note}.settled(
+      plan.own, possible_perftest_cases(plan).front().test_case.transport);
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
-  if (!serve_one(plan, invocation, clock, report)) return false;
+  try {
+    if (!serve_one(plan, invocation, clock, report)) return false;
+  } catch (const CannotListen&) {  // here, as a server's log stamps all lines
+    tell("Couldn't listen to port {}\n", plan.port);
+    tell_text(kPerftestNoConnection);
+    throw;
+  }
   report.finish(invocation.command_line);
   return report.within_limits();
 }

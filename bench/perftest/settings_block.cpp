@@ -14,12 +14,15 @@
 namespace rdmameter {
 namespace {
 
+/// Before a setting: on a line of its own, or on that of the one before.
+constexpr const char *kOwnLine = "\n ", *kBeside = "\t\t";
+
 struct Setting {
-  const char* name;      ///< in the block; empty: it is not there
+  const char* name;      ///< in the block, to the letter; empty: it is not there
   const char* key;       ///< in the file; empty: it is not there
   nlohmann::json value;  ///< a text or a number
   const char* unit = "";
-  bool beside = false;  ///< in the block, on the line of the one before
+  const char* before = kOwnLine;
 };
 
 /// What is known of the device; null else.
@@ -59,50 +62,51 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
   const std::string link = in_capitals(text_of(device_fact(environment, "link_layer")));
   const bool ethernet = link.starts_with('E');
   std::vector<Setting> all{
-      {"Dual-port", "Dual_port", "OFF"},
-      {"Device", "Device", text_of(device_fact(environment, "name")), "", true},
-      {"Number of qps", "Number_of_qps", test_case.qps},
-      {"Transport type", "Transport_type", report.transport, "", true},
-      {"Connection type", "Connection_type", in_capitals(transport_text(test_case))},
-      {"Using SRQ", "Using_SRQ", on_off(test_case.shared_receives()), "", true},
+      {"Dual-port       ", "Dual_port", "OFF"},
+      {"Device         ", "Device", text_of(device_fact(environment, "name")), "", kBeside},
+      {"Number of qps   ", "Number_of_qps", test_case.qps},
+      {"Transport type ", "Transport_type", report.transport, "", kBeside},
+      {"Connection type ", "Connection_type", in_capitals(transport_text(test_case))},
+      {"Using SRQ      ", "Using_SRQ", on_off(test_case.shared_receives()), "", kBeside},
       {"PCIe relax order", "PCIe_relax_order", on_off(test_case.relaxes_ordering())},
-      {"Lock-free", "", on_off(queues.thread_domain == 1), "", true},
-      {"ibv_wr* API", "ibv_wr_API", on_off(test_case.extended_api())},
-      {"Using Enhanced Reorder     ", "", "OFF", "", true}};
+      {"Lock-free      ", "", on_off(queues.thread_domain == 1), "", kBeside},
+      {"ibv_wr* API     ", "ibv_wr_API", on_off(test_case.extended_api())},
+      {"Using Enhanced Reorder      ", "", "OFF", "", kBeside}};
   const auto add = [&all](bool shown, Setting setting) {
     if (shown) all.push_back(std::move(setting));
   };
   add(!report.server || test_case.bidirectional,
-      {"TX depth", "TX_depth", bandwidth ? queues.depth : 1});
-  add(queues.post_list > 1, {"Post List", "Post_List", queues.post_list});
+      {"TX depth        ", "TX_depth", bandwidth ? queues.depth : 1});
+  add(queues.post_list > 1, {"Post List       ", "Post_List", queues.post_list});
   add(queues.recv_post_list > 1 && report.recv_list_given && test_case.takes_receive(),
-      {"Recv Post List", "Recv_Post_List", queues.recv_post_list});
+      {"Recv Post List  ", "Recv_Post_List", queues.recv_post_list});
   // perftest's client names it only where it receives as well.
   add(test_case.takes_receive() && (report.server || test_case.bidirectional),
-      {"RX depth", "RX_depth", queues.rx_depth});
-  add(bandwidth, {"CQ Moderation", "CQ_Moderation", queues.signal_every});
-  add(bandwidth, {"CQE Poll Batch", "", kPollBatch});
+      {"RX depth        ", "RX_depth", queues.rx_depth});
+  add(bandwidth, {"CQ Moderation   ", "CQ_Moderation", queues.signal_every});
+  add(bandwidth, {"CQE Poll Batch  ", "", kPollBatch});
   const nlohmann::json mtu = test_case.path.mtu_bytes != kAuto && test_case.path.mtu_bytes != 0
                                  ? nlohmann::json(test_case.path.mtu_bytes)
                                  : device_fact(environment, "active_mtu_bytes");
-  add(!mtu.is_null(), {"Mtu", "Mtu", mtu, "[B]"});
-  add(!link.empty(), {"Link type", "Link_type", ethernet ? "Ethernet" : "IB"});
+  add(!mtu.is_null(), {"Mtu             ", "Mtu", mtu, "[B]"});
+  add(!link.empty(), {"Link type       ", "Link_type", ethernet ? "Ethernet" : "IB"});
   const nlohmann::json gid = end.gid_index != kAuto ? nlohmann::json(end.gid_index)
                                                     : device_fact(environment, "gid_index");
-  add(!gid.is_null() && perftest_names_gid(report, ethernet), {"GID index", "GID_index", gid});
+  add(!gid.is_null() && perftest_names_gid(report, ethernet),
+      {"GID index       ", "GID_index", gid});
   if (!test_case.returns_data())
-    add(true, {"Max inline data", "Max_inline_data", inline_shown(report, test_case), "[B]"});
+    add(true, {"Max inline data ", "Max_inline_data", inline_shown(report, test_case), "[B]"});
   else
     add(queues.outstanding_reads != kAuto,
-        {"Outstand reads", "Outstand_reads", queues.outstanding_reads});
-  add(true, {"rdma_cm QPs", "rdma_cm_QPs", on_off(test_case.by_cm())});
+        {"Outstand reads  ", "Outstand_reads", queues.outstanding_reads});
+  add(true, {"rdma_cm QPs\t ", "rdma_cm_QPs", on_off(test_case.by_cm())});
   if (end.memory.starts_with(kCudaMemory))
     add(true, {"", "cuda_device", parse_count(end.memory.substr(kCudaMemory.size())).value_or(0)});
   add(true, {"", "Use_ROCm_memory", "OFF"});
   add(true, {"", "Use_MUSA_memory", "OFF"});
-  add(true, {"Data ex. method", "Data_ex_method", test_case.by_cm() ? "rdma_cm" : "Ethernet"});
+  add(true, {"Data ex. method ", "Data_ex_method", test_case.by_cm() ? "rdma_cm" : "Ethernet"});
   add(test_case.by_cm() && test_case.path.traffic_class != 0,
-      {"TOS   ", "TOS", test_case.path.traffic_class, "", true});
+      {"TOS    ", "TOS", test_case.path.traffic_class, "", " \t"});
   return all;
 }
 
@@ -111,24 +115,16 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
 std::string perftest_banner(const PerftestReport& report, const TestCase& test_case,
                             const nlohmann::ordered_json& environment) {
   if (report.output != PerftestReport::Output::full) return "";
-  std::string text = fmt::format("{}                    {}\n", kPerftestDashes, report.title);
+  std::string text = fmt::format("{}                    {}", kPerftestDashes, report.title);
   if (test_case.wait == Wait::event)
-    text += fmt::format(" Test with events. Using {}_comp{}\n",
+    text += fmt::format("{}Test with events. Using {}_comp{}", kOwnLine,
                         text_of(device_fact(environment, "name")), test_case.queues.comp_vector);
-  if (test_case.multicast()) text += " MultiCast runs on UD!\n";
-  for (const Setting& setting : settings_of(report, test_case, environment)) {
-    if (*setting.name == '\0') continue;
-    const std::string value = text_of(setting.value) + setting.unit;
-    if (setting.beside) {
-      text.pop_back();  // the end of the line
-      const std::size_t width = text.size() - text.rfind('\n') - 1;
-      constexpr std::size_t kSecondColumn = 32;
-      text += fmt::format("{:{}}{:<15}: {}\n", "",
-                          width < kSecondColumn ? kSecondColumn - width : 1, setting.name, value);
-    } else {
-      text += fmt::format(" {:<16}: {}\n", setting.name, value);
-    }
-  }
+  if (test_case.multicast()) text += fmt::format("{}MultiCast runs on UD!", kOwnLine);
+  for (const Setting& setting : settings_of(report, test_case, environment))
+    if (*setting.name != '\0')
+      text += fmt::format("{}{}: {}{}", setting.before, setting.name, text_of(setting.value),
+                          setting.unit);
+  text += '\n';
   if (report.server && test_case.by_cm())
     text += fmt::format(
         "{} Waiting for client rdma_cm QP to connect\n"

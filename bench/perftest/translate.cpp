@@ -289,7 +289,8 @@ void Translation::choose_queues() {
   std::uint64_t depth = number("tx-depth", "depth", kPerftestDepth);
   if (!by_time()) depth = std::min(depth, iterations_);
   std::uint64_t every = number("cq-mod", "signal-every", kPerftestCqMod);
-  if (!has("cq-mod")) {
+  plan_.signals_given = has("cq-mod");
+  if (!plan_.signals_given) {
     // -g alone is UD, too, but perftest looks before it knows.
     const bool says_datagrams = command_.value("connection") == "UD";
     const bool moderated =
@@ -479,7 +480,7 @@ void Translation::choose_report() {
                  : lasts         ? PerftestReport::Table::latency_duration
                                  : PerftestReport::Table::latency;
   report.gbits = has("report_gbits");
-  report.samples = has("report-histogram");
+  report.samples = has("report-histogram") && !lasts;  // of a time perftest shows none
   report.both = has("report-both");
   report.cpu_util = has("cpu_util") && lasts;  // without -D perftest has no such column, either
   report.intervals = has("run_infinitely");
@@ -549,10 +550,31 @@ std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan) {
       const bool said = std::ranges::find(plan.axes, name, &GivenAxis::option) != plan.axes.end();
       if (!said && axis.applies(planned.test_case)) set_axis(planned.test_case, axis, text);
     }
+    planned.test_case.queues.signal_by_default = !plan.signals_given;
     // What would take too much memory for its times has none.
     planned.test_case.peak = plan.report.peak && peak_bytes(planned.test_case) <= kMaxPeakBytes;
     planned.why_skipped = why_impossible(planned.test_case);
   }
+  return cases;
+}
+
+void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
+                   std::optional<std::uint64_t> mtu_bytes) {
+  if (plan.size_given || plan.all_sizes) return;
+  for (PlannedCase& planned : cases) {
+    TestCase& test_case = planned.test_case;
+    if (test_case.transport != Transport::ud) continue;
+    const std::uint64_t most = std::min(test_case.path.mtu_bytes, mtu_bytes.value_or(4096));
+    if (test_case.size_bytes <= most) continue;
+    test_case.size_bytes = most;
+    planned.why_skipped = why_impossible(test_case);
+  }
+}
+
+std::vector<PlannedCase> possible_perftest_cases(const PerftestPlan& plan) {
+  std::vector<PlannedCase> cases = perftest_cases(plan);
+  fit_datagrams(plan, cases, std::nullopt);
+  if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
   return cases;
 }
 

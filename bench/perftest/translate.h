@@ -25,10 +25,11 @@ struct PerftestPlan {
   bool size_given = false;         ///< else a UD message shrinks to the MTU, as in perftest
   bool inline_given = false;       ///< else it is what the device takes of perftest's figure
   bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
-  EndSettings own;                 ///< device, port, GID and core of this end
-  std::string bind;                ///< of the server; empty: every address
-  std::string source;              ///< that the client connects from; empty: its route's
-  std::string host;                ///< empty: this is the server
+  bool signals_given = false;  ///< -Q; else each request is signaled where the device wants that
+  EndSettings own;             ///< device, port, GID and core of this end
+  std::string bind;            ///< of the server; empty: every address
+  std::string source;          ///< that the client connects from; empty: its route's
+  std::string host;            ///< empty: this is the server
   std::uint16_t port = kPerftestPort;
   PerftestReport report;
   bool warns_of_no_peak = false;  ///< perftest says that this end measures none
@@ -44,5 +45,14 @@ PerftestPlan translate(const PerftestCommand& command);
 /// The cases of a plan, which have no default of `rdmameter run` in what perftest has a way of its
 /// own for.
 std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan);
+
+/// The same, before the other end is known.
+/// @throws UsageError  the first one, of -a the smallest, cannot be
+std::vector<PlannedCase> possible_perftest_cases(const PerftestPlan& plan);
+
+/// A UD message is one packet. Where no size was asked for, perftest takes the MTU.
+/// @param mtu_bytes  the lesser of both ends, where it is known
+void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
+                   std::optional<std::uint64_t> mtu_bytes);
 
 }  // namespace rdmameter

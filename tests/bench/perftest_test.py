@@ -45,17 +45,10 @@ def first_row_by_header(stdout):
     return dict(zip(names, values))
 
 
-def rows_of_five_words(stdout):
-    """Rows with five words between blanks, tabs being no blanks: {size: average} (as SuperBench reads it)."""
-    rows = {}
-    for line in stdout.splitlines():
-        words = [word for word in line.split(" ") if word]
-        try:
-            if len(words) == 5:
-                rows[int(words[0])] = float(words[-2])
-        except ValueError:
-            continue
-    return rows
+def averages(stdout):
+    """{size: average} of the rows below the header."""
+    rows = (line.split() for line in stdout.splitlines())
+    return {int(row[0]): float(row[3]) for row in rows if row and row[0].isdigit()}
 
 
 class Output(unittest.TestCase):
@@ -91,10 +84,21 @@ class Output(unittest.TestCase):
             self.assertEqual(first_row_by_header(result.stdout)["#iterations"], 500, tool)
             self.assertTrue(result.stdout.endswith("-\n"), tool)
 
-    def test_of_all_sizes_has_a_row_of_five_words_for_each(self):
-        rows = rows_of_five_words(measured("ib_write_bw", "-a", "-F", "--iters=200").stdout)
+    def test_of_all_sizes_has_a_row_for_each(self):
+        rows = averages(measured("ib_write_bw", "-a", "-F", "--iters=200").stdout)
         self.assertEqual(list(rows), [1 << bit for bit in range(1, 24)])
         self.assertTrue(all(rows.values()))
+
+    def test_has_as_many_words_between_blanks_as_perftests(self):
+        """Tabs are no blanks: SuperBench takes rows of five such words, others `tr -s ' ' | cut -d ' ' -f N`."""
+        stdout = measured("ib_write_bw", "-a", "-n", "200").stdout
+        words = {int(row[0]): row for row in ([word for word in line.split(" ") if word] for line in stdout.splitlines()) if row and row[0].isdigit()}
+        for size, average in averages(stdout).items():
+            self.assertEqual(len(words[size]), 5 if average >= 1000 else 6, stdout)  # seven letters fill the column
+            self.assertEqual(float(words[size][3]), average)
+        row = measured("ib_send_lat", "-n", "500").stdout.splitlines()[-2]
+        words = [word for word in row.split(" ") if word]
+        self.assertEqual([len(words), words[5], float(words[6])], [10, "\t", float(row.split()[5])], row)  # t_avg
 
     def test_is_found_by_the_size_and_blanks(self):  # as ROCm's cvs reads it
         bandwidth = measured("ib_write_bw", "-s", "4096", "-n", "500", "--report_gbits").stdout
@@ -189,7 +193,7 @@ class Status(unittest.TestCase):
         self.failed("ib_write_bw", "-d", "null", "-n", "1000", "-w", "0", "-y", "1e12", "host", says="is below -y, --limit_msgrate")
 
     def test_is_0_where_one_of_all_sizes_reaches_the_limit(self):
-        rows = rows_of_five_words(measured("ib_write_bw", "-a", "-n", "200").stdout)
+        rows = averages(measured("ib_write_bw", "-a", "-n", "200").stdout)
         self.assertGreater(rows[1 << 23], 1000 * rows[2])
         measured("ib_write_bw", "-a", "-n", "200", "-w", str(rows[2] * 100))
 

@@ -319,6 +319,14 @@ class ServerForm(rdmameter.Test):
             self.assertEqual(server.end()[0], 0)
             peer.close()
 
+    def test_refuses_at_once_what_no_client_could_measure(self):
+        """perftest's server learns it from the client, which has the same options and ends with 1, too."""
+        result = perftest("ib_send_lat", "-c", "UD", "-s", "8000")
+        self.assertEqual((result.returncode, result.stdout), (FAILED, ""), result)
+        self.assertRegex(result.stderr, r"use -s 4096 or less, or -c RC")
+        with Server("ib_send_bw", "-c", "UD"):  # whose size will be the MTU
+            pass
+
     def test_refuses_a_sandbox_of_another_name(self):
         result = perftest("ib_write_bw", RDMAMETER_SANDBOX="of")
         self.assertEqual(result.returncode, FAILED)
@@ -341,7 +349,8 @@ class ServerForm(rdmameter.Test):
         with Server("ib_write_bw") as server:
             result = perftest("ib_send_bw", "-p", str(server.port))
         self.assertEqual(result.returncode, FAILED)
-        self.assertIn("the port is in use", result.stderr)
+        self.assertRegex(result.stderr, r"^Couldn't listen to port \d+\nUnable to open file descriptor for socket connection\n"
+                                        r" Unable to init the socket connection\nrdmameter: .*: the port is in use\. Choose another with -p, or end ")
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def without_peak(table):
 
 def block_of(stdout):
     """The set-up block by its names."""
-    pairs = re.findall(r"(?: |^)([\w\s\*.]+?) *: (\S+)", "\n".join(line for line in stdout.splitlines() if " : " in line or ": " in line), re.MULTILINE)
+    pairs = re.findall(r"(?:[ \t]|^)([\w\s\*.]+?) *: (\S+)", "\n".join(line for line in stdout.splitlines() if " : " in line or ": " in line), re.MULTILINE)
     return {name.strip(): value for name, value in pairs}
 
 
@@ -255,6 +255,16 @@ class Tools(Front):
                 for end in self.measure_both(tool, "-n", "100", *options, at_server=options):
                     block = block_of(end.stdout)
                     self.assertEqual((block["Transport type"], block["rdma_cm QPs"]), (transport, by_cm), end)
+
+    @rdmameter.on(rdmameter.SOFTWARE)
+    def test_each_message_is_signaled_where_the_device_wants_that_unless_asked_otherwise(self):
+        self.play("efa")
+        for end in self.measure_both("ib_send_bw", "-c", "UD", "-n", "500", at_server=("-c", "UD", "-n", "500")):
+            self.assertEqual(block_of(end.stdout)["CQ Moderation"], "1", end)
+        server = self.serve_tool("ib_send_bw", "-c", "UD")
+        client = self.start_tool("ib_send_bw", "-p", self.port, "-c", "UD", "-n", "500", "-Q", "50", "localhost").end(60)
+        self.assertEqual((client.status, server.end(30).status), (1, 1), client)
+        self.assertIn("use -Q 1", client.stderr)
 
     def test_both_directions_are_reported_together_and_apart(self):
         client, server = self.measure_both("ib_write_bw", "-b", "--report-both", "-n", "100", at_server=("-b", "--report-both"))
@@ -450,7 +460,7 @@ class Ends(Front):
         name, other = (rdmameter.active_ports() * 2)[:2]
         name, other = name[0]["name"], other[0]["name"]
         client, server = self.measure_both("ib_write_lat", "-d", name, "-n", "100", at_server=("-d", other), RDMAMETER_NOTES="1")
-        self.assertRegex(client.stdout, rf" Device +: {name}\n")
+        self.assertRegex(client.stdout, rf"\tDevice +: {name}\n")
         self.assertRegex(server.stderr, rf"served by {other}\b")
 
     def test_the_client_connects_from_the_address_that_it_is_given(self):
@@ -469,6 +479,18 @@ class Ends(Front):
             self.assertEqual((client.status, server.end(30).status), (rdmameter.PASS, rdmameter.PASS), client)
             gids = re.findall(r" (local|remote) address: .*\n GID: .*:127:00:00:(\d+)\n", client.stdout)
             self.assertEqual(gids, [("local", f"0{here[-1]}"), ("remote", f"0{there[-1]}")], client)
+
+    def test_the_samples_are_at_both_ends_where_perftest_has_them(self):
+        samples = (lambda end: re.findall(r"^\d+, ([\d.e+]+)$", end.stdout, re.MULTILINE))
+        for tool, options, at_server, counts in (("ib_send_lat", ("-n", "50"), ("-n", "50"), (50, 50)), ("ib_write_lat", ("-n", "50"), (), (50, 50)),
+                                                 ("ib_write_lat", ("-n", "50"), ("-n", "49"), (50, 0)), ("ib_read_lat", ("-n", "50"), (), (50, 0)),
+                                                 ("ib_send_lat", ("-D", "1"), ("-D", "1"), (0, 0))):
+            with self.subTest(tool, options=options, at_server=at_server):
+                client, server = self.measure_both(tool, "-H", *options, at_server=("-H", *at_server))
+                self.assertEqual((len(samples(client)), len(samples(server))), counts, f"{client}\n{server}")
+                if counts[1]:
+                    self.assertEqual(samples(server), samples(client))
+                    self.assertRegex(server.stdout, r"usec\] \n#, usec\n1, .*\n(\d+, .*\n)+-+\n #bytes .*\n 2 +50 .*\n-+\n$")
 
     def test_the_server_shows_units_of_its_own(self):
         client, server = self.measure_both("ib_write_bw", "-n", "100", at_server=("--report_gbits",))

@@ -55,11 +55,11 @@ TEST(PerftestSettings, AreTheBlockAboveTheTable) {
       perftest_banner({.title = "RDMA_Write BW Test"}, test_case, kMlx5),
       "---------------------------------------------------------------------------------------\n"
       "                    RDMA_Write BW Test\n"
-      " Dual-port       : OFF          Device         : mlx5_0\n"
-      " Number of qps   : 1            Transport type : IB\n"
-      " Connection type : RC           Using SRQ      : OFF\n"
-      " PCIe relax order: ON           Lock-free      : OFF\n"
-      " ibv_wr* API     : OFF          Using Enhanced Reorder     : OFF\n"
+      " Dual-port       : OFF\t\tDevice         : mlx5_0\n"
+      " Number of qps   : 1\t\tTransport type : IB\n"
+      " Connection type : RC\t\tUsing SRQ      : OFF\n"
+      " PCIe relax order: ON\t\tLock-free      : OFF\n"
+      " ibv_wr* API     : OFF\t\tUsing Enhanced Reorder      : OFF\n"
       " TX depth        : 128\n"
       " CQ Moderation   : 1\n"
       " CQE Poll Batch  : 16\n"
@@ -67,7 +67,7 @@ TEST(PerftestSettings, AreTheBlockAboveTheTable) {
       " Link type       : Ethernet\n"
       " GID index       : 3\n"
       " Max inline data : 0[B]\n"
-      " rdma_cm QPs     : OFF\n"
+      " rdma_cm QPs\t : OFF\n"
       " Data ex. method : Ethernet\n"
       "---------------------------------------------------------------------------------------\n");
   EXPECT_EQ(perftest_banner({.output = PerftestReport::Output::bandwidth}, test_case, kMlx5), "");
@@ -94,8 +94,8 @@ TEST(PerftestSettings, OfAReadByRdmaCmWithEventsNameWhatPerftestNamesThen) {
   PerftestReport report{.title = "RDMA_Read BW Test"};
   const std::string block = perftest_banner(report, test_case, kMlx5);
   EXPECT_THAT(block, HasSubstr("\n Test with events. Using mlx5_0_comp0\n Dual-port"));
-  EXPECT_THAT(block, HasSubstr("\n Outstand reads  : 16\n rdma_cm QPs     : ON\n"
-                               " Data ex. method : rdma_cm      TOS            : 41\n---"));
+  EXPECT_THAT(block, HasSubstr("\n Outstand reads  : 16\n rdma_cm QPs\t : ON\n"
+                               " Data ex. method : rdma_cm \tTOS    : 41\n---"));
   const auto info = test_info_of(report, test_case);
   EXPECT_EQ(info.at("Test with events"), "Using_mlx5_0_comp0");
   EXPECT_EQ(info.at("Outstand_reads"), 16);
