@@ -58,7 +58,7 @@ class Laboratory {
            double deviation) {
     for (std::size_t i = 0; i < file.sides[0].size(); ++i)
       for (Replicate& one : file.sides[0][i].replicates)
-        one.value[static_cast<std::size_t>(metric)] = *one.value[static_cast<std::size_t>(from)] *
+        one.value[static_cast<std::size_t>(metric)] = one.value[static_cast<std::size_t>(from)] *
                                                       ratio * (i == 0 ? of_first : 1) *
                                                       std::exp(deviation * normal(engine_));
   }
