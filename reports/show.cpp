@@ -8,23 +8,23 @@
 #include <utility>
 
 #include "reports/export/csv.h"
+#include "reports/figures/ablation.h"
+#include "reports/figures/background.h"
 #include "reports/figures/figures.h"
+#include "reports/figures/stalls.h"
 #include "reports/summary/defaults.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
-#include "reports/summary/write_order.h"
-#include "reports/text/case_names.h"
+#include "reports/summary/unit.h"
 #include "reports/text/case_text.h"
 #include "reports/text/environment_text.h"
-#include "reports/text/parts/ablation_text.h"
-#include "reports/text/parts/background_table.h"
-#include "reports/text/parts/histogram_text.h"
-#include "reports/text/parts/parts_table.h"
-#include "reports/text/parts/percentile_text.h"
-#include "reports/text/parts/stall_text.h"
-#include "reports/text/parts/until_text.h"
+#include "reports/text/histogram_text.h"
 #include "reports/text/result_tables.h"
-#include "reports/topology/connection_text.h"
+#include "reports/text/table.h"
+#include "reports/text/text.h"
+#include "reports/text/until_text.h"
+#include "reports/topology/connections.h"
 #include "reports/topology/topology_text.h"
 
 namespace rdmameter {
@@ -91,6 +91,47 @@ std::string percentiles(const std::vector<const Group*>& groups, const TextStyle
         text += "\n" + bold(wrap("", case_title({group, &summary}), style.width), style) +
                 percentile_table(summary, style);
   return text;
+}
+
+/// A thread of a case, or a direction: its name, where it stands in `more`, and its count there.
+struct CasePart {
+  std::string name, where;
+  const char* count;
+};
+
+std::vector<CasePart> parts_of(const Row& row) {
+  std::vector<CasePart> parts;
+  for (std::size_t i = 0; i < list_at(row.extra, "per_thread").size(); ++i)
+    parts.push_back({fmt::format("thread {}", i), fmt::format("/per_thread/{}", i), "operations"});
+  if (row.extra.contains("directions"))
+    for (const char* way : {"forward", "backward"})
+      parts.push_back({way, fmt::format("/directions/{}", way), "messages"});
+  return parts;
+}
+
+/// A line for each thread and direction of each case, medians over the repetitions. Empty: no case
+/// has several.
+std::string parts_table(const Group& group, const TextStyle& style) {
+  Table table{.columns = {{"case"}, {"part"}, {"messages"}, {"", "Mmsg/s"}}, .key_columns = 2};
+  for (const CaseSummary& summary : group.cases)
+    for (const CasePart& part : parts_of(*summary.repetitions.front())) {
+      const auto number = [&](const Row& row, const char* key) {
+        return number_at(fact_at(row.extra, part.where), key);
+      };
+      const auto count = [&](const Row& row) { return number(row, part.count); };
+      const auto per_us = [&](const Row& row) -> std::optional<double> {
+        const double time_ns =
+            number(row, "elapsed_ns").value_or(number(row, "window_ns").value_or(0));
+        return count(row) && time_ns > 0 ? std::optional(*count(row) / time_ns * 1e3)
+                                         : std::nullopt;
+      };
+      const auto text = [&](const std::optional<double>& median, int decimals) {
+        return median ? fixed(*median, decimals) : kUnknown;
+      };
+      table.add_line({name_in_group(group, summary), part.name, text(median_of(summary, count), 0),
+                      text(median_of(summary, per_us), 4)});
+    }
+  return table.lines() == 0 ? "" : render(table, style);
 }
 
 /// Of cases with one kind of numbers.

@@ -15,7 +15,7 @@
 #include "core/result/checked_json.h"
 #include "core/result/result_reader.h"
 #include "core/result/row_json.h"
-#include "reports/compare/batches.h"
+#include "reports/compare/fingerprint.h"
 #include "reports/summary/summary.h"
 
 namespace rdmameter {

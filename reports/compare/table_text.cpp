@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "reports/compare/output.h"
-#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
-#include "reports/export/writers.h"
 
 namespace rdmameter {
 namespace {

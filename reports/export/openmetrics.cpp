@@ -7,9 +7,9 @@
 #include <cctype>
 
 #include "core/base/printable.h"
-#include "reports/export/writers.h"
-#include "reports/summary/case_numbers.h"
-#include "reports/summary/date.h"
+#include "reports/export/format.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {

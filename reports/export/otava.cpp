@@ -8,9 +8,9 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "reports/export/writers.h"
-#include "reports/summary/case_numbers.h"
-#include "reports/summary/date.h"
+#include "reports/export/format.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/summary.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

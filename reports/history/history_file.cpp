@@ -21,8 +21,8 @@
 #include "core/log/tell.h"
 #include "core/result/checked_json.h"
 #include "core/result/output_file.h"
-#include "reports/summary/case_numbers.h"
-#include "reports/summary/date.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {

@@ -7,9 +7,8 @@
 #include <cmath>
 
 #include "reports/compare/fingerprint.h"
-#include "reports/summary/date.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/unit.h"
-#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

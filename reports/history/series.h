@@ -8,7 +8,7 @@
 
 #include "reports/history/history_file.h"
 #include "reports/stats/mean_shift.h"
-#include "reports/summary/case_numbers.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 

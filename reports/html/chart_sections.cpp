@@ -4,7 +4,6 @@
 
 #include "reports/html/assets.h"
 #include "reports/html/chart_data.h"
-#include "reports/html/load_data.h"
 #include "reports/html/sections.h"
 
 namespace rdmameter {

@@ -7,11 +7,9 @@
 #include <span>
 
 #include "reports/compare/output.h"
-#include "reports/html/case_link.h"
-#include "reports/html/escape.h"
 #include "reports/html/html_table.h"
+#include "reports/html/page_cases.h"
 #include "reports/html/sections.h"
-#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/stats/sample.h"
-#include "reports/topology/connection_text.h"
+#include "reports/topology/connections.h"
 
 namespace rdmameter {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
-#include "reports/summary/date.h"
-#include "reports/text/environment_ends.h"
+#include "reports/summary/facts.h"
 #include "reports/text/environment_text.h"
 
 namespace rdmameter {

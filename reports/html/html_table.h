@@ -2,6 +2,7 @@
 // A table of a page. tables.js makes its heads sort the lines.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -11,5 +12,15 @@ namespace rdmameter {
 
 /// Empty: the table has no line. @param caption  text; what the table is about
 std::string html_table(const Table& table, std::string_view caption);
+
+// ---- Text that may stand in a page, whatever a result's author put into it.
+
+/// JSON for a <script> element: pure ASCII, without any of < > &, so that nothing in it ends the
+/// element or begins a comment.
+std::string script_json(const nlohmann::ordered_json& json);
+
+/// For a URL's fragment: percent-encoded but for what stands there as it is (RFC 3986: "/",
+/// ":"...).
+std::string fragment_text(std::string_view text);
 
 }  // namespace rdmameter

@@ -3,17 +3,16 @@
 
 #include <algorithm>
 
+#include "reports/figures/ablation.h"
+#include "reports/figures/background.h"
 #include "reports/figures/blame.h"
 #include "reports/figures/figures.h"
-#include "reports/html/case_link.h"
 #include "reports/html/html_table.h"
+#include "reports/html/page_cases.h"
 #include "reports/html/sections.h"
-#include "reports/summary/background.h"
-#include "reports/text/parts/ablation_text.h"
-#include "reports/text/parts/background_table.h"
-#include "reports/text/parts/until_text.h"
 #include "reports/text/result_tables.h"
 #include "reports/text/text.h"
+#include "reports/text/until_text.h"
 
 namespace rdmameter {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "reports/html/assets.h"
 #include "reports/html/chart_data.h"
-#include "reports/html/escape.h"
+#include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/text/text.h"
 

@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "reports/html/escape.h"
+#include "reports/html/html_table.h"
 #include "reports/html/sections.h"
-#include "reports/summary/date.h"
+#include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
-#include "reports/text/environment_ends.h"
 #include "reports/text/environment_text.h"
 #include "reports/text/text.h"
 
@@ -38,11 +37,9 @@ std::string tests_text(const PageCases& page) {
 
 /// "Ethernet 100 Gb/s"; empty: not known.
 std::string link_text(const Json& device) {
-  std::string text;
-  if (const Json layer = device.value("link_layer", Json()); layer.is_string())
-    text = printable(layer.get<std::string>());
-  if (const Json rate = device.value("rate_gbps", Json()); rate.is_number())
-    text += fmt::format("{}{:g} Gb/s", text.empty() ? "" : " ", rate.get<double>());
+  std::string text = printable(text_at(device, "link_layer"));
+  if (const auto rate = number_at(device, "rate_gbps"))
+    text += fmt::format("{}{:g} Gb/s", text.empty() ? "" : " ", *rate);
   return text;
 }
 
@@ -56,10 +53,8 @@ std::string hardware_text(const PageCases& page) {
   };
   for (const auto& [end, environment] :
        environment_ends(page.files.front().context.at("rdmameter"))) {
-    const Json device = environment.value("device", Json());
-    if (!device.is_object()) continue;
-    if (const Json name = device.value("name", Json()); name.is_string())
-      add(names, printable(name.get<std::string>()));
+    const Json& device = fact_at(environment, "device");
+    add(names, printable(text_at(device, "name")));
     add(links, link_text(device));
   }
   if (names.empty()) return "";

@@ -9,7 +9,8 @@
 
 #include "core/result/row_json.h"
 #include "reports/html/chart_data.h"
-#include "reports/html/topology_title.h"
+#include "reports/summary/facts.h"
+#include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
 
 namespace rdmameter {
@@ -31,8 +32,7 @@ struct Quantity {
 std::function<Number(const Row&)> of_rows(std::string exchange, std::uint64_t size_bytes,
                                           std::function<Number(const Row&)> number) {
   return [exchange = std::move(exchange), size_bytes, number = std::move(number)](const Row& row) {
-    const auto size = row.case_object.find("size_bytes");
-    const bool same = size != row.case_object.end() && *size == Json(size_bytes) &&
+    const bool same = fact_at(row.case_object, "size_bytes") == Json(size_bytes) &&
                       (exchange.empty() || exchange_name(*row.topology) == exchange);
     return same ? number(row) : Number();
   };
@@ -170,6 +170,21 @@ Json topology_data(const PageCases& page) {
     }
   }
   return all;
+}
+
+std::string topology_title(const PageCases& page, std::size_t file,
+                           std::span<const TopologyModel> models, std::size_t index) {
+  const Json& setting = models[index].setting;
+  std::string title = upper_case(value_text(fact_at(setting, "transport")));
+  if (page.files.size() > 1) title += (title.empty() ? "" : " · ") + page.labels[file];
+  std::vector<std::string> differing;
+  for (const auto& [key, value] : setting.items())
+    if (key != "transport" && std::ranges::any_of(models, [&](const TopologyModel& other) {
+          return fact_at(other.setting, key) != value;
+        }))
+      differing.push_back(key);
+  const std::string facts = case_text(setting, differing);
+  return title + (facts.empty() ? "" : " · " + facts);
 }
 
 }  // namespace rdmameter

@@ -4,20 +4,17 @@
 #include <fmt/core.h>
 
 #include "reports/html/assets.h"
-#include "reports/html/case_link.h"
 #include "reports/html/html_table.h"
+#include "reports/html/page_cases.h"
 #include "reports/html/sections.h"
+#include "reports/html/topology_data.h"
 #include "reports/html/topology_pictures.h"
-#include "reports/html/topology_title.h"
 #include "reports/text/text.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
-#include "reports/topology/failed_pairs.h"
-#include "reports/topology/matrix_kinds.h"
+#include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
-#include "reports/topology/pair_times_table.h"
-#include "reports/topology/shapes_table.h"
+#include "reports/topology/tables.h"
 
 namespace rdmameter {
 namespace {

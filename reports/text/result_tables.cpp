@@ -11,7 +11,7 @@
 #include "core/result/row_json.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
-#include "reports/summary/write_order.h"
+#include "reports/summary/summary.h"
 #include "reports/text/case_text.h"
 
 namespace rdmameter {

@@ -7,11 +7,11 @@
 #include <tuple>
 
 #include "core/result/row_json.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 #include "reports/text/text.h"
 #include "reports/topology/model/rank_places.h"
 #include "reports/topology/model_text.h"
-#include "reports/topology/numa_places.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
@@ -71,12 +71,10 @@ void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
 
 /// The host that the result's context names for a rank; empty: none.
 std::string host_of(const Json& context, std::uint32_t rank) {
-  const Json::json_pointer ranks("/rdmameter/ranks");
-  if (!context.contains(ranks) || !context.at(ranks).is_array()) return "";
-  for (const Json& one : context.at(ranks))
-    if (one.is_object() && one.value("rank", Json()) == Json(rank))
-      if (const auto host = one.find("host"); host != one.end() && host->is_string())
-        return printable(host->get<std::string>());
+  for (const Json& one : list_at(context, "/rdmameter/ranks"))
+    if (fact_at(one, "rank") == Json(rank))
+      if (const Json& host = fact_at(one, "host"); host.is_string())
+        return printable(host.get_ref<const std::string&>());
   return "";
 }
 

@@ -7,17 +7,14 @@
 #include <span>
 
 #include "reports/summary/defaults.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/unit.h"
 #include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
-#include "reports/topology/failed_pairs.h"
-#include "reports/topology/matrix_kinds.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
-#include "reports/topology/pair_times_table.h"
-#include "reports/topology/shapes_table.h"
+#include "reports/topology/tables.h"
 
 namespace rdmameter {
 namespace {
@@ -166,8 +163,8 @@ std::string heading(const TopologyModel& model, const Defaults& known, bool all,
       keys.push_back(key);
   }
   std::string title = "topologies";
-  if (model.setting.contains("transport"))
-    title += " over " + value_text(model.setting["transport"]);
+  if (const std::string over = value_text(fact_at(model.setting, "transport")); !over.empty())
+    title += " over " + over;
   std::string facts = case_text(model.setting, keys);
   if (defaults) facts += facts.empty() ? "settings are defaults" : "; others are defaults";
   return "\n" + bold(title, style) + "\n" + (facts.empty() ? "" : wrap("  ", facts, style.width));

@@ -8,11 +8,8 @@
 #include <set>
 
 #include "reports/html/assets.h"
-#include "reports/html/case_link.h"
 #include "reports/html/chart_data.h"
-#include "reports/html/escape.h"
 #include "reports/html/html_table.h"
-#include "reports/html/load_data.h"
 #include "reports/html/page_cases.h"
 #include "reports/html/report.h"
 #include "reports/html/sections.h"

@@ -10,6 +10,7 @@
 
 #include "core/instrument/histogram_data.h"
 #include "reports/stats/sample.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/summary.h"
 #include "reports/topology/model/rank_places.h"
 #include "topologies/schedule/schedule.h"
@@ -56,12 +57,6 @@ bool fits(const Json& setting, const Json& other) {
   return is_part_of(setting, other) && is_part_of(other, setting);
 }
 
-std::uint64_t count_at(const Json& object, const char* key, std::uint64_t otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
-                                                              : otherwise;
-}
-
 double max_qps(const TopologyData& topology) {
   const auto max = std::max_element(topology.qps_per_rank.begin(), topology.qps_per_rank.end());
   return max == topology.qps_per_rank.end() ? 1.0 : std::max(1.0, static_cast<double>(*max));
@@ -89,11 +84,8 @@ double hops_of(const TopologyData& topology) {
 /// @param peers  QPs of a rank; of one datagram QP, the ranks that it has room for messages of
 double connection_memory(const Json& axes, bool one_qp, std::uint64_t peers,
                          std::uint64_t size_bytes, std::uint64_t hop_classes) {
-  const std::uint64_t depth = count_at(axes, "depth", 0);
-  const auto is = [&axes](const char* key, const char* word) {
-    const auto found = axes.find(key);
-    return found != axes.end() && *found == word;
-  };
+  const std::uint64_t depth = count_at(axes, "depth");
+  const auto is = [&axes](const char* key, const char* word) { return fact_at(axes, key) == word; };
   ConnectionDemand demand =
       one_qp ? demand_of_datagrams(peers, depth)
              : demand_of_links(peers, depth, !is("opcode", "write") && !is("opcode", "read"));
@@ -393,11 +385,11 @@ std::optional<double> model_share(const TopologyModel& model, const Row& row) {
 
 ModelShape shape_of(const Row& row) {
   return {row.topology->graph,
-          std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge", 1))};
+          std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge"))};
 }
 
 std::uint64_t message_size_of(const Row& row) {
-  return count_at(row.case_object, "size_bytes", 0);
+  return count_at(row.case_object, "size_bytes");
 }
 
 std::string shape_text(const ModelShape& shape) {

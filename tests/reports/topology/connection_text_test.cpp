@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/connection_text.h"
-
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 
 #include "reports/html/report.h"
 #include "reports/show.h"
+#include "reports/topology/connections.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {
