@@ -20,7 +20,6 @@
 #include "reports/text/case_text.h"
 #include "reports/text/environment_text.h"
 #include "reports/text/histogram_text.h"
-#include "reports/text/result_tables.h"
 #include "reports/text/table.h"
 #include "reports/text/text.h"
 #include "reports/text/until_text.h"
@@ -143,14 +142,12 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   const Group joined = join(groups);
   std::string text =
       "\n" + group_heading(joined, common_of(joined, defaults).text(known), options.style);
-  const std::string bandwidth = bandwidth_table(joined, line_rate, options.style);
+  const std::string bandwidth = figures_text(bandwidth_figures(line_rate), joined, options.style);
   text += bandwidth;
-  if (bandwidth.empty() || options.all) {
-    const std::string latency = latency_table(joined, options.style);
-    if (!bandwidth.empty() && !latency.empty())
-      text += "\n" + bold("  " + latency_title(joined), options.style) + "\n";
-    text += latency;
-  }
+  if (bandwidth.empty())
+    text += figures_text(latency_figures(""), joined, options.style);
+  else if (options.all)
+    text += figures_text(latency_figures(latency_title(joined)), joined, options.style);
   for (const Figures& each : figures()) text += figures_text(each, joined, options.style);
   text += background_text(joined, options.style);
   for (const Group* group : groups)
