@@ -1,52 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// A comparison as a page of a CI's summary.
+// A comparison for a CI: a page of its summary, JUnit XML, annotations of a GitHub run.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/compare/output.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
-constexpr std::size_t kMaxBytes = 1'000'000;  ///< GitHub refuses a step summary above 1 MiB
+using Kind = VerdictLine::Kind;
 
-std::string_view mark(CaseVerdict verdict) {
-  switch (verdict) {
-    case CaseVerdict::fail:
-      return "❌ fail";
-    case CaseVerdict::suspect:
-      return "⚠️ suspect";
-    case CaseVerdict::inconclusive:
-      return "❔ inconclusive";
-    case CaseVerdict::better:
-      return "🎉 better";
-    case CaseVerdict::pass:
-      return "✅ pass";
-  }
-  return "";
-}
+constexpr std::size_t kMaxPageBytes = 1'000'000;  ///< GitHub refuses a step summary above 1 MiB
+constexpr std::size_t kMaxAnnotations = 10;       ///< GitHub shows ten of each kind and step
 
-std::string_view mark(Conclusion conclusion) {
-  switch (conclusion) {
-    case Conclusion::pass:
-      return "✅";
-    case Conclusion::fail:
-      return "❌";
-    case Conclusion::not_proven:
-      return "🟡";
-  }
-  return "";
+std::string sign_and_text(CaseVerdict verdict) {
+  return fmt::format("{} {}", name_of(verdict).sign, name_of(verdict).text);
 }
 
 Table markdown_cases(const Comparison& comparison) {
   Table table{text_columns(
       {"verdict", "case", "quantity", "base", "new", "change", "95 % interval", "note"})};
   for (const std::size_t number : {3U, 4U, 5U, 6U}) table.columns[number].is_text = false;
-  for (const CaseComparison& test_case : comparison.cases) {
+  for (const VerdictLine& line : verdict_table(comparison, Kind::judged)) {
     std::vector<Table::Cell> cells =
-        effect_cells(test_case.effects.empty() ? nullptr : &test_case.effects.front());
-    cells.insert(cells.begin(),
-                 {Table::Cell(mark(test_case.verdict)), Table::Cell(test_case.name)});
-    cells.emplace_back(test_case.note);
+        effect_cells(line.members.empty() ? nullptr : &line.members.front());
+    cells.insert(cells.begin(), {sign_and_text(line.verdict), line.name});
+    cells.emplace_back(line.note);
     table.add_line(std::move(cells));
   }
   return table;
@@ -54,32 +35,34 @@ Table markdown_cases(const Comparison& comparison) {
 
 Table markdown_gates(const Comparison& comparison) {
   Table table{text_columns({"gate", "case", "finding"})};
-  for (const GateFinding& finding : comparison.gates)
+  for (const VerdictLine& line : verdict_table(comparison, Kind::gate))
     table.add_line(
-        {fmt::format("{} {}", mark(finding.verdict), finding.gate), finding.name, finding.text});
+        {fmt::format("{} {}", sign_and_text(line.verdict), line.gate), line.name, line.text});
   return table;
 }
 
 /// A case that nothing judges any more must not vanish in silence.
 Table markdown_lonely(const Comparison& comparison) {
   Table table{text_columns({"only in", "case"})};
-  for (const std::string& name : comparison.only_base) table.add_line({"BASE: not judged", name});
-  for (const std::string& name : comparison.only_other) table.add_line({"NEW: not judged", name});
+  for (const auto& [kind, side] : {std::pair{Kind::only_base, "BASE: not judged"},
+                                   std::pair{Kind::only_other, "NEW: not judged"}})
+    for (const VerdictLine& line : verdict_table(comparison, kind))
+      table.add_line({side, line.name});
   return table;
 }
 
 /// Adds lines while there is room; then says how many are missing.
-class Page {
+class MarkdownPage {
  public:
-  explicit Page(std::string head) : text_(std::move(head)) {}
-
   void add(const std::string& line) {
-    if (left_out_ > 0 || text_.size() + line.size() > kMaxBytes)
+    if (left_out_ > 0 || text_.size() + line.size() > kMaxPageBytes)
       ++left_out_;
     else
       text_ += line;
   }
-
+  void add(const Table& table) {
+    for (const std::string& line : markdown_lines(table)) add(line);
+  }
   std::string take() {
     if (left_out_ > 0)
       text_ += fmt::format("\n{} more lines left out: the page would be too long.\n", left_out_);
@@ -95,15 +78,15 @@ struct Tests {
   std::string text;
   std::size_t count = 0, failures = 0, errors = 0, skipped = 0;
 
-  void add(std::string_view suite, std::string_view name, CaseVerdict verdict, bool gates,
-           std::string_view message) {
+  void add(std::string_view suite, const std::string& name, CaseVerdict verdict, bool decides,
+           const std::string& message) {
     ++count;
     text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", suite, markup_text(name));
     const std::string told = markup_text(message);
-    if (verdict == CaseVerdict::fail && gates) {
+    if (verdict == CaseVerdict::fail && decides) {
       ++failures;
       text += fmt::format("><failure message=\"{}\"/></testcase>\n", told);
-    } else if (verdict == CaseVerdict::suspect && gates) {
+    } else if (verdict == CaseVerdict::suspect && decides) {
       ++errors;
       text += fmt::format("><error type=\"suspect\" message=\"{}\"/></testcase>\n", told);
     } else if (verdict == CaseVerdict::pass || verdict == CaseVerdict::better) {
@@ -115,79 +98,56 @@ struct Tests {
   }
 };
 
-/// What is not proven must not be green.
-CaseVerdict verdict_of(Conclusion conclusion) {
-  switch (conclusion) {
-    case Conclusion::pass:
-      return CaseVerdict::pass;
-    case Conclusion::fail:
-      return CaseVerdict::fail;
-    case Conclusion::not_proven:
-      return CaseVerdict::suspect;
-  }
-  return CaseVerdict::fail;
-}
-
-constexpr std::size_t kMax = 10;  ///< GitHub shows ten of each kind and step
-
 /// As GitHub's own toolkit escapes what stands in a workflow command.
-std::string escaped(std::string_view text, bool property) {
+std::string command_text(std::string_view text, bool property) {
   std::string result;
   for (const char c : printable(text))
-    if (c == '%')
-      result += "%25";
-    else if (property && c == ':')
-      result += "%3A";
-    else if (property && c == ',')
-      result += "%2C";
+    if (c == '%' || (property && (c == ':' || c == ',')))
+      result += fmt::format("%{:02X}", c);
     else
       result += c;
   return result;
 }
 
 std::string annotation(const char* level, std::string_view title, std::string_view text) {
-  return fmt::format("::{} title={}::{}\n", level, escaped(title, true), escaped(text, false));
+  return fmt::format("::{} title={}::{}\n", level, command_text(title, true),
+                     command_text(text, false));
 }
 
 }  // namespace
 
 std::string comparison_markdown(const Comparison& comparison) {
-  Page page(fmt::format("### {} {}: {} against {}\n\n{}\n\n", mark(comparison.conclusion),
-                        conclusion_text(comparison.conclusion), markdown_text(comparison.other),
-                        markdown_text(comparison.base), tally_text(comparison)));
+  const VerdictName& conclusion = name_of(comparison.conclusion);
+  MarkdownPage page;
+  page.add(fmt::format("### {} {}: {} against {}\n\n{}\n\n", conclusion.sign, conclusion.text,
+                       markdown_text(comparison.other), markdown_text(comparison.base),
+                       tally_text(comparison)));
   for (const std::string& remark : comparison.remarks)
     page.add(fmt::format("> {}\n\n", markdown_text(remark)));
-  const auto add = [&page](const Table& table) {
-    for (const std::string& line : markdown_lines(table)) page.add(line);
-  };
-  add(markdown_cases(comparison));
+  page.add(markdown_cases(comparison));
   if (const std::string estimates = estimates_text(comparison); !estimates.empty())
     page.add(fmt::format("\n{}\n", markdown_text(estimates)));
   for (const Table& table : {markdown_gates(comparison), markdown_lonely(comparison)}) {
     if (table.lines() == 0) continue;
     page.add("\n");
-    add(table);
+    page.add(table);
   }
   return page.take();
 }
 
 std::string comparison_junit(const Comparison& comparison) {
   Tests tests;
-  for (const CaseComparison& test_case : comparison.cases) {
-    std::string message =
-        fmt::format("{}: {}", verdict_text(test_case.verdict), effect_text(test_case));
-    if (!test_case.note.empty() && !test_case.effects.empty()) message += "; " + test_case.note;
-    tests.add("rdmameter.compare", test_case.name, test_case.verdict, comparison.gated(test_case),
-              message);
-  }
-  for (const std::string& name : comparison.only_base)
-    tests.add("rdmameter.compare", name, CaseVerdict::inconclusive, false,
-              "only in BASE: NEW has no such case, so nothing is judged");
-  for (const GateFinding& finding : comparison.gates)
-    tests.add("rdmameter.gate", finding.name + " " + finding.gate, finding.verdict, true,
-              fmt::format("{}: {}", verdict_text(finding.verdict), finding.text));
-  tests.add("rdmameter", "conclusion", verdict_of(comparison.conclusion), true,
-            fmt::format("{}: {}", conclusion_text(comparison.conclusion), tally_text(comparison)));
+  for (const VerdictLine& line : verdict_table(comparison))
+    if (line.kind == Kind::gate)
+      tests.add("rdmameter.gate", line.name + " " + line.gate, line.verdict, true, line.message());
+    else if (line.kind != Kind::only_other)
+      tests.add("rdmameter.compare", line.name, line.verdict, line.decides, line.message());
+  const Conclusion conclusion = comparison.conclusion;
+  tests.add("rdmameter", "conclusion",
+            conclusion == Conclusion::pass   ? CaseVerdict::pass
+            : conclusion == Conclusion::fail ? CaseVerdict::fail
+                                             : CaseVerdict::suspect,  // which is never green
+            true, fmt::format("{}: {}", name_of(conclusion).text, tally_text(comparison)));
   const std::string tally = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\"", tests.count,
                                         tests.failures, tests.errors);
   return fmt::format(
@@ -199,18 +159,16 @@ std::string comparison_junit(const Comparison& comparison) {
 
 std::string comparison_github(const Comparison& comparison) {
   std::vector<std::string> lines;
-  for (const GateFinding& finding : comparison.gates)
-    if (finding.verdict == CaseVerdict::fail)
-      lines.push_back(annotation("error", "gate: " + finding.name,
-                                 fmt::format("{} ({})", finding.text, finding.gate)));
-  for (const CaseComparison& test_case : comparison.cases) {
-    const bool asked = comparison.gated(test_case);
-    if (test_case.verdict == CaseVerdict::fail)
-      lines.push_back(annotation(asked ? "error" : "notice", "worse: " + test_case.name,
-                                 effect_text(test_case)));
-    if (test_case.verdict == CaseVerdict::suspect && asked)
-      lines.push_back(annotation("warning", "suspect: " + test_case.name, effect_text(test_case)));
-  }
+  for (const VerdictLine& line : verdict_table(comparison, Kind::gate))
+    if (line.verdict == CaseVerdict::fail)
+      lines.push_back(
+          annotation("error", "gate: " + line.name, fmt::format("{} ({})", line.text, line.gate)));
+  for (const VerdictLine& line : verdict_table(comparison, Kind::judged))
+    if (line.verdict == CaseVerdict::fail)
+      lines.push_back(
+          annotation(line.decides ? "error" : "notice", "worse: " + line.name, line.text));
+    else if (line.verdict == CaseVerdict::suspect && line.decides)
+      lines.push_back(annotation("warning", "suspect: " + line.name, line.text));
   if (comparison.conclusion == Conclusion::not_proven)
     lines.push_back(annotation("warning", "rdmameter: not proven", tally_text(comparison)));
   if (const std::vector<std::string>& gone = comparison.only_base; !gone.empty())
@@ -218,7 +176,7 @@ std::string comparison_github(const Comparison& comparison) {
         annotation("warning", "rdmameter: only in BASE",
                    fmt::format("{} of BASE's cases {} not in NEW, so not judged: {}", gone.size(),
                                gone.size() == 1 ? "is" : "are", few_names(gone))));
-  const std::size_t shown = lines.size() > kMax ? kMax - 1 : lines.size();
+  const std::size_t shown = lines.size() > kMaxAnnotations ? kMaxAnnotations - 1 : lines.size();
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) text += lines[i];
   if (shown < lines.size())
