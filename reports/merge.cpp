@@ -10,13 +10,10 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/instrument/histogram.h"
 #include "core/result/result_file.h"
-#include "core/result/row_json.h"
 #include "reports/compare/fingerprint.h"
 #include "reports/summary/defaults.h"
 #include "reports/summary/facts.h"
-#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {

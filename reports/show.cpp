@@ -15,13 +15,12 @@
 #include "reports/summary/defaults.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"
+#include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
-#include "reports/summary/unit.h"
 #include "reports/text/case_text.h"
 #include "reports/text/environment_text.h"
 #include "reports/text/histogram_text.h"
 #include "reports/text/table.h"
-#include "reports/text/text.h"
 #include "reports/text/until_text.h"
 #include "reports/topology/connections.h"
 #include "reports/topology/topology_text.h"
@@ -124,11 +123,9 @@ std::string parts_table(const Group& group, const TextStyle& style) {
         return count(row) && time_ns > 0 ? std::optional(*count(row) / time_ns * 1e3)
                                          : std::nullopt;
       };
-      const auto text = [&](const std::optional<double>& median, int decimals) {
-        return median ? fixed(*median, decimals) : kUnknown;
-      };
-      table.add_line({name_in_group(group, summary), part.name, text(median_of(summary, count), 0),
-                      text(median_of(summary, per_us), 4)});
+      table.add_line({name_in_group(group, summary), part.name,
+                      known_text(median_of(summary, count), 0),
+                      known_text(median_of(summary, per_us), 4)});
     }
   return table.lines() == 0 ? "" : render(table, style);
 }

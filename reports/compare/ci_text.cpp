@@ -2,8 +2,6 @@
 // A comparison for a CI: a page of its summary, JUnit XML, annotations of a GitHub run.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "reports/compare/output.h"
 #include "reports/text/text.h"
 

@@ -2,8 +2,6 @@
 // Two results side by side: a verdict for each case, and one for all.
 #pragma once
 
-#include <array>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "reports/stats/batch_change.h"
-#include "reports/stats/ranks.h"
 #include "reports/stats/sample.h"
 #include "reports/stats/student_t.h"
 

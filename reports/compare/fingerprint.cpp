@@ -7,11 +7,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <optional>
-#include <string>
 
+#include "core/base/printable.h"
 #include "reports/summary/facts.h"
-#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
@@ -79,8 +77,7 @@ void add_changes(std::vector<std::string>& changes, const std::string& end, cons
 
 void add_new(std::vector<std::string>& list, const std::string& prefix,
              const std::vector<std::string>& more) {
-  for (const std::string& one : more)
-    if (std::ranges::find(list, prefix + one) == list.end()) list.push_back(prefix + one);
+  for (const std::string& one : more) add_once(list, prefix + one);
 }
 
 /// The responders of a run with several hosts, by their names there.

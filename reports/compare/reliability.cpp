@@ -10,7 +10,6 @@
 
 #include "reports/stats/batch_change.h"
 #include "reports/stats/ranks.h"
-#include "reports/stats/sample.h"
 #include "reports/stats/significance.h"
 
 namespace rdmameter {

@@ -24,15 +24,13 @@ std::string p_text(double p) {
 }
 
 Table compared_columns(const Comparison& comparison) {
-  Table table;
-  table.columns = {{},
-                   {comparison.sides ? "A" : "base"},
-                   {comparison.sides ? "B" : "new"},
-                   {"change"},
-                   {"95 % interval"},
-                   {"q"}};
-  table.key_columns = table.columns.size();
-  return table;
+  return {.columns = {{},
+                      {comparison.sides ? "A" : "base"},
+                      {comparison.sides ? "B" : "new"},
+                      {"change"},
+                      {"95 % interval"},
+                      {"q"}},
+          .key_columns = 6};
 }
 
 /// A line for a metric; its verdict stands with its name where it is no pass.

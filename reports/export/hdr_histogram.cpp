@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "reports/export/format.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/summary.h"
-#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

@@ -11,6 +11,7 @@
 #include "core/base/printable.h"
 #include "core/instrument/histogram_data.h"
 #include "reports/summary/facts.h"
+#include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
 
 namespace rdmameter {
@@ -58,10 +59,9 @@ FactorPlace place_of(const Row& row, const std::vector<AblationAxis>& axes) {
   return place;
 }
 
-/// Its p50, half of a round trip's, as tables have it.
+/// Of rates none.
 std::optional<double> p50_of(const Row& row) {
-  if (row.bandwidth || !row.latency) return std::nullopt;
-  return summarize(row.latency->histogram, latency_divisor(row)).p50;
+  return row.bandwidth ? std::nullopt : info_of(Metric::p50).value(row);
 }
 
 /// The bits of the axes that the rows have, moved together.
@@ -154,13 +154,12 @@ Table ablation_table(const Ablation& ablation) {
   const bool mixed = std::ranges::any_of(effects, [&](const FactorialEffect& effect) {
     return !mixed_text(ablation, effect.factors).empty();
   });
-  Table table;
-  table.key_columns = 2;
-  table.columns = {{.head = "axis", .is_text = true},
-                   {.head = "from, to", .is_text = true},
-                   {"worth", "ns"},
-                   {.head = "95 % together", .unit = "ns", .is_text = true},
-                   {"p"}};
+  Table table{.columns = {{.head = "axis", .is_text = true},
+                          {.head = "from, to", .is_text = true},
+                          {"worth", "ns"},
+                          {.head = "95 % together", .unit = "ns", .is_text = true},
+                          {"p"}},
+              .key_columns = 2};
   if (mixed) table.columns.push_back({.head = "mixed with", .is_text = true});
   for (const FactorialEffect& effect : effects) {
     std::vector<Table::Cell> line{

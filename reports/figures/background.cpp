@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "core/result/row_json.h"
 #include "reports/summary/facts.h"
@@ -37,9 +36,8 @@ std::optional<double> ratio_to_alone(const CaseSummary& loaded, const CaseSummar
 
 using Effects = std::vector<BackgroundEffect>;
 
-std::string effect_text(const std::optional<double>& value, const char* before = "",
-                        const char* after = "") {
-  return value ? fmt::format("{}{:.3g}{}", before, *value, after) : kUnknown;
+std::string effect_text(const std::optional<double>& ratio, const char* before = "") {
+  return ratio ? fmt::format("{}{:.3g}", before, *ratio) : kUnknown;
 }
 
 /// Payload, or where that is hardly any, operations.
@@ -48,24 +46,11 @@ std::string traffic_text(const BackgroundEffect& effect) {
                                       : fmt::format("{:.3g} k/s", effect.per_s * 1e-3);
 }
 
-/// No column where no effect has such a number.
-void add_effects(Table& table, const Effects& effects, Table::Column column,
-                 const std::function<std::string(const BackgroundEffect&)>& text) {
-  for (const BackgroundEffect& effect : effects) column.cells.emplace_back(text(effect));
-  if (std::ranges::any_of(column.cells, [](const auto& cell) { return cell.text != kUnknown; }))
-    table.columns.push_back(std::move(column));
-}
-
 /// The test, its transport and the axes that vary, without the background.
 std::string victim_name(const Group& group, const CaseSummary& summary) {
-  std::vector<std::string> keys = group.varying;
-  std::erase_if(keys, [](const std::string& key) {
-    return key == "background" || key == "test" || key == "transport";
-  });
-  const Row& row = *summary.repetitions.front();
-  const std::string axes = case_text(summary.case_object, keys);
-  return printable(test_of(row)) + " " + printable(transport_of(row)) +
-         (axes.empty() ? "" : ", " + axes);
+  Group others{.varying = group.varying};
+  std::erase(others.varying, kBackgroundKey);
+  return name_in_group(others, summary);
 }
 
 Effects effects_of(const Group& group) {
@@ -77,9 +62,7 @@ Effects effects_of(const Group& group) {
 template <class Key>
 std::vector<std::string> distinct_texts(const Effects& effects, Key key) {
   std::vector<std::string> all;
-  for (const BackgroundEffect& effect : effects)
-    if (const std::string one = key(effect); std::ranges::find(all, one) == all.end())
-      all.push_back(one);
+  for (const BackgroundEffect& effect : effects) add_once(all, key(effect));
   return all;
 }
 
@@ -119,30 +102,33 @@ std::vector<BackgroundEffect> background_effects(std::span<const CaseSummary* co
 }
 
 void add_background(Table& table, const Effects& effects) {
-  add_effects(table, effects, {.head = "its rate"}, traffic_text);
-  add_effects(table, effects, {.head = "of alone", .unit = "%"}, [](const auto& effect) {
-    return effect.of_alone ? fmt::format("{:.0f}", *effect.of_alone * 100) : kUnknown;
-  });
-  add_effects(table, effects, {"p50"},
-              [](const auto& effect) { return effect_text(effect.p50, "×"); });
-  add_effects(table, effects, {"p99"},
-              [](const auto& effect) { return effect_text(effect.p99, "×"); });
-  add_effects(table, effects, {"bandwidth"},
-              [](const auto& effect) { return effect_text(effect.bandwidth, "×"); });
+  using Effect = const BackgroundEffect&;
+  const std::pair<Table::Column, std::string (*)(Effect)> columns[] = {
+      {{"its rate"}, traffic_text},
+      {{"of alone", "%"},
+       [](Effect effect) {
+         return effect.of_alone ? fmt::format("{:.0f}", *effect.of_alone * 100) : kUnknown;
+       }},
+      {{"p50"}, [](Effect effect) { return effect_text(effect.p50, "×"); }},
+      {{"p99"}, [](Effect effect) { return effect_text(effect.p99, "×"); }},
+      {{"bandwidth"}, [](Effect effect) { return effect_text(effect.bandwidth, "×"); }}};
+  for (auto [column, text] : columns) {
+    for (Effect effect : effects) column.cells.emplace_back(text(effect));
+    if (std::ranges::any_of(column.cells, [](const auto& cell) { return cell.text != kUnknown; }))
+      table.columns.push_back(std::move(column));
+  }
 }
 
 std::string background_text(const Group& group, const TextStyle& style) {
   const Effects effects = effects_of(group);
   if (effects.empty()) return "";
-  Table table;
-  table.key_columns = 2;
-  table.columns = {{.head = "case", .is_text = true}, {.head = "background", .is_text = true}};
-  for (const BackgroundEffect& effect : effects) {
-    table.columns[0].cells.emplace_back(victim_name(group, *effect.loaded));
-    table.columns[1].cells.emplace_back(printable(effect.background));
-  }
+  Table table{.columns = text_columns({"case", "background"}),
+              .key_columns = 2,
+              .title = "beside other traffic"};
+  for (const BackgroundEffect& effect : effects)
+    table.add_line({victim_name(group, *effect.loaded), printable(effect.background)});
   add_background(table, effects);
-  return "\n" + bold("  beside other traffic", style) + "\n" + render(table, style) +
+  return titled(table, style) +
          dim(wrap("  ",
                   "Its rate: in the window of the case; of alone: of what it did before the case "
                   "began. × of the case alone.",
@@ -161,9 +147,7 @@ std::string background_matrix(const Group& group, const TextStyle& style) {
   const bool tails =
       std::ranges::any_of(effects, [](const auto& effect) { return effect.p99.has_value(); }) ||
       std::ranges::none_of(effects, [](const auto& effect) { return effect.p50.has_value(); });
-  Table table;
-  table.key_columns = 1;
-  table.columns = {{.head = "case", .is_text = true}};
+  Table table{.columns = text_columns({"case"}), .key_columns = 1};
   for (const std::string& one : backgrounds) table.columns.push_back({.head = "×", .unit = one});
   for (const std::string& one : victims) {
     std::vector<Table::Cell> line{one};

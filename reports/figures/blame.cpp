@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/figures/blame.h"
+// Late samples by who was late, and the stalls of the poll loop behind them.
 
 #include <fmt/format.h>
 

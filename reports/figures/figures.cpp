@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "reports/summary/facts.h"
 #include "reports/text/case_text.h"

@@ -13,7 +13,6 @@
 
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
-#include "reports/summary/unit.h"
 #include "reports/text/table.h"
 
 namespace rdmameter {
@@ -104,7 +103,20 @@ std::vector<FigureColumn> latency_columns(const FigureLines& lines,
 /// Under the tables of numbers, with a title. Empty: no case has such figures.
 std::string figures_text(const Figures& figures, const Group& group, const TextStyle& style);
 
-// One file each.
+// ---- The stalls that made samples late.
+
+/// Do all repetitions say who was late?
+bool has_blame(const CaseSummary& summary);
+
+/// The longest of all repetitions, at most so many, the longest first. @param cases  each
+/// has_blame()
+std::vector<BlameData::Stall> longest_stalls(const std::vector<const CaseSummary*>& cases,
+                                             std::size_t most);
+
+/// "12.000000345": as traces have it.
+std::string monotonic_text(const BlameData::Stall& stall);
+
+// ---- One file each.
 Figures over_time_figures();
 Figures blame_figures();
 Figures load_figures();

@@ -268,9 +268,8 @@ std::string expected_text(const StallReport& report, StallCause cause) {
 }
 
 Table table_of(const StallReport& report) {
-  Table table;
-  table.key_columns = 1;
-  table.columns = {{"cause"}, {"samples"}, {"stall", "median"}, {"longest"}, {"timer"}};
+  Table table{.columns = {{"cause"}, {"samples"}, {"stall", "median"}, {"longest"}, {"timer"}},
+              .key_columns = 1};
   for (std::size_t i = 0; i < kStallCauses; ++i) {
     const auto cause = static_cast<StallCause>(i);
     const Stalls& stalls = report.of(cause);

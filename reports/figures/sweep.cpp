@@ -5,13 +5,11 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <map>
 
 #include "reports/figures/figures.h"
 #include "reports/stats/sample.h"
-#include "reports/summary/unit.h"
+#include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
 #include "reports/text/text.h"
 
@@ -73,10 +71,6 @@ std::string sweep_curves(const Group& group, const TextStyle& style) {
   return text;
 }
 
-std::optional<double> middle_of(const std::vector<double>& values) {
-  return values.empty() ? std::nullopt : std::optional(median(values));
-}
-
 struct Measured {
   std::vector<double> reached, p50, p99;
   std::size_t saturated = 0;
@@ -93,16 +87,12 @@ struct Measured {
 
   CurvePoint point(std::uint64_t rate_per_s) const {
     return {.rate_per_s = rate_per_s,
-            .reached_per_s = middle_of(reached).value_or(0),
-            .p50_ns = middle_of(p50),
-            .p99_ns = middle_of(p99),
+            .reached_per_s = known_median(reached).value_or(0),
+            .p50_ns = known_median(p50),
+            .p99_ns = known_median(p99),
             .saturated = 2 * saturated >= reached.size()};
   }
 };
-
-std::string microseconds(const std::optional<double>& ns) {
-  return ns ? fixed(*ns / 1e3, 2) : std::string(kUnknown);
-}
 
 std::string remark(const CurvePoint& point, const std::optional<double>& slo_ns) {
   if (point.saturated) return "saturated";
@@ -132,20 +122,13 @@ std::vector<CurvePoint> curve_of(const CaseSummary& summary) {
 }
 
 std::string sweep_curve(const CaseSummary& summary, const TextStyle& style) {
-  std::vector<Table::Column> columns{{.head = "rate", .unit = "1/s"},
-                                     {.head = "reached", .unit = "1/s"},
-                                     {.head = "p50", .unit = "µs"},
-                                     {.head = "p99", .unit = "µs"},
-                                     {.head = ""}};
-  columns.back().is_text = true;
-  for (const CurvePoint& point : curve_of(summary)) {
-    const std::array<std::string, 5> cells{
-        std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0), microseconds(point.p50_ns),
-        microseconds(point.p99_ns), remark(point, summary.repetitions.front()->sweep->slo_ns)};
-    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.emplace_back(cells[i]);
-  }
-  if (columns.front().cells.empty()) return "";
-  return render({.columns = std::move(columns)}, style);
+  Table table{.columns = {{"rate", "1/s"}, {"reached", "1/s"}, {"p50", "µs"}, {"p99", "µs"}, {}}};
+  table.columns.back().is_text = true;
+  for (const CurvePoint& point : curve_of(summary))
+    table.add_line({std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0),
+                    known_text(point.p50_ns, 2, 1e3), known_text(point.p99_ns, 2, 1e3),
+                    remark(point, summary.repetitions.front()->sweep->slo_ns)});
+  return table.lines() == 0 ? "" : render(table, style);
 }
 
 }  // namespace rdmameter

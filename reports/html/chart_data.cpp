@@ -17,6 +17,7 @@
 #include "core/result/row_json.h"
 #include "reports/figures/sweep.h"
 #include "reports/html/topology_data.h"
+#include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
 
 namespace rdmameter {
@@ -221,8 +222,7 @@ std::vector<std::string> varying_axes(const PageCases& page) {
       if (key == "transport" || (key == "inline_bytes" && !inline_given)) continue;
       if (!value.is_primitive() || value.is_null()) continue;
       if (!first.contains(key)) first[key] = value;
-      if (first[key] != value && std::find(varying.begin(), varying.end(), key) == varying.end())
-        varying.push_back(key);
+      if (first[key] != value) add_once(varying, key);
     }
   std::stable_partition(varying.begin(), varying.end(),
                         [](const std::string& key) { return key == "size_bytes"; });

@@ -122,16 +122,14 @@ Section comparison_section(const PageCases& page, const Comparison& comparison) 
       comparison.conclusion == Conclusion::not_proven ? "inconclusive" : conclusion,  // its class
       conclusion, markup_text(comparison.other), markup_text(comparison.base),
       markup_text(tally_text(comparison)));
-  for (const std::string& remark : comparison.remarks)
-    html += fmt::format("<p class=note>{}</p>\n", markup_text(remark));
+  for (const std::string& remark : comparison.remarks) html += note_html(remark);
   html += only_in(comparison.base, comparison.only_base) +
           only_in(comparison.other, comparison.only_other);
   if (comparison.cases.size() > kMaxCasesCompared)
     html += fmt::format("<p class=note>The {} worst of {} cases.</p>\n", kMaxCasesCompared,
                         comparison.cases.size());
-  html += gates_table(comparison) + cases_tables(page, comparison);
-  if (const std::string estimates = estimates_text(comparison); !estimates.empty())
-    html += fmt::format("<p class=note>{}</p>\n", markup_text(estimates));
+  html += gates_table(comparison) + cases_tables(page, comparison) +
+          note_html(estimates_text(comparison));
   return {"comparison", "Comparison", html};
 }
 

@@ -38,8 +38,10 @@ std::string html_cell(const Table& table, const Table::Cell& cell, bool is_text)
 
 }  // namespace
 
-std::string html_table(const Table& table, std::string_view caption) {
+std::string html_table(const Table& table, std::string caption) {
   if (table.lines() == 0) return "";
+  if (caption.empty()) caption = table.title;
+  caption.front() = upper_case(caption.substr(0, 1)).front();
   std::string heads, lines;
   for (const Table::Column& column : table.columns)
     heads += fmt::format("<th class={} scope=col>{}{}", column.is_text ? "text" : "number",
@@ -53,6 +55,10 @@ std::string html_table(const Table& table, std::string_view caption) {
       "<div class=scroll><table><caption>{}</caption>\n<thead><tr>{}</thead>\n<tbody>{}\n"
       "</tbody></table></div>\n",
       markup_text(caption), heads, lines);
+}
+
+std::string note_html(const std::string& text, std::string_view css_class) {
+  return text.empty() ? "" : fmt::format("<p class={}>{}</p>\n", css_class, markup_text(text));
 }
 
 std::string script_json(const nlohmann::ordered_json& json) {

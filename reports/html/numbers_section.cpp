@@ -5,7 +5,6 @@
 
 #include "reports/figures/ablation.h"
 #include "reports/figures/background.h"
-#include "reports/figures/blame.h"
 #include "reports/figures/figures.h"
 #include "reports/html/html_table.h"
 #include "reports/html/page_cases.h"
@@ -27,7 +26,7 @@ void each_case(const PageCases& page, PageCaseSpan cases, Use use) {
 }
 
 /// One result alone needs no column that names it.
-std::string html_of(const PageCases& page, Table table, std::string_view caption) {
+std::string html_of(const PageCases& page, Table table, const std::string& caption) {
   if (page.files.size() == 1)
     std::erase_if(table.columns, [](const auto& column) { return column.head == "result"; });
   return html_table(table, caption);
@@ -48,17 +47,15 @@ std::string figure_numbers(const Figures& kind, const PageCases& page, PageCaseS
   const std::size_t keys = table.columns.size();
   add_figures(table, kind, lines, FigurePlace::page);
   const std::string remark = kind.remark && kind.remark_on_page ? kind.remark(lines) : "";
-  const std::string note =
-      remark.empty() ? "" : fmt::format("<p class=note>{}</p>\n", markup_text(remark));
+  const std::string note = note_html(remark);
   if (table.columns.size() == keys) return note;  // no number at all
   if (kind.parts == nullptr) {
     Table::Column& repetitions = table.columns.emplace_back(Table::Column{"repetitions"});
     for (const FigureLine& line : lines)
       repetitions.cells.emplace_back(fmt::format("{}", line.summary->repetitions.size()));
   }
-  std::string caption = kind.page_title.empty() ? kind.title : kind.page_title;
-  caption.front() = upper_case(caption.substr(0, 1)).front();
-  return html_of(page, std::move(table), caption) + note;
+  return html_of(page, std::move(table), kind.page_title.empty() ? kind.title : kind.page_title) +
+         note;
 }
 
 std::string latency_numbers(const PageCases& page, PageCaseSpan cases) {
@@ -124,8 +121,8 @@ std::string ablation_numbers(const PageCases& page) {
     for (const Ablation& ablation : ablations_of(file.context, file.rows))
       if (ablation.analysis)
         html += html_table(ablation_table(ablation),
-                           "What each axis is worth: " + ablation_title(ablation)) +
-                "<p class=note>" + markup_text(ablation_remark(ablation)) + "</p>\n";
+                           "what each axis is worth: " + ablation_title(ablation)) +
+                note_html(ablation_remark(ablation));
   return html;
 }
 

@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "core/result/row_json.h"
 #include "reports/html/html_table.h"
 #include "reports/text/text.h"
 

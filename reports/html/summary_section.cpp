@@ -21,9 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::size_t rows_with(const ResultFile& file, Row::Status status) {
-  return static_cast<std::size_t>(
-      std::count_if(file.rows.begin(), file.rows.end(),
-                    [status](const Row& row) { return row.status == status; }));
+  return static_cast<std::size_t>(std::ranges::count(file.rows, status, &Row::status));
 }
 
 std::string tile(std::string_view value, std::string_view name, std::string_view detail,

@@ -7,9 +7,9 @@
 #include <functional>
 #include <map>
 
-#include "core/result/row_json.h"
 #include "reports/html/chart_data.h"
 #include "reports/summary/facts.h"
+#include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
 
@@ -48,13 +48,12 @@ std::function<Number(const Prediction&)> at_size(std::uint64_t size_bytes,
 }
 
 Number rank_gbps(const Row& row) {
-  if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
-  return bandwidth_gbps(*row.bandwidth) / static_cast<double>(row.topology->ranks);
+  const Number gbps = info_of(Metric::gbps).value(row);
+  return gbps ? Number(*gbps / static_cast<double>(row.topology->ranks)) : std::nullopt;
 }
 
 Number known_sum(const NamedCounts& amounts) {
-  double sum = 0;
-  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
+  const double sum = sum_of_amounts(amounts);
   return sum > 0 ? Number(sum) : std::nullopt;
 }
 

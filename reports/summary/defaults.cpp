@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <map>
 
 #include "reports/summary/facts.h"

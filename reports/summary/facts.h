@@ -7,6 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "core/result/row.h"
 
 namespace rdmameter {
 
@@ -25,5 +28,12 @@ const nlohmann::ordered_json& list_at(const nlohmann::ordered_json& json, std::s
 
 /// A value without its unit, printable; nothing for null.
 std::string value_text(const nlohmann::ordered_json& value);
+
+/// The test and the transport that the name's first two parts and `case` tell.
+std::string test_of(const Row& row);
+std::string transport_of(const Row& row);
+
+/// Unless the list has it. @return  was it added?
+bool add_once(std::vector<std::string>& list, const std::string& text);
 
 }  // namespace rdmameter

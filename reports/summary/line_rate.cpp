@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <string>
 
 #include "core/result/row_json.h"
 #include "reports/summary/facts.h"

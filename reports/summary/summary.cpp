@@ -9,30 +9,17 @@
 
 #include "core/result/row_json.h"
 #include "reports/stats/sample.h"
-#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The n-th part of a name (from 0), split at '/'.
-std::string name_part(const std::string& name, int n) {
-  std::size_t begin = 0;
-  for (; n > 0; --n) {
-    begin = name.find('/', begin);
-    if (begin == name.npos) return "";
-    ++begin;
-  }
-  return name.substr(begin, name.find('/', begin) - begin);
-}
-
 /// Every key of any case, in order of appearance, but size_bytes first.
 std::vector<std::string> all_keys(const Group& group) {
   std::vector<std::string> keys;
   for (const CaseSummary& summary : group.cases)
-    for (const auto& [key, value] : summary.case_object.items())
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    for (const auto& [key, value] : summary.case_object.items()) add_once(keys, key);
   std::stable_partition(keys.begin(), keys.end(),
                         [](const auto& key) { return key == "size_bytes"; });
   return keys;
@@ -126,17 +113,6 @@ Group join(std::span<const Group* const> groups) {
   return joined;
 }
 
-std::string test_of(const Row& row) {
-  const std::string test = text_at(row.case_object, "test");
-  return test.empty() ? name_part(row.name, 0) : test;
-}
-
-std::string transport_of(const Row& row) {
-  if (const Json& told = fact_at(row.case_object, "transport"); told.is_string()) return told;
-  const std::string part = name_part(row.name, 1);
-  return part.find(':') == part.npos ? part : "";  // a control path test's name has no transport
-}
-
 std::vector<Group> group_rows(std::span<const Row> rows) {
   std::vector<Group> groups;
   std::map<std::pair<std::string, std::string>, std::size_t> group_at;
@@ -189,10 +165,6 @@ HistogramData merged_latency(const CaseSummary& summary) {
   return merged;
 }
 
-double latency_divisor(const Row& row) {
-  return row.latency && row.latency->half_round_trip ? 2 : 1;
-}
-
 std::string latency_kind(const LatencyData& latency) {
   if (latency.half_round_trip) return "half round trip";
   if (latency.definition == LatencyData::Definition::round_trip) return "round trip";
@@ -200,9 +172,8 @@ std::string latency_kind(const LatencyData& latency) {
 }
 
 const CaseNumber* CaseNumbers::find(std::string_view key) const {
-  const auto found = std::find_if(values.begin(), values.end(), [key](const CaseNumber& value) {
-    return value.metric->key == key;
-  });
+  const auto found =
+      std::ranges::find(values, key, [](const CaseNumber& value) { return value.metric->key; });
   return found == values.end() ? nullptr : &*found;
 }
 

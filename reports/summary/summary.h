@@ -2,7 +2,6 @@
 // Rows put together: the repetitions of one case, and the cases of one test.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "core/instrument/histogram_data.h"
 #include "core/result/row.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
 
 namespace rdmameter {
@@ -48,10 +48,6 @@ std::vector<Group> group_rows(std::span<const Row> rows);
 /// has no meaning for some cases is constant if all others have one value.
 Group join(std::span<const Group* const> groups);
 
-/// The test and the transport that the name's first two parts and `case` tell.
-std::string test_of(const Row& row);
-std::string transport_of(const Row& row);
-
 /// One number over the repetitions of a case.
 struct Spread {
   double median = 0;
@@ -67,9 +63,6 @@ std::optional<double> median_of(const CaseSummary& summary,
 
 /// The samples of all repetitions, exactly as if recorded into one histogram.
 HistogramData merged_latency(const CaseSummary& summary);
-
-/// Half round trips are what ping-pong tests print: 2, else 1.
-double latency_divisor(const Row& row);
 
 /// What reports print a latency as: "half round trip", "round trip", "completion", "call"...
 std::string latency_kind(const LatencyData& latency);

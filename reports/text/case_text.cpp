@@ -5,11 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/result/row_json.h"
 #include "reports/summary/facts.h"
-#include "reports/summary/unit.h"
+#include "reports/summary/metric.h"
 
 namespace rdmameter {
 namespace {
@@ -41,8 +42,7 @@ std::string whose(const std::vector<const Row*>& rows, const std::string& flag) 
   const auto has = [&flag](const Row* row) { return fact_at(row->extra, flag) == true; };
   std::vector<std::string> tests;
   for (const Row* row : rows)
-    if (has(row) && std::ranges::find(tests, test_of(*row)) == tests.end())
-      tests.push_back(test_of(*row));
+    if (has(row)) add_once(tests, test_of(*row));
   const auto among_tests = [&tests](const Row* row) {
     return std::ranges::find(tests, test_of(*row)) != tests.end();
   };
@@ -153,28 +153,20 @@ std::string group_heading(const Group& group, const std::string& facts, const Te
 }
 
 std::string latency_title(const Group& group) {
-  for (const CaseSummary& summary : group.cases)
-    for (const Row* row : summary.repetitions)
-      if (row->latency) {
-        if (row->latency->half_round_trip) return "half round trip";
-        switch (row->latency->definition) {
-          case LatencyData::Definition::round_trip:
-            return "round trip";
-          case LatencyData::Definition::completion:
-            return "completion latency";
-          case LatencyData::Definition::call:
-            return "time of a call";
-          case LatencyData::Definition::exchange:
-            return "time of an exchange";
-          case LatencyData::Definition::collective:
-            return "time of a collective";
-          case LatencyData::Definition::response:
-            return "response, from due time";
-          case LatencyData::Definition::service:
-          case LatencyData::Definition::lateness:
-            return definition_name(row->latency->definition);
-        }
-      }
+  using enum LatencyData::Definition;
+  static const std::map<LatencyData::Definition, const char*> kTitles{
+      {round_trip, "round trip"},
+      {completion, "completion latency"},
+      {call, "time of a call"},
+      {exchange, "time of an exchange"},
+      {collective, "time of a collective"},
+      {response, "response, from due time"}};
+  for (const Row* row : rows_of(group))
+    if (row->latency) {
+      if (row->latency->half_round_trip) return "half round trip";
+      const auto title = kTitles.find(row->latency->definition);
+      return title == kTitles.end() ? definition_name(row->latency->definition) : title->second;
+    }
   return "";
 }
 

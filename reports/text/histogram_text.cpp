@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "reports/summary/unit.h"
+#include "reports/summary/metric.h"
 #include "reports/text/table.h"
 
 namespace rdmameter {
@@ -148,51 +148,10 @@ std::string marks(const HistogramData& data, const TimeAxis& axis, const Unit& u
 constexpr double kPercents[] = {25,   50,    75,    90,     95,     99,      99.5,
                                 99.9, 99.95, 99.99, 99.995, 99.999, 99.9995, 99.9999};
 
-struct PercentileLine {
-  std::string name, one_in;
-  double value;                    ///< [ns], divided
-  std::optional<double> min, max;  ///< of the repetitions; nothing: one lacks it
-  std::uint64_t beyond;
-};
-
 /// As many as rank higher.
 std::uint64_t samples_beyond(std::uint64_t count, double percent) {
   const double beyond = (100 - percent) / 100 * static_cast<double>(count);
   return static_cast<std::uint64_t>(beyond * (1 + 1e-9));
-}
-
-std::vector<PercentileLine> lines_of(const CaseSummary& summary, const HistogramData& merged) {
-  const double divisor = latency_divisor(*summary.repetitions.front());
-  std::vector<PercentileLine> lines;
-  for (const double percent : kPercents) {
-    const auto value = reported_percentile(merged, percent);
-    if (!value) break;
-    const auto own = spread(summary, [&](const Row& row) -> std::optional<double> {
-      if (!row.latency) return std::nullopt;
-      const auto one = reported_percentile(row.latency->histogram, percent);
-      if (!one) return std::nullopt;
-      return static_cast<double>(*one) / divisor;
-    });
-    PercentileLine line{fmt::format("p{}", percent),
-                        fmt::format("{:.4g}", 100 / (100 - percent)),
-                        static_cast<double>(*value) / divisor,
-                        {},
-                        {},
-                        samples_beyond(merged.count, percent)};
-    if (own) {
-      line.min = own->median;
-      line.max = own->median;
-      for (const Row* row : summary.repetitions) {
-        const double one =
-            static_cast<double>(percentile(row->latency->histogram, percent)) / divisor;
-        line.min = std::min(*line.min, one);
-        line.max = std::max(*line.max, one);
-      }
-    }
-    lines.push_back(line);
-  }
-  lines.push_back({"max", "", static_cast<double>(merged.max_ns) / divisor, {}, {}, 0});
-  return lines;
 }
 
 }  // namespace
@@ -220,23 +179,41 @@ std::string draw_histogram(const HistogramData& data, double divisor, const Text
 
 std::string percentile_table(const CaseSummary& summary, const TextStyle& style) {
   const HistogramData merged = merged_latency(summary);
-  const std::vector<PercentileLine> lines = lines_of(summary, merged);
-  const Unit unit = time_unit(lines.front().value);
-  const int decimals =
-      decimals_for(std::vector{lines.front().value / unit.size}, max_decimals(unit));
+  const double divisor = latency_divisor(*summary.repetitions.front());
+  const auto time_at = [divisor](const HistogramData& data, double percent) {
+    const auto value = reported_percentile(data, percent);
+    return value ? std::optional(static_cast<double>(*value) / divisor) : std::nullopt;
+  };
+  const double largest = static_cast<double>(merged.max_ns) / divisor;
+  const double typical = time_at(merged, kPercents[0]).value_or(largest);
+  const Unit unit = time_unit(typical);
+  const int decimals = decimals_for(std::vector{typical / unit.size}, max_decimals(unit));
   const auto shown = [&](const std::optional<double>& ns) {
-    return ns ? fixed(*ns / unit.size, decimals) : kUnknown;
+    return known_text(ns, decimals, unit.size);
   };
   const std::string unit_name(unit.name);
+  Table table{.columns = {{"percentile"},
+                          {"1/(1-p)"},
+                          {"time", unit_name},
+                          {"smallest", unit_name},
+                          {"largest", unit_name},
+                          {"samples beyond"}},
+              .key_columns = 1};
+  for (const double percent : kPercents) {
+    const auto value = time_at(merged, percent);
+    if (!value) break;
+    std::vector<double> own;  // of the repetitions; a dash where one lacks it
+    for (const Row* row : summary.repetitions)
+      if (const auto one = row->latency ? time_at(row->latency->histogram, percent) : std::nullopt)
+        own.push_back(*one);
+    const bool all = own.size() == summary.repetitions.size();
+    table.add_line({fmt::format("p{}", percent), fmt::format("{:.4g}", 100 / (100 - percent)),
+                    shown(value), all ? shown(std::ranges::min(own)) : kUnknown,
+                    all ? shown(std::ranges::max(own)) : kUnknown,
+                    fmt::format("{}", samples_beyond(merged.count, percent))});
+  }
+  table.add_line({"max", "", shown(largest), kUnknown, kUnknown, "0"});
   const bool repeated = summary.repetitions.size() > 1;
-  Table table;
-  table.key_columns = 1;
-  table.columns = {{"percentile"},         {"1/(1-p)"},
-                   {"time", unit_name},    {"smallest", unit_name},
-                   {"largest", unit_name}, {"samples beyond"}};
-  for (const PercentileLine& line : lines)
-    table.add_line({line.name, line.one_in, shown(line.value), shown(line.min), shown(line.max),
-                    fmt::format("{}", line.beyond)});
   if (!repeated) table.columns.erase(table.columns.begin() + 3, table.columns.begin() + 5);
   return render(table, style) +
          (repeated ? dim(wrap("  ", "Smallest and largest: of the repetitions' own percentiles.",

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 namespace rdmameter {

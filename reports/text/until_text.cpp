@@ -23,22 +23,11 @@ std::string percent_text(double share) {
   return fmt::format("±{:.2g} %", share * 100);
 }
 
-std::string_view why(UntilData::Ended ended) {
-  using enum UntilData::Ended;
-  switch (ended) {
-    case reached:
-      return "reached";
-    case repetitions:
-      return "not reached, no more repetitions are allowed (--repetitions)";
-    case budget:
-      return "not reached, the time is up (--budget)";
-    case noise:
-      return "not reached, the noise does not become smaller";
-    case not_measured:
-      return "not known, it was not measured";
-  }
-  return "";
-}
+/// By UntilData::Ended.
+constexpr std::string_view kWhy[] = {
+    "reached", "not reached, no more repetitions are allowed (--repetitions)",
+    "not reached, the time is up (--budget)", "not reached, the noise does not become smaller",
+    "not known, it was not measured"};
 
 std::string settled_text(const SettledMetric& metric) {
   const auto share = settled_share(metric);
@@ -56,7 +45,7 @@ std::string until_text(const Row& row) {
     settled += fmt::format("{}{}", settled.empty() ? "" : ", ", settled_text(metric));
   }
   return fmt::format("until{}: {} after {} repetitions{}", goals.empty() ? "" : " " + goals,
-                     why(row.until->ended), row.repetition + 1,
+                     kWhy[static_cast<std::size_t>(row.until->ended)], row.repetition + 1,
                      settled.empty() ? "" : " (" + settled + ")");
 }
 

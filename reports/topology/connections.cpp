@@ -11,7 +11,6 @@
 #include "reports/stats/sample.h"
 #include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
-#include "reports/summary/unit.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -32,13 +31,7 @@ RowPoint point_of(const Row& row) {
           std::max(count_at(about, "memory_bytes"), count_at(about, "peer_memory_bytes"))};
 }
 
-/// The repetitions of one number.
-struct Gathered {
-  std::vector<double> mmsg_per_s, p50_ns, p99_ns, lost_share;
-  std::uint64_t memory_bytes = 0;
-};
-
-void gather(Gathered& at, const Row& row) {
+void gather(ConnectionPoint& at, const Row& row) {
   if (row.bandwidth) {
     const BandwidthData& data = *row.bandwidth;
     if (data.window_ns == 0) return;
@@ -52,27 +45,6 @@ void gather(Gathered& at, const Row& row) {
   if (const auto p99 = info_of(Metric::p99).value(row)) at.p99_ns.push_back(*p99);
 }
 
-std::optional<double> middle(const std::vector<double>& values) {
-  return values.empty() ? std::nullopt : std::optional(median(values));
-}
-
-ConnectionPoint point_from(std::uint64_t active, const Gathered& gathered) {
-  return {.active = active,
-          .mmsg_per_s = gathered.mmsg_per_s,
-          .p50_ns = middle(gathered.p50_ns),
-          .p99_ns = middle(gathered.p99_ns),
-          .lost_share = middle(gathered.lost_share),
-          .memory_bytes = gathered.memory_bytes};
-}
-
-std::string mebibytes(std::uint64_t bytes) {
-  return bytes == 0 ? std::string(kUnknown) : fixed(static_cast<double>(bytes) / (1 << 20), 2);
-}
-
-std::string micro(const std::optional<double>& ns) {
-  return ns ? fixed(*ns / 1e3, 2) : std::string(kUnknown);
-}
-
 /// The median of the repetitions, and half their range.
 std::array<std::string, 2> rate_cells(const ConnectionPoint& point) {
   if (point.mmsg_per_s.empty()) return {kUnknown, kUnknown};
@@ -80,10 +52,6 @@ std::array<std::string, 2> rate_cells(const ConnectionPoint& point) {
   const double rate = median(point.mmsg_per_s);
   const int decimals = decimals_for(std::array{rate});
   return {fixed(rate, decimals), fixed((high - low) / 2, decimals)};
-}
-
-std::string lost_text(const std::optional<double>& share) {
-  return share ? fixed(100 * *share, 1) : std::string(kUnknown);
 }
 
 }  // namespace
@@ -94,7 +62,7 @@ bool of_connections(const Row& row) {
 
 std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows) {
   std::vector<ConnectionCurve> curves;
-  std::vector<std::map<std::uint64_t, Gathered>> gathered;  // of each curve
+  std::vector<std::map<std::uint64_t, ConnectionPoint>> gathered;  // of each curve, by `active`
   for (const Row& row : rows) {
     if (!of_connections(row) || row.status != Row::Status::ok || row.interrupted) continue;
     const RowPoint point = point_of(row);
@@ -110,15 +78,16 @@ std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows) {
                                            .knee = {}});
       gathered.emplace_back();
     }
-    Gathered& at = gathered[static_cast<std::size_t>(curve - curves.begin())][point.active];
+    ConnectionPoint& at = gathered[static_cast<std::size_t>(curve - curves.begin())][point.active];
     at.memory_bytes = std::max(at.memory_bytes, point.memory_bytes);
     gather(at, row);
   }
   for (std::size_t i = 0; i < curves.size(); ++i) {
     std::map<std::uint64_t, std::vector<double>> rates;
-    for (const auto& [active, numbers] : gathered[i]) {
-      if (!numbers.mmsg_per_s.empty()) rates[active] = numbers.mmsg_per_s;
-      curves[i].points.push_back(point_from(active, numbers));
+    for (auto& [active, point] : gathered[i]) {
+      point.active = active;
+      if (!point.mmsg_per_s.empty()) rates[active] = point.mmsg_per_s;
+      curves[i].points.push_back(std::move(point));
     }
     curves[i].knee = find_knee(rates);
   }
@@ -169,7 +138,7 @@ std::vector<std::string> connection_limits(const nlohmann::ordered_json& context
 Table connection_table(std::span<const ConnectionCurve> curves) {
   const bool lossy = std::ranges::any_of(curves, [](const ConnectionCurve& curve) {
     return std::ranges::any_of(
-        curve.points, [](const ConnectionPoint& point) { return point.lost_share.has_value(); });
+        curve.points, [](const ConnectionPoint& point) { return !point.lost_share.empty(); });
   });
   Table table{.columns = {{.head = "opcode", .is_text = true},
                           {.head = "over", .is_text = true},
@@ -185,16 +154,18 @@ Table connection_table(std::span<const ConnectionCurve> curves) {
   for (const ConnectionCurve& curve : curves)
     for (const ConnectionPoint& point : curve.points) {
       const auto [rate, half_range] = rate_cells(point);
-      std::vector<Table::Cell> cells{printable(curve.opcode),
-                                     printable(curve.kind),
-                                     fmt::format("{}", curve.size_bytes),
-                                     std::to_string(point.active),
-                                     rate,
-                                     half_range,
-                                     micro(point.p50_ns),
-                                     micro(point.p99_ns),
-                                     mebibytes(point.memory_bytes)};
-      if (lossy) cells.emplace_back(lost_text(point.lost_share));
+      std::vector<Table::Cell> cells{
+          printable(curve.opcode),
+          printable(curve.kind),
+          std::to_string(curve.size_bytes),
+          std::to_string(point.active),
+          rate,
+          half_range,
+          known_text(known_median(point.p50_ns), 2, 1e3),
+          known_text(known_median(point.p99_ns), 2, 1e3),
+          point.memory_bytes == 0 ? kUnknown
+                                  : fixed(static_cast<double>(point.memory_bytes) / (1 << 20), 2)};
+      if (lossy) cells.emplace_back(known_text(known_median(point.lost_share), 1, 0.01));
       table.add_line(std::move(cells));
     }
   return table;

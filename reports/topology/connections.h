@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,13 +16,13 @@
 
 namespace rdmameter {
 
-/// One number of active connections.
+/// One number of active connections. Of each repetition that has it:
 struct ConnectionPoint {
   std::uint64_t active = 0;
-  std::vector<double> mmsg_per_s;        ///< of each repetition
-  std::optional<double> p50_ns, p99_ns;  ///< one way or completion, one message at a time: medians
-  std::optional<double> lost_share;  ///< of the messages sent, where the receiver counts: median
-  std::uint64_t memory_bytes = 0;    ///< of the end that takes more
+  std::vector<double> mmsg_per_s;
+  std::vector<double> p50_ns, p99_ns;  ///< one way or completion, one message at a time
+  std::vector<double> lost_share;      ///< of the messages sent, where the receiver counts
+  std::uint64_t memory_bytes = 0;      ///< of the end that takes more
 };
 
 /// One opcode over connections of one kind.

@@ -54,20 +54,16 @@ Number farthest_ns(const Row& row, double percent) {
   return ns ? Number(static_cast<double>(*ns) / (latency.half_round_trip ? 2 : 1)) : std::nullopt;
 }
 
-Number median_far(const TopologyCase& one, double percent) {
-  const auto result =
-      spread(one.summary, [percent](const Row& row) { return farthest_ns(row, percent); });
-  return result ? Number(result->median) : std::nullopt;
-}
-
 /// What the case's own traffic tells.
 void add_traffic(ShapeChoice& choice, const TopologyCase& one) {
   const TopologyData& topology = *one.topology;
   if (reach_of(topology.traffic) == Reach::pair) {
     choice.p50_ns = one.p50_ns;
     choice.p99_ns = one.p99_ns;
-    choice.farthest_ns = median_far(one, 50);
-    choice.farthest_p99_ns = median_far(one, 99);
+    choice.farthest_ns =
+        median_of(one.summary, [](const Row& row) { return farthest_ns(row, 50); });
+    choice.farthest_p99_ns =
+        median_of(one.summary, [](const Row& row) { return farthest_ns(row, 99); });
   } else if (reach_of(topology.traffic) == Reach::between_all) {
     if (!choice.exchange_ns || usual_schedule(topology)) choice.exchange_ns = one.p50_ns;
   } else if (topology.traffic == "flood" && one.rank_gbps && one.size_bytes > 0) {
@@ -91,10 +87,6 @@ Overs overs_of(std::span<const ShapeChoice> choices) {
     found->second.push_back(choice.shape);
   }
   return overs;
-}
-
-Number known_median(std::vector<double> values) {
-  return values.empty() ? Number() : median(std::move(values));
 }
 
 using Exceeds = std::function<bool(const Prediction&)>;
@@ -128,21 +120,14 @@ std::optional<std::uint64_t> ranks_beyond(const TopologyModel& model, const Mode
 /// "mesh from 257 ranks, star from 300 ranks; no other shape up to 1048576 ranks"
 std::string ruled_out(std::span<const TopologyModel> models, std::uint64_t size_bytes,
                       const Exceeds& exceeds) {
-  std::string out;
-  std::vector<std::string> told;
-  for (const TopologyModel& model : models) {
-    if (!std::ranges::binary_search(model.sizes_bytes, size_bytes)) continue;
-    for (const ModelShape& shape : model.shapes) {
-      const auto ranks = ranks_beyond(model, shape, exceeds);
-      if (!ranks) continue;
-      std::string text = fmt::format("{} from {} ranks", printable(shape_text(shape)), *ranks);
-      if (std::ranges::find(told, text) != told.end()) continue;
-      out += (out.empty() ? "" : ", ") + text;
-      told.push_back(std::move(text));
-    }
-  }
+  std::vector<std::string> out;
+  for (const TopologyModel& model : models)
+    if (std::ranges::binary_search(model.sizes_bytes, size_bytes))
+      for (const ModelShape& shape : model.shapes)
+        if (const auto ranks = ranks_beyond(model, shape, exceeds))
+          add_once(out, fmt::format("{} from {} ranks", printable(shape_text(shape)), *ranks));
   const std::string most = fmt::format("shape up to {} ranks", kMaxPredictedRanks);
-  return out.empty() ? "no " + most : out + "; no other " + most;
+  return out.empty() ? "no " + most : fmt::format("{}; no other {}", fmt::join(out, ", "), most);
 }
 
 Exceeds more_qps_than(std::uint64_t limit) {
@@ -245,8 +230,7 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
     if (one.qps_max > 0) choice.qps = static_cast<double>(one.qps_max);
     if (one.memory_bytes) choice.memory_bytes = std::max(choice.memory_bytes, one.memory_bytes);
     for (const Row* row : one.summary.repetitions) {
-      double sum = 0;
-      for (const auto& [verb, ns] : row->topology->connect_ns) sum += static_cast<double>(ns);
+      const double sum = sum_of_amounts(row->topology->connect_ns);
       if (sum > 0) connect_ns[at].push_back(sum);
     }
     choice.connect_ns = known_median(connect_ns[at]);
@@ -267,29 +251,24 @@ Table decision_table(std::span<const ShapeChoice> choices) {
     if (names_over) cells.emplace_back(printable(choice.over));
     table.add_line(std::move(cells));
   }
-  const auto add = [&](Table::Column head, double size, int max_decimals,
-                       Number ShapeChoice::*member) {
-    const auto has = [member](const ShapeChoice& one) { return (one.*member).has_value(); };
-    if (std::ranges::none_of(choices, has)) return;
-    for (const ShapeChoice& choice : choices)
-      head.cells.emplace_back(choice.*member ? three_digits(*(choice.*member) / size, max_decimals)
-                                             : kUnknown);
-    table.columns.push_back(std::move(head));
+  const auto column = [](Table::Column head, int decimals, double size,
+                         Number ShapeChoice::*member) {
+    return NumberColumn<ShapeChoice>{std::move(head), member, decimals, size, true};
   };
-  const auto add_time = [&](const char* head, Number ShapeChoice::*member, bool optional = false) {
+  const auto time = [&](const char* head, Number ShapeChoice::*member, bool optional = false) {
     const Unit unit = unit_of_times(choices, member);
-    add({.head = head, .unit = std::string(unit.name), .optional = optional}, unit.size,
-        std::min(max_decimals(unit), 2), member);
+    return column({.head = head, .unit = std::string(unit.name), .optional = optional},
+                  std::min(max_decimals(unit), 2), unit.size, member);
   };
-  add({"QPs"}, 1, 0, &ShapeChoice::qps);
-  add({"memory", "KiB"}, 1024, 1, &ShapeChoice::memory_bytes);
-  add_time("connect", &ShapeChoice::connect_ns);
-  add_time("p50", &ShapeChoice::p50_ns);
-  add_time("p99", &ShapeChoice::p99_ns);
-  add_time("p50 far", &ShapeChoice::farthest_ns);
-  add_time("p99 far", &ShapeChoice::farthest_p99_ns, true);
-  add_time("alltoall", &ShapeChoice::exchange_ns);
-  add({"flood", "Mmsg/s"}, 1, 3, &ShapeChoice::rank_mmsg_per_s);
+  add_numbers<ShapeChoice>(
+      table, choices,
+      {column({"QPs"}, 0, 1, &ShapeChoice::qps),
+       column({"memory", "KiB"}, 1, 1024, &ShapeChoice::memory_bytes),
+       time("connect", &ShapeChoice::connect_ns), time("p50", &ShapeChoice::p50_ns),
+       time("p99", &ShapeChoice::p99_ns), time("p50 far", &ShapeChoice::farthest_ns),
+       time("p99 far", &ShapeChoice::farthest_p99_ns, true),
+       time("alltoall", &ShapeChoice::exchange_ns),
+       column({"flood", "Mmsg/s"}, 3, 1, &ShapeChoice::rank_mmsg_per_s)});
   return table;
 }
 
@@ -309,18 +288,15 @@ std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases) {
   return {sizes.begin(), sizes.end()};
 }
 
-std::string decision_text(std::span<const TopologyCase> cases,
-                          std::span<const TopologyModel> models, const GivenLimits& limits,
-                          const TextStyle& style) {
-  std::string text;
+std::vector<Decision> decisions(std::span<const TopologyCase> cases,
+                                std::span<const TopologyModel> models, const GivenLimits& limits) {
+  std::vector<Decision> list;
   for (const std::uint64_t size : decision_sizes(cases)) {
     const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
-    text += "\n" + bold(decision_title(choices, size), style) + "\n" +
-            render(decision_table(choices), style);
-    for (const std::string& sentence : limit_sentences(cases, models, size, limits))
-      text += wrap("  ", sentence, style.width);
+    list.push_back({decision_table(choices), limit_sentences(cases, models, size, limits)});
+    list.back().table.title = decision_title(choices, size);
   }
-  return text;
+  return list;
 }
 
 std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context) {

@@ -47,10 +47,15 @@ std::string decision_title(std::span<const ShapeChoice> choices, std::uint64_t s
 /// Of the cases, ascending: each has a table.
 std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases);
 
-/// A table for each size, with its title, and what limits rule out. @return empty: no case
-std::string decision_text(std::span<const TopologyCase> cases,
-                          std::span<const TopologyModel> models, const GivenLimits& limits,
-                          const TextStyle& style);
+/// A table with its title, and what limits rule out.
+struct Decision {
+  Table table;
+  std::vector<std::string> limits;
+};
+
+/// One for each size of the cases.
+std::vector<Decision> decisions(std::span<const TopologyCase> cases,
+                                std::span<const TopologyModel> models, const GivenLimits& limits);
 
 // ---- From which number of ranks a limit rules a shape out: the device's QPs, a budget of memory,
 // or the number of QPs beyond which the device was measured to be slower.

@@ -9,11 +9,9 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <utility>
-#include <vector>
 
 #include "core/base/printable.h"
-#include "reports/summary/unit.h"
+#include "reports/summary/metric.h"
 #include "topologies/graphs/placed_routes.h"
 
 namespace rdmameter {
@@ -42,25 +40,12 @@ Shading shading_of(double min_ns, double max_ns) {
   return {min_ns, std::max(std::pow(whole, 1.0 / static_cast<double>(steps)), kMinRatio), steps};
 }
 
-/// The matrix with blocks of so many ranks as one, each as slow as its slowest.
-Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
-  const std::size_t size = (matrix_ns.size() + together - 1) / together;
-  Matrix matrix(size, std::vector<std::optional<double>>(size));
-  for (std::size_t row = 0; row < matrix_ns.size(); ++row)
-    for (std::size_t column = 0; column < matrix_ns.size(); ++column)
-      if (const auto& cell = matrix_ns[row][column]; cell && *cell > 0) {
-        auto& block = matrix[row / together][column / together];
-        block = std::max(block.value_or(0), *cell);
-      }
-  return matrix;
-}
-
 /// As few digits as tell a hundredth apart.
 std::string cell_text(double value) {
   return value < 99.95 ? fmt::format("{:#.3g}", value) : fixed(value, 0);
 }
 
-RankCells blocks_of(const RankCells& cells, std::size_t together) {
+RankCells crossed_blocks(const RankCells& cells, std::size_t together) {
   RankCells blocks;
   for (const auto& [row, column] : cells) blocks.emplace(row / together, column / together);
   return blocks;
@@ -158,6 +143,18 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, Failure> failures_of(const Top
 
 }  // namespace
 
+Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
+  const std::size_t size = (matrix_ns.size() + together - 1) / together;
+  Matrix matrix(size, std::vector<std::optional<double>>(size));
+  for (std::size_t row = 0; row < matrix_ns.size(); ++row)
+    for (std::size_t column = 0; column < matrix_ns.size(); ++column)
+      if (const auto& cell = matrix_ns[row][column]; cell && *cell > 0) {
+        auto& block = matrix[row / together][column / together];
+        block = std::max(block.value_or(0), *cell);
+      }
+  return matrix;
+}
+
 std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const RankCells& failed,
                         const PairNumbers& numbers) {
   const std::size_t room = std::max<std::size_t>(style.width, 40) - kMargin - 1;
@@ -176,7 +173,7 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const R
   if (max_ns == 0) return "";
   constexpr double kMaxRatio = 1e6;  // times of one network do not differ more
   const Shading scale = shading_of(std::max(min_ns, max_ns / kMaxRatio), max_ns);
-  const RankCells crossed = blocks_of(failed, together);
+  const RankCells crossed = crossed_blocks(failed, together);
   std::string text = together > 1 ? "" : from_and_numbers(cells, crossed, scale, room, numbers);
   if (text.empty()) text = from_and_shades(cells, crossed, scale, ranks, together, cell_width);
   if (together > 1) text += fmt::format("{}{} ranks a cell\n", std::string(kMargin, ' '), together);

@@ -17,6 +17,10 @@ namespace rdmameter {
 /// From which rank to which.
 using RankCells = std::set<std::pair<std::uint64_t, std::uint64_t>>;
 
+/// The matrix with blocks of so many ranks as one, each as slow as its slowest; nothing is a time
+/// of 0.
+Matrix blocks_of(const Matrix& matrix_ns, std::size_t together);
+
 /// A line for each rank, a cell for each peer, the darker the longer, with the time where that
 /// fits; where cells alone do not fit, several ranks share one, which is as dark as the longest of
 /// them. Below it, what the shades mean.

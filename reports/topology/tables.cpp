@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include "reports/stats/sample.h"
 #include "reports/text/text.h"
@@ -20,18 +19,8 @@ namespace {
 using Cases = std::span<const TopologyCase>;
 using Number = std::optional<double>;
 
-auto part(Number TopologyCase::*member) {
-  return [member](const TopologyCase& one) { return one.*member; };
-}
-
 auto counted(const char* name) {
   return [name](const TopologyCase& one) { return kernel_count(one, name); };
-}
-
-void add_times(Table& table, Cases cases, const char* head, const Unit& unit, int max_decimals,
-               Number TopologyCase::*member) {
-  add_number_column<TopologyCase>(table, cases, {head, std::string(unit.name)}, unit.size,
-                                  max_decimals, part(member));
 }
 
 /// Of a repetition over so many hops [ns].
@@ -45,10 +34,11 @@ Number known_count(std::uint64_t value) {
   return value == 0 ? Number() : Number(static_cast<double>(value));
 }
 
-Number median_of_rows(const TopologyCase& one, Number (*number)(const CollectiveData&)) {
-  const auto result =
-      spread(one.summary, [number](const Row& row) { return number(*row.topology->collective); });
-  return result ? Number(result->median) : std::nullopt;
+std::function<Number(const TopologyCase&)> of_collective(Number (*number)(const CollectiveData&)) {
+  return [number](const TopologyCase& one) {
+    return median_of(one.summary,
+                     [number](const Row& row) { return number(*row.topology->collective); });
+  };
 }
 
 /// "allreduce" of "allreduce-ring"
@@ -79,28 +69,27 @@ std::vector<const MatrixSummary*> summaries_of(const TopologyCase& one) {
 }  // namespace
 
 Table shapes_keys(Cases cases) {
-  Table table;
-  table.columns = {{"ranks"}, {.head = "graph", .is_text = true}};
-  table.key_columns = table.columns.size();
+  Table table{.columns = {{"ranks"}, {.head = "graph", .is_text = true}}, .key_columns = 2};
   for (const TopologyCase& one : cases)
     table.add_line({fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
   return table;
 }
 
 void add_measurements(Table& table, Cases cases) {
-  add_number_column<TopologyCase>(
-      table, cases, {"hops", "", "mean"}, 1, 2, [](const TopologyCase& one) {
-        return one.topology->hops ? Number(one.topology->hops->mean) : std::nullopt;
-      });
   const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
-  add_times(table, cases, "p50", unit, max_decimals(unit), &TopologyCase::p50_ns);
-  add_times(table, cases, "p99", unit, max_decimals(unit), &TopologyCase::p99_ns);
-  add_number_column<TopologyCase>(table, cases, {"rate", "Gb/s"}, 1, 4, part(&TopologyCase::gbps));
-  add_number_column<TopologyCase>(table, cases, {"of a rank", "Gb/s"}, 1, 4,
-                                  part(&TopologyCase::rank_gbps));
-  add_number_column<TopologyCase>(table, cases, {"Jain"}, 1, 3, part(&TopologyCase::jain));
-  add_number_column<TopologyCase>(table, cases, {"of model", "%"}, 0.01, 0,
-                                  part(&TopologyCase::share));
+  const int decimals = max_decimals(unit);
+  const auto hops = [](const TopologyCase& one) {
+    return one.topology->hops ? Number(one.topology->hops->mean) : std::nullopt;
+  };
+  add_numbers<TopologyCase>(
+      table, cases,
+      {{{"hops", "", "mean"}, hops, 2},
+       time_column<TopologyCase>("p50", unit, decimals, &TopologyCase::p50_ns),
+       time_column<TopologyCase>("p99", unit, decimals, &TopologyCase::p99_ns),
+       {{"rate", "Gb/s"}, &TopologyCase::gbps, 4},
+       {{"of a rank", "Gb/s"}, &TopologyCase::rank_gbps, 4},
+       {{"Jain"}, &TopologyCase::jain, 3},
+       {{"of model", "%"}, &TopologyCase::share, 0, 0.01}});
 }
 
 void add_times_by_hops(Table& table, Cases cases) {
@@ -110,85 +99,80 @@ void add_times_by_hops(Table& table, Cases cases) {
   if (distances.size() < 2) return;
   const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
   for (const std::uint64_t hops : distances)
-    add_number_column<TopologyCase>(
+    add_numbers<TopologyCase>(
         table, cases,
-        {fmt::format("{} {}", hops, hops == 1 ? "hop" : "hops"), std::string(unit.name)}, unit.size,
-        max_decimals(unit), [hops](const TopologyCase& one) {
-          const auto median_of = [hops](const Row& row) { return p50_at(row, hops); };
-          const auto result = spread(one.summary, median_of);
-          return result ? Number(result->median) : std::nullopt;
-        });
+        {time_column<TopologyCase>(count_text(hops, "hop").c_str(), unit, max_decimals(unit),
+                                   [hops](const TopologyCase& one) {
+                                     return median_of(one.summary, [hops](const Row& row) {
+                                       return p50_at(row, hops);
+                                     });
+                                   })});
 }
 
 void add_resources(Table& table, Cases cases, bool all) {
-  add_number_column<TopologyCase>(table, cases, {"QPs", "", "of a rank"}, 1, 0,
-                                  [](const TopologyCase& one) { return known_count(one.qps_max); });
-  add_number_column<TopologyCase>(
-      table, cases, {"QPs", "", "in all"}, 1, 0,
-      [](const TopologyCase& one) { return known_count(one.topology->qps_total.value_or(0)); });
-  add_times(table, cases, "connect", unit_of_times(cases, &TopologyCase::connect_ns), 2,
-            &TopologyCase::connect_ns);
-  add_times(table, cases, "barrier", unit_of_times(cases, &TopologyCase::barrier_ns), 2,
-            &TopologyCase::barrier_ns);
-  add_number_column<TopologyCase>(table, cases, {"memory", "KiB"}, 1024, 1,
-                                  part(&TopologyCase::memory_bytes));
-  add_number_column<TopologyCase>(table, cases, {"relays'", "KiB"}, 1024, 1,
-                                  part(&TopologyCase::relay_bytes));
-  add_number_column<TopologyCase>(table, cases, {"kernel:", "", "QPs"}, 1, 0, counted("qps"));
-  if (all) {
-    add_number_column<TopologyCase>(table, cases, {"CQs"}, 1, 0, counted("cqs"));
-    add_number_column<TopologyCase>(table, cases, {"CQ entries"}, 1, 0, counted("cqes"));
-    add_number_column<TopologyCase>(table, cases, {"MRs", "KiB"}, 1024, 1, counted("mr_bytes"));
-  }
-  add_number_column<TopologyCase>(table, cases, {"pinned", "KiB"}, 1024, 1,
-                                  counted("pinned_bytes"));
+  constexpr double kKib = 1024;
+  const auto qps = [](const TopologyCase& one) { return known_count(one.qps_max); };
+  const auto qps_total = [](const TopologyCase& one) {
+    return known_count(one.topology->qps_total.value_or(0));
+  };
+  std::vector<NumberColumn<TopologyCase>> columns{
+      {{"QPs", "", "of a rank"}, qps},
+      {{"QPs", "", "in all"}, qps_total},
+      time_column<TopologyCase>("connect", unit_of_times(cases, &TopologyCase::connect_ns), 2,
+                                &TopologyCase::connect_ns),
+      time_column<TopologyCase>("barrier", unit_of_times(cases, &TopologyCase::barrier_ns), 2,
+                                &TopologyCase::barrier_ns),
+      {{"memory", "KiB"}, &TopologyCase::memory_bytes, 1, kKib},
+      {{"relays'", "KiB"}, &TopologyCase::relay_bytes, 1, kKib},
+      {{"kernel:", "", "QPs"}, counted("qps")}};
+  if (all)
+    columns.insert(columns.end(), {{{"CQs"}, counted("cqs")},
+                                   {{"CQ entries"}, counted("cqes")},
+                                   {{"MRs", "KiB"}, counted("mr_bytes"), 1, kKib}});
+  columns.push_back({{"pinned", "KiB"}, counted("pinned_bytes"), 1, kKib});
+  add_numbers(table, cases, std::move(columns));
 }
 
 Table collectives_table(std::span<const TopologyCase> all) {
   const std::vector<TopologyCase> list = fastest_first(all);
-  const std::span<const TopologyCase> cases = list;
-  Table table;
-  table.columns = {{.head = "collective", .is_text = true},
-                   {"size", "B"},
-                   {"ranks"},
-                   {.head = "graph", .is_text = true}};
-  table.key_columns = table.columns.size();
+  const Cases cases = list;
+  Table table{.columns = {{.head = "collective", .is_text = true},
+                          {"size", "B"},
+                          {"ranks"},
+                          {.head = "graph", .is_text = true}},
+              .key_columns = 4,
+              .title = "collectives: time of the slowest rank, from a barrier on"};
   for (const TopologyCase& one : cases)
     table.add_line({printable(one.topology->traffic),
                     one.topology->collective->bytes == 0
                         ? kUnknown
                         : fmt::format("{}", one.topology->collective->bytes),
                     fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
+  // Where there are no other times, those of ranks say more than the graph.
+  table.columns.back().optional =
+      std::ranges::none_of(cases, [](const TopologyCase& one) { return one.p50_ns.has_value(); });
   const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
-  const int decimals = std::min(max_decimals(unit), 2);
-  const auto add_time = [&](const char* head, const char* qualifier, const auto& number) {
-    add_number_column<TopologyCase>(
-        table, cases,
-        {.head = head, .unit = std::string(unit.name), .qualifier = qualifier, .optional = true},
-        unit.size, decimals, number);
+  const auto time = [&](const char* head, const char* qualifier,
+                        std::function<Number(const TopologyCase&)> number, bool optional = true) {
+    auto column = time_column<TopologyCase>(head, unit, std::min(max_decimals(unit), 2), number);
+    column.head.qualifier = qualifier;
+    column.head.optional = optional;
+    return column;
   };
-  const auto add = [&](Table::Column head, int most, Number (*number)(const CollectiveData& data)) {
-    add_number_column<TopologyCase>(
-        table, cases, std::move(head), 1, most,
-        [number](const TopologyCase& one) { return median_of_rows(one, number); });
-  };
-  add_time("p50", "", [](const TopologyCase& one) { return one.p50_ns; });
-  table.columns.back().optional = cases.empty() || !cases.front().p50_ns;
-  add_time("p99", "", [](const TopologyCase& one) { return one.p99_ns; });
-  for (const auto& [qualifier, number] :
-       std::initializer_list<std::pair<const char*, Number (*)(const CollectiveData&)>>{
-           {"min", [](const CollectiveData& data) { return Number(data.rank_min_ns); }},
-           {"mean", [](const CollectiveData& data) { return Number(data.rank_mean_ns); }},
-           {"max", [](const CollectiveData& data) { return Number(data.rank_max_ns); }}})
-    add_time("of ranks", qualifier,
-             [given = number](const TopologyCase& one) { return median_of_rows(one, given); });
-  add({"algbw", "GB/s"}, 4, [](const CollectiveData& data) { return data.algbw_gb_per_s; });
-  add({"busbw", "GB/s"}, 4, [](const CollectiveData& data) { return data.busbw_gb_per_s; });
-  add_number_column<TopologyCase>(table, cases, {"of bound", "%"}, 0.01, 0,
-                                  [](const TopologyCase& one) { return one.share; });
-  add({"relayed", "hops"}, 0,
-      [](const CollectiveData& data) { return Number(real(data.relayed_hops)); });
-  add_time("barrier", "", [](const TopologyCase& one) { return one.barrier_ns; });
+  using Data = const CollectiveData&;
+  add_numbers<TopologyCase>(
+      table, cases,
+      {time("p50", "", &TopologyCase::p50_ns, cases.empty() || !cases.front().p50_ns),
+       time("p99", "", &TopologyCase::p99_ns),
+       time("of ranks", "min", of_collective([](Data data) { return Number(data.rank_min_ns); })),
+       time("of ranks", "mean", of_collective([](Data data) { return Number(data.rank_mean_ns); })),
+       time("of ranks", "max", of_collective([](Data data) { return Number(data.rank_max_ns); })),
+       {{"algbw", "GB/s"}, of_collective([](Data data) { return data.algbw_gb_per_s; }), 4},
+       {{"busbw", "GB/s"}, of_collective([](Data data) { return data.busbw_gb_per_s; }), 4},
+       {{"of bound", "%"}, &TopologyCase::share, 0, 0.01},
+       {{"relayed", "hops"},
+        of_collective([](Data data) { return Number(real(data.relayed_hops)); })},
+       time("barrier", "", &TopologyCase::barrier_ns)});
   return table;
 }
 
@@ -198,7 +182,8 @@ Table pair_times_table(std::span<const TopologyCase> cases, bool streams) {
       {"min", &MatrixSummary::min_ns}, {"p10", &MatrixSummary::p10_ns},
       {"p50", &MatrixSummary::p50_ns}, {"p90", &MatrixSummary::p90_ns},
       {"p99", &MatrixSummary::p99_ns}, {"max", &MatrixSummary::max_ns}};
-  Table table{text_columns({"graph"})};
+  Table table{.columns = text_columns({"graph"}),
+              .title = fmt::format("{} between pairs of ranks", streams ? "bandwidth" : "one way")};
   for (const char* head : {"ranks", "size", "pairs"}) table.columns.push_back({head});
   table.columns[2].unit = "B";
   table.key_columns = 3;
@@ -224,7 +209,8 @@ Table pair_times_table(std::span<const TopologyCase> cases, bool streams) {
 
 Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json& context,
                           bool judge_shared) {
-  Table table{text_columns({"from", "to"})};
+  Table table{.columns = text_columns({"from", "to"}),
+              .title = "slowest pairs, not judged: " + case_title(one)};
   table.key_columns = 2;
   const PairNumbers numbers = pair_numbers(one);
   for (const char* head :

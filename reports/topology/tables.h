@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/summary/unit.h"
+#include "reports/summary/metric.h"
 #include "reports/text/table.h"
 #include "reports/topology/cases.h"
 
@@ -30,7 +30,8 @@ void add_resources(Table& table, std::span<const TopologyCase> cases, bool all);
 
 // ---- Collectives side by side: of each kind, size and number of ranks the fastest first.
 
-/// @param cases  others than collectives are passed over @return  without lines: there is none
+/// @param cases  others than collectives are passed over
+/// @return  with its title; without lines: there is none
 Table collectives_table(std::span<const TopologyCase> cases);
 
 // ---- Times between ranks where there are too many for a matrix in the file.
@@ -38,32 +39,53 @@ Table collectives_table(std::span<const TopologyCase> cases);
 /// How the times of a case's pairs spread, or of streams the bandwidths; medians over its
 /// repetitions.
 /// @param streams  only cases of these, or only others
-/// @return without lines: no case has more ranks than a matrix
+/// @return with its title; without lines: no case has more ranks than a matrix
 Table pair_times_table(std::span<const TopologyCase> cases, bool streams);
 
 /// The pairs that are slowest against those as far apart, first those that are in most repetitions.
-/// @return without lines: the case has none, or its ranks shared cores and that is not asked for
+/// @return with its title; without lines: the case has none, or its ranks shared cores and that is
+/// not asked for
 Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json& context,
                           bool judge_shared);
 
 // ---- Columns of numbers that not every line has.
 
-/// Adds the column, unless no line has such a number.
-/// @param head  with the unit  @param size  of the unit
+/// Without its cells.
 template <class Line>
-void add_number_column(Table& table, std::span<const Line> lines, Table::Column head, double size,
-                       int max_decimals,
-                       const std::function<std::optional<double>(const Line&)>& number) {
-  std::vector<double> known;
-  for (const Line& line : lines)
-    if (const auto value = number(line)) known.push_back(*value / size);
-  if (known.empty()) return;
-  const int decimals = max_decimals == 0 ? 0 : decimals_for(known, max_decimals);
-  for (const Line& line : lines) {
-    const auto value = number(line);
-    head.cells.emplace_back(value ? fixed(*value / size, decimals) : kUnknown);
+struct NumberColumn {
+  Table::Column head;  ///< with the unit
+  std::function<std::optional<double>(const Line&)> number;
+  int max_decimals = 0;
+  double size = 1;            ///< of the unit
+  bool three_digits = false;  ///< of each number; else as many decimals as the least needs
+};
+
+/// @param number  [ns]
+template <class Line>
+NumberColumn<Line> time_column(const char* head, const Unit& unit, int max_decimals,
+                               std::function<std::optional<double>(const Line&)> number) {
+  return {{head, std::string(unit.name)}, std::move(number), max_decimals, unit.size};
+}
+
+/// Adds those columns of which some line has a number.
+template <class Line>
+void add_numbers(Table& table, std::span<const Line> lines,
+                 std::vector<NumberColumn<Line>> columns) {
+  for (NumberColumn<Line>& column : columns) {
+    std::vector<double> known;
+    for (const Line& line : lines)
+      if (const auto value = column.number(line)) known.push_back(*value / column.size);
+    if (known.empty()) continue;
+    const int decimals = column.max_decimals == 0 ? 0 : decimals_for(known, column.max_decimals);
+    for (const Line& line : lines) {
+      const auto value = column.number(line);
+      column.head.cells.emplace_back(!value ? kUnknown
+                                     : column.three_digits
+                                         ? three_digits(*value / column.size, column.max_decimals)
+                                         : fixed(*value / column.size, decimals));
+    }
+    table.columns.push_back(std::move(column.head));
   }
-  table.columns.push_back(std::move(head));
 }
 
 /// The unit for times in one column, by the least of them.

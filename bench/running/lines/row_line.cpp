@@ -10,7 +10,6 @@
 #include "core/instrument/histogram_data.h"
 #include "core/result/row_json.h"
 #include "reports/summary/metric.h"
-#include "reports/summary/unit.h"
 #include "reports/text/text.h"
 #include "reports/text/until_text.h"
 

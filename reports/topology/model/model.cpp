@@ -62,12 +62,6 @@ double max_qps(const TopologyData& topology) {
   return max == topology.qps_per_rank.end() ? 1.0 : std::max(1.0, static_cast<double>(*max));
 }
 
-double sum_of(const NamedCounts& amounts) {
-  double sum = 0;
-  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
-  return sum;
-}
-
 /// One way.
 double median_ns(const LatencyData& latency) {
   return static_cast<double>(percentile(latency.histogram, 50)) / (latency.half_round_trip ? 2 : 1);
@@ -92,7 +86,7 @@ double connection_memory(const Json& axes, bool one_qp, std::uint64_t peers,
   demand.message_bytes = size_bytes;
   demand.hop_classes = std::max<std::uint64_t>(hop_classes, 1);
   if (!one_qp && is("cq_sharing", "per-qp")) demand.cqs = std::max<std::uint64_t>(peers, 1);
-  return sum_of(connection_bytes(demand));
+  return sum_of_amounts(connection_bytes(demand));
 }
 
 bool has_one_qp(const std::string& graph) {
@@ -212,7 +206,7 @@ class ModelCollector {
     if (topology.collective) return;
     const bool one_qp = has_one_qp(topology.graph);
     const auto peers = one_qp ? topology.ranks - 1 : static_cast<std::uint64_t>(max_qps(topology));
-    const double bytes = sum_of(topology.connection_bytes);
+    const double bytes = sum_of_amounts(topology.connection_bytes);
     if (!(bytes > 0)) return;
     const Reach reach = reach_of(topology.traffic);
     model_.relays = model_.relays || reach == Reach::pair || reach == Reach::between_all;
@@ -305,6 +299,12 @@ std::optional<double> memory_at(const TopologyModel& model, const Prediction& pr
 }
 
 }  // namespace
+
+double sum_of_amounts(const NamedCounts& amounts) {
+  double sum = 0;
+  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
+  return sum;
+}
 
 std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json& context) {
   std::vector<ModelCollector> collectors;

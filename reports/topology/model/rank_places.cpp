@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/base/parse_value.h"
 #include "reports/summary/facts.h"
