@@ -10,12 +10,10 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/instrument/histogram.h"
 #include "core/result/result_file.h"
-#include "core/result/row_json.h"
 #include "reports/compare/fingerprint.h"
 #include "reports/summary/defaults.h"
-#include "reports/summary/summary.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -36,8 +34,8 @@ std::vector<Json> runs_of(const ResultFile& file) {
 
 /// A run's own id; of older results the whole context, of which date, load and floor are its own.
 std::string identity_of(const Json& run) {
-  const Json::json_pointer id("/rdmameter/run_id");
-  return run.contains(id) && run.at(id).is_string() ? run.at(id).get<std::string>() : run.dump();
+  const Json& id = fact_at(run, "/rdmameter/run_id");
+  return id.is_string() ? id.get<std::string>() : run.dump();
 }
 
 class Merging {
@@ -121,8 +119,7 @@ class Merging {
   }
 
   void add_noise(const Json& ours) {
-    const auto noise = ours.find("noise");
-    if (noise != ours.end() && noise->is_object()) noise_.update(*noise);
+    if (const Json& noise = fact_at(ours, "noise"); noise.is_object()) noise_.update(noise);
   }
 
   std::string command_;

@@ -8,23 +8,21 @@
 #include <utility>
 
 #include "reports/export/csv.h"
+#include "reports/figures/ablation.h"
+#include "reports/figures/background.h"
 #include "reports/figures/figures.h"
+#include "reports/figures/stalls.h"
 #include "reports/summary/defaults.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"
+#include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
-#include "reports/summary/write_order.h"
-#include "reports/text/case_names.h"
 #include "reports/text/case_text.h"
 #include "reports/text/environment_text.h"
-#include "reports/text/parts/ablation_text.h"
-#include "reports/text/parts/background_table.h"
-#include "reports/text/parts/histogram_text.h"
-#include "reports/text/parts/parts_table.h"
-#include "reports/text/parts/percentile_text.h"
-#include "reports/text/parts/stall_text.h"
-#include "reports/text/parts/until_text.h"
-#include "reports/text/result_tables.h"
-#include "reports/topology/connection_text.h"
+#include "reports/text/histogram_text.h"
+#include "reports/text/table.h"
+#include "reports/text/until_text.h"
+#include "reports/topology/connections.h"
 #include "reports/topology/topology_text.h"
 
 namespace rdmameter {
@@ -93,6 +91,45 @@ std::string percentiles(const std::vector<const Group*>& groups, const TextStyle
   return text;
 }
 
+/// A thread of a case, or a direction: its name, where it stands in `more`, and its count there.
+struct CasePart {
+  std::string name, where;
+  const char* count;
+};
+
+std::vector<CasePart> parts_of(const Row& row) {
+  std::vector<CasePart> parts;
+  for (std::size_t i = 0; i < list_at(row.extra, "per_thread").size(); ++i)
+    parts.push_back({fmt::format("thread {}", i), fmt::format("/per_thread/{}", i), "operations"});
+  if (row.extra.contains("directions"))
+    for (const char* way : {"forward", "backward"})
+      parts.push_back({way, fmt::format("/directions/{}", way), "messages"});
+  return parts;
+}
+
+/// A line for each thread and direction of each case, medians over the repetitions. Empty: no case
+/// has several.
+std::string parts_table(const Group& group, const TextStyle& style) {
+  Table table{.columns = {{"case"}, {"part"}, {"messages"}, {"", "Mmsg/s"}}, .key_columns = 2};
+  for (const CaseSummary& summary : group.cases)
+    for (const CasePart& part : parts_of(*summary.repetitions.front())) {
+      const auto number = [&](const Row& row, const char* key) {
+        return number_at(fact_at(row.extra, part.where), key);
+      };
+      const auto count = [&](const Row& row) { return number(row, part.count); };
+      const auto per_us = [&](const Row& row) -> std::optional<double> {
+        const double time_ns =
+            number(row, "elapsed_ns").value_or(number(row, "window_ns").value_or(0));
+        return count(row) && time_ns > 0 ? std::optional(*count(row) / time_ns * 1e3)
+                                         : std::nullopt;
+      };
+      table.add_line({name_in_group(group, summary), part.name,
+                      known_text(median_of(summary, count), 0),
+                      known_text(median_of(summary, per_us), 4)});
+    }
+  return table.lines() == 0 ? "" : render(table, style);
+}
+
 /// Of cases with one kind of numbers.
 /// @param known     what all groups have in common, which is told already
 /// @param defaults  as common_of() takes them
@@ -102,14 +139,12 @@ std::string show_kind(const std::vector<const Group*>& groups, const Common& kno
   const Group joined = join(groups);
   std::string text =
       "\n" + group_heading(joined, common_of(joined, defaults).text(known), options.style);
-  const std::string bandwidth = bandwidth_table(joined, line_rate, options.style);
+  const std::string bandwidth = figures_text(bandwidth_figures(line_rate), joined, options.style);
   text += bandwidth;
-  if (bandwidth.empty() || options.all) {
-    const std::string latency = latency_table(joined, options.style);
-    if (!bandwidth.empty() && !latency.empty())
-      text += "\n" + bold("  " + latency_title(joined), options.style) + "\n";
-    text += latency;
-  }
+  if (bandwidth.empty())
+    text += figures_text(latency_figures(""), joined, options.style);
+  else if (options.all)
+    text += figures_text(latency_figures(latency_title(joined)), joined, options.style);
   for (const Figures& each : figures()) text += figures_text(each, joined, options.style);
   text += background_text(joined, options.style);
   for (const Group* group : groups)

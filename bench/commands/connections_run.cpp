@@ -17,7 +17,7 @@
 #include "core/log/print.h"
 #include "core/result/output_file.h"
 #include "reports/text/text.h"
-#include "reports/topology/connection_text.h"
+#include "reports/topology/connections.h"
 
 namespace rdmameter {
 namespace {

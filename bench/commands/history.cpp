@@ -13,7 +13,7 @@
 #include "core/base/printable.h"
 #include "core/log/print.h"
 #include "core/log/tell.h"
-#include "reports/history/history_text.h"
+#include "reports/history/series.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 

@@ -23,8 +23,8 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/result/output_file.h"
-#include "reports/text/parts/ablation_text.h"
-#include "reports/text/parts/stall_text.h"
+#include "reports/figures/ablation.h"
+#include "reports/figures/stalls.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {

@@ -29,7 +29,6 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "core/result/output_file.h"
-#include "reports/text/case_names.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
 #include "reports/topology/topology_text.h"

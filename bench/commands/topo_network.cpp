@@ -15,8 +15,8 @@
 #include "reports/stats/sample.h"
 #include "reports/text/table.h"
 #include "reports/topology/model/model.h"
+#include "reports/topology/model/rank_places.h"
 #include "reports/topology/model_text.h"
-#include "reports/topology/numa_places.h"
 #include "topologies/axes/rank_axes.h"
 #include "topologies/simulator/simulator.h"
 

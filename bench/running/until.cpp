@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/result/row_json.h"
-#include "reports/stats/median_interval.h"
+#include "reports/stats/ranks.h"
 #include "reports/stats/sample.h"
 
 namespace rdmameter {

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/stats/families.h"
-#include "reports/stats/sign_randomisation.h"
+#include "reports/stats/significance.h"
 
 namespace rdmameter {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "reports/compare/effect.h"
+#include "reports/compare/pairing.h"
 #include "reports/compare/reliability.h"
-#include "reports/compare/replication.h"
 
 namespace rdmameter {
 

@@ -4,20 +4,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <future>
-#include <map>
-#include <optional>
 #include <system_error>
 #include <unordered_map>
 
 #include "core/result/checked_json.h"
 #include "core/result/result_reader.h"
 #include "core/result/row_json.h"
-#include "reports/compare/batches.h"
-#include "reports/summary/summary.h"
+#include "reports/compare/fingerprint.h"
 
 namespace rdmameter {
 namespace {

@@ -2,8 +2,7 @@
 // Two results side by side: a verdict for each case, and one for all.
 #pragma once
 
-#include <array>
-#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -62,5 +61,16 @@ std::string power_remark(std::size_t replicates, std::size_t cases, Replication 
 
 /// Effects of side against side, as noise for later comparisons: by the name of the case.
 Noises noise_of(const Comparable& file);
+
+// ---- Did the machine change, and not only what is measured on it?
+
+/// Canaries are what neither the network nor its device has a part in: the instrument's floor,
+/// which each run measures (reading the clock, ping-pongs and streams on the null device), and
+/// cases over TCP or on the null device among others.
+/// @param base, other  contexts of the results
+/// @return  of each that changed "clock_read_ns 8.75 -> 12.1"; empty: none did
+std::vector<std::string> changed_canaries(const nlohmann::ordered_json& base,
+                                          const nlohmann::ordered_json& other,
+                                          const std::vector<CaseComparison>& cases);
 
 }  // namespace rdmameter

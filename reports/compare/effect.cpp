@@ -7,10 +7,7 @@
 #include <utility>
 
 #include "reports/stats/batch_change.h"
-#include "reports/stats/mann_whitney.h"
-#include "reports/stats/rank_interval.h"
 #include "reports/stats/sample.h"
-#include "reports/stats/shared_variance.h"
 #include "reports/stats/student_t.h"
 
 namespace rdmameter {

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "reports/compare/pairing.h"
-#include "reports/compare/replication.h"
 #include "reports/compare/verdict.h"
-#include "reports/stats/hodges_lehmann.h"
+#include "reports/stats/ranks.h"
 
 namespace rdmameter {
 

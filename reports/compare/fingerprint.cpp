@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
-#include "reports/text/text.h"
+#include "core/base/printable.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -51,12 +53,6 @@ constexpr Fact kFacts[] = {
     {"PCIe width", "/device/pcie_width", true},
 };
 
-/// Null where it is not known, or the file holds something else there.
-Json fact_at(const Json& end, const char* pointer) {
-  const Json::json_pointer way(pointer);
-  return end.is_object() && end.contains(way) ? end.at(way) : Json();
-}
-
 /// The clock's rate is measured anew by each process, to some ppm.
 bool same_fact(const Json& before, const Json& after) {
   constexpr double kTolerance = 0.001;
@@ -66,14 +62,13 @@ bool same_fact(const Json& before, const Json& after) {
 }
 
 std::string text_of(const Json& value) {
-  if (value.is_null()) return "unknown";
-  return printable(value.is_string() ? value.get<std::string>() : value.dump());
+  return value.is_null() ? "unknown" : value_text(value);
 }
 
 void add_changes(std::vector<std::string>& changes, const std::string& end, const Json& left,
                  const Json& right) {
   for (const Fact& fact : kFacts) {
-    const Json before = fact_at(left, fact.pointer), after = fact_at(right, fact.pointer);
+    const Json &before = fact_at(left, fact.pointer), &after = fact_at(right, fact.pointer);
     if (same_fact(before, after)) continue;
     changes.push_back(fmt::format("{}: {}: {} in BASE, {} in NEW", end, fact.name, text_of(before),
                                   text_of(after)));
@@ -82,25 +77,29 @@ void add_changes(std::vector<std::string>& changes, const std::string& end, cons
 
 void add_new(std::vector<std::string>& list, const std::string& prefix,
              const std::vector<std::string>& more) {
-  for (const std::string& one : more)
-    if (std::ranges::find(list, prefix + one) == list.end()) list.push_back(prefix + one);
-}
-
-/// The environments of a topology's ranks; empty: the result has none.
-Json ranks_of(const Json& context) {
-  const Json ranks = fact_at(context, "/rdmameter/ranks");
-  return ranks.is_array() ? ranks : Json::array();
+  for (const std::string& one : more) add_once(list, prefix + one);
 }
 
 /// The responders of a run with several hosts, by their names there.
 std::map<std::string, Json> responders_of(const Json& context) {
   std::map<std::string, Json> responders;
-  const Json all = fact_at(context, "/rdmameter/responders");
-  if (!all.is_array()) return responders;
-  for (const Json& one : all)
-    if (const Json host = fact_at(one, "/host"); host.is_string())
-      responders[host.get<std::string>()] = one;
+  for (const Json& one : list_at(context, "/rdmameter/responders"))
+    if (const Json& host = fact_at(one, "host"); host.is_string()) responders[host] = one;
   return responders;
+}
+
+struct RunTime {
+  std::string boots;  ///< of all ends
+  std::int64_t seconds = 0;
+};
+
+RunTime time_of(const Json& context) {
+  RunTime time{.seconds = epoch_seconds(text_at(context, "date")).value_or(0)};
+  for (const char* end : {"/rdmameter/initiator/boot_id", "/rdmameter/responder/boot_id"})
+    time.boots += text_at(context, end) + ' ';
+  for (const Json& one : list_at(context, "/rdmameter/responders"))
+    if (one.is_object()) time.boots += fact_at(one, "boot_id").dump();
+  return time;
 }
 
 }  // namespace
@@ -109,14 +108,14 @@ std::vector<std::string> environment_changes(const Json& base, const Json& other
   std::vector<std::string> changes;
   for (const char* end : {"initiator", "responder"}) {
     const std::string at = fmt::format("/rdmameter/{}", end);
-    add_changes(changes, end, fact_at(base, at.c_str()), fact_at(other, at.c_str()));
+    add_changes(changes, end, fact_at(base, at), fact_at(other, at));
   }
   for (const auto& [host, after] : responders_of(other)) {
     const auto before = responders_of(base);
     if (const auto found = before.find(host); found != before.end())
       add_changes(changes, "responder " + printable(host), found->second, after);
   }
-  const Json left = ranks_of(base), right = ranks_of(other);
+  const Json &left = list_at(base, "/rdmameter/ranks"), &right = list_at(other, "/rdmameter/ranks");
   if (left.size() != right.size() && !left.empty() && !right.empty())
     changes.push_back(fmt::format("ranks: {} in BASE, {} in NEW", left.size(), right.size()));
   for (std::size_t rank = 0; rank < std::min(left.size(), right.size()); ++rank) {
@@ -128,19 +127,16 @@ std::vector<std::string> environment_changes(const Json& base, const Json& other
 }
 
 std::vector<Json> run_contexts(const Json& context) {
-  const Json::json_pointer runs("/rdmameter/runs");
-  const bool merged =
-      context.contains(runs) && context.at(runs).is_array() && !context.at(runs).empty();
-  return merged ? context.at(runs).get<std::vector<Json>>() : std::vector<Json>{context};
+  const Json& runs = list_at(context, "/rdmameter/runs");
+  return runs.empty() ? std::vector{context} : runs.get<std::vector<Json>>();
 }
 
 std::string machine_of(const Json& environments) {
   std::string text;
   for (const char* end : {"initiator", "responder"}) {
-    const auto found = environments.find(end);
-    if (found == environments.end()) continue;
     for (const Fact& fact : kFacts)
-      if (const Json value = fact_at(*found, fact.pointer); fact.machine && !value.is_null())
+      if (const Json& value = fact_at(environments, fmt::format("/{}{}", end, fact.pointer));
+          fact.machine && !value.is_null())
         text +=
             fmt::format("{}{}: {} {}", text.empty() ? "" : ", ", end, fact.name, text_of(value));
   }
@@ -161,11 +157,31 @@ std::vector<std::string> changes_among_runs(const Json& base, const Json& other)
 
 std::vector<std::string> merged_changes(const Json& context) {
   std::vector<std::string> changes;
-  const Json::json_pointer at("/rdmameter/environment_changes");
-  if (context.contains(at) && context.at(at).is_array())
-    for (const Json& one : context.at(at))
-      if (one.is_string()) changes.push_back(one.get<std::string>());
+  for (const Json& one : list_at(context, "/rdmameter/environment_changes"))
+    if (one.is_string()) changes.push_back(one);
   return changes;
+}
+
+std::vector<std::size_t> batches_of(const Json& context) {
+  std::vector<RunTime> times;
+  for (const Json& run : run_contexts(context)) times.push_back(time_of(run));
+  std::vector<std::size_t> order(times.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t run) { return times[run].seconds; });
+  std::vector<std::size_t> chain(times.size());  // a batch's first run
+  std::map<std::string, std::size_t> latest;     // run of a boot
+  for (const std::size_t run : order) {
+    const auto before = latest.find(times[run].boots);
+    const bool joined = before != latest.end() &&
+                        times[run].seconds - times[before->second].seconds < kBatchPauseSeconds;
+    chain[run] = joined ? chain[before->second] : run;
+    latest[times[run].boots] = run;
+  }
+  std::map<std::size_t, std::size_t> numbers;
+  std::vector<std::size_t> batches;
+  for (const std::size_t first : chain)
+    batches.push_back(numbers.try_emplace(first, numbers.size()).first->second);
+  return batches;
 }
 
 }  // namespace rdmameter

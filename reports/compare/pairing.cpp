@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "reports/text/text.h"
+#include "core/base/printable.h"
 
 namespace rdmameter {
 namespace {

@@ -2,6 +2,8 @@
 // Which case of the one file is which of the other?
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,5 +30,25 @@ Pairing pair_cases(const Comparable& base, const Comparable& other);
 /// What was not the same in pairs of cases that were measured: "inline_bytes is 0 in BASE and 64 in
 /// NEW (send_lat/rc, write_lat/rc)".
 std::vector<std::string> axis_differences(const std::vector<Pair>& pairs);
+
+// ---- How the rows of a file become replicates.
+
+enum class Replication {
+  runs,    ///< two files: a run is a replicate, or a batch where there are enough of them
+  blocks,  ///< both sides in one measuring run, in turns: each block has a value of either side
+};
+
+/// Where replicates come from: if NEW and BASE are two files, the batch of each of their runs.
+struct Batches {
+  Replication replication = Replication::runs;
+  std::size_t looks = 1;  ///< at which a measuring run could have ended; they share the error rates
+  std::vector<std::size_t> base, other;  ///< of each run; a run beyond them is of batch 0
+};
+
+/// Which replicate a row belongs to.
+template <class RowOfCase>
+std::uint64_t replicate_of(const RowOfCase& row, Replication replication) {
+  return replication == Replication::blocks ? row.repetition : row.run;
+}
 
 }  // namespace rdmameter

@@ -9,10 +9,8 @@
 #include <map>
 
 #include "reports/stats/batch_change.h"
-#include "reports/stats/benjamini_hochberg.h"
-#include "reports/stats/fisher_exact.h"
-#include "reports/stats/mann_whitney.h"
-#include "reports/stats/sample.h"
+#include "reports/stats/ranks.h"
+#include "reports/stats/significance.h"
 
 namespace rdmameter {
 namespace {
@@ -158,7 +156,7 @@ CaseVerdict verdict_of_losses(const LossTest& test, const CaseSides& sides, bool
   return p_runs <= kSuspicion ? CaseVerdict::suspect : CaseVerdict::pass;
 }
 
-constexpr std::array<const char*, 4> kKinds = {"lost", "duplicated", "reordered", "unsent"};
+constexpr std::array<const char*, 4> kTroubles = {"lost", "duplicated", "reordered", "unsent"};
 
 void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batches& batches,
                 std::size_t cases, std::vector<std::vector<CaseFinding>>& findings) {
@@ -178,7 +176,7 @@ void judge_kind(std::size_t kind, const std::vector<LossTest>& tests, const Batc
     findings[tests[i].pair].push_back(
         {.verdict = verdict,
          .text = fmt::format("{:.2g} % of the messages {}, {:.2g} % in BASE",
-                             share_in(tests[i].other) * 100, kKinds[kind],
+                             share_in(tests[i].other) * 100, kTroubles[kind],
                              share_in(tests[i].base) * 100)});
   }
 }
@@ -211,7 +209,7 @@ std::vector<std::vector<CaseFinding>> failed_repetitions(const std::vector<Pair>
 std::vector<std::vector<CaseFinding>> troubled_messages(const std::vector<Pair>& pairs,
                                                         const Batches& batches) {
   std::vector<std::vector<CaseFinding>> findings(pairs.size());
-  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+  for (std::size_t kind = 0; kind < kTroubles.size(); ++kind) {
     std::vector<LossTest> tests;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       LossTest test{.pair = i,

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "reports/compare/pairing.h"
-#include "reports/compare/replication.h"
 #include "reports/compare/verdict.h"
 
 namespace rdmameter {

@@ -6,16 +6,12 @@
 #include <cmath>
 
 #include "reports/compare/output.h"
-#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
 constexpr std::size_t kFewCases = 20;  ///< that all fit a screen
-constexpr CaseVerdict kVerdicts[] = {CaseVerdict::fail, CaseVerdict::suspect,
-                                     CaseVerdict::inconclusive, CaseVerdict::better,
-                                     CaseVerdict::pass};
 
 std::string interval_text(const Effect& effect) {
   return fmt::format("{} to {}", change_text(effect.interval.low),
@@ -28,22 +24,20 @@ std::string p_text(double p) {
 }
 
 Table compared_columns(const Comparison& comparison) {
-  Table table;
-  table.columns = {{},
-                   {comparison.sides ? "A" : "base"},
-                   {comparison.sides ? "B" : "new"},
-                   {"change"},
-                   {"95 % interval"},
-                   {"q"}};
-  table.key_columns = table.columns.size();
-  return table;
+  return {.columns = {{},
+                      {comparison.sides ? "A" : "base"},
+                      {comparison.sides ? "B" : "new"},
+                      {"change"},
+                      {"95 % interval"},
+                      {"q"}},
+          .key_columns = 6};
 }
 
 /// A line for a metric; its verdict stands with its name where it is no pass.
 void add_effect(Table& table, const MetricEffect& each, const std::string& q) {
   std::vector<Table::Cell> cells = effect_cells(&each);
   if (each.verdict != CaseVerdict::pass)
-    cells.front().text += fmt::format(": {}", verdict_text(each.verdict));
+    cells.front().text += fmt::format(": {}", name_of(each.verdict).text);
   cells.emplace_back(q);
   table.add_line(std::move(cells));
 }
@@ -72,7 +66,7 @@ std::string cases_text(const Comparison& comparison, bool all, const TextStyle& 
                                                           : test_case.load ? " (response)"
                                                                            : "");
     table.titles.push_back(
-        {table.lines(), bold(pad_right(verdict_text(test_case.verdict), kVerdictWidth), style) +
+        {table.lines(), bold(pad_right(name_of(test_case.verdict).text, kVerdictWidth), style) +
                             name_beside(kVerdictWidth + 2, name, style)});
     for (std::size_t i = 0; i < test_case.effects.size(); ++i)
       if (i == 0 || all || !pass)
@@ -115,15 +109,14 @@ std::string notes(const Comparison& comparison, const TextStyle& style) {
 std::string gate_lines(const Comparison& comparison, bool all, const TextStyle& style) {
   std::string text;
   std::size_t kept = 0;
-  for (const GateFinding& finding : comparison.gates) {
-    if (finding.verdict == CaseVerdict::pass && !all && comparison.gates.size() > kFewCases) {
+  for (const VerdictLine& line : verdict_table(comparison, VerdictLine::Kind::gate)) {
+    if (line.verdict == CaseVerdict::pass && !all && comparison.gates.size() > kFewCases) {
       ++kept;
       continue;
     }
-    const std::string gate =
-        finding.gate == "work" ? "" : fmt::format(" ({})", printable(finding.gate));
-    text += wrap(fmt::format("  {:<13}", verdict_text(finding.verdict)),
-                 fmt::format("{}: {}{}", printable(finding.name), finding.text, gate), style.width);
+    const std::string gate = line.gate == "work" ? "" : fmt::format(" ({})", printable(line.gate));
+    text += wrap(fmt::format("  {:<13}", name_of(line.verdict).text),
+                 fmt::format("{}: {}{}", printable(line.name), line.text, gate), style.width);
   }
   if (kept > 0) text += fmt::format("  {:<13}{} more\n", "pass", kept);
   return text.empty() ? "" : "\n" + bold("gates", style) + "\n" + text;
@@ -135,40 +128,51 @@ std::string list(const char* title, const std::vector<std::string>& names, const
 
 }  // namespace
 
-std::string_view verdict_text(CaseVerdict verdict) {
-  switch (verdict) {
-    case CaseVerdict::fail:
-      return "fail";
-    case CaseVerdict::suspect:
-      return "suspect";
-    case CaseVerdict::inconclusive:
-      return "inconclusive";
-    case CaseVerdict::better:
-      return "better";
-    case CaseVerdict::pass:
-      return "pass";
-  }
-  return "";
+std::string VerdictLine::message() const {
+  if (kind == Kind::only_base || kind == Kind::only_other) return text;
+  const bool more = !note.empty() && !members.empty();
+  return fmt::format("{}: {}{}{}", name_of(verdict).text, text, more ? "; " : "", more ? note : "");
 }
 
-std::string_view conclusion_text(Conclusion conclusion) {
-  switch (conclusion) {
-    case Conclusion::pass:
-      return "pass";
-    case Conclusion::fail:
-      return "fail";
-    case Conclusion::not_proven:
-      return "not proven";
-  }
-  return "";
+std::vector<VerdictLine> verdict_table(const Comparison& comparison,
+                                       std::optional<VerdictLine::Kind> only) {
+  using Kind = VerdictLine::Kind;
+  std::vector<VerdictLine> lines;
+  const auto add = [&](Kind kind, const auto& list, const auto& line_of) {
+    if (only.value_or(kind) != kind) return;
+    for (const auto& one : list) lines.push_back(line_of(one));
+    for (VerdictLine& line : std::span(lines).last(list.size())) line.kind = kind;
+  };
+  add(Kind::judged, comparison.cases, [&](const CaseComparison& one) -> VerdictLine {
+    return {.name = one.name,
+            .verdict = one.verdict,
+            .decides = comparison.gated(one),
+            .text = effect_text(one),
+            .note = one.note,
+            .members = one.effects};
+  });
+  add(Kind::only_base, comparison.only_base, [](const std::string& name) -> VerdictLine {
+    return {.name = name, .text = "only in BASE: NEW has no such case, so nothing is judged"};
+  });
+  add(Kind::only_other, comparison.only_other, [](const std::string& name) -> VerdictLine {
+    return {.name = name, .text = "only in NEW: BASE has no such case, so nothing is judged"};
+  });
+  add(Kind::gate, comparison.gates, [](const GateFinding& finding) -> VerdictLine {
+    return {.name = finding.name,
+            .gate = finding.gate,
+            .verdict = finding.verdict,
+            .decides = true,
+            .text = finding.text};
+  });
+  return lines;
 }
 
 std::string tally_text(const Comparison& comparison) {
   std::string text = count_text(comparison.cases.size(), "case");
   const char* separator = ": ";
-  for (const CaseVerdict verdict : kVerdicts)
-    if (const std::size_t count = comparison.count(verdict); count > 0) {
-      text += fmt::format("{}{} {}", separator, count, verdict_text(verdict));
+  for (std::size_t i = 0; i < kVerdictNames.size(); ++i)
+    if (const std::size_t count = comparison.count(static_cast<CaseVerdict>(i)); count > 0) {
+      text += fmt::format("{}{} {}", separator, count, kVerdictNames[i].text);
       separator = ", ";
     }
   const auto broken =
@@ -236,8 +240,8 @@ std::string comparison_text(const Comparison& comparison, bool all, const TextSt
   std::string text = bold(style.narrow ? wrap("", title, style.width, "/") : title + "\n", style);
   for (const std::string& remark : comparison.remarks)
     text += wrap("  ! ", printable(remark), style.width);
-  text += "  " + bold(conclusion_text(comparison.conclusion), style) + "; " +
-          tally_text(comparison) + "\n";
+  text += "  " + bold(name_of(comparison.conclusion).text, style) + "; " + tally_text(comparison) +
+          "\n";
   if (!comparison.times_gate)
     text += "  Times are information here: the gate is on work per message.\n";
   text += cases_text(comparison, all, style);

@@ -2,7 +2,9 @@
 // What a comparison can say of a case, and of all of them.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 
 namespace rdmameter {
 
@@ -26,5 +28,24 @@ enum class Conclusion {
   fail,        ///< a case or a gate fails
   not_proven,  ///< nothing fails, and something is suspect or inconclusive
 };
+
+/// How a verdict is told; a sign of a page of Markdown before it.
+struct VerdictName {
+  std::string_view text, sign;
+};
+
+/// By CaseVerdict.
+inline constexpr std::array<VerdictName, 5> kVerdictNames{
+    {{"fail", "❌"}, {"suspect", "⚠️"}, {"inconclusive", "❔"}, {"better", "🎉"}, {"pass", "✅"}}};
+/// By Conclusion.
+inline constexpr std::array<VerdictName, 3> kConclusionNames{
+    {{"pass", "✅"}, {"fail", "❌"}, {"not proven", "🟡"}}};
+
+constexpr const VerdictName& name_of(CaseVerdict verdict) {
+  return kVerdictNames[static_cast<std::size_t>(verdict)];
+}
+constexpr const VerdictName& name_of(Conclusion conclusion) {
+  return kConclusionNames[static_cast<std::size_t>(conclusion)];
+}
 
 }  // namespace rdmameter

@@ -4,8 +4,8 @@
 // [operations/s] are there in every project, other measures are made when first seen.
 #include <algorithm>
 
-#include "reports/export/writers.h"
-#include "reports/summary/case_numbers.h"
+#include "reports/export/format.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {

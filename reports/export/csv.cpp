@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/export/csv.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <initializer_list>
-#include <iterator>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
-#include <span>
-#include <string_view>
 
 #include "core/base/printable.h"
 #include "core/result/row_json.h"
@@ -21,7 +19,6 @@ namespace rdmameter {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using namespace std::string_view_literals;
 
 std::string csv_quoted(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
@@ -45,47 +42,75 @@ std::string cell(const Json& value) {
   return csv_quoted(printable(value.dump()));
 }
 
-const char* status_text(Row::Status status) {
-  switch (status) {
-    case Row::Status::ok:
-      return "ok";
-    case Row::Status::error:
-      return "error";
-    case Row::Status::skipped:
-      return "skipped";
-  }
-  return "";
-}
+constexpr const char* kHalf = "/latency/half_round_trip";
 
-struct Column {
-  std::string head;
-  Json::json_pointer pointer;  ///< into the row's JSON
+struct CsvRow {
+  const ResultFile& file;
+  const Row& row;
+  Json json;                        ///< of the row: a column cannot say other than the file
+  std::optional<double> line_rate;  ///< the result's
+
+  std::string at(const Json::json_pointer& where) const {
+    return json.contains(where) ? cell(json.at(where)) : "";
+  }
+  bool is_half() const {
+    static const Json::json_pointer kWhere(kHalf);
+    return json.contains(kWhere);
+  }
 };
 
-constexpr std::array kStatistics{"min"sv,    "p50"sv, "p90"sv,  "p99"sv,   "p99.9"sv,
-                                 "p99.99"sv, "max"sv, "mean"sv, "stddev"sv};
+struct CsvColumn {
+  std::string head;
+  std::function<std::string(const CsvRow&)> cell;
+};
+using CsvColumns = std::vector<CsvColumn>;
 
-/// Adds a column for each of these keys of an object in the row.
-void add_columns(std::vector<Column>& list, std::string_view prefix, std::string_view object,
-                 std::span<const std::string_view> keys, std::string_view unit = "") {
-  for (const std::string_view key : keys)
-    list.push_back({fmt::format("{}{}{}", prefix, key, unit),
-                    Json::json_pointer(fmt::format("{}/{}", object, key))});
+void add(CsvColumns& columns, const std::vector<FigureCsv>& list) {
+  for (const FigureCsv& one : list)
+    columns.push_back({one.head, [where = Json::json_pointer(one.pointer)](const CsvRow& row) {
+                         return row.at(where);
+                       }});
 }
 
-/// Of kinds of figures whose cases have one line: the same columns in both forms of CSV.
-std::vector<Column> figure_columns() {
-  std::vector<Column> list;
+/// Columns of texts, by their heads.
+void add_texts(CsvColumns& columns, std::initializer_list<std::string_view> heads) {
+  using Text = std::function<std::string(const CsvRow&)>;
+  static const std::map<std::string_view, Text> kTexts{
+      {"file", [](const CsvRow& at) { return at.file.path; }},
+      {"name", [](const CsvRow& at) { return at.row.name; }},
+      {"test", [](const CsvRow& at) { return test_of(at.row); }},
+      {"transport", [](const CsvRow& at) { return transport_of(at.row); }},
+      {"message", [](const CsvRow& at) { return at.row.message; }},
+      {"status", [](const CsvRow& at) {
+         return at.row.status == Row::Status::ok      ? "ok"
+                : at.row.status == Row::Status::error ? "error"
+                                                      : "skipped";
+       }}};
+  for (const std::string_view head : heads)
+    columns.push_back({std::string(head),
+                       [&text = kTexts.at(head)](const CsvRow& at) { return csv_text(text(at)); }});
+}
+
+std::vector<FigureCsv> statistics(std::string_view prefix, std::string_view object) {
+  return csv_of_keys(prefix, object,
+                     {"min", "p50", "p90", "p99", "p99.9", "p99.99", "max", "mean", "stddev"},
+                     "_ns");
+}
+
+/// Of kinds of figures whose cases have one line; of a collective among ranks, and of any traffic
+/// the barrier: the same columns in both forms of CSV.
+void add_figure_columns(CsvColumns& columns) {
   for (const Figures& each : figures())
-    if (each.parts == nullptr)
-      for (const FigureCsv& one : each.csv)
-        list.push_back({one.head, Json::json_pointer(one.pointer)});
-  return list;
+    if (each.parts == nullptr) add(columns, each.csv);
+  add(columns, csv_of_keys("collective_", "/topology/collective",
+                           {"bytes", "steps", "step_bytes", "messages", "sent_bytes",
+                            "relayed_hops", "rank_min_ns", "rank_mean_ns", "rank_max_ns",
+                            "algbw_gb_per_s", "busbw_gb_per_s"}));
+  add(columns, {{"barrier_ns", "/topology/barrier_ns"}});
 }
 
-/// Of the others, for as many parts as any row has.
-std::vector<Column> part_columns(const std::vector<ResultFile>& files) {
-  std::vector<Column> list;
+/// Of the other kinds, for as many parts as any row has.
+void add_parts(CsvColumns& columns, const std::vector<ResultFile>& files) {
   for (const Figures& each : figures()) {
     if (each.parts == nullptr) continue;
     std::size_t parts = 0;
@@ -93,77 +118,37 @@ std::vector<Column> part_columns(const std::vector<ResultFile>& files) {
       for (const Row& row : file.rows) parts = std::max(parts, each.parts(row));
     for (std::size_t part = 0; part < parts; ++part)
       for (const FigureCsv& one : each.csv)
-        list.push_back({fmt::format(fmt::runtime(one.head), part),
-                        Json::json_pointer(fmt::format(fmt::runtime(one.pointer), part))});
+        add(columns, {{fmt::format(fmt::runtime(one.head), part),
+                       fmt::format(fmt::runtime(one.pointer), part)}});
   }
-  return list;
-}
-
-/// Of a collective among ranks, and of any traffic the barrier: the same columns in both forms of
-/// CSV.
-std::vector<Column> collective_columns() {
-  static constexpr std::array kKeys{"bytes"sv,          "steps"sv,         "step_bytes"sv,
-                                    "messages"sv,       "sent_bytes"sv,    "relayed_hops"sv,
-                                    "rank_min_ns"sv,    "rank_mean_ns"sv,  "rank_max_ns"sv,
-                                    "algbw_gb_per_s"sv, "busbw_gb_per_s"sv};
-  std::vector<Column> list;
-  add_columns(list, "collective_", "/topology/collective", kKeys);
-  list.push_back({"barrier_ns", Json::json_pointer("/topology/barrier_ns")});
-  return list;
 }
 
 /// The share of the line rate, which is the context's and the row's together: the last column of
 /// both forms of CSV.
-constexpr std::string_view kLinePercent = "bandwidth_line_percent";
-
-std::string line_percent_cell(std::optional<double> line_rate, const Row& row) {
-  const auto percent = line_percent(line_rate, row);
-  return percent ? fmt::format(",{:.4g}", *percent) : ",";
+void add_line_percent(CsvColumns& columns) {
+  columns.push_back({"bandwidth_line_percent", [](const CsvRow& row) {
+                       const auto percent = line_percent(row.line_rate, row.row);
+                       return percent ? fmt::format("{:.4g}", *percent) : "";
+                     }});
 }
 
-std::string cell_at(const Json& row, const Column& column) {
-  return row.contains(column.pointer) ? cell(row.at(column.pointer)) : "";
-}
-
-/// Read from the JSON of the row, so that a column cannot say other than the file.
-std::vector<Column> all_columns() {
-  std::vector<Column> list = {{"repetition", Json::json_pointer("/repetition_index")}};
-  const auto add = [&list](std::string_view prefix, std::string_view object,
-                           std::initializer_list<std::string_view> keys,
-                           std::string_view unit = "") {
-    add_columns(list, prefix, object, {keys.begin(), keys.size()}, unit);
+std::string csv_of(const std::vector<ResultFile>& files, const CsvColumns& columns) {
+  std::string text;
+  const auto add_line = [&](const auto& cell_of) {
+    for (const CsvColumn& column : columns)
+      text += (&column == &columns.front() ? "" : ",") + cell_of(column);
+    text += "\n";
   };
-  add("", "", {"repetitions", "iterations"});
-  add("", "", {"real_time", "cpu_time"}, "_ns");
-  add("", "/case",
-      {"size_bytes", "qps", "depth", "post_list", "signal_every", "inline_bytes", "mtu_bytes"});
-  add("latency_", "/latency", {"definition", "count"});
-  add_columns(list, "latency_", "/latency", kStatistics, "_ns");
-  add_columns(list, "half_round_trip_", "/latency/half_round_trip", kStatistics, "_ns");
-  add("", "", {"lost"});
-  add("bandwidth_", "/bandwidth",
-      {"messages", "bytes", "window_ns", "gbps", "mib_per_s", "mmsg_per_s", "counted_by",
-       "injected", "sent", "received", "lost"});
-  add("", "", {"case"});
-  add("bandwidth_", "/bandwidth", {"duplicated", "reordered", "short_window"});
-  add("", "", {"interrupted"});
-  std::ranges::move(figure_columns(), std::back_inserter(list));
-  std::ranges::move(collective_columns(), std::back_inserter(list));
-  return list;
+  add_line([](const CsvColumn& column) { return column.head; });
+  for (const ResultFile& file : files) {
+    const auto line_rate = line_rate_gbps(file.context);
+    for (const Row& row : file.rows)
+      add_line([at = CsvRow{file, row, row_to_json(row), line_rate}](const CsvColumn& column) {
+        return column.cell(at);
+      });
+  }
+  return text;
 }
-
-std::string line_of(const ResultFile& file, const Row& row, const std::vector<Column>& columns,
-                    std::optional<double> line_rate) {
-  std::string line;
-  for (const std::string& first : {file.path, row.name, test_of(row), transport_of(row),
-                                   std::string(status_text(row.status)), row.message})
-    line += (line.empty() ? "" : ",") + csv_text(first);
-  const Json json = row_to_json(row);
-  for (const Column& column : columns) line += "," + cell_at(json, column);
-  return line + line_percent_cell(line_rate, row) + "\n";
-}
-
-// ---- tidy: each variable is a column
 
 /// The axes of all cases, as they first appear, without the transport, which all rows have.
 std::vector<std::string> axis_keys(const std::vector<ResultFile>& files) {
@@ -176,81 +161,72 @@ std::vector<std::string> axis_keys(const std::vector<ResultFile>& files) {
   return keys;
 }
 
-constexpr std::array kTraffic{"messages"sv,    "bytes"sv,      "window_ns"sv,  "gbps"sv,
-                              "mib_per_s"sv,   "mmsg_per_s"sv, "injected"sv,   "sent"sv,
-                              "received"sv,    "lost"sv,       "duplicated"sv, "reordered"sv,
-                              "short_window"sv};
-
-std::string tidy_head(const std::vector<std::string>& axes, const std::vector<Column>& parts) {
-  std::string text = "file,test,transport";
-  for (const std::string& axis : axes) text += "," + csv_quoted(printable(axis));
-  text += ",repetition,status,latency,latency_count";
-  for (const std::string_view statistic : kStatistics) text += fmt::format(",{}_ns", statistic);
-  text += ",latency_lost";
-  for (const std::string_view key : kTraffic) text += fmt::format(",bandwidth_{}", key);
-  for (const Column& column : figure_columns()) text += "," + column.head;
-  for (const Column& column : collective_columns()) text += "," + column.head;
-  for (const Column& column : parts) text += "," + column.head;
-  return text + fmt::format(",interrupted,name,message,{}\n", kLinePercent);
-}
-
 /// "half_round_trip" where the test's figures are halves: those are then in its columns.
-std::string tidy_latency(const Json& row) {
-  std::string text;
-  const bool any = row.contains("latency") && row.at("latency").is_object();
-  const Json latency = any ? row.at("latency") : Json::object();
-  const bool half =
-      latency.contains("half_round_trip") && latency.at("half_round_trip").is_object();
-  const Json& numbers = half ? latency.at("half_round_trip") : latency;
-  text += "," + (half ? "half_round_trip" : cell(latency.value("definition", Json())));
-  text += "," + cell(latency.value("count", Json()));
-  for (const std::string_view statistic : kStatistics)
-    text += "," + cell(numbers.value(std::string(statistic), Json()));
-  return text;
-}
-
-std::string tidy_line(const ResultFile& file, const Row& row, const std::vector<std::string>& axes,
-                      const std::vector<Column>& parts, std::optional<double> line_rate) {
-  const auto text_cell = [](std::string_view text) { return csv_text(text); };
-  std::string line =
-      text_cell(file.path) + "," + text_cell(test_of(row)) + "," + text_cell(transport_of(row));
-  for (const std::string& axis : axes) line += "," + cell(row.case_object.value(axis, Json()));
-  const Json json = row_to_json(row);
-  line += fmt::format(",{},{}", row.repetition, status_text(row.status)) + tidy_latency(json) +
-          "," + cell(json.value("lost", Json()));
-  const Json bandwidth = json.value("bandwidth", Json());
-  for (const std::string_view key : kTraffic)
-    line += "," + (bandwidth.is_object() ? cell(bandwidth.value(std::string(key), Json())) : "");
-  for (const Column& column : figure_columns()) line += "," + cell_at(json, column);
-  for (const Column& column : collective_columns()) line += "," + cell_at(json, column);
-  for (const Column& column : parts) line += "," + cell_at(json, column);
-  return line + fmt::format(",{},", row.interrupted) + text_cell(row.name) + "," +
-         text_cell(row.message) + line_percent_cell(line_rate, row) + "\n";
+void add_tidy_latency(CsvColumns& columns) {
+  static const Json::json_pointer kDefinition("/latency/definition");
+  columns.push_back({"latency", [](const CsvRow& row) {
+                       return row.is_half() ? "half_round_trip" : row.at(kDefinition);
+                     }});
+  add(columns, {{"latency_count", "/latency/count"}});
+  const auto whole = statistics("", "/latency"), half = statistics("", kHalf);
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    columns.push_back(
+        {whole[i].head,
+         [whole = Json::json_pointer(whole[i].pointer), half = Json::json_pointer(half[i].pointer)](
+             const CsvRow& row) { return row.at(row.is_half() ? half : whole); }});
 }
 
 }  // namespace
 
+// ---- tidy: each variable is a column
+
 std::string to_tidy_csv(const std::vector<ResultFile>& files) {
-  const std::vector<std::string> axes = axis_keys(files);
-  const std::vector<Column> parts = part_columns(files);
-  std::string text = tidy_head(axes, parts);
-  for (const ResultFile& file : files) {
-    const auto line_rate = line_rate_gbps(file.context);
-    for (const Row& row : file.rows) text += tidy_line(file, row, axes, parts, line_rate);
-  }
-  return text;
+  CsvColumns columns;
+  add_texts(columns, {"file", "test", "transport"});
+  for (const std::string& axis : axis_keys(files))
+    columns.push_back({csv_quoted(printable(axis)), [axis](const CsvRow& row) {
+                         return cell(row.row.case_object.value(axis, Json()));
+                       }});
+  add(columns, {{"repetition", "/repetition_index"}});
+  add_texts(columns, {"status"});
+  add_tidy_latency(columns);
+  add(columns, {{"latency_lost", "/lost"}});
+  add(columns,
+      csv_of_keys("bandwidth_", "/bandwidth",
+                  {"messages", "bytes", "window_ns", "gbps", "mib_per_s", "mmsg_per_s", "injected",
+                   "sent", "received", "lost", "duplicated", "reordered", "short_window"}));
+  add_figure_columns(columns);
+  add_parts(columns, files);
+  columns.push_back(
+      {"interrupted", [](const CsvRow& at) { return fmt::format("{}", at.row.interrupted); }});
+  add_texts(columns, {"name", "message"});
+  add_line_percent(columns);
+  return csv_of(files, columns);
 }
 
 std::string to_csv(const std::vector<ResultFile>& files) {
-  const std::vector<Column> columns = all_columns();
-  std::string text = "file,name,test,transport,status,message";
-  for (const Column& column : columns) text += fmt::format(",{}", column.head);
-  text += fmt::format(",{}\n", kLinePercent);
-  for (const ResultFile& file : files) {
-    const auto line_rate = line_rate_gbps(file.context);
-    for (const Row& row : file.rows) text += line_of(file, row, columns, line_rate);
-  }
-  return text;
+  CsvColumns columns;
+  add_texts(columns, {"file", "name", "test", "transport", "status", "message"});
+  add(columns, {{"repetition", "/repetition_index"}});
+  add(columns, csv_of_keys("", "", {"repetitions", "iterations"}));
+  add(columns, csv_of_keys("", "", {"real_time", "cpu_time"}, "_ns"));
+  add(columns, csv_of_keys("", "/case",
+                           {"size_bytes", "qps", "depth", "post_list", "signal_every",
+                            "inline_bytes", "mtu_bytes"}));
+  add(columns, csv_of_keys("latency_", "/latency", {"definition", "count"}));
+  add(columns, statistics("latency_", "/latency"));
+  add(columns, statistics("half_round_trip_", kHalf));
+  add(columns, {{"lost", "/lost"}});
+  add(columns, csv_of_keys("bandwidth_", "/bandwidth",
+                           {"messages", "bytes", "window_ns", "gbps", "mib_per_s", "mmsg_per_s",
+                            "counted_by", "injected", "sent", "received", "lost"}));
+  add(columns, {{"case", "/case"}});
+  add(columns,
+      csv_of_keys("bandwidth_", "/bandwidth", {"duplicated", "reordered", "short_window"}));
+  add(columns, {{"interrupted", "/interrupted"}});
+  add_figure_columns(columns);
+  add_line_percent(columns);
+  return csv_of(files, columns);
 }
 
 }  // namespace rdmameter

@@ -3,13 +3,11 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
-#include "reports/export/writers.h"
 
 namespace rdmameter {
 namespace {

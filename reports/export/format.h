@@ -30,4 +30,18 @@ const ExportFormat& export_format(std::string_view name);
 /// @throws UsageError
 std::string export_results(const ExportFormat& format, std::span<const ResultFile> files);
 
+// ---- The writers of export/, one for each format; see ExportFormat::write.
+
+/// The text of a JSON, in whose strings each character beyond ASCII that a terminal would obey
+/// (U+202E) is escaped: it reads as before. JSON itself escapes those of ASCII.
+std::string escaped_json(std::string_view json);
+
+std::string to_openmetrics(std::span<const ResultFile> files);
+std::string to_github_smaller(std::span<const ResultFile> files);
+std::string to_github_bigger(std::span<const ResultFile> files);
+std::string to_bmf(std::span<const ResultFile> files);
+std::string to_otava(std::span<const ResultFile> files);
+std::string to_hgrm(std::span<const ResultFile> files);
+std::string to_hdr_log(std::span<const ResultFile> files);
+
 }  // namespace rdmameter

@@ -4,8 +4,8 @@
 // https://github.com/benchmark-action/github-action-benchmark (README, "tool")
 #include <fmt/core.h>
 
-#include "reports/export/writers.h"
-#include "reports/summary/case_numbers.h"
+#include "reports/export/format.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {

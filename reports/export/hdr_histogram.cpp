@@ -6,11 +6,18 @@
 #include <fmt/core.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
+
+#include "core/base/error.h"
+#include "core/base/printable.h"
+#include "reports/export/format.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {
@@ -99,6 +106,24 @@ double next_percentile(double percent) {
   return percent + 100 / (kStepsPerHalving * std::exp2(halvings));
 }
 
+constexpr double kNsPerMs = 1e6, kNsPerUs = 1e3;
+
+std::vector<CaseNumbers> latency_cases(const ResultFile& file) {
+  std::vector<CaseNumbers> cases = case_numbers(file.rows);
+  std::erase_if(cases, [](const auto& found) { return merged_latency(found.summary).count == 0; });
+  if (cases.empty())
+    throw UsageError(fmt::format("{}: no case here has latency samples.", file.path));
+  return cases;
+}
+
+/// A tag holds no comma, space or line end, which part a line's fields.
+std::string tag_of(const std::string& name) {
+  std::string tag = printable(name);
+  std::replace_if(
+      tag.begin(), tag.end(), [](char c) { return c == ',' || c == ' '; }, '_');
+  return tag;
+}
+
 }  // namespace
 
 std::string hdr_base64(const HistogramData& data) {
@@ -134,6 +159,44 @@ std::string hdr_percentiles(const HistogramData& data, double unit_ns, std::stri
                     summary.mean, summary.stddev, highest, data.count,
                     kHistogramMaxBits - kHistogramPrecisionBits, 2U << kHistogramPrecisionBits,
                     unit);
+}
+
+std::string to_hgrm(std::span<const ResultFile> files) {
+  const std::vector<CaseNumbers> cases = latency_cases(files.front());
+  if (cases.size() > 1) {
+    std::string names;
+    for (const CaseNumbers& found : cases) names += "\n  " + printable(found.name);
+    throw UsageError(fmt::format(
+        "--format hgrm is a table of one case; choose with --case NAME among:{}", names));
+  }
+  const CaseSummary& summary = cases.front().summary;
+  const Row& row = *summary.repetitions.front();
+  return hdr_percentiles(merged_latency(summary), kNsPerUs * latency_divisor(row),
+                         "µs, " + latency_kind(*row.latency));
+}
+
+std::string to_hdr_log(std::span<const ResultFile> files) {
+  const ResultFile& file = files.front();
+  std::string text = "#[Histogram log format version 1.3]\n";
+  const std::string date = text_at(file.context, "date");
+  if (const auto seconds = epoch_seconds(date))
+    text += fmt::format(
+        "#[BaseTime: {0}.000 (seconds since epoch)]\n"
+        "#[StartTime: {0}.000 (seconds since epoch), {1}]\n",
+        *seconds, printable(date));
+  text +=
+      "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+  double start_s = 0;
+  for (const CaseNumbers& found : latency_cases(file))
+    for (const Row* row : found.summary.repetitions) {
+      if (!row->latency || row->latency->histogram.count == 0) continue;
+      const HistogramData& data = row->latency->histogram;
+      const double length_s = static_cast<double>(data.sum_ns) / kNsPerSecond;
+      text += fmt::format("Tag={},{:.3f},{:.3f},{:.3f},{}\n", tag_of(found.name), start_s, length_s,
+                          static_cast<double>(data.max_ns) / kNsPerMs, hdr_base64(data));
+      start_s += length_s;
+    }
+  return text;
 }
 
 }  // namespace rdmameter

@@ -7,9 +7,9 @@
 #include <cctype>
 
 #include "core/base/printable.h"
-#include "reports/export/writers.h"
-#include "reports/summary/case_numbers.h"
-#include "reports/summary/date.h"
+#include "reports/export/format.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {
@@ -50,9 +50,7 @@ std::string labels_of(const CaseNumbers& values) {
     const std::size_t colon = part.find(':');
     if (colon == part.npos) continue;
     const std::string name = label_name(part.substr(0, colon));
-    if (std::find(used.begin(), used.end(), name) != used.end()) continue;
-    used.push_back(name);
-    text += "," + label(name, part.substr(colon + 1));
+    if (add_once(used, name)) text += "," + label(name, part.substr(colon + 1));
   }
   return text;
 }
@@ -111,9 +109,7 @@ std::string rates(const std::vector<CaseNumbers>& cases) {
 std::string about(const ResultFile& file) {
   Family rows("rdmameter_rows", "gauge", "Repetitions in the result, by how they ended.");
   const auto with = [&file](Row::Status status) {
-    return static_cast<double>(
-        std::count_if(file.rows.begin(), file.rows.end(),
-                      [status](const Row& row) { return row.status == status; }));
+    return static_cast<double>(std::ranges::count(file.rows, status, &Row::status));
   };
   rows.add("", label("status", "ok"), with(Row::Status::ok));
   rows.add("", label("status", "skipped"), with(Row::Status::skipped));

@@ -8,10 +8,10 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "reports/export/writers.h"
-#include "reports/summary/case_numbers.h"
-#include "reports/summary/date.h"
-#include "reports/text/text.h"
+#include "core/base/printable.h"
+#include "reports/export/format.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {
@@ -39,8 +39,7 @@ Line line_of(const ResultFile& file, std::vector<std::string>& columns) {
   for (const CaseNumbers& numbers : case_numbers(file.rows))
     for (const CaseNumber& value : numbers.values) {
       const std::string column = column_name(numbers.name, value.metric->key);
-      if (std::find(columns.begin(), columns.end(), column) == columns.end())
-        columns.push_back(column);
+      add_once(columns, column);
       line.numbers[column] = value.median;
     }
   std::erase_if(line.commit, [](char c) { return c == ',' || c == '"' || c == '\''; });

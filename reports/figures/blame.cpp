@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/figures/blame.h"
+// Late samples by who was late, and the stalls of the poll loop behind them.
 
 #include <fmt/format.h>
 
@@ -64,21 +64,21 @@ std::string monotonic_text(const BlameData::Stall& stall) {
 }
 
 Figures blame_figures() {
-  return {
-      .title = "late samples, by who was late",
-      .page_title = "Late samples, by who was late, of all repetitions",
-      .has = has_blame,
-      .columns = {text_column({.head = "from", .unit = "µs"}, blame_limit_text),
-                  blamed("late", [](const BlameData& data) { return data.late; }),
-                  blamed("local", [](const BlameData& data) { return data.local.count; }),
-                  blamed("peer", [](const BlameData& data) { return data.peer.count; }),
-                  blamed("path", [](const BlameData& data) { return data.path.count; }),
-                  blamed("undecided", [](const BlameData& data) { return data.undecided.count; })},
-      .remark = [](const FigureLines&) -> std::string {
-        return "Samples of that length or more, of all repetitions; of a ping-pong whole round "
-               "trips.";
-      },
-      .beneath = stalls_text};
+  return {.title = "late samples, by who was late",
+          .page_title = "Late samples, by who was late, of all repetitions",
+          .has = has_blame,
+          .columns = always(
+              {text_column({.head = "from", .unit = "µs"}, blame_limit_text),
+               blamed("late", [](const BlameData& data) { return data.late; }),
+               blamed("local", [](const BlameData& data) { return data.local.count; }),
+               blamed("peer", [](const BlameData& data) { return data.peer.count; }),
+               blamed("path", [](const BlameData& data) { return data.path.count; }),
+               blamed("undecided", [](const BlameData& data) { return data.undecided.count; })}),
+          .remark = [](const FigureLines&) -> std::string {
+            return "Samples of that length or more, of all repetitions; of a ping-pong whole round "
+                   "trips.";
+          },
+          .beneath = stalls_text};
 }
 
 }  // namespace rdmameter

@@ -6,39 +6,98 @@
 #include <algorithm>
 #include <array>
 
+#include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
-#include "reports/text/result_tables.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {
 
-void add_column(Table& table, const FigureColumn& described, const FigureLines& lines) {
-  if (described.number) {
-    std::vector<const CaseSummary*> cases;
-    for (const FigureLine& line : lines) cases.push_back(line.summary);
-    const auto above_zero = [&](const Row* row) { return described.number(*row).value_or(0) > 0; };
-    if (described.unless_zero && std::ranges::none_of(cases, [&](const CaseSummary* summary) {
-          return std::ranges::any_of(summary->repetitions, above_zero);
-        }))
-      return;
-    add_medians(table, cases, described.column, described.unit, described.max_decimals,
-                described.number);
-    return;
+bool is_above_zero(const FigureColumn& column, const FigureLine& line) {
+  return std::ranges::any_of(line.summary->repetitions,
+                             [&](const Row* row) { return column.number(*row).value_or(0) > 0; });
+}
+
+/// Medians, half their range as notes of repeated cases.
+std::vector<Table::Cell> median_cells(const FigureColumn& column, const FigureLines& lines) {
+  std::vector<std::optional<Spread>> spreads;
+  std::vector<double> known;
+  for (const FigureLine& line : lines) {
+    spreads.push_back(spread(*line.summary, column.number));
+    if (spreads.back()) known.push_back(spreads.back()->median / column.unit.size);
   }
-  Table::Column column = described.column;
-  for (const FigureLine& line : lines) column.cells.emplace_back(described.text(line));
-  const auto known = [](const Table::Cell& cell) { return cell.text != kUnknown; };
-  if (!described.unless_unknown || std::ranges::any_of(column.cells, known))
+  if (known.empty()) return {};
+  const int decimals = column.max_decimals == 0 ? 0 : decimals_for(known, column.max_decimals);
+  const auto shown = [&](double value) { return fixed(value / column.unit.size, decimals); };
+  std::vector<Table::Cell> cells;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (!spreads[i])
+      cells.emplace_back(kUnknown, lines[i].summary->repetitions.size() > 1 ? kUnknown : "");
+    else
+      cells.emplace_back(shown(spreads[i]->median), lines[i].summary->repetitions.size() > 1
+                                                        ? shown(spreads[i]->half_range)
+                                                        : "");
+  return cells;
+}
+
+std::vector<Table::Cell> text_cells(const FigureColumn& column, const FigureLines& lines) {
+  std::vector<Table::Cell> cells;
+  for (const FigureLine& line : lines) cells.emplace_back(column.text(line));
+  const auto tells = [&](const Table::Cell& cell) {
+    return !cell.text.empty() && cell.text != kUnknown && !(column.unless_zero && cell.text == "0");
+  };
+  if (column.unless_unknown && std::ranges::none_of(cells, tells)) cells.clear();
+  return cells;
+}
+
+/// A line for each case: the axes that vary; where cases are repeated at least one column, for the
+/// sign of their ranges.
+Table key_table(const Group& group) {
+  Table table;
+  std::vector<std::string> keys = group.varying;
+  if (std::ranges::any_of(group.cases,
+                          [](const CaseSummary& one) { return one.repetitions.size() > 1; })) {
+    table.note_sign = "±";
+    if (keys.empty()) keys.emplace_back();
+  }
+  for (const std::string& key : keys) {
+    const auto [name, unit] = split_key(key);
+    Table::Column column{name, unit};
+    column.is_text = key == "test" || key == "transport";
+    for (const CaseSummary& summary : group.cases) {
+      const auto& value = fact_at(summary.case_object, key);
+      if (value.is_string()) column.unit.clear();  // "sweep", "10Gb/s"
+      column.cells.emplace_back(value_text(value));
+    }
     table.columns.push_back(std::move(column));
+  }
+  table.key_columns = table.columns.size();
+  return table;
 }
 
 Table named_lines(const Figures& figures, const Group& group, const FigureLines& lines) {
-  Table table;
-  table.columns = text_columns({"case"});
-  table.key_columns = figures.parts == nullptr ? 1 : 2;
+  Table table{.columns = text_columns({"case"}), .key_columns = figures.parts == nullptr ? 1U : 2U};
   for (const FigureLine& line : lines) table.add_line({name_in_group(group, *line.summary)});
   return table;
+}
+
+/// Beneath a table of medians what its signs mean; empty: it has none.
+std::string legend(const Group& group, const Table& table, const TextStyle& style) {
+  std::vector<std::size_t> repetitions;
+  for (const CaseSummary& summary : group.cases) repetitions.push_back(summary.repetitions.size());
+  const auto [least, most] = std::ranges::minmax(repetitions);
+  std::string text;
+  if (most > 1)
+    text +=
+        fmt::format("Medians of {} repetitions; ± is half their range. ",
+                    least == most ? std::to_string(most) : fmt::format("{} to {}", least, most));
+  if (std::ranges::any_of(table.columns, [](const Table::Column& column) {
+        return std::ranges::count(column.cells, kUnknown, &Table::Cell::text) > 0;
+      }))
+    text += kTooFewSamples;
+  if (most > 1 && std::ranges::count(table.columns, "lost", &Table::Column::head) > 0)
+    text += "Lost: all repetitions together. ";
+  return text.empty() ? "" : dim(wrap("  ", text, style.width), style);
 }
 
 }  // namespace
@@ -53,6 +112,27 @@ FigureColumn median_column(std::string_view head, const Unit& unit, int max_deci
           .number = std::move(number),
           .unit = unit,
           .max_decimals = max_decimals};
+}
+
+FigureColumn count_column(const char* head,
+                          std::function<std::optional<double>(const Row&)> number) {
+  return text_column({.head = head, .optional = true}, [number](FigureLine line) {
+    return fixed(*median_of(*line.summary, number), 0);
+  });
+}
+
+FigureColumn sum_column(const char* head,
+                        std::function<std::optional<std::uint64_t>(const Row&)> number,
+                        bool unless_zero) {
+  FigureColumn column = text_column({.head = head}, [number](FigureLine line) {
+    std::optional<std::uint64_t> sum;
+    for (const Row* row : line.summary->repetitions)
+      if (const auto value = number(*row)) sum = sum.value_or(0) + *value;
+    return sum ? std::to_string(*sum) : "";
+  });
+  column.unless_unknown = true;
+  column.unless_zero = unless_zero;
+  return column;
 }
 
 std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view object,
@@ -75,6 +155,11 @@ std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const M
   return list;
 }
 
+std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always(
+    std::vector<FigureColumn> columns) {
+  return [columns = std::move(columns)](const FigureLines&, FigurePlace) { return columns; };
+}
+
 std::span<const Figures> figures() {
   static const std::array kAll{over_time_figures(), load_figures(),   mix_figures(),
                                sweep_figures(),     per_qp_figures(), blame_figures()};
@@ -89,25 +174,32 @@ FigureLines lines_of(const Figures& figures, const CaseSummary& summary) {
   return lines;
 }
 
-void add_figures(Table& table, const Figures& figures, const FigureLines& lines) {
-  for (const FigureColumn& column : figures.columns) add_column(table, column, lines);
+void add_figures(Table& table, const Figures& figures, const FigureLines& lines,
+                 FigurePlace place) {
+  for (FigureColumn& each : figures.columns(lines, place)) {
+    if (each.number && each.unless_zero &&
+        std::ranges::none_of(lines, [&](const auto& line) { return is_above_zero(each, line); }))
+      continue;
+    each.column.cells = each.number ? median_cells(each, lines) : text_cells(each, lines);
+    if (!each.column.cells.empty()) table.columns.push_back(std::move(each.column));
+  }
 }
 
 std::string figures_text(const Figures& figures, const Group& whole, const TextStyle& style) {
-  if (std::ranges::none_of(whole.cases, figures.has)) return "";
   Group group = whole;
   std::erase_if(group.cases, [&](const CaseSummary& summary) { return !figures.has(summary); });
+  if (group.cases.empty()) return "";
   FigureLines lines;
   for (const CaseSummary& summary : group.cases)
     for (const FigureLine& line : lines_of(figures, summary)) lines.push_back(line);
   Table table = figures.by_axes ? key_table(group) : named_lines(figures, group, lines);
   const std::size_t keys = table.columns.size();
-  add_figures(table, figures, lines);
-  std::string remark = figures.remark == nullptr ? "" : figures.remark(lines);
+  add_figures(table, figures, lines, FigurePlace::terminal);
+  std::string remark = figures.remark ? figures.remark(lines) : "";
   if (!remark.empty()) remark = dim(wrap("  ", remark, style.width), style);
   if (table.columns.size() == keys) return remark;  // no number at all
   std::string text;
-  if (!figures.title.empty()) text = "\n" + bold("  " + std::string(figures.title), style) + "\n";
+  if (!figures.title.empty()) text = "\n" + bold("  " + figures.title, style) + "\n";
   text += render(table, style) + remark;
   if (figures.by_axes) text += legend(group, table, style);
   return figures.beneath == nullptr ? text : text + figures.beneath(group, style);

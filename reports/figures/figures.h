@@ -13,7 +13,6 @@
 
 #include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
-#include "reports/summary/unit.h"
 #include "reports/text/table.h"
 
 namespace rdmameter {
@@ -25,13 +24,13 @@ struct FigureLine {
 };
 using FigureLines = std::vector<FigureLine>;
 
-/// A column, without its cells, which are texts, or medians of numbers.
+/// A column, without its cells, which are texts, or medians of numbers; of numbers none where no
+/// line has any.
 struct FigureColumn {
   Table::Column column;
-  std::function<std::string(FigureLine)> text = {};  ///< kUnknown: there is no such number
+  std::function<std::string(FigureLine)> text = {};  ///< kUnknown or empty: there is no such number
   bool unless_unknown = false;                       ///< no column where no line has such a text
-  /// In place of `text`: the median over the repetitions, with half their range. No column where
-  /// no line has it.
+  /// In place of `text`: the median over the repetitions, with half their range.
   std::function<std::optional<double>(const Row&)> number = {};
   Unit unit = {};            ///< of `number`
   int max_decimals = 0;      ///< 0: whole numbers
@@ -40,6 +39,13 @@ struct FigureColumn {
 FigureColumn text_column(Table::Column column, std::function<std::string(FigureLine)> text);
 FigureColumn median_column(std::string_view head, const Unit& unit, int max_decimals,
                            std::function<std::optional<double>(const Row&)> number);
+/// Whole numbers, without a range; optional at a terminal.
+FigureColumn count_column(const char* head,
+                          std::function<std::optional<double>(const Row&)> number);
+/// All repetitions together; an empty cell where nobody counts.
+FigureColumn sum_column(const char* head,
+                        std::function<std::optional<std::uint64_t>(const Row&)> number,
+                        bool unless_zero = false);
 
 /// A column of both forms of CSV; of a kind with parts, of the tidy one alone.
 struct FigureCsv {
@@ -50,35 +56,67 @@ std::vector<FigureCsv> csv_of_keys(std::string_view prefix, std::string_view obj
                                    std::string_view unit = "");
 std::vector<FigureCsv> csv_of_metrics(std::string_view prefix, std::span<const MetricInfo> infos);
 
+enum class FigurePlace { terminal, page };
+
 struct Figures {
-  std::string_view title = {};       ///< of the table at a terminal; empty: it goes on from above
-  std::string_view page_title = {};  ///< empty: a page does not have them as a table
+  std::string title = {};       ///< of the table at a terminal; empty: it goes on from above
+  std::string page_title = {};  ///< empty: the title, with a capital
+  bool on_page = true;          ///< else a page does not have them as a table
   /// Has every repetition of the case such figures?
   bool (*has)(const CaseSummary& summary);
   /// How many lines a case has, by its first row; null: one.
   std::size_t (*parts)(const Row& row) = nullptr;
   bool by_axes = false;  ///< lines are named by the axes that vary, and have a legend; else by case
-  std::vector<FigureColumn> columns;
+  std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> columns;
   /// What the numbers do not tell; null or empty: nothing.
-  std::string (*remark)(const FigureLines& lines) = nullptr;
+  std::function<std::string(const FigureLines&)> remark = {};
+  bool remark_on_page = true;
   /// What a terminal shows beneath all; null: nothing. @param group  with those cases alone
   std::string (*beneath)(const Group& group, const TextStyle& style) = nullptr;
   std::vector<FigureCsv> csv = {};
 };
 
-/// In the order in which they are shown.
+/// For Figures::columns: the same for any lines.
+std::function<std::vector<FigureColumn>(const FigureLines&, FigurePlace)> always(
+    std::vector<FigureColumn> columns);
+
+/// Those of some cases, beneath bandwidth and latency, in the order in which they are shown.
 std::span<const Figures> figures();
+/// @param line_rate_gbps  of the result; nothing: no share of it is shown
+Figures bandwidth_figures(std::optional<double> line_rate_gbps = {});
+Figures latency_figures(std::string title);
+
+/// The remark of a table that has kUnknown.
+inline constexpr const char* kTooFewSamples = "–: too few samples. ";
 
 /// The lines of a case. @pre figures.has(summary)
 FigureLines lines_of(const Figures& figures, const CaseSummary& summary);
 
 /// @param table  with a line for each of these, and key columns that say of what
-void add_figures(Table& table, const Figures& figures, const FigureLines& lines);
+void add_figures(Table& table, const Figures& figures, const FigureLines& lines, FigurePlace place);
+
+/// Columns of percentiles of the rows' latency, and of what is around them, in one unit.
+/// @param lines  all repetitions of which have latencies
+std::vector<FigureColumn> latency_columns(const FigureLines& lines,
+                                          std::span<const Metric> metrics);
 
 /// Under the tables of numbers, with a title. Empty: no case has such figures.
 std::string figures_text(const Figures& figures, const Group& group, const TextStyle& style);
 
-// One file each.
+// ---- The stalls that made samples late.
+
+/// Do all repetitions say who was late?
+bool has_blame(const CaseSummary& summary);
+
+/// The longest of all repetitions, at most so many, the longest first. @param cases  each
+/// has_blame()
+std::vector<BlameData::Stall> longest_stalls(const std::vector<const CaseSummary*>& cases,
+                                             std::size_t most);
+
+/// "12.000000345": as traces have it.
+std::string monotonic_text(const BlameData::Stall& stall);
+
+// ---- One file each.
 Figures over_time_figures();
 Figures blame_figures();
 Figures load_figures();

@@ -45,10 +45,9 @@ Figures load_figures() {
   std::vector<FigureCsv> csv = csv_of_metrics("load_", load_metrics());
   csv.push_back({"load_saturated", "/load/saturated"});
   return {.title = "load",
-          .page_title = "Load",
           .has = all_have<&Row::load>,
           .by_axes = true,
-          .columns = columns_of_load(),
+          .columns = always(columns_of_load()),
           .remark = saturated_rows,
           .csv = std::move(csv)};
 }

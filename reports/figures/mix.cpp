@@ -60,28 +60,27 @@ std::vector<FigureCsv> mix_csv() {
 
 Figures mix_figures() {
   using Part = const LoadPart&;
-  return {.title = "parts of the mix",
-          .page_title = "Parts of the mix",
-          .has = has_mix,
-          .parts = [](const Row& row) { return row.load ? row.load->mix.size() : 0; },
-          .columns = {text_column({.head = "part", .is_text = true}, mix_part),
-                      mix_number("offered", "/s", 0,
-                                 [](Part part) { return std::optional(part.offered_per_s); }),
-                      mix_number("reached", "/s", 0,
-                                 [](Part part) { return std::optional(part.reached_per_s); }),
-                      mix_number("payload", "Gb/s", 3,
-                                 [](Part part) { return std::optional(load_part_gbps(part)); }),
-                      mix_number("p50", "µs", 3,
-                                 [](Part part) { return percentile_us(part.response, 50); }),
-                      mix_number("p99", "µs", 3,
-                                 [](Part part) { return percentile_us(part.response, 99); }),
-                      mix_number("service p50", "µs", 3,
-                                 [](Part part) { return percentile_us(part.service, 50); }),
-                      mix_number("service p99", "µs", 3,
-                                 [](Part part) { return percentile_us(part.service, 99); }),
-                      mix_number("late p99", "µs", 3,
-                                 [](Part part) { return percentile_us(part.lateness, 99); })},
-          .csv = mix_csv()};
+  return {
+      .title = "parts of the mix",
+      .has = has_mix,
+      .parts = [](const Row& row) { return row.load ? row.load->mix.size() : 0; },
+      .columns = always(
+          {text_column({.head = "part", .is_text = true}, mix_part),
+           mix_number("offered", "/s", 0,
+                      [](Part part) { return std::optional(part.offered_per_s); }),
+           mix_number("reached", "/s", 0,
+                      [](Part part) { return std::optional(part.reached_per_s); }),
+           mix_number("payload", "Gb/s", 3,
+                      [](Part part) { return std::optional(load_part_gbps(part)); }),
+           mix_number("p50", "µs", 3, [](Part part) { return percentile_us(part.response, 50); }),
+           mix_number("p99", "µs", 3, [](Part part) { return percentile_us(part.response, 99); }),
+           mix_number("service p50", "µs", 3,
+                      [](Part part) { return percentile_us(part.service, 50); }),
+           mix_number("service p99", "µs", 3,
+                      [](Part part) { return percentile_us(part.service, 99); }),
+           mix_number("late p99", "µs", 3,
+                      [](Part part) { return percentile_us(part.lateness, 99); })}),
+      .csv = mix_csv()};
 }
 
 }  // namespace rdmameter

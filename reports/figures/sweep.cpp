@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of sweeps where latency over load bends, and the rates that say so.
+#include "reports/figures/sweep.h"
+
+#include <fmt/core.h>
 #include <fmt/format.h>
 
+#include <map>
+
 #include "reports/figures/figures.h"
+#include "reports/stats/sample.h"
+#include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
-#include "reports/text/sweep_curve.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -65,16 +71,64 @@ std::string sweep_curves(const Group& group, const TextStyle& style) {
   return text;
 }
 
+struct Measured {
+  std::vector<double> reached, p50, p99;
+  std::size_t saturated = 0;
+
+  void add(const SweepPoint& point) {
+    reached.push_back(point.reached_per_s);
+    if (point.saturated) {
+      ++saturated;
+      return;
+    }
+    if (point.p50_ns) p50.push_back(*point.p50_ns);
+    if (point.p99_ns) p99.push_back(*point.p99_ns);
+  }
+
+  CurvePoint point(std::uint64_t rate_per_s) const {
+    return {.rate_per_s = rate_per_s,
+            .reached_per_s = known_median(reached).value_or(0),
+            .p50_ns = known_median(p50),
+            .p99_ns = known_median(p99),
+            .saturated = 2 * saturated >= reached.size()};
+  }
+};
+
+std::string remark(const CurvePoint& point, const std::optional<double>& slo_ns) {
+  if (point.saturated) return "saturated";
+  return slo_ns && point.p99_ns && *point.p99_ns > *slo_ns ? "beyond the SLO" : "";
+}
+
 }  // namespace
 
 Figures sweep_figures() {
   return {.page_title = "Where latency over load bends",
           .has = all_have<&Row::sweep>,
           .by_axes = true,
-          .columns = columns_of_sweep(),
+          .columns = always(columns_of_sweep()),
           .remark = sweep_remarks,
           .beneath = sweep_curves,
           .csv = csv_of_metrics("sweep_", sweep_metrics())};
+}
+
+std::vector<CurvePoint> curve_of(const CaseSummary& summary) {
+  std::map<std::uint64_t, Measured> by_rate;
+  for (const Row* row : summary.repetitions)
+    for (const SweepPoint& point : row->sweep->points)
+      if (point.p50_ns) by_rate[point.rate_per_s].add(point);
+  std::vector<CurvePoint> curve;
+  for (const auto& [rate_per_s, measured] : by_rate) curve.push_back(measured.point(rate_per_s));
+  return curve;
+}
+
+std::string sweep_curve(const CaseSummary& summary, const TextStyle& style) {
+  Table table{.columns = {{"rate", "1/s"}, {"reached", "1/s"}, {"p50", "µs"}, {"p99", "µs"}, {}}};
+  table.columns.back().is_text = true;
+  for (const CurvePoint& point : curve_of(summary))
+    table.add_line({std::to_string(point.rate_per_s), fixed(point.reached_per_s, 0),
+                    known_text(point.p50_ns, 2, 1e3), known_text(point.p99_ns, 2, 1e3),
+                    remark(point, summary.repetitions.front()->sweep->slo_ns)});
+  return table.lines() == 0 ? "" : render(table, style);
 }
 
 }  // namespace rdmameter

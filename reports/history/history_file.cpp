@@ -21,8 +21,8 @@
 #include "core/log/tell.h"
 #include "core/result/checked_json.h"
 #include "core/result/output_file.h"
-#include "reports/summary/case_numbers.h"
-#include "reports/summary/date.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 namespace {
@@ -103,17 +103,10 @@ void write_line(int file, const std::string& path, std::string line) {
   char last = '\n';
   if (end > 0 && pread(file, &last, 1, end - 1) != 1) fail(path, errno);
   if (last != '\n') line.insert(line.begin(), '\n');  // somebody died while writing the line before
-  std::size_t done = 0;
-  while (done < line.size()) {
-    const ssize_t written = write(file, line.data() + done, line.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      const int error = written < 0 ? errno : ENOSPC;
-      // Nothing is left to do where even this fails: readers name and skip half a line.
-      if (ftruncate(file, end) != 0) fail(path, error);
-      fail(path, error);
-    }
-    done += static_cast<std::size_t>(written);
+  if (const int error = write_patiently(file, line); error != 0) {
+    // Nothing is left to do where even this fails: readers name and skip half a line.
+    if (ftruncate(file, end) != 0) fail(path, error);
+    fail(path, error);
   }
 }
 

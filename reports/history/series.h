@@ -8,7 +8,8 @@
 
 #include "reports/history/history_file.h"
 #include "reports/stats/mean_shift.h"
-#include "reports/summary/case_numbers.h"
+#include "reports/summary/summary.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 
@@ -58,5 +59,20 @@ struct SeriesChange {
 std::vector<SeriesChange> changes_in(const HistorySeries& series,
                                      std::span<const Acknowledgement> acknowledged = {},
                                      std::size_t together = 1);
+
+// ---- `rdmameter history show` and `history check`: what a terminal sees.
+
+/// A line drawn for each series, with its first and latest number; changes are marked beneath.
+std::string show_history(const std::vector<HistorySeries>& all, const TextStyle& style);
+
+struct CheckOptions {
+  std::span<const Acknowledgement> acknowledged = {};
+  std::string since = {};  ///< changes before that time are left out; empty: none is
+};
+
+/// The changes alone: which case, when, from what to what, and what else changed then. What is
+/// resolved or acknowledged is counted and marked.
+std::string check_history(const std::vector<HistorySeries>& all, const TextStyle& style,
+                          const CheckOptions& options = {});
 
 }  // namespace rdmameter

@@ -50,4 +50,12 @@ nlohmann::ordered_json packed_curves(const nlohmann::ordered_json& curves);
 /// @param divisor  2: of half round trips
 nlohmann::ordered_json latency_curves(const HistogramData& data, double divisor);
 
+// ---- Latency over load, as the page's chart needs it.
+
+/// [{"name": the case without its rate, "file": index, "points": [[rate, reached, p50, p99,
+///    saturated]], "saturation"?, "slo_ns"?, "slo_rate"?}]
+/// Rates in requests per second, ascending; times in ns, null: too few samples. A sweep is a load;
+/// so are the cases of open loops that differ in nothing but their rates, if there are two or more.
+nlohmann::ordered_json load_data(const PageCases& page);
+
 }  // namespace rdmameter

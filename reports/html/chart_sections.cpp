@@ -1,42 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where charts.js and its fellows draw. What a chart needs besides is in the page's data.
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "reports/html/assets.h"
 #include "reports/html/chart_data.h"
-#include "reports/html/load_data.h"
 #include "reports/html/sections.h"
 
 namespace rdmameter {
 namespace {
-
-template <class Test>
-bool any_number(const PageCases& page, const Test& test) {
-  return std::any_of(page.cases.begin(), page.cases.end(), [&test](const PageCase& one) {
-    return std::any_of(one.of_file.begin(), one.of_file.end(),
-                       [&test](const auto& numbers) { return numbers && test(*numbers); });
-  });
-}
-
-bool has_latency(const CaseNumbers& numbers) {
-  return !latency_kind(numbers).empty();
-}
-
-bool has_number(const CaseNumbers& numbers) {
-  return !numbers.values.empty();
-}
-
-bool has_series(const CaseNumbers& numbers) {
-  return !rates_over_time(numbers).empty();
-}
-
-bool has_latency_series(const CaseNumbers& numbers) {
-  return !latencies_over_time(numbers).empty();
-}
-
-bool has_late_samples(const CaseNumbers& numbers) {
-  return !late_by_cause(numbers).empty();
-}
 
 /// Is there an axis to draw over?
 bool varies_in_a_number(const PageCases& page) {
@@ -44,46 +17,38 @@ bool varies_in_a_number(const PageCases& page) {
   return std::ranges::any_of(page.cases, [&varying](const PageCase& one) {
     const auto& axes = one.first().summary.case_object;
     return std::ranges::any_of(varying, [&axes](const std::string& key) {
-      return axes.contains(key) && axes[key].is_number();
+      return axes.contains(key) && axes.at(key).is_number();
     });
   });
 }
 
-bool has_charts() {
-  return !asset("echarts.js").empty();
-}
-
 }  // namespace
 
-Section load_charts_section(const PageCases& page) {
-  const bool there = has_charts() && !load_data(page).empty();
-  return {"load", "Latency over load", there ? std::string(asset("load.html")) : ""};
-}
-
-Section latency_charts_section(const PageCases& page) {
-  const bool there = has_charts() && any_number(page, has_latency);
-  return {"latency", "Latency", there ? std::string(asset("latency.html")) : ""};
-}
-
-Section time_charts_section(const PageCases& page) {
-  const bool there = has_charts() && any_number(page, has_series);
-  return {"time", "Over time", there ? std::string(asset("time.html")) : ""};
-}
-
-Section latency_time_section(const PageCases& page) {
-  const bool there = has_charts() && any_number(page, has_latency_series);
-  return {"latency-time", "Latency over time",
-          there ? std::string(asset("latency_time.html")) : ""};
-}
-
-Section blame_charts_section(const PageCases& page) {
-  const bool there = has_charts() && any_number(page, has_late_samples);
-  return {"blame", "Who was late", there ? std::string(asset("blame.html")) : ""};
-}
-
-Section axis_charts_section(const PageCases& page) {
-  const bool there = has_charts() && any_number(page, has_number) && varies_in_a_number(page);
-  return {"axes", "Over an axis", there ? std::string(asset("axes.html")) : ""};
+std::vector<Section> chart_sections(const PageCases& page) {
+  if (asset("echarts.js").empty()) return {};
+  std::vector<Section> sections;
+  const auto add = [&](const char* id, const char* title, const char* file, bool there) {
+    sections.push_back({id, title, there ? std::string(asset(file)) : ""});
+  };
+  const auto any = [&page](const auto& test) {
+    return std::ranges::any_of(page.cases, [&](const PageCase& one) {
+      return std::ranges::any_of(one.of_file,
+                                 [&](const auto& numbers) { return numbers && test(*numbers); });
+    });
+  };
+  using Case = const CaseNumbers&;
+  add("load", "Latency over load", "load.html", !load_data(page).empty());
+  add("latency", "Latency", "latency.html",
+      any([](Case numbers) { return !latency_kind(numbers).empty(); }));
+  add("latency-time", "Latency over time", "latency_time.html",
+      any([](Case numbers) { return !latencies_over_time(numbers).empty(); }));
+  add("blame", "Who was late", "blame.html",
+      any([](Case numbers) { return !late_by_cause(numbers).empty(); }));
+  add("axes", "Over an axis", "axes.html",
+      any([](Case numbers) { return !numbers.values.empty(); }) && varies_in_a_number(page));
+  add("time", "Over time", "time.html",
+      any([](Case numbers) { return !rates_over_time(numbers).empty(); }));
+  return sections;
 }
 
 }  // namespace rdmameter

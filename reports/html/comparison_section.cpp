@@ -7,11 +7,9 @@
 #include <span>
 
 #include "reports/compare/output.h"
-#include "reports/html/case_link.h"
-#include "reports/html/escape.h"
 #include "reports/html/html_table.h"
+#include "reports/html/page_cases.h"
 #include "reports/html/sections.h"
-#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -66,7 +64,7 @@ std::string cases_table(const PageCases& page, const Comparison& comparison,
   for (const CaseComparison& one : cases) {
     for (std::size_t i = 0; i < std::max<std::size_t>(one.effects.size(), 1); ++i) {
       const MetricEffect* told = i < one.effects.size() ? &one.effects[i] : nullptr;
-      const std::string_view verdict = verdict_text(told == nullptr ? one.verdict : told->verdict);
+      const std::string_view verdict = name_of(told == nullptr ? one.verdict : told->verdict).text;
       const auto found = known.find(one.name);
       std::vector<Table::Cell> cells = effect_cells(told);
       if (told != nullptr && told->effect.problem.empty())
@@ -98,10 +96,10 @@ std::string cases_tables(const PageCases& page, const Comparison& comparison) {
 
 std::string gates_table(const Comparison& comparison) {
   Table table{text_columns({"verdict", "gate", "case", "finding"})};
-  for (const GateFinding& finding : comparison.gates)
-    table.add_line(
-        {Table::Cell::marked(verdict_text(finding.verdict), verdict_text(finding.verdict)),
-         finding.gate, finding.name, finding.text});
+  for (const VerdictLine& line : verdict_table(comparison, VerdictLine::Kind::gate)) {
+    const std::string_view verdict = name_of(line.verdict).text;
+    table.add_line({Table::Cell::marked(verdict, verdict), line.gate, line.name, line.text});
+  }
   return html_table(table, "Gates");
 }
 
@@ -115,29 +113,23 @@ std::string only_in(const std::string& path, const std::vector<std::string>& nam
                      markup_text(path), list);
 }
 
-/// The class of the page's style sheet.
-std::string_view conclusion_class(Conclusion conclusion) {
-  return conclusion == Conclusion::not_proven ? "inconclusive" : conclusion_text(conclusion);
-}
-
 }  // namespace
 
 Section comparison_section(const PageCases& page, const Comparison& comparison) {
+  const std::string_view conclusion = name_of(comparison.conclusion).text;
   std::string html = fmt::format(
       "<p class=\"verdict {0}\"><b>{1}</b> <span>{2} against {3}</span> <span>{4}</span></p>\n",
-      conclusion_class(comparison.conclusion), conclusion_text(comparison.conclusion),
-      markup_text(comparison.other), markup_text(comparison.base),
+      comparison.conclusion == Conclusion::not_proven ? "inconclusive" : conclusion,  // its class
+      conclusion, markup_text(comparison.other), markup_text(comparison.base),
       markup_text(tally_text(comparison)));
-  for (const std::string& remark : comparison.remarks)
-    html += fmt::format("<p class=note>{}</p>\n", markup_text(remark));
+  for (const std::string& remark : comparison.remarks) html += note_html(remark);
   html += only_in(comparison.base, comparison.only_base) +
           only_in(comparison.other, comparison.only_other);
   if (comparison.cases.size() > kMaxCasesCompared)
     html += fmt::format("<p class=note>The {} worst of {} cases.</p>\n", kMaxCasesCompared,
                         comparison.cases.size());
-  html += gates_table(comparison) + cases_tables(page, comparison);
-  if (const std::string estimates = estimates_text(comparison); !estimates.empty())
-    html += fmt::format("<p class=note>{}</p>\n", markup_text(estimates));
+  html += gates_table(comparison) + cases_tables(page, comparison) +
+          note_html(estimates_text(comparison));
   return {"comparison", "Comparison", html};
 }
 

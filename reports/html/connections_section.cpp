@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/html/escape.h"
 #include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/stats/sample.h"
-#include "reports/topology/connection_text.h"
+#include "reports/topology/connections.h"
 
 namespace rdmameter {
 namespace {
@@ -124,10 +123,9 @@ Section connections_section(const PageCases& page) {
     const std::vector<ConnectionCurve> curves = connection_curves(page.files[i].rows);
     if (curves.empty()) continue;
     if (page.files.size() > 1) html += "<h3>" + markup_text(page.labels[i]) + "</h3>\n";
-    for (const ConnectionCurve& curve : curves)
-      html += "<p class=note>" + markup_text(knee_sentence(curve)) + "</p>\n";
+    for (const ConnectionCurve& curve : curves) html += note_html(knee_sentence(curve));
     for (const std::string& limit : connection_limits(page.files[i].context))
-      html += "<p class=note>" + markup_text(limit) + "</p>\n";
+      html += note_html(limit);
     for (const Curves& together : by_opcode(curves)) html += picture(together);
     html += html_table(connection_table(curves), "Over active connections");
   }

@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <cctype>
+
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -36,8 +38,10 @@ std::string html_cell(const Table& table, const Table::Cell& cell, bool is_text)
 
 }  // namespace
 
-std::string html_table(const Table& table, std::string_view caption) {
+std::string html_table(const Table& table, std::string caption) {
   if (table.lines() == 0) return "";
+  if (caption.empty()) caption = table.title;
+  caption.front() = upper_case(caption.substr(0, 1)).front();
   std::string heads, lines;
   for (const Table::Column& column : table.columns)
     heads += fmt::format("<th class={} scope=col>{}{}", column.is_text ? "text" : "number",
@@ -51,6 +55,33 @@ std::string html_table(const Table& table, std::string_view caption) {
       "<div class=scroll><table><caption>{}</caption>\n<thead><tr>{}</thead>\n<tbody>{}\n"
       "</tbody></table></div>\n",
       markup_text(caption), heads, lines);
+}
+
+std::string note_html(const std::string& text, std::string_view css_class) {
+  return text.empty() ? "" : fmt::format("<p class={}>{}</p>\n", css_class, markup_text(text));
+}
+
+std::string script_json(const nlohmann::ordered_json& json) {
+  using Json = nlohmann::ordered_json;
+  std::string text;
+  for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace))
+    if (c == '<' || c == '>' || c == '&')  // of JSON only strings hold them, which know \u
+      text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      text += c;
+  return text;
+}
+
+std::string fragment_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || std::string_view("/:.,_-~*()!").find(c) != std::string_view::npos)
+      result += c;
+    else
+      result += fmt::format("%{:02X}", byte);
+  }
+  return result;
 }
 
 }  // namespace rdmameter

@@ -7,8 +7,7 @@
 #include <map>
 #include <set>
 
-#include "core/result/row_json.h"
-#include "reports/text/case_names.h"
+#include "reports/html/html_table.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {
@@ -34,6 +33,14 @@ std::vector<std::string> labels_of(std::span<const ResultFile> files) {
     labels.push_back(std::move(label));
   }
   return labels;
+}
+
+/// Long names break after their slashes.
+std::string breakable(const std::string& name) {
+  std::string text;
+  for (const char c : markup_text(name))
+    text += c == '/' ? std::string("/<wbr>") : std::string(1, c);
+  return text;
 }
 
 }  // namespace
@@ -78,6 +85,15 @@ std::string latency_kind(const CaseNumbers& numbers) {
   for (const Row* row : numbers.summary.repetitions)
     if (row->latency && row->latency->histogram.count > 0) return latency_kind(*row->latency);
   return "";
+}
+
+std::string case_link(const PageCase& one) {
+  const bool drawn = std::any_of(one.of_file.begin(), one.of_file.end(), [](const auto& numbers) {
+    return numbers && !latency_kind(*numbers).empty();
+  });
+  if (!drawn) return breakable(one.label);
+  return fmt::format("<a class=case href=\"#case={}\">{}</a>", fragment_text(one.name),
+                     breakable(one.label));
 }
 
 }  // namespace rdmameter

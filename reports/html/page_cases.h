@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/result/result_file.h"
-#include "reports/summary/case_numbers.h"
+#include "reports/summary/summary.h"
 
 namespace rdmameter {
 
@@ -38,5 +38,10 @@ PageCases page_cases(std::span<const ResultFile> files, std::size_t max);
 /// "half round trip", "round trip", "completion", "call", "exchange", "response"; empty: the case
 /// has no latency.
 std::string latency_kind(const CaseNumbers& numbers);
+
+// ---- A case's label, as a link that draws it.
+
+/// A link to the fragment that page.js reads; mere text where the case has no latency to draw.
+std::string case_link(const PageCase& one);
 
 }  // namespace rdmameter

@@ -3,12 +3,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <vector>
 
 #include "reports/html/assets.h"
 #include "reports/html/chart_data.h"
-#include "reports/html/escape.h"
+#include "reports/html/html_table.h"
 #include "reports/html/sections.h"
 #include "reports/text/text.h"
 
@@ -30,15 +32,13 @@ std::string fill(std::string_view text, const std::map<std::string_view, std::st
 }
 
 std::vector<Section> sections_of(const PageCases& page, const Comparison* comparison) {
-  std::vector<Section> sections;
-  if (Section subject = subject_section(page); !subject.html.empty())
-    sections.push_back(std::move(subject));
+  std::vector<Section> sections{subject_section(page)};
   if (comparison != nullptr) sections.push_back(comparison_section(page, *comparison));
-  for (const auto make :
-       {summary_section, topology_section, connections_section, load_charts_section,
-        latency_charts_section, latency_time_section, blame_charts_section, axis_charts_section,
-        time_charts_section, numbers_section, environment_section})
-    if (Section section = make(page); !section.html.empty()) sections.push_back(std::move(section));
+  for (const auto make : {summary_section, topology_section, connections_section})
+    sections.push_back(make(page));
+  std::ranges::move(chart_sections(page), std::back_inserter(sections));
+  for (const auto make : {numbers_section, environment_section}) sections.push_back(make(page));
+  std::erase_if(sections, [](const Section& section) { return section.html.empty(); });
   return sections;
 }
 

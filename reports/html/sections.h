@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "reports/compare/comparison.h"
 #include "reports/html/page_cases.h"
@@ -33,12 +34,7 @@ Section summary_section(const PageCases& page);
 /// Charts of what the cases have: latency over load, percentiles and distribution, numbers over an
 /// axis, rates and latencies over time, late samples by cause. Empty where there is nothing to
 /// draw, or the build has no charts.
-Section load_charts_section(const PageCases& page);
-Section latency_charts_section(const PageCases& page);
-Section axis_charts_section(const PageCases& page);
-Section time_charts_section(const PageCases& page);
-Section latency_time_section(const PageCases& page);
-Section blame_charts_section(const PageCases& page);
+std::vector<Section> chart_sections(const PageCases& page);
 
 /// Shapes over ranks, pictures of matrix and graph, the fitted model and what it predicts; growth
 /// curves where the build has charts. Empty: no row has a topology.

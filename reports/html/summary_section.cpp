@@ -6,11 +6,10 @@
 
 #include "core/result/row_json.h"
 #include "reports/html/assets.h"
-#include "reports/html/case_link.h"
-#include "reports/html/escape.h"
 #include "reports/html/html_table.h"
+#include "reports/html/page_cases.h"
 #include "reports/html/sections.h"
-#include "reports/summary/date.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
 #include "reports/topology/cases.h"
@@ -22,9 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::size_t rows_with(const ResultFile& file, Row::Status status) {
-  return static_cast<std::size_t>(
-      std::count_if(file.rows.begin(), file.rows.end(),
-                    [status](const Row& row) { return row.status == status; }));
+  return static_cast<std::size_t>(std::ranges::count(file.rows, status, &Row::status));
 }
 
 std::string tile(std::string_view value, std::string_view name, std::string_view detail,
@@ -72,11 +69,9 @@ std::string share_of_line(const PageCases& page, const Found& found) {
 
 /// "the tool's own part: 54.9 ns"; empty: the floor of this test is not known.
 std::string floor_of(const PageCases& page, const Found& found) {
-  const Json& ours = page.files[found.file].context.at("rdmameter");
-  const Json floor = ours.value("floor", Json());
-  const std::string key = found.one->test + "_ns";
-  if (!floor.is_object() || !floor.contains(key) || !floor.at(key).is_number()) return "";
-  return "the tool's own floor: " + metric_text(Metric::p50, floor.at(key).get<double>());
+  const auto floor =
+      number_at(page.files[found.file].context, "/rdmameter/floor/" + found.one->test + "_ns");
+  return floor ? "the tool's own floor: " + metric_text(Metric::p50, *floor) : "";
 }
 
 std::string best_tile(const PageCases& page, std::string_view key, std::string_view title) {

@@ -7,9 +7,10 @@
 #include <functional>
 #include <map>
 
-#include "core/result/row_json.h"
 #include "reports/html/chart_data.h"
-#include "reports/html/topology_title.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/metric.h"
+#include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
 
 namespace rdmameter {
@@ -31,8 +32,7 @@ struct Quantity {
 std::function<Number(const Row&)> of_rows(std::string exchange, std::uint64_t size_bytes,
                                           std::function<Number(const Row&)> number) {
   return [exchange = std::move(exchange), size_bytes, number = std::move(number)](const Row& row) {
-    const auto size = row.case_object.find("size_bytes");
-    const bool same = size != row.case_object.end() && *size == Json(size_bytes) &&
+    const bool same = fact_at(row.case_object, "size_bytes") == Json(size_bytes) &&
                       (exchange.empty() || exchange_name(*row.topology) == exchange);
     return same ? number(row) : Number();
   };
@@ -48,13 +48,12 @@ std::function<Number(const Prediction&)> at_size(std::uint64_t size_bytes,
 }
 
 Number rank_gbps(const Row& row) {
-  if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
-  return bandwidth_gbps(*row.bandwidth) / static_cast<double>(row.topology->ranks);
+  const Number gbps = info_of(Metric::gbps).value(row);
+  return gbps ? Number(*gbps / static_cast<double>(row.topology->ranks)) : std::nullopt;
 }
 
 Number known_sum(const NamedCounts& amounts) {
-  double sum = 0;
-  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
+  const double sum = sum_of_amounts(amounts);
   return sum > 0 ? Number(sum) : std::nullopt;
 }
 
@@ -170,6 +169,21 @@ Json topology_data(const PageCases& page) {
     }
   }
   return all;
+}
+
+std::string topology_title(const PageCases& page, std::size_t file,
+                           std::span<const TopologyModel> models, std::size_t index) {
+  const Json& setting = models[index].setting;
+  std::string title = upper_case(value_text(fact_at(setting, "transport")));
+  if (page.files.size() > 1) title += (title.empty() ? "" : " · ") + page.labels[file];
+  std::vector<std::string> differing;
+  for (const auto& [key, value] : setting.items())
+    if (key != "transport" && std::ranges::any_of(models, [&](const TopologyModel& other) {
+          return fact_at(other.setting, key) != value;
+        }))
+      differing.push_back(key);
+  const std::string facts = case_text(setting, differing);
+  return title + (facts.empty() ? "" : " · " + facts);
 }
 
 }  // namespace rdmameter

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 
 #include "reports/html/page_cases.h"
+#include "reports/topology/model/model.h"
 
 namespace rdmameter {
 
@@ -14,5 +17,12 @@ namespace rdmameter {
 /// Times in ns. Predictions go from the least ranks measured to 16384, by powers of two; there is
 /// none of rates and of connect time. Empty: no row has a topology.
 nlohmann::ordered_json topology_data(const PageCases& page);
+
+// ---- What tells one set of topologies of a page from another.
+
+/// "RC · base · recv srq": transport, the result where there are several, and what differs among
+/// the models of the result.
+std::string topology_title(const PageCases& page, std::size_t file,
+                           std::span<const TopologyModel> models, std::size_t index);
 
 }  // namespace rdmameter

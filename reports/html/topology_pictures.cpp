@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "reports/summary/unit.h"
+#include "reports/summary/metric.h"
 #include "reports/text/text.h"
 #include "reports/topology/model_text.h"
 
@@ -43,17 +43,11 @@ struct Cell {
 
 /// The slowest of each block of ranks.
 std::vector<Cell> cells_of(const Matrix& matrix_ns, std::size_t together) {
-  const std::size_t size = (matrix_ns.size() + together - 1) / together;
-  std::vector<double> slowest(size * size);
-  for (std::size_t row = 0; row < matrix_ns.size(); ++row)
-    for (std::size_t column = 0; column < matrix_ns.size(); ++column)
-      if (const auto& cell = matrix_ns[row][column]) {
-        double& block = slowest[row / together * size + column / together];
-        block = std::max(block, *cell);
-      }
+  const Matrix blocks = blocks_of(matrix_ns, together);
   std::vector<Cell> cells;
-  for (std::size_t i = 0; i < slowest.size(); ++i)
-    if (slowest[i] > 0) cells.push_back({i / size, i % size, slowest[i]});
+  for (std::size_t row = 0; row < blocks.size(); ++row)
+    for (std::size_t column = 0; column < blocks.size(); ++column)
+      if (const auto& ns = blocks[row][column]) cells.push_back({row, column, *ns});
   return cells;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reports/topology/cases.h"
-#include "reports/topology/failed_pairs.h"
+#include "reports/topology/matrix_text.h"
 
 namespace rdmameter {
 

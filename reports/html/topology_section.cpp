@@ -4,20 +4,17 @@
 #include <fmt/core.h>
 
 #include "reports/html/assets.h"
-#include "reports/html/case_link.h"
 #include "reports/html/html_table.h"
+#include "reports/html/page_cases.h"
 #include "reports/html/sections.h"
+#include "reports/html/topology_data.h"
 #include "reports/html/topology_pictures.h"
-#include "reports/html/topology_title.h"
 #include "reports/text/text.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
-#include "reports/topology/failed_pairs.h"
-#include "reports/topology/matrix_kinds.h"
+#include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
-#include "reports/topology/pair_times_table.h"
-#include "reports/topology/shapes_table.h"
+#include "reports/topology/tables.h"
 
 namespace rdmameter {
 namespace {
@@ -39,31 +36,10 @@ std::string shapes_table(Cases cases) {
   return html_table(table, "Shapes over ranks; memory and the kernel's objects are of a rank");
 }
 
-std::string collectives_html(Cases cases) {
-  const Table table = collectives_table(cases);
-  if (table.columns.front().cells.empty()) return "";
-  return html_table(table, "Collectives: time of the slowest rank, from a barrier on");
-}
-
-/// For each size a line for each shape and transport, and what limits rule out.
-std::string decision_html(Cases cases, std::span<const TopologyModel> models,
-                          const GivenLimits& limits) {
-  std::string html;
-  for (const std::uint64_t size : decision_sizes(cases)) {
-    const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
-    std::string title = decision_title(choices, size);
-    title.front() = 'H';
-    html += html_table(decision_table(choices), title);
-    for (const std::string& sentence : limit_sentences(cases, models, size, limits))
-      html += "<p class=note>" + markup_text(sentence) + "</p>\n";
-  }
-  return html;
-}
-
 std::string failures_html(const ResultFile& file, const TopologyCase& one) {
   std::string html;
   for (const std::string& sentence : failed_pairs_text(one, file.context))
-    html += "<p class=slow>" + markup_text(sentence) + ".</p>\n";
+    html += note_html(sentence + ".", "slow");
   return html;
 }
 
@@ -81,10 +57,8 @@ std::string pictures(const ResultFile& file, Cases cases) {
     html += fmt::format(
         "<figure class=topology><figcaption>{}</figcaption>\n<div>{}<div>{}</div>"
         "</div>{}{}{}</figure>\n",
-        markup_text(case_title(*one)), graph_svg(*one->topology, straggler), heat,
-        kinds.empty() ? "" : "<p class=note>" + markup_text(kinds) + "</p>\n",
-        failures_html(file, *one),
-        slow.empty() ? "" : "<p class=slow>" + markup_text(slow) + ".</p>\n");
+        markup_text(case_title(*one)), graph_svg(*one->topology, straggler), heat, note_html(kinds),
+        failures_html(file, *one), slow.empty() ? "" : note_html(slow + ".", "slow"));
   }
   if (html.empty()) return "";
   return "<h4>From rank (row) to rank (column), one way</h4>\n<div class=topologies>\n" + html +
@@ -94,13 +68,10 @@ std::string pictures(const ResultFile& file, Cases cases) {
 /// In place of matrices that are too large for a file.
 std::string pair_times_html(const ResultFile& file, Cases cases) {
   std::string html;
-  for (const auto& [streams, title] : {std::pair{false, "One way"}, std::pair{true, "Bandwidth"}})
-    if (const Table table = pair_times_table(cases, streams); table.lines() > 0)
-      html += html_table(table, fmt::format("{} between pairs of ranks", title));
+  for (const bool streams : {false, true}) html += html_table(pair_times_table(cases, streams));
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_summary) html += failures_html(file, one);
-    if (const Table slowest = slowest_pairs_table(one, file.context, false); slowest.lines() > 0)
-      html += html_table(slowest, "Slowest pairs, not judged: " + case_title(one));
+    html += html_table(slowest_pairs_table(one, file.context, false));
   }
   return html;
 }
@@ -111,8 +82,7 @@ std::string model_table(const TopologyModel& model) {
     for (const auto& [name, value] : cost_facts(model)) table.add_line({name, value});
   std::string html =
       html_table(table, "The fitted model: alpha + (hops − 1) · hop + hops · bytes · beta");
-  for (const std::string& remark : model_remarks(model))
-    html += "<p class=note>" + markup_text(remark) + "</p>\n";
+  for (const std::string& remark : model_remarks(model)) html += note_html(remark);
   return html;
 }
 
@@ -121,11 +91,9 @@ std::string predictions_html(const TopologyModel& model) {
   for (const std::uint64_t n : {64U, 1024U, 16384U})
     if (n > model.ranks.back()) ranks.push_back(n);
   std::string unknown;
-  const std::string html =
-      html_table(prediction_table(model, ranks, unknown), "Predicted, not measured");
+  const std::string html = html_table(prediction_table(model, ranks, unknown));
   if (html.empty()) return "";
-  return "<div class=predicted>" + html + "</div>\n<p class=note>" +
-         markup_text(prediction_remark(model)) + "</p>\n";
+  return "<div class=predicted>" + html + "</div>\n" + note_html(prediction_remark(model));
 }
 
 }  // namespace
@@ -135,14 +103,18 @@ Section topology_section(const PageCases& page) {
   for (std::size_t i = 0; i < page.files.size(); ++i) {
     const auto models = topology_models(page.files[i].rows, page.files[i].context);
     const auto cases = topology_cases(page.files[i].rows, models, page.files[i].context);
-    html += decision_html(without_collectives(cases), models,
-                          {least_max_qp(page.files[i].context), page.memory_budget_bytes});
+    for (const Decision& each :
+         decisions(without_collectives(cases), models,
+                   {least_max_qp(page.files[i].context), page.memory_budget_bytes})) {
+      html += html_table(each.table);
+      for (const std::string& limit : each.limits) html += note_html(limit);
+    }
     for (std::size_t m = 0; m < models.size(); ++m) {
       const std::vector<TopologyCase> own = cases_of_model(cases, m);
       html += fmt::format("<h3>{}</h3>\n", markup_text(topology_title(page, i, models, m))) +
               pictures(page.files[i], own) + pair_times_html(page.files[i], own) +
               model_table(models[m]) + shapes_table(without_collectives(own)) +
-              collectives_html(own) + predictions_html(models[m]);
+              html_table(collectives_table(own)) + predictions_html(models[m]);
     }
   }
   const bool charts = !asset("echarts.js").empty();

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "reports/stats/sample.h"
-#include "reports/stats/student_t.h"
 
 namespace rdmameter {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "reports/stats/shared_variance.h"
+#include "reports/stats/student_t.h"
 
 namespace rdmameter {
 

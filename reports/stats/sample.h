@@ -2,6 +2,7 @@
 // What a handful of replicates says by itself: its middle and its spread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,8 @@ namespace rdmameter {
 
 /// The middle value, or the mean of the two in the middle. @param values  not empty
 double median(std::vector<double> values);
+
+std::optional<double> known_median(const std::vector<double>& values);  ///< of none: nothing
 
 /// @param values  not empty
 double mean(std::span<const double> values);

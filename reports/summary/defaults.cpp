@@ -3,8 +3,9 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <map>
+
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -54,8 +55,8 @@ bool has_defaults_of_bandwidth(const Row& row) {
 }  // namespace
 
 Defaults::Defaults(const Json& context) {
-  const Json::json_pointer stated("/rdmameter/defaults");
-  stated_ = context.contains(stated) ? context.at(stated) : Json::parse(kOlder);
+  const Json& stated = fact_at(context, "/rdmameter/defaults");
+  stated_ = stated.is_null() ? Json::parse(kOlder) : stated;
   index();
 }
 

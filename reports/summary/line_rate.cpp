@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 #include "core/result/row_json.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -13,9 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The device of one end; null: none is known.
-Json device_of(const Json& context, const char* end) {
-  const Json environment = context.at("rdmameter").value(end, Json());
-  return environment.is_object() ? environment.value("device", Json()) : Json();
+const Json& device_of(const Json& context, const std::string& end) {
+  return fact_at(context, "/rdmameter/" + end + "/device");
 }
 
 /// Whatever it is.
@@ -25,33 +27,72 @@ std::optional<double> share_percent(std::optional<double> of_the_link, const Row
   return 100 * bandwidth_gbps(*row.bandwidth) / *most;
 }
 
+constexpr std::array kBoundEnds{"initiator", "responder"};
+
+std::optional<double> above_zero(const Json& json, std::string_view where) {
+  const auto number = number_at(json, where);
+  return number && *number > 0 ? number : std::nullopt;
+}
+
+/// What a slot carries in one direction: below 8 GT/s ten bits make a byte, above 130 bits make 16
+/// bytes. "16.0 GT/s PCIe" [Gb/s]
+std::optional<double> slot_rate_gbps(const Json& device) {
+  constexpr double kThirdGeneration = 8.0;
+  const double speed = std::strtod(text_at(device, "pcie_speed").c_str(), nullptr);
+  const auto width = above_zero(device, "pcie_width");
+  if (!width || speed <= 0) return std::nullopt;
+  return speed * (speed < kThirdGeneration ? 8.0 / 10 : 128.0 / 130) * *width;
+}
+
+/// Without what only some packets have (RETH, DETH, immediate data): a bound may be too high, not
+/// too low.
+std::optional<double> packet_header_bytes(const Json& device) {
+  constexpr double kBth = 12, kIcrc = 4;     // IBTA, volume 1, 5.2
+  constexpr double kLrh = 8, kVcrc = 2;      // InfiniBand alone
+  constexpr double kEthernet = 14 + 4;       // header, FCS (IEEE 802.3, 3.1)
+  constexpr double kBetweenFrames = 8 + 12;  // preamble and gap (IEEE 802.3, 4.4.2)
+  constexpr double kUdp = 8, kIpv4 = 20, kIpv6 = 40, kGrh = 40;
+  if (text_at(device, "link_layer") == "InfiniBand") return kLrh + kBth + kIcrc + kVcrc;
+  const double frame = kEthernet + kBetweenFrames + kBth + kIcrc;
+  const std::string type = text_at(device, "gid_type");
+  if (type == "roce_v1") return frame + kGrh;
+  const bool ipv4 = text_at(device, "gid").starts_with("::ffff:");
+  if (type == "roce_v2") return frame + kUdp + (ipv4 ? kIpv4 : kIpv6);
+  return std::nullopt;
+}
+
+/// Of each packet of a message.
+std::optional<double> packet_payload_bytes(const Json& test_case) {
+  const auto mtu = above_zero(test_case, "mtu_bytes");
+  if (!mtu) return std::nullopt;
+  const auto size = above_zero(test_case, "size_bytes");
+  return size ? *size / std::ceil(*size / *mtu) : *mtu;
+}
+
 }  // namespace
 
 bool passes_links(const Json& context) {
-  const Json one = device_of(context, "initiator"), other = device_of(context, "responder");
-  for (const Json& device : {one, other})
-    if (!device.is_object() || device.value("driver", Json()) == "rdma_rxe") return false;
-  const auto& ends = context.at("rdmameter");
-  return one.value("name", Json()) != other.value("name", Json()) ||
-         ends.at("initiator").value("hostname", Json()) !=
-             ends.at("responder").value("hostname", Json());
+  const Json &one = device_of(context, "initiator"), &other = device_of(context, "responder");
+  for (const Json* device : {&one, &other})
+    if (!device->is_object() || fact_at(*device, "driver") == "rdma_rxe") return false;
+  return fact_at(one, "name") != fact_at(other, "name") ||
+         fact_at(context, "/rdmameter/initiator/hostname") !=
+             fact_at(context, "/rdmameter/responder/hostname");
 }
 
 std::optional<double> line_rate_gbps(const Json& context) {
   if (!passes_links(context)) return std::nullopt;
   std::optional<double> rate;
   for (const char* end : {"initiator", "responder"}) {
-    const Json told = device_of(context, end).value("rate_gbps", Json());
-    if (!told.is_number() || !(told.get<double>() > 0)) continue;
-    rate = std::min(rate.value_or(told.get<double>()), told.get<double>());
+    if (const auto told = above_zero(device_of(context, end), "rate_gbps"))
+      rate = std::min(rate.value_or(*told), *told);
   }
   return rate;
 }
 
 std::optional<double> line_rate_gbps(std::optional<double> of_the_link, const Row& row) {
   if (!of_the_link || row.name.starts_with("tcp_")) return std::nullopt;
-  const bool both_ways =
-      row.case_object.is_object() && row.case_object.value("bidirectional", Json()) == true;
+  const bool both_ways = fact_at(row.case_object, "bidirectional") == true;
   return *of_the_link * (both_ways ? 2 : 1);
 }
 
@@ -71,6 +112,50 @@ std::string line_doubt(double of_the_link, double percent) {
 std::string line_doubt(std::optional<double> of_the_link, const Row& row) {
   const auto percent = share_percent(of_the_link, row);
   return percent ? line_doubt(*of_the_link, *percent) : "";
+}
+
+PayloadLimits payload_limits(const Json& device) {
+  return {.line_gbps = above_zero(device, "rate_gbps"),
+          .slot_gbps = slot_rate_gbps(device),
+          .header_bytes = packet_header_bytes(device)};
+}
+
+std::optional<double> payload_bound_gbps(const PayloadLimits& limits, double payload_bytes) {
+  std::optional<double> bound;
+  if (limits.line_gbps && limits.header_bytes)
+    bound = *limits.line_gbps * payload_bytes / (payload_bytes + *limits.header_bytes);
+  if (limits.slot_gbps) {
+    const double slot = *limits.slot_gbps * kPcieShare;
+    bound = std::min(bound.value_or(slot), slot);
+  }
+  return bound;
+}
+
+PayloadBounds::PayloadBounds(const Json& context) : linked_(passes_links(context)) {
+  if (!linked_) return;
+  for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
+    ends_[end].device = context.at("rdmameter").at(kBoundEnds[end]).at("device");
+    ends_[end].limits = payload_limits(ends_[end].device);
+  }
+}
+
+void PayloadBounds::note(Row& row) const {
+  constexpr std::array kDeviceKeys{"device", "peer_device"}, kPortKeys{"port_num", "peer_port_num"};
+  constexpr std::array kMemoryKeys{"memory", "peer_memory"};
+  const auto payload = packet_payload_bytes(row.case_object);
+  if (!linked_ || !row.bandwidth || !payload) return;
+  Json bounds = Json::object();
+  for (std::size_t end = 0; end < kBoundEnds.size(); ++end) {
+    const Json& device = ends_[end].device;  // that of the first case
+    if (fact_at(row.case_object, kDeviceKeys[end]) != fact_at(device, "name") ||
+        fact_at(row.case_object, kPortKeys[end]) != fact_at(device, "port_num"))
+      return;
+    PayloadLimits limits = ends_[end].limits;
+    if (fact_at(row.case_object, kMemoryKeys[end]) == "device") limits.slot_gbps.reset();
+    const auto bound = payload_bound_gbps(limits, *payload);
+    bounds[kBoundEnds[end]] = bound ? Json(*bound) : Json();
+  }
+  row.extra["bound_gbps"] = std::move(bounds);
 }
 
 }  // namespace rdmameter

@@ -4,14 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "core/result/row_json.h"
-#include "reports/summary/summary.h"
-#include "reports/summary/unit.h"
 
 namespace rdmameter {
-
 namespace {
 
 using Number = std::optional<double>;
@@ -88,6 +86,46 @@ Number sweep(const Row& row) {
 }
 
 }  // namespace
+
+Unit time_unit(double typical_ns) {
+  if (typical_ns < 100) return {"ns", 1};
+  if (typical_ns < 10e6) return {"µs", 1e3};
+  if (typical_ns < 10e9) return {"ms", 1e6};
+  return {"s", 1e9};
+}
+
+Unit rate_unit(std::span<const Unit> units, double largest) {
+  for (const Unit& unit : units)
+    if (largest >= unit.size) return unit;
+  return largest > 0 ? units.back() : units.front();
+}
+
+int decimals_for(std::span<const double> values, int max) {
+  double smallest = 0;
+  for (const double value : values)
+    if (value > 0 && (smallest == 0 || value < smallest)) smallest = value;
+  if (smallest == 0) return 1;
+  return std::clamp(2 - static_cast<int>(std::floor(std::log10(smallest))), 1, max);
+}
+
+int max_decimals(const Unit& time_unit) {
+  return time_unit.size <= 1 ? 1 : 3;
+}
+
+std::string fixed(double value, int decimals) {
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string three_digits(double value, int most_decimals) {
+  const int decimals = value > 0 ? 2 - static_cast<int>(std::floor(std::log10(value))) : 0;
+  return fixed(value, std::clamp(decimals, 0, most_decimals));
+}
+
+std::string time_text(double ns) {
+  for (const Unit unit : {Unit{"s", 1e9}, Unit{"ms", 1e6}, Unit{"µs", 1e3}})
+    if (ns >= unit.size) return fmt::format("{:.6g} {}", ns / unit.size, unit.name);
+  return fmt::format("{:.6g} ns", ns);
+}
 
 const std::array<MetricInfo, kMetrics>& metrics() {
   using enum Metric;
@@ -215,12 +253,7 @@ std::string metric_text(Metric metric, double value) {
   if (metric == Metric::lost || metric == Metric::backlog || metric == Metric::unsent)
     return fmt::format("{:.0f}", value);
   if (metric == Metric::reached_share) return fmt::format("{:.1f} %", value * 100);
-  if (is_time(metric)) {
-    const Unit unit = time_unit(value);
-    const std::array scaled{value / unit.size};
-    return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
-  }
-  const Unit unit = rate_unit(metric, value);
+  const Unit unit = is_time(metric) ? time_unit(value) : rate_unit(metric, value);
   const std::array scaled{value / unit.size};
   return fmt::format("{} {}", fixed(scaled[0], decimals_for(scaled)), unit.name);
 }
@@ -229,6 +262,10 @@ std::string change_text(double ratio) {
   if (ratio >= 1e6) return fmt::format("×{:.1e}", ratio);
   if (ratio >= 10) return fmt::format("×{:.1f}", ratio);
   return fmt::format("{:+.1f} %", (ratio - 1) * 100);
+}
+
+double latency_divisor(const Row& row) {
+  return row.latency && row.latency->half_round_trip ? 2 : 1;
 }
 
 }  // namespace rdmameter

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of a repetition that reports show, compare and keep, each with its unit and
-// direction.
+// direction; units and decimals of columns.
 #pragma once
 
 #include <array>
@@ -12,9 +12,37 @@
 #include <vector>
 
 #include "core/result/row.h"
-#include "reports/summary/unit.h"
 
 namespace rdmameter {
+
+/// A value in this unit is the value in the base unit divided by `size`.
+struct Unit {
+  std::string_view name;
+  double size = 1;
+};
+
+/// ns, µs, ms or s, by the smallest typical value of what is to be printed. µs is the field's, so
+/// it stays from 100 ns to 10 ms.
+Unit time_unit(double typical_ns);
+
+/// The greatest unit in which the largest value is 1 or more. Largest units first, never empty.
+Unit rate_unit(std::span<const Unit> units, double largest);
+
+/// As many decimals as give the smallest of the values (but 0) three significant digits; 1 to
+/// `most`.
+int decimals_for(std::span<const double> values, int max = 4);
+
+/// Decimals of times in this unit that still tell something: samples are whole ns, halves of them
+/// at the least.
+int max_decimals(const Unit& time_unit);
+
+std::string fixed(double value, int decimals);
+
+/// Three digits that mean something, and at most so many decimals.
+std::string three_digits(double value, int most_decimals);
+
+/// "100 ms", "1.5 s": a span of time in running text.
+std::string time_text(double ns);
 
 /// Latencies are of round trips or completions here; half round trips are half of them.
 enum class Metric : std::size_t {
@@ -99,6 +127,9 @@ bool is_latency(const MetricInfo& info);
 /// The unit in which a rate is read, by the largest one that stands beside it: Gb/s, Mb/s or kb/s,
 /// and so on. Of any other metric: its own.
 Unit rate_unit(Metric metric, double largest);
+
+/// Half round trips are what ping-pong tests print: 2, else 1.
+double latency_divisor(const Row& row);
 
 /// "3.12 µs", "92.4 Gb/s", "31.2 Mb/s": with three significant digits.
 std::string metric_text(Metric metric, double value);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/summary/summary.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -13,34 +15,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The n-th part of a name (from 0), split at '/'.
-std::string name_part(const std::string& name, int n) {
-  std::size_t begin = 0;
-  for (; n > 0; --n) {
-    begin = name.find('/', begin);
-    if (begin == name.npos) return "";
-    ++begin;
-  }
-  return name.substr(begin, name.find('/', begin) - begin);
-}
-
-std::string text_or(const Json& object, const char* key, std::string otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
-}
-
-/// null where the key has no meaning for the case
-Json value_of(const CaseSummary& summary, const std::string& key) {
-  const auto found = summary.case_object.find(key);
-  return found == summary.case_object.end() ? Json() : *found;
-}
-
 /// Every key of any case, in order of appearance, but size_bytes first.
 std::vector<std::string> all_keys(const Group& group) {
   std::vector<std::string> keys;
   for (const CaseSummary& summary : group.cases)
-    for (const auto& [key, value] : summary.case_object.items())
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    for (const auto& [key, value] : summary.case_object.items()) add_once(keys, key);
   std::stable_partition(keys.begin(), keys.end(),
                         [](const auto& key) { return key == "size_bytes"; });
   return keys;
@@ -48,9 +27,9 @@ std::vector<std::string> all_keys(const Group& group) {
 
 void sort_keys(Group& group) {
   for (const std::string& key : all_keys(group)) {
-    const Json first = value_of(group.cases.front(), key);
+    const Json first = fact_at(group.cases.front().case_object, key);
     const bool same = std::all_of(group.cases.begin(), group.cases.end(), [&](const auto& summary) {
-      return value_of(summary, key) == first;
+      return fact_at(summary.case_object, key) == first;
     });
     if (!same)
       group.varying.push_back(key);
@@ -59,7 +38,7 @@ void sort_keys(Group& group) {
   }
   std::stable_sort(group.cases.begin(), group.cases.end(), [&](const auto& a, const auto& b) {
     for (const std::string& key : group.varying) {
-      const Json left = value_of(a, key), right = value_of(b, key);
+      const Json left = fact_at(a.case_object, key), right = fact_at(b.case_object, key);
       if (left != right) return left < right;
     }
     return false;
@@ -87,12 +66,23 @@ Json told_case(const Row& row) {
 std::optional<Json> value_in_all(const Group& group, const std::string& key) {
   Json common;
   for (const CaseSummary& summary : group.cases) {
-    Json value = value_of(summary, key);
+    const Json& value = fact_at(summary.case_object, key);
     if (value.is_null()) continue;
     if (!common.is_null() && common != value) return std::nullopt;
-    common = std::move(value);
+    common = value;
   }
   return common;
+}
+
+std::optional<CaseNumber> over_repetitions(const MetricInfo& metric, const CaseSummary& summary) {
+  std::vector<double> values;
+  for (const Row* row : summary.repetitions) {
+    const auto value = metric.value(*row);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  const auto [min, max] = std::ranges::minmax(values);
+  return CaseNumber{&metric, median(std::move(values)), min, max};
 }
 
 }  // namespace
@@ -121,16 +111,6 @@ Group join(std::span<const Group* const> groups) {
       joined.constant[key] = *common;
   }
   return joined;
-}
-
-std::string test_of(const Row& row) {
-  return text_or(row.case_object, "test", name_part(row.name, 0));
-}
-
-std::string transport_of(const Row& row) {
-  const std::string part = name_part(row.name, 1);
-  const bool key = part.find(':') != part.npos;  // a control path test's name has no transport
-  return text_or(row.case_object, "transport", key ? "" : part);
 }
 
 std::vector<Group> group_rows(std::span<const Row> rows) {
@@ -185,14 +165,40 @@ HistogramData merged_latency(const CaseSummary& summary) {
   return merged;
 }
 
-double latency_divisor(const Row& row) {
-  return row.latency && row.latency->half_round_trip ? 2 : 1;
-}
-
 std::string latency_kind(const LatencyData& latency) {
   if (latency.half_round_trip) return "half round trip";
   if (latency.definition == LatencyData::Definition::round_trip) return "round trip";
   return definition_name(latency.definition);
+}
+
+const CaseNumber* CaseNumbers::find(std::string_view key) const {
+  const auto found =
+      std::ranges::find(values, key, [](const CaseNumber& value) { return value.metric->key; });
+  return found == values.end() ? nullptr : &*found;
+}
+
+std::vector<CaseNumbers> case_numbers(std::span<const Row> rows) {
+  std::vector<CaseNumbers> cases;
+  std::map<std::string, int> taken;
+  for (Group& group : group_rows(rows))
+    for (CaseSummary& summary : group.cases) {
+      CaseNumbers result{summary.repetitions.front()->name, std::move(summary), {}};
+      if (const std::string side = text_at(result.summary.case_object, "side"); !side.empty())
+        result.name += " " + side;
+      if (const int times = ++taken[result.name]; times > 1)
+        result.name += fmt::format(" ({})", times);
+      for (const MetricInfo& metric : exported_metrics())
+        if (const auto value = over_repetitions(metric, result.summary))
+          result.values.push_back(*value);
+      cases.push_back(std::move(result));
+    }
+  return cases;
+}
+
+bool tail_may_be_missing(const Row& row) {
+  return row.latency && fact_at(row.extra, "data_in_order") == false &&
+         count_at(row.case_object, "mtu_bytes") > 0 &&
+         count_at(row.case_object, "size_bytes") > count_at(row.case_object, "mtu_bytes");
 }
 
 }  // namespace rdmameter

@@ -2,16 +2,18 @@
 // Rows put together: the repetitions of one case, and the cases of one test.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/instrument/histogram_data.h"
 #include "core/result/row.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/metric.h"
 
 namespace rdmameter {
 
@@ -46,10 +48,6 @@ std::vector<Group> group_rows(std::span<const Row> rows);
 /// has no meaning for some cases is constant if all others have one value.
 Group join(std::span<const Group* const> groups);
 
-/// The test and the transport that the name's first two parts and `case` tell.
-std::string test_of(const Row& row);
-std::string transport_of(const Row& row);
-
 /// One number over the repetitions of a case.
 struct Spread {
   double median = 0;
@@ -66,10 +64,40 @@ std::optional<double> median_of(const CaseSummary& summary,
 /// The samples of all repetitions, exactly as if recorded into one histogram.
 HistogramData merged_latency(const CaseSummary& summary);
 
-/// Half round trips are what ping-pong tests print: 2, else 1.
-double latency_divisor(const Row& row);
-
 /// What reports print a latency as: "half round trip", "round trip", "completion", "call"...
 std::string latency_kind(const LatencyData& latency);
+
+// ---- The metrics of a case over its repetitions.
+
+inline constexpr double kNsPerSecond = 1e9;
+
+/// One metric over the repetitions of a case.
+struct CaseNumber {
+  const MetricInfo* metric;
+  double median, min, max;  ///< in the metric's unit
+};
+
+/// What a case's repetitions came to. Borrows the rows.
+struct CaseNumbers {
+  std::string name;  ///< the rows'; " a" or " b" after it: a side of `ab`; " (2)" and so on: two
+                     ///< cases have the same
+  CaseSummary summary;
+  std::vector<CaseNumber>
+      values;  ///< in the order of exported_metrics(); what all repetitions have
+
+  const CaseNumber* find(std::string_view key) const;  ///< null: the case has no such number
+};
+
+/// The measured cases, ordered as group_rows() does.
+std::vector<CaseNumbers> case_numbers(std::span<const Row> rows);
+
+// ---- What a latency that ends with a WRITE's last byte may lack.
+
+inline constexpr std::string_view kTailMayBeMissing =
+    "write_lat ends with a message's last byte, and it is not known that this arrives last "
+    "(data_in_order): of messages longer than the MTU the tail may be missing. ";
+
+/// Is that so of this row?
+bool tail_may_be_missing(const Row& row);
 
 }  // namespace rdmameter

@@ -5,9 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/result/row_json.h"
-#include "reports/summary/unit.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/metric.h"
 
 namespace rdmameter {
 namespace {
@@ -36,14 +39,10 @@ std::vector<const Row*> rows_of(const Group& group) {
 
 /// "write_lat" if its rows all have the flag, and no others; else "3 of 7 rows".
 std::string whose(const std::vector<const Row*>& rows, const std::string& flag) {
-  const auto has = [&flag](const Row* row) {
-    const auto found = row->extra.find(flag);
-    return found != row->extra.end() && *found == true;
-  };
+  const auto has = [&flag](const Row* row) { return fact_at(row->extra, flag) == true; };
   std::vector<std::string> tests;
   for (const Row* row : rows)
-    if (has(row) && std::ranges::find(tests, test_of(*row)) == tests.end())
-      tests.push_back(test_of(*row));
+    if (has(row)) add_once(tests, test_of(*row));
   const auto among_tests = [&tests](const Row* row) {
     return std::ranges::find(tests, test_of(*row)) != tests.end();
   };
@@ -57,33 +56,24 @@ std::string whose(const std::vector<const Row*>& rows, const std::string& flag) 
 std::vector<std::string> shared_facts(const Group& group) {
   const std::vector<const Row*> rows = rows_of(group);
   std::vector<std::string> facts;
-  Json seen = Json::object();
-  for (const Row* row : rows) {
-    if (!row->extra.is_object()) continue;
-    for (const auto& item : row->extra.items()) {
-      const std::string& key = item.key();
-      const Json& value = item.value();
-      if (!value.is_primitive() || value.is_null() || seen.contains(key)) continue;
-      if (value.is_boolean() && !value.get<bool>()) continue;
-      seen[key] = true;
-      const bool of_all = std::ranges::all_of(rows, [&](const Row* one) {
-        const auto found = one->extra.find(key);
-        return found != one->extra.end() && *found == value;
-      });
+  std::set<std::string> seen;
+  for (const Row* row : rows)
+    for (const auto& [key, value] : row->extra.items()) {
+      if (!value.is_primitive() || value.is_null() || value == false || !seen.insert(key).second)
+        continue;
+      const bool of_all = std::ranges::all_of(
+          rows, [&](const Row* one) { return fact_at(one->extra, key) == value; });
       if (of_all)
         facts.push_back(value.is_boolean() ? split_key(key).name : fact_text(key, value));
       else if (value.is_boolean() && !has_column(group, key))
         facts.push_back(fmt::format("{} in {}", split_key(key).name, whose(rows, key)));
     }
-  }
   return facts;
 }
 
 bool any_bandwidth(const Group& group) {
-  return std::any_of(group.cases.begin(), group.cases.end(), [](const CaseSummary& summary) {
-    return std::any_of(summary.repetitions.begin(), summary.repetitions.end(),
-                       [](const Row* row) { return row->bandwidth.has_value(); });
-  });
+  return std::ranges::any_of(rows_of(group),
+                             [](const Row* row) { return row->bandwidth.has_value(); });
 }
 
 /// Has a row the value that would not have it if nobody had chosen?
@@ -112,18 +102,11 @@ NameAndUnit split_key(const std::string& key) {
   return name_and_unit;
 }
 
-std::string value_text(const Json& value) {
-  if (value.is_null()) return "";
-  return printable(value.is_string() ? value.get_ref<const std::string&>() : value.dump());
-}
-
 std::string case_text(const Json& case_object, const std::vector<std::string>& keys) {
   std::string text;
-  for (const std::string& key : keys) {
-    const auto found = case_object.find(key);
-    if (found != case_object.end() && !found->is_null())
-      text += (text.empty() ? "" : ", ") + fact_text(key, *found);
-  }
+  for (const std::string& key : keys)
+    if (const Json& value = fact_at(case_object, key); !value.is_null())
+      text += (text.empty() ? "" : ", ") + fact_text(key, value);
   return text;
 }
 
@@ -170,28 +153,20 @@ std::string group_heading(const Group& group, const std::string& facts, const Te
 }
 
 std::string latency_title(const Group& group) {
-  for (const CaseSummary& summary : group.cases)
-    for (const Row* row : summary.repetitions)
-      if (row->latency) {
-        if (row->latency->half_round_trip) return "half round trip";
-        switch (row->latency->definition) {
-          case LatencyData::Definition::round_trip:
-            return "round trip";
-          case LatencyData::Definition::completion:
-            return "completion latency";
-          case LatencyData::Definition::call:
-            return "time of a call";
-          case LatencyData::Definition::exchange:
-            return "time of an exchange";
-          case LatencyData::Definition::collective:
-            return "time of a collective";
-          case LatencyData::Definition::response:
-            return "response, from due time";
-          case LatencyData::Definition::service:
-          case LatencyData::Definition::lateness:
-            return definition_name(row->latency->definition);
-        }
-      }
+  using enum LatencyData::Definition;
+  static const std::map<LatencyData::Definition, const char*> kTitles{
+      {round_trip, "round trip"},
+      {completion, "completion latency"},
+      {call, "time of a call"},
+      {exchange, "time of an exchange"},
+      {collective, "time of a collective"},
+      {response, "response, from due time"}};
+  for (const Row* row : rows_of(group))
+    if (row->latency) {
+      if (row->latency->half_round_trip) return "half round trip";
+      const auto title = kTitles.find(row->latency->definition);
+      return title == kTitles.end() ? definition_name(row->latency->definition) : title->second;
+    }
   return "";
 }
 

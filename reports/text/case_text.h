@@ -20,9 +20,6 @@ struct NameAndUnit {
 /// "size_bytes" is a size in B, "duration_ns" a duration in ns.
 NameAndUnit split_key(const std::string& key);
 
-/// A value without its unit; nothing for null.
-std::string value_text(const nlohmann::ordered_json& value);
-
 /// "size 64 B, depth 1": the values of these keys in a case.
 std::string case_text(const nlohmann::ordered_json& case_object,
                       const std::vector<std::string>& keys);

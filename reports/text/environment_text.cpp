@@ -2,11 +2,12 @@
 #include "reports/text/environment_text.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <utility>
 
-#include "reports/text/environment_ends.h"
+#include "reports/summary/facts.h"
 
 namespace rdmameter {
 namespace {
@@ -57,23 +58,17 @@ std::string joined(const Facts& facts) {
   return text;
 }
 
-std::string value_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return "";
-  return printable(found->is_string() ? found->get<std::string>() : found->dump());
-}
-
 /// ", MTU 4096 B"; empty where it is not known.
 std::string fact(const Json& object, const char* key, std::string_view before,
                  std::string_view after = "") {
-  const std::string value = value_of(object, key);
+  const std::string value = value_text(fact_at(object, key));
   return value.empty() ? "" : fmt::format(", {}{}{}", before, value, after);
 }
 
 /// Who an end is, and what of it makes a figure what it is. The names are not told.
 Facts short_facts_of(const Json& end) {
   const Json device = end.value("device", Json::object());
-  Facts facts{{"host", value_of(end, "hostname")}};
+  Facts facts{{"host", value_text(fact_at(end, "hostname"))}};
   if (device.is_object()) {
     facts.emplace_back("device", device_line(device));
     const std::string pcie = fact(device, "pcie_speed", "PCIe ") + fact(device, "pcie_width", "x");
@@ -82,14 +77,15 @@ Facts short_facts_of(const Json& end) {
         fact(device, "driver", "driver ") + fact(device, "firmware", "firmware ");
     facts.emplace_back("driver", driver.empty() ? "" : driver.substr(2));
   }
-  facts.emplace_back("cpu", value_of(end, "cpu_model") + fact(end, "cpu_count", "", " CPUs") +
+  facts.emplace_back("cpu", value_text(fact_at(end, "cpu_model")) +
+                                fact(end, "cpu_count", "", " CPUs") +
                                 fact(end, "cpu_governor", "governor "));
-  facts.emplace_back("kernel", value_of(end, "kernel"));
+  facts.emplace_back("kernel", value_text(fact_at(end, "kernel")));
   if (end.value("virtualized", Json()) == true)
     facts.emplace_back("virtualized", "virtual machine");
-  const std::string verbs = value_of(end, "libibverbs");
+  const std::string verbs = value_text(fact_at(end, "libibverbs"));
   facts.emplace_back("libibverbs", verbs.empty() ? "" : "libibverbs " + verbs);
-  const std::string build = value_of(end, "build");
+  const std::string build = value_text(fact_at(end, "build"));
   facts.emplace_back("build", build.empty() || build == "optimised" ? "" : "build: " + build);
   std::erase_if(facts, [](const auto& known) { return known.second.empty(); });
   return facts;
@@ -141,11 +137,14 @@ Facts told_ends(const std::vector<EnvironmentEnd>& ends, bool all) {
   return lines;
 }
 
-std::string text_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string()
-             ? printable(found->get_ref<const std::string&>())
-             : "";
+/// "ranks 0, 2, 4", "ranks 0, 2, 4, 6 ... 62 (32 ranks)"
+std::string ranks_text(const std::vector<std::string>& ranks) {
+  constexpr std::size_t kMaxNamed = 8, kFirst = 4;
+  if (ranks.size() == 1) return "rank " + ranks.front();
+  if (ranks.size() <= kMaxNamed) return fmt::format("ranks {}", fmt::join(ranks, ", "));
+  return fmt::format("ranks {} ... {} ({} ranks)",
+                     fmt::join(ranks.begin(), ranks.begin() + kFirst, ", "), ranks.back(),
+                     ranks.size());
 }
 
 }  // namespace
@@ -166,13 +165,15 @@ std::string labelled(std::string_view label, const std::string& value, const Tex
 }
 
 std::string device_line(const Json& device) {
-  std::string text = value_of(device, "name");
-  if (const std::string port = value_of(device, "port_num"); !port.empty()) text += "/" + port;
+  std::string text = value_text(fact_at(device, "name"));
+  if (const std::string port = value_text(fact_at(device, "port_num")); !port.empty())
+    text += "/" + port;
   std::string facts = fact(device, "link_layer", "") + fact(device, "rate_gbps", "", " Gb/s") +
                       fact(device, "active_mtu_bytes", "MTU ", " B") +
                       fact(device, "gid_index", "GID ");
   for (const char* key : {"gid_type", "gid"})
-    if (const std::string value = value_of(device, key); !value.empty()) facts += " " + value;
+    if (const std::string value = value_text(fact_at(device, key)); !value.empty())
+      facts += " " + value;
   facts += fact(device, "numa_node", "NUMA node ");
   return facts.empty() ? text : text + ": " + facts.substr(2);
 }
@@ -180,12 +181,48 @@ std::string device_line(const Json& device) {
 std::string describe_context(const ResultFile& file, bool all, const TextStyle& style) {
   const Json& ours = file.context.at("rdmameter");
   std::string text = bold(printable(file.path), style) + "\n";
-  const std::string date = text_at(file.context, "date");
-  text += labelled("version", text_at(ours, "version") + (date.empty() ? "" : ", " + date), style);
-  text += labelled("command", text_at(ours, "command"), style);
+  const std::string date = printable(text_at(file.context, "date"));
+  text += labelled("version",
+                   printable(text_at(ours, "version")) + (date.empty() ? "" : ", " + date), style);
+  text += labelled("command", printable(text_at(ours, "command")), style);
   for (const auto& [label, facts] : told_ends(environment_ends(ours), all))
     text += labelled(label, facts, style);
   return text + labelled("floor", joined(flatten(ours.at("floor"))), style);
+}
+
+std::vector<EnvironmentEnd> two_ends(const Json& ours) {
+  std::vector<EnvironmentEnd> ends;
+  for (const char* role : {"initiator", "responder"})
+    if (const Json& end = fact_at(ours, role); end.is_object()) ends.push_back({role, end});
+  for (Json one : list_at(ours, "responders")) {
+    if (!one.is_object()) continue;
+    const std::string host = text_at(one, "host");
+    one.erase("host");
+    ends.push_back({"responder " + (host.empty() ? "?" : host), std::move(one)});
+  }
+  return ends;
+}
+
+std::vector<EnvironmentEnd> environment_ends(const Json& ours) {
+  std::vector<EnvironmentEnd> ends = two_ends(ours);
+  std::vector<std::pair<Json, std::vector<std::string>>> groups;
+  for (Json one : list_at(ours, "ranks")) {
+    if (!one.is_object()) continue;
+    const Json rank = one.value("rank", Json());
+    one.erase("rank");
+    // Of each process its own, and none of what tells machines apart.
+    if (fact_at(one, "clock").is_object())
+      for (const char* key : {"error_ppm", "ticks_per_ns", "resolution_ns", "reason"})
+        one.at("clock").erase(key);
+    auto same = std::find_if(groups.begin(), groups.end(),
+                             [&one](const auto& group) { return group.first == one; });
+    if (same == groups.end())
+      same = groups.emplace(groups.end(), std::move(one), std::vector<std::string>());
+    same->second.push_back(rank.is_number_unsigned() ? rank.dump() : "?");
+  }
+  for (auto& [environment, ranks] : groups)
+    ends.push_back({ranks_text(ranks), std::move(environment)});
+  return ends;
 }
 
 }  // namespace rdmameter

@@ -2,6 +2,7 @@
 // What a result was measured with, in a few lines.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,5 +33,21 @@ std::string labelled(std::string_view label, const std::string& value, const Tex
 /// "name 7" of every scalar in an object, the way to it before it: {"a": {"b_ns": 7}} is "a b_ns
 /// 7". Null, empty text and arrays stay out.
 std::vector<std::pair<std::string, std::string>> flatten(const nlohmann::ordered_json& object);
+
+// ---- Who took part in a measurement, and in what environment.
+
+struct EnvironmentEnd {
+  std::string name;  ///< "initiator", "responder", "responder node7", "rank 3", "ranks 0, 2, 4"
+  nlohmann::ordered_json environment;
+};
+
+/// The initiator and the responder, of several hosts each by its name, where they are known.
+/// @param ours  `context.rdmameter` of a result
+std::vector<EnvironmentEnd> two_ends(const nlohmann::ordered_json& ours);
+
+/// The same, and of topologies the ranks, those of one environment together, as ranks of one host
+/// mostly are.
+/// @param ours  `context.rdmameter` of a result
+std::vector<EnvironmentEnd> environment_ends(const nlohmann::ordered_json& ours);
 
 }  // namespace rdmameter

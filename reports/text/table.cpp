@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "reports/summary/metric.h"
+
 namespace rdmameter {
 namespace {
 
@@ -166,6 +168,10 @@ Table with_keys_as_titles(Table table, std::size_t width) {
 
 }  // namespace
 
+std::string known_text(const std::optional<double>& value, int decimals, double unit) {
+  return value ? fixed(*value / unit, decimals) : kUnknown;
+}
+
 std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> heads) {
   std::vector<Table::Column> columns;
   for (const std::string_view head : heads)
@@ -182,6 +188,11 @@ std::string render(const Table& table, const TextStyle& style) {
   if (left_out.empty()) return text;
   return text +
          dim(wrap("  ", "Too wide here, so left out: " + left_out + ".", style.width), style);
+}
+
+std::string titled(const Table& table, const TextStyle& style, std::string_view indent) {
+  if (table.lines() == 0) return "";
+  return "\n" + bold(fmt::format("{}{}", indent, table.title), style) + "\n" + render(table, style);
 }
 
 std::vector<std::string> markdown_lines(const Table& table) {

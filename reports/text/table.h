@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,8 @@ namespace rdmameter {
 
 /// Stands for a number that is not known.
 inline constexpr const char* kUnknown = "–";
+/// In a unit of that size.
+std::string known_text(const std::optional<double>& value, int decimals, double unit = 1);
 
 struct Table {
   struct Cell {
@@ -57,6 +60,7 @@ struct Table {
   std::size_t key_columns = 0;     ///< the first ones, which tell what a line is about
   std::string note_sign = {};      ///< "±": of notes, which at a terminal stand beneath their line
   std::vector<Title> titles = {};  ///< at a terminal, in order
+  std::string title = {};          ///< what it is about; on a page with a capital
 
   std::size_t lines() const { return columns.empty() ? 0 : columns.front().cells.size(); }
   /// @param cells  one for each column
@@ -75,6 +79,9 @@ std::vector<Table::Column> text_columns(std::initializer_list<std::string_view> 
 /// left out, which a last line says; those that do not fit even so go on below, the key columns
 /// repeated. Key columns that leave no room for another are titles instead, if there are none.
 std::string render(const Table& table, const TextStyle& style);
+
+/// Its title and it, beneath an empty line. Empty: it has no line.
+std::string titled(const Table& table, const TextStyle& style, std::string_view indent = "  ");
 
 /// The head, then a text for each line, all ending in '\n'.
 std::vector<std::string> markdown_lines(const Table& table);

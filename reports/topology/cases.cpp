@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/result/row_json.h"
+#include "core/base/printable.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/metric.h"
-#include "reports/text/text.h"
 #include "reports/topology/model/rank_places.h"
 #include "reports/topology/model_text.h"
-#include "reports/topology/numa_places.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
@@ -21,20 +20,7 @@ using Json = nlohmann::ordered_json;
 using Number = std::optional<double>;
 
 Number total(const NamedCounts& amounts) {
-  double sum = 0;
-  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
-  return amounts.empty() ? Number() : sum;
-}
-
-Number percentile_of(const Row& row, double percent) {
-  if (!row.latency) return std::nullopt;
-  const auto value = reported_percentile(row.latency->histogram, percent);
-  return value ? Number(static_cast<double>(*value) / latency_divisor(row)) : std::nullopt;
-}
-
-Number gbps_of(const Row& row) {
-  if (!row.bandwidth || row.bandwidth->window_ns == 0) return std::nullopt;
-  return bandwidth_gbps(*row.bandwidth);
+  return amounts.empty() ? Number() : sum_of_amounts(amounts);
 }
 
 /// At a time; all of them where it is not told.
@@ -48,8 +34,8 @@ double sending_ranks(const TopologyData& topology) {
 
 void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
   const auto& summary = one.summary;
-  one.p50_ns = median_of(summary, [](const Row& row) { return percentile_of(row, 50); });
-  one.p99_ns = median_of(summary, [](const Row& row) { return percentile_of(row, 99); });
+  one.p50_ns = median_of(summary, info_of(Metric::p50).value);
+  one.p99_ns = median_of(summary, info_of(Metric::p99).value);
   one.connect_ns =
       median_of(summary, [](const Row& row) { return total(row.topology->connect_ns); });
   one.memory_bytes =
@@ -57,7 +43,7 @@ void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
   one.relay_bytes =
       median_of(summary, [](const Row& row) { return total(row.topology->relay_bytes); });
   one.barrier_ns = median_of(summary, [](const Row& row) { return row.topology->barrier_ns; });
-  one.gbps = median_of(summary, gbps_of);
+  one.gbps = median_of(summary, info_of(Metric::gbps).value);
   if (const double senders = sending_ranks(*one.topology); one.gbps && senders > 0)
     one.rank_gbps = *one.gbps / senders;
   one.jain = median_of(summary, [](const Row& row) { return row.topology->jain; });
@@ -71,12 +57,10 @@ void add_numbers(TopologyCase& one, std::span<const TopologyModel> models) {
 
 /// The host that the result's context names for a rank; empty: none.
 std::string host_of(const Json& context, std::uint32_t rank) {
-  const Json::json_pointer ranks("/rdmameter/ranks");
-  if (!context.contains(ranks) || !context.at(ranks).is_array()) return "";
-  for (const Json& one : context.at(ranks))
-    if (one.is_object() && one.value("rank", Json()) == Json(rank))
-      if (const auto host = one.find("host"); host != one.end() && host->is_string())
-        return printable(host->get<std::string>());
+  for (const Json& one : list_at(context, "/rdmameter/ranks"))
+    if (fact_at(one, "rank") == Json(rank))
+      if (const Json& host = fact_at(one, "host"); host.is_string())
+        return printable(host.get_ref<const std::string&>());
   return "";
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/result/result_file.h"
+#include "reports/summary/metric.h"
 #include "reports/summary/summary.h"
-#include "reports/summary/unit.h"
 #include "reports/topology/model/model.h"
 #include "topologies/stragglers/straggler.h"
 

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/topology/decision_table.h"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "core/base/parse_value.h"
+#include "core/result/row_json.h"
 #include "reports/stats/sample.h"
+#include "reports/summary/facts.h"
 #include "reports/text/case_text.h"
-#include "reports/topology/number_column.h"
+#include "reports/topology/tables.h"
 #include "topologies/traffic/traffic.h"
 
 namespace rdmameter {
@@ -23,7 +28,7 @@ using Number = std::optional<double>;
 std::string over_text(std::span<const TopologyModel> models, std::size_t index) {
   const auto& setting = models[index].setting;
   const auto transport = [](const TopologyModel& model) {
-    return model.setting.contains("transport") ? value_text(model.setting["transport"]) : "";
+    return value_text(fact_at(model.setting, "transport"));
   };
   std::string text = transport(models[index]);
   std::set<std::string> keys;
@@ -33,11 +38,12 @@ std::string over_text(std::span<const TopologyModel> models, std::size_t index) 
     for (const auto& [key, value] : setting.items())
       if (!other.setting.contains(key))
         (key == "opcode" ? differ : lacked).insert(key);
-      else if (other.setting[key] != value)
+      else if (other.setting.at(key) != value)
         differ.insert(key);
     keys.merge(differ.empty() && !other.setting.contains("opcode") ? lacked : differ);
   }
-  for (const std::string& key : keys) text += fmt::format(" {}:{}", key, value_text(setting[key]));
+  for (const std::string& key : keys)
+    text += fmt::format(" {}:{}", key, value_text(fact_at(setting, key)));
   return text;
 }
 
@@ -48,20 +54,16 @@ Number farthest_ns(const Row& row, double percent) {
   return ns ? Number(static_cast<double>(*ns) / (latency.half_round_trip ? 2 : 1)) : std::nullopt;
 }
 
-Number median_far(const TopologyCase& one, double percent) {
-  const auto result =
-      spread(one.summary, [percent](const Row& row) { return farthest_ns(row, percent); });
-  return result ? Number(result->median) : std::nullopt;
-}
-
 /// What the case's own traffic tells.
 void add_traffic(ShapeChoice& choice, const TopologyCase& one) {
   const TopologyData& topology = *one.topology;
   if (reach_of(topology.traffic) == Reach::pair) {
     choice.p50_ns = one.p50_ns;
     choice.p99_ns = one.p99_ns;
-    choice.farthest_ns = median_far(one, 50);
-    choice.farthest_p99_ns = median_far(one, 99);
+    choice.farthest_ns =
+        median_of(one.summary, [](const Row& row) { return farthest_ns(row, 50); });
+    choice.farthest_p99_ns =
+        median_of(one.summary, [](const Row& row) { return farthest_ns(row, 99); });
   } else if (reach_of(topology.traffic) == Reach::between_all) {
     if (!choice.exchange_ns || usual_schedule(topology)) choice.exchange_ns = one.p50_ns;
   } else if (topology.traffic == "flood" && one.rank_gbps && one.size_bytes > 0) {
@@ -87,8 +89,123 @@ Overs overs_of(std::span<const ShapeChoice> choices) {
   return overs;
 }
 
-Number known_median(std::vector<double> values) {
-  return values.empty() ? Number() : median(std::move(values));
+using Exceeds = std::function<bool(const Prediction&)>;
+
+/// The least number of ranks at which the shape exists and exceeds the limit.
+/// @pre what is limited does not fall with the ranks
+std::optional<std::uint64_t> ranks_beyond(const TopologyModel& model, const ModelShape& of,
+                                          const Exceeds& exceeds) {
+  const auto is_beyond = [&](std::uint64_t ranks) {
+    const auto prediction = predict_resources(model, of, ranks);
+    return prediction && exceeds(*prediction);
+  };
+  if (const auto shape = find_shape(of.graph); shape && shape->shape->drawn) {  // QPs do not grow
+    const auto measured = std::ranges::find_if(model.ranks, is_beyond);
+    return measured == model.ranks.end() ? std::nullopt : std::optional(*measured);
+  }
+  std::uint64_t beyond = 2;
+  while (!is_beyond(beyond)) {
+    beyond *= 2;
+    if (beyond > kMaxPredictedRanks) return std::nullopt;
+  }
+  // Powers of two are sizes of every shape that has only some; other sizes lie between them.
+  std::uint64_t within = beyond / 2;
+  while (beyond - within > 1) {
+    const std::uint64_t middle = within + (beyond - within) / 2;
+    (is_beyond(middle) ? beyond : within) = middle;
+  }
+  return beyond;
+}
+
+/// "mesh from 257 ranks, star from 300 ranks; no other shape up to 1048576 ranks"
+std::string ruled_out(std::span<const TopologyModel> models, std::uint64_t size_bytes,
+                      const Exceeds& exceeds) {
+  std::vector<std::string> out;
+  for (const TopologyModel& model : models)
+    if (std::ranges::binary_search(model.sizes_bytes, size_bytes))
+      for (const ModelShape& shape : model.shapes)
+        if (const auto ranks = ranks_beyond(model, shape, exceeds))
+          add_once(out, fmt::format("{} from {} ranks", printable(shape_text(shape)), *ranks));
+  const std::string most = fmt::format("shape up to {} ranks", kMaxPredictedRanks);
+  return out.empty() ? "no " + most : fmt::format("{}; no other {}", fmt::join(out, ", "), most);
+}
+
+Exceeds more_qps_than(std::uint64_t limit) {
+  return [limit](const Prediction& prediction) { return prediction.qps_per_rank > limit; };
+}
+
+Exceeds more_memory_than(std::uint64_t size_bytes, double limit_bytes) {
+  return [size_bytes, limit_bytes](const Prediction& prediction) {
+    const auto at =
+        std::ranges::find(prediction.sizes, size_bytes, &Prediction::AtSize::size_bytes);
+    return at != prediction.sizes.end() && at->memory_bytes.value_or(0) > limit_bytes;
+  };
+}
+
+std::string memory_sentence(std::span<const TopologyModel> models, std::uint64_t size_bytes,
+                            std::uint64_t budget_bytes) {
+  const std::string budget =
+      fmt::format("The memory budget of {} a rank", bytes_text(budget_bytes));
+  std::vector<TopologyModel> known;
+  std::string unknown;
+  for (const TopologyModel& model : models)
+    if (model.knows_memory) {
+      known.push_back(model);
+    } else {
+      for (const ModelShape& shape : model.shapes)
+        unknown += (unknown.empty() ? "" : ", ") + std::string(printable(shape_text(shape)));
+    }
+  if (!unknown.empty())
+    unknown = fmt::format(
+        " Not known of {}: their rows do not tell it, or another release wrote them.", unknown);
+  if (known.empty()) return fmt::format("{}:{}", budget, unknown);
+  return fmt::format(
+      "{} rules out {}, by the memory of connections.{}", budget,
+      ruled_out(known, size_bytes, more_memory_than(size_bytes, static_cast<double>(budget_bytes))),
+      unknown);
+}
+
+bool uses_all_qps(const TopologyCase& one) {
+  const auto& axes = one.summary.repetitions.front()->case_object;
+  return !axes.contains("active") || axes.at("active") == "max" || axes.at("active") == one.qps_max;
+}
+
+/// Messages per second, up to a factor that the rows of one size share.
+std::map<std::uint64_t, std::vector<double>> flood_rates(std::span<const TopologyCase> cases,
+                                                         std::size_t model,
+                                                         std::uint64_t size_bytes,
+                                                         std::uint64_t ranks) {
+  std::map<std::uint64_t, std::vector<double>> by_qps;
+  for (const TopologyCase& one : cases) {
+    const TopologyData& topology = *one.topology;
+    if (one.model != model || one.size_bytes != size_bytes || topology.ranks != ranks ||
+        topology.traffic != "flood" || topology.yielding || one.qps_max == 0 || !uses_all_qps(one))
+      continue;
+    for (const Row* row : one.summary.repetitions) {
+      if (!row->bandwidth || row->bandwidth->window_ns == 0) continue;
+      by_qps[one.qps_max].push_back(bandwidth_gbps(*row->bandwidth));
+    }
+  }
+  return by_qps;
+}
+
+bool has_flood(std::span<const TopologyCase> cases, std::size_t model, std::uint64_t size_bytes) {
+  return std::ranges::any_of(cases, [&](const TopologyCase& one) {
+    return one.model == model && one.size_bytes == size_bytes && one.topology->traffic == "flood";
+  });
+}
+
+std::string over_text(const TopologyModel& model) {
+  const std::string transport = value_text(fact_at(model.setting, "transport"));
+  return transport.empty() ? "" : " over " + transport;
+}
+
+std::string knee_sentence(const TopologyModel& model, const Knee& knee, std::uint64_t size_bytes) {
+  if (knee.slow == 0)
+    return fmt::format("No knee up to {} QPs of a rank{}.", knee.fast, over_text(model));
+  return fmt::format("Knee{}: a rank is slower with {} QPs than with {}, which rules out {}.",
+                     over_text(model), knee.slow, knee.fast,
+                     ruled_out({&model, 1}, size_bytes, more_qps_than(knee.slow - 1)));
 }
 
 }  // namespace
@@ -113,8 +230,7 @@ std::vector<ShapeChoice> shape_choices(std::span<const TopologyCase> cases,
     if (one.qps_max > 0) choice.qps = static_cast<double>(one.qps_max);
     if (one.memory_bytes) choice.memory_bytes = std::max(choice.memory_bytes, one.memory_bytes);
     for (const Row* row : one.summary.repetitions) {
-      double sum = 0;
-      for (const auto& [verb, ns] : row->topology->connect_ns) sum += static_cast<double>(ns);
+      const double sum = sum_of_amounts(row->topology->connect_ns);
       if (sum > 0) connect_ns[at].push_back(sum);
     }
     choice.connect_ns = known_median(connect_ns[at]);
@@ -135,29 +251,24 @@ Table decision_table(std::span<const ShapeChoice> choices) {
     if (names_over) cells.emplace_back(printable(choice.over));
     table.add_line(std::move(cells));
   }
-  const auto add = [&](Table::Column head, double size, int max_decimals,
-                       Number ShapeChoice::*member) {
-    const auto has = [member](const ShapeChoice& one) { return (one.*member).has_value(); };
-    if (std::ranges::none_of(choices, has)) return;
-    for (const ShapeChoice& choice : choices)
-      head.cells.emplace_back(choice.*member ? three_digits(*(choice.*member) / size, max_decimals)
-                                             : kUnknown);
-    table.columns.push_back(std::move(head));
+  const auto column = [](Table::Column head, int decimals, double size,
+                         Number ShapeChoice::*member) {
+    return NumberColumn<ShapeChoice>{std::move(head), member, decimals, size, true};
   };
-  const auto add_time = [&](const char* head, Number ShapeChoice::*member, bool optional = false) {
+  const auto time = [&](const char* head, Number ShapeChoice::*member, bool optional = false) {
     const Unit unit = unit_of_times(choices, member);
-    add({.head = head, .unit = std::string(unit.name), .optional = optional}, unit.size,
-        std::min(max_decimals(unit), 2), member);
+    return column({.head = head, .unit = std::string(unit.name), .optional = optional},
+                  std::min(max_decimals(unit), 2), unit.size, member);
   };
-  add({"QPs"}, 1, 0, &ShapeChoice::qps);
-  add({"memory", "KiB"}, 1024, 1, &ShapeChoice::memory_bytes);
-  add_time("connect", &ShapeChoice::connect_ns);
-  add_time("p50", &ShapeChoice::p50_ns);
-  add_time("p99", &ShapeChoice::p99_ns);
-  add_time("p50 far", &ShapeChoice::farthest_ns);
-  add_time("p99 far", &ShapeChoice::farthest_p99_ns, true);
-  add_time("alltoall", &ShapeChoice::exchange_ns);
-  add({"flood", "Mmsg/s"}, 1, 3, &ShapeChoice::rank_mmsg_per_s);
+  add_numbers<ShapeChoice>(
+      table, choices,
+      {column({"QPs"}, 0, 1, &ShapeChoice::qps),
+       column({"memory", "KiB"}, 1, 1024, &ShapeChoice::memory_bytes),
+       time("connect", &ShapeChoice::connect_ns), time("p50", &ShapeChoice::p50_ns),
+       time("p99", &ShapeChoice::p99_ns), time("p50 far", &ShapeChoice::farthest_ns),
+       time("p99 far", &ShapeChoice::farthest_p99_ns, true),
+       time("alltoall", &ShapeChoice::exchange_ns),
+       column({"flood", "Mmsg/s"}, 3, 1, &ShapeChoice::rank_mmsg_per_s)});
   return table;
 }
 
@@ -177,18 +288,66 @@ std::vector<std::uint64_t> decision_sizes(std::span<const TopologyCase> cases) {
   return {sizes.begin(), sizes.end()};
 }
 
-std::string decision_text(std::span<const TopologyCase> cases,
-                          std::span<const TopologyModel> models, const GivenLimits& limits,
-                          const TextStyle& style) {
-  std::string text;
+std::vector<Decision> decisions(std::span<const TopologyCase> cases,
+                                std::span<const TopologyModel> models, const GivenLimits& limits) {
+  std::vector<Decision> list;
   for (const std::uint64_t size : decision_sizes(cases)) {
     const std::vector<ShapeChoice> choices = shape_choices(cases, models, size);
-    text += "\n" + bold(decision_title(choices, size), style) + "\n" +
-            render(decision_table(choices), style);
-    for (const std::string& sentence : limit_sentences(cases, models, size, limits))
-      text += wrap("  ", sentence, style.width);
+    list.push_back({decision_table(choices), limit_sentences(cases, models, size, limits)});
+    list.back().table.title = decision_title(choices, size);
   }
-  return text;
+  return list;
+}
+
+std::optional<std::uint64_t> least_max_qp(const nlohmann::ordered_json& context) {
+  std::optional<std::uint64_t> least;
+  for (const auto& one : list_at(context, "/rdmameter/ranks"))
+    if (const auto& max_qp = fact_at(one, "max_qp"); max_qp.is_number_unsigned())
+      least = std::min(least.value_or(max_qp), max_qp.get<std::uint64_t>());
+  return least;
+}
+
+Knee measured_knee(std::span<const TopologyCase> cases, std::size_t model,
+                   std::uint64_t size_bytes) {
+  Knee first, none;
+  std::vector<std::uint64_t> seen;
+  for (const TopologyCase& one : cases) {
+    const std::uint64_t ranks = one.topology->ranks;
+    if (std::ranges::find(seen, ranks) != seen.end()) continue;
+    seen.push_back(ranks);
+    const Knee knee = find_knee(flood_rates(cases, model, size_bytes, ranks));
+    if (knee.slow == 0)
+      none.fast = std::max(none.fast, knee.fast);
+    else if (first.slow == 0 || knee.slow < first.slow)
+      first = knee;
+  }
+  return first.slow != 0 ? first : none;
+}
+
+std::vector<std::string> limit_sentences(std::span<const TopologyCase> cases,
+                                         std::span<const TopologyModel> models,
+                                         std::uint64_t size_bytes, const GivenLimits& limits) {
+  std::vector<std::string> sentences;
+  if (limits.max_qp)
+    sentences.push_back(fmt::format("The device's {} QPs, of one rank on each device, rule out {}.",
+                                    *limits.max_qp,
+                                    ruled_out(models, size_bytes, more_qps_than(*limits.max_qp))));
+  if (limits.memory_budget_bytes)
+    sentences.push_back(memory_sentence(models, size_bytes, *limits.memory_budget_bytes));
+  std::string unknown;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const Knee knee = measured_knee(cases, i, size_bytes);
+    if (knee.fast != 0)
+      sentences.push_back(knee_sentence(models[i], knee, size_bytes));
+    else if (has_flood(cases, i, size_bytes))
+      unknown += (unknown.empty() ? "" : ",") + over_text(models[i]);
+  }
+  if (!unknown.empty())
+    sentences.push_back(
+        fmt::format("Whether there is a knee{} is not known: it needs flood at two numbers of QPs "
+                    "of as many ranks, and a core for each rank.",
+                    unknown));
+  return sentences;
 }
 
 }  // namespace rdmameter

@@ -2,12 +2,17 @@
 #include "reports/topology/matrix_text.h"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
-#include "reports/summary/unit.h"
+#include "core/base/printable.h"
+#include "reports/summary/metric.h"
+#include "topologies/graphs/placed_routes.h"
 
 namespace rdmameter {
 namespace {
@@ -35,25 +40,12 @@ Shading shading_of(double min_ns, double max_ns) {
   return {min_ns, std::max(std::pow(whole, 1.0 / static_cast<double>(steps)), kMinRatio), steps};
 }
 
-/// The matrix with blocks of so many ranks as one, each as slow as its slowest.
-Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
-  const std::size_t size = (matrix_ns.size() + together - 1) / together;
-  Matrix matrix(size, std::vector<std::optional<double>>(size));
-  for (std::size_t row = 0; row < matrix_ns.size(); ++row)
-    for (std::size_t column = 0; column < matrix_ns.size(); ++column)
-      if (const auto& cell = matrix_ns[row][column]; cell && *cell > 0) {
-        auto& block = matrix[row / together][column / together];
-        block = std::max(block.value_or(0), *cell);
-      }
-  return matrix;
-}
-
 /// As few digits as tell a hundredth apart.
 std::string cell_text(double value) {
   return value < 99.95 ? fmt::format("{:#.3g}", value) : fixed(value, 0);
 }
 
-RankCells blocks_of(const RankCells& cells, std::size_t together) {
+RankCells crossed_blocks(const RankCells& cells, std::size_t together) {
   RankCells blocks;
   for (const auto& [row, column] : cells) blocks.emplace(row / together, column / together);
   return blocks;
@@ -128,7 +120,40 @@ std::string legend(const Shading& scale, std::size_t width, const PairNumbers& n
   return fmt::format("{}{}{}\n", text, line, unit.name);
 }
 
+constexpr std::size_t kTold = 8;
+
+struct Failure {
+  std::set<bool> upwards;  ///< from the lower rank to the higher one, or back
+  std::set<const Row*> rows;
+  std::string reason;  ///< the first
+};
+
+/// By the lower and the higher rank.
+std::map<std::pair<std::uint64_t, std::uint64_t>, Failure> failures_of(const TopologyCase& one) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Failure> failures;
+  for (const Row* row : one.summary.repetitions)
+    for (const auto& [from, to, reason] : row->topology->failed_pairs) {
+      Failure& failure = failures[std::minmax(from, to)];
+      failure.upwards.insert(from < to);
+      failure.rows.insert(row);
+      if (failure.reason.empty()) failure.reason = reason.substr(0, reason.find(". "));
+    }
+  return failures;
+}
+
 }  // namespace
+
+Matrix blocks_of(const Matrix& matrix_ns, std::size_t together) {
+  const std::size_t size = (matrix_ns.size() + together - 1) / together;
+  Matrix matrix(size, std::vector<std::optional<double>>(size));
+  for (std::size_t row = 0; row < matrix_ns.size(); ++row)
+    for (std::size_t column = 0; column < matrix_ns.size(); ++column)
+      if (const auto& cell = matrix_ns[row][column]; cell && *cell > 0) {
+        auto& block = matrix[row / together][column / together];
+        block = std::max(block.value_or(0), *cell);
+      }
+  return matrix;
+}
 
 std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const RankCells& failed,
                         const PairNumbers& numbers) {
@@ -148,12 +173,62 @@ std::string draw_matrix(const Matrix& matrix_ns, const TextStyle& style, const R
   if (max_ns == 0) return "";
   constexpr double kMaxRatio = 1e6;  // times of one network do not differ more
   const Shading scale = shading_of(std::max(min_ns, max_ns / kMaxRatio), max_ns);
-  const RankCells crossed = blocks_of(failed, together);
+  const RankCells crossed = crossed_blocks(failed, together);
   std::string text = together > 1 ? "" : from_and_numbers(cells, crossed, scale, room, numbers);
   if (text.empty()) text = from_and_shades(cells, crossed, scale, ranks, together, cell_width);
   if (together > 1) text += fmt::format("{}{} ranks a cell\n", std::string(kMargin, ' '), together);
   if (!failed.empty()) text += fmt::format("{}{} failed\n", std::string(kMargin, ' '), kFailed);
   return text + legend(scale, style.width, numbers);
+}
+
+std::string matrix_kinds_text(const TopologyCase& one, const Matrix& matrix_ns) {
+  const RankPlaces& places = one.places;
+  if (places.size() != matrix_ns.size()) return "";
+  ByKind<std::vector<double>> times_ns;
+  for (std::size_t row = 0; row < matrix_ns.size(); ++row)
+    for (std::size_t column = 0; column < matrix_ns.size(); ++column)
+      if (const auto& cell = matrix_ns[row][column]; cell && row != column)
+        times_ns[kind_of(places[row], places[column])].push_back(*cell);
+  const PairNumbers numbers = pair_numbers(one);
+  std::vector<std::string> medians;
+  for (const auto& [kind, name] : kPairKindNames)
+    if (!times_ns[kind].empty())
+      medians.push_back(
+          fmt::format("{} {}", name, numbers.text(median_of_values(std::move(times_ns[kind])))));
+  if (medians.size() < 2) return "";
+  return fmt::format("median by kind of pair: {}", fmt::join(medians, ", "));
+}
+
+RankCells failed_cells(const TopologyCase& one) {
+  RankCells cells;
+  for (const Row* row : one.summary.repetitions)
+    for (const auto& [from, to, reason] : row->topology->failed_pairs) cells.emplace(from, to);
+  return cells;
+}
+
+std::vector<std::string> failed_pairs_text(const TopologyCase& one,
+                                           const nlohmann::ordered_json& context) {
+  const auto failures = failures_of(one);
+  const std::size_t repetitions = one.summary.repetitions.size();
+  std::vector<std::string> sentences;
+  for (const auto& [ranks, failure] : failures) {
+    if (sentences.size() == kTold) {
+      sentences.push_back(fmt::format("{} more pairs failed", failures.size() - kTold));
+      break;
+    }
+    const bool one_way = failure.upwards.size() == 1, down = !failure.upwards.contains(true);
+    const auto name = [&](std::uint64_t rank) {
+      return rank_text(context, static_cast<std::uint32_t>(rank));
+    };
+    const std::string often = repetitions == 1 ? ""
+                                               : fmt::format(" in {} of {} repetitions",
+                                                             failure.rows.size(), repetitions);
+    sentences.push_back(fmt::format("{} {} {} {} failed{}: {}", one_way ? "from" : "between",
+                                    name(down ? ranks.second : ranks.first), one_way ? "to" : "and",
+                                    name(down ? ranks.first : ranks.second), often,
+                                    printable(failure.reason)));
+  }
+  return sentences;
 }
 
 }  // namespace rdmameter

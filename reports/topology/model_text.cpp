@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/summary/unit.h"
+#include "reports/summary/metric.h"
 #include "reports/topology/model/rank_places.h"
 
 namespace rdmameter {
@@ -265,8 +265,8 @@ std::string prediction_remark(const TopologyModel& model) {
 
 Table prediction_table(const TopologyModel& model, std::span<const std::uint64_t> ranks,
                        std::string& unknown) {
-  Table table;
-  table.columns = {{"ranks"}, {.head = "graph", .is_text = true}, {"size", "B"}};
+  Table table{.columns = {{"ranks"}, {.head = "graph", .is_text = true}, {"size", "B"}},
+              .title = "predicted, not measured"};
   const auto add = [&table](Table::Column head) { table.columns.push_back(std::move(head)); };
   const bool by_kind = model.latency && model.latency->by_kind();
   if (by_kind) add({.head = "pairs", .is_text = true});

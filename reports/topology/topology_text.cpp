@@ -4,49 +4,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "reports/summary/defaults.h"
-#include "reports/summary/unit.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/metric.h"
 #include "reports/text/case_text.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/collectives_table.h"
 #include "reports/topology/decision_table.h"
-#include "reports/topology/failed_pairs.h"
-#include "reports/topology/matrix_kinds.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
-#include "reports/topology/pair_times_table.h"
-#include "reports/topology/shapes_table.h"
+#include "reports/topology/tables.h"
 
 namespace rdmameter {
 namespace {
 
 using Cases = std::span<const TopologyCase>;
-
-/// What each graph needs, whatever the traffic.
-std::string resources_table(Cases cases, const TextStyle& style) {
-  Table table = shapes_keys(cases);
-  add_resources(table, cases, false);
-  return table.columns.size() > table.key_columns ? render(table, style) : "";
-}
-
-/// One traffic and size: shapes over ranks.
-std::string measurements_table(Cases cases, const TextStyle& style) {
-  Table table = shapes_keys(cases);
-  add_measurements(table, cases);
-  return render(table, style);
-}
-
-/// Of those cases whose pairs are at different distances. Empty: there is none.
-std::string by_hops_table(Cases cases, const TextStyle& style) {
-  std::vector<TopologyCase> chosen;
-  for (const TopologyCase& one : cases)
-    if (one.topology->by_hops.size() > 1) chosen.push_back(one);
-  Table table = shapes_keys(chosen);
-  add_times_by_hops(table, chosen);
-  return table.columns.size() > table.key_columns ? render(table, style) : "";
-}
 
 /// "pairs, 64 B, half round trip"
 std::string table_title(const TopologyCase& one) {
@@ -62,6 +36,12 @@ bool same_table(const TopologyCase& a, const TopologyCase& b) {
          a.topology->schedule == b.topology->schedule;
 }
 
+/// With a title. Empty: it has no column beside the keys.
+std::string shapes_text(Table table, std::string title, const TextStyle& style) {
+  table.title = std::move(title);
+  return table.columns.size() > table.key_columns ? titled(table, style) : "";
+}
+
 /// For each size: what each graph needs, from the first traffic that measured it.
 std::string resources(Cases cases, const std::vector<std::uint64_t>& sizes,
                       const TextStyle& style) {
@@ -75,36 +55,34 @@ std::string resources(Cases cases, const std::vector<std::uint64_t>& sizes,
                    other.topology->ranks == one.topology->ranks;
           }))
         chosen.push_back(one);
-    std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) {
-      return a.topology->ranks < b.topology->ranks;
-    });
-    if (const std::string table = resources_table(chosen, style); !table.empty())
-      text += "\n" + bold(fmt::format("  what each graph needs, {} B", size), style) + "\n" + table;
+    std::ranges::stable_sort(chosen, {}, [](const auto& one) { return one.topology->ranks; });
+    Table table = shapes_keys(chosen);
+    add_resources(table, chosen, false);
+    text += shapes_text(std::move(table), fmt::format("what each graph needs, {} B", size), style);
   }
   return text;
 }
 
+/// For each traffic and size: shapes over ranks, and where pairs are at different distances, those.
 std::string tables(Cases cases, const TextStyle& style) {
   std::string text;
   while (!cases.empty()) {
-    const auto end = std::find_if(cases.begin(), cases.end(), [&cases](const TopologyCase& one) {
-      return !same_table(one, cases.front());
-    });
-    const Cases together = cases.first(static_cast<std::size_t>(end - cases.begin()));
-    text += "\n" + bold("  " + table_title(together.front()), style) + "\n" +
-            measurements_table(together, style);
-    if (const std::string table = by_hops_table(together, style); !table.empty())
-      text += "\n" + bold("  p50 by hops: " + table_title(together.front()), style) + "\n" + table;
+    const auto end = std::ranges::find_if_not(
+        cases, [&](const TopologyCase& one) { return same_table(one, cases.front()); });
+    const Cases together(cases.begin(), end);
+    const std::string title = table_title(together.front());
+    Table measured = shapes_keys(together);
+    add_measurements(measured, together);
+    measured.title = title;
+    std::vector<TopologyCase> distant;
+    std::ranges::copy_if(together, std::back_inserter(distant),
+                         [](const TopologyCase& one) { return one.topology->by_hops.size() > 1; });
+    Table by_hops = shapes_keys(distant);
+    add_times_by_hops(by_hops, distant);
+    text += titled(measured, style) + shapes_text(by_hops, "p50 by hops: " + title, style);
     cases = cases.subspan(together.size());
   }
   return text;
-}
-
-std::string collectives_text(Cases cases, const TextStyle& style) {
-  const Table table = collectives_table(cases);
-  if (table.columns.front().cells.empty()) return "";
-  return "\n" + bold("  collectives: time of the slowest rank, from a barrier on", style) + "\n" +
-         render(table, style);
 }
 
 std::string failures(const ResultFile& file, const TopologyCase& one, const TextStyle& style) {
@@ -140,16 +118,11 @@ std::string matrices(const ResultFile& file, Cases cases, const TopologyTextOpti
 /// In place of matrices that are too large for a file.
 std::string pair_times(const ResultFile& file, Cases cases, const TopologyTextOptions& options) {
   std::string text;
-  for (const auto& [streams, title] : {std::pair{false, "one way"}, std::pair{true, "bandwidth"}})
-    if (const Table table = pair_times_table(cases, streams); table.lines() > 0)
-      text += "\n" + bold(fmt::format("  {} between pairs of ranks", title), options.style) + "\n" +
-              render(table, options.style);
+  for (const bool streams : {false, true})
+    text += titled(pair_times_table(cases, streams), options.style);
   for (const TopologyCase& one : cases) {
     if (one.topology->matrix_summary) text += failures(file, one, options.style);
-    if (const Table slowest = slowest_pairs_table(one, file.context, options.judge_shared);
-        slowest.lines() > 0)
-      text += "\n" + bold("  slowest pairs, not judged: " + case_title(one), options.style) + "\n" +
-              render(slowest, options.style);
+    text += titled(slowest_pairs_table(one, file.context, options.judge_shared), options.style);
   }
   return text;
 }
@@ -166,8 +139,8 @@ std::string heading(const TopologyModel& model, const Defaults& known, bool all,
       keys.push_back(key);
   }
   std::string title = "topologies";
-  if (model.setting.contains("transport"))
-    title += " over " + value_text(model.setting["transport"]);
+  if (const std::string over = value_text(fact_at(model.setting, "transport")); !over.empty())
+    title += " over " + over;
   std::string facts = case_text(model.setting, keys);
   if (defaults) facts += facts.empty() ? "settings are defaults" : "; others are defaults";
   return "\n" + bold(title, style) + "\n" + (facts.empty() ? "" : wrap("  ", facts, style.width));
@@ -178,16 +151,20 @@ std::string heading(const TopologyModel& model, const Defaults& known, bool all,
 std::string topology_text(const ResultFile& file, const TopologyTextOptions& options) {
   const std::vector<TopologyModel> models = topology_models(file.rows, file.context);
   const std::vector<TopologyCase> all = topology_cases(file.rows, models, file.context);
-  std::string text =
-      decision_text(without_collectives(all), models,
-                    {least_max_qp(file.context), options.memory_budget_bytes}, options.style);
+  std::string text;
+  for (const Decision& each :
+       decisions(without_collectives(all), models,
+                 {least_max_qp(file.context), options.memory_budget_bytes})) {
+    text += titled(each.table, options.style, "");
+    for (const std::string& limit : each.limits) text += wrap("  ", limit, options.style.width);
+  }
   const Defaults defaults(file.context);
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::vector<TopologyCase> cases = cases_of_model(all, i);
     text += heading(models[i], defaults, options.all_settings, options.style) +
             resources(cases, models[i].sizes_bytes, options.style) +
             tables(without_collectives(cases), options.style) +
-            collectives_text(cases, options.style) + matrices(file, cases, options) +
+            titled(collectives_table(cases), options.style) + matrices(file, cases, options) +
             pair_times(file, cases, options) +
             model_text(models[i], options.predict, options.style, options.judge_shared);
   }

@@ -5,9 +5,8 @@
 #include "core/base/error.h"
 #include "reports/export/format.h"
 #include "reports/export/hdr_histogram.h"
-#include "reports/export/writers.h"
-#include "reports/summary/case_numbers.h"
-#include "reports/summary/date.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/summary.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

@@ -11,7 +11,6 @@
 
 #include "core/base/error.h"
 #include "reports/history/history_file.h"
-#include "reports/history/history_text.h"
 #include "reports/history/series.h"
 #include "tests/reports/samples.h"
 

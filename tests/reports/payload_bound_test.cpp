@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/summary/payload_bound.h"
-
 #include <gtest/gtest.h>
 
+#include "reports/summary/line_rate.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

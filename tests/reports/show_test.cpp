@@ -19,7 +19,7 @@
 #include "reports/export/csv.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/summary.h"
-#include "reports/text/parts/histogram_text.h"
+#include "reports/text/histogram_text.h"
 #include "reports/text/table.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/samples.h"

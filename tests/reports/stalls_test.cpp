@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/summary/stalls.h"
+#include "reports/figures/stalls.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "core/instrument/histogram.h"
-#include "reports/summary/loss_counters.h"
-#include "reports/text/parts/stall_text.h"
 #include "tests/reports/samples.h"
 
 namespace rdmameter {

@@ -13,7 +13,7 @@ ORDER = {
     "core": ("base", "log", "instrument", "result", "test_case", "wire", "verbs", "verbs/memory", "verbs/cm", "doctor", "engine/device", "engine/layout", "engine/loop", "engine/account", "engine/blame",
              "engine/placement", "engine", "engine/null", "engine/search", "control", "session", "server"),
     "topologies": ("graphs", "collectives", "traffic", "schedule", "stragglers", "axes", "ranks/loop", "ranks/bootstrap", "ranks/connect", "ranks", "simulator"),
-    "reports": ("stats", "summary", "text", "figures", "text/parts", "compare", "topology/model", "topology", "history", "export", "html", ""),
+    "reports": ("stats", "summary", "text", "figures", "compare", "topology/model", "topology", "history", "export", "html", ""),
     "bench": ("cases", "doctor", "background", "running", "running/lines", "remote", "options", "perftest", "generate", "commands", "", "micro"),
 }
 PURE_CORE = tuple(f"core/{folder}/" for folder in ("base", "log", "instrument", "result"))

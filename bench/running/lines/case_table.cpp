@@ -14,7 +14,6 @@
 #include "reports/stats/sample.h"
 #include "reports/summary/line_rate.h"
 #include "reports/summary/metric.h"
-#include "reports/text/case_names.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

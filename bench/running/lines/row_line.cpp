@@ -10,9 +10,8 @@
 #include "core/instrument/histogram_data.h"
 #include "core/result/row_json.h"
 #include "reports/summary/metric.h"
-#include "reports/summary/unit.h"
-#include "reports/text/parts/until_text.h"
 #include "reports/text/text.h"
+#include "reports/text/until_text.h"
 
 namespace rdmameter {
 

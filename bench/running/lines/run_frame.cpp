@@ -6,7 +6,6 @@
 
 #include "bench/running/status_line.h"
 #include "core/base/printable.h"
-#include "reports/text/environment_ends.h"
 #include "reports/text/environment_text.h"
 #include "reports/text/text.h"
 

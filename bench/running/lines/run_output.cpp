@@ -17,11 +17,10 @@
 #include "core/log/print.h"
 #include "core/log/tell.h"
 #include "reports/summary/line_rate.h"
-#include "reports/summary/write_order.h"
-#include "reports/text/case_names.h"
-#include "reports/text/parts/until_text.h"
+#include "reports/summary/summary.h"
 #include "reports/text/terminal_lines.h"
 #include "reports/text/text.h"
+#include "reports/text/until_text.h"
 
 namespace rdmameter {
 namespace {

@@ -17,7 +17,7 @@
 #include "bench/running/lines/case_table.h"
 #include "bench/running/runner.h"
 #include "core/result/result_file.h"
-#include "reports/summary/payload_bound.h"
+#include "reports/summary/line_rate.h"
 #include "reports/text/text.h"
 
 namespace rdmameter {

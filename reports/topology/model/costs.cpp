@@ -7,7 +7,6 @@
 #include <numeric>
 #include <set>
 #include <tuple>
-#include <utility>
 
 #include "reports/stats/sample.h"
 #include "reports/stats/student_t.h"

@@ -10,6 +10,7 @@
 
 #include "core/instrument/histogram_data.h"
 #include "reports/stats/sample.h"
+#include "reports/summary/facts.h"
 #include "reports/summary/summary.h"
 #include "reports/topology/model/rank_places.h"
 #include "topologies/schedule/schedule.h"
@@ -56,21 +57,9 @@ bool fits(const Json& setting, const Json& other) {
   return is_part_of(setting, other) && is_part_of(other, setting);
 }
 
-std::uint64_t count_at(const Json& object, const char* key, std::uint64_t otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
-                                                              : otherwise;
-}
-
 double max_qps(const TopologyData& topology) {
   const auto max = std::max_element(topology.qps_per_rank.begin(), topology.qps_per_rank.end());
   return max == topology.qps_per_rank.end() ? 1.0 : std::max(1.0, static_cast<double>(*max));
-}
-
-double sum_of(const NamedCounts& amounts) {
-  double sum = 0;
-  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
-  return sum;
 }
 
 /// One way.
@@ -89,18 +78,15 @@ double hops_of(const TopologyData& topology) {
 /// @param peers  QPs of a rank; of one datagram QP, the ranks that it has room for messages of
 double connection_memory(const Json& axes, bool one_qp, std::uint64_t peers,
                          std::uint64_t size_bytes, std::uint64_t hop_classes) {
-  const std::uint64_t depth = count_at(axes, "depth", 0);
-  const auto is = [&axes](const char* key, const char* word) {
-    const auto found = axes.find(key);
-    return found != axes.end() && *found == word;
-  };
+  const std::uint64_t depth = count_at(axes, "depth");
+  const auto is = [&axes](const char* key, const char* word) { return fact_at(axes, key) == word; };
   ConnectionDemand demand =
       one_qp ? demand_of_datagrams(peers, depth)
              : demand_of_links(peers, depth, !is("opcode", "write") && !is("opcode", "read"));
   demand.message_bytes = size_bytes;
   demand.hop_classes = std::max<std::uint64_t>(hop_classes, 1);
   if (!one_qp && is("cq_sharing", "per-qp")) demand.cqs = std::max<std::uint64_t>(peers, 1);
-  return sum_of(connection_bytes(demand));
+  return sum_of_amounts(connection_bytes(demand));
 }
 
 bool has_one_qp(const std::string& graph) {
@@ -220,7 +206,7 @@ class ModelCollector {
     if (topology.collective) return;
     const bool one_qp = has_one_qp(topology.graph);
     const auto peers = one_qp ? topology.ranks - 1 : static_cast<std::uint64_t>(max_qps(topology));
-    const double bytes = sum_of(topology.connection_bytes);
+    const double bytes = sum_of_amounts(topology.connection_bytes);
     if (!(bytes > 0)) return;
     const Reach reach = reach_of(topology.traffic);
     model_.relays = model_.relays || reach == Reach::pair || reach == Reach::between_all;
@@ -314,6 +300,12 @@ std::optional<double> memory_at(const TopologyModel& model, const Prediction& pr
 
 }  // namespace
 
+double sum_of_amounts(const NamedCounts& amounts) {
+  double sum = 0;
+  for (const auto& [name, amount] : amounts) sum += static_cast<double>(amount);
+  return sum;
+}
+
 std::vector<TopologyModel> topology_models(std::span<const Row> rows, const Json& context) {
   std::vector<ModelCollector> collectors;
   const RankPlaces hosts = hosts_of(context);
@@ -393,11 +385,11 @@ std::optional<double> model_share(const TopologyModel& model, const Row& row) {
 
 ModelShape shape_of(const Row& row) {
   return {row.topology->graph,
-          std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge", 1))};
+          std::max<std::uint64_t>(1, count_at(row.case_object, "qps_per_edge"))};
 }
 
 std::uint64_t message_size_of(const Row& row) {
-  return count_at(row.case_object, "size_bytes", 0);
+  return count_at(row.case_object, "size_bytes");
 }
 
 std::string shape_text(const ModelShape& shape) {

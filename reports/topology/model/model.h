@@ -26,6 +26,8 @@ struct ModelShape {
   bool operator==(const ModelShape&) const = default;
 };
 ModelShape shape_of(const Row& row);
+
+double sum_of_amounts(const NamedCounts& amounts);
 /// Of messages; 0: the row has none.
 std::uint64_t message_size_of(const Row& row);
 /// "mesh", "ring qps_per_edge:4"

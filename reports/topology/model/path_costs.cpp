@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/topology/model/path_costs.h"
 
-#include <algorithm>
 #include <cmath>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "reports/stats/least_squares.h"

@@ -2,8 +2,11 @@
 #include "reports/topology/model/rank_places.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 
 #include "core/base/parse_value.h"
+#include "reports/summary/facts.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
@@ -36,18 +39,71 @@ bool in_blocks(const RankPlaces& places, std::uint64_t k) {
   return true;
 }
 
+void add_measured_nodes(const Row& row, RankPlaces& places) {
+  const Json& nodes = list_at(row.extra, "/placement/ranks/numa_nodes");
+  if (nodes.size() != places.size()) return;
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    if (nodes[rank].is_number_unsigned() &&
+        nodes[rank].get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max())
+      places[rank].numa_node = nodes[rank].get<std::uint32_t>();
+}
+
+/// As the simulator has them.
+void add_simulated_nodes(const Row& row, RankPlaces& places) {
+  const std::uint64_t per_host = network_part(row, "ranks-per-host:"),
+                      per_node = network_part(row, "ranks-per-numa:"),
+                      in_turn = network_part(row, "numa-in-turn:");
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    if (per_node != 0)
+      places[rank].numa_node = static_cast<std::uint32_t>(rank % per_host / per_node);
+    else if (in_turn != 0)
+      places[rank].numa_node = static_cast<std::uint32_t>(rank % per_host % in_turn);
+}
+
+bool all_pinned(const Row& row) {
+  return row_path(row) == "simulated" ||
+         fact_at(row.extra, "/placement/ranks/pinned") == Json(row.topology->ranks);
+}
+
+/// A row tells where a rank was at its end. What is not pinned may have been elsewhere before.
+void forget_nodes_of_moved(std::span<const Row* const> rows, std::vector<RankPlaces>& all) {
+  RankPlaces seen;
+  std::vector<bool> moved;
+  const auto each_unpinned = [&](auto use) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!all_pinned(*rows[i]))
+        for (std::size_t rank = 0; rank < all[i].size(); ++rank) use(rank, all[i][rank]);
+  };
+  each_unpinned([&](std::size_t rank, const RankPlace& place) {
+    if (seen.size() <= rank) {
+      seen.resize(rank + 1);
+      moved.resize(rank + 1);
+    }
+    if (!place.numa_node) return;
+    moved[rank] = moved[rank] || (seen[rank].numa_node && seen[rank] != place);
+    seen[rank] = place;
+  });
+  each_unpinned([&](std::size_t rank, RankPlace& place) {
+    if (moved[rank]) place.numa_node.reset();
+  });
+}
+
+bool nodes_differ(const RankPlaces& places) {
+  std::map<std::uint32_t, std::uint32_t> node_of_host;
+  return std::ranges::any_of(places, [&](const RankPlace& place) {
+    return place.numa_node &&
+           node_of_host.emplace(place.host, *place.numa_node).first->second != *place.numa_node;
+  });
+}
+
 }  // namespace
 
 std::string row_path(const Row& row) {
-  if (!row.extra.is_object()) return "";
-  const auto path = row.extra.find("path");
-  return path != row.extra.end() && path->is_string() ? path->get<std::string>() : "";
+  return text_at(row.extra, "path");
 }
 
 std::uint64_t network_part(const Row& row, std::string_view part) {
-  const auto device = row.case_object.find("device");
-  if (device == row.case_object.end() || !device->is_string()) return 0;
-  const std::string_view network = device->get_ref<const std::string&>();
+  const std::string network = text_at(row.case_object, "device");
   const std::size_t found = network.find(part);
   if (found == network.npos) return 0;
   const std::size_t begin = found + part.size();
@@ -55,14 +111,11 @@ std::uint64_t network_part(const Row& row, std::string_view part) {
 }
 
 RankPlaces hosts_of(const Json& context) {
-  const Json::json_pointer ranks("/rdmameter/ranks");
-  if (!context.contains(ranks) || !context.at(ranks).is_array()) return {};
   std::vector<std::string> hosts;
-  for (const Json& one : context.at(ranks)) {
-    if (!one.is_object() || one.value("rank", Json()) != Json(hosts.size())) return {};
-    const auto host = one.find("host");
-    if (host == one.end() || !host->is_string()) return {};
-    hosts.push_back(host->get<std::string>());
+  for (const Json& one : list_at(context, "/rdmameter/ranks")) {
+    const Json& host = fact_at(one, "host");
+    if (fact_at(one, "rank") != Json(hosts.size()) || !host.is_string()) return {};
+    hosts.push_back(host);
   }
   return places_on(hosts);
 }
@@ -87,6 +140,22 @@ RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks) {
   for (std::size_t rank = 0; *per_host < measured.size() && rank < ranks; ++rank)
     at[rank].host = static_cast<std::uint32_t>(rank / *per_host);
   return at;
+}
+
+std::vector<RankPlaces> places_of(std::span<const Row* const> rows, const RankPlaces& of_result) {
+  std::vector<RankPlaces> all;
+  for (const Row* row : rows) {
+    all.push_back(hosts_of(*row, of_result));
+    if (row_path(*row) == "simulated")
+      add_simulated_nodes(*row, all.back());
+    else
+      add_measured_nodes(*row, all.back());
+  }
+  forget_nodes_of_moved(rows, all);
+  if (std::ranges::none_of(all, nodes_differ))
+    for (RankPlaces& places : all)
+      for (RankPlace& place : places) place.numa_node.reset();
+  return all;
 }
 
 }  // namespace rdmameter

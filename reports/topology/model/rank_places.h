@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result/row.h"
 #include "topologies/graphs/placed_routes.h"
@@ -33,5 +35,13 @@ std::optional<std::uint64_t> equal_ranks_per_host(const RankPlaces& places);
 /// of a single host, all on it. Empty: the measured ones are not placed so.
 /// @param measured  hosts alone
 RankPlaces places_at(const RankPlaces& measured, std::uint64_t ranks);
+
+// ---- Where the ranks of a result are: on which host, and on which NUMA node of it.
+
+/// Of the ranks of each row; of a simulated one as in its network. NUMA nodes are those of the row.
+/// A rank that was not pinned, and that rows saw on different nodes, has none. If no row has two
+/// ranks on different nodes of a host, no rank has one.
+/// @param of_result  hosts_of() its context
+std::vector<RankPlaces> places_of(std::span<const Row* const> rows, const RankPlaces& of_result);
 
 }  // namespace rdmameter

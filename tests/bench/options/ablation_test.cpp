@@ -15,7 +15,7 @@
 #include "core/engine/loop/bandwidth.h"
 #include "core/engine/null/null_device.h"
 #include "core/engine/work.h"
-#include "reports/summary/ablation.h"
+#include "reports/figures/ablation.h"
 
 namespace rdmameter {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/summary/line_rate.h"
-#include "reports/text/case_names.h"
+#include "reports/text/text.h"
 
 namespace rdmameter {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/compare/batches.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "reports/compare/fingerprint.h"
 
 namespace rdmameter {
 namespace {

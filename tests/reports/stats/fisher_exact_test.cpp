@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/stats/fisher_exact.h"
-
 #include <gtest/gtest.h>
+
+#include "reports/stats/significance.h"
 
 namespace rdmameter {
 namespace {

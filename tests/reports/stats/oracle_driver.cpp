@@ -7,14 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "reports/stats/benjamini_hochberg.h"
 #include "reports/stats/factorial.h"
-#include "reports/stats/fisher_exact.h"
-#include "reports/stats/hodges_lehmann.h"
-#include "reports/stats/mann_whitney.h"
-#include "reports/stats/rank_interval.h"
-#include "reports/stats/shared_variance.h"
-#include "reports/stats/sign_randomisation.h"
+#include "reports/stats/ranks.h"
+#include "reports/stats/significance.h"
 #include "reports/stats/student_t.h"
 
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/stats/sign_randomisation.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
+
+#include "reports/stats/significance.h"
 
 namespace rdmameter {
 namespace {

@@ -6,10 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "reports/stats/benjamini_hochberg.h"
-#include "reports/stats/hodges_lehmann.h"
-#include "reports/stats/mann_whitney.h"
+#include "reports/stats/ranks.h"
 #include "reports/stats/sample.h"
+#include "reports/stats/significance.h"
 
 namespace rdmameter {
 namespace {

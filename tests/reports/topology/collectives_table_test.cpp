@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/collectives_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/result/row_json.h"
 #include "reports/export/csv.h"
 #include "reports/topology/decision_table.h"
+#include "reports/topology/tables.h"
 #include "reports/topology/topology_text.h"
 #include "tests/reports/topology_samples.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/topology/shape_limits.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/topology/decision_table.h"
 #include "tests/reports/topology_samples.h"
 #include "topologies/traffic/connection_memory.h"
 

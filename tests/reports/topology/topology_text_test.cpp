@@ -12,7 +12,6 @@
 #include "core/result/row_json.h"
 #include "reports/show.h"
 #include "reports/topology/cases.h"
-#include "reports/topology/matrix_kinds.h"
 #include "reports/topology/matrix_text.h"
 #include "reports/topology/model_text.h"
 #include "tests/reports/golden.h"

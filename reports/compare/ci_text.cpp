@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// A comparison for a CI: a page of its summary, JUnit XML, annotations of a GitHub run.
+#include <fmt/format.h>
+
+#include "reports/compare/output.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+using Kind = VerdictLine::Kind;
+
+constexpr std::size_t kMaxPageBytes = 1'000'000;  ///< GitHub refuses a step summary above 1 MiB
+constexpr std::size_t kMaxAnnotations = 10;       ///< GitHub shows ten of each kind and step
+
+std::string sign_and_text(CaseVerdict verdict) {
+  return fmt::format("{} {}", name_of(verdict).sign, name_of(verdict).text);
+}
+
+Table markdown_cases(const Comparison& comparison) {
+  Table table{text_columns(
+      {"verdict", "case", "quantity", "base", "new", "change", "95 % interval", "note"})};
+  for (const std::size_t number : {3U, 4U, 5U, 6U}) table.columns[number].is_text = false;
+  for (const VerdictLine& line : verdict_table(comparison, Kind::judged)) {
+    std::vector<Table::Cell> cells =
+        effect_cells(line.members.empty() ? nullptr : &line.members.front());
+    cells.insert(cells.begin(), {sign_and_text(line.verdict), line.name});
+    cells.emplace_back(line.note);
+    table.add_line(std::move(cells));
+  }
+  return table;
+}
+
+Table markdown_gates(const Comparison& comparison) {
+  Table table{text_columns({"gate", "case", "finding"})};
+  for (const VerdictLine& line : verdict_table(comparison, Kind::gate))
+    table.add_line(
+        {fmt::format("{} {}", sign_and_text(line.verdict), line.gate), line.name, line.text});
+  return table;
+}
+
+/// A case that nothing judges any more must not vanish in silence.
+Table markdown_lonely(const Comparison& comparison) {
+  Table table{text_columns({"only in", "case"})};
+  for (const auto& [kind, side] : {std::pair{Kind::only_base, "BASE: not judged"},
+                                   std::pair{Kind::only_other, "NEW: not judged"}})
+    for (const VerdictLine& line : verdict_table(comparison, kind))
+      table.add_line({side, line.name});
+  return table;
+}
+
+/// Adds lines while there is room; then says how many are missing.
+class MarkdownPage {
+ public:
+  void add(const std::string& line) {
+    if (left_out_ > 0 || text_.size() + line.size() > kMaxPageBytes)
+      ++left_out_;
+    else
+      text_ += line;
+  }
+  void add(const Table& table) {
+    for (const std::string& line : markdown_lines(table)) add(line);
+  }
+  std::string take() {
+    if (left_out_ > 0)
+      text_ += fmt::format("\n{} more lines left out: the page would be too long.\n", left_out_);
+    return std::move(text_);
+  }
+
+ private:
+  std::string text_;
+  std::size_t left_out_ = 0;
+};
+
+struct Tests {
+  std::string text;
+  std::size_t count = 0, failures = 0, errors = 0, skipped = 0;
+
+  void add(std::string_view suite, const std::string& name, CaseVerdict verdict, bool decides,
+           const std::string& message) {
+    ++count;
+    text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", suite, markup_text(name));
+    const std::string told = markup_text(message);
+    if (verdict == CaseVerdict::fail && decides) {
+      ++failures;
+      text += fmt::format("><failure message=\"{}\"/></testcase>\n", told);
+    } else if (verdict == CaseVerdict::suspect && decides) {
+      ++errors;
+      text += fmt::format("><error type=\"suspect\" message=\"{}\"/></testcase>\n", told);
+    } else if (verdict == CaseVerdict::pass || verdict == CaseVerdict::better) {
+      text += fmt::format("><system-out>{}</system-out></testcase>\n", told);
+    } else {
+      ++skipped;
+      text += fmt::format("><skipped message=\"{}\"/></testcase>\n", told);
+    }
+  }
+};
+
+/// As GitHub's own toolkit escapes what stands in a workflow command.
+std::string command_text(std::string_view text, bool property) {
+  std::string result;
+  for (const char c : printable(text))
+    if (c == '%' || (property && (c == ':' || c == ',')))
+      result += fmt::format("%{:02X}", c);
+    else
+      result += c;
+  return result;
+}
+
+std::string annotation(const char* level, std::string_view title, std::string_view text) {
+  return fmt::format("::{} title={}::{}\n", level, command_text(title, true),
+                     command_text(text, false));
+}
+
+}  // namespace
+
+std::string comparison_markdown(const Comparison& comparison) {
+  const VerdictName& conclusion = name_of(comparison.conclusion);
+  MarkdownPage page;
+  page.add(fmt::format("### {} {}: {} against {}\n\n{}\n\n", conclusion.sign, conclusion.text,
+                       markdown_text(comparison.other), markdown_text(comparison.base),
+                       tally_text(comparison)));
+  for (const std::string& remark : comparison.remarks)
+    page.add(fmt::format("> {}\n\n", markdown_text(remark)));
+  page.add(markdown_cases(comparison));
+  if (const std::string estimates = estimates_text(comparison); !estimates.empty())
+    page.add(fmt::format("\n{}\n", markdown_text(estimates)));
+  for (const Table& table : {markdown_gates(comparison), markdown_lonely(comparison)}) {
+    if (table.lines() == 0) continue;
+    page.add("\n");
+    page.add(table);
+  }
+  return page.take();
+}
+
+std::string comparison_junit(const Comparison& comparison) {
+  Tests tests;
+  for (const VerdictLine& line : verdict_table(comparison))
+    if (line.kind == Kind::gate)
+      tests.add("rdmameter.gate", line.name + " " + line.gate, line.verdict, true, line.message());
+    else if (line.kind != Kind::only_other)
+      tests.add("rdmameter.compare", line.name, line.verdict, line.decides, line.message());
+  const Conclusion conclusion = comparison.conclusion;
+  tests.add("rdmameter", "conclusion",
+            conclusion == Conclusion::pass   ? CaseVerdict::pass
+            : conclusion == Conclusion::fail ? CaseVerdict::fail
+                                             : CaseVerdict::suspect,  // which is never green
+            true, fmt::format("{}: {}", name_of(conclusion).text, tally_text(comparison)));
+  const std::string tally = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\"", tests.count,
+                                        tests.failures, tests.errors);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite "
+      "name=\"rdmameter compare {1} {2}\" {0} skipped=\"{3}\">\n{4}  </testsuite>\n</testsuites>\n",
+      tally, markup_text(comparison.base), markup_text(comparison.other), tests.skipped,
+      tests.text);
+}
+
+std::string comparison_github(const Comparison& comparison) {
+  std::vector<std::string> lines;
+  for (const VerdictLine& line : verdict_table(comparison, Kind::gate))
+    if (line.verdict == CaseVerdict::fail)
+      lines.push_back(
+          annotation("error", "gate: " + line.name, fmt::format("{} ({})", line.text, line.gate)));
+  for (const VerdictLine& line : verdict_table(comparison, Kind::judged))
+    if (line.verdict == CaseVerdict::fail)
+      lines.push_back(
+          annotation(line.decides ? "error" : "notice", "worse: " + line.name, line.text));
+    else if (line.verdict == CaseVerdict::suspect && line.decides)
+      lines.push_back(annotation("warning", "suspect: " + line.name, line.text));
+  if (comparison.conclusion == Conclusion::not_proven)
+    lines.push_back(annotation("warning", "rdmameter: not proven", tally_text(comparison)));
+  if (const std::vector<std::string>& gone = comparison.only_base; !gone.empty())
+    lines.push_back(
+        annotation("warning", "rdmameter: only in BASE",
+                   fmt::format("{} of BASE's cases {} not in NEW, so not judged: {}", gone.size(),
+                               gone.size() == 1 ? "is" : "are", few_names(gone))));
+  const std::size_t shown = lines.size() > kMaxAnnotations ? kMaxAnnotations - 1 : lines.size();
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) text += lines[i];
+  if (shown < lines.size())
+    text +=
+        annotation("warning", "rdmameter",
+                   fmt::format("and {} more: {}", lines.size() - shown, tally_text(comparison)));
+  return text;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rates of cases: payload and messages, their share of the line, what was lost on the way.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/result/row_json.h"
+#include "reports/figures/figures.h"
+#include "reports/summary/line_rate.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr Metric kCompletions[] = {Metric::p50, Metric::p99};
+
+template <class Test>
+bool any_row(const FigureLines& lines, Test test) {
+  return std::ranges::any_of(lines, [&](const FigureLine& line) {
+    return std::ranges::any_of(line.summary->repetitions,
+                               [&](const Row* row) { return test(*row); });
+  });
+}
+
+Unit unit_of(Metric metric, const FigureLines& lines) {
+  double largest = 0;
+  for (const FigureLine& line : lines)
+    largest = std::max(largest, median_of(*line.summary, info_of(metric).value).value_or(0));
+  return rate_unit(metric, largest);
+}
+
+std::vector<FigureColumn> page_columns(const FigureLines& lines) {
+  std::vector<FigureColumn> columns;
+  for (const Metric metric : {Metric::gbps, Metric::mmsg_per_s})
+    columns.push_back(
+        median_column(info_of(metric).name, unit_of(metric, lines), 4, info_of(metric).value));
+  return columns;
+}
+
+std::optional<std::uint64_t> lost(const Row& row) {
+  return bandwidth_lost(*row.bandwidth);
+}
+
+bool have_completions(const FigureLines& lines) {
+  return std::ranges::all_of(
+      lines, [](const FigureLine& line) { return all_have<&Row::latency>(*line.summary); });
+}
+
+std::vector<FigureColumn> terminal_columns(const FigureLines& lines,
+                                           std::optional<double> line_rate_gbps) {
+  std::vector<FigureColumn> columns{count_column("messages", [](const Row& row) {
+    return std::optional(static_cast<double>(row.bandwidth->messages));
+  })};
+  for (const Metric metric : {Metric::gbps, Metric::mib_per_s, Metric::mmsg_per_s}) {
+    const Unit unit = unit_of(metric, lines);
+    columns.push_back(
+        median_column(unit.name, unit, 4, [value = info_of(metric).value](const Row& row) {
+          return std::optional(value(row).value_or(0));  // an empty window
+        }));
+    columns.back().column.unit.clear();
+    columns.back().column.optional = metric == Metric::mib_per_s;
+    if (metric == Metric::gbps)
+      columns.push_back(median_column("of line", {"%", 1}, 1, [line_rate_gbps](const Row& row) {
+        return line_percent(line_rate_gbps, row);
+      }));
+  }
+  if (any_row(lines, [](const Row& row) { return lost(row).value_or(0) > 0; })) {
+    columns.push_back(sum_column("sent", [](const Row& row) { return row.bandwidth->sent; }));
+    columns.back().column.optional = true;
+    columns.push_back(
+        sum_column("received", [](const Row& row) { return row.bandwidth->received; }));
+    columns.back().column.optional = true;
+  }
+  columns.push_back(sum_column("lost", lost));
+  columns.push_back(sum_column(
+      "duplicated", [](const Row& row) { return row.bandwidth->duplicated; }, true));
+  columns.push_back(sum_column(
+      "reordered", [](const Row& row) { return row.bandwidth->reordered; }, true));
+  if (have_completions(lines))
+    for (FigureColumn& each : latency_columns(lines, kCompletions))
+      columns.push_back(std::move(each));
+  return columns;
+}
+
+/// "Counted by the receiver: send_bw over UC and UD."
+std::string told_of(const char* what, const FigureLines& lines,
+                    bool (*holds)(const BandwidthData&)) {
+  std::string list;
+  std::size_t held = 0;
+  for (const FigureLine& line : lines) {
+    const Row& row = *line.summary->repetitions.front();
+    if (!holds(*row.bandwidth)) continue;
+    ++held;
+    const std::string name =
+        printable(test_of(row)) + " over " + upper_case(printable(transport_of(row)));
+    if (list.find(name) == list.npos) list += (list.empty() ? "" : ", ") + name;
+  }
+  if (held == 0) return "";
+  return held == lines.size() ? fmt::format("{}. ", what) : fmt::format("{}: {}. ", what, list);
+}
+
+std::string rates_remark(const FigureLines& lines, std::optional<double> line_rate_gbps) {
+  std::string doubt, completions;
+  any_row(lines, [&](const Row& row) {
+    doubt = line_doubt(line_rate_gbps, row);
+    return !doubt.empty();
+  });
+  if (!doubt.empty()) doubt += ' ';
+  if (have_completions(lines))
+    for (const Metric metric : kCompletions)
+      if (std::ranges::any_of(lines, [&](const FigureLine& line) {
+            return median_of(*line.summary, info_of(metric).value).has_value();
+          }))
+        completions += fmt::format("{}{}", completions.empty() ? "" : ", ", info_of(metric).name);
+  if (!completions.empty()) completions += ": of completions. ";
+  return doubt + completions +
+         told_of(
+             "Injected (a plain UC write leaves no trace at the receiver; what arrived is unknown)",
+             lines, [](const BandwidthData& data) { return data.injected; }) +
+         told_of("Counted by the receiver", lines,
+                 [](const BandwidthData& data) {
+                   return !data.injected && data.counted_by == BandwidthData::CountedBy::receiver;
+                 }) +
+         told_of("Short window (few messages beside those under way; rate of the whole traffic)",
+                 lines, [](const BandwidthData& data) { return data.short_window; });
+}
+
+}  // namespace
+
+Figures bandwidth_figures(std::optional<double> line_rate_gbps) {
+  return {.page_title = "Bandwidth",
+          .has = all_have<&Row::bandwidth>,
+          .by_axes = true,
+          .columns =
+              [line_rate_gbps](const FigureLines& lines, FigurePlace place) {
+                return place == FigurePlace::page ? page_columns(lines)
+                                                  : terminal_columns(lines, line_rate_gbps);
+              },
+          .remark = [line_rate_gbps](
+                        const FigureLines& lines) { return rates_remark(lines, line_rate_gbps); },
+          .remark_on_page = false};
+}
+
+}  // namespace rdmameter

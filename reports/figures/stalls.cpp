@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/figures/stalls.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "core/instrument/histogram_data.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/metric.h"
+#include "reports/text/table.h"
+
+namespace rdmameter {
+namespace {
+
+/// [us]
+constexpr double kRnrTimers[32] = {655360, 10,    20,    30,     40,     60,     80,     120,
+                                   160,    240,   320,   480,    640,    960,    1280,   1920,
+                                   2560,   3840,  5120,  7680,   10240,  15360,  20480,  30720,
+                                   40960,  61440, 81920, 122880, 163840, 245760, 327680, 491520};
+
+/// What the drivers of the ends that send requests counted over all repetitions.
+struct Counted {
+  bool all = false;  ///< else an event that is not here may have happened all the same
+  std::array<std::uint64_t, kLossEvents> events{};  ///< by LossEvent
+
+  /// rxe counts timeouts and sequence NAKs in one.
+  std::uint64_t timeouts() const {
+    return of(LossEvent::timeout) +
+           (of(LossEvent::retry) - std::min(of(LossEvent::retry), of(LossEvent::sequence_nak)));
+  }
+  std::uint64_t of(LossEvent event) const { return events[static_cast<std::size_t>(event)]; }
+  /// @param cause  not unknown
+  std::uint64_t of(StallCause cause) const {
+    if (cause == StallCause::timeout) return timeouts();
+    return of(cause == StallCause::rnr ? LossEvent::rnr_nak : LossEvent::sequence_nak);
+  }
+};
+
+/// @param counted  nullptr: the end's events are no cause of stalls
+void note(StallReport& report, Counted* counted, std::string_view end, const std::string& name,
+          std::uint64_t events) {
+  const LossCounterInfo* known = find_loss_counter(name);
+  if (known == nullptr || events == 0) return;
+  if (counted != nullptr) counted->events[static_cast<std::size_t>(known->event)] += events;
+  const auto same = std::ranges::find_if(report.counters, [&](const LossCounter& counter) {
+    return counter.end == end && counter.name == name;
+  });
+  if (same != report.counters.end())
+    same->events += events;
+  else
+    report.counters.push_back({end, name, events, known->meaning});
+}
+
+Counted count(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
+              StallReport& report) {
+  Counted counted;
+  for (const Row* row : summary.repetitions)
+    for (const char* end : {"initiator", "responder"}) {
+      const auto& counters = fact_at(row->device_counters, end);
+      if (!counters.is_object()) continue;
+      report.counted = true;
+      const bool may_stall = sends_requests(summary, end);
+      if (may_stall) counted.all = true;
+      for (const auto& [name, value] : counters.items())
+        if (value.is_number_integer())
+          note(report, may_stall ? &counted : nullptr, end, name, value.get<std::uint64_t>());
+    }
+  if (std::ranges::any_of(
+          uncounted, [&](const UncountedEnd& each) { return sends_requests(summary, each.end); }))
+    counted.all = false;
+  return counted;
+}
+
+std::optional<std::uint64_t> setting(const CaseSummary& summary, const char* key) {
+  const auto& value = fact_at(summary.case_object, key);
+  return value.is_number_integer() ? std::optional(value.get<std::uint64_t>()) : std::nullopt;
+}
+
+/// How far from the timer or a few times as much, as a share of that; nothing: too short for one.
+std::optional<double> misfit(double stall_ns, const std::optional<double>& timer_ns) {
+  constexpr double kEarly = 0.05;   // the median is an estimate, and timers have a grain
+  constexpr double kMostTimes = 4;  // any length is near a large multiple
+  if (!timer_ns || stall_ns < (1 - kEarly) * *timer_ns) return std::nullopt;
+  const double times = std::clamp(std::floor(stall_ns / *timer_ns + kEarly), 1.0, kMostTimes);
+  return std::abs(stall_ns / *timer_ns - times) / times;
+}
+
+struct Stall {
+  double ns;
+  std::uint64_t samples;
+  StallCause cause = StallCause::unknown;
+  double misfit = 0;
+};
+
+class Judge {
+ public:
+  Judge(const StallReport& report, const Counted& counted) : report_(report), counted_(counted) {}
+
+  void judge(Stall& stall) const {
+    const auto timeout = possible(stall.ns, report_.timeout_ns, counted_.timeouts());
+    const auto rnr = possible(stall.ns, report_.rnr_ns, counted_.of(LossEvent::rnr_nak));
+    if (timeout && rnr) {
+      const bool as_timeout = *timeout <= kAlike, as_rnr = *rnr <= kAlike;
+      if (as_timeout == as_rnr) return;
+      stall.cause = as_timeout ? StallCause::timeout : StallCause::rnr;
+    } else if (timeout || rnr) {
+      stall.cause = timeout ? StallCause::timeout : StallCause::rnr;
+    } else if (counted_.of(LossEvent::sequence_nak) > 0 && shorter_than_timers(stall.ns)) {
+      stall.cause = StallCause::sequence_nak;
+    }
+    stall.misfit = timeout.value_or(rnr.value_or(-stall.ns));  // of NAKs the longest come first
+  }
+
+ private:
+  /// What a sample may be longer than its timer.
+  static constexpr double kAlike = 0.15;
+
+  std::optional<double> possible(double stall_ns, const std::optional<double>& timer_ns,
+                                 std::uint64_t events) const {
+    const auto off = misfit(stall_ns, timer_ns);
+    if (events > 0) return off;
+    return counted_.all || !off || *off > kAlike ? std::nullopt : off;
+  }
+  bool shorter_than_timers(double stall_ns) const {
+    return !misfit(stall_ns, report_.timeout_ns) && !misfit(stall_ns, report_.rnr_ns);
+  }
+
+  const StallReport& report_;
+  const Counted& counted_;
+};
+
+/// Of each cause at most as many as were counted, the best fits first.
+void keep_to(const Counted& counted, std::vector<Stall>& stalls) {
+  std::array<std::uint64_t, kStallCauses> left{};
+  for (const auto cause : {StallCause::timeout, StallCause::rnr, StallCause::sequence_nak})
+    left[static_cast<std::size_t>(cause)] = counted.of(cause);
+  std::ranges::stable_sort(stalls, {}, &Stall::misfit);
+  std::vector<Stall> beyond;
+  for (Stall& stall : stalls) {
+    if (stall.cause == StallCause::unknown) continue;
+    std::uint64_t& of_cause = left[static_cast<std::size_t>(stall.cause)];
+    const std::uint64_t kept = std::min(of_cause, stall.samples);
+    of_cause -= kept;
+    if (kept < stall.samples) beyond.push_back({stall.ns, stall.samples - kept});
+    stall.samples = kept;
+  }
+  stalls.insert(stalls.end(), beyond.begin(), beyond.end());
+}
+
+double middle_ns(const HistogramData& samples, std::uint32_t bucket) {
+  const std::uint64_t middle =
+      std::midpoint(histogram_lowest(bucket), histogram_lowest(bucket + 1));
+  return static_cast<double>(std::clamp(middle, samples.min_ns, samples.max_ns));
+}
+
+Stalls sum_up(std::vector<Stall>& stalls, StallCause cause) {
+  std::ranges::stable_sort(stalls, {}, &Stall::ns);
+  Stalls all;
+  for (const Stall& stall : stalls)
+    if (stall.cause == cause && stall.samples > 0) {
+      all.samples += stall.samples;
+      all.max_ns = stall.ns;
+    }
+  std::uint64_t seen = 0;
+  for (const Stall& stall : stalls) {
+    if (stall.cause != cause) continue;
+    seen += stall.samples;
+    if (2 * seen < all.samples || all.samples == 0) continue;
+    all.median_ns = stall.ns;
+    break;
+  }
+  return all;
+}
+
+/// Names of Linux' drivers: mlx5 and mlx4 (`local_ack_timeout_err`...), bnxt_re, EFA, rxe, mana
+/// (`requester_timeout`...), irdma (`tcpRetransSegs`...), hns, erdma, cxgb4 (`ip4RetransSegs`).
+/// TCP retransmits by timers of its own: these of iWARP tell of no --qp-timeout.
+constexpr LossCounterInfo kLossCounters[] = {
+    {"local_ack_timeout_err", LossEvent::timeout, "no acknowledgement within --qp-timeout"},
+    {"to_retransmits", LossEvent::timeout, "sent again after a timeout"},
+    {"retrans_timeout_events", LossEvent::timeout, "timeouts of the device's own transport"},
+    {"requester_timeout", LossEvent::timeout, "no acknowledgement within --qp-timeout"},
+    {"requester_oos_nak", LossEvent::sequence_nak, "NAKs: a packet before this one is missing"},
+    {"requester_implicit_nak", LossEvent::sequence_nak, "a response is missing"},
+    {"requester_rnr_nak", LossEvent::rnr_nak, "RNR NAKs: the peer had no receive"},
+    {"responder_rnr_nak", LossEvent::other, "RNR NAKs sent: no receive was here"},
+    {"responder_oos", LossEvent::other, "requests that came out of order"},
+    {"responder_dup_request", LossEvent::other,
+     "requests that came twice: an answer was lost or late"},
+    {"requester_retries_exceeded", LossEvent::other, "requests given up after all retries"},
+    {"requester_rnr_nak_retries_exceeded", LossEvent::other,
+     "requests given up after all RNR retries"},
+    {"received_ecns", LossEvent::other, "packets that a switch marked: congestion (ECN)"},
+    {"sent_cnps", LossEvent::other, "CNPs sent: the peer is told of congestion"},
+    {"received_cnps", LossEvent::other, "CNPs received: this end slowed down"},
+    {"tcpRetransSegs", LossEvent::other, "TCP segments sent again"},
+    {"ip4RetransSegs", LossEvent::other, "TCP segments sent again, over IPv4"},
+    {"ip6RetransSegs", LossEvent::other, "TCP segments sent again, over IPv6"},
+    {"ip4InDiscards", LossEvent::other, "packets of IPv4 that came and were dropped"},
+    {"ip6InDiscards", LossEvent::other, "packets of IPv6 that came and were dropped"},
+    {"RxECNMrkd", LossEvent::other, "packets that a switch marked: congestion (ECN)"},
+    {"cnpSent", LossEvent::other, "CNPs sent: the peer is told of congestion"},
+    {"cnpHandled", LossEvent::other, "CNPs received: this end slowed down"},
+    {"cnpIgnored", LossEvent::other, "CNPs received and ignored"},
+    {"rx_err_pkt", LossEvent::other, "packets with errors"},
+    {"rx_cnp_pkt", LossEvent::other, "CNPs received: this end slowed down"},
+    {"tx_cnp_pkt", LossEvent::other, "CNPs sent: the peer is told of congestion"},
+    {"tx_bps_limit_drop_cnt", LossEvent::other, "packets dropped by the instance's limit of bits"},
+    {"rx_bps_limit_drop_cnt", LossEvent::other, "packets dropped by the instance's limit of bits"},
+    {"tx_pps_limit_drop_cnt", LossEvent::other,
+     "packets dropped by the instance's limit of packets"},
+    {"rx_pps_limit_drop_cnt", LossEvent::other,
+     "packets dropped by the instance's limit of packets"},
+    {"tx_disable_drop_cnt", LossEvent::other, "packets dropped, as sending was disabled"},
+    {"rx_disable_drop_cnt", LossEvent::other, "packets dropped, as receiving was disabled"},
+    {"completer_retry_err", LossEvent::retry, "sent again after a timeout or a sequence NAK"},
+    {"packet_seq_err", LossEvent::sequence_nak, "NAKs: a packet before this one is missing"},
+    {"implied_nak_seq_err", LossEvent::sequence_nak, "a response is missing"},
+    {"rcvd_seq_err", LossEvent::sequence_nak, "NAKs: a packet before this one is missing"},
+    {"seq_err_naks_rcvd", LossEvent::sequence_nak, "NAKs: a packet before this one is missing"},
+    {"rnr_nak_retry_err", LossEvent::rnr_nak, "RNR NAKs: the peer had no receive"},
+    {"rcvd_rnr_err", LossEvent::rnr_nak, "RNR NAKs: the peer had no receive"},
+    {"rnr_naks_rcvd", LossEvent::rnr_nak, "RNR NAKs: the peer had no receive"},
+    {"send_rnr_err", LossEvent::other, "RNR NAKs sent: no receive was here"},
+    {"out_of_buffer", LossEvent::other, "messages that found no receive here"},
+    {"out_of_sequence", LossEvent::other, "packets that came out of order"},
+    {"out_of_seq_request", LossEvent::other, "requests that came out of order"},
+    {"oos_drop_count", LossEvent::other, "packets that came out of order"},
+    {"duplicate_request", LossEvent::other, "requests that came twice: an answer was lost or late"},
+    {"dup_req", LossEvent::other, "requests that came twice: an answer was lost or late"},
+    {"missing_resp", LossEvent::other, "a response is missing"},
+    {"retry_exceeded_err", LossEvent::other, "requests given up after all retries"},
+    {"max_retry_exceeded", LossEvent::other, "requests given up after all retries"},
+    {"np_ecn_marked_roce_packets", LossEvent::other,
+     "packets that a switch marked: congestion (ECN)"},
+    {"rx_ecn_marked_pkts", LossEvent::other, "packets that a switch marked: congestion (ECN)"},
+    {"np_cnp_sent", LossEvent::other, "CNPs sent: the peer is told of congestion"},
+    {"tx_cnp_pkts", LossEvent::other, "CNPs sent: the peer is told of congestion"},
+    {"rp_cnp_handled", LossEvent::other, "CNPs received: this end slowed down"},
+    {"rx_cnp_pkts", LossEvent::other, "CNPs received: this end slowed down"},
+    {"rp_cnp_ignored", LossEvent::other, "CNPs received and ignored"},
+    {"roce_adp_retrans", LossEvent::other, "adaptive retransmissions"},
+    {"roce_adp_retrans_to", LossEvent::other, "timeouts of adaptive retransmission"},
+    {"roce_slow_restart", LossEvent::other, "slow restarts after loss"},
+    {"retrans_pkts", LossEvent::other, "packets sent again"},
+    {"port_xmit_wait", LossEvent::other, "ticks with data to send and no credit"},
+    {"port_xmit_discards", LossEvent::other, "packets dropped before they were sent"},
+    {"port_rcv_errors", LossEvent::other, "packets with errors"},
+    {"symbol_error", LossEvent::other, "symbol errors of the link"},
+    {"link_downed", LossEvent::other, "the link went down"},
+};
+
+/// As sysfs names the drivers of which the table has counters: a PCI device's, so irdma is ice,
+/// idpf or i40e, bnxt_re bnxt_en, hns hns3.
+constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx4_core", "bnxt_en", "efa",
+                                         "rdma_rxe",  "mana",      "ice",     "idpf",
+                                         "i40e",      "hns3",      "erdma",   "cxgb4"};
+
+std::string expected_text(const StallReport& report, StallCause cause) {
+  const std::optional<double>& timer =
+      cause == StallCause::timeout ? report.timeout_ns : report.rnr_ns;
+  const bool has_timer = cause == StallCause::timeout || cause == StallCause::rnr;
+  return has_timer && timer ? metric_text(Metric::max, *timer) : kUnknown;
+}
+
+Table table_of(const StallReport& report) {
+  Table table{.columns = {{"cause"}, {"samples"}, {"stall", "median"}, {"longest"}, {"timer"}},
+              .key_columns = 1};
+  for (std::size_t i = 0; i < kStallCauses; ++i) {
+    const auto cause = static_cast<StallCause>(i);
+    const Stalls& stalls = report.of(cause);
+    const auto time = [&](double ns) {
+      return stalls.samples == 0 ? kUnknown : metric_text(Metric::max, ns);
+    };
+    table.add_line({name_of(cause), fmt::format("{}", stalls.samples), time(stalls.median_ns),
+                    time(stalls.max_ns), expected_text(report, cause)});
+  }
+  return table;
+}
+
+/// @param uncounted  not empty
+std::string uncounted_text(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
+                           const TextStyle& style) {
+  const auto line = [&](const UncountedEnd& each, std::string_view end) {
+    const std::string driver = printable(each.driver);
+    return wrap("  ",
+                fmt::format("No loss counters are known for {} ({}){}",
+                            driver.starts_with("the ") ? driver : "driver " + driver, end,
+                            sends_requests(summary, each.end)
+                                ? ": a stall whose cause was not counted is judged by its length."
+                                : ", which sent no requests here."),
+                style.width);
+  };
+  const UncountedEnd &first = uncounted.front(), &last = uncounted.back();
+  if (uncounted.size() == 1) return line(first, first.end);
+  if (first.driver == last.driver) return line(first, "both ends");
+  return line(first, first.end) + line(last, last.end);
+}
+
+/// @param uncounted  ends whose driver has no known counter of loss
+std::string counters_text(const StallReport& report, const CaseSummary& summary,
+                          std::span<const UncountedEnd> uncounted, const TextStyle& style) {
+  if (!report.counted)
+    return wrap("  ", "No driver here counts: causes rest on the length of the stalls alone.",
+                style.width);
+  std::string text;
+  for (const LossCounter& counter : report.counters)
+    text += wrap("  ",
+                 fmt::format("{} {} {}: {}", counter.end, printable(counter.name), counter.events,
+                             counter.meaning),
+                 style.width);
+  if (!uncounted.empty()) text += uncounted_text(summary, uncounted, style);
+  return text.empty() ? wrap("  ", "No counter of loss or congestion changed.", style.width) : text;
+}
+
+std::string stall_text(const CaseSummary& summary, std::span<const UncountedEnd> uncounted,
+                       const TextStyle& style) {
+  const auto report = stalls_of(summary, uncounted);
+  if (!report) return "";
+  std::uint64_t stalled = 0;
+  for (const Stalls& stalls : report->causes) stalled += stalls.samples;
+  const std::string what =
+      report->typical_ns == 0
+          ? fmt::format("All of {} samples are as long as a timer.", report->samples)
+          : fmt::format("{} of {} samples took more than {} times the {} ({}).", stalled,
+                        report->samples, kStalledTimes,
+                        report->mostly_stalled ? "smallest, since the median is a stall" : "median",
+                        metric_text(Metric::max, report->typical_ns));
+  return (stalled == 0 ? "" : render(table_of(*report), style)) + wrap("  ", what, style.width) +
+         counters_text(*report, summary, uncounted, style);
+}
+
+}  // namespace
+
+std::string_view name_of(StallCause cause) {
+  constexpr std::string_view kNames[kStallCauses] = {"timeout", "RNR NAK", "sequence NAK",
+                                                     "unknown"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+double rnr_timer_ns(std::uint64_t code) {
+  return kRnrTimers[code % std::size(kRnrTimers)] * 1e3;
+}
+
+bool sends_requests(const CaseSummary& summary, std::string_view end) {
+  if (end == "initiator") return true;
+  const std::string test = test_of(*summary.repetitions.front());
+  const bool one_sided = test.starts_with("read_") || test.starts_with("fetch_add_") ||
+                         test.starts_with("cmp_swap_") || test == "write_load";
+  return !one_sided && !test.ends_with("_cqe_lat");
+}
+
+std::optional<StallReport> stalls_of(const CaseSummary& summary,
+                                     std::span<const UncountedEnd> uncounted) {
+  const HistogramData samples = merged_latency(summary);
+  if (samples.count == 0) return std::nullopt;
+  StallReport report{.samples = samples.count,
+                     .typical_ns = static_cast<double>(percentile(samples, 50))};
+  if (const auto code = setting(summary, "qp_timeout"); code && *code != 0)
+    report.timeout_ns = std::ldexp(4096.0, static_cast<int>(*code));
+  if (const auto code = setting(summary, "min_rnr_timer")) report.rnr_ns = rnr_timer_ns(*code);
+  const Counted counted = count(summary, uncounted, report);
+  const auto as_stall = [&](double ns) {
+    return (counted.of(StallCause::timeout) > 0 && misfit(ns, report.timeout_ns)) ||
+           (counted.of(StallCause::rnr) > 0 && misfit(ns, report.rnr_ns));
+  };
+  report.mostly_stalled = as_stall(report.typical_ns);
+  if (report.mostly_stalled) report.typical_ns = static_cast<double>(samples.min_ns);
+  if (as_stall(report.typical_ns)) report.typical_ns = 0;
+
+  const Judge judge(report, counted);
+  std::vector<Stall> stalls;
+  for (const auto& [index, n] : samples.buckets) {
+    const double value = middle_ns(samples, index);
+    if (value <= kStalledTimes * report.typical_ns) continue;
+    judge.judge(stalls.emplace_back(Stall{value - report.typical_ns, n}));
+  }
+  const Row& row = *summary.repetitions.front();
+  if (counted.all && !row.bandwidth && !row.load) keep_to(counted, stalls);
+  for (std::size_t cause = 0; cause < kStallCauses; ++cause)
+    report.causes[cause] = sum_up(stalls, static_cast<StallCause>(cause));
+  return report;
+}
+
+std::vector<UncountedEnd> ends_without_loss_counters(const nlohmann::ordered_json& context) {
+  std::vector<UncountedEnd> ends;
+  for (const char* const end : {"initiator", "responder"}) {
+    const auto& device = fact_at(context, fmt::format("/rdmameter/{}/device", end));
+    const auto &driver = fact_at(device, "driver"), &name = fact_at(device, "name");
+    std::string told = driver.is_string() ? driver : "";
+    if (!driver.is_string() && name.is_string()) told = "the driver of " + name.get<std::string>();
+    const bool known = told.empty() || std::ranges::find(kDrivers, told) != std::end(kDrivers);
+    if (!known) ends.push_back({end, told});
+  }
+  return ends;
+}
+
+const LossCounterInfo* find_loss_counter(std::string_view name) {
+  const auto* found = std::ranges::find(kLossCounters, name, &LossCounterInfo::name);
+  return found == std::end(kLossCounters) ? nullptr : found;
+}
+
+std::string loss_report(std::span<const Row> rows, const nlohmann::ordered_json& context,
+                        const TextStyle& style) {
+  std::string text;
+  const std::vector<UncountedEnd> uncounted = ends_without_loss_counters(context);
+  for (const Group& group : group_rows(rows))
+    for (const CaseSummary& summary : group.cases)
+      if (const std::string stalls = stall_text(summary, uncounted, style); !stalls.empty())
+        text += "\n" + bold(printable(summary.repetitions.front()->name) + ": stalls", style) +
+                "\n" + stalls;
+  return text;
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/stats/ranks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "reports/stats/sample.h"
+#include "reports/stats/student_t.h"
+
+namespace rdmameter {
+namespace {
+
+/// More replicates than that a side are represented by as many of their quantiles: pairs grow with
+/// the square, and what is lost is far below what replicates differ by.
+constexpr std::size_t kMaxReplicates = 256;
+
+std::vector<double> represented(std::vector<double> values) {
+  if (values.size() <= kMaxReplicates) return values;
+  std::ranges::sort(values);
+  std::vector<double> chosen(kMaxReplicates);
+  for (std::size_t i = 0; i < kMaxReplicates; ++i)
+    chosen[i] = values[(2 * i + 1) * values.size() / (2 * kMaxReplicates)];
+  return chosen;
+}
+
+/// Enough that the ends of a 95 % interval are 25 draws deep.
+constexpr std::size_t kBootstrapDraws = 1000;
+
+/// Draws with replacement. The multiply-shift keeps to the engine's own bits: the standard's
+/// distributions differ from library to library.
+void draw(std::span<const double> from, std::mt19937& engine, std::vector<double>& into) {
+  for (double& value : into) value = from[(std::uint64_t{engine()} * from.size()) >> 32];
+}
+
+std::mt19937 seeded(std::uint64_t seed) {
+  return std::mt19937(static_cast<std::uint32_t>(seed ^ (seed >> 32)));
+}
+
+Interval middle_part(std::vector<double> draws, double confidence) {
+  std::ranges::sort(draws);
+  const auto beyond =
+      static_cast<std::size_t>((1 - confidence) / 2 * static_cast<double>(draws.size()));
+  return {draws[beyond], draws[draws.size() - 1 - beyond]};
+}
+
+/// ways[u]: to deal m + n ranks out so that Mann and Whitney's U is u. By Gauss's binomial
+/// coefficient: multiplied by 1 - q^(n + i), divided by 1 - q^i.
+std::vector<double> ways_of_u(std::size_t m, std::size_t n) {
+  std::vector<double> ways(m * n + 1, 0);
+  ways[0] = 1;
+  for (std::size_t i = 1; i <= m; ++i) {
+    for (std::size_t u = ways.size() - 1; u >= n + i && u < ways.size(); --u)
+      ways[u] -= ways[u - n - i];
+    for (std::size_t u = i; u < ways.size(); ++u) ways[u] += ways[u - i];
+  }
+  return ways;
+}
+
+std::size_t exact_rank(std::size_t m, std::size_t n, double tail) {
+  const std::vector<double> ways = ways_of_u(m, n);
+  double all = 0;
+  for (const double way : ways) all += way;
+  double below = 0;
+  for (std::size_t rank = 0; rank < ways.size(); ++rank) {
+    below += ways[rank];
+    if (below / all > tail) return rank;
+  }
+  return 0;
+}
+
+struct Ranks {
+  std::vector<std::size_t> doubled;  ///< of the pooled values, ascending; twice the rank is whole
+  std::size_t sum_y = 0;             ///< doubled
+  double tie_cubes = 0;              ///< sum of t^3 - t over groups of t tied values
+};
+
+Ranks rank(std::span<const double> x, std::span<const double> y) {
+  std::vector<std::pair<double, bool>> pooled;
+  for (const double value : x) pooled.emplace_back(value, false);
+  for (const double value : y) pooled.emplace_back(value, true);
+  std::ranges::sort(pooled);
+  Ranks ranks;
+  for (std::size_t begin = 0, end = 0; begin < pooled.size(); begin = end) {
+    while (end < pooled.size() && pooled[end].first == pooled[begin].first) ++end;
+    const std::size_t doubled = begin + end + 1;  // ranks begin + 1 to end
+    for (std::size_t i = begin; i < end; ++i) {
+      ranks.doubled.push_back(doubled);
+      if (pooled[i].second) ranks.sum_y += doubled;
+    }
+    const auto tied = static_cast<double>(end - begin);
+    ranks.tie_cubes += tied * tied * tied - tied;
+  }
+  return ranks;
+}
+
+/// Counts, for each sum of doubled ranks, the choices of `chosen` values that have it: values are
+/// offered one after the other, each taken or not. Counts are whole below 2^53 and then rounded in
+/// the last digit.
+MannWhitney exact(const Ranks& ranks, std::size_t chosen) {
+  const std::size_t max = ranks.doubled.size() * (ranks.doubled.size() + 1);
+  std::vector<std::vector<double>> ways(chosen + 1, std::vector<double>(max + 1));
+  ways[0][0] = 1;
+  std::size_t offered = 0, reached = 0;
+  for (const std::size_t value : ranks.doubled) {
+    ++offered;
+    reached += value;
+    for (std::size_t taken = std::min(chosen, offered); taken > 0; --taken)
+      for (std::size_t sum = reached; sum >= value; --sum)
+        ways[taken][sum] += ways[taken - 1][sum - value];
+  }
+  double below = 0, at = 0, above = 0;
+  for (std::size_t sum = 0; sum <= max; ++sum)
+    (sum < ranks.sum_y ? below : sum == ranks.sum_y ? at : above) += ways[chosen][sum];
+  const double all = below + at + above;
+  return {.greater = (above + at) / all, .less = (below + at) / all};
+}
+
+MannWhitney approximate(const Ranks& ranks, std::size_t count_x, std::size_t count_y) {
+  const auto m = static_cast<double>(count_x), n = static_cast<double>(count_y), all = m + n;
+  const double u = static_cast<double>(ranks.sum_y) / 2 - n * (n + 1) / 2 - m * n / 2;
+  const double variance = m * n / 12 * (all + 1 - ranks.tie_cubes / (all * (all - 1)));
+  if (variance <= 0) return {};
+  const auto beyond = [&](double distance) {
+    return 0.5 * std::erfc((distance - 0.5) / std::sqrt(variance) / std::numbers::sqrt2);
+  };
+  return {.greater = std::min(1.0, beyond(u)), .less = std::min(1.0, beyond(-u))};
+}
+
+/// Ties have the mean of their ranks. Shifted so that they sum to 0.
+std::vector<double> centred_ranks(std::span<const double> series) {
+  std::vector<std::size_t> order(series.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t at) { return series[at]; });
+  std::vector<double> ranks(series.size());
+  const double middle = static_cast<double>(series.size() - 1) / 2;
+  for (std::size_t first = 0, end = 0; first < order.size(); first = end) {
+    while (end < order.size() && series[order[end]] == series[order[first]]) ++end;
+    const double rank = static_cast<double>(first + end - 1) / 2 - middle;
+    for (std::size_t at = first; at < end; ++at) ranks[order[at]] = rank;
+  }
+  return ranks;
+}
+
+double neighbours_correlation(std::span<const double> series) {
+  const std::vector<double> ranks = centred_ranks(series);
+  double product = 0, square = 0;
+  for (std::size_t at = 0; at < ranks.size(); ++at) {
+    square += ranks[at] * ranks[at];
+    if (at > 0) product += ranks[at - 1] * ranks[at];
+  }
+  return square == 0 ? 0 : product / square;
+}
+
+}  // namespace
+
+double hodges_lehmann_shift(std::span<const double> x, std::span<const double> y) {
+  const std::vector<double> from = represented({x.begin(), x.end()}),
+                            to = represented({y.begin(), y.end()});
+  std::vector<double> differences;
+  for (const double x_value : from)
+    for (const double y_value : to) differences.push_back(y_value - x_value);
+  return median(std::move(differences));
+}
+
+Interval median_interval(std::span<const double> values, double confidence, std::uint64_t seed) {
+  std::vector<double> drawn(values.size()), draws(kBootstrapDraws);
+  std::mt19937 engine = seeded(seed);
+  for (double& each : draws) {
+    draw(values, engine, drawn);
+    each = median(drawn);
+  }
+  return middle_part(std::move(draws), confidence);
+}
+
+std::size_t rank_of_bound(std::size_t m, std::size_t n, double confidence) {
+  const double tail = (1 - confidence) / 2;
+  if (m + n <= kMaxExact) return exact_rank(m, n, tail);
+  const auto a = static_cast<double>(m), b = static_cast<double>(n);
+  const double z = student_t_quantile(tail, std::numeric_limits<double>::infinity());
+  return static_cast<std::size_t>(a * b / 2 - z * std::sqrt(a * b * (a + b + 1) / 12));
+}
+
+Bounds rank_interval(std::span<const double> x, std::span<const double> y, double confidence) {
+  const std::size_t rank = rank_of_bound(x.size(), y.size(), confidence);
+  if (rank == 0)
+    return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  std::vector<double> differences;
+  differences.reserve(x.size() * y.size());
+  for (const double from : x)
+    for (const double to : y) differences.push_back(to - from);
+  const auto low = differences.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+  const auto high = differences.end() - static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(differences.begin(), low, differences.end());
+  const double bound = *low;
+  std::nth_element(differences.begin(), high, differences.end());
+  return {bound, *high};
+}
+
+MannWhitney mann_whitney(std::span<const double> x, std::span<const double> y) {
+  if (x.empty() || y.empty()) return {};
+  const Ranks ranks = rank(x, y);
+  if (ranks.doubled.size() > kMaxExact) return approximate(ranks, x.size(), y.size());
+  return exact(ranks, y.size());
+}
+
+double repetitions_per_value(std::span<const double> series) {
+  constexpr double kMost = 0.99;  // beyond, a series is a walk, and has no median
+  if (series.size() < 3) return 1;
+  const double seen = neighbours_correlation(series);
+  const double r = seen + (1 + 3 * seen) / static_cast<double>(series.size());
+  const double kept = std::clamp(r, 0.0, kMost);
+  return (1 + kept) / (1 - kept);
+}
+
+Bounds median_interval(std::span<const double> series, double confidence) {
+  const auto count = static_cast<double>(series.size());
+  const double per_value = repetitions_per_value(series);
+  const double t = student_t_quantile((1 - confidence) / 2, std::max(count / per_value - 1, 1.0));
+  const double rank = std::floor(count / 2 - t * std::sqrt(count * per_value) / 2);
+  if (rank < 1)
+    return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  std::vector<double> sorted(series.begin(), series.end());
+  std::ranges::sort(sorted);
+  const auto from_end = static_cast<std::size_t>(rank);
+  return {sorted[from_end - 1], sorted[sorted.size() - from_end]};
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a result's JSON holds, whatever it is: nothing here throws.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result/row.h"
+
+namespace rdmameter {
+
+/// "2024-01-02T03:04:05+01:00" (ISO 8601, as `context.date` has it; "Z" or no zone: UTC) in seconds
+/// since 1970; nothing where it is no such date.
+std::optional<std::int64_t> epoch_seconds(const std::string& date);
+
+/// What stands in a JSON under a key, or on a way to one ("/rdmameter/ranks"); null: nothing.
+const nlohmann::ordered_json& fact_at(const nlohmann::ordered_json& json, std::string_view where);
+
+// Likewise, of one type; else "", nothing, 0, an empty list.
+std::string text_at(const nlohmann::ordered_json& json, std::string_view where);
+std::optional<double> number_at(const nlohmann::ordered_json& json, std::string_view where);
+std::uint64_t count_at(const nlohmann::ordered_json& json, std::string_view where);
+const nlohmann::ordered_json& list_at(const nlohmann::ordered_json& json, std::string_view where);
+
+/// A value without its unit, printable; nothing for null.
+std::string value_text(const nlohmann::ordered_json& value);
+
+/// The test and the transport that the name's first two parts and `case` tell.
+std::string test_of(const Row& row);
+std::string transport_of(const Row& row);
+
+/// Unless the list has it. @return  was it added?
+bool add_once(std::vector<std::string>& list, const std::string& text);
+
+}  // namespace rdmameter

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology/connections.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/result/row_json.h"
+#include "reports/stats/sample.h"
+#include "reports/summary/facts.h"
+#include "reports/summary/metric.h"
+#include "reports/text/text.h"
+
+namespace rdmameter {
+namespace {
+
+constexpr const char* kConnectionsKey = "connections";
+
+/// What a row says of itself.
+struct RowPoint {
+  std::string kind, opcode;
+  std::uint64_t active = 0, memory_bytes = 0;
+};
+
+/// @pre of_connections()
+RowPoint point_of(const Row& row) {
+  const auto& about = row.extra.at(kConnectionsKey);
+  return {text_at(about, "kind"), text_at(about, "opcode"), count_at(about, "active"),
+          std::max(count_at(about, "memory_bytes"), count_at(about, "peer_memory_bytes"))};
+}
+
+void gather(ConnectionPoint& at, const Row& row) {
+  if (row.bandwidth) {
+    const BandwidthData& data = *row.bandwidth;
+    if (data.window_ns == 0) return;
+    at.mmsg_per_s.push_back(bandwidth_mmsg_per_s(data));
+    if (data.sent && data.received && *data.sent != 0)
+      at.lost_share.push_back(1 - static_cast<double>(std::min(*data.received, *data.sent)) /
+                                      static_cast<double>(*data.sent));
+    return;
+  }
+  if (const auto p50 = info_of(Metric::p50).value(row)) at.p50_ns.push_back(*p50);
+  if (const auto p99 = info_of(Metric::p99).value(row)) at.p99_ns.push_back(*p99);
+}
+
+/// The median of the repetitions, and half their range.
+std::array<std::string, 2> rate_cells(const ConnectionPoint& point) {
+  if (point.mmsg_per_s.empty()) return {kUnknown, kUnknown};
+  const auto [low, high] = std::ranges::minmax(point.mmsg_per_s);
+  const double rate = median(point.mmsg_per_s);
+  const int decimals = decimals_for(std::array{rate});
+  return {fixed(rate, decimals), fixed((high - low) / 2, decimals)};
+}
+
+}  // namespace
+
+bool of_connections(const Row& row) {
+  return fact_at(row.extra, kConnectionsKey).is_object();
+}
+
+std::vector<ConnectionCurve> connection_curves(std::span<const Row> rows) {
+  std::vector<ConnectionCurve> curves;
+  std::vector<std::map<std::uint64_t, ConnectionPoint>> gathered;  // of each curve, by `active`
+  for (const Row& row : rows) {
+    if (!of_connections(row) || row.status != Row::Status::ok || row.interrupted) continue;
+    const RowPoint point = point_of(row);
+    const std::uint64_t size_bytes = count_at(row.case_object, "size_bytes");
+    auto curve = std::ranges::find_if(curves, [&](const ConnectionCurve& one) {
+      return one.kind == point.kind && one.opcode == point.opcode && one.size_bytes == size_bytes;
+    });
+    if (curve == curves.end()) {
+      curve = curves.insert(curves.end(), {.kind = point.kind,
+                                           .opcode = point.opcode,
+                                           .size_bytes = size_bytes,
+                                           .points = {},
+                                           .knee = {}});
+      gathered.emplace_back();
+    }
+    ConnectionPoint& at = gathered[static_cast<std::size_t>(curve - curves.begin())][point.active];
+    at.memory_bytes = std::max(at.memory_bytes, point.memory_bytes);
+    gather(at, row);
+  }
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    std::map<std::uint64_t, std::vector<double>> rates;
+    for (auto& [active, point] : gathered[i]) {
+      point.active = active;
+      if (!point.mmsg_per_s.empty()) rates[active] = point.mmsg_per_s;
+      curves[i].points.push_back(std::move(point));
+    }
+    curves[i].knee = find_knee(rates);
+  }
+  return curves;
+}
+
+std::string counted_things(const ConnectionCurve& curve) {
+  return curve.kind == "ud" ? "destinations" : "connections";
+}
+
+std::string knee_sentence(const ConnectionCurve& curve) {
+  const Knee& knee = curve.knee;
+  const std::string name = fmt::format("{}, {}", printable(curve.opcode), printable(curve.kind));
+  const std::string things = counted_things(curve);
+  if (knee.fast == 0)
+    return fmt::format(
+        "{}: whether there is a knee is not known: it needs the rates of two numbers "
+        "of {}.",
+        name, things);
+  if (knee.found()) {
+    const auto fewest = std::ranges::min(curve.points, {}, [&](const ConnectionPoint& point) {
+      return point.active == knee.fast || point.active == knee.slow ? point.mmsg_per_s.size()
+                                                                    : SIZE_MAX;
+    });
+    const std::size_t repetitions = fewest.mmsg_per_s.size();
+    return fmt::format(
+        "{}: knee between {} and {} {}: from there on at least 10 % below the rate with {} ({}).",
+        name, knee.fast, knee.slow, things, knee.best,
+        repetitions == 1 ? "a single repetition" : fmt::format("{} repetitions", repetitions));
+  }
+  if (knee.undecided())
+    return fmt::format(
+        "{}: knee not decided: no fall up to {} {}, and up to {} some repetitions are "
+        "10 % lower and others are not.",
+        name, knee.fast, things, knee.most);
+  return fmt::format("{}: knee none, up to {} {}.", name, knee.most, things);
+}
+
+std::vector<std::string> connection_limits(const nlohmann::ordered_json& context) {
+  std::vector<std::string> sentences;
+  for (const auto& one : list_at(context, "/rdmameter/connections/limits"))
+    if (one.is_object())
+      sentences.push_back(fmt::format("{} ends at {}: {}.", printable(text_at(one, "kind")),
+                                      count_at(one, "active"), printable(text_at(one, "reason"))));
+  return sentences;
+}
+
+Table connection_table(std::span<const ConnectionCurve> curves) {
+  const bool lossy = std::ranges::any_of(curves, [](const ConnectionCurve& curve) {
+    return std::ranges::any_of(
+        curve.points, [](const ConnectionPoint& point) { return !point.lost_share.empty(); });
+  });
+  Table table{.columns = {{.head = "opcode", .is_text = true},
+                          {.head = "over", .is_text = true},
+                          {.head = "size", .unit = "B"},
+                          {.head = "active"},
+                          {.head = "rate", .unit = "Mmsg/s"},
+                          {.head = "±", .unit = "Mmsg/s"},
+                          {.head = "p50", .unit = "µs"},
+                          {.head = "p99", .unit = "µs"},
+                          {.head = "memory", .unit = "MiB"}},
+              .key_columns = 4};
+  if (lossy) table.columns.push_back({.head = "lost", .unit = "%"});
+  for (const ConnectionCurve& curve : curves)
+    for (const ConnectionPoint& point : curve.points) {
+      const auto [rate, half_range] = rate_cells(point);
+      std::vector<Table::Cell> cells{
+          printable(curve.opcode),
+          printable(curve.kind),
+          std::to_string(curve.size_bytes),
+          std::to_string(point.active),
+          rate,
+          half_range,
+          known_text(known_median(point.p50_ns), 2, 1e3),
+          known_text(known_median(point.p99_ns), 2, 1e3),
+          point.memory_bytes == 0 ? kUnknown
+                                  : fixed(static_cast<double>(point.memory_bytes) / (1 << 20), 2)};
+      if (lossy) cells.emplace_back(known_text(known_median(point.lost_share), 1, 0.01));
+      table.add_line(std::move(cells));
+    }
+  return table;
+}
+
+std::string connection_text(const ResultFile& file, const TextStyle& style) {
+  const std::vector<ConnectionCurve> curves = connection_curves(file.rows);
+  if (curves.empty()) return "";
+  std::string text = "\n" + bold("active connections", style) + "\n";
+  for (const ConnectionCurve& curve : curves) text += wrap("  ", knee_sentence(curve), style.width);
+  for (const std::string& limit : connection_limits(file.context))
+    text += wrap("  ", limit, style.width);
+  return text + "\n" + render(connection_table(curves), style);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/topology/tables.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "reports/stats/sample.h"
+#include "reports/text/text.h"
+#include "reports/topology/model_text.h"
+
+namespace rdmameter {
+namespace {
+
+using Cases = std::span<const TopologyCase>;
+using Number = std::optional<double>;
+
+auto counted(const char* name) {
+  return [name](const TopologyCase& one) { return kernel_count(one, name); };
+}
+
+/// Of a repetition over so many hops [ns].
+Number p50_at(const Row& row, std::uint64_t hops) {
+  const auto at = std::ranges::find(row.topology->by_hops, hops, &TopologyData::AtDistance::hops);
+  if (at == row.topology->by_hops.end()) return std::nullopt;
+  return summarize(at->latency.histogram, at->latency.half_round_trip ? 2 : 1).p50;
+}
+
+Number known_count(std::uint64_t value) {
+  return value == 0 ? Number() : Number(static_cast<double>(value));
+}
+
+std::function<Number(const TopologyCase&)> of_collective(Number (*number)(const CollectiveData&)) {
+  return [number](const TopologyCase& one) {
+    return median_of(one.summary,
+                     [number](const Row& row) { return number(*row.topology->collective); });
+  };
+}
+
+/// "allreduce" of "allreduce-ring"
+std::string_view kind_of(const TopologyCase& one) {
+  return std::string_view(one.topology->traffic).substr(0, one.topology->traffic.find('-'));
+}
+
+std::vector<TopologyCase> fastest_first(std::span<const TopologyCase> cases) {
+  std::vector<TopologyCase> chosen;
+  for (const TopologyCase& one : cases)
+    if (one.topology->collective) chosen.push_back(one);
+  std::ranges::stable_sort(chosen, {}, [](const TopologyCase& one) {
+    return std::tuple(kind_of(one), one.size_bytes, one.topology->ranks,
+                      one.p50_ns.value_or(std::numeric_limits<double>::infinity()));
+  });
+  return chosen;
+}
+
+constexpr std::size_t kShown = 8;
+
+std::vector<const MatrixSummary*> summaries_of(const TopologyCase& one) {
+  std::vector<const MatrixSummary*> summaries;
+  for (const Row* row : one.summary.repetitions)
+    if (row->topology->matrix_summary) summaries.push_back(&*row->topology->matrix_summary);
+  return summaries;
+}
+
+}  // namespace
+
+Table shapes_keys(Cases cases) {
+  Table table{.columns = {{"ranks"}, {.head = "graph", .is_text = true}}, .key_columns = 2};
+  for (const TopologyCase& one : cases)
+    table.add_line({fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
+  return table;
+}
+
+void add_measurements(Table& table, Cases cases) {
+  const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
+  const int decimals = max_decimals(unit);
+  const auto hops = [](const TopologyCase& one) {
+    return one.topology->hops ? Number(one.topology->hops->mean) : std::nullopt;
+  };
+  add_numbers<TopologyCase>(
+      table, cases,
+      {{{"hops", "", "mean"}, hops, 2},
+       time_column<TopologyCase>("p50", unit, decimals, &TopologyCase::p50_ns),
+       time_column<TopologyCase>("p99", unit, decimals, &TopologyCase::p99_ns),
+       {{"rate", "Gb/s"}, &TopologyCase::gbps, 4},
+       {{"of a rank", "Gb/s"}, &TopologyCase::rank_gbps, 4},
+       {{"Jain"}, &TopologyCase::jain, 3},
+       {{"of model", "%"}, &TopologyCase::share, 0, 0.01}});
+}
+
+void add_times_by_hops(Table& table, Cases cases) {
+  std::set<std::uint64_t> distances;
+  for (const TopologyCase& one : cases)
+    for (const TopologyData::AtDistance& at : one.topology->by_hops) distances.insert(at.hops);
+  if (distances.size() < 2) return;
+  const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
+  for (const std::uint64_t hops : distances)
+    add_numbers<TopologyCase>(
+        table, cases,
+        {time_column<TopologyCase>(count_text(hops, "hop").c_str(), unit, max_decimals(unit),
+                                   [hops](const TopologyCase& one) {
+                                     return median_of(one.summary, [hops](const Row& row) {
+                                       return p50_at(row, hops);
+                                     });
+                                   })});
+}
+
+void add_resources(Table& table, Cases cases, bool all) {
+  constexpr double kKib = 1024;
+  const auto qps = [](const TopologyCase& one) { return known_count(one.qps_max); };
+  const auto qps_total = [](const TopologyCase& one) {
+    return known_count(one.topology->qps_total.value_or(0));
+  };
+  std::vector<NumberColumn<TopologyCase>> columns{
+      {{"QPs", "", "of a rank"}, qps},
+      {{"QPs", "", "in all"}, qps_total},
+      time_column<TopologyCase>("connect", unit_of_times(cases, &TopologyCase::connect_ns), 2,
+                                &TopologyCase::connect_ns),
+      time_column<TopologyCase>("barrier", unit_of_times(cases, &TopologyCase::barrier_ns), 2,
+                                &TopologyCase::barrier_ns),
+      {{"memory", "KiB"}, &TopologyCase::memory_bytes, 1, kKib},
+      {{"relays'", "KiB"}, &TopologyCase::relay_bytes, 1, kKib},
+      {{"kernel:", "", "QPs"}, counted("qps")}};
+  if (all)
+    columns.insert(columns.end(), {{{"CQs"}, counted("cqs")},
+                                   {{"CQ entries"}, counted("cqes")},
+                                   {{"MRs", "KiB"}, counted("mr_bytes"), 1, kKib}});
+  columns.push_back({{"pinned", "KiB"}, counted("pinned_bytes"), 1, kKib});
+  add_numbers(table, cases, std::move(columns));
+}
+
+Table collectives_table(std::span<const TopologyCase> all) {
+  const std::vector<TopologyCase> list = fastest_first(all);
+  const Cases cases = list;
+  Table table{.columns = {{.head = "collective", .is_text = true},
+                          {"size", "B"},
+                          {"ranks"},
+                          {.head = "graph", .is_text = true}},
+              .key_columns = 4,
+              .title = "collectives: time of the slowest rank, from a barrier on"};
+  for (const TopologyCase& one : cases)
+    table.add_line({printable(one.topology->traffic),
+                    one.topology->collective->bytes == 0
+                        ? kUnknown
+                        : fmt::format("{}", one.topology->collective->bytes),
+                    fmt::format("{}", one.topology->ranks), printable(shape_label(one))});
+  // Where there are no other times, those of ranks say more than the graph.
+  table.columns.back().optional =
+      std::ranges::none_of(cases, [](const TopologyCase& one) { return one.p50_ns.has_value(); });
+  const Unit unit = unit_of_times(cases, &TopologyCase::p50_ns);
+  const auto time = [&](const char* head, const char* qualifier,
+                        std::function<Number(const TopologyCase&)> number, bool optional = true) {
+    auto column = time_column<TopologyCase>(head, unit, std::min(max_decimals(unit), 2), number);
+    column.head.qualifier = qualifier;
+    column.head.optional = optional;
+    return column;
+  };
+  using Data = const CollectiveData&;
+  add_numbers<TopologyCase>(
+      table, cases,
+      {time("p50", "", &TopologyCase::p50_ns, cases.empty() || !cases.front().p50_ns),
+       time("p99", "", &TopologyCase::p99_ns),
+       time("of ranks", "min", of_collective([](Data data) { return Number(data.rank_min_ns); })),
+       time("of ranks", "mean", of_collective([](Data data) { return Number(data.rank_mean_ns); })),
+       time("of ranks", "max", of_collective([](Data data) { return Number(data.rank_max_ns); })),
+       {{"algbw", "GB/s"}, of_collective([](Data data) { return data.algbw_gb_per_s; }), 4},
+       {{"busbw", "GB/s"}, of_collective([](Data data) { return data.busbw_gb_per_s; }), 4},
+       {{"of bound", "%"}, &TopologyCase::share, 0, 0.01},
+       {{"relayed", "hops"},
+        of_collective([](Data data) { return Number(real(data.relayed_hops)); })},
+       time("barrier", "", &TopologyCase::barrier_ns)});
+  return table;
+}
+
+Table pair_times_table(std::span<const TopologyCase> cases, bool streams) {
+  using Quantile = std::pair<const char*, double MatrixSummary::*>;
+  static constexpr Quantile kQuantiles[] = {
+      {"min", &MatrixSummary::min_ns}, {"p10", &MatrixSummary::p10_ns},
+      {"p50", &MatrixSummary::p50_ns}, {"p90", &MatrixSummary::p90_ns},
+      {"p99", &MatrixSummary::p99_ns}, {"max", &MatrixSummary::max_ns}};
+  Table table{.columns = text_columns({"graph"}),
+              .title = fmt::format("{} between pairs of ranks", streams ? "bandwidth" : "one way")};
+  for (const char* head : {"ranks", "size", "pairs"}) table.columns.push_back({head});
+  table.columns[2].unit = "B";
+  table.key_columns = 3;
+  for (const auto& [name, quantile] : kQuantiles) table.columns.push_back({name});
+  for (const TopologyCase& one : cases) {
+    const auto summaries = summaries_of(one);
+    const PairNumbers numbers = pair_numbers(one);
+    if (summaries.empty() || numbers.bandwidths() != streams) continue;
+    std::vector<Table::Cell> cells{
+        printable(shape_label(one)), fmt::format("{}", one.topology->ranks),
+        fmt::format("{}", one.size_bytes), fmt::format("{}", summaries.front()->pairs)};
+    for (const auto& [name, quantile] : kQuantiles) {
+      std::vector<double> values;
+      for (const MatrixSummary* summary : summaries) values.push_back(summary->*quantile);
+      cells.emplace_back(numbers.text(median(values)));
+    }
+    // What takes longest is the least bandwidth.
+    if (streams) std::reverse(cells.end() - std::ssize(kQuantiles), cells.end());
+    table.add_line(std::move(cells));
+  }
+  return table;
+}
+
+Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json& context,
+                          bool judge_shared) {
+  Table table{.columns = text_columns({"from", "to"}),
+              .title = "slowest pairs, not judged: " + case_title(one)};
+  table.key_columns = 2;
+  const PairNumbers numbers = pair_numbers(one);
+  for (const char* head :
+       {"hops", numbers.bandwidths() ? "bandwidth" : "one way", "times the median", "repetitions"})
+    table.columns.push_back({head});
+  table.columns[4].qualifier = "of as many hops";
+  if (ranks_shared_cores(one) && !judge_shared) return table;
+  const auto summaries = summaries_of(one);
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<const MatrixSummary::Pair*>> found;
+  for (const MatrixSummary* summary : summaries)
+    for (const MatrixSummary::Pair& pair : summary->slowest)
+      found[{pair.from, pair.to}].push_back(&pair);
+  struct Slow {
+    const MatrixSummary::Pair* pair;
+    std::size_t times;
+    double ns, of_median;
+  };
+  std::vector<Slow> slow;
+  for (const auto& [ranks, pairs] : found) {
+    std::vector<double> ns, of_median;
+    for (const MatrixSummary::Pair* pair : pairs) {
+      ns.push_back(pair->ns);
+      of_median.push_back(pair->of_median);
+    }
+    slow.push_back({pairs.front(), pairs.size(), median(ns), median(of_median)});
+  }
+  std::ranges::stable_sort(slow, {}, [](const Slow& each) {
+    return std::pair(-static_cast<double>(each.times), -each.of_median);
+  });
+  for (const Slow& each : slow) {
+    if (table.lines() == kShown) break;
+    table.add_line({rank_text(context, static_cast<std::uint32_t>(each.pair->from)),
+                    rank_text(context, static_cast<std::uint32_t>(each.pair->to)),
+                    fmt::format("{}", each.pair->hops), numbers.text(each.ns),
+                    fmt::format("{:.2f}", each.of_median),
+                    fmt::format("{} of {}", each.times, summaries.size())});
+  }
+  return table;
+}
+
+}  // namespace rdmameter

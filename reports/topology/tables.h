@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes over ranks: the columns of a terminal's tables and of a page's.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "reports/summary/metric.h"
+#include "reports/text/table.h"
+#include "reports/topology/cases.h"
+
+namespace rdmameter {
+
+/// Ranks and graph of each case, for columns to come.
+Table shapes_keys(std::span<const TopologyCase> cases);
+
+/// Adds what was measured: hops, latencies, rates; no column where no case has such a number.
+void add_measurements(Table& table, std::span<const TopologyCase> cases);
+
+/// Adds the median time over each number of hops; no column where no case has more than one.
+void add_times_by_hops(Table& table, std::span<const TopologyCase> cases);
+
+/// Adds what each graph needs, whatever the traffic; no column where no case has such a number.
+/// @param all  all that the kernel counts, not QPs and pinned memory alone
+void add_resources(Table& table, std::span<const TopologyCase> cases, bool all);
+
+// ---- Collectives side by side: of each kind, size and number of ranks the fastest first.
+
+/// @param cases  others than collectives are passed over
+/// @return  with its title; without lines: there is none
+Table collectives_table(std::span<const TopologyCase> cases);
+
+// ---- Times between ranks where there are too many for a matrix in the file.
+
+/// How the times of a case's pairs spread, or of streams the bandwidths; medians over its
+/// repetitions.
+/// @param streams  only cases of these, or only others
+/// @return with its title; without lines: no case has more ranks than a matrix
+Table pair_times_table(std::span<const TopologyCase> cases, bool streams);
+
+/// The pairs that are slowest against those as far apart, first those that are in most repetitions.
+/// @return with its title; without lines: the case has none, or its ranks shared cores and that is
+/// not asked for
+Table slowest_pairs_table(const TopologyCase& one, const nlohmann::ordered_json& context,
+                          bool judge_shared);
+
+// ---- Columns of numbers that not every line has.
+
+/// Without its cells.
+template <class Line>
+struct NumberColumn {
+  Table::Column head;  ///< with the unit
+  std::function<std::optional<double>(const Line&)> number;
+  int max_decimals = 0;
+  double size = 1;            ///< of the unit
+  bool three_digits = false;  ///< of each number; else as many decimals as the least needs
+};
+
+/// @param number  [ns]
+template <class Line>
+NumberColumn<Line> time_column(const char* head, const Unit& unit, int max_decimals,
+                               std::function<std::optional<double>(const Line&)> number) {
+  return {{head, std::string(unit.name)}, std::move(number), max_decimals, unit.size};
+}
+
+/// Adds those columns of which some line has a number.
+template <class Line>
+void add_numbers(Table& table, std::span<const Line> lines,
+                 std::vector<NumberColumn<Line>> columns) {
+  for (NumberColumn<Line>& column : columns) {
+    std::vector<double> known;
+    for (const Line& line : lines)
+      if (const auto value = column.number(line)) known.push_back(*value / column.size);
+    if (known.empty()) continue;
+    const int decimals = column.max_decimals == 0 ? 0 : decimals_for(known, column.max_decimals);
+    for (const Line& line : lines) {
+      const auto value = column.number(line);
+      column.head.cells.emplace_back(!value ? kUnknown
+                                     : column.three_digits
+                                         ? three_digits(*value / column.size, column.max_decimals)
+                                         : fixed(*value / column.size, decimals));
+    }
+    table.columns.push_back(std::move(column.head));
+  }
+}
+
+/// The unit for times in one column, by the least of them.
+template <class Line>
+Unit unit_of_times(std::span<const Line> lines, std::optional<double> Line::*member) {
+  double min = INFINITY;
+  for (const Line& line : lines)
+    if (line.*member && *(line.*member) > 0) min = std::min(min, *(line.*member));
+  return time_unit(std::isinf(min) ? 1000 : min);
+}
+
+}  // namespace rdmameter
