@@ -39,7 +39,7 @@ struct ServeArguments {
   std::string port, token_file, max_clients, max_memory, max_threads;
   std::string sandbox = "on";
   std::vector<std::string> sandbox_allow;
-  bool no_auth = false, exclusive = false, token_stdin = false;
+  bool gpu = false, no_auth = false, exclusive = false, token_stdin = false;
 };
 
 constexpr std::uint32_t kDefaultClients = 64;
@@ -226,7 +226,9 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
                  .limits = {max_memory_bytes(options), max_threads(options)},
                  .own_processes = true,
                  .sandbox = sandbox(options),
-                 .log = line},
+                 .log = line,
+                 // A server that ssh starts is the client's own.
+                 .gpus = options.gpu || options.token_stdin},
                 clock, invocation.interrupt);
   LeftToken left{server, given};
   const Address bound{bind.host, server.port()};
@@ -279,6 +281,9 @@ Action declare_serve(CLI::App& app) {
                      "each CPU if that is more",
                      kMinThreads, kThreadsPerCpu)))
       ->type_name("N");
+  app.add_flag("--gpu", options->gpu,
+               help_text("let clients measure in memory of this machine's GPUs (--peer-memory "
+                         "cuda:N, rocm:N): the process of a client then opens their drivers"));
   app.add_option("--sandbox", options->sandbox,
                  help_text("limit what the process of a client may open: off, on (as far as this "
                            "kernel can) or required (else do not start). Default: on"))
