@@ -176,7 +176,7 @@ class ServerReport {
     const PerftestReport& report = plan_.report;
     test_info_ = perftest_test_info(report, connection.test_case, environment_);
     print_text(perftest_banner(report, connection.test_case, environment_) +
-               perftest_addresses(report, connection) +
+               perftest_gpu(connection, true) + perftest_addresses(report, connection) +
                (rows_ == Rows::none ? "" : perftest_header(report)));
     flush_print();
   }
@@ -295,6 +295,7 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
        .sandbox = sandbox,
        .log = [&failures](const ClientLine& line) { failures.line(line); },
        .own = plan.own,
+       .gpus = !plan.own.memory.empty(),
        .one_client = true,
        .on_row = [&report](const nlohmann::json& row) { report.add(row); },
        .on_connected = [&report](const nlohmann::json& told) { report.connected(told); }},
@@ -314,6 +315,10 @@ bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   bind_to_source(plan);
   plan.own =
       LoneChoice{tell_note}.settled(plan.own, perftest_cases(plan).front().test_case.transport);
+  // Of a GPU this end alone decides.
+  if (const std::string why = perftest_cases(plan).front().why_skipped;
+      !plan.own.memory.empty() && !why.empty())
+    throw UsageError(why);
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
   if (!serve_one(plan, invocation, clock, report)) return false;

@@ -25,7 +25,7 @@ struct PerftestPlan {
   bool size_given = false;         ///< else a UD message shrinks to the MTU, as in perftest
   bool inline_given = false;       ///< else it is what the device takes of perftest's figure
   bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
-  EndSettings own;                 ///< device, port, GID and core of this end
+  EndSettings own;                 ///< device, port, GID and core of this end; a server's GPU
   std::string bind;                ///< of the server; empty: every address
   std::string source;              ///< that the client connects from; empty: its route's
   std::string host;                ///< empty: this is the server
