@@ -371,7 +371,7 @@ const std::array kAxes{
     Axis{"memory", "memory", text_field<&TestCase::initiator, &EndSettings::memory>, memory, 0, 0,
          kMemories, "host", "host",
          "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
-         "device's own memory, a mapped device or file, a dma-buf, a GPU's",
+         "device's own memory, a mapped device or file, a dma-buf, a GPU's (cuda:N, rocm:N)",
          has_memory},
     Axis{"peer-memory", "peer_memory", text_field<&TestCase::responder, &EndSettings::memory>,
          memory, 0, 0, kMemories, "host", "host", "where the responder's messages lie", on_verbs},

@@ -14,7 +14,9 @@
 #include <map>
 #include <mutex>
 
-namespace [[gnu::visibility("hidden")]] fake_gpu {  // each library has its own
+// Hidden: two such libraries in one process must not share it.
+#pragma GCC visibility push(hidden)
+namespace fake_gpu {
 
 inline constexpr std::size_t kPage = 4096, kGpuBytes = std::size_t{16} << 30;
 
@@ -98,4 +100,5 @@ inline int new_dmabuf(int file) {
                                                      : fcntl(file, F_DUPFD_CLOEXEC, 0);
 }
 
-}  // namespace gnu::visibility("hidden")]]fake_gpu
+}  // namespace fake_gpu
+#pragma GCC visibility pop
