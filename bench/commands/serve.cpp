@@ -42,7 +42,7 @@ struct ServeArguments {
   std::optional<std::uint32_t> max_clients;
   std::uint64_t max_memory_bytes = default_max_memory_bytes(), max_threads = default_max_threads();
   SandboxOptions sandbox;
-  bool no_auth = false, exclusive = false, token_stdin = false;
+  bool gpu = false, no_auth = false, exclusive = false, token_stdin = false;
 };
 
 constexpr std::uint32_t kDefaultClients = 64;
@@ -209,7 +209,9 @@ ExitStatus serve(const ServeArguments& options, const Invocation& invocation) {
                  .limits = {options.max_memory_bytes, options.max_threads},
                  .own_processes = true,
                  .sandbox = options.sandbox,
-                 .log = line},
+                 .log = line,
+                 // A server that ssh starts is the client's own.
+                 .gpus = options.gpu || options.token_stdin},
                 clock, invocation.interrupt);
   LeftToken left{server, given};
   const Address bound{bind.host, server.port()};
@@ -257,6 +259,9 @@ Action declare_serve(CLI::App& app) {
                         "each CPU if that is more",
                         kMinThreads, kThreadsPerCpu),
             1, kMaxThreads);
+  app.add_flag("--gpu", options->gpu,
+               help_text("let clients measure in memory of this machine's GPUs (--peer-memory "
+                         "cuda:N, rocm:N): the process of a client then opens their drivers"));
   add_option(app, "--sandbox", options->sandbox.mode, "WHAT",
              "limit what the process of a client may open: off, on (as far as this kernel can) or "
              "required (else do not start). Default: on",

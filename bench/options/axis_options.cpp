@@ -47,7 +47,7 @@ std::string type_text(const Axis& axis) {
       types.push_back("file:PATH");
       break;
     case AxisKind::memory:
-      types.push_back("file:PATH|dmabuf:NAME|cuda:N");
+      types.push_back("file:PATH|dmabuf:NAME|GPU");
       break;
     case AxisKind::group:
       types.push_back("ADDRESS");

@@ -27,6 +27,7 @@
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"
+#include "core/wire/fields.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -56,7 +57,8 @@ class PerftestOutput final : public RunListener {
     const PerftestReport& report = plan_.report;
     test_info_ = perftest_test_info(report, connection.test_case, environment_);
     print_now(perftest_banner(report, connection.test_case, environment_) +
-              perftest_addresses(report, connection) + perftest_header(report));
+              perftest_gpu(connection, false) + perftest_addresses(report, connection) +
+              perftest_header(report));
   }
   void begin(const std::string&, std::uint64_t, std::uint64_t) override { cpu_.begin(); }
   void row(const Row& row) override;
@@ -190,6 +192,14 @@ std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
   return least;
 }
 
+/// A server with a GPU of its own measures in that, and has said so.
+void fit_memory(std::vector<PlannedCase>& cases, const nlohmann::ordered_json& responder) {
+  if (!responder.is_object() || !responder.contains("memory")) return;
+  for (PlannedCase& planned : cases)
+    set_axis(planned.test_case, *find_axis("peer-memory"),
+             require_string(nlohmann::json(responder), "memory", 64));
+}
+
 /// As many bytes as perftest would inline at both ends; and no message above that, though a QP may
 /// have more room than was asked for. @param report  is told how many
 void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const Measurer& measurer,
@@ -218,7 +228,9 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   ShowListener on_connected;
   const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt, on_connected);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
+  fit_memory(cases, inner->responder_environment());
   fit_inline(plan, cases, *inner, plan.report);
+  require_possible(cases);
   plan.report.transport = perftest_transport(inner->initiator_environment());
   const auto measurer = with_optional_settings(
       *inner, {.inline_bytes = !plan.inline_given, .extended_api = !plan.api_given});

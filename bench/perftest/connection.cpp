@@ -7,6 +7,7 @@
 
 #include "core/engine/endpoint.h"
 #include "core/engine/endpoint_view.h"
+#include "core/engine/layout/layout.h"
 #include "core/wire/fields.h"
 
 namespace rdmameter {
@@ -61,6 +62,22 @@ PerftestConnection perftest_connection(const nlohmann::json& connected, bool ser
     connection.group = group_gid(require_string(receiver, "group", 64));
   }
   return connection;
+}
+
+std::string perftest_gpu(const PerftestConnection& connection, bool server) {
+  const Role role = server ? Role::responder : Role::initiator;
+  const TestCase& test_case = connection.test_case;
+  const std::string& memory = test_case.end(role).memory;
+  if (!is_gpu(memory) || !connection.local) return "";
+  const Layout layout = layout_of(test_case, role);
+  const std::uint64_t bytes = layout.source.total_bytes() + layout.target.total_bytes();
+  return memory.starts_with(kCudaMemory)
+             ? fmt::format(
+                   "initializing CUDA\nallocated GPU buffer of a {} address at {:#x} for type "
+                   "CUDA_MEM_DEVICE\n",
+                   bytes, connection.local->address)
+             : fmt::format("allocated {} bytes of GPU buffer at {:#x}\n", bytes,
+                           connection.local->address);
 }
 
 std::string perftest_addresses(const PerftestReport& report, const PerftestConnection& connection) {

@@ -28,6 +28,9 @@ struct PerftestConnection {
 /// @throws MeasurementError, UsageError  it is none
 PerftestConnection perftest_connection(const nlohmann::json& connected, bool server);
 
+/// perftest's lines about the GPU whose memory this end has; empty: it has none.
+std::string perftest_gpu(const PerftestConnection& connection, bool server);
+
 /// perftest's lines "local address: ..." and "remote address: ...", of each QP; of a bidirectional
 /// case those of the QPs that the client sends by.
 std::string perftest_addresses(const PerftestReport& report, const PerftestConnection& connection);

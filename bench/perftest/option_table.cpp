@@ -40,8 +40,8 @@ constexpr unsigned kPullsData = kBandwidth | kLatency | kRead | kAtomic;
 constexpr unsigned kOnlySend = kBandwidth | kLatency | kSend;
 
 constexpr std::string_view kGpu =
-    "rdmameter measures memory of the host, of the RDMA device, and of a GPU by --use_cuda alone; "
-    "for this use perftest itself";
+    "rdmameter measures memory of the host, of the RDMA device, and of GPUs by --use_cuda and "
+    "--use_rocm; for this use perftest itself";
 constexpr std::string_view kPaced =
     "a bandwidth test goes as fast as the device; for the latency at a given rate: `rdmameter run "
     "HOST write_load --rate RATE`";
@@ -329,24 +329,27 @@ std::span<const PerftestOption> perftest_options() {
       PerftestOption{0, "flow_label", "fl", kAll, meaning,
                      "`--flow-label`; several: one for each QP, in turn",
                      "Set the flow_label in GRH (if GRH is in use)"},
-      PerftestOption{0, "use_cuda", "N", kAll, meaning, "`--memory cuda:N`, at the client",
-                     "Use CUDA device N's memory, by a dma-buf, as the buffer"},
-      PerftestOption{0, "use_cuda_bus_id", "ID", kAll, refused, kGpu,
-                     "Use CUDA device by its bus ID: refused, use --use_cuda"},
+      PerftestOption{0, "use_cuda", "N", kAll, meaning,
+                     "this end's memory is `cuda:N`, by `--gpu-registration pointer-first`",
+                     "Use CUDA device N's memory as this end's buffer"},
+      PerftestOption{0, "use_cuda_bus_id", "ID", kAll, meaning,
+                     "this end's memory is `cuda:ID`, by `--gpu-registration pointer-first`",
+                     "Use CUDA device by its bus ID"},
       PerftestOption{0, "cuda_mem_type", "N", kAll, refused, kGpu, ""},
-      PerftestOption{0, "use_cuda_dmabuf", "", kAll, nothing,
-                     "`--use_cuda` always goes by a dma-buf",
-                     "Share the CUDA device's memory by a dma-buf: accepted, it always is"},
+      PerftestOption{0, "use_cuda_dmabuf", "", kAll, meaning, "`--gpu-registration dmabuf`",
+                     "Share the CUDA device's memory by a dma-buf"},
       PerftestOption{0, "use_cuda_pcie_mapping", "", kAll, refused, kGpu, ""},
-      PerftestOption{0, "use_data_direct", "", kAll, refused, kGpu,
-                     "Use mlx5 Data Direct: refused, leave it out"},
+      PerftestOption{0, "use_data_direct", "", kAll, meaning, "`--gpu-registration data-direct`",
+                     "With --use_cuda_dmabuf: use mlx5 Data Direct"},
       PerftestOption{0, "use_musa", "N", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_musa_bus_id", "ID", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_musa_dmabuf", "", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_musa_pcie_mapping", "", kAll, refused, kGpu, ""},
-      PerftestOption{0, "use_rocm", "N", kAll, refused, kGpu, "Use ROCm device: refused"},
-      PerftestOption{0, "use_rocm_dmabuf", "", kAll, refused, kGpu,
-                     "Share ROCm memory by a dma-buf: refused"},
+      PerftestOption{0, "use_rocm", "N", kAll, meaning,
+                     "this end's memory is `rocm:N`, by `--gpu-registration pointer-first`",
+                     "Use ROCm device N's memory as this end's buffer"},
+      PerftestOption{0, "use_rocm_dmabuf", "", kAll, meaning, "`--gpu-registration dmabuf`",
+                     "Share the ROCm device's memory by a dma-buf"},
       PerftestOption{0, "use_neuron", "N", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_neuron_dmabuf", "", kAll, refused, kGpu, ""},
       PerftestOption{0, "use_hl", "N", kAll, refused, kGpu, ""},

@@ -187,7 +187,7 @@ class ServerReport {
     const PerftestReport& report = plan_.report;
     test_info_ = perftest_test_info(report, connection.test_case, environment_);
     print_text(perftest_banner(report, connection.test_case, environment_) +
-               perftest_addresses(report, connection) +
+               perftest_gpu(connection, true) + perftest_addresses(report, connection) +
                (rows_ == Rows::none ? "" : perftest_header(report)));
     flush_print();
   }
@@ -312,6 +312,7 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
        .sandbox = sandbox,
        .log = [&failures](const ClientLine& line) { failures.line(line); },
        .own = plan.own,
+       .gpus = !plan.own.memory.empty(),
        .one_client = true,
        .on_row = [&report](const nlohmann::json& row) { report.add(row); },
        .on_connected = [&report](const nlohmann::json& told) { report.connected(told); }},

@@ -102,7 +102,8 @@ std::vector<Setting> settings_of(const PerftestReport& report, const TestCase& t
   add(true, {"rdma_cm QPs\t ", "rdma_cm_QPs", on_off(test_case.by_cm())});
   if (end.memory.starts_with(kCudaMemory))
     add(true, {"", "cuda_device", parse_count(end.memory.substr(kCudaMemory.size())).value_or(0)});
-  add(true, {"", "Use_ROCm_memory", "OFF"});
+  const bool rocm = end.memory.starts_with(kRocmMemory);
+  add(true, {rocm ? "Use ROCm memory" : "", "Use_ROCm_memory", on_off(rocm)});
   add(true, {"", "Use_MUSA_memory", "OFF"});
   add(true, {"Data ex. method ", "Data_ex_method", test_case.by_cm() ? "rdma_cm" : "Ethernet"});
   add(test_case.by_cm() && test_case.path.traffic_class != 0,

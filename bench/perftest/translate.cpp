@@ -50,6 +50,7 @@ constexpr std::pair<std::string_view, const char*> kUnsaid[] = {{"threads", "1"}
                                                                 {"outstanding-reads", "auto"},
                                                                 {"timestamps", "off"},
                                                                 {"recv", "rq"},
+                                                                {"gpu-registration", "auto"},
                                                                 {"mtu", "auto"},
                                                                 {"wait", "auto"},
                                                                 {"comp-vector", "0"},
@@ -100,6 +101,8 @@ class Translation {
   void choose_posting();
   void check_pace();
   void choose_memory();
+  std::string_view gpu_option() const;
+  void choose_gpu();
   void choose_path();
   void choose_ends();
   void choose_report();
@@ -344,7 +347,7 @@ void Translation::choose_posting() {
   PerftestReport& report = plan_.report;
   if (plan_.inline_given) {
     report.inline_bytes = inline_size();
-  } else if (!has("use_cuda")) {  // the CPU copies inline data, and reaches no GPU
+  } else if (gpu_option().empty()) {  // the CPU copies inline data, and reaches no GPU
     report.inline_bytes = perftest_default_inline(tool_, datagrams());
   }
   put("inline", report.inline_bytes == 0 ? "off" : std::to_string(report.inline_bytes));
@@ -390,16 +393,38 @@ void Translation::choose_memory() {
       throw UsageError("--mmap: the server maps no file; give it to the client only");
     put("mmap", "memory", std::string(kFileMemory) + *command_.value("mmap"));
   }
-  if (has("use_cuda")) {
-    if (has("use_hugepages") || has("mmap"))
-      throw UsageError("--use_cuda, --use_hugepages and --mmap: give one");
-    if (command_.host.empty())
-      throw UsageError("--use_cuda: the server opens no GPU; give it to the client only");
-    put("use_cuda", "memory", std::string(kCudaMemory) + *command_.value("use_cuda"));
-  }
+  choose_gpu();
   put_flag("odp", "odp", "on");
   put_flag("mr_per_qp", "mr-per-qp", "on");
   put_flag("data_validation", "verify", "on");
+}
+
+/// The option that names this end's GPU; empty: none does.
+std::string_view Translation::gpu_option() const {
+  for (const char* name : {"use_cuda", "use_cuda_bus_id", "use_rocm"})
+    if (has(name)) return name;
+  return {};
+}
+
+void Translation::choose_gpu() {
+  const std::string_view option = gpu_option();
+  const bool rocm = option == "use_rocm";
+  const auto require = [&](const char* name, bool there, const char* with) {
+    if (has(name) && !there) throw UsageError(fmt::format("--{}: it goes with {}", name, with));
+  };
+  require("use_cuda_dmabuf", !option.empty() && !rocm, "--use_cuda");
+  require("use_rocm_dmabuf", rocm, "--use_rocm");
+  require("use_data_direct", has("use_cuda_dmabuf"), "--use_cuda_dmabuf");
+  if (option.empty()) return;
+  if (has("use_hugepages") || has("mmap") || (!rocm && has("use_rocm")))
+    throw UsageError("--use_cuda, --use_rocm, --use_hugepages and --mmap: give one");
+  const std::string memory =
+      fmt::format("{}{}", rocm ? kRocmMemory : kCudaMemory, *command_.value(option));
+  put(option, command_.host.empty() ? "peer-memory" : "memory", memory);
+  put(option, "gpu-registration",
+      has("use_data_direct")                             ? "data-direct"
+      : has("use_cuda_dmabuf") || has("use_rocm_dmabuf") ? "dmabuf"
+                                                         : "pointer-first");
 }
 
 /// One for all QPs, or one for each in turn.
@@ -462,6 +487,9 @@ void Translation::choose_ends() {
   for (const GivenAxis& given : plan_.axes)
     if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());
   plan_.own = scratch.initiator;
+  // A server's GPU is its own to choose; other memory is the client's.
+  const bool own_gpu = command_.host.empty() && is_gpu(scratch.responder.memory);
+  plan_.own.memory = own_gpu ? scratch.responder.memory : std::string();
   for (const char* option : {"bind_source_ip", "source_ip"})
     if (const auto typed = command_.value(option);
         typed && !IpAddress::parse(without_scope(*typed)))
@@ -571,10 +599,14 @@ void fit_datagrams(const PerftestPlan& plan, std::vector<PlannedCase>& cases,
   }
 }
 
+void require_possible(const std::vector<PlannedCase>& cases) {
+  if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
+}
+
 std::vector<PlannedCase> possible_perftest_cases(const PerftestPlan& plan) {
   std::vector<PlannedCase> cases = perftest_cases(plan);
   fit_datagrams(plan, cases, std::nullopt);
-  if (!cases.front().why_skipped.empty()) throw UsageError(cases.front().why_skipped);
+  require_possible(cases);
   return cases;
 }
 

@@ -26,7 +26,7 @@ struct PerftestPlan {
   bool inline_given = false;       ///< else it is what the device takes of perftest's figure
   bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
   bool signals_given = false;  ///< -Q; else each request is signaled where the device wants that
-  EndSettings own;             ///< device, port, GID and core of this end
+  EndSettings own;             ///< device, port, GID and core of this end; a server's GPU
   std::string bind;            ///< of the server; empty: every address
   std::string source;          ///< that the client connects from; empty: its route's
   std::string host;            ///< empty: this is the server
@@ -49,6 +49,7 @@ std::vector<PlannedCase> perftest_cases(const PerftestPlan& plan);
 /// The same, before the other end is known.
 /// @throws UsageError  the first one, of -a the smallest, cannot be
 std::vector<PlannedCase> possible_perftest_cases(const PerftestPlan& plan);
+void require_possible(const std::vector<PlannedCase>& cases);  ///< likewise
 
 /// A UD message is one packet. Where no size was asked for, perftest takes the MTU.
 /// @param mtu_bytes  the lesser of both ends, where it is known

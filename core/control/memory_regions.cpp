@@ -24,7 +24,7 @@ int possible_access(const MessageMemory& memory, ibv_pd& pd, const TestCase& tes
   const int open = memory_access(test_case, kRemoteAccess);
   errno = 0;
   const Mr tried{memory.try_to_register(pd, 0, length, open)};
-  if (tried || !is_unsupported(errno)) return open;
+  if (tried || (!is_unsupported(errno) && memory.gpu() == nullptr)) return open;
   const int local = memory_access(test_case, 0);
   memory.register_part(pd, 0, length, local);
   return local;
@@ -35,14 +35,17 @@ class MemoryCall : public ControlCall {
  public:
   MemoryCall(OpenDevice& device, const TestCase& test_case)
       : size_bytes_(test_case.size_bytes),
+        device_(device.port.device),
         where_(device.port.where()),
         memory_(*device.context, device.limits.max_dm_size_bytes, test_case.size_bytes,
-                device.numa_node, test_case.initiator.memory, where_, device.memory),
+                device.numa_node, test_case.initiator.memory, where_, device.memory,
+                test_case.registration.gpu),
         pd_(check_pointer([&] { return ibv_alloc_pd(device.context.get()); }, "ibv_alloc_pd",
                           where_)),
         access_(possible_access(memory_, *pd_, test_case)) {}
 
   void add_to(nlohmann::ordered_json& row) const override {
+    row.update(gpu_facts_of(memory_, device_));
     row["remote_access"] = (access_ & kRemoteAccess) != 0;
   }
   void hold() override { held_.push_back(registered()); }
@@ -58,7 +61,7 @@ class MemoryCall : public ControlCall {
 
  private:
   const std::uint64_t size_bytes_;
-  const std::string where_;
+  const std::string device_, where_;
   const MessageMemory memory_;
   const Pd pd_;
   const int access_;

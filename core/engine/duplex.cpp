@@ -53,8 +53,8 @@ Duplex make_verbs_duplex(OpenDevice& device, const TestCase& test_case, Role rol
   const Role other = role == Role::initiator ? Role::responder : Role::initiator;
   // Two seeds to a thread: a payload's pattern takes one for each end.
   if (test_case.bidirectional)
-    duplex.backward =
-        make_verbs_runner(device, test_case, other, seed + 2 * test_case.threads, watch);
+    duplex.backward = make_verbs_runner(device, backward_of(test_case), other,
+                                        seed + 2 * test_case.threads, watch);
   return duplex;
 }
 

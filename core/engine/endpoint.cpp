@@ -37,14 +37,6 @@ int remote_access(const TestCase& test_case, bool iwarp) {
   return access != 0 && iwarp ? access | IBV_ACCESS_REMOTE_WRITE : access;
 }
 
-/// What a client has opened is no memory at its responder: the side that initiates there has
-/// ordinary memory instead, and the client's row says so.
-std::string memory_kind(const OpenDevice& device, const TestCase& test_case, Role role) {
-  const std::string& asked = test_case.end(role).memory;
-  const bool of_client = role == Role::initiator && device.memory.files == FileMemory::none;
-  return of_client && is_opened(asked) ? std::string() : asked;
-}
-
 /// What an end's memory is there for, as on-demand paging tells uses apart (IBV_ODP_SUPPORT_...).
 std::uint32_t memory_uses(const TestCase& test_case, Role role) {
   const std::uint32_t receives =
@@ -173,7 +165,7 @@ Endpoint::Endpoint(OpenDevice& device, const TestCase& test_case, Role role)
       info_(endpoint_info_of(device)),
       memory_(*device.context, device.limits.max_dm_size_bytes,
               layout_.source.total_bytes() + layout_.target.total_bytes(), device.numa_node,
-              memory_kind(device, case_, role), where_, device.memory),
+              case_.end(role).memory, where_, device.memory, case_.registration.gpu),
       // One for each endpoint, since one thread alone uses an endpoint's queues.
       domain_(*device.context,
               case_.shares_qps() && role == Role::initiator ? 0 : case_.queues.thread_domain,
@@ -431,6 +423,7 @@ nlohmann::ordered_json Endpoint::resources() const {
                                    {"recv_wrs_per_qp", srq_ ? 0 : depths_.receive},
                                    {"send_cqes", view_.send_cqs.front()->cqe},
                                    {"recv_cqes", view_.recv_cqs.front()->cqe}};
+  if (memory_.gpu() != nullptr) object["gpu_bytes"] = memory_.size_bytes();
   if (!ahs_.empty()) object["ahs"] = ahs_.size();
   if (has_thread_domain()) {
     object["thread_domains"] = 1;
@@ -438,6 +431,10 @@ nlohmann::ordered_json Endpoint::resources() const {
   }
   if (srq_) object["srq_wrs"] = depths_.receive;
   return object;
+}
+
+nlohmann::ordered_json Endpoint::gpu_facts() const {
+  return gpu_facts_of(memory_, device_.port.device);
 }
 
 bool Endpoint::data_in_order() const {

@@ -133,6 +133,8 @@ class Endpoint {
 
   /// "qps", "cqs", "mrs", "buffer_bytes", "max_send_wr", ...
   nlohmann::ordered_json resources() const;
+  /// See gpu_facts_of().
+  nlohmann::ordered_json gpu_facts() const;
 
   /// Have the CQs a channel for events? Without one no loop can sleep until they come.
   bool raises_events() const { return send_cqs_->raise_events() && recv_cqs_->raise_events(); }

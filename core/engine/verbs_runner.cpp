@@ -327,6 +327,7 @@ nlohmann::ordered_json VerbsRunner::facts() const {
   }
   if (!case_.returns_data() && endpoint_.view().inline_bytes != 0)
     facts["inlined"] = work_->inlined();
+  facts.update(endpoint_.gpu_facts());
   if (case_.seen_in_memory()) facts["data_in_order"] = data_in_order_;
   facts["peer_thread_domain"] = peer_thread_domain_;
   if (mlx5_is_single_threaded(device_.port.device)) facts["mlx5_single_threaded"] = true;

@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 
 #include "core/base/error.h"
@@ -66,6 +67,13 @@ constexpr std::array kTable{
     Access{"/dev/urandom", kRead},  // std::random_device of some libraries
 };
 
+/// What drivers of GPUs open beside their nodes: where container tools and ROCm put libraries, the
+/// capabilities of NVIDIA's MIG. CUDA gives its threads names by /proc, and cuInit() fails with
+/// CUDA_ERROR_OPERATING_SYSTEM where that is refused (seen with the driver 580.159.04).
+constexpr std::array kGpuTable{Access{"/usr/local/nvidia", kRead}, Access{"/opt/rocm/lib", kRead},
+                               Access{"/dev/nvidia-caps", kRead},
+                               Access{"/proc/self/task", kReadWrite | kTruncate}};
+
 [[noreturn]] void throw_refused(const char* step, const std::string& what) {
   const int error = errno;
   throw VerbsError(
@@ -86,7 +94,7 @@ void allow(int ruleset, const std::string& path, std::uint64_t rights, bool need
     throw_refused("landlock_add_rule", path);
 }
 
-void enter_landlock(const std::vector<std::string>& allowed) {
+void enter_landlock(const SandboxOptions& options) {
   const long abi = landlock_abi();
   const std::uint64_t all = kAllOfAbi2 | (abi >= kAbiOfTruncate ? kTruncate : 0);
   const RulesetAttributes attributes{.handled_access_fs = all,
@@ -97,9 +105,22 @@ void enter_landlock(const std::vector<std::string>& allowed) {
   if (!ruleset) throw_refused("call", "landlock_create_ruleset");
   for (const Access& each : kTable) allow(ruleset.get(), each.path, each.rights, false);
   for (const std::string& node : verbs_nodes()) allow(ruleset.get(), node, kReadWrite, false);
-  for (const std::string& path : allowed) allow(ruleset.get(), path, all & ~kExecute, true);
+  if (options.gpus) {
+    for (const Access& each : kGpuTable) allow(ruleset.get(), each.path, each.rights & all, false);
+    for (const std::string& node : gpu_nodes()) allow(ruleset.get(), node, kReadWrite, false);
+  }
+  for (const std::string& path : options.allowed) allow(ruleset.get(), path, all & ~kExecute, true);
   if (syscall(kRestrictSelf, ruleset.get(), 0) != 0)
     throw_refused("call", "landlock_restrict_self");
+}
+
+template <class Wanted>
+std::vector<std::string> nodes_in(const std::filesystem::path& folder, Wanted wanted) {
+  std::vector<std::string> nodes;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator{folder, none})
+    if (wanted(entry.path().filename().native())) nodes.push_back(entry.path());
+  return nodes;
 }
 
 void limit_to_nothing(int resource, const char* name) {
@@ -123,12 +144,20 @@ void drop_capabilities() {
 }  // namespace
 
 std::vector<std::string> verbs_nodes(const std::filesystem::path& folder) {
-  std::vector<std::string> nodes;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator{folder, none}) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("uverbs") || name == "rdma_cm") nodes.push_back(entry.path());
-  }
+  return nodes_in(folder, [](std::string_view name) {
+    return name.starts_with("uverbs") || name == "rdma_cm";
+  });
+}
+
+std::vector<std::string> gpu_nodes(const std::filesystem::path& folder) {
+  static constexpr std::string_view kNvidia = "nvidia";
+  std::vector<std::string> nodes = nodes_in(folder, [](std::string_view name) {
+    return name == "nvidiactl" || name == "nvidia-uvm" || name == "kfd" ||
+           (name.starts_with(kNvidia) && parse_count(name.substr(kNvidia.size())));
+  });
+  for (std::string& node :
+       nodes_in(folder / "dri", [](std::string_view name) { return name.starts_with("renderD"); }))
+    nodes.push_back(std::move(node));
   return nodes;
 }
 
@@ -164,7 +193,7 @@ void enter_sandbox(const SandboxOptions& options) {
   limit_to_nothing(RLIMIT_CORE, "RLIMIT_CORE");
   // What is allowed is there to be written.
   if (options.allowed.empty()) limit_to_nothing(RLIMIT_FSIZE, "RLIMIT_FSIZE");
-  if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options.allowed);
+  if (options.mode == Sandboxing::required || has_landlock()) enter_landlock(options);
   if (options.mode == Sandboxing::required || missing_call_filter() == nullptr) enter_call_filter();
 }
 

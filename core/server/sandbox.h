@@ -20,6 +20,7 @@ enum class Sandboxing : std::uint8_t {
 struct SandboxOptions {
   Sandboxing mode = Sandboxing::on;
   std::vector<std::string> allowed = {};  ///< files and folders to read and write as well
+  bool gpus = false;                      ///< what drivers of GPUs open, too
 };
 
 /// The version of this kernel's Landlock; -1: it has none. 2 (Linux 5.19) controls files, 3 (6.2)
@@ -33,6 +34,10 @@ bool has_landlock() noexcept;
 /// manager.
 /// @param folder  the kernel's, with its names
 std::vector<std::string> verbs_nodes(const std::filesystem::path& folder = "/dev/infiniband");
+
+/// The devices that memory of GPUs takes, as those of verbs_nodes(): NVIDIA's (nvidiactl,
+/// nvidia-uvm, a node for each GPU) and AMD's (kfd, dri/renderD*).
+std::vector<std::string> gpu_nodes(const std::filesystem::path& folder = "/dev");
 
 /// @throws UsageError  what is required is not there, or a path cannot be opened
 void check_sandbox(const SandboxOptions& options);

@@ -115,12 +115,13 @@ void Server::State::serve_client(Connection connection, Client& client) noexcept
     const Greeting greeting = admit_client(channel, shared.token, client);
     admitted = true;
     if (options.own_processes)
-      run_session_process(
-          std::move(channel),
-          {peer, greeting, shared.clock, options.sandbox, options.own, host.shows_connected()},
-          host, interrupt_all_);
+      run_session_process(std::move(channel),
+                          {peer, greeting, shared.clock, options.sandbox, options.own, options.gpus,
+                           host.shows_connected()},
+                          host, interrupt_all_);
     else
-      serve_session(channel.release(), greeting, shared.clock, options.own, host, interrupt_all_);
+      serve_session(channel.release(), greeting, shared.clock, options.own, options.gpus, host,
+                    interrupt_all_);
   } catch (const std::exception& error) {
     if (admitted) --let_in;  // its session could not begin
     host.log(fmt::format("dropped: {}", error_text(error)), event_of(error));
@@ -270,7 +271,7 @@ struct LoopbackServer::State {
   State(const ClockChoice& clock, const InterruptSource& interrupt)
       : token(make_token()),
         host(loopback_host()),
-        server({.bind = {host, 0}, .token = token, .log = {}}, clock, interrupt) {
+        server({.bind = {host, 0}, .token = token, .log = {}, .gpus = true}, clock, interrupt) {
     thread = start_thread([this] { server.serve(); });
   }
   ~State() {

@@ -31,7 +31,8 @@ struct ServerOptions {
   bool own_processes = false;
   SandboxOptions sandbox = {};          ///< of those processes
   ClientLog log;                        ///< called from several threads
-  std::optional<EndSettings> own = {};  ///< for what clients leave open: device, port, GID, core
+  std::optional<EndSettings> own = {};  ///< see serve_session()
+  bool gpus = false;                    ///< may clients have GPUs opened?
   bool one_client = false;              ///< serve() returns when the first one has gone
   /// Called with each row that a client sends to be shown, and with each case of its that is
   /// connected (connected_to_wire()).

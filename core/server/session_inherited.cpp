@@ -92,12 +92,13 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   // It was killed before the line above that asks for the signal: that does not come any more.
   if (getppid() != start.server) throw MeasurementError("the server of this session has ended");
   if (start.shown) pipe.set_max_message_bytes(kShownPipeMessageBytes);
+  if (start.gpus) setenv("CUDA_CACHE_DISABLE", "1", 1);  // nothing is compiled, nothing written
   PipeHost host{pipe, start.shown};
   shut_in(start.sandbox, client.get(), host, interrupt);
   const ServerWatch watch{pipe.fd(), interrupt};
   const TellHost sink{host};
-  serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, host,
-                interrupt);
+  serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, start.gpus,
+                host, interrupt);
 }
 
 }  // namespace rdmameter

@@ -52,7 +52,8 @@ nlohmann::json own_to_pipe(const std::optional<EndSettings>& own) {
   return {{"device", own->device},
           {"port_num", own->port_num},
           {"gid_index", own->gid_index},
-          {"core", own->core}};
+          {"core", own->core},
+          {"memory", own->memory}};
 }
 
 std::optional<EndSettings> own_from_pipe(const nlohmann::json& message) {
@@ -61,7 +62,7 @@ std::optional<EndSettings> own_from_pipe(const nlohmann::json& message) {
                      .port_num = require_uint_as<std::uint64_t>(message, "port_num"),
                      .gid_index = require_uint_as<std::uint64_t>(message, "gid_index"),
                      .core = message.at("core").get<std::string>(),
-                     .memory = {}};
+                     .memory = message.at("memory").get<std::string>()};
 }
 
 /// A session tells of no end of its own process.
@@ -85,6 +86,7 @@ nlohmann::json start_to_pipe(const SessionStart& start) {
           {"sandbox", start.sandbox.mode},
           {"sandbox_allowed", start.sandbox.allowed},
           {"own", own_to_pipe(start.own)},
+          {"gpus", start.gpus},
           {"shown", start.shown},
           {"server", start.server}};
 }
@@ -97,8 +99,10 @@ SessionStart start_from_pipe(const nlohmann::json& message) {
                          .seal_keys = seal_from_pipe(message.at("seal"))},
             .clock = clock_from_pipe(require_object(message, "clock")),
             .sandbox = {.mode = static_cast<Sandboxing>(require_uint(message, "sandbox", 0, 2)),
-                        .allowed = message.at("sandbox_allowed").get<std::vector<std::string>>()},
+                        .allowed = message.at("sandbox_allowed").get<std::vector<std::string>>(),
+                        .gpus = require_bool(message, "gpus")},
             .own = own_from_pipe(message.at("own")),
+            .gpus = require_bool(message, "gpus"),
             .shown = require_bool(message, "shown"),
             .server = static_cast<pid_t>(
                 require_uint(message, "server", 1, std::numeric_limits<pid_t>::max()))};

@@ -50,9 +50,10 @@ struct SessionStart {
   Greeting greeting;
   ClockChoice clock;
   SandboxOptions sandbox;
-  std::optional<EndSettings> own;  ///< for what the client leaves open, without memory
-  bool shown = false;              ///< does anybody look at connected cases and rows?
-  pid_t server = getpid();         ///< the session's parent
+  std::optional<EndSettings> own;  ///< see serve_session()
+  bool gpus = false;
+  bool shown = false;       ///< does anybody look at connected cases and rows?
+  pid_t server = getpid();  ///< the session's parent
 };
 nlohmann::json start_to_pipe(const SessionStart& start);
 /// @throws MeasurementError

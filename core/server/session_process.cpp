@@ -73,6 +73,8 @@ constexpr std::string_view kKeptVariables[]{
     "OCRDMA_",     "QEDR_",  //
     "ASAN_",       "LSAN_",
     "TSAN_",       "UBSAN_",  // sanitizers, in their builds
+    "CUDA_",       "HIP_",    // which GPUs there are, and in which order
+    "ROCR_",       "HSA_",
     "MSAN_",       "LLVM_PROFILE_FILE=",
     "GCOV_"};  // coverage, in its builds
 

@@ -25,6 +25,7 @@ class Initiator final : public Measurer {
         on_interval_(options.on_interval),
         on_connected_(options.on_connected),
         devices_({.files = options.files,
+                  .gpus = true,
                   .still_wanted = [this] { require_wanted(channel_.fd(), interrupt_); }}),
         ends_(options.on_choice),
         first_(usable_before(first)),

@@ -240,6 +240,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   outcome.extra = runner.facts();
   if (const auto order = outcome.extra.find("data_in_order"); order != outcome.extra.end())
     *order = order->get<bool>() && forward_.data_in_order;  // the worse of both ends
+  for (const auto& fact : forward_.gpu.items()) outcome.extra["peer_" + fact.key()] = fact.value();
   if (case_.pattern == Pattern::bandwidth) {
     outcome.bandwidth = bandwidth_of(case_, report_of(runner, case_), forward_);
     if (duplex.backward) {
@@ -247,9 +248,9 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
           bandwidth_of(case_, backward_, report_of(*duplex.backward, case_));
       outcome.extra["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
                                      {"backward", direction_json(backward)}};
-      // A responder opens nothing for its client.
-      if (is_opened(case_.initiator.memory))
-        outcome.extra["directions"]["backward"]["memory"] = "host";
+      // A machine's own in both directions: see backward_of().
+      if (const std::string& theirs = case_.responder.memory; is_opened(case_.initiator.memory))
+        outcome.extra["directions"]["backward"]["memory"] = theirs.empty() ? "host" : theirs;
       outcome.bandwidth = both(*outcome.bandwidth, backward);
     }
     outcome.operations = outcome.bandwidth->messages;

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::uint64_t kMax = 1ULL << 53;
 constexpr std::uint64_t kMaxCpuNumber = 1U << 16;
+/// See gpu_facts_of().
+constexpr const char* kGpuFacts[] = {"gpu_registration", "gpu_pcie_path"};
 constexpr std::size_t kMaxPeers = 1024;  // the axis's range
 
 nlohmann::json verdict_to_wire(const Verdict& verdict) {
@@ -84,6 +86,8 @@ nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test
     object["peak"] = {{"messages", peak->messages}, {"window_ns", peak->window_ns}};
   if (test_case.seen_in_memory())
     object["data_in_order"] = runner.facts().value("data_in_order", false);
+  if (is_gpu(test_case.responder.memory))
+    for (const char* key : kGpuFacts) object[key] = runner.facts().at(key);
   if (test_case.peers > 1) object["arrivals"] = runner.arrivals();
   if (const WatchData* const watched = runner.watched(); watched != nullptr) {
     object["gap_limit_ns"] = watched->gap_limit_ns;
@@ -128,6 +132,8 @@ Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case) {
     report.peak->bytes = report.peak->messages * test_case.size_bytes;
   }
   if (test_case.seen_in_memory()) report.data_in_order = require_bool(wire, "data_in_order");
+  if (is_gpu(test_case.responder.memory))
+    for (const char* key : kGpuFacts) report.gpu[key] = require_string(wire, key, 16);
   if (test_case.peers > 1)
     report.arrivals =
         totals_from_wire(wire, "arrivals", require_array(wire, "arrivals", kMaxPeers).size());

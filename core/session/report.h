@@ -29,6 +29,7 @@ struct Report {
   std::optional<std::uint64_t> duplicated,
       reordered;                 ///< of what arrived, where it carries numbers
   std::optional<PeakData> peak;  ///< of what it sent
+  nlohmann::ordered_json gpu;    ///< see gpu_facts_of()
   bool data_in_order = false;    ///< promised, of a case whose messages are seen in memory
   WatchData watched;             ///< of a case with `blame`: gaps, without their times
 };

@@ -67,6 +67,13 @@ void choose_own(EndSettings& asked, const std::optional<EndSettings>& own) {
   fill(asked.gid_index, own->gid_index);
 }
 
+/// A server with a GPU of its own measures in that alone, which it has told its client.
+/// @throws Unsupported
+void require_own_memory(const EndSettings& asked, const std::optional<EndSettings>& own) {
+  if (!own || own->memory.empty() || asked.memory == own->memory) return;
+  throw Unsupported(fmt::format("this server measures in the memory of {} alone", own->memory));
+}
+
 /// What an automatic wait has become at the initiator; any other is as the plan had it, for the CQs
 /// are made by it.
 Wait wait_from_wire(const nlohmann::json& message, const TestCase& test_case) {
@@ -79,10 +86,11 @@ Wait wait_from_wire(const nlohmann::json& message, const TestCase& test_case) {
 class ClientSession {
  public:
   ClientSession(Connection connection, const ClockChoice& clock,
-                const std::optional<EndSettings>& own, SessionHost& host,
+                const std::optional<EndSettings>& own, bool gpus, SessionHost& host,
                 const InterruptSource& interrupt)
       : clock_(clock),
         own_(own),
+        gpus_(gpus),
         host_(host),
         interrupt_(interrupt),
         channel_(std::move(connection), interrupt, kProvedMessageBytes) {}
@@ -114,20 +122,24 @@ class ClientSession {
 
   const ClockChoice& clock_;
   const std::optional<EndSettings>& own_;
+  const bool gpus_;
   SessionHost& host_;
   const InterruptSource& interrupt_;
   Channel channel_;
   CpuClaims claims_;
   /// Whatever role this end plays, it opens no file for its client.
-  OpenDevices devices_{{.files = FileMemory::none,
-                        .still_wanted = [this] { require_wanted(channel_.fd(), interrupt_); }}};
+  OpenDevices devices_{{.files = FileMemory::none, .gpus = gpus_, .still_wanted = [this] {
+                          require_wanted(channel_.fd(), interrupt_);
+                        }}};
 };
 
 void ClientSession::welcome(const Greeting& greeting) {
   const nlohmann::json message = welcome_initiator(
       channel_, greeting, [this](const nlohmann::json& question) { list_ports_for(question); });
   const OpenDevice* const device = message.contains("device") ? described(message) : nullptr;
-  send_environment(channel_, environment_with(clock_, device));
+  nlohmann::ordered_json environment = environment_with(clock_, device);
+  if (own_ && !own_->memory.empty()) environment["memory"] = own_->memory;
+  send_environment(channel_, environment);
   host_.log(fmt::format("connected, rdmameter {}, served by {}", greeting.initiator_version,
                         device != nullptr ? device->port.where() : "no verbs device"),
             ClientEvent::connected);
@@ -198,6 +210,7 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     TestCase test_case = case_from_wire(require_object(prepare, "case"));
     const std::uint64_t seed = require_uint_as<std::uint64_t>(prepare, "seed");
     choose_own(test_case.responder, own_);
+    require_own_memory(test_case.responder, own_);
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
     const std::vector<Gid> gids = gids_from_wire(prepare, "gids");
     const RunningCase running{host_, needs_of(test_case)};
@@ -378,9 +391,9 @@ ClientEvent event_of(const std::exception& error) {
 }
 
 void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,
-                   const std::optional<EndSettings>& own, SessionHost& host,
+                   const std::optional<EndSettings>& own, bool gpus, SessionHost& host,
                    const InterruptSource& interrupt) {
-  ClientSession{std::move(connection), clock, own, host, interrupt}.serve(greeting);
+  ClientSession{std::move(connection), clock, own, gpus, host, interrupt}.serve(greeting);
 }
 
 }  // namespace rdmameter

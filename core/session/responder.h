@@ -37,9 +37,11 @@ ClientEvent event_of(const std::exception& error);
 
 /// Serves a client that was let in until it says bye, goes away, falls silent or misbehaves.
 /// Everything made for it is gone when this returns. Throws nothing: what went wrong is logged.
-/// @param own  for what the client leaves open: device, port, GID, core
+/// @param own   for what the client leaves open: device, port, GID, core. Its memory, if that is a
+///              GPU's: then no client measures in another
+/// @param gpus  may clients have GPUs opened?
 void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,
-                   const std::optional<EndSettings>& own, SessionHost& host,
+                   const std::optional<EndSettings>& own, bool gpus, SessionHost& host,
                    const InterruptSource& interrupt);
 
 }  // namespace rdmameter

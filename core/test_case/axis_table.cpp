@@ -28,6 +28,8 @@ constexpr std::array kMaxWord{Word{"max", kDeviceMax}};
 constexpr std::array kMemories{Word{"host", 0}, Word{kHugePages, 0}, Word{kHugePages1G, 0},
                                Word{kDeviceMemory, 0}};
 constexpr std::array kOffOn{Word{"off", 0}, Word{"on", 1}};
+constexpr std::array kGpuRegistrations{Word{"auto", 0}, Word{"dmabuf", 1}, Word{"pointer", 2},
+                                       Word{"data-direct", 3}, Word{"pointer-first", 4}};
 constexpr std::array kOrderings{Word{"off", 0}, Word{"on", 1}, Word{"auto", kAuto}};
 constexpr std::array kThreadDomains{Word{"auto", kAuto}, Word{"off", 0}, Word{"on", 1}};
 constexpr std::array kInline{Word{"auto", kAuto}, Word{"off", 0}, Word{"max", kDeviceMax}};
@@ -45,6 +47,8 @@ static_assert(kInterfaces[1].value == static_cast<std::uint64_t>(Interface::exte
 static_assert(kArrivals[1].value == static_cast<std::uint64_t>(ArrivalPattern::poisson));
 static_assert(kRecvQueues[1].value == static_cast<std::uint64_t>(RecvQueue::srq));
 static_assert(kConnects[1].value == static_cast<std::uint64_t>(Connect::cm));
+static_assert(kGpuRegistrations[4].value ==
+              static_cast<std::uint64_t>(GpuRegistration::pointer_first));
 static_assert(kSplits[2].value == static_cast<std::uint64_t>(Split::page));
 static_assert(kCqSharings[1].value == static_cast<std::uint64_t>(CqSharing::per_qp));
 
@@ -117,6 +121,10 @@ constexpr auto has_size = [](const TestCase& c) {
 };
 constexpr auto has_memory = [](const TestCase& c) {
   return on_verbs(c) || topology(c) || calls_for_memory(c);
+};
+constexpr auto has_gpu = [](const TestCase& c) {
+  return has_memory(c) &&
+         (is_gpu(c.initiator.memory) || (on_verbs(c) && is_gpu(c.responder.memory)));
 };
 constexpr auto has_sges = [](const TestCase& c) { return on_verbs(c) && !c.of_one_word(); };
 constexpr auto counts_as_read = [](const TestCase& c) {
@@ -363,10 +371,15 @@ const std::array kAxes{
     Axis{"memory", "memory", text_field<&TestCase::initiator, &EndSettings::memory>, memory, 0, 0,
          kMemories, "host", "host",
          "where the initiator's messages lie: ordinary pages, huge pages of 2 MiB or 1 GiB, the "
-         "device's own memory, a mapped device or file, a dma-buf, a GPU's",
+         "device's own memory, a mapped device or file, a dma-buf, a GPU's (cuda:N, rocm:N)",
          has_memory},
     Axis{"peer-memory", "peer_memory", text_field<&TestCase::responder, &EndSettings::memory>,
          memory, 0, 0, kMemories, "host", "host", "where the responder's messages lie", on_verbs},
+    Axis{"gpu-registration", "gpu_registration", registration<&RegistrationSettings::gpu>, choice,
+         0, 4, kGpuRegistrations, "auto", "auto",
+         "how a GPU's memory is registered: as a dma-buf, by its address (pointer), through mlx5's "
+         "data-direct engine; auto: dmabuf, else pointer; pointer-first: pointer, else dmabuf",
+         has_gpu},
     Axis{"mr-per-qp", "mr_per_qp", registration<&RegistrationSettings::mr_per_qp>, choice, 0, 1,
          kOffOn, "off", "off", "a separate memory region for each QP", on_verbs},
     Axis{

@@ -88,7 +88,9 @@ std::string why_not_split(const TestCase& c) {
 
 /// Of the memory of the two that the CPU does not reach.
 std::string_view apart_noun(const TestCase& c) {
-  return c.initiator.memory.starts_with(kCudaMemory) ? "GPU" : "device";
+  return is_gpu(cpu_reaches(c.initiator.memory) ? c.responder.memory : c.initiator.memory)
+             ? "GPU"
+             : "device";
 }
 
 /// Who finds a message by its last byte, and who writes a number into each, is the CPU.
@@ -107,19 +109,21 @@ std::string why_not_in_memory(const TestCase& c) {
         "the CPU {} each message, and does not reach {} memory: use the same test with immediate{}",
         by_memory ? "looks for the last byte of" : "writes a number into", apart_noun(c),
         by_memory ? "" : ", or --transport rc");
-  if ((!cpu_reaches(c.initiator.memory) || (!cpu_reaches(c.responder.memory) && pongs)) &&
-      c.queues.inline_bytes != 0 && c.queues.inline_bytes != kAuto && !c.returns_data())
+  const bool sent_apart = !cpu_reaches(c.initiator.memory) ||
+                          (!cpu_reaches(c.responder.memory) && (pongs || c.bidirectional));
+  if (sent_apart && c.queues.inline_bytes != 0 && c.queues.inline_bytes != kAuto &&
+      !c.returns_data())
     return fmt::format(
         "inline data is copied by the CPU, which does not reach {} memory: use --inline off",
         apart_noun(c));
-  if (c.by_value() && !cpu_reaches(c.initiator.memory))
+  if (c.by_value() && sent_apart)
     return fmt::format(
         "the CPU hands an atomic write its 8 bytes, and does not reach {} memory: use --memory "
         "host",
         apart_noun(c));
-  if (is_opened(c.responder.memory))
-    return "a client must not name a file, a heap or a GPU of the responder's machine: "
-           "--peer-memory takes host, huge, huge1g or device";
+  if (is_opened(c.responder.memory) && !is_gpu(c.responder.memory))
+    return "a client must not name a file or a heap of the responder's machine: --peer-memory "
+           "takes host, huge, huge1g, device or a GPU's";
   return {};
 }
 

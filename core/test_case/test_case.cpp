@@ -60,13 +60,17 @@ bool dmabuf_name(std::string_view text) {
          });
 }
 
-/// "cuda:N"
-bool gpu_number(std::string_view text) {
+/// "cuda:N", "rocm:N"; or, as lspci writes it, "cuda:0000:17:00.0"
+bool gpu_name(std::string_view text) {
   constexpr std::uint64_t kMost = 255;
-  if (!text.starts_with(kCudaMemory)) return false;
-  const auto number = parse_count(text.substr(kCudaMemory.size()));
-  return number && *number <= kMost;
+  if (!is_gpu(text)) return false;
+  const std::string_view name = text.substr(kCudaMemory.size());
+  if (const auto number = parse_count(name)) return *number <= kMost;
+  return text.starts_with(kCudaMemory) && name.size() < 16 && name.find(':') != name.npos &&
+         std::ranges::all_of(
+             name, [](unsigned char c) { return std::isxdigit(c) != 0 || c == ':' || c == '.'; });
 }
+static_assert(kCudaMemory.size() == kRocmMemory.size());
 
 bool good_cpus(const Axis& axis, std::string_view text) {
   const std::vector<unsigned> cpus = cpu_list(text, kCpuSeparator);
@@ -80,7 +84,7 @@ bool good_text(const Axis& axis, std::string_view text) {
     case AxisKind::source:
       return file_path(text);
     case AxisKind::memory:
-      return file_path(text) || dmabuf_name(text) || gpu_number(text);
+      return file_path(text) || dmabuf_name(text) || gpu_name(text);
     case AxisKind::group:
       return multicast_address(text);
     case AxisKind::shape:
@@ -183,7 +187,9 @@ std::string accepts_text(const Axis& axis) {
       return text + ", or file:PATH";
     case AxisKind::memory:
       return text +
-             ", file:PATH, dmabuf:NAME (of a DMA heap, or udmabuf), or cuda:N (a GPU, from 0)";
+             ", file:PATH, dmabuf:NAME (of a DMA heap, or udmabuf), or of a GPU cuda:N, "
+             "cuda:BUS_ID "
+             "or rocm:N (N from 0)";
     case AxisKind::group:
       return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
     case AxisKind::labels:

@@ -43,6 +43,15 @@ enum class Connect : std::uint64_t { tcp, cm };
 enum class Split : std::uint64_t { even, uneven, page };
 /// What moves a message from rank to rank: a send, or an operation on the other's memory.
 enum class RankOpcode : std::uint64_t { send, write, read };
+/// How a GPU's memory is registered. automatic: as a dma-buf, or where that does not go by its
+/// address; pointer_first: the other way round, as perftest's --use_cuda.
+enum class GpuRegistration : std::uint64_t {
+  automatic,
+  dmabuf,
+  pointer,
+  data_direct,
+  pointer_first
+};
 /// Who has completion queues: all QPs of an end together, or each its own.
 enum class CqSharing : std::uint64_t { shared, per_qp };
 
@@ -64,20 +73,23 @@ inline constexpr std::string_view kZeroPayload = "zero";
 inline constexpr std::size_t kMaxPayloadFileBytes = 64 << 10;
 inline constexpr std::string_view kDeviceMemory = "device";
 /// What begins a `memory` that is a dma-buf of the kernel's (NAME: of a DMA heap, or kUdmabuf), or
-/// lies in a GPU: "dmabuf:NAME", "cuda:N".
-inline constexpr std::string_view kDmabufMemory = "dmabuf:", kCudaMemory = "cuda:";
+/// lies in a GPU: "dmabuf:NAME", "cuda:N" or "cuda:BUS_ID", "rocm:N".
+inline constexpr std::string_view kDmabufMemory = "dmabuf:", kCudaMemory = "cuda:",
+                                  kRocmMemory = "rocm:";
 /// A dma-buf of this process's own pages.
 inline constexpr std::string_view kUdmabuf = "udmabuf";
 inline constexpr std::string_view kHugePages = "huge";      ///< of 2 MiB
 inline constexpr std::string_view kHugePages1G = "huge1g";  ///< of 1 GiB
+inline bool is_gpu(std::string_view memory) noexcept {
+  return memory.starts_with(kCudaMemory) || memory.starts_with(kRocmMemory);
+}
 /// Does the CPU load and store in memory of this kind?
 inline bool cpu_reaches(std::string_view memory) noexcept {
-  return memory != kDeviceMemory && !memory.starts_with(kCudaMemory);
+  return memory != kDeviceMemory && !is_gpu(memory);
 }
 /// Memory that an end has by opening what a name says: nobody has it opened by a peer.
 inline bool is_opened(std::string_view memory) noexcept {
-  return memory.starts_with(kFileMemory) || memory.starts_with(kDmabufMemory) ||
-         memory.starts_with(kCudaMemory);
+  return memory.starts_with(kFileMemory) || memory.starts_with(kDmabufMemory) || is_gpu(memory);
 }
 /// What `core` takes beside CPUs: near the device or not at all; not pinned. Ranges of CPUs have a
 /// '+' between them, since a comma makes several cases.
@@ -92,8 +104,9 @@ struct EndSettings {
   std::string device;  ///< empty: see core/verbs/port_choice.h
   std::uint64_t port_num = 0;
   std::uint64_t gid_index = 0;
-  std::string core;    ///< empty: near the device where possible; numa, off, "3", "0-3+8"
-  std::string memory;  ///< empty: host; huge, huge1g, device, file:PATH, dmabuf:NAME, cuda:N
+  std::string core;  ///< empty: near the device where possible; numa, off, "3", "0-3+8"
+  /// empty: host; huge, huge1g, device, file:PATH, dmabuf:NAME, cuda:N, cuda:BUS_ID, rocm:N
+  std::string memory;
 };
 
 /// The queues of a QP, and how requests are put into them and completions taken out.
@@ -142,6 +155,7 @@ struct RegistrationSettings {
   bool mr_per_qp = false;
   std::uint64_t relaxed_ordering = kAuto;  ///< 0, 1; kAuto: see TestCase::relaxes_ordering()
   bool odp = false;
+  GpuRegistration gpu = GpuRegistration::automatic;
 };
 
 struct TestCase {
@@ -303,7 +317,7 @@ enum class AxisKind {
   choice,    ///< one of `words` and nothing else
   name,      ///< of a device
   source,    ///< of bytes: one of `words`, or file:PATH
-  memory,    ///< one of `words`, file:PATH, dmabuf:NAME or cuda:N
+  memory,    ///< one of `words`, file:PATH, dmabuf:NAME or a GPU's
   group,     ///< the address of a multicast group
   mix,       ///< parts of a mix: see parse_mix()
   labels,    ///< flow labels: one of `words`, a number, or per-qp:A,B

@@ -182,8 +182,8 @@ class FirstHour(rdmameter.Test):
 
     def test_an_option_that_perftest_has_and_this_program_lacks(self):
         self.told("docs/perftest.md", "refused by name, with what to use instead")
-        text = self.types("perftest", "ib_write_bw", "--use_rocm=0", "-d", "null", status=1)
-        self.assertIn("--use_rocm", text)
+        text = self.types("perftest", "ib_write_bw", "--use_mlu=0", "-d", "null", status=1)
+        self.assertIn("--use_mlu", text)
         self.assertIn("use perftest itself", text)
 
     def test_what_a_cross_product_would_take(self):

@@ -176,7 +176,7 @@ class Status(unittest.TestCase):
                                         "start the same command there first, without a host\n$")
 
     def test_is_1_for_a_refused_option_a_wrong_value_and_an_unknown_option(self):
-        self.failed("ib_write_bw", "--use_rocm=0", "host", says="--use_rocm: rdmameter measures memory of the host, of the RDMA device, and of a GPU by --use_cuda alone")
+        self.failed("ib_write_bw", "--use_mlu=0", "host", says="--use_mlu: rdmameter measures memory of the host, of the RDMA device, and of GPUs by --use_cuda and --use_rocm")
         self.failed("ib_write_bw", "-s", "8x", "host", says="invalid value '8x' for -s, --size")
         self.failed("ib_write_bw", "--sizes", "8", "host", says="did you mean '--size'?")
 

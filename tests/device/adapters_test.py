@@ -570,50 +570,109 @@ class SharedMemory(rdmameter.Test):
 
     def test_what_cannot_be_is_skipped_with_the_reason(self):
         self.assertRegex(self.skipped("send_lat", "--memory", "dmabuf:none"), "this machine has no /dev/dma_heap/none")
-        self.assertRegex(self.skipped("send_lat", "--peer-memory", "dmabuf:udmabuf"), "--peer-memory takes host, huge, huge1g or device")
-        self.assertRegex(self.skipped("send_lat", "--peer-memory", "cuda:0"), "must not name a file, a heap or a GPU")
+        self.assertRegex(self.skipped("send_lat", "--peer-memory", "dmabuf:udmabuf"), "--peer-memory takes host, huge, huge1g, device or a GPU's")
         self.play("rxe")
         self.assertRegex(self.skipped("send_lat", "--memory", "dmabuf:udmabuf"), "registers no dma-buf .ibv_reg_dmabuf_mr.: use --memory host")
-        for word in ("dmabuf:", "dmabuf:../x", "cuda:", "cuda:x", "cuda:256"):
+        for word in ("dmabuf:", "dmabuf:../x", "cuda:", "cuda:x", "cuda:256", "cuda:0000:17:00.0:00.0", "rocm:0000:17:00.0", "rocm:"):
             self.assertIn("dmabuf:NAME", self.run_program("--loopback", "send_lat", "--memory", word, status=rdmameter.USAGE).stderr)
 
 
 @rdmameter.on(rdmameter.SOFTWARE)
 class GpuMemory(rdmameter.Test):
-    """With a library in the place of CUDA's, whose memory ends the program when the CPU touches it."""
+    """With libraries in the place of the drivers' own, whose memory ends the program when the CPU touches it."""
 
     def setUp(self):
         super().setUp()
         device = os.path.join(os.path.dirname(rdmameter.program), "software_device") if rdmameter.LINKED else os.path.dirname(rdmameter.SOFTWARE_DEVICE)
-        os.environ["LD_LIBRARY_PATH"] = device
-        self.addCleanup(os.environ.pop, "LD_LIBRARY_PATH", None)
+        self.set("LD_LIBRARY_PATH", device)
 
-    def test_messages_leave_from_and_arrive_in_it(self):
+    def set(self, name, value):
+        os.environ[name] = value
+        self.addCleanup(os.environ.pop, name, None)
+
+    def ways(self, *options):
+        [row] = self.measure(*options, *SHORT)
+        return row.get("gpu_registration"), row.get("peer_gpu_registration")
+
+    def test_messages_leave_from_and_arrive_in_it_at_either_end(self):
         for personality in ("generic", "mlx5-roce"):
             self.play(personality)
-            rows = self.measure("send_lat", "read_lat", "write_imm_lat", "send_bw", "write_bw", "read_bw", "fetch_add_bw", "--memory",
-                                "cuda:0", "--size", "8,8K", *SHORT)
-            for row in rows:
-                self.assertEqual(row["case"]["memory"], "cuda:0")
-                self.assertNotIn("inlined", row)
+            for ends in (("--memory", "cuda:0"), ("--peer-memory", "rocm:1"), ("--memory", "cuda:0000:27:00.0", "--peer-memory", "cuda:0"),
+                         ("--memory", "rocm:0", "--peer-memory", "cuda:1")):
+                rows = self.measure("send_lat", "read_lat", "write_imm_lat", "send_bw", "write_bw", "read_bw", "fetch_add_bw", "mix_load",
+                                    *ends, "--size", "64,8K", "--rate", "100k", "--verify", *SHORT)
+                for row in rows:
+                    self.assertEqual(["gpu_registration" in row, "peer_gpu_registration" in row], ["--memory" in ends, "--peer-memory" in ends])
+                    self.assertIn(row.get("gpu_pcie_path", row.get("peer_gpu_pcie_path")), ("unknown",)) # the device is in no slot
+                    self.assertEqual(("gpu_bytes" in row["resources"], "inlined" not in row or "--memory" not in ends), ("--memory" in ends, True))
             self.measure("send_bw", "--memory", "cuda:1", "--threads", "2", "--qps", "2", *SHORT)
-            self.measure("send_lat", "send_bw", "read_bw", "fetch_add_bw", "--memory", "cuda:0", "--verify", *SHORT)
-            self.measure("send_bw", "write_bw", "--memory", "cuda:0", "--bidirectional", "--verify", *SHORT)
-        self.measure("reg_mr", "--memory", "cuda:0", "--size", "4K,1M", "--iterations", "5")
+        self.measure("reg_mr", "--memory", "cuda:0,rocm:1", "--size", "4K,1M", "--iterations", "5")
+
+    def test_each_machine_has_its_own_in_both_directions(self):
+        for ends, theirs in ((("--memory", "cuda:0"), "host"), (("--memory", "cuda:0", "--peer-memory", "rocm:1"), "rocm:1"),
+                             (("--peer-memory", "cuda:1"), None)):
+            for row in self.measure("send_bw", "write_bw", "--transport", "rc,uc", *ends, "--bidirectional", "--verify", *SHORT):
+                self.assertEqual(row["directions"]["backward"].get("memory"), theirs)
+
+    def test_it_is_registered_as_asked_or_as_the_device_can(self):
+        for word, way in (("auto", "dmabuf"), ("dmabuf", "dmabuf"), ("pointer", "pointer"), ("pointer-first", "pointer")):
+            for gpu in "cuda:0", "rocm:0":
+                self.assertEqual(self.ways("write_bw", "--memory", gpu, "--gpu-registration", word, "--verify"), (way, None))
+        [row] = self.measure("reg_mr", "--memory", "cuda:0", "--gpu-registration", "pointer", "--iterations", "5")
+        self.assertEqual(row["gpu_registration"], "pointer")
+        self.assertEqual(self.ways("send_bw", "--memory", "cuda:2"), ("pointer", None)) # one that shares nothing
+        self.play("rxe") # a device that registers no dma-buf
+        self.assertEqual(self.ways("send_bw", "--memory", "cuda:0"), ("pointer", None))
+        self.assertRegex(self.skipped("send_bw", "--memory", "cuda:0", "--gpu-registration", "dmabuf"),
+                         "soft0/1 registers no dma-buf .ibv_reg_dmabuf_mr.: use --gpu-registration auto, or --memory host")
+
+    def test_data_direct_is_taken_where_adapter_and_gpu_have_it(self):
+        direct = ("send_bw", "--gpu-registration", "data-direct", "--memory")
+        self.assertRegex(self.skipped(*direct, "cuda:1"), "the device has no data-direct engine")
+        self.play("mlx5-xdr")
+        self.assertEqual(self.ways(*direct, "cuda:1", "--verify"), ("data-direct", None))
+        self.assertRegex(self.skipped(*direct, "cuda:0"), "maps no dma-buf of that GPU through PCIe")
+        self.assertRegex(self.skipped(*direct, "rocm:0"), "data-direct is NVIDIA's")
 
     def test_what_the_cpu_would_do_is_skipped_with_the_reason(self):
         for options, why in ((("write_lat",), "the CPU looks for the last byte of each message, and does not reach GPU memory"),
                              (("send_lat", "--transport", "ud", "--size", "64"), "does not reach GPU memory"),
                              (("send_lat", "--inline", "64"), "does not reach GPU memory: use --inline off")):
-            self.assertRegex(self.skipped(*options, "--memory", "cuda:0"), why)
-        self.assertRegex(self.skipped("send_lat", "--memory", "cuda:7"), "CUDA_ERROR_INVALID_DEVICE .*no such GPU")
-        self.assertRegex(self.skipped("send_lat", "--memory", "cuda:2"), "that GPU shares no memory as a dma-buf")
+            for end in ("--memory", "cuda:0"), ("--peer-memory", "rocm:0"):
+                self.assertRegex(self.skipped(*options, *end), why)
+        for gpu, name in ("cuda:7", "CUDA_ERROR_INVALID_DEVICE"), ("cuda:0000:99:00.0", "CUDA_ERROR_INVALID_DEVICE"), ("rocm:7", "hipErrorInvalidDevice"):
+            self.assertRegex(self.skipped("send_lat", "--memory", gpu), f"{name} .*no such GPU")
         os.environ["LD_LIBRARY_PATH"] = ""
-        self.assertRegex(self.skipped("send_lat", "--memory", "cuda:0"), "this machine has no libcuda.so.1")
+        self.assertRegex(self.skipped("send_lat", "--memory", "cuda:0"), "this machine has no usable libcuda.so.1")
+        self.assertRegex(self.skipped("send_lat", "--peer-memory", "rocm:0"), "this machine has no usable libamdhip64.so.7, .6 or .5")
 
-    def test_a_gpu_that_lets_no_device_in_is_skipped_with_the_reason(self):
+    def test_a_kernel_that_lets_no_device_in_is_skipped_with_the_modules_name(self):
+        self.inject("reg_mr@1+=EFAULT")
+        for gpu, module in ("cuda:0", "nvidia-peermem"), ("rocm:0", "amdgpu"):
+            self.assertRegex(self.skipped("reg_mr", "--memory", gpu, "--gpu-registration", "pointer"), f"takes the module {module}")
         self.inject("reg_mr@1+=ENOTSUPP") # the kernel's own error, which NVIDIA's driver lets through
-        self.assertRegex(self.skipped("reg_mr", "--memory", "cuda:0"), "owns the dma-buf does not let soft0/1 reach it .*use --memory host")
+        self.assertRegex(self.skipped("reg_mr", "--memory", "cuda:0"), "owns the dma-buf does not let soft0/1 reach it .*nvidia-peermem.*use --memory host")
+
+    def test_a_server_opens_one_only_where_its_owner_has_said_so(self):
+        ends = ("--peer-memory", "cuda:0", *SHORT)
+        server = self.serve()
+        [row] = self.run_program(f"localhost:{server.port}", "write_bw", *ends, status=rdmameter.USAGE).rows
+        self.assertRegex(row["skip_message"], "cuda:0: this server opens no GPU for its clients: start it with `rdmameter serve --gpu`")
+        server = self.serve("--gpu")
+        for row in self.run_program(f"localhost:{server.port}", "write_bw", "read_bw", "send_lat", "--memory", "rocm:0", "--verify", *ends).rows:
+            self.assertEqual((row["gpu_registration"], row["peer_gpu_registration"]), ("dmabuf", "dmabuf"))
+
+    def test_a_server_that_is_shut_in_opens_one_too(self):
+        self.set("RDMAMETER_DEVICE_AGENT", "1")
+        server = self.serve("--gpu", "--sandbox", "on", "--sandbox-allow", "/dev/shm", "--sandbox-allow", os.environ["LD_LIBRARY_PATH"])
+        for row in self.run_program(f"localhost:{server.port}", "write_bw", "read_bw", "send_lat", "--memory", "cuda:0", "--peer-memory", "cuda:1",
+                                    "--size", "8,200K", "--verify", *SHORT).rows:
+            self.assertNotIn("error_message", row)
+            self.assertEqual((row["gpu_registration"], row["peer_gpu_registration"]), ("dmabuf", "dmabuf"))
+
+    def test_the_software_device_copies_through_the_driver_what_it_cannot_map(self):
+        self.set("FAKE_GPU_UNMAPPED", "1") # as the dma-bufs of a real GPU
+        self.measure("send_lat", "write_bw", "read_bw", "--memory", "cuda:0", "--peer-memory", "cuda:0", "--size", "8,8K", "--verify", *SHORT)
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

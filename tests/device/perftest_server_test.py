@@ -126,6 +126,41 @@ def listening(table, port):
     return [local.split(":")[0] for local, _, state in sockets.values() if state == "0A" and int(local.split(":")[1], 16) == port]
 
 
+@rdmameter.on(rdmameter.SOFTWARE)
+class OfAGpu(rdmameter.Test):
+    """With a library in the place of CUDA's."""
+
+    def setUp(self):
+        super().setUp()
+        self.env = {"RDMAMETER_SANDBOX": "off", "LD_LIBRARY_PATH": os.path.dirname(rdmameter.SOFTWARE_DEVICE)}
+
+    def client(self, server, *arguments, program=("perftest", "ib_write_bw")):
+        return subprocess.run([rdmameter.program, *program, *arguments], capture_output=True, text=True, timeout=60, check=False,
+                              env=environment(**self.env))
+
+    def test_opens_the_gpu_that_its_own_command_line_names_and_no_other(self):
+        for options, line in ((("--use_cuda=0",), r"initializing CUDA\nallocated GPU buffer of a \d+ address at 0x"),
+                              (("--use_cuda_bus_id=0000:27:00.0", "--use_cuda_dmabuf"), "initializing CUDA"),
+                              (("--use_rocm=1", "--use_rocm_dmabuf"), r"allocated \d+ bytes of GPU buffer at 0x")):
+            for own in ((), ("--use_cuda=1",), ("-b",), ("-b", "--use_rocm=0")):
+                with Server("ib_write_bw", *options, **self.env) as server:
+                    done = self.client(server, "localhost", "-p", str(server.port), "-n", "100", "--data_validation", *own)
+                    self.assertEqual(done.returncode, 0, done)
+                    status, stdout = server.end()
+                self.assertEqual(status, 0)
+                self.assertRegex(stdout, line)
+                self.assertEqual("GPU buffer" in done.stdout, any("use" in option for option in own))
+        for options, asked in ((("--use_cuda=0",), "cuda:1"), (("--use_cuda=0",), "host"), ((), "cuda:0")):
+            with Server("ib_write_bw", *options, **self.env) as server:
+                done = self.client(server, f"localhost:{server.port}", "write_bw", "--peer-memory", asked, "--iterations", "10", program=("run",))
+                self.assertRegex(done.stdout + done.stderr, "measures in the memory of cuda:0 alone" if options else "opens no GPU for its clients")
+
+    def test_refuses_at_its_start_what_the_cpu_must_see(self):
+        done = perftest("ib_write_lat", "--use_cuda=0", **self.env)
+        self.assertEqual(done.returncode, FAILED)
+        self.assertIn("does not reach GPU memory", done.stderr)
+
+
 class ServerForm(rdmameter.Test):
     def test_one_that_cannot_start_its_session_ends_with_1_and_says_why(self):
         """It has descriptors for so many more than it has open: from one to all that a session begins with."""

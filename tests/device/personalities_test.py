@@ -60,7 +60,7 @@ OF_NO_PATH = {
     "the choice of what is opened, which the row names": "transport device port-num gid-index peer-device peer-port-num peer-gid-index core "
                                                          "peer-core connect group",
     "objects: a device refuses them, or costs tell (adapters_test.py, axes_test.py)": "inline sge recv-sge sge-layout api cq cq-sharing cq-depth "
-        "timestamps thread-domain recv comp-vector memory peer-memory mr-per-qp relaxed-ordering odp outstanding-reads",
+        "timestamps thread-domain recv comp-vector memory peer-memory gpu-registration mr-per-qp relaxed-ordering odp outstanding-reads",
     "the value of an entry that pkey-index names (adapters_test.py)": "pkey",
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "core/verbs/device.h"
 
@@ -234,6 +235,12 @@ std::uint32_t skipped_numbers_per_qp(const TestCase& test_case) {
 bool leaves_traces(const TestCase& test_case) {
   const std::uint64_t all = slots_for_every_message(test_case);
   return all != 0 && one_sided_area(test_case).slots == all;
+}
+
+TestCase backward_of(TestCase test_case) {
+  std::string &mine = test_case.initiator.memory, &theirs = test_case.responder.memory;
+  if (is_opened(mine) || is_opened(theirs)) std::swap(mine, theirs);
+  return test_case;
 }
 
 TestCase at_end(const TestCase& test_case, Role role) {

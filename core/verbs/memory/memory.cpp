@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/base/error.h"
@@ -16,6 +17,7 @@
 #include "core/test_case/test_case.h"
 #include "core/verbs/check.h"
 #include "core/verbs/memory/dmabuf.h"
+#include "core/verbs/pcie_path.h"
 
 namespace rdmameter {
 namespace {
@@ -110,11 +112,15 @@ Buffer::Buffer(std::size_t size_bytes, std::optional<int> numa_node, const std::
 MessageMemory::MessageMemory(ibv_context& context, std::uint64_t max_device_bytes,
                              std::size_t size_bytes, std::optional<int> numa_node,
                              const std::string& kind, const std::string& where,
-                             const MemoryTerms& terms)
+                             const MemoryTerms& terms, GpuRegistration gpu)
     : where_(where), size_bytes_(size_bytes) {
-  if (kind.starts_with(kCudaMemory)) {
-    gpu_ = std::make_unique<CudaMemory>(kind.substr(kCudaMemory.size()),
-                                        std::max<std::size_t>(size_bytes, 1), terms.files);
+  if (is_gpu(kind)) {
+    if (!terms.gpus)
+      throw Unsupported(
+          fmt::format("{}: this server opens no GPU for its clients: start it with `rdmameter "
+                      "serve --gpu`",
+                      kind));
+    gpu_ = std::make_unique<GpuMemory>(context, kind, std::max<std::size_t>(size_bytes, 1), gpu);
     size_bytes_ = gpu_->size_bytes();
     return;
   }
@@ -144,17 +150,18 @@ std::uint64_t MessageMemory::address() const noexcept {
 }
 
 int MessageMemory::dmabuf() const noexcept {
-  if (gpu_) return gpu_->dmabuf();
   return buffer_ ? buffer_->dmabuf() : -1;
 }
 
 const char* MessageMemory::registering_verb() const noexcept {
+  if (gpu_) return gpu_->registering_verb();
   if (dmabuf() >= 0) return "ibv_reg_dmabuf_mr";
   return buffer_ ? "ibv_reg_mr" : "ibv_reg_dm_mr";
 }
 
 ibv_mr* MessageMemory::try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
                                        int access) const noexcept {
+  if (gpu_) return gpu_->try_to_register(pd, offset, length, access);
   if (const int fd = dmabuf(); fd >= 0)
     return ibv_reg_dmabuf_mr(&pd, offset, length, address() + offset, fd, access);
   if (buffer_) return ibv_reg_mr(&pd, buffer_->data() + offset, length, access);
@@ -167,6 +174,7 @@ Mr MessageMemory::register_part(ibv_pd& pd, std::size_t offset, std::size_t leng
   constexpr int kOpen = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
   errno = 0;
   ibv_mr* const made = try_to_register(pd, offset, length, access);
+  if (made == nullptr && gpu_) gpu_->explain(errno, where_);
   const bool lacking = made == nullptr && is_unsupported(errno);
   if (lacking && dmabuf() >= 0)
     throw Unsupported(fmt::format(
@@ -203,6 +211,12 @@ void MessageMemory::inspect(std::size_t offset, std::size_t length,
     check_errno_value(ibv_memcpy_from_dm(copy.data(), device_memory_.get(), offset, length),
                       "ibv_memcpy_from_dm", where_);
   look(copy);
+}
+
+nlohmann::ordered_json gpu_facts_of(const MessageMemory& memory, const std::string& device) {
+  const GpuMemory* const gpu = memory.gpu();
+  if (gpu == nullptr) return nlohmann::ordered_json::object();
+  return {{"gpu_registration", gpu->way()}, {"gpu_pcie_path", pcie_path(gpu->bus_id(), device)}};
 }
 
 }  // namespace rdmameter

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +15,7 @@
 
 #include "core/base/still_wanted.h"
 #include "core/verbs/handles.h"
-#include "core/verbs/memory/cuda_memory.h"
+#include "core/verbs/memory/gpu_memory.h"
 #include "core/verbs/memory/memory_file.h"
 
 namespace rdmameter {
@@ -22,6 +23,7 @@ namespace rdmameter {
 /// What an end makes its memory under, which no peer says.
 struct MemoryTerms {
   FileMemory files = FileMemory::none;
+  bool gpus = false;  ///< may a GPU be opened?
   StillWanted still_wanted = {};
 };
 
@@ -65,13 +67,15 @@ class MessageMemory {
   /// @throws VerbsError, and as Buffer
   MessageMemory(ibv_context& context, std::uint64_t max_device_bytes, std::size_t size_bytes,
                 std::optional<int> numa_node, const std::string& kind, const std::string& where,
-                const MemoryTerms& terms);
+                const MemoryTerms& terms, GpuRegistration gpu = GpuRegistration::automatic);
 
   /// Where byte 0 is for SGEs and peers. Device memory begins at 0.
   std::uint64_t address() const noexcept;
   /// Where it is for the CPU; null: the CPU does not reach it.
   std::byte* host() const noexcept { return buffer_ ? buffer_->data() : nullptr; }
   std::size_t size_bytes() const noexcept { return size_bytes_; }
+  /// Null: it is in none.
+  const GpuMemory* gpu() const noexcept { return gpu_.get(); }
 
   /// Registers a part (of device memory: all of it, since its regions begin at 0).
   /// @param access  IBV_ACCESS_...
@@ -98,7 +102,11 @@ class MessageMemory {
   std::size_t size_bytes_;
   std::optional<Buffer> buffer_;
   Dm device_memory_;
-  std::unique_ptr<CudaMemory> gpu_;
+  std::unique_ptr<GpuMemory> gpu_;
 };
+
+/// How a GPU's memory is registered, and what is between it and this device, as in a row; empty:
+/// it is none's.
+nlohmann::ordered_json gpu_facts_of(const MessageMemory& memory, const std::string& device);
 
 }  // namespace rdmameter

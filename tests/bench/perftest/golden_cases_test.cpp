@@ -122,6 +122,8 @@ const std::vector<Sample>& samples() {
       {{"--tclass", "64"}},
       {{"--flow_label", "1,2"}},
       {{"--use_cuda", "0"}},
+      {{"--use_cuda_bus_id", "0000:17:00.0", "--use_cuda_dmabuf", "--use_data_direct"}},
+      {{"--use_rocm", "1", "--use_rocm_dmabuf"}},
       {{"--use_hugepages"}},
       {{"--disable_pcie_relaxed"}},
       {{"--rate_limit", "10"}},
@@ -177,7 +179,7 @@ TEST(PerftestGolden, HasEveryOptionThatMayChangeACase) {
     if (option.name == "help" || option.name == "version" || option.name == "ib-dev" ||
         option.name == "port" || option.name == "bind_source_ip" || option.name == "source_ip" ||
         option.name == "out_json_file" || option.name == "output" || option.name == "ipv6-addr" ||
-        option.name == "wait_destroy" || option.name == "use_cuda_dmabuf")
+        option.name == "wait_destroy")
       continue;
     const std::string letter = option.letter == 0 ? "" : fmt::format("-{}", option.letter);
     const std::string name = fmt::format("--{}", option.name);

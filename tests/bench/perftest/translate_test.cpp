@@ -194,6 +194,22 @@ TEST(PerftestTranslation, InlinesALatencyAsPerftestDoesWhereItKnowsTheDevice) {
   EXPECT_EQ(axes_of("ib_send_lat", {"-c", "UD", "-I", "2000"}).at("inline"), "1024");
 }
 
+TEST(PerftestTranslation, AGpuIsThatOfTheEndThatNamesIt) {
+  const auto client = axes_of("ib_write_bw", {"--use_cuda", "1"});
+  EXPECT_EQ(client.at("memory"), "cuda:1");
+  EXPECT_EQ(client.at("gpu-registration"), "pointer-first");
+  EXPECT_FALSE(client.contains("peer-memory"));
+  EXPECT_EQ(plan_of("ib_write_bw", {"--use_cuda", "1", "host"}).own.memory, "");
+  const std::vector<std::string> typed{"--use_cuda_bus_id", "0000:17:00.0", "--use_cuda_dmabuf"};
+  EXPECT_EQ(plan_of("ib_write_bw", typed).own.memory, "cuda:0000:17:00.0");
+  EXPECT_EQ(plan_of("ib_write_bw", {"--use_hugepages"}).own.memory, "");
+  EXPECT_EQ(axes_of("ib_write_bw", typed).at("gpu-registration"), "dmabuf");
+  const auto direct =
+      axes_of("ib_write_bw", {"--use_cuda=0", "--use_cuda_dmabuf", "--use_data_direct"});
+  EXPECT_EQ(direct.at("gpu-registration"), "data-direct");
+  EXPECT_EQ(axes_of("ib_write_bw", {"--use_rocm", "2"}).at("memory"), "rocm:2");
+}
+
 nlohmann::ordered_json end_with(std::uint32_t vendor, std::uint32_t part) {
   return {{"device", {{"vendor_id", vendor}, {"vendor_part_id", part}}}};
 }
@@ -282,8 +298,13 @@ TEST(PerftestTranslation, RefusesAnOptionWithoutTheOneThatItGoesWith) {
   EXPECT_THAT(refusal_of("ib_send_lat", {"--output=bandwidth"}), HasSubstr("latency"));
   EXPECT_THAT(refusal_of("ib_send_lat", {"--mmap", "/dev/dax0.0"}),
               HasSubstr("the server maps no file"));
-  EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--use_cuda_dmabuf"}),
-              HasSubstr("the server opens no GPU"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda_dmabuf", "host"}), HasSubstr("--use_cuda"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--use_rocm_dmabuf", "host"}),
+              HasSubstr("--use_rocm"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--use_data_direct", "host"}),
+              HasSubstr("it goes with --use_cuda_dmabuf"));
+  EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--use_rocm", "0", "host"}),
+              HasSubstr("give one"));
   EXPECT_THAT(refusal_of("ib_write_bw", {"--use_cuda", "0", "--mmap", "/dev/dax0.0", "host"}),
               HasSubstr("give one"));
   EXPECT_THAT(refusal_of("ib_send_lat", {"-d", "null"}), HasSubstr("name a host"));

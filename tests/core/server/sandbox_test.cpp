@@ -133,6 +133,35 @@ TEST_F(Sandbox, WhatIsAllowedIsReadAndWritten) {
   EXPECT_EQ(in_sandbox({.allowed = {scratch + "/none"}}, [] { return true; }), 255);
 }
 
+/// CUDA gives its threads names so.
+TEST_F(Sandbox, WhatDriversOfGpusWriteIsOpenOnlyWhereTheOwnerAllowsGpus) {
+  const auto name_thread = [] {
+    return opens("/proc/self/task/" + std::to_string(gettid()) + "/comm",
+                 O_WRONLY | O_CREAT | O_TRUNC);
+  };
+  EXPECT_EQ(in_sandbox({}, name_thread), EACCES);
+  EXPECT_EQ(in_sandbox({.gpus = true}, name_thread), 0);
+  EXPECT_EQ(in_sandbox({.gpus = true}, [&] { return opens(scratch + "/new", O_WRONLY | O_CREAT); }),
+            EACCES);
+  EXPECT_EQ(
+      in_sandbox({.gpus = true},
+                 [] { return opens("/proc/" + std::to_string(getppid()) + "/comm", O_WRONLY); }),
+      EACCES);
+}
+
+TEST(SandboxDevices, OfGpusAreThoseOfTheirMemory) {
+  const FakeTree dev;
+  for (const char* node :
+       {"nvidia0", "nvidia12", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset",
+        "nvidia-caps/nvidia-cap1", "kfd", "dri/renderD128", "dri/card0", "null"})
+    dev.write(node, "");
+  const std::string folder = dev.root();
+  EXPECT_THAT(gpu_nodes(folder), UnorderedElementsAre(folder + "/nvidia0", folder + "/nvidia12",
+                                                      folder + "/nvidiactl", folder + "/nvidia-uvm",
+                                                      folder + "/kfd", folder + "/dri/renderD128"));
+  EXPECT_THAT(gpu_nodes(dev.root() / "none"), IsEmpty());
+}
+
 TEST(SandboxDevices, AreThoseOfVerbsAndOfRdmaCmAlone) {
   const FakeTree dev;
   for (const char* node : {"uverbs0", "uverbs12", "rdma_cm", "umad0", "issm0", "ucm0"})

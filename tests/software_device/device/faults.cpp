@@ -19,9 +19,10 @@ struct NamedError {
   std::string_view name;
   int value;
 };
-constexpr std::array<NamedError, 12> kErrors{{{"EACCES", EACCES},
+constexpr std::array<NamedError, 13> kErrors{{{"EACCES", EACCES},
                                               {"EAGAIN", EAGAIN},
                                               {"EBUSY", EBUSY},
+                                              {"EFAULT", EFAULT},
                                               {"EINVAL", EINVAL},
                                               {"EIO", EIO},
                                               {"EMFILE", EMFILE},

@@ -21,12 +21,13 @@
 #include "tests/software_device/device/settings.h"
 #include "tests/software_device/segment/clock.h"
 #include "tests/software_device/segment/tables.h"
+#include "tests/software_device/wire/agent.h"
 
 namespace rdmameter::software {
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = 16ULL << 30;  // sparse: only what is used takes memory
-constexpr std::uint64_t kMagic = 0x736f667464657605;  // its last byte: the version of the layout
+constexpr std::uint64_t kMagic = 0x736f667464657606;  // its last byte: the version of the layout
 constexpr std::uint64_t kBlockAlignment = 64, kPage = 4096;
 constexpr int kSmallestBlock = 6;
 
@@ -188,7 +189,10 @@ int attach() {
   const std::lock_guard one_at_a_time(attach_mutex);
   if (segment_base != nullptr) return 0;
   const int error = attach_first_time();
-  if (error != 0) forget_segment();
+  if (error != 0)
+    forget_segment();
+  else
+    start_agent();
   return error;
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tests/software_device/segment/mailbox.h"
 #include "tests/software_device/segment/segment.h"
 #include "tests/software_device/segment/shared_lock.h"
 #include "tests/software_device/wire/port.h"
@@ -87,6 +88,7 @@ struct Tables {
   std::array<CmEntry, kCmIds> cm_ids;
   WireState<kQps> wire;
   std::array<PortState, kDevices> ports;
+  std::array<Mailbox, kProcesses> mailboxes;
 };
 
 inline Tables& tables() {

@@ -9,6 +9,7 @@
 #include "tests/software_device/device/request_log.h"
 #include "tests/software_device/segment/process.h"
 #include "tests/software_device/verbs/objects.h"
+#include "tests/software_device/wire/gpu_bytes.h"
 #include "tests/software_device/wire/keys.h"
 #include "tests/software_device/wire/request.h"
 
@@ -71,6 +72,36 @@ ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length, std::uint
   return mr;
 }
 
+std::size_t whole_pages(std::size_t length) {
+  return (length + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+/// The device maps the file for itself, as it has DMA to the pages of a dma-buf.
+ibv_mr* register_file(ibv_pd* pd, int fd, std::uint64_t offset, std::size_t length,
+                      std::uint64_t iova, unsigned access) {
+  const std::size_t before = offset % kPageBytes, bytes = before + length;
+  void* const pages = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                           static_cast<off_t>(offset - before));
+  if (pages == MAP_FAILED) {  // as that of a real GPU
+    if (!note_gpu_memory(iova, length)) return nullptr;
+    return register_memory(pd, reinterpret_cast<void*>(iova), length, iova, access);
+  }
+  ibv_mr* const mr =
+      register_memory(pd, static_cast<std::byte*>(pages) + before, length, iova, access);
+  if (mr == nullptr) return munmap(pages, whole_pages(bytes)), nullptr;
+  to_mr(mr).pages = pages;
+  to_mr(mr).page_bytes = whole_pages(bytes);
+  mr->addr = reinterpret_cast<void*>(iova);
+  return mr;
+}
+/// As a kernel with modules by which GPUs' drivers tell it of their memory.
+ibv_mr* register_address(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                         unsigned access) {
+  if (const auto part = fake_gpu_part(reinterpret_cast<std::uint64_t>(address), length))
+    return register_file(pd, part->file, part->offset, length, iova, access);
+  note_gpu_memory(reinterpret_cast<std::uint64_t>(address), length);  // of a real GPU
+  return register_memory(pd, address, length, iova, access);
+}
+
 ibv_mr* alloc_null_mr(ibv_pd* pd) {
   return register_memory(pd, nullptr, 0, 0, 0);
 }
@@ -92,9 +123,6 @@ int copy_from_dm(void* to, ibv_dm* dm, std::uint64_t offset, std::size_t length)
   if (!within(to_dm(dm), offset, length)) return EINVAL;
   std::memcpy(to, to_dm(dm).data + offset, length);
   return 0;
-}
-std::size_t whole_pages(std::size_t length) {
-  return (length + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes) {
   if (personality(device_of(context)).max_dm_bytes == 0) return fail<ibv_dm>(EOPNOTSUPP);
@@ -237,22 +265,23 @@ int ibv_dealloc_pd(ibv_pd* pd) {
 }
 
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
-  return register_memory(pd, address, length, reinterpret_cast<std::uint64_t>(address),
-                         static_cast<unsigned>(access));
+  return register_address(pd, address, length, reinterpret_cast<std::uint64_t>(address),
+                          static_cast<unsigned>(access));
 }
 ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                         int access) {
-  return register_memory(pd, address, length, iova, static_cast<unsigned>(access));
+  return register_address(pd, address, length, iova, static_cast<unsigned>(access));
 }
 ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                          unsigned access) {
-  return register_memory(pd, address, length, iova, access);
+  return register_address(pd, address, length, iova, access);
 }
 int ibv_dereg_mr(ibv_mr* mr) {
   const ControlCall call(Verb::dereg_mr);
   if (call.error() != 0) return call.error();
   revoke_key(mr->lkey);
   --to_ours(mr->pd).users;
+  forget_gpu_memory(reinterpret_cast<std::uint64_t>(mr->addr));
   if (to_mr(mr).pages != nullptr) munmap(to_mr(mr).pages, to_mr(mr).page_bytes);
   delete &to_mr(mr);
   return 0;
@@ -262,22 +291,11 @@ int ibv_rereg_mr(ibv_mr* /*mr*/, int /*flags*/, ibv_pd* /*pd*/, void* /*address*
                  std::size_t /*length*/, int /*access*/) {
   return errno = EOPNOTSUPP, IBV_REREG_MR_ERR_INPUT;
 }
-/// The device maps the file for itself, as it has DMA to the pages of a dma-buf.
 ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
                           int fd, int access) {
-  const std::size_t before = offset % kPageBytes, bytes = before + length;
   if (!personality(device_of(pd->context)).dmabuf) return fail<ibv_mr>(EOPNOTSUPP);
-  if (iova % kPageBytes != before) return fail<ibv_mr>(EINVAL);
-  void* const pages = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                           static_cast<off_t>(offset - before));
-  if (pages == MAP_FAILED) return nullptr;
-  ibv_mr* const mr = register_memory(pd, static_cast<std::byte*>(pages) + before, length, iova,
-                                     static_cast<unsigned>(access));
-  if (mr == nullptr) return munmap(pages, whole_pages(bytes)), nullptr;
-  to_mr(mr).pages = pages;
-  to_mr(mr).page_bytes = whole_pages(bytes);
-  mr->addr = reinterpret_cast<void*>(iova);
-  return mr;
+  if (iova % kPageBytes != offset % kPageBytes) return fail<ibv_mr>(EINVAL);
+  return register_file(pd, fd, offset, length, iova, static_cast<unsigned>(access));
 }
 ibv_pd* ibv_import_pd(ibv_context* /*context*/, std::uint32_t /*handle*/) {
   return fail<ibv_pd>(EOPNOTSUPP);

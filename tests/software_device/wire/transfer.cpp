@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tests/software_device/segment/segment.h"
+#include "tests/software_device/wire/agent.h"
+#include "tests/software_device/wire/gpu_bytes.h"
 
 namespace rdmameter::software {
 namespace {
@@ -54,8 +56,9 @@ void copy_pieces(const Pieces& from, const Pieces& to) {
     const iovec& source = from.data()[in];
     const iovec& sink = to.data()[out];
     const std::size_t length = std::min(source.iov_len - in_at, sink.iov_len - out_at);
-    copy_as_dma(static_cast<std::byte*>(sink.iov_base) + out_at,
-                static_cast<const std::byte*>(source.iov_base) + in_at, length);
+    std::byte* const into = static_cast<std::byte*>(sink.iov_base) + out_at;
+    const std::byte* const out_of = static_cast<const std::byte*>(source.iov_base) + in_at;
+    if (!copy_gpu_bytes(into, out_of, length)) copy_as_dma(into, out_of, length);
     left -= length;
     if ((in_at += length) == source.iov_len) ++in, in_at = 0;
     if ((out_at += length) == sink.iov_len) ++out, out_at = 0;
@@ -86,6 +89,20 @@ Moved carry(const Pieces& from, const Pieces& to) {
   here.add(reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size());
   const Moved read = read_from(from, here);
   return read == Moved::all ? write_to(here, to) : read;
+}
+
+/// What the kernel does not do.
+Moved move_by_agents(const Pieces& from, const Pieces& to) {
+  std::vector<std::byte> bytes(from.bytes());
+  Pieces here(own_process());
+  here.add(reinterpret_cast<std::uint64_t>(bytes.data()), bytes.size());
+  if (from.process() == own_process())
+    copy_pieces(from, here);
+  else if (const Moved read = ask_agent(from, bytes, false); read != Moved::all)
+    return read;
+  if (to.process() != own_process()) return ask_agent(to, bytes, true);
+  copy_pieces(here, to);
+  return Moved::all;
 }
 
 }  // namespace
@@ -129,8 +146,10 @@ Moved transfer(const Pieces& from, const Pieces& to) {
   const bool from_here = from.process() == own_process(), to_here = to.process() == own_process();
   if (from_here && to_here) return copy_pieces(from, to), Moved::all;
   if (to.bytes() > from.bytes()) return transfer(from, to.first(from.bytes()));
-  if (from_here) return write_to(from, to);
-  return to_here ? read_from(from, to) : carry(from, to);
+  const Moved moved = from_here ? write_to(from, to)
+                      : to_here ? read_from(from, to)
+                                : carry(from, to);
+  return moved == Moved::bad_address && has_agent() ? move_by_agents(from, to) : moved;
 }
 
 }  // namespace rdmameter::software

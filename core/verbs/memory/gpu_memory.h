@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a GPU, and how it is registered: as a dma-buf, or by its address.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/test_case/test_case.h"
+#include "core/verbs/memory/accelerator.h"
+
+namespace rdmameter {
+
+class GpuMemory {
+ public:
+  /// @param context  of the device that is to reach it
+  /// @param memory   as TestCase::memory: is_gpu()
+  /// @throws Unsupported  there is no such GPU, no driver, or one that shares nothing as `how` asks
+  /// @throws VerbsError   a call of the driver's failed: its name and what it says
+  GpuMemory(ibv_context& context, const std::string& memory, std::size_t size_bytes,
+            GpuRegistration how);
+  GpuMemory(const GpuMemory&) = delete;
+  GpuMemory& operator=(const GpuMemory&) = delete;
+  ~GpuMemory();
+
+  /// As the GPU addresses it; the CPU does not.
+  std::uint64_t address() const noexcept { return address_; }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+  void write(std::size_t offset, std::span<const std::byte> bytes);
+  void read(std::size_t offset, std::span<std::byte> bytes) const;
+
+  /// By the first way that the kernel takes, which is then the way of all that follow.
+  /// @return null, with errno: it takes none of them
+  ibv_mr* try_to_register(ibv_pd& pd, std::size_t offset, std::size_t length,
+                          int access) const noexcept;
+  const char* registering_verb() const noexcept;
+  /// The way, as the option's word.
+  const char* way() const noexcept;
+  /// "0000:17:00.0"; empty: not known.
+  std::string bus_id() const { return kind_.bus_id(gpu_); }
+  /// Why try_to_register() has failed, where that is known. @throws Unsupported
+  void explain(int error, const std::string& where) const;
+
+ private:
+  void allocate(std::size_t size_bytes);
+  void share();
+  void release() noexcept;
+  ibv_mr* register_this_way(ibv_pd& pd, std::size_t offset, std::size_t length,
+                            int access) const noexcept;
+
+  const Accelerator& kind_;
+  Gpu gpu_;
+  std::size_t size_bytes_ = 0;
+  std::uint64_t allocation_ = 0, address_ = 0;
+  SharedPart shared_;
+  mutable std::span<const GpuRegistration> ways_;  ///< the first is the one in use
+  /// mlx5dv_reg_dmabuf_mr()
+  ibv_mr* (*register_direct_)(ibv_pd*, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                              int fd, int access, int mlx5_access) = nullptr;
+};
+
+}  // namespace rdmameter
