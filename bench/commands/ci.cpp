@@ -82,9 +82,15 @@ VerdictOptions verdict_of(const CiArguments& options) {
   return verdict;
 }
 
+struct Runs {
+  std::vector<std::string> results;
+  bool failed = false;  ///< a case of one
+};
+
 /// One run of the plan in a process of its own, which has its own memory and QPs.
-std::string measure_run(const CiArguments& options, std::uint64_t number, std::uint64_t all,
-                        const Invocation& invocation) {
+void measure_run(const CiArguments& options, std::uint64_t all, const Invocation& invocation,
+                 Runs& runs) {
+  const std::size_t number = runs.results.size() + 1;
   const std::string output = artefact(options, fmt::format("run{}.json", number));
   std::error_code ignored;
   std::filesystem::remove(output, ignored);
@@ -95,12 +101,13 @@ std::string measure_run(const CiArguments& options, std::uint64_t number, std::u
   if (number > 1) variables.emplace_back(kDoctorVariable, "off");  // the first run has told it
   const ExitResult end =
       run_child(read_side("a", "").command(words, {}), variables, invocation.interrupt);
-  const bool measured = end.status == 0 || end.status == static_cast<int>(ExitStatus::failed);
-  if (!measured || !std::filesystem::exists(output))
+  const bool failed = end.status == static_cast<int>(ExitStatus::failed);
+  if ((end.status != 0 && !failed) || !std::filesystem::exists(output))
     throw_ended(fmt::format("run {}", number), end.status,
                 "after -- stands what 'run' takes besides the plan, such as -- HOST or "
                 "-- --loopback");
-  return output;
+  runs.results.push_back(output);
+  runs.failed |= failed;
 }
 
 /// A side of `ab`: one word, in which a '/' says that it is a program.
@@ -122,16 +129,18 @@ ExitStatus judge_programs(const CiArguments& options, const Invocation& invocati
   return status;
 }
 
-ExitStatus judge_files(const CiArguments& options, const std::vector<std::string>& runs,
-                       const Invocation& invocation) {
+ExitStatus judge_files(const CiArguments& options, const Runs& runs, const Invocation& invocation) {
   const std::string result = artefact(options, "new.json");
-  write_merged({.files = runs,
+  write_merged({.files = runs.results,
                 .output = result,
                 .allow_environment_change = options.verdict.allow_environment_change},
                invocation);
   const std::string page = artefact(options, "report.html");
   if (options.base.empty()) {
     write_report({.files = {result}, .cases = {}, .output = page});
+    if (runs.failed)  // a base without numbers would let every later job pass
+      throw MeasurementError(fmt::format(
+          "cases failed, as said above, so {} is no base. What was measured is in it", result));
     print_lines(
         "Nothing is judged without --base or --base-binary. {} can be a --base from now on.\n",
         result);
@@ -150,11 +159,10 @@ ExitStatus judge_runs(const CiArguments& options, const Invocation& invocation) 
   const bool times = judges_times(verdict_of(options).gates);
   const std::uint64_t look = options.runs.value_or(times ? kRunsOfALook : 1);
   const bool again = !options.runs && times && !options.base.empty();
-  std::vector<std::string> runs;
+  Runs runs;
   ExitStatus status = ExitStatus::inconclusive;
   for (std::uint64_t looks = 1; looks <= (again ? kLooksAtRuns : 1); ++looks) {
-    while (runs.size() < looks * look)
-      runs.push_back(measure_run(options, runs.size() + 1, looks * look, invocation));
+    while (runs.results.size() < looks * look) measure_run(options, looks * look, invocation, runs);
     status = judge_files(options, runs, invocation);
     if (status != ExitStatus::inconclusive) break;
   }
@@ -215,7 +223,8 @@ Action declare_ci(CLI::App& app) {
   app.footer(
       "With --base one run where the gates judge no times, else five, and five more\n"
       "where these prove nothing. With --base-binary the blocks that 'ab' takes.\n\n"
-      "Exit status: 0 pass, 1 regression, 3 not proven (also without a base).\n\n"
+      "Exit status: 0 pass, 1 regression, 3 not proven (also without a base),\n"
+      "99 without a base, where a case could not be measured.\n\n"
       "Examples:\n"
       "  rdmameter ci --plan ci.toml --base base.json --out results -- 192.0.2.1\n"
       "  rdmameter ci --plan ci.toml --base-binary old/rdmameter --out results \\\n"

@@ -15,6 +15,8 @@ namespace rdmameter {
 namespace {
 
 std::atomic<int> ending{-1};  // poll() leaves out what is negative
+/// What has taken nothing in its last wait. Each further text would have another one.
+std::atomic<int> given_up{-1};
 
 /// May a write() to it wait for somebody?
 bool may_wait(int file) {
@@ -30,7 +32,10 @@ bool wait_until_writable(int file) {
     if (poll(waited, 2, -1) < 0) continue;  // a signal, whose handler has made `ending` readable
     if (waited[0].revents != 0) return true;
     if (waited[1].revents == 0) continue;
-    return poll(waited, 1, static_cast<int>(kLastWait.count())) > 0;
+    const bool patient = given_up != file;
+    if (poll(waited, 1, patient ? static_cast<int>(kLastWait.count()) : 0) > 0) return true;
+    given_up = file;
+    return false;
   }
 }
 

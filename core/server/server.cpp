@@ -66,7 +66,7 @@ class Server::State {
   void serve_client(Connection connection, Client& client) noexcept;
   void enter(Client& client, const Channel& channel);
   void leave(Client& client);
-  void refuse(Connection connection) noexcept;
+  void refuse(Connection connection, const std::string& reason) noexcept;
   void reap();
 
   const InterruptSource& interrupt_;
@@ -89,9 +89,9 @@ Server::State::State(ServerOptions given, const ClockChoice& clock, const Interr
 
 void Server::State::start(WaitingRoom::Guest guest) {
   const std::string peer = guest.connection.peer;
+  // std::thread copies what it runs, and a connection cannot be copied.
+  const auto held = std::make_shared<Connection>(std::move(guest.connection));
   try {
-    // std::thread copies what it runs, and a connection cannot be copied.
-    auto held = std::make_shared<Connection>(std::move(guest.connection));
     std::list<Client> all;  // outside the list until it has its thread
     Client& client = all.emplace_back(*this, guest.place);
     client.thread = start_thread([this, &client, held] {
@@ -103,6 +103,8 @@ void Server::State::start(WaitingRoom::Guest guest) {
   } catch (const std::exception& error) {  // no descriptor or thread to be had: the others go on
     unproved_.leave(guest.place);
     shared.log({peer, fmt::format("dropped: {}", error_text(error)), ClientEvent::dropped});
+    refuse(std::move(*held),
+           fmt::format("the server cannot serve this client: {}", error_text(error)));
   }
 }
 
@@ -190,20 +192,14 @@ void Server::State::reap() {
   for (Client& client : ended) client.thread.join();
 }
 
-/// For want of a descriptor.
-void Server::State::refuse(Connection connection) noexcept {
+/// Of one that has no thread yet. @param reason  one with the remedy
+void Server::State::refuse(Connection connection, const std::string& reason) noexcept {
   try {
     // What is unread when a socket is closed resets the connection, and the client would hear that.
     std::array<char, 4096> hello;
     static_cast<void>(recv(connection.socket.get(), hello.data(), hello.size(), MSG_DONTWAIT));
-    const MeasurementError error(fmt::format(
-        "the server cannot take another client: {}. Raise its limit on open files (`ulimit -n`, "
-        "LimitNOFILE= of a service), or try again later",
-        std::strerror(connection.lack)));
-    shared.log({connection.peer, fmt::format("refused: {}", std::strerror(connection.lack)),
-                ClientEvent::dropped});
     Channel(std::move(connection), interrupt_all_)
-        .send(failure_message(error), Deadline::in(std::chrono::seconds(1)));
+        .send(failure_message(MeasurementError(reason)), Deadline::in(std::chrono::seconds(1)));
   } catch (const std::exception&) {  // the client is gone
   }
 }
@@ -214,7 +210,12 @@ void Server::State::serve(const std::function<void()>& at_connection) {
     wake.clear();
     reap();
     if (connection && connection->lack != 0) {
-      refuse(std::move(*connection));
+      const std::string lack = std::strerror(connection->lack);
+      shared.log({connection->peer, fmt::format("refused: {}", lack), ClientEvent::dropped});
+      refuse(std::move(*connection),
+             fmt::format("the server cannot take another client: {}. Raise its limit on open files "
+                         "(`ulimit -n`, LimitNOFILE= of a service), or try again later",
+                         lack));
     } else if (connection) {
       if (at_connection) at_connection();
       unproved_.add(std::move(*connection));

@@ -267,9 +267,11 @@ void throw_not_started(const char* what, int error) {
 
 void run_session_process(Channel client, const SessionStart& start, ServerHost& host,
                          const InterruptSource& interrupt) {
-  auto [ours, theirs] = session_pair();
+  std::pair<Descriptor, Descriptor> pair;
+  auto& [ours, theirs] = pair;
   std::optional<SessionProcess> process;
   try {
+    pair = session_pair();
     process.emplace(client.fd(), theirs.get());
   } catch (const std::exception& error) {
     client.send(failure_message(error), Deadline::in(kProofTimeout));

@@ -79,11 +79,11 @@ void SocketRunner::call(const nlohmann::json& peer) {
   const std::string nonce = require_string(peer, "tcp_nonce", kNonceChars, kNonceChars);
   try {
     connection_ = connect_to(address, Deadline::in(kTestConnectionTimeout), interrupt_);
-  } catch (const MeasurementError&) {
-    throw MeasurementError(fmt::format(
-        "cannot connect to {}, which the responder opened for this test: does a firewall or a "
-        "tunnel between the two ends let only the session's port through?",
-        address.text()));
+  } catch (const MeasurementError& error) {
+    throw MeasurementError(
+        fmt::format("{} The responder opened that port for this test: does a firewall or a tunnel "
+                    "between the two ends let only the session's port through?",
+                    error.what()));
   }
   if (::send(connection_.socket.get(), nonce.data(), nonce.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
       static_cast<ssize_t>(nonce.size()))

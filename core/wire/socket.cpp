@@ -461,15 +461,21 @@ std::string host_of(int socket) {
 }  // namespace
 
 std::string loopback_host() {
+  std::string why;
   for (const char* host : kLoopbackHosts) {
     SocketAddresses addresses;
     int error = 0;
     if (look_up(host, 0, AI_NUMERICHOST, addresses) == 0 && try_listen(addresses.front(), error) &&
         !loopback_is_down())
       return host;
+    if (short_of_resources(error)) {
+      why = fmt::format("{}. Raise the limit on open files (`ulimit -n`).", std::strerror(error));
+      break;
+    }
   }
+  if (why.empty()) why = no_loopback_text();
   throw MeasurementError(
-      fmt::format("programs of this machine cannot connect to each other: {}", no_loopback_text()));
+      fmt::format("programs of this machine cannot connect to each other: {}", why));
 }
 
 std::vector<std::string> addresses_of(const std::string& host) {

@@ -65,8 +65,16 @@ std::string text_of(const Json& value) {
   return value.is_null() ? "unknown" : value_text(value);
 }
 
+/// Where no server answered, neither end is known, or of one among several hosts its name alone.
+/// Its cases have failed: that is the verdict on them, and no other environment.
+bool is_known(const Json& end) {
+  return std::ranges::any_of(
+      kFacts, [&](const Fact& fact) { return !fact_at(end, fact.pointer).is_null(); });
+}
+
 void add_changes(std::vector<std::string>& changes, const std::string& end, const Json& left,
                  const Json& right) {
+  if (!is_known(left) || !is_known(right)) return;
   for (const Fact& fact : kFacts) {
     const Json &before = fact_at(left, fact.pointer), &after = fact_at(right, fact.pointer);
     if (same_fact(before, after)) continue;
@@ -106,6 +114,9 @@ RunTime time_of(const Json& context) {
 
 std::vector<std::string> environment_changes(const Json& base, const Json& other) {
   std::vector<std::string> changes;
+  if (base.is_object() != other.is_object())
+    changes.push_back(
+        fmt::format("the environment is unknown in {}", base.is_object() ? "NEW" : "BASE"));
   for (const char* end : {"initiator", "responder"}) {
     const std::string at = fmt::format("/rdmameter/{}", end);
     add_changes(changes, end, fact_at(base, at), fact_at(other, at));

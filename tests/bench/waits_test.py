@@ -89,6 +89,8 @@ class Waits(unittest.TestCase):
         fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
         os.write(full, b"x" * 4096)
         self.each_signal("show", "none.json", expected=2, stderr=full)  # stderr that is lost changes no status
+        # A line for each file: it is not each of them that waits.
+        self.each_signal("show", "--csv", *["skipped.json"] * 200, expected=0, stderr=full)
         os.close(full)
 
     def test_a_reader_that_comes_late_gets_all_of_it(self):

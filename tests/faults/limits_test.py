@@ -181,6 +181,32 @@ class OpenFiles(rdmameter.Test):
         self.assertEqual(server.log.count("refused: Too many open files"), 2, server.log)
 
 
+    def test_wherever_they_run_out_both_ends_name_them(self):
+        if rdmameter.is_sanitized():
+            self.skipTest("the check of vptr looks at memory by a pipe, for which there are no descriptors")
+        server = self.serve()
+        used = len(os.listdir(f"/proc/{server.pid}/fd"))
+        _, hard = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        for more in range(1, 30):  # with none at all: above
+            with self.subTest(f"the server has {more}"):
+                resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + more, hard))
+                before = len(server.log)
+                done = self.start(f"127.0.0.1:{server.port}", "tcp_lat", *SHORT).end(60)
+                if done.status == rdmameter.PASS:
+                    break
+                self.assertIn("Too many open files", done.stderr)
+                self.assertTrue(rdmameter.wait_until(lambda start=before: "Too many open files" in server.log[start:]), server.log[before:])
+        self.assertEqual(done.status, rdmameter.PASS)
+        for limit in range(4, 40):
+            with self.subTest(f"both ends have {limit}"):
+                done = subprocess.run([*limit_open_files(limit, limit), rdmameter.program, "run", "--loopback", "tcp_lat", *SHORT],
+                                      capture_output=True, text=True, timeout=60, check=False, env=rdmameter.environment())
+                if done.returncode == rdmameter.PASS:
+                    break
+                self.assertIn("Too many open files", done.stderr)
+        self.assertEqual(done.returncode, rdmameter.PASS)
+
+
 class Processes(rdmameter.Test):
     """A server of a user who may have few processes. The limit is on all of a user's, and root has none."""
     USER = "54321"  # nobody's: it has no other processes

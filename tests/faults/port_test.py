@@ -301,7 +301,8 @@ class Imposter(rdmameter.Test):
             file.write('gates = ["work"]\n[[suite]]\ntests = ["tcp_lat"]\n')
         for kind in ("unsupported", "usage", "no_device"):
             place = f"127.0.0.1:{self.imposter(kind)}"
-            for status, arguments in ((3, ("ci", "--plan", plan, "--out", f"{self.scratch}/ci-{kind}", "--", place)),
+            for status, arguments in ((rdmameter.FAILED, ("ci", "--plan", plan, "--out", f"{self.scratch}/ci-{kind}", "--inconclusive-ok",
+                                                           "--", place)),
                                       (rdmameter.FAILED, ("doctor", place)),
                                       (rdmameter.FAILED, ("topo", "connections", place, "--max-qps", "2")),
                                       (1, ("perftest", "ib_send_lat", "-p", place.rpartition(":")[2], "127.0.0.1"))):
@@ -309,6 +310,21 @@ class Imposter(rdmameter.Test):
                     got, stderr = self.other(*arguments)
                     self.assertEqual(got, status, stderr)
                     self.assertIn(self.REFUSED, " ".join(stderr.split()))
+
+    def test_against_a_base_it_fails_the_gate_and_is_no_other_environment(self):
+        plan, out = f"{self.scratch}/plan.toml", f"{self.scratch}/ci"
+        with open(plan, "w", encoding="utf-8") as file:
+            file.write('gates = ["work"]\n[[suite]]\ntests = ["tcp_lat"]\n')
+        there = self.serve(token=self.TOKEN)
+        got, stderr = self.other("ci", "--plan", plan, "--out", out, "--", f"127.0.0.1:{there.port}")
+        self.assertEqual(got, 3, stderr)
+        os.rename(f"{out}/new.json", f"{self.scratch}/base.json")
+        for more in ((), ("--inconclusive-ok",)):
+            got, stderr = self.other("ci", "--plan", plan, "--out", out, "--base", f"{self.scratch}/base.json", *more, "--",
+                                     f"127.0.0.1:{self.imposter('unsupported')}")
+            self.assertEqual(got, 1, stderr)
+            with open(f"{out}/junit.xml", encoding="utf-8") as file:
+                self.assertIn("refused before it proved that it knows the token", file.read())
 
 
 if __name__ == "__main__":

@@ -224,6 +224,25 @@ TEST(Comparison, RefusesAnotherEnvironmentNamingWhatDiffers) {
   EXPECT_THAT(comparison.remarks.front(), HasSubstr("environments differ"));
 }
 
+TEST(Comparison, OfAnEndThatNeverAnsweredJudgesItsCases) {
+  const Comparable base = file_of({steady("a", 5000)});
+  Comparable other = base;
+  other.context["rdmameter"]["responder"] = nullptr;
+  EXPECT_THAT(compare_files(base, other, {}).remarks, Not(Contains(HasSubstr("environments"))));
+  other.context["rdmameter"]["initiator"] = nullptr;
+  EXPECT_THAT(compare_files(base, other, {}).remarks, Not(Contains(HasSubstr("environments"))));
+  const auto with_host = [](nlohmann::ordered_json one) {
+    nlohmann::ordered_json context = sample_context();
+    one["host"] = "192.0.2.7";
+    context["rdmameter"]["responders"] = nlohmann::ordered_json::array({std::move(one)});
+    return context;
+  };
+  EXPECT_THAT(environment_changes(with_host({{"kernel", "6.1"}}), with_host({})),
+              testing::IsEmpty());
+  EXPECT_THAT(environment_changes(with_host({{"kernel", "6.1"}}), with_host({{"kernel", "7.0"}})),
+              ElementsAre(HasSubstr("responder 192.0.2.7: kernel")));
+}
+
 TEST(Comparison, TakesAFactThatOneSideDoesNotKnowForADifference) {
   const Comparable base = file_of({steady("a", 5000)});
   Comparable other = base;
