@@ -7,6 +7,7 @@ Each test is a task. told() checks that a page leads there: it holds the words t
 import csv
 import importlib.util
 import io
+import json
 import os
 import pathlib
 import re
@@ -28,6 +29,19 @@ REGRESSION, INCONCLUSIVE = 1, 3
 
 def page(name):
     return (ROOT / name).read_text(encoding="utf-8")
+
+
+def twice_as_slow(result):
+    """As if each sample had been twice as long: how busy this machine is makes no difference between the two."""
+    for row in result["benchmarks"]:
+        latency = row["latency"]
+        for part in (latency, latency["half_round_trip"], latency["histogram"]):
+            for key in part.keys() - {"count", "overflow", "precision_bits"}:
+                if isinstance(part[key], (int, float)):
+                    part[key] *= 2
+        buckets = latency["histogram"]
+        buckets["index"] = [index + (1 << buckets["precision_bits"]) for index in buckets["index"]]
+    return result
 
 
 class FirstHour(rdmameter.Test):
@@ -159,12 +173,11 @@ class FirstHour(rdmameter.Test):
 
     def test_a_job_that_fails_where_p99_is_a_tenth_worse(self):
         self.told("docs/comparing.md", "--gate 'p99=20%'")
-        # Who sleeps until a message comes gets the CPU at once also on a busy machine, and who spins does not.
-        case = ("send_lat", "--peer-device", "soft1", "--wait", "event")
-        self.result("base.json", *case, repetitions=5)
-        os.environ["RDMAMETER_DEVICE_WIRE"] = "0-1:latency=1ms"
-        self.addCleanup(os.environ.pop, "RDMAMETER_DEVICE_WIRE", None)
-        self.result("new.json", *case, repetitions=5)
+        self.result("base.json", "send_lat", "--wait", "event", repetitions=5)
+        with open(f"{self.scratch}/base.json", encoding="utf-8") as file:
+            base = json.load(file)
+        with open(f"{self.scratch}/new.json", "w", encoding="utf-8") as file:
+            json.dump(twice_as_slow(base), file)
         text = self.types("compare", "base.json", "new.json", "--gate", "p99=10%", status=REGRESSION)
         self.assertRegex(text, r"(?ms)^gates$\s*fail\b.* p99 .*\(p99=10%\)$")
         self.types("compare", "new.json", "base.json", "--gate", "p99=10%", "--inconclusive-ok")
