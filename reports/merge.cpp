@@ -38,6 +38,11 @@ std::string identity_of(const Json& run) {
   return id.is_string() ? id.get<std::string>() : run.dump();
 }
 
+bool all_measured(const std::vector<Row>& rows) {
+  return std::ranges::none_of(rows,
+                              [](const Row& row) { return row.status == Row::Status::error; });
+}
+
 class Merging {
  public:
   Merging(std::string command, bool allow_environment_change)
@@ -71,7 +76,8 @@ class Merging {
 
  private:
   void check_environment(const ResultFile& file) {
-    const auto changes = environment_changes(merged_.context, file.context);
+    const auto changes = environment_changes(merged_.context, file.context,
+                                             all_measured(merged_.rows) && all_measured(file.rows));
     if (allow_environment_change_)
       for (const auto& list : {merged_changes(file.context), changes})
         mixed_.insert(list.begin(), list.end());

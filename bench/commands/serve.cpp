@@ -237,10 +237,11 @@ Action declare_serve(CLI::App& app) {
   add_option(app, "--token-file", options->token_file, "FILE",
              "a file whose first line is the token. Without it: RDMAMETER_TOKEN; without that: a "
              "random one");
-  app.add_flag("--token-stdin", options->token_stdin,
-               help_text("as `run ssh://HOST` starts it: the first line of stdin is the token, the "
-                         "server listens on the address of SSH_CONNECTION and any free port, "
-                         "prints both on stdout, and ends when stdin does"));
+  app.add_flag(
+      "--token-stdin", options->token_stdin,
+      help_text("as `run ssh://HOST` starts it: the first line of stdin is the token, the "
+                "server listens on the address of SSH_CONNECTION and any free port, "
+                "prints both on stdout, lets its client use GPUs, and ends when stdin does"));
   app.add_flag("--no-auth", options->no_auth,
                help_text("accept every client that reaches the port, without a token"));
   app.add_flag("--exclusive", options->exclusive,

@@ -170,6 +170,9 @@ bool plain(char c) {
 bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of_letter) {
   if (print_help_of_option(app, arguments, of_letter)) return false;
   const bool help = asks_for_help(arguments);
+  const auto help_mode = std::ranges::find(arguments, "--help-all") != arguments.end()
+                             ? CLI::AppFormatMode::All
+                             : CLI::AppFormatMode::Normal;
   complete_switches(arguments);
   std::ranges::reverse(arguments);  // what CLI11's parse(vector) wants
   try {
@@ -185,7 +188,7 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of
     return false;
   } catch (const UsageError&) {  // of a value: CLI11 reads values before it looks for --help
     if (!help) throw;
-    print_help(app.help());
+    print_help(app.help("", help_mode));
     return false;
   } catch (const CLI::ArgumentMismatch& error) {
     throw UsageError(mismatch_text(error.what()));

@@ -171,7 +171,10 @@ void declare_run_options(CLI::App& app, RunOptions& options) {
   add_option(app, "--plan", options.plan, "FILE",
              "a TOML file with tests, axes, repetitions and gates; the command line "
              "overrides it",
-             read_plan);
+             [](const std::string& file) {
+               if (file.empty()) throw UsageError("--plan takes the name of a file");
+               return read_plan(file);
+             });
   add_option<std::vector<std::string>>(
       app, "--background", options.backgrounds, "'TEST --AXIS VALUE...'",
       "measure each case alone, and again while this test's traffic goes on beside it on QPs "

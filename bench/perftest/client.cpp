@@ -195,9 +195,8 @@ std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
 /// A server with a GPU of its own measures in that, and has said so.
 void fit_memory(std::vector<PlannedCase>& cases, const nlohmann::ordered_json& responder) {
   if (!responder.is_object() || !responder.contains("memory")) return;
-  for (PlannedCase& planned : cases)
-    set_axis(planned.test_case, *find_axis("peer-memory"),
-             require_string(nlohmann::json(responder), "memory", 64));
+  const std::string memory = require_string(nlohmann::json(responder), "memory", 64);
+  for (PlannedCase& planned : cases) set_axis(planned.test_case, *find_axis("peer-memory"), memory);
 }
 
 /// As many bytes as perftest would inline at both ends; and no message above that, though a QP may
@@ -210,6 +209,11 @@ void fit_inline(const PerftestPlan& plan, std::vector<PlannedCase>& cases, const
          {measurer.initiator_environment(), measurer.responder_environment()})
       report.inline_bytes = std::min(
           report.inline_bytes, perftest_inline_on(environment, report.inline_bytes, datagrams));
+  // The CPU copies inline data, and does not reach a GPU from which the server answers.
+  if (const TestCase& first = cases.front().test_case;
+      !plan.inline_given && is_gpu(first.responder.memory) &&
+      (first.pattern == Pattern::ping_pong || first.bidirectional))
+    report.inline_bytes = 0;
   for (PlannedCase& planned : cases) {
     const bool fits = planned.test_case.size_bytes <= report.inline_bytes;
     planned.test_case.queues.inline_bytes = fits ? report.inline_bytes : 0;

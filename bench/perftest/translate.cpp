@@ -416,6 +416,11 @@ void Translation::choose_gpu() {
   require("use_rocm_dmabuf", rocm, "--use_rocm");
   require("use_data_direct", has("use_cuda_dmabuf"), "--use_cuda_dmabuf");
   if (option.empty()) return;
+  if (has("use_cuda") && has("use_cuda_bus_id"))
+    throw UsageError("--use_cuda and --use_cuda_bus_id: give one");
+  if (has("use_cuda_bus_id") && command_.value(option)->find(':') == std::string::npos)
+    throw invalid_value("--use_cuda_bus_id", *command_.value(option),
+                        "a place such as 0000:17:00.0");
   if (has("use_hugepages") || has("mmap") || (!rocm && has("use_rocm")))
     throw UsageError("--use_cuda, --use_rocm, --use_hugepages and --mmap: give one");
   const std::string memory =

@@ -62,10 +62,9 @@ void check_extremes(const CheckedJson& json, const HistogramData& data) {
 LatencySummary told_summary(const CheckedJson& json) {
   const auto known = [&json](const char* key) -> std::optional<double> {
     const auto found = json.object().find(std::string_view(key));
-    if (found != json.object().end() && found->is_number() && found->get<double>() >= 0)
-      return found->get<double>();
-    const CheckedJson value = json.at(key);
-    return value.null() ? std::nullopt : std::optional(value.not_negative());
+    if (found == json.object().end() || found->is_null()) return std::nullopt;
+    if (found->is_number() && found->get<double>() >= 0) return found->get<double>();
+    return json.at(key).not_negative();  // refuses it
   };
   return {.count = json.at("count").count(),
           .min = known("min").value_or(0),

@@ -249,7 +249,8 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
       outcome.extra["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
                                      {"backward", direction_json(backward)}};
       // A machine's own in both directions: see backward_of().
-      if (const std::string& theirs = case_.responder.memory; is_opened(case_.initiator.memory))
+      if (const std::string& theirs = case_.responder.memory;
+          is_opened(case_.initiator.memory) || is_opened(theirs))
         outcome.extra["directions"]["backward"]["memory"] = theirs.empty() ? "host" : theirs;
       outcome.bandwidth = both(*outcome.bandwidth, backward);
     }

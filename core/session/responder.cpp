@@ -71,7 +71,8 @@ void choose_own(EndSettings& asked, const std::optional<EndSettings>& own) {
 /// @throws Unsupported
 void require_own_memory(const EndSettings& asked, const std::optional<EndSettings>& own) {
   if (!own || own->memory.empty() || asked.memory == own->memory) return;
-  throw Unsupported(fmt::format("this server measures in the memory of {} alone", own->memory));
+  throw Unsupported(fmt::format(
+      "this server measures in the memory of {0} alone: use --peer-memory {0}", own->memory));
 }
 
 /// What an automatic wait has become at the initiator; any other is as the plan had it, for the CQs

@@ -109,8 +109,10 @@ std::string why_not_in_memory(const TestCase& c) {
         "the CPU {} each message, and does not reach {} memory: use the same test with immediate{}",
         by_memory ? "looks for the last byte of" : "writes a number into", apart_noun(c),
         by_memory ? "" : ", or --transport rc");
+  // Opened memory is each machine's own, in both directions.
   const bool sent_apart = !cpu_reaches(c.initiator.memory) ||
-                          (!cpu_reaches(c.responder.memory) && (pongs || c.bidirectional));
+                          (!cpu_reaches(c.responder.memory) && pongs) ||
+                          (c.bidirectional && is_gpu(c.responder.memory));
   if (sent_apart && c.queues.inline_bytes != 0 && c.queues.inline_bytes != kAuto &&
       !c.returns_data())
     return fmt::format(
@@ -118,9 +120,8 @@ std::string why_not_in_memory(const TestCase& c) {
         apart_noun(c));
   if (c.by_value() && sent_apart)
     return fmt::format(
-        "the CPU hands an atomic write its 8 bytes, and does not reach {} memory: use --memory "
-        "host",
-        apart_noun(c));
+        "the CPU hands an atomic write its 8 bytes, and does not reach {} memory: use {} host",
+        apart_noun(c), cpu_reaches(c.initiator.memory) ? "--peer-memory" : "--memory");
   if (is_opened(c.responder.memory) && !is_gpu(c.responder.memory))
     return "a client must not name a file or a heap of the responder's machine: --peer-memory "
            "takes host, huge, huge1g, device or a GPU's";

@@ -60,13 +60,14 @@ bool dmabuf_name(std::string_view text) {
          });
 }
 
-/// "cuda:N", "rocm:N"; or, as lspci writes it, "cuda:0000:17:00.0"
+/// "cuda:N", "rocm:N"; or "cuda:0000:17:00.0", as lspci writes it, or with eight digits, as
+/// nvidia-smi does
 bool gpu_name(std::string_view text) {
   constexpr std::uint64_t kMost = 255;
   if (!is_gpu(text)) return false;
   const std::string_view name = text.substr(kCudaMemory.size());
   if (const auto number = parse_count(name)) return *number <= kMost;
-  return text.starts_with(kCudaMemory) && name.size() < 16 && name.find(':') != name.npos &&
+  return text.starts_with(kCudaMemory) && name.size() <= 16 && name.find(':') != name.npos &&
          std::ranges::all_of(
              name, [](unsigned char c) { return std::isxdigit(c) != 0 || c == ':' || c == '.'; });
 }
@@ -188,8 +189,7 @@ std::string accepts_text(const Axis& axis) {
     case AxisKind::memory:
       return text +
              ", file:PATH, dmabuf:NAME (of a DMA heap, or udmabuf), or of a GPU cuda:N, "
-             "cuda:BUS_ID "
-             "or rocm:N (N from 0)";
+             "cuda:BUS_ID (0000:17:00.0) or rocm:N (N from 0)";
     case AxisKind::group:
       return "auto, or a multicast address: IPv4 (224.0.0.0/4) or IPv6 (ff00::/8)";
     case AxisKind::labels:

@@ -87,7 +87,8 @@ inline bool is_gpu(std::string_view memory) noexcept {
 inline bool cpu_reaches(std::string_view memory) noexcept {
   return memory != kDeviceMemory && !is_gpu(memory);
 }
-/// Memory that an end has by opening what a name says: nobody has it opened by a peer.
+/// Memory that an end has by opening what a name says. A peer has none of it opened but a GPU's,
+/// where the server's owner allows that.
 inline bool is_opened(std::string_view memory) noexcept {
   return memory.starts_with(kFileMemory) || memory.starts_with(kDmabufMemory) || is_gpu(memory);
 }

@@ -72,6 +72,8 @@ Replicate replicate_of(const Row& row, const std::string& where) {
   for (const MetricInfo& info : metrics())
     if (const auto value = info.value(row))
       replicate.value[static_cast<std::size_t>(info.metric)] = *value;
+    else if (row.bandwidth && info.group == "bandwidth")
+      replicate.value[static_cast<std::size_t>(info.metric)] = 0;  // of an empty window
   return replicate;
 }
 

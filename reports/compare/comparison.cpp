@@ -158,6 +158,11 @@ Noises both_noises(const Comparable& base, const Comparable& other) {
   return noise;
 }
 
+bool all_measured(const Comparable& file) {
+  return std::ranges::all_of(file.sides[0],
+                             [](const ComparableCase& one) { return one.failures.empty(); });
+}
+
 void check_environment(const Comparable& base, const Comparable& other,
                        const ComparisonOptions& options, Comparison& comparison) {
   for (const Comparable* file : {&base, &other})
@@ -165,7 +170,8 @@ void check_environment(const Comparable& base, const Comparable& other,
       comparison.remarks.push_back(
           fmt::format("{} was merged from runs of different environments: {}.", file->path,
                       fmt::join(mixed, "; ")));
-  const std::vector<std::string> changes = changes_among_runs(base.context, other.context);
+  const std::vector<std::string> changes =
+      changes_among_runs(base.context, other.context, all_measured(base) && all_measured(other));
   if (changes.empty()) return;
   if (!options.allow_environment_change)
     throw UsageError(

@@ -65,16 +65,15 @@ std::string text_of(const Json& value) {
   return value.is_null() ? "unknown" : value_text(value);
 }
 
-/// Where no server answered, neither end is known, or of one among several hosts its name alone.
-/// Its cases have failed: that is the verdict on them, and no other environment.
+/// Of an end that never answered nothing is, or of one among several hosts its name alone.
 bool is_known(const Json& end) {
   return std::ranges::any_of(
       kFacts, [&](const Fact& fact) { return !fact_at(end, fact.pointer).is_null(); });
 }
 
 void add_changes(std::vector<std::string>& changes, const std::string& end, const Json& left,
-                 const Json& right) {
-  if (!is_known(left) || !is_known(right)) return;
+                 const Json& right, bool all_measured) {
+  if (!all_measured && (!is_known(left) || !is_known(right))) return;
   for (const Fact& fact : kFacts) {
     const Json &before = fact_at(left, fact.pointer), &after = fact_at(right, fact.pointer);
     if (same_fact(before, after)) continue;
@@ -112,26 +111,27 @@ RunTime time_of(const Json& context) {
 
 }  // namespace
 
-std::vector<std::string> environment_changes(const Json& base, const Json& other) {
+std::vector<std::string> environment_changes(const Json& base, const Json& other,
+                                             bool all_measured) {
   std::vector<std::string> changes;
   if (base.is_object() != other.is_object())
     changes.push_back(
         fmt::format("the environment is unknown in {}", base.is_object() ? "NEW" : "BASE"));
   for (const char* end : {"initiator", "responder"}) {
     const std::string at = fmt::format("/rdmameter/{}", end);
-    add_changes(changes, end, fact_at(base, at), fact_at(other, at));
+    add_changes(changes, end, fact_at(base, at), fact_at(other, at), all_measured);
   }
   for (const auto& [host, after] : responders_of(other)) {
     const auto before = responders_of(base);
     if (const auto found = before.find(host); found != before.end())
-      add_changes(changes, "responder " + printable(host), found->second, after);
+      add_changes(changes, "responder " + printable(host), found->second, after, all_measured);
   }
   const Json &left = list_at(base, "/rdmameter/ranks"), &right = list_at(other, "/rdmameter/ranks");
   if (left.size() != right.size() && !left.empty() && !right.empty())
     changes.push_back(fmt::format("ranks: {} in BASE, {} in NEW", left.size(), right.size()));
   for (std::size_t rank = 0; rank < std::min(left.size(), right.size()); ++rank) {
     const std::size_t before = changes.size();
-    add_changes(changes, fmt::format("rank {}", rank), left[rank], right[rank]);
+    add_changes(changes, fmt::format("rank {}", rank), left[rank], right[rank], all_measured);
     if (changes.size() > before) break;  // the others will have the same to say
   }
   return changes;
@@ -154,15 +154,17 @@ std::string machine_of(const Json& environments) {
   return text;
 }
 
-std::vector<std::string> changes_among_runs(const Json& base, const Json& other) {
+std::vector<std::string> changes_among_runs(const Json& base, const Json& other,
+                                            bool all_measured) {
   const std::vector<Json> before = run_contexts(base), after = run_contexts(other);
   std::vector<std::string> changes;
   if (merged_changes(base).empty())
     for (const Json& run : before)
-      add_new(changes, "among the runs of BASE: ", environment_changes(before.front(), run));
+      add_new(changes,
+              "among the runs of BASE: ", environment_changes(before.front(), run, all_measured));
   const std::size_t compared = merged_changes(other).empty() ? after.size() : 1;
   for (std::size_t i = 0; i < compared; ++i)
-    add_new(changes, "", environment_changes(before.front(), after[i]));
+    add_new(changes, "", environment_changes(before.front(), after[i], all_measured));
   return changes;
 }
 

@@ -14,13 +14,17 @@ namespace rdmameter {
 /// What differs between two contexts of the facts that numbers hang on, of both ends: "responder:
 /// kernel: Linux 6.1.0 in BASE, Linux 6.6.13 in NEW". Empty: nothing does.
 /// A fact that one of them alone knows is a difference: nobody can say that it is the same.
+/// @param all_measured  no: an end of which nothing is known may be one that never answered, whose
+///                      cases have failed. That is the verdict on them, and no other environment.
 std::vector<std::string> environment_changes(const nlohmann::ordered_json& base,
-                                             const nlohmann::ordered_json& other);
+                                             const nlohmann::ordered_json& other,
+                                             bool all_measured = true);
 
 /// As environment_changes(), of all runs of two results: each against BASE's first. What a merged
 /// result was allowed to mix (its `environment_changes`) is not told again.
 std::vector<std::string> changes_among_runs(const nlohmann::ordered_json& base,
-                                            const nlohmann::ordered_json& other);
+                                            const nlohmann::ordered_json& other,
+                                            bool all_measured = true);
 
 /// The hardware of both ends, as one text: equal where it is the same, whatever kernel and driver
 /// ran on it. @param environments  {"initiator": ..., "responder": ...}

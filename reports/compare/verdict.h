@@ -37,9 +37,12 @@ struct VerdictName {
 /// By CaseVerdict.
 inline constexpr std::array<VerdictName, 5> kVerdictNames{
     {{"fail", "❌"}, {"suspect", "⚠️"}, {"inconclusive", "❔"}, {"better", "🎉"}, {"pass", "✅"}}};
+static_assert(kVerdictNames.size() == static_cast<std::size_t>(CaseVerdict::pass) + 1);
 /// By Conclusion.
 inline constexpr std::array<VerdictName, 3> kConclusionNames{
     {{"pass", "✅"}, {"fail", "❌"}, {"not proven", "🟡"}}};
+
+static_assert(kConclusionNames.size() == static_cast<std::size_t>(Conclusion::not_proven) + 1);
 
 constexpr const VerdictName& name_of(CaseVerdict verdict) {
   return kVerdictNames[static_cast<std::size_t>(verdict)];

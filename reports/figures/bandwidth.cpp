@@ -21,10 +21,17 @@ bool any_row(const FigureLines& lines, Test test) {
   });
 }
 
+/// Of an empty window 0.
+std::function<std::optional<double>(const Row&)> rate_of(Metric metric) {
+  return [value = info_of(metric).value](const Row& row) {
+    return std::optional(value(row).value_or(0));
+  };
+}
+
 Unit unit_of(Metric metric, const FigureLines& lines) {
   double largest = 0;
   for (const FigureLine& line : lines)
-    largest = std::max(largest, median_of(*line.summary, info_of(metric).value).value_or(0));
+    largest = std::max(largest, median_of(*line.summary, rate_of(metric)).value_or(0));
   return rate_unit(metric, largest);
 }
 
@@ -32,7 +39,7 @@ std::vector<FigureColumn> page_columns(const FigureLines& lines) {
   std::vector<FigureColumn> columns;
   for (const Metric metric : {Metric::gbps, Metric::mmsg_per_s})
     columns.push_back(
-        median_column(info_of(metric).name, unit_of(metric, lines), 4, info_of(metric).value));
+        median_column(info_of(metric).name, unit_of(metric, lines), 4, rate_of(metric)));
   return columns;
 }
 
@@ -52,10 +59,7 @@ std::vector<FigureColumn> terminal_columns(const FigureLines& lines,
   })};
   for (const Metric metric : {Metric::gbps, Metric::mib_per_s, Metric::mmsg_per_s}) {
     const Unit unit = unit_of(metric, lines);
-    columns.push_back(
-        median_column(unit.name, unit, 4, [value = info_of(metric).value](const Row& row) {
-          return std::optional(value(row).value_or(0));  // an empty window
-        }));
+    columns.push_back(median_column(unit.name, unit, 4, rate_of(metric)));
     columns.back().column.unit.clear();
     columns.back().column.optional = metric == Metric::mib_per_s;
     if (metric == Metric::gbps)

@@ -178,7 +178,8 @@ std::string topology_title(const PageCases& page, std::size_t file,
   if (page.files.size() > 1) title += (title.empty() ? "" : " · ") + page.labels[file];
   std::vector<std::string> differing;
   for (const auto& [key, value] : setting.items())
-    if (key != "transport" && std::ranges::any_of(models, [&](const TopologyModel& other) {
+    if (key != "transport" &&
+        std::ranges::any_of(models, [&key = key, &value = value](const TopologyModel& other) {
           return fact_at(other.setting, key) != value;
         }))
       differing.push_back(key);

@@ -61,8 +61,9 @@ std::vector<std::string> shared_facts(const Group& group) {
     for (const auto& [key, value] : row->extra.items()) {
       if (!value.is_primitive() || value.is_null() || value == false || !seen.insert(key).second)
         continue;
-      const bool of_all = std::ranges::all_of(
-          rows, [&](const Row* one) { return fact_at(one->extra, key) == value; });
+      const bool of_all = std::ranges::all_of(rows, [&key = key, &value = value](const Row* one) {
+        return fact_at(one->extra, key) == value;
+      });
       if (of_all)
         facts.push_back(value.is_boolean() ? split_key(key).name : fact_text(key, value));
       else if (value.is_boolean() && !has_column(group, key))

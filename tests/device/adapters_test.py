@@ -610,9 +610,9 @@ class GpuMemory(rdmameter.Test):
 
     def test_each_machine_has_its_own_in_both_directions(self):
         for ends, theirs in ((("--memory", "cuda:0"), "host"), (("--memory", "cuda:0", "--peer-memory", "rocm:1"), "rocm:1"),
-                             (("--peer-memory", "cuda:1"), None)):
+                             (("--peer-memory", "cuda:1"), "cuda:1")):
             for row in self.measure("send_bw", "write_bw", "--transport", "rc,uc", *ends, "--bidirectional", "--verify", *SHORT):
-                self.assertEqual(row["directions"]["backward"].get("memory"), theirs)
+                self.assertEqual(row["directions"]["backward"]["memory"], theirs)
 
     def test_it_is_registered_as_asked_or_as_the_device_can(self):
         for word, way in (("auto", "dmabuf"), ("dmabuf", "dmabuf"), ("pointer", "pointer"), ("pointer-first", "pointer")):

@@ -228,6 +228,10 @@ TEST(Comparison, OfAnEndThatNeverAnsweredJudgesItsCases) {
   const Comparable base = file_of({steady("a", 5000)});
   Comparable other = base;
   other.context["rdmameter"]["responder"] = nullptr;
+  EXPECT_THAT(refusal([&] { compare_files(base, other, {}); }), HasSubstr("unknown in NEW"));
+  ComparableCase& failed = other.sides[0].front();
+  failed.replicates.clear();
+  failed.failures.push_back({.message = "nobody listens there"});
   EXPECT_THAT(compare_files(base, other, {}).remarks, Not(Contains(HasSubstr("environments"))));
   other.context["rdmameter"]["initiator"] = nullptr;
   EXPECT_THAT(compare_files(base, other, {}).remarks, Not(Contains(HasSubstr("environments"))));
@@ -237,8 +241,10 @@ TEST(Comparison, OfAnEndThatNeverAnsweredJudgesItsCases) {
     context["rdmameter"]["responders"] = nlohmann::ordered_json::array({std::move(one)});
     return context;
   };
-  EXPECT_THAT(environment_changes(with_host({{"kernel", "6.1"}}), with_host({})),
+  EXPECT_THAT(environment_changes(with_host({{"kernel", "6.1"}}), with_host({}), false),
               testing::IsEmpty());
+  EXPECT_THAT(environment_changes(with_host({{"kernel", "6.1"}}), with_host({})),
+              ElementsAre(HasSubstr("unknown in NEW")));
   EXPECT_THAT(environment_changes(with_host({{"kernel", "6.1"}}), with_host({{"kernel", "7.0"}})),
               ElementsAre(HasSubstr("responder 192.0.2.7: kernel")));
 }
