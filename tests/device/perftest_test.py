@@ -352,7 +352,7 @@ class Consumers(Front):
         if serve:  # by its text, or by its port where it prints none
             rdmameter.wait_until(lambda: re.search("Waiting for client to connect|local address:", self.text(logs[0])) or self.listens(self.port))
         ends.insert(0, start(logs[1], "127.0.0.1"))
-        self.assertEqual([end.end(60).status for end in ends], [status] * len(ends), [self.text(log) for log in logs])
+        self.assertEqual([end.end(180).status for end in ends], [status] * len(ends), [self.text(log) for log in logs])
         return [self.text(log) for log in logs]
 
     @staticmethod
