@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/software_device/tests/ends.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -11,6 +14,10 @@
 
 namespace rdmameter::software::testing {
 namespace {
+
+/// Another program of tests, that runs beside this one, may have another personality.
+[[maybe_unused]] const int own_session =
+    setenv("RDMAMETER_DEVICE_SESSION", ("test-" + std::to_string(getpid())).c_str(), 0);
 
 ibv_context* open_device(int index) {
   int count = 0;
