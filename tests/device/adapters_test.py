@@ -583,8 +583,7 @@ class GpuMemory(rdmameter.Test):
 
     def setUp(self):
         super().setUp()
-        device = os.path.join(os.path.dirname(rdmameter.program), "software_device") if rdmameter.LINKED else os.path.dirname(rdmameter.SOFTWARE_DEVICE)
-        self.set("LD_LIBRARY_PATH", device)
+        self.set("LD_LIBRARY_PATH", rdmameter.gpu_libraries())
 
     def set(self, name, value):
         os.environ[name] = value

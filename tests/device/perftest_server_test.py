@@ -132,7 +132,7 @@ class OfAGpu(rdmameter.Test):
 
     def setUp(self):
         super().setUp()
-        self.env = {"RDMAMETER_SANDBOX": "off", "LD_LIBRARY_PATH": os.path.dirname(rdmameter.SOFTWARE_DEVICE)}
+        self.env = {"RDMAMETER_SANDBOX": "off", "LD_LIBRARY_PATH": rdmameter.gpu_libraries()}
 
     def client(self, server, *arguments, program=("perftest", "ib_write_bw")):
         return subprocess.run([rdmameter.program, *program, *arguments], capture_output=True, text=True, timeout=60, check=False,

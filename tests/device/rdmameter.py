@@ -45,6 +45,11 @@ TOO_OLD = r"has no (atomic write|FLUSH)$|, which has no ibv_wr_flush\(\)"  # rxe
 KIND = SOFTWARE if SOFTWARE_DEVICE else os.environ.get("RXE_VM_PROVIDER", RXE) if IN_VM else ADAPTER
 
 
+def gpu_libraries():
+    """The folder of those that stand in the places of GPUs' own, built as the program is."""
+    return os.path.join(os.path.dirname(program), "software_device") if LINKED else os.path.dirname(SOFTWARE_DEVICE)
+
+
 def is_sanitized():
     with open(program, "rb") as file:
         content = file.read()
