@@ -45,6 +45,15 @@ TOO_OLD = r"has no (atomic write|FLUSH)$|, which has no ibv_wr_flush\(\)"  # rxe
 KIND = SOFTWARE if SOFTWARE_DEVICE else os.environ.get("RXE_VM_PROVIDER", RXE) if IN_VM else ADAPTER
 
 
+def without_stand_ins(path):
+    """Meson adds the folders of all libraries that a test depends on. Those in the places of GPUs' own, and of mlx5's, are for
+    tests that ask for them: other programs, such as perftest, want the real ones."""
+    return ":".join(folder for folder in path.split(":") if folder and not folder.endswith("tests/software_device"))
+
+
+os.environ["LD_LIBRARY_PATH"] = without_stand_ins(os.environ.get("LD_LIBRARY_PATH", ""))
+
+
 def gpu_libraries():
     """The folder of those that stand in the places of GPUs' own, built as the program is."""
     return os.path.join(os.path.dirname(program), "software_device") if LINKED else os.path.dirname(SOFTWARE_DEVICE)
