@@ -171,14 +171,12 @@ Json sweep_load(const CaseSummary& summary, Json load) {
     points.push_back({point.rate_per_s, short_number(point.reached_per_s), number(point.p50_ns),
                       number(point.p99_ns), point.saturated});
   load["points"] = std::move(points);
-  const auto median_of = [&](std::optional<double> SweepData::*part) {
-    const auto found = spread(summary, [part](const Row& row) { return (*row.sweep).*part; });
-    return found ? std::optional(found->median) : std::nullopt;
-  };
-  for (const auto& [key, part] :
+  for (const auto& [key, of] :
        {std::pair("saturation", &SweepData::saturation_per_s),
         std::pair("slo_ns", &SweepData::slo_ns), std::pair("slo_rate", &SweepData::slo_rate_per_s)})
-    if (const auto value = median_of(part)) load[key] = short_number(*value);
+    if (const auto value =
+            median_of(summary, [part = of](const Row& row) { return (*row.sweep).*part; }))
+      load[key] = short_number(*value);
   return load;
 }
 

@@ -52,9 +52,13 @@ int number_of(const Gpu& gpu) {
   return static_cast<int>(parse_count(gpu.which).value_or(0));
 }
 
-std::string in_lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
+/// @param get  both libraries have it alike
+std::string bus_id_of(int (*get)(char*, int length, int device), const Gpu& gpu) {
+  std::array<char, 32> text{};
+  if (get(text.data(), text.size(), gpu.number) != 0) return {};
+  std::string id = text.data();
+  for (char& c : id) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return id;
 }
 
 namespace cuda {
@@ -180,9 +184,7 @@ void free(const Gpu& gpu, std::uint64_t address) noexcept {
 }
 
 std::string bus_id(const Gpu& gpu) {
-  std::array<char, 32> text{};
-  if (driver().bus_id(text.data(), text.size(), gpu.number) != 0) return {};
-  return in_lower_case(text.data());
+  return bus_id_of(driver().bus_id, gpu);
 }
 
 }  // namespace cuda
@@ -278,9 +280,7 @@ void free(const Gpu& gpu, std::uint64_t address) noexcept {
 }
 
 std::string bus_id(const Gpu& gpu) {
-  std::array<char, 32> text{};
-  if (driver().bus_id(text.data(), text.size(), gpu.number) != 0) return {};
-  return in_lower_case(text.data());
+  return bus_id_of(driver().bus_id, gpu);
 }
 
 }  // namespace rocm
