@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/cases/catalog.h"
+#include "core/test_case/catalog.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {

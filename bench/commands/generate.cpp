@@ -4,13 +4,13 @@
 
 #include <memory>
 
-#include "bench/cases/catalog.h"
 #include "bench/generate/command_tree.h"
 #include "bench/options/add_option.h"
 #include "bench/options/command.h"
 #include "bench/perftest/tool.h"
 #include "core/base/error.h"
 #include "core/log/print.h"
+#include "core/test_case/catalog.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/cases/dry_run.h"
+#include "bench/cases/select_tests.h"
 #include "bench/doctor/examination_text.h"
 #include "bench/options/command.h"
 #include "bench/options/run_options.h"

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/cases/catalog.h"
 #include "bench/cases/nearest.h"
+#include "bench/cases/select_tests.h"
 #include "bench/options/command.h"
 #include "bench/options/help_text.h"
 #include "bench/options/secrets.h"

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "bench/cases/axis_list.h"
-#include "bench/cases/catalog.h"
 #include "bench/cases/nearest.h"
+#include "bench/cases/select_tests.h"
 #include "bench/options/words.h"
 #include "core/base/error.h"
 #include "core/base/printable.h"

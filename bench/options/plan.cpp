@@ -11,8 +11,8 @@
 #include <unordered_set>
 
 #include "bench/cases/axis_list.h"
-#include "bench/cases/catalog.h"
 #include "bench/cases/nearest.h"
+#include "bench/cases/select_tests.h"
 #include "bench/options/background.h"
 #include "bench/running/benchmark_flags.h"
 #include "core/base/error.h"

@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "bench/cases/select_tests.h"
 #include "bench/options/add_option.h"
 #include "bench/options/axis_options.h"
 #include "bench/options/background.h"

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "bench/cases/select_tests.h"
 #include "bench/perftest/inline_table.h"
 #include "core/base/error.h"
 #include "core/base/ip_address.h"

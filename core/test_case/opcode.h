@@ -97,8 +97,4 @@ constexpr const OpcodeTraits& traits(Opcode opcode) {
   return kOpcodes[static_cast<std::size_t>(opcode)];
 }
 
-constexpr bool is_known(Opcode opcode) {
-  return static_cast<std::uint64_t>(opcode) < kOpcodes.size();
-}
-
 }  // namespace rdmameter

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
 #include "core/base/printable.h"
+#include "core/test_case/catalog.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -95,9 +96,7 @@ void read_axis(TestCase& test_case, const Axis& axis, const nlohmann::json& wire
 }
 
 /// What has no meaning for a test has no effect on it, whatever a peer says.
-void unset_inapplicable(TestCase& test_case) {
-  const TestCase defaults = test_case.control() ? default_case(test_case.verb)
-                                                : default_case(test_case.opcode, test_case.pattern);
+void unset_inapplicable(TestCase& test_case, const TestCase& defaults) {
   for (const Axis& axis : axes())
     if (!axis.applies(test_case))
       std::visit([&](auto field) { field.set(test_case, field.get(defaults)); }, axis.field);
@@ -127,29 +126,6 @@ void read_payload(TestCase& test_case, const nlohmann::json& wire) {
   if (!whole || length == 0 || length != test_case.payload_bytes.size() ||
       length > kMaxPayloadFileBytes || text.size() % 2 != 0)
     refuse(kPayloadBytes, fmt::format("is not 1 to {} bytes in hexadecimal", kMaxPayloadFileBytes));
-}
-
-/// What brings data back has no pong; and a pong says more than the completion of what a receive
-/// awaits. Of control path tests those are on the wire in which a responder takes part; ranks have
-/// their cases from their own command lines.
-bool known_test(const TestCase& test_case) {
-  switch (test_case.pattern) {
-    case Pattern::bandwidth:
-      return !test_case.mixed();
-    case Pattern::ping_pong:
-      return !test_case.returns_data() && !test_case.flushes() && !test_case.mixed();
-    case Pattern::completion_latency:
-      return traits(test_case.opcode).counts_as_read || test_case.opcode == Opcode::rdma_write ||
-             test_case.opcode == Opcode::send;
-    case Pattern::open_loop:
-      return test_case.returns_data() || test_case.opcode == Opcode::rdma_write ||
-             test_case.opcode == Opcode::send || test_case.mixed();
-    case Pattern::control:
-      return has_responder(test_case.verb);
-    case Pattern::topology:
-      return false;
-  }
-  return false;
 }
 
 }  // namespace
@@ -188,9 +164,9 @@ TestCase case_from_wire(const nlohmann::json& wire) {
   test_case.opcode = static_cast<Opcode>(number_at(wire, kOpcode));
   test_case.pattern = static_cast<Pattern>(number_at(wire, kPattern));
   test_case.verb = static_cast<Verb>(number_at(wire, kVerb));
-  if (!is_known(test_case.opcode)) refuse(kOpcode, "is unknown");
-  if (test_case.pattern > Pattern::open_loop) refuse(kPattern, "is unknown");
-  if (!known_test(test_case)) refuse(kPattern, "does not go with the opcode");
+  const Test* const test = find_test(test_case);
+  if (test == nullptr || !test_case.needs_responder())
+    refuse(kOpcode, "with its 'pattern' and 'verb' is no test that a responder takes part in");
   for (const Axis& axis : axes())
     if (on_wire(axis)) read_axis(test_case, axis, wire);
   if (test_case.rate == kSweep) refuse("rate", "of one measurement is a number");
@@ -201,7 +177,8 @@ TestCase case_from_wire(const nlohmann::json& wire) {
   read_payload(test_case, wire);
   if (test_case.multicast() && test_case.transport != Transport::ud)
     refuse("transport", "of a multicast is UD");
-  if (test_case.over_tcp() || test_case.control()) unset_inapplicable(test_case);
+  if (test_case.over_tcp() || test_case.control())
+    unset_inapplicable(test_case, test->default_case());
   for (const auto& item : wire.items()) {
     const auto axis = std::ranges::find(axes(), item.key(), &Axis::key);
     const bool known = item.key() == kOpcode || item.key() == kPattern || item.key() == kVerb ||

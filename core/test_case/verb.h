@@ -28,7 +28,7 @@ enum class Verb : std::uint64_t {
   cm_connect,  ///< request, answer, RTS
 };
 
-/// Does a responder take part? Not in a value that is none of these, as a peer may send it.
+/// Does a responder take part?
 constexpr bool has_responder(Verb verb) {
   switch (verb) {
     case Verb::connect:

@@ -6,6 +6,7 @@
 
 #include "bench/cases/axis_list.h"
 #include "bench/cases/dry_run.h"
+#include "bench/cases/select_tests.h"
 #include "bench/options/background.h"
 #include "core/base/error.h"
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "bench/cases/select_tests.h"
 #include "bench/running/runner.h"
 #include "core/engine/endpoint_runner.h"
 #include "core/engine/loop/bandwidth.h"

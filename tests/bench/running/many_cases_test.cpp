@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/cases/axis_list.h"
+#include "bench/cases/select_tests.h"
 #include "bench/running/runner.h"
 #include "core/base/error.h"
 #include "fake_measurer.h"

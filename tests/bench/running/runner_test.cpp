@@ -8,6 +8,7 @@
 #include <set>
 
 #include "bench/cases/axis_list.h"
+#include "bench/cases/select_tests.h"
 #include "core/base/error.h"
 #include "fake_measurer.h"
 

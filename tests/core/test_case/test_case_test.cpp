@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -12,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/test_case/catalog.h"
 #include "core/test_case/flow_label.h"
 
 namespace rdmameter {
@@ -408,6 +410,24 @@ TEST(CaseJson, SaysOfAControlPathTestWhatItsVerbIsCalledWith) {
     EXPECT_TRUE(mr.contains(key)) << key;
   for (const char* key : {"transport", "depth", "payload", "peer_memory"})
     EXPECT_FALSE(mr.contains(key)) << key;
+}
+
+TEST(CaseWire, TakesTheTestsOfTheCatalogThatHaveAResponderAndNothingElse) {
+  auto wire = case_to_wire(with(with(latency(), "size", "8"), "transport", "ud"));
+  std::size_t taken = 0;
+  for (std::uint64_t opcode = 0; opcode < kOpcodes.size() + 2; ++opcode)
+    for (std::uint64_t pattern = 0; pattern < 8; ++pattern)
+      for (std::uint64_t verb = 0; verb < 24; ++verb) {
+        wire["opcode"] = opcode, wire["pattern"] = pattern, wire["verb"] = verb;
+        try {
+          EXPECT_NE(find_test(case_from_wire(wire)), nullptr);
+          ++taken;
+        } catch (const UsageError&) {
+        }
+      }
+  EXPECT_EQ(taken, std::ranges::count_if(catalog(), [](const auto& test) {
+              return test.default_case().needs_responder();
+            }));
 }
 
 TEST(CaseWire, LeavesControlPathTestsToTheInitiator) {

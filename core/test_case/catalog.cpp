@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cases/catalog.h"
-
-#include <fmt/format.h>
-#include <fnmatch.h>
+#include "core/test_case/catalog.h"
 
 #include <algorithm>
 #include <array>
 
-#include "bench/cases/nearest.h"
-#include "core/base/error.h"
-
 namespace rdmameter {
 namespace {
 
-constexpr Test control(std::string_view name, Verb verb, std::string_view description) {
+constexpr Test call(std::string_view name, Verb verb, std::string_view description) {
   return {name, {}, Pattern::control, description, verb};
 }
 
@@ -74,47 +68,32 @@ constexpr std::array kCatalog{
          "no verbs: TCP between the same ends, round trips"},
     Test{"tcp_bw", Opcode::tcp_send, Pattern::bandwidth,
          "no verbs: TCP between the same ends, bandwidth"},
-    control("reg_mr", Verb::reg_mr, "control path: registering memory"),
-    control("dereg_mr", Verb::dereg_mr, "control path: deregistering memory"),
-    control("create_cq", Verb::create_cq, "control path: creating a CQ of --depth entries"),
-    control("destroy_cq", Verb::destroy_cq, "control path: destroying a CQ"),
-    control("create_qp", Verb::create_qp, "control path: creating a QP"),
-    control("destroy_qp", Verb::destroy_qp, "control path: destroying a QP"),
-    control("modify_qp_init", Verb::modify_qp_init, "control path: a QP's step from RESET to INIT"),
-    control("modify_qp_rtr", Verb::modify_qp_rtr,
-            "control path: a QP's step from INIT to RTR, connected to itself"),
-    control("modify_qp_rts", Verb::modify_qp_rts, "control path: a QP's step from RTR to RTS"),
-    control("create_ah", Verb::create_ah,
-            "control path: creating an address handle to the port itself"),
-    control("destroy_ah", Verb::destroy_ah, "control path: destroying an address handle"),
-    control("bind_mw_1", Verb::bind_mw_1, "control path: binding a memory window of type 1"),
-    control("bind_mw_2", Verb::bind_mw_2, "control path: binding a memory window of type 2"),
-    control("invalidate_mw", Verb::invalidate_mw,
-            "control path: invalidating a memory window of type 2"),
-    control("connect", Verb::connect,
-            "control path: connecting one more QP, by the session (TCP) or by rdma_cm"),
-    control("cm_resolve_addr", Verb::cm_resolve_addr,
-            "control path: rdma_cm's first step, resolving the address"),
-    control("cm_resolve_route", Verb::cm_resolve_route,
-            "control path: rdma_cm's second step, resolving the route"),
-    control("cm_connect", Verb::cm_connect,
-            "control path: rdma_cm's third step, from the request until both QPs are in RTS"),
+    call("reg_mr", Verb::reg_mr, "control path: registering memory"),
+    call("dereg_mr", Verb::dereg_mr, "control path: deregistering memory"),
+    call("create_cq", Verb::create_cq, "control path: creating a CQ of --depth entries"),
+    call("destroy_cq", Verb::destroy_cq, "control path: destroying a CQ"),
+    call("create_qp", Verb::create_qp, "control path: creating a QP"),
+    call("destroy_qp", Verb::destroy_qp, "control path: destroying a QP"),
+    call("modify_qp_init", Verb::modify_qp_init, "control path: a QP's step from RESET to INIT"),
+    call("modify_qp_rtr", Verb::modify_qp_rtr,
+         "control path: a QP's step from INIT to RTR, connected to itself"),
+    call("modify_qp_rts", Verb::modify_qp_rts, "control path: a QP's step from RTR to RTS"),
+    call("create_ah", Verb::create_ah,
+         "control path: creating an address handle to the port itself"),
+    call("destroy_ah", Verb::destroy_ah, "control path: destroying an address handle"),
+    call("bind_mw_1", Verb::bind_mw_1, "control path: binding a memory window of type 1"),
+    call("bind_mw_2", Verb::bind_mw_2, "control path: binding a memory window of type 2"),
+    call("invalidate_mw", Verb::invalidate_mw,
+         "control path: invalidating a memory window of type 2"),
+    call("connect", Verb::connect,
+         "control path: connecting one more QP, by the session (TCP) or by rdma_cm"),
+    call("cm_resolve_addr", Verb::cm_resolve_addr,
+         "control path: rdma_cm's first step, resolving the address"),
+    call("cm_resolve_route", Verb::cm_resolve_route,
+         "control path: rdma_cm's second step, resolving the route"),
+    call("cm_connect", Verb::cm_connect,
+         "control path: rdma_cm's third step, from the request until both QPs are in RTS"),
 };
-
-bool matches(const std::string& pattern, const Test& test) {
-  return pattern == "all" || fnmatch(pattern.c_str(), std::string(test.name).c_str(), 0) == 0;
-}
-
-[[noreturn]] void refuse(const std::string& text) {
-  if (text.find(',') != std::string::npos)
-    throw UsageError(
-        fmt::format("there is no test '{}': tests are separated by blanks, not by commas", text));
-  std::vector<std::string_view> names;
-  for (const Test& test : kCatalog) names.push_back(test.name);
-  throw UsageError(fmt::format(
-      "there is no test '{}'{} (`rdmameter run --list` prints them; also all, or a glob: '*_lat')",
-      text, did_you_mean(text, names)));
-}
 
 }  // namespace
 
@@ -144,27 +123,12 @@ std::span<const Test> catalog() {
   return kCatalog;
 }
 
-bool names_test(std::string_view text) {
-  return std::ranges::any_of(
-      kCatalog, [pattern = std::string(text)](const Test& test) { return matches(pattern, test); });
-}
-
-std::vector<const Test*> select_tests(std::span<const std::string> texts) {
-  std::vector<const Test*> selected;
-  for (const std::string& text : texts) {
-    if (!names_test(text)) refuse(text);
-    for (const Test& test : kCatalog)
-      if (matches(text, test) && std::ranges::find(selected, &test) == selected.end())
-        selected.push_back(&test);
-  }
-  return selected;
-}
-
-std::string catalog_text() {
-  std::string text;
-  for (const Test& test : kCatalog)
-    text += fmt::format("{:<20}  {}\n", test.name, test.description);
-  return text;
+const Test* find_test(const TestCase& test_case) {
+  const auto found = std::ranges::find_if(kCatalog, [&](const Test& test) {
+    return test.opcode == test_case.opcode && test.pattern == test_case.pattern &&
+           test.verb == test_case.verb;
+  });
+  return found == kCatalog.end() ? nullptr : found;
 }
 
 }  // namespace rdmameter

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/cases/catalog.h"
+#include "bench/cases/select_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

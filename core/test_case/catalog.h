@@ -3,9 +3,7 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/test_case/test_case.h"
 
@@ -28,14 +26,7 @@ struct Test {
 /// Every test, in the order of `run --list` and of `all`.
 std::span<const Test> catalog();
 
-/// Is this text a test's name, `all`, or a glob that matches one?
-bool names_test(std::string_view text);
-
-/// The tests that the texts name, each once, in the order of the texts.
-/// @throws UsageError for one that names none, with the nearest that does
-std::vector<const Test*> select_tests(std::span<const std::string> texts);
-
-/// `run --list`: a line per test.
-std::string catalog_text();
+/// The test that measures such cases: of their opcode, pattern and verb. Null: there is none.
+const Test* find_test(const TestCase& test_case);
 
 }  // namespace rdmameter
