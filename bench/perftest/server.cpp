@@ -330,7 +330,7 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
 bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
   bind_to_source(plan);
-  plan.own = LoneChoice{tell_note}.settled(
+  static_cast<EndSettings&>(plan.own) = LoneChoice{tell_note}.settled(
       plan.own, possible_perftest_cases(plan).front().test_case.transport);
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));
