@@ -90,7 +90,9 @@ void tell_terms(const Server& server) {
   else
     tell_note(
         fmt::format("port {} admits one client, with the same {}", server.port(), kTokenVariable));
-  tell_note("sizes, iterations and all but -d, -i, -x, --pin_cores, -p are the client's to choose");
+  tell_note(
+      "sizes, iterations and all but GPUs, -d, -i, -x, --pin_cores and -p are the client's to "
+      "choose");
 }
 
 /// A message has its keys sorted; a file has those of a case as the axes are.

@@ -231,7 +231,7 @@ class ServerForm(rdmameter.Test):
 
     def test_says_with_notes_who_may_come_and_who_came(self):
         with Server("ib_write_bw", **NOTES) as server:
-            server.await_stderr("-p are the client's to choose")
+            server.await_stderr("all but GPUs, -d, -i, -x, --pin_cores and -p are the client's to choose")
             self.assertIn("no token: who reaches port", server.stderr)
             peer = client(server.port)
             leave(peer)
