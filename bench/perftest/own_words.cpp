@@ -15,7 +15,7 @@ namespace rdmameter {
 namespace {
 
 /// What an option and its value are together, and what is said to do without one; before all else.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kPhrases{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kPhrases{{
     {"--inline off", "-I 0"},
     {" or --inline max", " or less"},
     {"use --inline", "use -I"},
@@ -33,6 +33,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kPhrases
     {"--bidirectional off", "no -b"},
     {"use --thread-domain auto, or --thread-domain off", "leave out --no_lock"},
     {"there is nothing to --verify", "leave out --data_validation"},
+    {"--gpu-registration data-direct", "--use_data_direct"},
+    {"use --gpu-registration auto",
+     "leave out --use_data_direct, --use_cuda_dmabuf and --use_rocm_dmabuf"},
     {"--memory host", "memory of the host"},
     {"--recv srq", "--use-srq"},
     {"--bind ", ""},

@@ -90,7 +90,9 @@ void tell_terms(const Server& server) {
   else
     tell_note(
         fmt::format("port {} admits one client, with the same {}", server.port(), kTokenVariable));
-  tell_note("sizes, iterations and all but -d, -i, -x, --pin_cores, -p are the client's to choose");
+  tell_note(
+      "sizes, iterations and all but GPUs, -d, -i, -x, --pin_cores and -p are the client's to "
+      "choose");
 }
 
 /// A message has its keys sorted; a file has those of a case as the axes are.
@@ -330,7 +332,7 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
 bool run_perftest_server(PerftestPlan plan, const Invocation& invocation) {
   check_writable(plan.json, "--out_json_file");
   bind_to_source(plan);
-  plan.own = LoneChoice{tell_note}.settled(
+  static_cast<EndSettings&>(plan.own) = LoneChoice{tell_note}.settled(
       plan.own, possible_perftest_cases(plan).front().test_case.transport);
   const ClockChoice clock = choose_clock();
   ServerReport report(plan, require_own_device(plan, clock));

@@ -492,7 +492,7 @@ void Translation::choose_ends() {
   TestCase scratch = plan_.tests.front()->default_case();
   for (const GivenAxis& given : plan_.axes)
     if (given.values.size() == 1) set_axis(scratch, *given.axis, given.values.front());
-  plan_.own = scratch.initiator;
+  plan_.own = {scratch.initiator, scratch.registration.gpu};
   // A server's GPU is its own to choose; other memory is the client's.
   const bool own_gpu = command_.host.empty() && is_gpu(scratch.responder.memory);
   plan_.own.memory = own_gpu ? scratch.responder.memory : std::string();

@@ -10,6 +10,7 @@
 #include "bench/cases/cases.h"
 #include "bench/perftest/command_line.h"
 #include "bench/perftest/report.h"
+#include "core/session/responder.h"
 
 namespace rdmameter {
 
@@ -26,7 +27,7 @@ struct PerftestPlan {
   bool inline_given = false;       ///< else it is what the device takes of perftest's figure
   bool api_given = false;          ///< else ibv_wr_* is given up where the device has none
   bool signals_given = false;  ///< -Q; else each request is signaled where the device wants that
-  EndSettings own;             ///< device, port, GID and core of this end; a server's GPU
+  OwnEnd own;                  ///< device, port, GID and core of this end; a server's GPU
   std::string bind;            ///< of the server; empty: every address
   std::string source;          ///< that the client connects from; empty: its route's
   std::string host;            ///< empty: this is the server

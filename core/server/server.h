@@ -12,7 +12,7 @@
 #include "core/instrument/clock.h"
 #include "core/server/sandbox.h"
 #include "core/server/server_host.h"
-#include "core/test_case/test_case.h"
+#include "core/session/responder.h"
 #include "core/wire/socket.h"
 #include "core/wire/wait.h"
 
@@ -29,11 +29,11 @@ struct ServerOptions {
   /// One for each session, else a thread of this process. They run this program again, whose main()
   /// must know kSessionArgument.
   bool own_processes = false;
-  SandboxOptions sandbox = {};          ///< of those processes
-  ClientLog log;                        ///< called from several threads
-  std::optional<EndSettings> own = {};  ///< see serve_session()
-  bool gpus = false;                    ///< may clients have GPUs opened?
-  bool one_client = false;              ///< serve() returns when the first one has gone
+  SandboxOptions sandbox = {};     ///< of those processes
+  ClientLog log;                   ///< called from several threads
+  std::optional<OwnEnd> own = {};  ///< see serve_session()
+  bool gpus = false;               ///< may clients have GPUs opened?
+  bool one_client = false;         ///< serve() returns when the first one has gone
   /// Called with each row that a client sends to be shown, and with each case of its that is
   /// connected (connected_to_wire()).
   ShowListener on_row = {}, on_connected = {};

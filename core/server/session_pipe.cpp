@@ -47,22 +47,23 @@ std::optional<SealKeys> seal_from_pipe(const nlohmann::json& message) {
                   .receive = message.at("receive").get<SealKey>()};
 }
 
-nlohmann::json own_to_pipe(const std::optional<EndSettings>& own) {
+nlohmann::json own_to_pipe(const std::optional<OwnEnd>& own) {
   if (!own) return {};
-  return {{"device", own->device},
-          {"port_num", own->port_num},
-          {"gid_index", own->gid_index},
-          {"core", own->core},
-          {"memory", own->memory}};
+  return {{"device", own->device},       {"port_num", own->port_num},
+          {"gid_index", own->gid_index}, {"core", own->core},
+          {"memory", own->memory},       {"gpu_registration", own->gpu_registration}};
 }
 
-std::optional<EndSettings> own_from_pipe(const nlohmann::json& message) {
+std::optional<OwnEnd> own_from_pipe(const nlohmann::json& message) {
   if (message.is_null()) return std::nullopt;
-  return EndSettings{.device = message.at("device").get<std::string>(),
-                     .port_num = require_uint_as<std::uint64_t>(message, "port_num"),
-                     .gid_index = require_uint_as<std::uint64_t>(message, "gid_index"),
-                     .core = message.at("core").get<std::string>(),
-                     .memory = message.at("memory").get<std::string>()};
+  return OwnEnd{{.device = message.at("device").get<std::string>(),
+                 .port_num = require_uint_as<std::uint64_t>(message, "port_num"),
+                 .gid_index = require_uint_as<std::uint64_t>(message, "gid_index"),
+                 .core = message.at("core").get<std::string>(),
+                 .memory = message.at("memory").get<std::string>()},
+                static_cast<GpuRegistration>(
+                    require_uint(message, "gpu_registration", 0,
+                                 static_cast<std::uint64_t>(GpuRegistration::pointer_first)))};
 }
 
 /// A session tells of no end of its own process.

@@ -29,8 +29,8 @@
 #include "core/instrument/clock.h"
 #include "core/server/sandbox.h"
 #include "core/session/handshake.h"
+#include "core/session/responder.h"
 #include "core/session/session_host.h"
-#include "core/test_case/test_case.h"
 #include "core/wire/channel.h"
 
 namespace rdmameter {
@@ -50,7 +50,7 @@ struct SessionStart {
   Greeting greeting;
   ClockChoice clock;
   SandboxOptions sandbox;
-  std::optional<EndSettings> own;  ///< see serve_session()
+  std::optional<OwnEnd> own;  ///< see serve_session()
   bool gpus = false;
   bool shown = false;       ///< does anybody look at connected cases and rows?
   pid_t server = getpid();  ///< the session's parent

@@ -55,7 +55,7 @@ std::string case_text(const TestCase& test_case) {
 
 /// What a client leaves open is as this server was told. Port and GID belong to a device; one that
 /// the client has chosen from the list of this server's is as good as left open.
-void choose_own(EndSettings& asked, const std::optional<EndSettings>& own) {
+void choose_own(EndSettings& asked, const std::optional<OwnEnd>& own) {
   if (!own) return;
   const auto fill = [](std::uint64_t& open, std::uint64_t ours) {
     if (open == kAuto) open = ours;
@@ -67,12 +67,15 @@ void choose_own(EndSettings& asked, const std::optional<EndSettings>& own) {
   fill(asked.gid_index, own->gid_index);
 }
 
-/// A server with a GPU of its own measures in that alone, which it has told its client.
+/// A server with a GPU of its own measures in that alone, which it has told its client, and
+/// registers it as its owner has said.
 /// @throws Unsupported
-void require_own_memory(const EndSettings& asked, const std::optional<EndSettings>& own) {
-  if (!own || own->memory.empty() || asked.memory == own->memory) return;
-  throw Unsupported(fmt::format(
-      "this server measures in the memory of {0} alone: use --peer-memory {0}", own->memory));
+void keep_to_own_memory(TestCase& asked, const std::optional<OwnEnd>& own) {
+  if (!own || own->memory.empty()) return;
+  if (asked.responder.memory != own->memory)
+    throw Unsupported(fmt::format(
+        "this server measures in the memory of {0} alone: use --peer-memory {0}", own->memory));
+  asked.registration.gpu = own->gpu_registration;
 }
 
 /// What an automatic wait has become at the initiator; any other is as the plan had it, for the CQs
@@ -86,9 +89,8 @@ Wait wait_from_wire(const nlohmann::json& message, const TestCase& test_case) {
 
 class ClientSession {
  public:
-  ClientSession(Connection connection, const ClockChoice& clock,
-                const std::optional<EndSettings>& own, bool gpus, SessionHost& host,
-                const InterruptSource& interrupt)
+  ClientSession(Connection connection, const ClockChoice& clock, const std::optional<OwnEnd>& own,
+                bool gpus, SessionHost& host, const InterruptSource& interrupt)
       : clock_(clock),
         own_(own),
         gpus_(gpus),
@@ -122,7 +124,7 @@ class ClientSession {
                                      std::uint64_t threads);
 
   const ClockChoice& clock_;
-  const std::optional<EndSettings>& own_;
+  const std::optional<OwnEnd>& own_;
   const bool gpus_;
   SessionHost& host_;
   const InterruptSource& interrupt_;
@@ -211,7 +213,7 @@ void ClientSession::serve_case(const nlohmann::json& prepare) {
     TestCase test_case = case_from_wire(require_object(prepare, "case"));
     const std::uint64_t seed = require_uint_as<std::uint64_t>(prepare, "seed");
     choose_own(test_case.responder, own_);
-    require_own_memory(test_case.responder, own_);
+    keep_to_own_memory(test_case, own_);
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
     const std::vector<Gid> gids = gids_from_wire(prepare, "gids");
     const RunningCase running{host_, needs_of(test_case)};
@@ -392,7 +394,7 @@ ClientEvent event_of(const std::exception& error) {
 }
 
 void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,
-                   const std::optional<EndSettings>& own, bool gpus, SessionHost& host,
+                   const std::optional<OwnEnd>& own, bool gpus, SessionHost& host,
                    const InterruptSource& interrupt) {
   ClientSession{std::move(connection), clock, own, gpus, host, interrupt}.serve(greeting);
 }

@@ -35,13 +35,18 @@ Greeting admit_client(Channel& channel, const std::string& token, Admission& adm
 /// How a client's connection has ended by an exception.
 ClientEvent event_of(const std::exception& error);
 
+/// What a server's own command line says of its end.
+struct OwnEnd : EndSettings {
+  GpuRegistration gpu_registration = GpuRegistration::automatic;  ///< of its memory
+};
+
 /// Serves a client that was let in until it says bye, goes away, falls silent or misbehaves.
 /// Everything made for it is gone when this returns. Throws nothing: what went wrong is logged.
 /// @param own   for what the client leaves open: device, port, GID, core. Its memory, if that is a
-///              GPU's: then no client measures in another
+///              GPU's: then no client measures in another, or has it registered otherwise
 /// @param gpus  may clients have GPUs opened?
 void serve_session(Connection connection, const Greeting& greeting, const ClockChoice& clock,
-                   const std::optional<EndSettings>& own, bool gpus, SessionHost& host,
+                   const std::optional<OwnEnd>& own, bool gpus, SessionHost& host,
                    const InterruptSource& interrupt);
 
 }  // namespace rdmameter

@@ -10,6 +10,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -88,7 +89,7 @@ class Pair:
     """A server and its client, which have ended."""
     port = 18700
 
-    def __init__(self, front, tool, options):
+    def __init__(self, front, tool, options, limit=LIMIT):
         Pair.port += 1
         given = [] if "-p" in options else ["-p", str(Pair.port)]
         port = int(options[options.index("-p") + 1]) if "-p" in options else Pair.port
@@ -100,7 +101,13 @@ class Pair:
         self.waiting = [line for _, line in self.server.lines]
         client = End([*command, ADDRESS], rdmameter.environment())
         self.client = client
-        self.statuses = [client.end(LIMIT), self.server.end(20 * rdmameter.SLOW)]
+        self.statuses = [client.end(limit), self.server.end(20 * rdmameter.SLOW)]
+
+    @classmethod
+    def of_perftest(cls, tool, options, limit=LIMIT):
+        """Once more where its client crashed: it does if it asks for its second connection, with -R, before its server listens again."""
+        pair = cls(theirs, tool, options, limit)
+        return cls(theirs, tool, options, limit) if pair.statuses[0] == -signal.SIGSEGV else pair
 
     @staticmethod
     def listens(port):
@@ -108,7 +115,9 @@ class Pair:
             with open(f"/proc/net/{family}", encoding="ascii") as table:
                 if any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in list(table)[1:]):
                     return True
-        return False
+        # perftest's with -R listens by rdma_cm alone.
+        return any(each.get("state") == "LISTEN" and each.get("src-addr", "").endswith(f":{port}")
+                   for each in rdmameter.verbs_objects("cm_id") or [])
 
     def order(self):
         """Which of the server's banner and block stand before the client comes, and is its header there before the client's row?"""
@@ -181,7 +190,7 @@ class Lines(rdmameter.Test):
             if "-e" in options and operation == "write" or "-q" in options and not bandwidth:
                 continue
             with self.subTest(tool, options=options):
-                real, here = Pair(theirs, tool, options), Pair(ours, tool, options)
+                real, here = Pair.of_perftest(tool, options), Pair(ours, tool, options)
                 both = f"{real}\n\n{here}"
                 self.assertEqual(here.statuses, real.statuses, both)
                 for end in ("server", "client"):
@@ -205,6 +214,8 @@ for each_operation in OF_OPERATIONS:
 @unittest.skipUnless(FOLDER or shutil.which("ib_send_bw"), "perftest is not installed")
 @rdmameter.on(rdmameter.RXE)
 class Statuses(rdmameter.Test):
+    DEADLINE = 30 * rdmameter.SLOW  # no command takes so long: one that is still there hangs
+
     def test_of_avocados_command_lines_are_0_where_perftests_are(self):
         """Each options with one of its tools, in turn; on the software device tests/bench/perftest_test.py has them all."""
         turn = 0
@@ -215,15 +226,16 @@ class Statuses(rdmameter.Test):
                 tool, turn = tools[turn % len(tools)], turn + 1
                 words = [*options.split(), *(() if "-D" in options or "-n" in options else ("-n", "5"))]
                 with self.subTest(tool, options=options):
-                    here = Pair(ours, tool, words)
-                    if here.statuses == [0, 0]:
-                        print(f"# {tool} {options}: 0, 0", flush=True)
-                        continue
-                    real = Pair(theirs, tool, words)
-                    print(f"# {tool} {options}: {here.statuses}, perftest: {real.statuses}", flush=True)
+                    here, real = Pair(ours, tool, words, self.DEADLINE), Pair.of_perftest(tool, words, self.DEADLINE)
+                    print(f"# {tool} {options}: {self.told(here)}, perftest: {self.told(real)}", flush=True)
                     for status, of_perftest in zip(here.statuses, real.statuses):
-                        self.assertNotEqual(of_perftest, 0, f"{real}\n\n{here}")
-                        self.assertEqual(status, 1, here)
+                        if status != 0:
+                            self.assertNotEqual(of_perftest, 0, f"{real}\n\n{here}")
+                            self.assertEqual(status, 1, here)
+
+    @staticmethod
+    def told(pair):
+        return ", ".join("hangs" if status is None else str(status) for status in pair.statuses)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """perftest's servers: what they say, to whom, and how they end; clients that speak the session's messages, or none."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -155,6 +157,34 @@ class OfAGpu(rdmameter.Test):
                 done = self.client(server, f"localhost:{server.port}", "write_bw", "--peer-memory", asked, "--iterations", "10", program=("run",))
                 self.assertRegex(done.stdout + done.stderr, "measures in the memory of cuda:0 alone" if options else "opens no GPU for its clients")
 
+    def test_registers_it_as_its_own_command_line_says_whatever_its_client_says(self):
+        for personality, options, way in (("generic", ("--use_cuda=0",), "pointer"), ("generic", ("--use_cuda=0", "--use_cuda_dmabuf"), "dmabuf"),
+                                          ("generic", ("--use_rocm=1", "--use_rocm_dmabuf"), "dmabuf"),
+                                          ("mlx5-xdr", ("--use_cuda=1", "--use_cuda_dmabuf", "--use_data_direct"), "data-direct")):
+            self.env["RDMAMETER_DEVICE_PERSONALITY"] = personality
+            memory = options[0].removeprefix("--use_").replace("=", ":")
+            for words, theirs in (("", None), ("--use_cuda=1", "pointer"), ("--use_cuda=1 --use_cuda_dmabuf", "dmabuf"),
+                                  ("--gpu-registration auto", None), ("--gpu-registration dmabuf", None), ("--gpu-registration pointer", None)):
+                with self.subTest(options, words=words), Server("ib_write_bw", *options, **self.env) as server, \
+                        tempfile.NamedTemporaryFile() as file:
+                    if words.startswith("--gpu"):
+                        done = self.client(server, f"localhost:{server.port}", "write_bw", "--peer-memory", memory, "--iterations", "10", "-o", file.name,
+                                           *words.split(), program=("run",))
+                    else:
+                        done = self.client(server, "localhost", "-p", str(server.port), "-n", "100", "--out_json_file", file.name, *words.split())
+                    self.assertEqual(done.returncode, 0, done)
+                    [row] = json.loads(pathlib.Path(file.name).read_bytes())["benchmarks"]  # another file by now
+                    self.assertEqual((row.get("gpu_registration"), row["peer_gpu_registration"]), (theirs, way))
+
+    def test_says_in_its_own_words_that_it_cannot_be_registered_so(self):
+        with Server("ib_write_bw", "--use_cuda=0", "--use_cuda_dmabuf", "--use_data_direct", **self.env) as server:
+            done = self.client(server, "localhost", "-p", str(server.port), "-n", "100")
+            status, _ = server.end()
+        self.assertEqual((done.returncode, status), (FAILED, FAILED))
+        self.assertIn("--use_data_direct: the device has no data-direct engine", done.stderr)
+        self.assertIn("leave out --use_data_direct", done.stderr)
+        self.assertNotIn("gpu-registration", done.stderr)
+
     def test_refuses_at_its_start_what_the_cpu_must_see(self):
         done = perftest("ib_write_lat", "--use_cuda=0", **self.env)
         self.assertEqual(done.returncode, FAILED)
@@ -201,7 +231,7 @@ class ServerForm(rdmameter.Test):
 
     def test_says_with_notes_who_may_come_and_who_came(self):
         with Server("ib_write_bw", **NOTES) as server:
-            server.await_stderr("-p are the client's to choose")
+            server.await_stderr("all but GPUs, -d, -i, -x, --pin_cores and -p are the client's to choose")
             self.assertIn("no token: who reaches port", server.stderr)
             peer = client(server.port)
             leave(peer)

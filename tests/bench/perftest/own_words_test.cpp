@@ -17,6 +17,9 @@ TEST(PerftestWords, AreThoseOfTheToolForEachAxisThatItHas) {
   EXPECT_EQ(said("use fewer --qps, a smaller --depth"), "use fewer -q, a smaller -t");
   EXPECT_EQ(said("use --inline 96 or --inline max"), "use -I 96 or less");
   EXPECT_EQ(said("use --api classic"), "use --use_old_post_send");
+  EXPECT_EQ(said("--gpu-registration data-direct: no: use --gpu-registration auto"),
+            "--use_data_direct: no: leave out --use_data_direct, --use_cuda_dmabuf and "
+            "--use_rocm_dmabuf");
   EXPECT_EQ(said("(--device or --peer-device)"), "(-d or -d of the other end)");
 }
 

@@ -40,17 +40,19 @@ struct PipeEnds {
 };
 
 TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
-  SessionStart start{
-      .peer = "192.0.2.1:4711",
-      .greeting = {.initiator_version = "0.1.0",
-                   .welcome_proof = "proof",
-                   .seal_keys = SealKeys{.send = {1, 2, 255}, .receive = {3}}},
-      .clock = {},
-      .sandbox = {},
-      .own =
-          EndSettings{
-              .device = "mlx5_1", .port_num = 2, .gid_index = kAuto, .core = "0-3+8", .memory = {}},
-      .server = 4711};
+  SessionStart start{.peer = "192.0.2.1:4711",
+                     .greeting = {.initiator_version = "0.1.0",
+                                  .welcome_proof = "proof",
+                                  .seal_keys = SealKeys{.send = {1, 2, 255}, .receive = {3}}},
+                     .clock = {},
+                     .sandbox = {},
+                     .own = OwnEnd{{.device = "mlx5_1",
+                                    .port_num = 2,
+                                    .gid_index = kAuto,
+                                    .core = "0-3+8",
+                                    .memory = "cuda:1"},
+                                   GpuRegistration::data_direct},
+                     .server = 4711};
   start.clock.kind = ClockChoice::Kind::counter;
   start.clock.counter.scale.multiplier = 1234567890123;
   start.clock.ticks_per_ns = 2.3999;
@@ -74,6 +76,8 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
   EXPECT_EQ(got.own->port_num, 2U);
   EXPECT_EQ(got.own->gid_index, kAuto);
   EXPECT_EQ(got.own->core, "0-3+8");
+  EXPECT_EQ(got.own->memory, "cuda:1");
+  EXPECT_EQ(got.own->gpu_registration, GpuRegistration::data_direct);
   start.own.reset();
   EXPECT_FALSE(start_from_pipe(start_to_pipe(start)).own);
 }
