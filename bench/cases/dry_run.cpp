@@ -18,7 +18,7 @@ namespace {
 constexpr double kOperationNs = 10e3, kAssumedGbps = 100;
 
 /// Sums over the cases that would be tried.
-struct Totals {
+struct PlanTotals {
   std::uint64_t cases = 0;
   std::uint64_t too_large = 0;  ///< of these: they need more memory than a case may
   // The rest is of those that are not too large.
@@ -31,7 +31,7 @@ struct Totals {
   void add(const TestCase& test_case);
 };
 
-void Totals::add(const TestCase& test_case) {
+void PlanTotals::add(const TestCase& test_case) {
   ++cases;
   const std::uint64_t initiator = case_memory_bytes(test_case, Role::initiator);
   const std::uint64_t responder = case_memory_bytes(test_case, Role::responder);
@@ -78,7 +78,7 @@ std::string span_text(double ns) {
 
 /// How long an operation takes is what the measurement is to find out, so what is not known is said
 /// to be assumed.
-std::string totals_time_text(const Totals& totals, std::uint64_t repetitions) {
+std::string totals_time_text(const PlanTotals& totals, std::uint64_t repetitions) {
   if (totals.endless) return "time: until interrupted\n";
   if (totals.sweeps) return "time: not known, as a sweep finds the rates of its measurements\n";
   const auto times = static_cast<double>(repetitions);
@@ -90,7 +90,7 @@ std::string totals_time_text(const Totals& totals, std::uint64_t repetitions) {
                      span_text(totals.duration_ns * times), text);
 }
 
-std::string totals_memory_text(const Totals& totals) {
+std::string totals_memory_text(const PlanTotals& totals) {
   std::string text;
   if (totals.too_large < totals.cases)
     text = fmt::format("memory: up to {} at the initiator, {} at the responder\n",
@@ -105,7 +105,7 @@ std::string totals_memory_text(const Totals& totals) {
 }  // namespace
 
 DryRun dry_run(const std::vector<PlannedCase>& cases, std::uint64_t repetitions, bool at_most) {
-  Totals totals;
+  PlanTotals totals;
   std::string text;
   for (const PlannedCase& planned : cases) {
     const bool skipped = !planned.why_skipped.empty();

@@ -27,7 +27,6 @@
 #include "core/result/output_file.h"
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"
-#include "core/wire/fields.h"
 #include "reports/text/terminal_lines.h"
 
 namespace rdmameter {
@@ -128,7 +127,7 @@ bool print_interval_row(const PerftestReport& report, const TestCase& test_case,
 
 /// @param on_connected  borrowed; may be chosen later
 RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
-                    const ShowListener& on_connected) {
+                    const ConnectedListener& on_connected) {
   RunTarget target{.kind = RunTarget::Kind::host,
                    .server = parse_address(plan.host, plan.port),
                    .token = read_token("")};
@@ -136,7 +135,7 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
   target.server.remedy = "start the same command there first, without a host";
   target.server.awaited = false;  // perftest's client tries once
   target.server.source = plan.source;
-  target.on_connected = [&on_connected](const nlohmann::json& connected) {
+  target.on_connected = [&on_connected](const ConnectedCase& connected) {
     on_connected(connected);
   };
   target.on_choice = tell_note;
@@ -154,7 +153,7 @@ RunTarget target_of(const PerftestPlan& plan, InterruptSource& interrupt,
 std::unique_ptr<Measurer> connect_and_open(const PerftestPlan& plan,
                                            std::span<const PlannedCase> cases,
                                            const ClockChoice& clock, InterruptSource& interrupt,
-                                           const ShowListener& on_connected) {
+                                           const ConnectedListener& on_connected) {
   const RunTarget target = target_of(plan, interrupt, on_connected);
   try {
     return make_measurer(target, cases, clock, interrupt);
@@ -194,8 +193,9 @@ std::optional<std::uint64_t> agreed_mtu(const Measurer& measurer) {
 
 /// A server with a GPU of its own measures in that, and has said so.
 void fit_memory(std::vector<PlannedCase>& cases, const nlohmann::ordered_json& responder) {
-  if (!responder.is_object() || !responder.contains("memory")) return;
-  const std::string memory = require_string(nlohmann::json(responder), "memory", 64);
+  const auto found = responder.is_object() ? responder.find("memory") : responder.end();
+  if (found == responder.end()) return;
+  const std::string memory = CheckedJson(*found, "memory", Reading::message).text_within(1, 64);
   for (PlannedCase& planned : cases) set_axis(planned.test_case, *find_axis("peer-memory"), memory);
 }
 
@@ -229,7 +229,7 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   std::vector<PlannedCase> cases = possible_perftest_cases(plan);
   const ClockChoice clock = choose_clock();
   for (const std::string& note : plan.notes) tell_note(note);
-  ShowListener on_connected;
+  ConnectedListener on_connected;
   const auto inner = connect_and_open(plan, cases, clock, invocation.interrupt, on_connected);
   fit_datagrams(plan, cases, agreed_mtu(*inner));
   fit_memory(cases, inner->responder_environment());
@@ -241,7 +241,7 @@ bool run_perftest_client(PerftestPlan plan, const Invocation& invocation) {
   const BenchmarkFlags flags = initialize_benchmark({}, 1);
   PerftestOutput output(plan, *inner,
                         result_context(invocation.command_line, {}, flags, clock, *inner));
-  on_connected = [&output](const nlohmann::json& connected) {
+  on_connected = [&output](const ConnectedCase& connected) {
     output.begin_table(perftest_connection(connected, false));
   };
   if (plan.own.device == kPerftestNullDevice)  // it connects nothing

@@ -8,7 +8,6 @@
 #include "core/engine/endpoint.h"
 #include "core/engine/endpoint_view.h"
 #include "core/engine/layout/layout.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -44,23 +43,14 @@ std::uint64_t outstanding_reads(const PerftestConnection& connection, bool serve
 
 }  // namespace
 
-PerftestConnection perftest_connection(const nlohmann::json& connected, bool server) {
-  PerftestConnection connection{.test_case = case_from_wire(require_object(connected, "case")),
-                                .local = {},
-                                .remote = {},
-                                .group = {}};
-  const TestCase& test_case = connection.test_case;
+PerftestConnection perftest_connection(const ConnectedCase& connected, bool server) {
+  const TestCase& test_case = connected.test_case;
+  PerftestConnection connection{.test_case = test_case, .local = {}, .remote = {}, .group = {}};
   if (test_case.over_tcp() || test_case.threads * test_case.peers != 1) return connection;
-  const auto qps = static_cast<std::uint32_t>(test_case.qps);
-  for (const auto& [key, end] :
-       {std::pair{"local", &connection.local}, std::pair{"remote", &connection.remote}}) {
-    const nlohmann::json& introduction = require_object(connected, key);
-    *end = endpoint_info_from_wire(require_object(introduction, "endpoint"), qps);
-  }
-  if (test_case.multicast()) {  // whoever receives chooses it
-    const nlohmann::json& receiver = require_object(connected, server ? "local" : "remote");
-    connection.group = group_gid(require_string(receiver, "group", 64));
-  }
+  connection.local = connected.local.forward.endpoint_of(test_case.qps);
+  connection.remote = connected.remote.forward.endpoint_of(test_case.qps);
+  if (test_case.multicast())  // whoever receives chooses it
+    connection.group = group_gid((server ? connected.local : connected.remote).forward.group);
   return connection;
 }
 

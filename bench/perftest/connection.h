@@ -2,12 +2,12 @@
 // A case whose QPs are connected, as both ends of perftest mode show it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "bench/perftest/report.h"
 #include "core/engine/device/open_device.h"
+#include "core/engine/introduction.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
@@ -23,10 +23,9 @@ struct PerftestConnection {
   std::optional<ibv_gid> group;               ///< of a multicast
 };
 
-/// @param connected  see connected_to_wire()
-/// @param server     is this end the server, which receives a multicast?
-/// @throws MeasurementError, UsageError  it is none
-PerftestConnection perftest_connection(const nlohmann::json& connected, bool server);
+/// @param server  is this end the server, which receives a multicast?
+/// @throws MeasurementError  a peer's QPs are not those of the case
+PerftestConnection perftest_connection(const ConnectedCase& connected, bool server);
 
 /// perftest's lines about the GPU whose memory this end has; empty: it has none.
 std::string perftest_gpu(const PerftestConnection& connection, bool server);

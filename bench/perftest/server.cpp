@@ -125,8 +125,8 @@ class ServerReport {
                                                planned_.transport == Transport::ud);
   }
 
-  /// Of several cases (-a) the first one is told of. @param case_told  see connected_to_wire()
-  void connected(const nlohmann::json& case_told) {
+  /// Of several cases (-a) the first one is told of.
+  void connected(const ConnectedCase& case_told) {
     const std::lock_guard lock{mutex_};  // called by the session's thread, as add()
     if (!begun_) begin(perftest_connection(case_told, true));
   }
@@ -317,7 +317,7 @@ bool serve_one(const PerftestPlan& plan, const Invocation& invocation, const Clo
        .gpus = !plan.own.memory.empty(),
        .one_client = true,
        .on_row = [&report](const nlohmann::json& row) { report.add(row); },
-       .on_connected = [&report](const nlohmann::json& told) { report.connected(told); }},
+       .on_connected = [&report](const ConnectedCase& told) { report.connected(told); }},
       clock, invocation.interrupt);
   tell_terms(*server);
   if (plan.report.output == PerftestReport::Output::full) print_text(kWaiting);

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/ip_address.h"
 #include "core/session/protocol.h"
-#include "core/wire/fields.h"
+#include "core/wire/message.h"
 
 namespace rdmameter {
 namespace {
@@ -20,21 +20,20 @@ constexpr std::size_t kMaxAddressBytes = 64;  ///< a numeric address with its sc
 
 }  // namespace
 
+void list_fields(auto& fields, Is<ReadyLine> auto& line) {
+  fields("version", line.version, {.min_size = 1, .max_size = kMaxVersionBytes});
+  fields("protocol", line.protocol);
+  fields("address", line.address.host, {.min_size = 1, .max_size = kMaxAddressBytes});
+  fields("port", line.address.port, {.min = 1});
+}
+
 std::string ReadyLine::text() const {
-  const nlohmann::ordered_json fields{{"version", version},
-                                      {"protocol", protocol},
-                                      {"address", address.host},
-                                      {"port", address.port}};
-  return std::string(kMark) + fields.dump();
+  return std::string(kMark) + write_fields(*this, FieldForm::message).dump();
 }
 
 std::optional<ReadyLine> ReadyLine::parse(std::string_view line) {
   if (!line.starts_with(kMark)) return std::nullopt;
-  const auto fields = nlohmann::json::parse(line.substr(kMark.size()), nullptr, false);
-  return ReadyLine{.version = require_string(fields, "version", kMaxVersionBytes, 1),
-                   .protocol = require_uint_as<std::uint32_t>(fields, "protocol"),
-                   .address = {require_string(fields, "address", kMaxAddressBytes, 1),
-                               require_uint_as<std::uint16_t>(fields, "port", std::uint16_t{1})}};
+  return read_message_text<ReadyLine>(line.substr(kMark.size()));
 }
 
 void require_address_of(const ReadyLine& line, std::string_view host,

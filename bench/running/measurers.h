@@ -37,7 +37,7 @@ struct RunTarget {
   std::string token = {};                             ///< to prove to a host; empty: none
   FileMemory files = FileMemory::devices;             ///< that this end, the initiator, may map
   IntervalListener on_interval = interval_printer();  ///< hears of each interval of a long case
-  ShowListener on_connected = {};                     ///< of each case of a host that is connected
+  ConnectedListener on_connected = {};                ///< of each case of a host that is connected
   ChoiceListener on_choice = choice_printer();        ///< of what was chosen among devices
 };
 

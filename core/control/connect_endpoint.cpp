@@ -14,7 +14,6 @@
 #include "core/verbs/iwarp.h"
 #include "core/verbs/probe.h"
 #include "core/wire/auth.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -67,17 +66,15 @@ CmAddressTerms ConnectEndpoint::cm_terms(std::uint16_t port) const {
       .transport = case_.transport, .port = port, .pkey = pkey_.value, .netdev = info_.gid.netdev};
 }
 
-nlohmann::json ConnectEndpoint::connection_info() const {
-  nlohmann::json object = {{"endpoint", endpoint_info_to_wire(info_)}};
-  if (port_ != 0) {
-    object["cm_port"] = port_;
-    object["cm_nonce"] = nonce_;
-  }
-  return object;
+Introduction ConnectEndpoint::introduction() const {
+  Introduction end{
+      .endpoint = info_, .device = device_.port.device, .port_num = device_.port.number};
+  if (port_ != 0) end.listening = {.port = port_, .nonce = nonce_};
+  return end;
 }
 
-void ConnectEndpoint::negotiate(const nlohmann::json& peer) {
-  const EndpointInfo theirs = endpoint_info_from_wire(require_object(peer, "endpoint"), 0);
+void ConnectEndpoint::negotiate(const Introduction& peer) {
+  const EndpointInfo& theirs = peer.endpoint_of(0);
   if (const auto pair = choose_gid_pair(info_.gids, theirs.gids)) info_.gid = pair->mine;
   require_match(info_, theirs, where_);
   path_.gid_index = static_cast<std::uint8_t>(info_.gid.index);
@@ -90,9 +87,8 @@ void ConnectEndpoint::negotiate(const nlohmann::json& peer) {
   cm_endpoint_.path = path_;
   if (!channel_ || role_ == Role::responder) return;
   cm_endpoint_.address = cm_address_of(info_.gid, info_.link_layer, cm_terms(0), where_);
-  nonce_ = require_string(peer, "cm_nonce", kNonceChars, kNonceChars);
-  there_ = cm_address_of(theirs.gid, theirs.link_layer,
-                         cm_terms(require_uint_as<std::uint16_t>(peer, "cm_port", 1)), "the peer");
+  nonce_ = peer.where_listening().nonce;
+  there_ = cm_address_of(theirs.gid, theirs.link_layer, cm_terms(peer.listening->port), "the peer");
 }
 
 void ConnectEndpoint::make() {

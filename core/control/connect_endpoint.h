@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/engine/endpoint.h"
+#include "core/engine/introduction.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/cm/connection.h"
 
@@ -24,10 +25,10 @@ class ConnectEndpoint {
   ConnectEndpoint(ConnectEndpoint&&) = delete;
 
   /// This end's introduction: its port, and where its rdma_cm listens (the responder's).
-  nlohmann::json connection_info() const;
+  Introduction introduction() const;
 
   /// Takes over the peer's. @throws MeasurementError, Unsupported
-  void negotiate(const nlohmann::json& peer);
+  void negotiate(const Introduction& peer);
 
   /// A new QP in INIT. The one before goes, and its connection.
   void make();

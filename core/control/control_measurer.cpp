@@ -91,8 +91,9 @@ Outcome time_control(ControlCall& verb, const TestCase& test_case, const Placeme
   outcome.effective = test_case;
   outcome.effective.registration.relaxed_ordering = test_case.relaxes_ordering() ? 1 : 0;
   outcome.interrupted = interrupt.requested();
-  outcome.extra["placement"] = {{"initiator", placement_json(placement, place_now())},
-                                {"responder", nullptr}};
+  outcome.extra["placement"] = {
+      {"initiator", placement_json(placement_data(placement, place_now()))},
+      {"responder", nullptr}};
   verb.add_to(outcome.extra);
   return outcome;
 }

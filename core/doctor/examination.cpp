@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/sysfs.h"
 #include "core/doctor/thresholds.h"
-#include "core/wire/fields.h"
+#include "core/wire/message.h"
 
 namespace rdmameter {
 namespace {
@@ -24,25 +24,92 @@ std::vector<ExaminedDevice> devices_of(const KernelTrees& trees) {
   return devices;
 }
 
-nlohmann::ordered_json versions_json(const Examination& examination) {
+std::optional<std::string> text_of(const nlohmann::ordered_json& value) {
+  return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
+}
+
+/// What the other end, or a reader of JSON, is told.
+struct ToldDevice {
+  std::string name;
+  std::optional<std::string> driver, driver_version, firmware;
+};
+struct ToldVersions {
+  std::optional<std::string> rdmameter, kernel, libibverbs;
+  std::vector<ToldDevice> devices;
+};
+struct ToldPort {
+  std::string name;
+  std::optional<std::string> link_layer, rate;
+  std::optional<std::uint64_t> netdev_mtu;
+  std::vector<std::string> gid_types;
+};
+struct ToldThreshold {
+  std::string name;
+  double value = 0;
+  std::string source;
+};
+struct ToldExamination {
+  std::vector<Finding> findings;
+  std::vector<std::string> unknown;
+  ToldVersions versions;
+  std::vector<ToldPort> ports;
+  std::vector<ToldThreshold> thresholds;
+};
+
+constexpr FieldRule kName{.max_size = kMaxNameBytes}, kText{.max_size = kMaxTextBytes},
+    kRows{.max_size = 1000};
+
+void list_fields(auto& fields, Is<ToldDevice> auto& device) {
+  fields("name", device.name, kName);
+  fields("driver", device.driver, kText);
+  fields("driver_version", device.driver_version, kText);
+  fields("firmware", device.firmware, kText);
+}
+void list_fields(auto& fields, Is<ToldVersions> auto& versions) {
+  fields("rdmameter", versions.rdmameter, kText);
+  fields("kernel", versions.kernel, kText);
+  fields("libibverbs", versions.libibverbs, kText);
+  fields("devices", versions.devices, kRows);
+}
+void list_fields(auto& fields, Is<ToldPort> auto& port) {
+  fields("name", port.name, kName);
+  fields("link_layer", port.link_layer, kText);
+  fields("rate", port.rate, kText);
+  fields("netdev_mtu", port.netdev_mtu, {.max = std::numeric_limits<std::uint32_t>::max()});
+  fields("gid_types", port.gid_types, kRows);
+}
+void list_fields(auto& fields, Is<ToldThreshold> auto& threshold) {
+  fields("name", threshold.name, kName);
+  fields("value", threshold.value);
+  fields("source", threshold.source, kText);
+}
+void list_fields(auto& fields, Is<ToldExamination> auto& examination) {
+  fields("findings", examination.findings, kRows);
+  fields("unknown", examination.unknown, kRows);
+  fields("versions", examination.versions);
+  fields("ports", examination.ports, kRows);
+  fields("thresholds", examination.thresholds, kRows);
+}
+
+ToldVersions versions_of(const Examination& examination) {
   const nlohmann::ordered_json host = host_json(examination.trees);
-  nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+  ToldVersions versions{.rdmameter = text_of(host.at("version")),
+                        .kernel = text_of(host.at("kernel")),
+                        .libibverbs = text_of(host.at("libibverbs")),
+                        .devices = {}};
   for (const ExaminedDevice& device : examination.devices) {
     const nlohmann::ordered_json slot = device_slot_json(device.name, examination.trees.sysfs);
-    devices.push_back({{"name", device.name},
-                       {"driver", slot.at("driver")},
-                       {"driver_version", slot.at("driver_version")},
-                       {"firmware", or_null(read_line(device.path / "fw_ver"))}});
+    versions.devices.push_back({.name = device.name,
+                                .driver = text_of(slot.at("driver")),
+                                .driver_version = text_of(slot.at("driver_version")),
+                                .firmware = read_line(device.path / "fw_ver")});
   }
-  return {{"rdmameter", host.at("version")},
-          {"kernel", host.at("kernel")},
-          {"libibverbs", host.at("libibverbs")},
-          {"devices", devices}};
+  return versions;
 }
 
 /// The least MTU of the netdevs of a port; nothing: it has none, or the kernel does not tell.
-std::optional<std::int64_t> netdev_mtu(const Examination& examination,
-                                       const std::filesystem::path& port) {
+std::optional<std::uint64_t> netdev_mtu(const Examination& examination,
+                                        const std::filesystem::path& port) {
   std::optional<std::int64_t> least;
   for (const std::string& netdev : netdevs_of(port)) {
     const auto mtu = read_number(examination.trees.sysfs / "class/net" / netdev / "mtu");
@@ -51,16 +118,16 @@ std::optional<std::int64_t> netdev_mtu(const Examination& examination,
   return least;
 }
 
-nlohmann::ordered_json ports_json(const Examination& examination) {
-  nlohmann::ordered_json ports = nlohmann::ordered_json::array();
+std::vector<ToldPort> ports_of(const Examination& examination) {
+  std::vector<ToldPort> ports;
   for (const ExaminedDevice& device : examination.devices)
     for (const std::filesystem::path& port : device.ports)
       if (is_active(port))
-        ports.push_back({{"name", fmt::format("{}/{}", device.name, port.filename().string())},
-                         {"link_layer", or_null(read_line(port / "link_layer"))},
-                         {"rate", or_null(read_line(port / "rate"))},
-                         {"netdev_mtu", or_null(netdev_mtu(examination, port))},
-                         {"gid_types", gid_types_of(port)}});
+        ports.push_back({.name = fmt::format("{}/{}", device.name, port.filename().string()),
+                         .link_layer = read_line(port / "link_layer"),
+                         .rate = read_line(port / "rate"),
+                         .netdev_mtu = netdev_mtu(examination, port),
+                         .gid_types = gid_types_of(port)});
   return ports;
 }
 
@@ -78,50 +145,6 @@ std::vector<std::string> lines_of_gids(const std::filesystem::path& folder) {
   std::ranges::sort(lines);
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   return lines;
-}
-
-constexpr std::size_t kMaxRows = 1000, kMaxNameBytes = 256, kMaxTextBytes = 2000;
-
-/// @throws MeasurementError  neither null nor a text
-void check_optional_text(const nlohmann::json& object, std::string_view key) {
-  if (!object.is_object() || object.value(key, nlohmann::json()).is_null()) return;
-  require_string(object, key, kMaxTextBytes);
-}
-
-void check_findings(const nlohmann::json& findings) {
-  for (const nlohmann::json& finding : findings) {
-    require_string(finding, "check", kMaxNameBytes);
-    require_string(finding, "cause", kMaxTextBytes);
-    require_string(finding, "remedy", kMaxTextBytes);
-    const std::string weight = require_string(finding, "weight", kMaxNameBytes);
-    if (weight != weight_name(Weight::problem) && weight != weight_name(Weight::warning))
-      throw MeasurementError("'weight' of a finding is neither problem nor warning");
-  }
-}
-
-void check_texts(const nlohmann::json& texts) {
-  for (const nlohmann::json& text : texts)
-    if (!text.is_string()) throw MeasurementError("a list of texts holds something else");
-}
-
-void check_ports(const nlohmann::json& ports) {
-  for (const nlohmann::json& port : ports) {
-    require_string(port, "name", kMaxNameBytes);
-    check_optional_text(port, "link_layer");
-    check_optional_text(port, "rate");
-    if (port.contains("netdev_mtu") && !port.at("netdev_mtu").is_null())
-      require_uint(port, "netdev_mtu", 0, std::numeric_limits<std::uint32_t>::max());
-    check_texts(require_array(port, "gid_types", kMaxRows));
-  }
-}
-
-void check_versions(const nlohmann::json& versions) {
-  for (const char* key : {"rdmameter", "kernel", "libibverbs"}) check_optional_text(versions, key);
-  for (const nlohmann::json& device : require_array(versions, "devices", kMaxRows)) {
-    require_string(device, "name", kMaxNameBytes);
-    for (const char* key : {"driver", "driver_version", "firmware"})
-      check_optional_text(device, key);
-  }
 }
 
 }  // namespace
@@ -145,6 +168,12 @@ Examination examine(const KernelTrees& trees, std::optional<DeviceAccess> access
 
 std::string_view weight_name(Weight weight) {
   return weight == Weight::problem ? "problem" : "warning";
+}
+
+std::optional<Weight> weight_from_name(std::string_view name) {
+  for (const Weight weight : {Weight::problem, Weight::warning})
+    if (name == weight_name(weight)) return weight;
+  return std::nullopt;
 }
 
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
@@ -172,31 +201,23 @@ bool is_active(const std::filesystem::path& port) {
 
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings)
-    rows.push_back({{"check", finding.check},
-                    {"weight", weight_name(finding.weight)},
-                    {"cause", finding.cause},
-                    {"remedy", finding.remedy}});
+  for (const Finding& finding : findings) rows.push_back(write_fields(finding));
   return rows;
 }
 
 nlohmann::ordered_json examination_json(const Examination& examination) {
-  nlohmann::ordered_json thresholds = nlohmann::ordered_json::array();
-  for (const Threshold& row : kThresholds)
-    thresholds.push_back({{"name", row.name}, {"value", row.value}, {"source", row.source}});
-  return {{"findings", findings_json(examination.findings)},
-          {"unknown", examination.unknown},
-          {"versions", versions_json(examination)},
-          {"ports", ports_json(examination)},
-          {"thresholds", thresholds}};
+  ToldExamination told{.findings = examination.findings,
+                       .unknown = examination.unknown,
+                       .versions = versions_of(examination),
+                       .ports = ports_of(examination),
+                       .thresholds = {}};
+  for (const auto& [name, value, source] : kThresholds)
+    told.thresholds.push_back({std::string(name), value, std::string(source)});
+  return write_fields(told, FieldForm::message);
 }
 
 nlohmann::ordered_json checked_examination(const nlohmann::json& received) {
-  check_findings(require_array(received, "findings", kMaxRows));
-  check_texts(require_array(received, "unknown", kMaxRows));
-  check_ports(require_array(received, "ports", kMaxRows));
-  check_versions(require_object(received, "versions"));
-  return printable_json(received);
+  return write_fields(read_message<ToldExamination>(received), FieldForm::message);
 }
 
 }  // namespace rdmameter

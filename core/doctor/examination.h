@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "core/doctor/device_access.h"
+#include "core/result/field_list.h"
 #include "core/verbs/environment.h"
 
 namespace rdmameter {
 
 enum class Weight : std::uint8_t { warning, problem };
 std::string_view weight_name(Weight weight);
+std::optional<Weight> weight_from_name(std::string_view name);
 
 struct Finding {
   std::string check;  ///< which check made it: "governor"
@@ -25,6 +27,16 @@ struct Finding {
   std::string cause;   ///< what was found, and why it matters
   std::string remedy;  ///< what to do
 };
+
+/// Of what another machine tells.
+inline constexpr std::size_t kMaxNameBytes = 256, kMaxTextBytes = 2000;
+
+void list_fields(auto& fields, Is<Finding> auto& finding) {
+  fields("check", finding.check, {.max_size = kMaxNameBytes});
+  fields.coded("weight", finding.weight, weight_name, weight_from_name);
+  fields("cause", finding.cause, {.max_size = kMaxTextBytes});
+  fields("remedy", finding.remedy, {.max_size = kMaxTextBytes});
+}
 
 /// A device as the kernel's files show it.
 struct ExaminedDevice {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/duplex.h"
 
+#include "core/base/error.h"
 #include "core/engine/sharer_group.h"
 #include "core/engine/thread_group.h"
 #include "core/engine/verbs_runner.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -24,15 +24,17 @@ std::unique_ptr<EndpointRunner> make_verbs_runner(OpenDevice& device, const Test
 
 }  // namespace
 
-nlohmann::json Duplex::connection_info() const {
-  nlohmann::json object = forward->connection_info();
-  if (backward) object["backward"] = backward->connection_info();
-  return object;
+Introductions Duplex::introductions() const {
+  Introductions ends{.forward = forward->introduction(), .backward = {}};
+  if (backward) ends.backward = backward->introduction();
+  return ends;
 }
 
-void Duplex::connect(const nlohmann::json& peer) {
-  forward->connect(peer);
-  if (backward) backward->connect(require_object(peer, "backward"));
+void Duplex::connect(const Introductions& peer) {
+  forward->connect(peer.forward);
+  if (!backward) return;
+  if (!peer.backward) throw MeasurementError("the peer's message: it has no `backward`");
+  backward->connect(*peer.backward);
 }
 
 void Duplex::establish() {

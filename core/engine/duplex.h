@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "core/engine/endpoint.h"
 #include "core/engine/endpoint_runner.h"
@@ -17,9 +16,9 @@ struct Duplex {
   std::unique_ptr<EndpointRunner> backward;  ///< null: one way only
 
   /// Of both, for the peer.
-  nlohmann::json connection_info() const;
-  /// @param peer  its introduction. @throws as EndpointRunner::connect()
-  void connect(const nlohmann::json& peer);
+  Introductions introductions() const;
+  /// @param peer  its introductions. @throws as EndpointRunner::connect()
+  void connect(const Introductions& peer);
   /// See EndpointRunner::establish(): in the same order at both ends.
   void establish();
   /// Where the loops of both directions were when they ended.

@@ -29,17 +29,6 @@
 
 namespace rdmameter {
 
-nlohmann::json endpoint_info_to_wire(const EndpointInfo& info);
-/// @throws MeasurementError  a field is missing or out of range
-EndpointInfo endpoint_info_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps);
-
-// Its two parts: what all endpoints on a device say alike, and what each has of its own.
-nlohmann::json endpoint_device_to_wire(const EndpointInfo& info);
-nlohmann::json endpoint_queues_to_wire(const EndpointInfo& info);
-EndpointInfo endpoint_device_from_wire(const nlohmann::json& wire);
-void endpoint_queues_from_wire(const nlohmann::json& wire, std::uint32_t expected_qps,
-                               EndpointInfo& info);
-
 /// ibv_qp_attr holds no more reads under way.
 inline constexpr std::uint32_t kMostReads = 255;
 

@@ -16,6 +16,7 @@
 #include "core/base/stop.h"
 #include "core/engine/account/per_qp.h"
 #include "core/engine/blame/watch_log.h"
+#include "core/engine/introduction.h"
 #include "core/engine/layout/verify.h"
 #include "core/engine/loop/loop_state.h"
 #include "core/engine/placement/affinity.h"
@@ -32,12 +33,12 @@ class EndpointRunner {
   virtual ~EndpointRunner() = default;
 
   /// What the peer must know of this end to connect, and may tell of it.
-  virtual nlohmann::json connection_info() const = 0;
+  virtual Introduction introduction() const = 0;
 
   /// Connects to the peer, or takes its connection: afterwards it may send at once.
   /// @param peer  its introduction
   /// @throws MeasurementError, Unsupported, VerbsError, Interrupted
-  virtual void connect(const nlohmann::json& peer) = 0;
+  virtual void connect(const Introduction& peer) = 0;
 
   /// What of connecting takes both ends at a time: called once each has the other's introduction.
   /// @throws as connect()
@@ -46,7 +47,7 @@ class EndpointRunner {
   /// Puts what was found and agreed in the place of what was asked for. To be called after
   /// connect().
   /// @param peer  its introduction
-  virtual void record_effective(TestCase& test_case, const nlohmann::json& peer) const = 0;
+  virtual void record_effective(TestCase& test_case, const Introduction& peer) const = 0;
 
   /// Runs this end's measured loop on the calling thread, pinned to the first of `cpus` [empty:
   /// left where it is]. Returns at once where this end takes no part.

@@ -35,7 +35,7 @@ SharerGroup::SharerGroup(OpenDevice& device, const TestCase& test_case, std::uin
                   [maker = std::make_shared<SharerMaker>(device, test_case, seed, watch)](
                       std::uint64_t) { return (*maker)(); }) {}
 
-void SharerGroup::connect(const nlohmann::json& peer) {
+void SharerGroup::connect(const Introduction& peer) {
   for (const auto& member : members()) member->connect(peer);
 }
 

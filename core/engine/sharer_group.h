@@ -14,9 +14,9 @@ class SharerGroup final : public ThreadGroup {
   /// As VerbsRunner's.
   SharerGroup(OpenDevice& device, const TestCase& test_case, std::uint64_t seed, CmWatch watch);
 
-  nlohmann::json connection_info() const override { return first().connection_info(); }
-  void connect(const nlohmann::json& peer) override;
-  void record_effective(TestCase& test_case, const nlohmann::json& peer) const override {
+  Introduction introduction() const override { return first().introduction(); }
+  void connect(const Introduction& peer) override;
+  void record_effective(TestCase& test_case, const Introduction& peer) const override {
     first().record_effective(test_case, peer);
   }
   void abort_traffic() noexcept override { first().abort_traffic(); }

@@ -15,12 +15,9 @@
 #include "core/engine/account/load.h"
 #include "core/engine/placement/affinity.h"
 #include "core/instrument/histogram_data.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
-
-constexpr std::string_view kMembers = "threads";
 
 /// Numbers add up; what is alike stays.
 void add_numbers(nlohmann::ordered_json& sum, const nlohmann::ordered_json& more) {
@@ -49,24 +46,25 @@ ThreadGroup::ThreadGroup(const TestCase& test_case, Role role, std::uint64_t see
     members_.push_back(make_member(seed + 2 * i));
 }
 
-nlohmann::json ThreadGroup::connection_info() const {
-  // What concerns the device is the same for all, and read from the first's.
-  nlohmann::json object = members_.front()->connection_info();
-  nlohmann::json& list = object[std::string(kMembers)] = nlohmann::json::array();
-  for (const auto& member : members_) list.push_back(member->connection_info());
-  return object;
+Introduction ThreadGroup::introduction() const {
+  Introduction all = members_.front()->introduction();
+  all.endpoint.reset();
+  for (const auto& member : members_) all.threads.push_back(member->introduction());
+  return all;
 }
 
-void ThreadGroup::connect(const nlohmann::json& peer) {
-  const nlohmann::json& list = require_array(peer, kMembers, members_.size(), members_.size());
-  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->connect(list[i]);
+void ThreadGroup::connect(const Introduction& peer) {
+  if (peer.threads.size() != members_.size())
+    throw MeasurementError(
+        fmt::format("the peer's message: `threads` are not {}", members_.size()));
+  for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->connect(peer.threads[i]);
 }
 
 void ThreadGroup::establish() {
   for (const auto& member : members_) member->establish();
 }
 
-void ThreadGroup::record_effective(TestCase& test_case, const nlohmann::json& peer) const {
+void ThreadGroup::record_effective(TestCase& test_case, const Introduction& peer) const {
   members_.front()->record_effective(test_case, peer);
   for (const auto& member : members_) {
     TestCase its = test_case;

@@ -20,10 +20,10 @@ class ThreadGroup : public EndpointRunner {
   ThreadGroup(const TestCase& test_case, Role role, std::uint64_t seed,
               const MakeMember& make_member);
 
-  nlohmann::json connection_info() const override;
-  void connect(const nlohmann::json& peer) override;
+  Introduction introduction() const override;
+  void connect(const Introduction& peer) override;
   void establish() override;
-  void record_effective(TestCase& test_case, const nlohmann::json& peer) const override;
+  void record_effective(TestCase& test_case, const Introduction& peer) const override;
   /// On as many threads, each on its own of `cpus` [empty: left where they are]. Where one fails,
   /// the others are told to stop.
   LoopResult run(Wait wait, std::span<const unsigned> cpus, const ClockChoice& clock,

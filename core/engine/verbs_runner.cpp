@@ -14,7 +14,6 @@
 #include "core/verbs/environment.h"
 #include "core/verbs/iwarp.h"
 #include "core/wire/auth.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -62,8 +61,7 @@ VerbsRunner::VerbsRunner(OpenDevice& device, const TestCase& test_case, Role rol
   }
   cm_ = std::make_unique<CmConnector>(watch);
   if (role_ == Role::initiator) return;
-  cm_nonce_ = make_nonce();
-  cm_port_ = cm_->listen(end, case_.qps);
+  listening_ = {.port = cm_->listen(end, case_.qps), .nonce = make_nonce()};
 }
 
 VerbsRunner::VerbsRunner(const VerbsRunner& first, std::uint32_t sharer)
@@ -75,43 +73,36 @@ VerbsRunner::VerbsRunner(const VerbsRunner& first, std::uint32_t sharer)
       sharer_(sharer),
       watch_(first.watch_) {}
 
-nlohmann::json VerbsRunner::connection_info() const {
-  nlohmann::json object = {{"endpoint", endpoint_info_to_wire(endpoint_.info())},
-                           {"device", device_.port.device},
-                           {"port_num", device_.port.number},
-                           {"gid_index", endpoint_.info().gid.index},
-                           {"thread_domain", endpoint_.has_thread_domain()},
-                           {"recv_sge", case_.queues.recv_sge}};
-  if (case_.multicast()) object["group"] = group_text_;
-  if (cm_port_ != 0) {
-    object["cm_port"] = cm_port_;
-    object["cm_nonce"] = cm_nonce_;
-  }
-  return object;
+Introduction VerbsRunner::introduction() const {
+  Introduction end{.endpoint = endpoint_.info(),
+                   .device = device_.port.device,
+                   .port_num = device_.port.number,
+                   .thread_domain = endpoint_.has_thread_domain(),
+                   .recv_sge = case_.queues.recv_sge};
+  if (case_.multicast()) end.group = group_text_;
+  if (listening_) end.listening = listening_;
+  return end;
 }
 
-void VerbsRunner::connect(const nlohmann::json& peer) {
+void VerbsRunner::connect(const Introduction& peer) {
   if (sharer_ != 0) {
     if (!both_at_once()) build_work();
     return;
   }
-  peer_ = endpoint_info_from_wire(
-      require_object(peer, "endpoint"),
-      static_cast<std::uint32_t>(role_ == Role::initiator ? case_.qps * case_.peers
-                                                          : case_.qps / case_.peers));
+  peer_ = peer.endpoint_of(role_ == Role::initiator ? case_.qps * case_.peers
+                                                    : case_.qps / case_.peers);
   // The WRs hold the peer's address and key, which the view learns on connecting; the receives must
   // be there before the QP can be reached. So: take over the peer's facts, build, post, connect.
   agreed_ = endpoint_.negotiate(peer_);
-  peer_thread_domain_ = require_bool(peer, "thread_domain");
+  peer_thread_domain_ = peer.thread_domain;
   if (!both_at_once()) {
     build_work();
     endpoint_.connect(peer_, agreed_);
     ask_for_order();
   } else if (case_.multicast()) {
-    if (role_ == Role::initiator) group_text_ = require_string(peer, "group", 64, 1);
+    if (role_ == Role::initiator) group_text_ = peer.group;
   } else if (role_ == Role::initiator) {
-    cm_port_ = require_uint_as<std::uint16_t>(peer, "cm_port", 1);
-    cm_nonce_ = require_string(peer, "cm_nonce", kNonceChars, kNonceChars);
+    listening_ = peer.where_listening();
   }
 }
 
@@ -131,7 +122,7 @@ void VerbsRunner::ask_for_order() {
 }
 
 void VerbsRunner::connect_by_cm() {
-  endpoint_.connect_by_cm(*cm_, peer_, agreed_, cm_port_, cm_nonce_);
+  endpoint_.connect_by_cm(*cm_, peer_, agreed_, listening_->port, listening_->nonce);
   const std::optional<CmRoute>& route = cm_->route();
   if (route && route->qp_mtu_bytes != 0) agreed_.mtu_bytes = route->qp_mtu_bytes;
   const bool managed = endpoint_.info().link_layer == IBV_LINK_LAYER_INFINIBAND;
@@ -156,7 +147,7 @@ void VerbsRunner::build_work() {
   work_->post_receives();
 }
 
-void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& peer) const {
+void VerbsRunner::record_effective(TestCase& test_case, const Introduction& peer) const {
   test_case.path.mtu_bytes = is_iwarp(*device_.context) ? 0 : agreed_.mtu_bytes;
   const bool first = role_ == Role::initiator;
   EndSettings& mine = first ? test_case.initiator : test_case.responder;
@@ -164,9 +155,9 @@ void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& pe
   mine.device = device_.port.device;
   mine.port_num = device_.port.number;
   mine.gid_index = endpoint_.info().gid.index;
-  theirs.device = require_string(peer, "device", 64);
-  theirs.port_num = require_uint(peer, "port_num", 1, 255);
-  theirs.gid_index = require_uint(peer, "gid_index", 0, 255);
+  theirs.device = peer.device;
+  theirs.port_num = peer.port_num;
+  theirs.gid_index = peer_.gid.index;
   test_case.queues.inline_bytes = endpoint_.view().inline_bytes;
   test_case.queues.thread_domain = endpoint_.has_thread_domain() ? 1 : 0;
   test_case.path.pkey_index = endpoint_.pkey().index;
@@ -174,8 +165,10 @@ void VerbsRunner::record_effective(TestCase& test_case, const nlohmann::json& pe
   test_case.queues.sge = case_.queues.sge;
   // The peer decides where the case says "as many as the device has", but a piece has a byte.
   const bool open = test_case.queues.recv_sge == kDeviceMax;
-  test_case.queues.recv_sge = require_uint(peer, "recv_sge", open ? 1 : test_case.queues.recv_sge,
-                                           open ? test_case.size_bytes : test_case.queues.recv_sge);
+  if (open ? peer.recv_sge < 1 || peer.recv_sge > test_case.size_bytes
+           : peer.recv_sge != test_case.queues.recv_sge)
+    throw MeasurementError("the peer's message: its `recv_sge` are not those of the case");
+  test_case.queues.recv_sge = peer.recv_sge;
   if (!test_case.takes_receive()) return;
   // Of the end that has more QPs, and so less memory for the receives of each.
   const TestCase responder =

@@ -22,13 +22,13 @@ class VerbsRunner final : public EndpointRunner {
   /// @param sharer  which of those that share it, above 0
   VerbsRunner(const VerbsRunner& first, std::uint32_t sharer);
 
-  nlohmann::json connection_info() const override;
+  Introduction introduction() const override;
   /// Builds and posts the receives, then brings the QPs to RTS: in this order, so that a peer that
   /// is ready may send at once. Of rdma_cm's connections, only takes over the peer's facts.
-  void connect(const nlohmann::json& peer) override;
+  void connect(const Introduction& peer) override;
   /// Connects by rdma_cm, then builds and posts: no peer sends before it has heard of that.
   void establish() override;
-  void record_effective(TestCase& test_case, const nlohmann::json& peer) const override;
+  void record_effective(TestCase& test_case, const Introduction& peer) const override;
   std::string take_fatal_event() override;
   /// See Endpoint::move_qps_to_error().
   void abort_traffic() noexcept override { endpoint_.move_qps_to_error(); }
@@ -72,8 +72,7 @@ class VerbsRunner final : public EndpointRunner {
   std::vector<std::string> noted_events_;  ///< changes of the port while it ran
   bool peer_thread_domain_ = false;
   bool data_in_order_ = false;  ///< of a case whose messages are seen in memory, once it is in RTS
-  std::string cm_nonce_;        ///< the responder's for this case
-  std::uint16_t cm_port_ = 0;
+  std::optional<ListeningAt> listening_;  ///< by rdma_cm: the responder
   const CmWatch watch_;
   std::string group_text_;
   std::unique_ptr<CmConnector> cm_;  ///< last: its connections end before their QPs go

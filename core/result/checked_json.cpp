@@ -20,12 +20,13 @@ CheckedJson CheckedJson::at(std::string_view key) const {
 std::optional<CheckedJson> CheckedJson::find(std::string_view key) const {
   const auto found = object().find(key);
   if (found == value_->end()) return std::nullopt;
-  return CheckedJson(*found, std::string(where_).append(": ").append(key), bulk_);
+  return CheckedJson(*found, std::string(where_).append(where_.empty() ? "" : ": ").append(key),
+                     reading_);
 }
 
 CheckedJson CheckedJson::at(std::size_t element) const {
   if (element >= array_size()) fail(fmt::format("has no element {}", element));
-  return CheckedJson((*value_)[element], fmt::format("{}[{}]", where_, element), bulk_);
+  return CheckedJson((*value_)[element], fmt::format("{}[{}]", where_, element), reading_);
 }
 
 const nlohmann::ordered_json& CheckedJson::object() const {
@@ -38,15 +39,24 @@ std::size_t CheckedJson::array_size() const {
   return value_->size();
 }
 
-std::size_t CheckedJson::array_size_within(std::size_t max) const {
+std::size_t CheckedJson::array_size_within(std::size_t min, std::size_t max) const {
   if (array_size() > max)
     fail(fmt::format("has {} elements, and at most {} are read", array_size(), max));
+  if (array_size() < min)
+    fail(fmt::format("has {} elements, and {} are needed", array_size(), min));
   return array_size();
 }
 
 const std::string& CheckedJson::text() const {
   if (!value_->is_string()) fail("is not a string");
   return value_->get_ref<const std::string&>();
+}
+
+const std::string& CheckedJson::text_within(std::size_t min, std::size_t max) const {
+  const std::string& value = text();
+  if (value.size() < min || value.size() > max || (of_peer() && !is_printable(value)))
+    fail(fmt::format("is not a text of {} to {} bytes without control characters", min, max));
+  return value;
 }
 
 bool CheckedJson::flag() const {
@@ -68,7 +78,7 @@ std::uint64_t CheckedJson::count() const {
       return static_cast<std::uint64_t>(number);
     fail("is negative");
   }
-  if (!value_->is_string()) fail("is not a whole number below 2^64");
+  if (!value_->is_string() || of_peer()) fail("is not a whole number below 2^64");
   const std::string& digits = value_->get_ref<const std::string&>();
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -107,12 +117,17 @@ void CheckedJson::require(std::uint64_t expected) const {
 }
 
 void CheckedJson::fail(std::string_view reason) const {
-  throw UsageError(fmt::format("{} {}.", printable(where_), printable(reason)));
+  refuse(fmt::format("{} {}", where_, reason));
 }
 
 void CheckedJson::lacks(std::string_view key, std::string_view why) const {
-  throw UsageError(fmt::format("{}: the key \"{}\" is missing{}.", printable(where_),
-                               printable(key), printable(why)));
+  refuse(
+      fmt::format("{}{}the key \"{}\" is missing{}", where_, where_.empty() ? "" : ": ", key, why));
+}
+
+void CheckedJson::refuse(const std::string& what) const {
+  if (of_peer()) throw MeasurementError("the peer's message: " + printable(what));
+  throw UsageError(printable(what) + ".");
 }
 
 }  // namespace rdmameter

@@ -12,13 +12,22 @@
 
 namespace rdmameter {
 
+/// Who wrote it, and what is wanted of it.
+enum class Reading : std::uint8_t {
+  file,     ///< a user's file
+  metrics,  ///< the same, without what is large (FieldReader::bulk())
+  message,  ///< of a peer: whole, and with texts that are printable
+};
+
 /// A value and the way to it, for the text of errors. Borrows the value.
-/// Every function throws UsageError where the value is not what is asked for.
+/// Every function throws UsageError where the value is not what is asked for; of a peer's message
+/// MeasurementError, whose text repeats no text of the peer's.
 class CheckedJson {
  public:
-  /// @param bulk  false: what is large (FieldReader::bulk()) has been left out, or is not wanted
-  CheckedJson(const nlohmann::ordered_json& value, std::string where, bool bulk = true)
-      : value_(&value), where_(std::move(where)), bulk_(bulk) {}
+  /// @param where  begins the text of errors; of a message empty
+  CheckedJson(const nlohmann::ordered_json& value, std::string where,
+              Reading reading = Reading::file)
+      : value_(&value), where_(std::move(where)), reading_(reading) {}
 
   CheckedJson at(std::string_view key) const;
   std::optional<CheckedJson> find(std::string_view key) const;  ///< nothing: not there
@@ -26,14 +35,17 @@ class CheckedJson {
 
   const nlohmann::ordered_json& object() const;
   std::size_t array_size() const;
-  std::size_t array_size_within(std::size_t max) const;
+  std::size_t array_size_within(std::size_t min, std::size_t max) const;
   const std::string& text() const;
+  /// A text of so many bytes, of a peer one line that is_printable().
+  const std::string& text_within(std::size_t min, std::size_t max) const;
   bool flag() const;
   bool null() const { return value_->is_null(); }
-  bool has_bulk() const { return bulk_; }
+  bool has_bulk() const { return reading_ != Reading::metrics; }
+  bool of_peer() const { return reading_ == Reading::message; }
   double not_negative() const;  ///< finite, too
 
-  /// A whole number of 0 or more, or (from 2^53 on) its digits in a string.
+  /// A whole number of 0 or more, or (in a file, from 2^53 on) its digits in a string.
   std::uint64_t count() const;
   std::uint64_t count_within(std::uint64_t min, std::uint64_t max) const;
   /// As at(element).count_within(), and quickly: the way to it is put into words in errors alone.
@@ -50,9 +62,11 @@ class CheckedJson {
   [[noreturn]] void lacks(std::string_view key, std::string_view why = "") const;
 
  private:
+  [[noreturn]] void refuse(const std::string& what) const;
+
   const nlohmann::ordered_json* value_;
   std::string where_;
-  bool bulk_;  ///< also of what is within
+  Reading reading_;  ///< also of what is within
 };
 
 }  // namespace rdmameter

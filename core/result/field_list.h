@@ -9,18 +9,21 @@
 //     fields.bulk("histogram", data.histogram);               // not read where only metrics are
 //   }
 //
-// An optional, a bool, an array and a JSON value may be absent: a missing key leaves the value as
-// it is, and nothing, false, an empty array and null are not written. Where complete(data, json)
-// exists, it is called after reading, for what no list can check.
+// In a file an optional, a bool, an array and a JSON value may be absent: a missing key leaves the
+// value as it is, and nothing, false, an empty array and null are not written. A message is whole:
+// of an absent optional it holds null. Where complete(data, json) exists, it is called after
+// reading, for what no list can check.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -39,26 +42,41 @@ concept Is = std::same_as<std::remove_const_t<Data>, Struct>;
 template <class Value>
 concept IsArray = std::same_as<Value, std::vector<typename Value::value_type>>;
 
-template <class Data>
-nlohmann::ordered_json write_fields(const Data& data);
+/// What a list is written into.
+enum class FieldForm : std::uint8_t { file, message };
 
-/// @throws UsageError  naming the key and the reason
+template <class Data>
+nlohmann::ordered_json write_fields(const Data& data, FieldForm form = FieldForm::file);
+
+/// @throws as CheckedJson, naming the key and the reason
 template <class Data>
 Data read_fields(const CheckedJson& json);
 
-/// What holds of a number, or of each number in an array.
+/// What holds of a number, or of each number in an array; of the bytes of a text; of the elements
+/// of an array.
 struct FieldRule {
   std::uint64_t min = 0, max = std::numeric_limits<std::uint64_t>::max();
+  std::size_t min_size = 0;
   std::size_t max_size = std::numeric_limits<std::size_t>::max();  ///< a larger array is left out
   bool short_form = false;  ///< a double is written without ".0" where it is whole
 };
 
 class FieldWriter {
  public:
+  explicit FieldWriter(FieldForm form = FieldForm::file) : form_(form) {}
+
   template <class Value>
   void operator()(const char* key, const Value& value, const FieldRule& rule = {}) {
     keys_.emplace_back(key);
-    if (!absent(value, rule)) json_[key] = to_json(value, rule);
+    if (form_ == FieldForm::message || !absent(value, rule)) json_[key] = to_json(value, rule);
+  }
+  /// A value that is a text. @param text  of it  @param parse  an optional: nothing, it is none
+  void coded(const char* key, const auto& value, const auto& text, const auto&) {
+    constant(key, text(value));
+  }
+  /// What other functions write and read, as JSON.
+  void embedded(const char* key, const auto& value, const auto& to_json, const auto&) {
+    constant(key, to_json(value));
   }
   /// A value of an enum; `name` gives "" beyond the last one.
   template <class Enum>
@@ -105,32 +123,46 @@ class FieldWriter {
   static Json to_json(const std::string& value, const FieldRule&) { return value; }
   static Json to_json(const Json& value, const FieldRule&) { return value; }
   static Json to_json(const NamedCounts& counts, const FieldRule& rule);
-  static Json to_json(const std::unsigned_integral auto& value, const FieldRule&) {
-    return count_to_json(value);
+  Json to_json(const std::unsigned_integral auto& value, const FieldRule&) const {
+    return form_ == FieldForm::message ? Json(value) : count_to_json(value);
   }
+  /// An enum, or a signed number that is not negative.
   template <class Value>
-  static Json to_json(const std::optional<Value>& value, const FieldRule& rule) {
+  requires std::is_enum_v<Value> || std::signed_integral<Value> Json to_json(const Value& value,
+                                                                             const FieldRule& rule)
+  const { return to_json(static_cast<std::uint64_t>(value), rule); }
+  template <class Value>
+  Json to_json(const std::optional<Value>& value, const FieldRule& rule) const {
     return value ? to_json(*value, rule) : Json();
   }
   template <class First, class Second>
-  static Json to_json(const std::pair<First, Second>& pair, const FieldRule& rule) {
+  Json to_json(const std::pair<First, Second>& pair, const FieldRule& rule) const {
     return Json::array({to_json(pair.first, rule), to_json(pair.second, rule)});
   }
   template <class Value>
-  static Json to_json(const std::vector<Value>& values, const FieldRule& rule) {
+  Json to_json(const std::vector<Value>& values, const FieldRule& rule) const {
     return array(values, rule);
   }
   template <class Key, class Value>
-  static Json to_json(const std::map<Key, Value>& values, const FieldRule& rule) {
+  Json to_json(const std::map<Key, Value>& values, const FieldRule& rule) const {
     return array(values, rule);
   }
-  static Json to_json(const auto& data, const FieldRule&) { return write_fields(data); }
-  static Json array(const auto& values, const FieldRule& rule) {
+  template <class Value>
+  Json to_json(const std::set<Value>& values, const FieldRule& rule) const {
+    return array(values, rule);
+  }
+  template <class Value, std::size_t N>
+  Json to_json(const std::array<Value, N>& values, const FieldRule& rule) const {
+    return array(values, rule);
+  }
+  Json to_json(const auto& data, const FieldRule&) const { return write_fields(data, form_); }
+  Json array(const auto& values, const FieldRule& rule) const {
     Json json = Json::array();
     for (const auto& value : values) json.push_back(to_json(value, rule));
     return json;
   }
 
+  const FieldForm form_;
   Json json_ = Json::object();
   std::vector<std::string_view> keys_;
 };
@@ -149,6 +181,19 @@ class FieldReader {
       read(json_.at(key), value.emplace(), rule);
     else
       read(json_.at(key), value, rule);
+  }
+  template <class Value>
+  void coded(const char* key, Value& value, const auto&, const auto& parse) {
+    keys_.emplace_back(key);
+    const CheckedJson json = json_.at(key);
+    const auto parsed = parse(json.text());
+    if (!parsed) json.fail("is not valid");
+    value = *parsed;
+  }
+  /// @param from_json  of a CheckedJson
+  void embedded(const char* key, auto& value, const auto&, const auto& from_json) {
+    keys_.emplace_back(key);
+    value = from_json(json_.at(key));
   }
   template <class Enum>
   void named(const char* key, Enum& value, const char* (*name)(Enum)) {
@@ -194,11 +239,17 @@ class FieldReader {
       return true;
     } else if constexpr (std::same_as<Value, std::string>) {
       const auto found = object_.find(std::string_view(key));
-      if (found == object_.end() || !found->is_string()) return false;
+      if (json_.of_peer() || found == object_.end() || !found->is_string()) return false;
       value = found->template get_ref<const std::string&>();
       return true;
     } else {
-      return !is_needed<Value> && object_.find(std::string_view(key)) == object_.end();
+      const auto found = object_.find(std::string_view(key));
+      if (!json_.of_peer()) return !is_needed<Value> && found == object_.end();
+      constexpr bool kMayBeNull = requires(Value value) {
+        value.has_value();
+      }
+      || std::same_as<Value, nlohmann::ordered_json>;
+      return kMayBeNull && (found == object_.end() || found->is_null());
     }
   }
   template <class Value>
@@ -208,17 +259,23 @@ class FieldReader {
 
   static void read(const CheckedJson& json, bool& value, const FieldRule&) { value = json.flag(); }
   static void read(const CheckedJson& json, double& value, const FieldRule& rule);
-  static void read(const CheckedJson& json, std::string& value, const FieldRule&) {
-    value = json.text();
+  static void read(const CheckedJson& json, std::string& value, const FieldRule& rule) {
+    value = json.text_within(rule.min_size, rule.max_size);
   }
   static void read(const CheckedJson& json, nlohmann::ordered_json& value, const FieldRule&) {
     value = json.object();
   }
   static void read(const CheckedJson& json, NamedCounts& counts, const FieldRule& rule);
-  template <std::unsigned_integral Value>
+  template <std::integral Value>
   static void read(const CheckedJson& json, Value& value, const FieldRule& rule) {
-    constexpr std::uint64_t kMax = std::numeric_limits<Value>::max();
+    constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
     value = static_cast<Value>(json.count_within(rule.min, std::min(rule.max, kMax)));
+  }
+  /// @param rule  its `max` is the last value
+  template <class Value>
+  requires std::is_enum_v<Value>
+  static void read(const CheckedJson& json, Value& value, const FieldRule& rule) {
+    value = static_cast<Value>(json.count_within(rule.min, rule.max));
   }
   template <class Value>
   static void read(const CheckedJson& json, std::optional<Value>& value, const FieldRule& rule) {
@@ -232,8 +289,21 @@ class FieldReader {
   }
   template <class Value>
   static void read(const CheckedJson& json, std::vector<Value>& values, const FieldRule& rule) {
-    values.resize(json.array_size_within(rule.max_size));
+    values.resize(json.array_size_within(rule.min_size, rule.max_size));
     for (std::size_t i = 0; i < values.size(); ++i) read(json.at(i), values[i], rule);
+  }
+  template <class Value>
+  static void read(const CheckedJson& json, std::set<Value>& values, const FieldRule& rule) {
+    for (std::size_t i = 0; i < json.array_size(); ++i) {
+      Value value;
+      read(json.at(i), value, rule);
+      values.insert(std::move(value));
+    }
+  }
+  template <class Value, std::size_t N>
+  static void read(const CheckedJson& json, std::array<Value, N>& values, const FieldRule& rule) {
+    json.array_size_within(N, N);
+    for (std::size_t i = 0; i < N; ++i) read(json.at(i), values[i], rule);
   }
   template <class Key, class Value>
   static void read(const CheckedJson& json, std::map<Key, Value>& values, const FieldRule& rule) {
@@ -254,8 +324,8 @@ class FieldReader {
 };
 
 template <class Data>
-nlohmann::ordered_json write_fields(const Data& data) {
-  FieldWriter writer;
+nlohmann::ordered_json write_fields(const Data& data, FieldForm form) {
+  FieldWriter writer(form);
   list_fields(writer, data);
   return writer.take();
 }

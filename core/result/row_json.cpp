@@ -35,7 +35,7 @@ Row row_from_json(const Json& json, const std::string& where) {
 }
 
 Row row_without_bulk(const Json& json, const std::string& where) {
-  return read_fields<Row>(CheckedJson(json, where, false));
+  return read_fields<Row>(CheckedJson(json, where, Reading::metrics));
 }
 
 void complete(Row& row, const CheckedJson& json) {

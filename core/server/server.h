@@ -35,8 +35,9 @@ struct ServerOptions {
   bool gpus = false;               ///< may clients have GPUs opened?
   bool one_client = false;         ///< serve() returns when the first one has gone
   /// Called with each row that a client sends to be shown, and with each case of its that is
-  /// connected (connected_to_wire()).
-  ShowListener on_row = {}, on_connected = {};
+  /// connected.
+  ShowListener on_row = {};
+  ConnectedListener on_connected = {};
 };
 
 class Server {

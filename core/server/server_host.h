@@ -39,8 +39,9 @@ struct ResponderShared {
   ClockChoice clock;
   std::string token;  ///< empty: none is wanted
   ClientLog log;
-  ShowListener on_row, on_connected;  ///< empty: nobody looks
-  Account account;                    ///< of the cases that run now
+  ShowListener on_row;             ///< empty: nobody looks
+  ConnectedListener on_connected;  ///< empty: nobody looks
+  Account account;                 ///< of the cases that run now
   std::mutex cases;  ///< of what follows; both change as one, or two that begin at once miss it
   std::uint32_t cases_running = 0;
   std::uint64_t cases_started = 0;
@@ -61,7 +62,7 @@ class ServerHost final : public SessionHost {
   bool case_is_shared() override;
   void end_case() noexcept override;
   bool shows_connected() const override { return shared_.on_connected != nullptr; }
-  void show_connected(const nlohmann::json& connected) override {
+  void show_connected(const ConnectedCase& connected) override {
     if (shared_.on_connected) shared_.on_connected(connected);
   }
   void show_row(const nlohmann::json& row) override {

@@ -88,7 +88,7 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   // It was executed as /proc/self/exe, and is called exe; argument 0 is the server's name.
   prctl(PR_SET_NAME, program_invocation_short_name);
   Channel pipe{{std::move(server), "the server"}, interrupt, kPipeMessageBytes};
-  const SessionStart start = start_from_pipe(pipe.receive(Deadline::in(kSetupTimeout)));
+  const SessionStart start = read_message<SessionStart>(pipe.receive(Deadline::in(kSetupTimeout)));
   // It was killed before the line above that asks for the signal: that does not come any more.
   if (getppid() != start.server) throw MeasurementError("the server of this session has ended");
   if (start.shown) pipe.set_max_message_bytes(kShownPipeMessageBytes);

@@ -55,9 +55,42 @@ struct SessionStart {
   bool shown = false;       ///< does anybody look at connected cases and rows?
   pid_t server = getpid();  ///< the session's parent
 };
-nlohmann::json start_to_pipe(const SessionStart& start);
-/// @throws MeasurementError
-SessionStart start_from_pipe(const nlohmann::json& message);
+
+void list_fields(auto& fields, Is<SealKeys> auto& keys) {
+  fields("send", keys.send);
+  fields("receive", keys.receive);
+}
+
+void list_fields(auto& fields, Is<ClockChoice> auto& clock) {
+  fields("kind", clock.kind, {.max = static_cast<std::uint64_t>(ClockChoice::Kind::kernel)});
+  fields("multiplier", clock.counter.scale.multiplier, {.min = 1});
+  fields("ticks_per_ns", clock.ticks_per_ns);
+  fields("error_ppm", clock.error_ppm);
+  fields("read_ns", clock.read_ns);
+  fields("reason", clock.reason);
+}
+
+void list_fields(auto& fields, Is<OwnEnd> auto& own) {
+  lists::end_settings(fields, own);
+  fields("gpu_registration", own.gpu_registration,
+         {.max = static_cast<std::uint64_t>(GpuRegistration::pointer_first)});
+}
+
+/// "session"
+void list_fields(auto& fields, Is<SessionStart> auto& start) {
+  fields("peer", start.peer);
+  fields("initiator_version", start.greeting.initiator_version);
+  fields("welcome_proof", start.greeting.welcome_proof);
+  fields("seal", start.greeting.seal_keys);
+  fields("clock", start.clock);
+  fields("sandbox", start.sandbox.mode, {.max = static_cast<std::uint64_t>(Sandboxing::required)});
+  fields("sandbox_allowed", start.sandbox.allowed);
+  fields("sandbox_gpus", start.sandbox.gpus);
+  fields("own", start.own);
+  fields("gpus", start.gpus);
+  fields("shown", start.shown);
+  fields("server", start.server, {.min = 1});
+}
 
 /// Takes one message of a session's and answers it. A session sends each message at once and awaits
 /// the answer to each question, so only one that misbehaves makes this wait.
@@ -80,7 +113,7 @@ class PipeHost final : public SessionHost {
   void end_case() noexcept override;
   bool shows_connected() const override { return shown_; }
   /// Those with too many QPs for a message are not shown.
-  void show_connected(const nlohmann::json& connected) override;
+  void show_connected(const ConnectedCase& connected) override;
   void show_row(const nlohmann::json& row) override;
 
  private:

@@ -205,7 +205,7 @@ std::string serve_process(Channel& pipe, const SessionStart& start, SessionProce
                           SessionHost& host, Deadline& end) {
   using Cause = ChannelError::Cause;
   try {
-    pipe.send(start_to_pipe(start), Deadline::in(kSetupTimeout));
+    pipe.send(make_message("session", start), Deadline::in(kSetupTimeout));
     converse(pipe, process, host, end);
   } catch (const ChannelError& error) {
     if (error.cause != Cause::closed && error.cause != Cause::reset) return error.what();

@@ -39,7 +39,7 @@ void lengthen(BandwidthData& bandwidth, std::uint64_t counted) {
 }  // namespace
 
 BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const Report& received) {
-  BandwidthData bandwidth{.traffic_messages = sent.total, .traffic_ns = sent.traffic_ns};
+  BandwidthData bandwidth{.traffic_messages = sent.total(), .traffic_ns = sent.traffic_ns};
   const bool by_receiver = receiver_counts(test_case);
   bandwidth.messages = by_receiver ? received.operations : sent.operations;
   bandwidth.window_ns = by_receiver ? received.elapsed_ns : sent.elapsed_ns;
@@ -48,15 +48,15 @@ BandwidthData bandwidth_of(const TestCase& test_case, const Report& sent, const 
   const bool traced = leaves_traces(test_case) && received.verdict;
   bandwidth.injected = !by_receiver && !test_case.reliable() && !traced;
   if (by_receiver || traced) {
-    bandwidth.sent = sent.total * copies_of(test_case);
-    bandwidth.received = by_receiver ? received.total : received.verdict->whole_slots;
+    bandwidth.sent = sent.total() * copies_of(test_case);
+    bandwidth.received = by_receiver ? received.total() : received.verdict->whole_slots;
   }
   bandwidth.duplicated = received.duplicated;
   bandwidth.reordered = received.reordered;
   bandwidth.peak = sent.peak;
   if (bandwidth.messages < 2 * most_under_way(test_case))
     lengthen(bandwidth,
-             by_receiver ? received.total - received.duplicated.value_or(0) : sent.total);
+             by_receiver ? received.total() - received.duplicated.value_or(0) : sent.total());
   return bandwidth;
 }
 

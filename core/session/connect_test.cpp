@@ -7,16 +7,38 @@
 #include "core/control/connect_endpoint.h"
 #include "core/control/control_measurer.h"
 #include "core/session/message_exchange.h"
-#include "core/session/protocol.h"
-#include "core/session/report.h"
-#include "core/wire/fields.h"
+#include "core/session/messages.h"
 #include "core/wire/orderly_end.h"
 
 namespace rdmameter {
 namespace {
 
-std::uint32_t number(const nlohmann::json& message, const char* key) {
-  return require_uint_as<std::uint32_t>(message, key, 0, k24Bits);
+/// "make"
+struct Make {
+  bool keep = false;  ///< the connection that there is
+};
+
+void list_fields(auto& fields, Is<Make> auto& make) {
+  fields("keep", make.keep);
+}
+
+/// "join", "joined"
+struct Join {
+  std::uint32_t qpn = 0, psn = 0;  ///< of the QP that was made
+};
+
+void list_fields(auto& fields, Is<Join> auto& join) {
+  fields("qpn", join.qpn, {.max = k24Bits});
+  fields("psn", join.psn, {.max = k24Bits});
+}
+
+/// "done"
+struct Placed {
+  PlacementData placement;
+};
+
+void list_fields(auto& fields, Is<Placed> auto& message) {
+  fields("placement", message.placement);
 }
 
 /// One connection, or a step of it, as a call.
@@ -68,15 +90,15 @@ class ConnectCall final : public ControlCall {
   /// At both ends a QP in INIT.
   void make() {
     end_.make();
-    messages_.send({{"keep", keep_}}, "make");
+    messages_.send(make_message("make", Make{keep_}));
     keep_ = false;
     messages_.expect("made");
   }
 
   void exchange() {
-    messages_.send({{"qpn", end_.qpn()}, {"psn", end_.psn()}}, "join");
-    const nlohmann::json joined = messages_.expect("joined");
-    end_.join(number(joined, "qpn"), number(joined, "psn"));
+    messages_.send(make_message("join", Join{end_.qpn(), end_.psn()}));
+    const auto joined = messages_.expect<Join>("joined");
+    end_.join(joined.qpn, joined.psn);
   }
 
   void connect() {
@@ -115,28 +137,27 @@ Outcome measure(MessageExchange& messages, const CmWatch& watch, const ConnectPl
                 const ClockChoice& clock, const InterruptSource& interrupt) {
   const auto& [device, test_case, placement, same_host] = plan;
   const Pinned pinned = pinned_to_make(placement, "--core");
-  messages.send({{"case", case_to_wire(test_case)},
-                 {"seed", 0},
-                 {"gids", gids_to_wire(device.gids)},
-                 {"same_host", same_host},
-                 {"cpus", placement.cpus}},
-                "prepare");
+  messages.send(make_message("prepare", Prepare{.test_case = case_to_wire(test_case),
+                                                .gids = device.gids,
+                                                .same_host = same_host,
+                                                .cpus = placement.cpus}));
   ConnectEndpoint end{device, test_case, Role::initiator, watch};
-  const nlohmann::json ready = messages.expect("ready");
-  end.negotiate(ready);
-  messages.send(end.connection_info(), "connect");
+  const Introduction peer = messages.expect<Ready>("ready").ends.forward;
+  end.negotiate(peer);
+  messages.send(make_message("connect", ConnectMessage{.ends = {.forward = end.introduction()}}));
   messages.expect("running");
   ConnectCall call{messages, end, test_case};
   const OrderlyEnd orderly{interrupt, kOrderlyEnd, [] { return true; }};
   Outcome outcome = time_control(call, test_case, placement, clock, interrupt.word());
-  messages.send({}, "finish");
-  outcome.extra["placement"]["responder"] = placement_from_wire(messages.expect("done"));
+  messages.send(make_message("finish"));
+  outcome.extra["placement"]["responder"] =
+      placement_json(messages.expect<Placed>("done").placement);
   outcome.effective.initiator.device = device.port.device;
   outcome.effective.initiator.port_num = device.port.number;
   outcome.effective.initiator.gid_index = device.gid.index;
-  outcome.effective.responder.device = require_string(ready, "device", 64);
-  outcome.effective.responder.port_num = require_uint(ready, "port_num", 1, 255);
-  outcome.effective.responder.gid_index = require_uint(ready, "gid_index", 0, 255);
+  outcome.effective.responder.device = peer.device;
+  outcome.effective.responder.port_num = peer.port_num;
+  outcome.effective.responder.gid_index = peer.endpoint->gid.index;
   return outcome;
 }
 
@@ -158,11 +179,7 @@ bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_c
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
   MessageExchange messages{channel};
   ConnectEndpoint end{device, test_case, Role::responder, {&interrupt, channel.fd()}};
-  nlohmann::json ready = end.connection_info();
-  ready["device"] = device.port.device;
-  ready["port_num"] = device.port.number;
-  ready["gid_index"] = device.gid.index;
-  messages.send(std::move(ready), "ready");
+  messages.send(make_message("ready", Ready{.ends = {.forward = end.introduction()}}));
   for (;;) {
     const Waited waited = end.wait(Deadline::in(kSilence));
     if (waited == Waited::ready) {
@@ -170,19 +187,20 @@ bool serve_connects(Channel& channel, OpenDevice& device, const TestCase& test_c
       continue;
     }
     const nlohmann::json message = channel.receive(Deadline::in(kSilence));
-    const std::string& type = require_string(message, "type", 32);
+    const std::string type = type_of(message);
     if (type == "make") {
-      if (require_bool(message, "keep")) end.keep();
+      if (read_message<Make>(message).keep) end.keep();
       end.make();
-      messages.send({}, "made");
+      messages.send(make_message("made"));
     } else if (type == "join") {
-      end.join(number(message, "qpn"), number(message, "psn"));
-      messages.send({{"qpn", end.qpn()}, {"psn", end.psn()}}, "joined");
+      const auto join = read_message<Join>(message);
+      end.join(join.qpn, join.psn);
+      messages.send(make_message("joined", Join{end.qpn(), end.psn()}));
     } else if (type == "connect") {
-      end.negotiate(message);
-      messages.send({}, "running");
+      end.negotiate(read_message<ConnectMessage>(message).ends.forward);
+      messages.send(make_message("running"));
     } else if (type == "finish") {
-      messages.send({{"placement", placement_json(placement, place_now())}}, "done");
+      messages.send(make_message("done", Placed{placement_data(placement, place_now())}));
       return true;
     } else if (type == "abandon") {
       return false;

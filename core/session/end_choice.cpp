@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/session/failure.h"
-#include "core/session/protocol.h"
-#include "core/wire/fields.h"
+#include "core/session/message_exchange.h"
+#include "core/session/messages.h"
 
 namespace rdmameter {
 namespace {
@@ -16,29 +15,12 @@ const EndSettings kAnyPort{
     .device = {}, .port_num = kAuto, .gid_index = kAuto, .core = {}, .memory = {}};
 
 std::vector<PortFacts> ask_ports(Channel& channel, const EndSettings& wanted) {
-  nlohmann::json question = end_to_wire(wanted);
-  question["type"] = "list_ports";
-  channel.send(question, Deadline::in(kSetupTimeout));
-  const nlohmann::json message = channel.receive(Deadline::in(kSetupTimeout));
-  const std::string type = require_string(message, "type", 32);
-  if (type == "failed") throw_failure_message(message);
-  if (type != "ports") throw MeasurementError(channel.peer() + ": expected the message 'ports'");
-  return ports_from_wire(message);
+  MessageExchange messages{channel};
+  messages.send(make_message("list_ports", Wanted{wanted}));
+  return messages.expect<Ports>("ports").ports;
 }
 
 }  // namespace
-
-nlohmann::json end_to_wire(const EndSettings& end) {
-  return {{"device", end.device}, {"port_num", end.port_num}, {"gid_index", end.gid_index}};
-}
-
-EndSettings end_from_wire(const nlohmann::json& message) {
-  return {.device = require_string(message, "device", 64),
-          .port_num = require_uint_as<std::uint64_t>(message, "port_num"),
-          .gid_index = require_uint_as<std::uint64_t>(message, "gid_index"),
-          .core = {},
-          .memory = {}};
-}
 
 const std::vector<PortFacts>& EndChoice::mine(const std::string& device, std::uint64_t gid_index) {
   const auto [list, is_new] = mine_.try_emplace({device, gid_index});
@@ -110,7 +92,8 @@ void answer_list_ports(Channel& channel, const EndSettings& wanted) {
   std::erase_if(ports, [&](const PortFacts& port) {
     return wanted.port_num != kAuto && port.number != wanted.port_num;
   });
-  channel.send({{"type", "ports"}, {"ports", ports_to_wire(ports)}}, Deadline::in(kSetupTimeout));
+  channel.send(make_message("ports", Ports{ports_to_tell(std::move(ports))}),
+               Deadline::in(kSetupTimeout));
 }
 
 }  // namespace rdmameter

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,11 +14,6 @@
 #include "core/wire/channel.h"
 
 namespace rdmameter {
-
-/// Device, port and GID of an end as messages have them.
-nlohmann::json end_to_wire(const EndSettings& end);
-/// @throws MeasurementError  a field is missing or out of range
-EndSettings end_from_wire(const nlohmann::json& message);
 
 class EndChoice {
  public:

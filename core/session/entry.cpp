@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "core/session/end_choice.h"
 #include "core/session/handshake.h"
 #include "core/wire/token_file.h"
 
@@ -59,10 +58,7 @@ nlohmann::ordered_json greet(Channel& channel, const SessionOptions& options,
     return found->text();
   };
   try {
-    return greet_responder(channel, ask_token, [&] {
-      const std::optional<EndSettings> chosen = described(channel);
-      return chosen ? end_to_wire(*chosen) : nlohmann::json::object();
-    });
+    return greet_responder(channel, ask_token, [&] { return described(channel); });
   } catch (const TokenError& error) {
     throw found ? found->explain(error) : error;
   }

@@ -3,9 +3,8 @@
 
 #include "core/doctor/examination.h"
 #include "core/session/entry.h"
-#include "core/session/failure.h"
-#include "core/session/protocol.h"
-#include "core/wire/fields.h"
+#include "core/session/message_exchange.h"
+#include "core/session/messages.h"
 
 namespace rdmameter {
 
@@ -15,21 +14,17 @@ nlohmann::ordered_json examine_peer(const SessionOptions& options,
   // No device is opened: that it cannot be opened may be what is looked for.
   Channel channel = enter_server(
       options, [](Channel&) { return std::nullopt; }, interrupt, environment);
-  channel.send({{"type", "examine"}}, Deadline::in(kSetupTimeout));
-  const nlohmann::json message = channel.receive(Deadline::in(kSetupTimeout));
-  const std::string type = require_string(message, "type", 32);
-  if (type == "failed") throw_failure_message(message);
-  if (type != "examination")
-    throw MeasurementError(channel.peer() + ": expected the message 'examination'");
+  MessageExchange messages{channel};
+  messages.send(make_message("examine"));
   const nlohmann::ordered_json examination =
-      checked_examination(require_object(message, "examination"));
-  channel.send_last({{"type", "bye"}}, Deadline::in(kTick));
+      checked_examination(messages.expect<ExaminationMessage>("examination").examination);
+  channel.send_last(make_message("bye"), Deadline::in(kTick));
   return examination;
 }
 
 void answer_examine(Channel& channel) {
   channel.send(
-      {{"type", "examination"}, {"examination", examination_json(examine({}, try_devices()))}},
+      make_message("examination", ExaminationMessage{examination_json(examine({}, try_devices()))}),
       Deadline::in(kSetupTimeout));
 }
 

@@ -5,9 +5,7 @@
 
 #include "core/base/error_text.h"
 #include "core/base/printable.h"
-#include "core/session/protocol.h"
 #include "core/test_case/test_case.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 
@@ -35,14 +33,13 @@ nlohmann::json failure_message(const std::exception& error) {
   if (reason.starts_with("--") &&
       find_axis("peer-" + reason.substr(2, reason.find_first_of(" :", 2) - 2)) != nullptr)
     reason.insert(2, "peer-");
-  return {{"type", "failed"}, {"kind", failure_kind(error)}, {"reason", std::move(reason)}};
+  return make_message(
+      "failed", Failure{.kind = std::string(failure_kind(error)), .reason = std::move(reason)});
 }
 
 void throw_failure_message(const nlohmann::json& message) {
-  const std::string kind = require_string(message, "kind", 32);
-  const std::string text =
-      "the responder: " + require_string(message, "reason", kMaxReasonBytes * 4);
-  throw_failure(kind, text);
+  const auto failure = read_message<Failure>(message);
+  throw_failure(failure.kind, "the responder: " + failure.reason);
 }
 
 }  // namespace rdmameter

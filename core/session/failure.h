@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/session/protocol.h"
+#include "core/wire/message.h"
 
 namespace rdmameter {
 
@@ -17,7 +19,17 @@ std::string_view failure_kind(const std::exception& error);
 /// Throws Unsupported, UsageError, NoDevice, TokenError; of any other kind MeasurementError.
 [[noreturn]] void throw_failure(std::string_view kind, const std::string& text);
 
-/// {"type": "failed", "kind": ..., "reason": ...} for the exception in flight.
+/// What a message "failed" holds.
+struct Failure {
+  std::string kind, reason;
+};
+
+void list_fields(auto& fields, Is<Failure> auto& failure) {
+  fields("kind", failure.kind, {.max_size = 32});
+  fields("reason", failure.reason, {.max_size = 4 * kMaxReasonBytes});
+}
+
+/// The message "failed" for this exception.
 nlohmann::json failure_message(const std::exception& error);
 
 /// Throws what a "failed" message says, its reason prefixed with whose it is.

@@ -7,9 +7,8 @@
 #include <functional>
 
 #include "core/session/failure.h"
-#include "core/session/protocol.h"
+#include "core/session/messages.h"
 #include "core/wire/auth.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -21,7 +20,7 @@ static_assert(kMaxRefusalBytes > 6 * kMaxReasonBytes + 100);
 /// @return the message, which must be a `type`
 nlohmann::json require_type(const Channel& channel, nlohmann::json message, std::string_view type,
                             const std::function<void(const nlohmann::json&)>& refused = {}) {
-  const std::string& got = require_string(message, "type", 32);
+  const std::string got = type_of(message);
   if (refused && got == "failed") refused(message);
   if (got != type)
     throw MeasurementError(
@@ -43,12 +42,11 @@ nlohmann::json expect(Channel& channel, std::string_view type, Deadline deadline
 /// @param token  that the responder has to prove; empty: none
 [[noreturn]] void throw_unproved_refusal(const Channel& channel, const nlohmann::json& message,
                                          const std::string& token) {
-  const std::string kind = require_string(message, "kind", 32);
-  const std::string words = require_string(message, "reason", kMaxReasonBytes * 4);
+  const auto failure = read_message<Failure>(message);
   const std::string text =
       fmt::format("{} refused{}: \"{}\"", channel.peer(),
-                  token.empty() ? "" : " before it proved that it knows the token", words);
-  if (kind == failure_kind(TokenError(""))) throw TokenError(text);
+                  token.empty() ? "" : " before it proved that it knows the token", failure.reason);
+  if (failure.kind == failure_kind(TokenError(""))) throw TokenError(text);
   throw MeasurementError(text);
 }
 
@@ -60,28 +58,18 @@ bool is_version(std::string_view text) {
   });
 }
 
-std::string require_version(const nlohmann::json& message) {
-  std::string version = require_string(message, "version", kMaxVersionBytes, 1);
-  if (!is_version(version))
+void check_version(const Hello& hello) {
+  if (!is_version(hello.version))
     throw MeasurementError("`version` must be letters, digits and any of . + - _ ~");
-  return version;
 }
 
-void check_protocol(const Channel& channel, const nlohmann::json& message) {
-  const std::uint64_t protocol = require_uint(message, "protocol", 0, 1'000'000);
-  const std::string version = require_version(message);
-  if (protocol != kProtocolVersion)
+void check_protocol(const Channel& channel, const Hello& hello) {
+  check_version(hello);
+  if (hello.protocol != kProtocolVersion)
     throw MeasurementError(fmt::format(
         "{} runs rdmameter {} with protocol {}, this end runs rdmameter {} with protocol {}: "
         "use the same release at both ends",
-        channel.peer(), version, protocol, RDMAMETER_VERSION, kProtocolVersion));
-}
-
-nlohmann::json opening(const char* type, const std::string& nonce) {
-  return {{"type", type},
-          {"protocol", kProtocolVersion},
-          {"version", RDMAMETER_VERSION},
-          {"nonce", nonce}};
+        channel.peer(), hello.version, hello.protocol, RDMAMETER_VERSION, kProtocolVersion));
 }
 
 /// Both ends have a token, or neither has. An end that may claim to need no proof could be anybody.
@@ -101,59 +89,55 @@ void check_token_use(const Channel& channel, const std::string& token, bool requ
 
 }  // namespace
 
-nlohmann::ordered_json greet_responder(Channel& channel,
-                                       const std::function<std::string()>& ask_token,
-                                       const std::function<nlohmann::json()>& choose_wanted) {
-  const std::string nonce = make_nonce();
+nlohmann::ordered_json greet_responder(
+    Channel& channel, const std::function<std::string()>& ask_token,
+    const std::function<std::optional<EndSettings>()>& choose_wanted) {
+  const Hello hello{.nonce = make_nonce()};
   const Deadline deadline = Deadline::in(kSetupTimeout);  // it may be serving somebody else first
-  channel.send(opening("hello", nonce), deadline);
-  const nlohmann::json challenge =
+  channel.send(make_message("hello", hello), deadline);
+  const auto challenge = read_message<ChallengeMessage>(
       expect(channel, "challenge", deadline, [&](const nlohmann::json& refusal) {
         throw_unproved_refusal(channel, refusal, ask_token());
-      });
-  check_protocol(channel, challenge);
-  const std::string& theirs = require_string(challenge, "nonce", kNonceChars, kNonceChars);
+      }));
+  check_protocol(channel, challenge.hello);
   const std::string token = ask_token();
   // From here on it must prove that it knows what we know, whatever it says itself.
-  check_token_use(channel, token, require_bool(challenge, "token_required"));
-  const Challenge both{kProtocolVersion, nonce, theirs};
-  channel.send(
-      {{"type", "proof"}, {"proof", token.empty() ? "" : make_proof(token, Role::initiator, both)}},
-      deadline);
+  check_token_use(channel, token, challenge.token_required);
+  const Challenge both{kProtocolVersion, hello.nonce, challenge.hello.nonce};
+  const Proof proof{token.empty() ? "" : make_proof(token, Role::initiator, both)};
+  channel.send(make_message("proof", proof), deadline);
   channel.set_max_message_bytes(kMaxRefusalBytes);
-  const nlohmann::json welcome = expect(
-      channel, "welcome", deadline,
-      [&](const nlohmann::json& refusal) { throw_unproved_refusal(channel, refusal, token); });
+  const auto welcome =
+      read_message<Proof>(expect(channel, "welcome", deadline, [&](const nlohmann::json& refusal) {
+        throw_unproved_refusal(channel, refusal, token);
+      }));
   if (!token.empty()) {
-    if (!proof_holds(token, Role::responder, both, require_string(welcome, "proof", kProofChars)))
+    if (!proof_holds(token, Role::responder, both, welcome.proof))
       throw TokenError(fmt::format(
           "{} does not know the token: it is not the server that printed it", channel.peer()));
     channel.seal(make_seal_keys(token, Role::initiator, both));
   }
   channel.set_max_message_bytes(kProvedMessageBytes);
-  nlohmann::json describe = choose_wanted();
-  describe["type"] = "describe";
+  const Wanted wanted{choose_wanted()};
   const Deadline rest = Deadline::in(kSetupTimeout);  // choosing has taken a part of the other's
-  channel.send(describe, rest);
-  const nlohmann::json described = expect(channel, "environment", rest, throw_failure_message);
-  return printable_json(require_object(described, "environment"));
+  channel.send(make_message("describe", wanted), rest);
+  const auto described =
+      read_message<EnvironmentMessage>(expect(channel, "environment", rest, throw_failure_message));
+  return printable_json(described.environment);
 }
 
 Greeting greet_initiator(Channel& channel, const std::string& token, Deadline deadline) {
-  const nlohmann::json hello = expect(channel, "hello", deadline);
-  const std::string theirs = require_string(hello, "nonce", kNonceChars, kNonceChars);
-  const std::string nonce = make_nonce();
-  nlohmann::json challenge = opening("challenge", nonce);
-  challenge["token_required"] = !token.empty();
-  channel.send(challenge, deadline);
+  const auto hello = read_message<Hello>(expect(channel, "hello", deadline));
+  const Hello mine{.nonce = make_nonce()};
+  channel.send(
+      make_message("challenge", ChallengeMessage{.hello = mine, .token_required = !token.empty()}),
+      deadline);
   check_protocol(channel, hello);  // after the answer, so that the other end can say so too
-  Greeting greeting{
-      .initiator_version = require_version(hello), .welcome_proof = {}, .seal_keys = {}};
-  const nlohmann::json message = expect(channel, "proof", deadline);
-  const std::string& proof = require_string(message, "proof", kProofChars);
-  const Challenge both{kProtocolVersion, theirs, nonce};
+  Greeting greeting{.initiator_version = hello.version, .welcome_proof = {}, .seal_keys = {}};
+  const auto message = read_message<Proof>(expect(channel, "proof", deadline));
+  const Challenge both{kProtocolVersion, hello.nonce, mine.nonce};
   if (!token.empty()) {
-    if (!proof_holds(token, Role::initiator, both, proof))
+    if (!proof_holds(token, Role::initiator, both, message.proof))
       throw TokenError(
           "the token is wrong: it must be that of this server (its RDMAMETER_TOKEN or "
           "--token-file, or what it printed when it started)");
@@ -164,22 +148,21 @@ Greeting greet_initiator(Channel& channel, const std::string& token, Deadline de
   return greeting;
 }
 
-nlohmann::json welcome_initiator(
-    Channel& channel, const Greeting& greeting,
-    const std::function<void(const nlohmann::json&)>& answer_list_ports) {
+Wanted welcome_initiator(Channel& channel, const Greeting& greeting,
+                         const std::function<void(const Wanted&)>& answer_list_ports) {
   const Deadline deadline = Deadline::in(kSetupTimeout);
-  channel.send({{"type", "welcome"}, {"proof", greeting.welcome_proof}}, deadline);
+  channel.send(make_message("welcome", Proof{greeting.welcome_proof}), deadline);
   if (greeting.seal_keys) channel.seal(*greeting.seal_keys);
   nlohmann::json message = channel.receive(deadline);
-  while (require_string(message, "type", 32) == "list_ports") {
-    answer_list_ports(message);
+  while (type_of(message) == "list_ports") {
+    answer_list_ports(read_message<Wanted>(message));
     message = channel.receive(deadline);
   }
-  return require_type(channel, std::move(message), "describe");
+  return read_message<Wanted>(require_type(channel, std::move(message), "describe"));
 }
 
 void send_environment(Channel& channel, const nlohmann::ordered_json& environment) {
-  channel.send({{"type", "environment"}, {"environment", environment}},
+  channel.send(make_message("environment", EnvironmentMessage{environment}),
                Deadline::in(kSetupTimeout));
 }
 

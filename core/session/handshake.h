@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/session/messages.h"
 #include "core/wire/channel.h"
 
 namespace rdmameter {
@@ -17,7 +18,7 @@ namespace rdmameter {
 /// responder
 ///                   must prove that it knows the token
 /// @param choose_wanted  called once this end is let in; it may talk with the responder.
-///                   @return {"device", "port_num", "gid_index"} of the responder; {}: none
+///                   @return the responder's end that it is to describe; nothing: none
 /// @return the responder's environment
 /// Until the responder has proved that it knows the token, what it says can only fail the
 /// connection; its reason is quoted as its words.
@@ -26,9 +27,9 @@ namespace rdmameter {
 /// @throws MeasurementError  another protocol, silence, a responder that refuses without a proof
 /// @throws Unsupported, UsageError, NoDevice  what a proved responder (or, without a token, one
 ///                           that has welcomed this end) says of the device that is wanted
-nlohmann::ordered_json greet_responder(Channel& channel,
-                                       const std::function<std::string()>& ask_token,
-                                       const std::function<nlohmann::json()>& choose_wanted);
+nlohmann::ordered_json greet_responder(
+    Channel& channel, const std::function<std::string()>& ask_token,
+    const std::function<std::optional<EndSettings>()>& choose_wanted);
 
 /// What an initiator's hello and proof have come to. It is still to be welcomed.
 struct Greeting {
@@ -45,12 +46,10 @@ Greeting greet_initiator(Channel& channel, const std::string& token, Deadline de
 
 /// Answers the proof, and seals the session if there is a token.
 /// @param answer_list_ports  called with each message "list_ports" that comes first
-/// @return {"device", "port_num", "gid_index"} of the responder, which send_environment()
-///         describes, or none of these
+/// @return the responder's end that send_environment() describes, if any
 /// @throws MeasurementError
-nlohmann::json welcome_initiator(
-    Channel& channel, const Greeting& greeting,
-    const std::function<void(const nlohmann::json&)>& answer_list_ports);
+Wanted welcome_initiator(Channel& channel, const Greeting& greeting,
+                         const std::function<void(const Wanted&)>& answer_list_ports);
 void send_environment(Channel& channel, const nlohmann::ordered_json& environment);
 
 }  // namespace rdmameter

@@ -62,7 +62,7 @@ bool Heartbeat::tick() {
   if (event_.empty()) event_ = runner_.take_fatal_event();
   if (now - said_at_ >= kTick) {
     said_at_ = now;
-    channel_.send({{"type", "alive"}}, Deadline::in(kTick));
+    channel_.send(make_message("alive"), Deadline::in(kTick));
   }
   return event_.empty() && now - alive_at_ < patience_;
 }

@@ -8,7 +8,7 @@
 #include "core/session/connect_test.h"
 #include "core/session/end_choice.h"
 #include "core/session/entry.h"
-#include "core/session/protocol.h"
+#include "core/session/messages.h"
 #include "core/session/repetition.h"
 #include "core/session/socket_runner.h"
 #include "core/wire/channel.h"
@@ -38,7 +38,7 @@ class Initiator final : public Measurer {
   ~Initiator() override {
     try {
       if (channel_.usable() && !interrupt_.requested())
-        channel_.send_last({{"type", "bye"}}, Deadline::in(kTick));
+        channel_.send_last(make_message("bye"), Deadline::in(kTick));
     } catch (const std::exception&) {  // the responder sees the connection close as well
     }
   }
@@ -86,7 +86,7 @@ class Initiator final : public Measurer {
   void tell_responder(const nlohmann::json& row) override {
     if (!channel_.usable()) return;
     try {
-      channel_.send({{"type", "row"}, {"row", row}}, Deadline::in(kSetupTimeout));
+      channel_.send(make_message("row", RowMessage{row}), Deadline::in(kSetupTimeout));
     } catch (const ChannelError&) {  // the next case says so, if there is one
     }
   }
@@ -138,7 +138,7 @@ class Initiator final : public Measurer {
   const ClockChoice clock_;
   const InterruptSource& interrupt_;
   const IntervalListener on_interval_;
-  const ShowListener on_connected_;
+  const ConnectedListener on_connected_;
   OpenDevices devices_;
   CpuClaims claims_;
   EndChoice ends_;

@@ -21,7 +21,7 @@ struct SessionOptions {
   std::string token;                    ///< empty: what a server of this user has left, if any
   std::chrono::seconds connect_for{5};  ///< a server that is not up yet is waited for this long
   IntervalListener on_interval = {};    ///< called at each interval of a long case
-  ShowListener on_connected = {};       ///< called with each case that is connected
+  ConnectedListener on_connected = {};  ///< called with each case that is connected
   ChoiceListener on_choice = {};        ///< called with what was chosen among devices
   FileMemory files = FileMemory::none;  ///< that this end may map, for its own user
 };

@@ -8,19 +8,13 @@
 #include "core/base/error.h"
 #include "core/session/failure.h"
 #include "core/session/protocol.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
-
-void MessageExchange::send(nlohmann::json message, const char* type) {
-  message["type"] = type;
-  channel_.send(message, Deadline::in(kSetupTimeout));
-}
 
 nlohmann::json MessageExchange::expect(std::string_view type) {
   nlohmann::json message =
       received_ ? *std::exchange(received_, {}) : channel_.receive(Deadline::in(kSetupTimeout));
-  const std::string& got = require_string(message, "type", 32);
+  const std::string got = type_of(message);
   if (got == "failed") throw_failure_message(message);
   if (got != type)
     throw MeasurementError(fmt::format("{}: expected the message '{}'", channel_.peer(), type));
@@ -44,10 +38,10 @@ Outcome MessageExchange::conduct(const std::function<Outcome()>& measure) {
 /// Tells the responder that this case ends here, and waits until it has cleaned up.
 void MessageExchange::abandon() {
   try {
-    send({}, "abandon");
+    send(make_message("abandon"));
     // What it said before it heard us still lies in between.
     const Deadline deadline = Deadline::in(kSetupTimeout);
-    while (require_string(channel_.receive(deadline), "type", 32) != "abandoned") {
+    while (type_of(channel_.receive(deadline)) != "abandoned") {
     }
   } catch (const ChannelError&) {
     // The channel is unusable now. Our own failure may come of that: the responder's reason says
@@ -62,7 +56,7 @@ void MessageExchange::throw_last_word() {
   nlohmann::json message;
   try {
     do message = received_ ? *std::exchange(received_, {}) : channel_.receive(Deadline::in({}));
-    while (require_string(message, "type", 32) != "failed");
+    while (type_of(message) != "failed");
   } catch (const MeasurementError&) {
     return;
   }

@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "core/engine/measurer.h"
+#include "core/session/protocol.h"
 #include "core/wire/channel.h"
+#include "core/wire/message.h"
 
 namespace rdmameter {
 
@@ -18,10 +20,14 @@ class MessageExchange {
   /// @param channel  borrowed
   explicit MessageExchange(Channel& channel) : channel_(channel) {}
 
-  void send(nlohmann::json message, const char* type);
+  void send(const nlohmann::json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
 
   /// @throws Unsupported, UsageError, NoDevice, MeasurementError  what the responder says instead
   nlohmann::json expect(std::string_view type);
+  template <class Data>
+  Data expect(std::string_view type) {
+    return read_message<Data>(expect(type));
+  }
 
   /// Measures one case. Where `measure` fails, the responder is told to abandon the case.
   /// @throws what `measure` throws; but where the connection broke after the responder had said why

@@ -11,10 +11,8 @@
 #include "core/session/bandwidth_result.h"
 #include "core/session/heartbeat.h"
 #include "core/session/loop_thread.h"
-#include "core/session/protocol.h"
 #include "core/session/window_sync.h"
 #include "core/wire/channel.h"
-#include "core/wire/fields.h"
 #include "core/wire/orderly_end.h"
 #include "core/wire/watcher.h"
 
@@ -67,11 +65,10 @@ void require_any(const TestCase& test_case, const Outcome& outcome) {
 
 /// Two spinning ends on one core answer each other once per time slice; so do more threads than
 /// there are cores.
-void Repetition::decide_wait(const nlohmann::json& ready, bool same_host) {
+void Repetition::decide_wait(const Ready& ready, bool same_host) {
   if (case_.wait != Wait::automatic) return;
   const std::optional<unsigned> mine = placement_.only();
-  const nlohmann::json theirs = ready.value("only_cpu", nlohmann::json());
-  const bool one_core = same_host && mine && theirs.is_number_unsigned() && theirs == *mine;
+  const bool one_core = same_host && mine && ready.only_cpu == mine;
   const std::uint64_t threads =
       case_.loops(Role::initiator) + (same_host ? case_.loops(Role::responder) : 0);
   const bool share = one_core || (threads > 2 && threads > placement_.allowed.size());
@@ -99,7 +96,7 @@ bool Repetition::receive(WindowSync& gate) {
 
 /// What the responder must know of this end's loops, and of an interrupt.
 void Repetition::publish(WindowSync& gate) {
-  if (tell_end_.exchange(false)) send({}, "end_now");
+  if (tell_end_.exchange(false)) send(make_message("end_now"));
   gate.publish();
 }
 
@@ -121,12 +118,13 @@ void Repetition::measure(Duplex& duplex) {
                                             clock_, attention);
   run_traffic(*duplex.forward, receiver.get(), gate, attention);
   interrupted_ = orderly.asked();
-  send({{"sent", duplex.forward->totals()}}, "finish");
-  done_ = expect("done");
-  forward_ = report_from_wire(done_, case_);
+  send(make_message("finish", Finish{duplex.forward->totals()}));
+  done_ = expect<Done>("done");
+  keep_what_the_case_has(done_.forward, case_);
   if (!receiver) return;
-  backward_ = report_from_wire(require_object(done_, "backward"), case_);
-  receiver->finish(backward_.totals, interrupt_);
+  if (!done_.backward) throw MeasurementError("the peer's message: it has no `backward`");
+  keep_what_the_case_has(*done_.backward, case_);
+  receiver->finish(done_.backward->totals, interrupt_);
 }
 
 /// What the initiator sends, with an eye on everything else.
@@ -215,18 +213,18 @@ std::uint64_t Repetition::judge(const Duplex& duplex) const {
   };
   require_clean(
       duplex.forward->verify(case_.returns_data() || case_.mixed() ? duplex.forward->totals()
-                                                                   : forward_.totals),
+                                                                   : done_.forward.totals),
       "initiator");
-  require_clean(forward_.verdict, "responder");
+  require_clean(done_.forward.verdict, "responder");
   if (!duplex.backward) return checked_bytes;
   const EndpointRunner& receiver = *duplex.backward;
-  require_clean(receiver.verify(receiver.has_loop() ? receiver.totals() : backward_.totals),
+  require_clean(receiver.verify(receiver.has_loop() ? receiver.totals() : done_.backward->totals),
                 "initiator");
-  require_clean(backward_.verdict, "responder");
+  require_clean(done_.backward->verdict, "responder");
   return checked_bytes;
 }
 
-Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
+Outcome Repetition::outcome(Duplex& duplex) const {
   EndpointRunner& runner = *duplex.forward;
   const LoopTally& tally = runner.tally();
   Outcome outcome;
@@ -239,13 +237,15 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   outcome.interrupted = interrupted_;
   outcome.extra = runner.facts();
   if (const auto order = outcome.extra.find("data_in_order"); order != outcome.extra.end())
-    *order = order->get<bool>() && forward_.data_in_order;  // the worse of both ends
-  for (const auto& fact : forward_.gpu.items()) outcome.extra["peer_" + fact.key()] = fact.value();
+    *order = order->get<bool>() && done_.forward.data_in_order;  // the worse of both ends
+  if (const auto& way = done_.forward.gpu_registration)
+    outcome.extra["peer_gpu_registration"] = *way;
+  if (const auto& path = done_.forward.gpu_pcie_path) outcome.extra["peer_gpu_pcie_path"] = *path;
   if (case_.pattern == Pattern::bandwidth) {
-    outcome.bandwidth = bandwidth_of(case_, report_of(runner, case_), forward_);
+    outcome.bandwidth = bandwidth_of(case_, report_of(runner, case_), done_.forward);
     if (duplex.backward) {
       const BandwidthData backward =
-          bandwidth_of(case_, backward_, report_of(*duplex.backward, case_));
+          bandwidth_of(case_, *done_.backward, report_of(*duplex.backward, case_));
       outcome.extra["directions"] = {{"forward", direction_json(*outcome.bandwidth)},
                                      {"backward", direction_json(backward)}};
       // A machine's own in both directions: see backward_of().
@@ -261,20 +261,21 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
   }
   require_any(case_, outcome);
   outcome.device_counters = {{"initiator", runner.counters()},
-                             {"responder", counters_from_wire(done)}};
+                             {"responder", done_.forward.counters}};
   outcome.work = {{"wrs", tally.total}, {"polls", tally.polls}};
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
   if (tally.cqes != 0) outcome.work["cqes"] = tally.cqes;
   outcome.resources = runner.resources();
   outcome.extra["cpu"] = {{"thread_ns", runner.cpu_ns()}, {"softirq_ns", nullptr}};
   if (softirq_ns_) outcome.extra["cpu"]["softirq_ns"] = *softirq_ns_;
-  outcome.extra["placement"] = {{"initiator", placement_json(placement_, duplex.places())},
-                                {"responder", placement_from_wire(done)}};
+  outcome.extra["placement"] = {
+      {"initiator", placement_json(placement_data(placement_, duplex.places()))},
+      {"responder", placement_json(done_.placement)}};
   if (!series_.is_null()) outcome.extra["series"] = series_;
-  if (!forward_.arrivals.empty()) outcome.extra["arrivals"] = forward_.arrivals;
+  if (!done_.forward.arrivals.empty()) outcome.extra["arrivals"] = done_.forward.arrivals;
   if (case_.queues.rx_depth != rx_depth_asked_) outcome.extra["rx_depth_asked"] = rx_depth_asked_;
   if (case_.verify) outcome.extra["verified_bytes"] = judge(duplex);
-  if (require_bool(done, "shared_responder")) outcome.extra["shared_responder"] = true;
+  if (done_.shared_responder) outcome.extra["shared_responder"] = true;
   outcome.load = runner.load();
   outcome.over_time = over_time_of(runner.over_time());
   if (const auto figures = runner.per_qp(); !figures.empty()) outcome.per_qp = per_qp_data(figures);
@@ -284,7 +285,7 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
                                         .late_ns = case_.late_ns,
                                         .warmup = case_.warmup,
                                         .own = *watched,
-                                        .peer = case_.answered() ? &forward_.watched : nullptr,
+                                        .peer = case_.answered() ? &done_.forward.watched : nullptr,
                                         .open_loop = case_.open_loop()});
   return outcome;
 }
@@ -294,12 +295,11 @@ Outcome Repetition::outcome(Duplex& duplex, const nlohmann::json& done) const {
 Duplex Repetition::prepare(bool same_host) {
   const Pinned pinned = pinned_to_make(placement_, "--core");
   const std::uint64_t seed = random_seed();
-  send({{"case", case_to_wire(case_)},
-        {"seed", seed},
-        {"gids", gids_to_wire(gids_)},
-        {"same_host", same_host},
-        {"cpus", placement_.cpus}},
-       "prepare");
+  send(make_message("prepare", Prepare{.test_case = case_to_wire(case_),
+                                       .seed = seed,
+                                       .gids = {gids_.begin(), gids_.end()},
+                                       .same_host = same_host,
+                                       .cpus = placement_.cpus}));
   Duplex duplex;
   std::exception_ptr mine;
   try {  // both ends create their objects at the same time
@@ -307,17 +307,15 @@ Duplex Repetition::prepare(bool same_host) {
   } catch (const std::exception&) {
     mine = std::current_exception();
   }
-  const nlohmann::json ready = expect("ready");
+  const auto ready = expect<Ready>("ready");
   if (mine) std::rethrow_exception(mine);
   decide_wait(ready, same_host);
-  duplex.connect(ready);
-  duplex.forward->record_effective(case_, ready);
-  nlohmann::json connect = duplex.connection_info();
-  connect["wait"] = case_.wait;
-  send(std::move(connect), "connect");
+  duplex.connect(ready.ends);
+  duplex.forward->record_effective(case_, ready.ends.forward);
+  send(make_message("connect", ConnectMessage{duplex.introductions(), case_.wait}));
   establish(duplex);
-  duplex.forward->record_effective(case_, ready);  // what rdma_cm's route has added
-  if (on_connected_) on_connected_(connected_to_wire(case_, duplex.connection_info(), ready));
+  duplex.forward->record_effective(case_, ready.ends.forward);  // what rdma_cm's route has added
+  if (on_connected_) on_connected_(connected_case(case_, duplex.introductions(), ready.ends));
   expect("running");
   return duplex;
 }
@@ -325,7 +323,7 @@ Duplex Repetition::prepare(bool same_host) {
 Outcome Repetition::run(bool same_host) {
   Duplex duplex = prepare(same_host);
   measure(duplex);
-  return outcome(duplex, done_);
+  return outcome(duplex);
 }
 
 }  // namespace rdmameter

@@ -12,7 +12,7 @@
 #include "core/engine/measurer.h"
 #include "core/engine/placement/placement.h"
 #include "core/session/message_exchange.h"
-#include "core/session/report.h"
+#include "core/session/messages.h"
 #include "core/session/session_host.h"
 
 namespace rdmameter {
@@ -32,7 +32,7 @@ class Repetition : public MessageExchange {
   Repetition(Channel& channel, MakeDuplex make_duplex, const TestCase& test_case,
              Placement placement, std::span<const Gid> gids, const ClockChoice& clock,
              const InterruptSource& interrupt, const IntervalListener& on_interval,
-             const ShowListener& on_connected)
+             const ConnectedListener& on_connected)
       : MessageExchange(channel),
         make_duplex_(std::move(make_duplex)),
         case_(test_case),
@@ -47,7 +47,7 @@ class Repetition : public MessageExchange {
   Outcome run(bool same_host);
 
  private:
-  void decide_wait(const nlohmann::json& ready, bool same_host);
+  void decide_wait(const Ready& ready, bool same_host);
   Duplex prepare(bool same_host);
   void establish(Duplex& duplex);
   void measure(Duplex& duplex);
@@ -58,7 +58,7 @@ class Repetition : public MessageExchange {
                    const WindowSync& gate, LoopThread* receiver, const std::string& where);
   bool receive(WindowSync& gate);
   std::uint64_t judge(const Duplex& duplex) const;
-  Outcome outcome(Duplex& duplex, const nlohmann::json& done) const;
+  Outcome outcome(Duplex& duplex) const;
 
   const MakeDuplex make_duplex_;
   TestCase case_;
@@ -68,14 +68,13 @@ class Repetition : public MessageExchange {
   const ClockChoice& clock_;
   const InterruptSource& interrupt_;
   const IntervalListener& on_interval_;
-  const ShowListener& on_connected_;
+  const ConnectedListener& on_connected_;
   std::optional<std::uint64_t> softirq_ns_;
   nlohmann::ordered_json series_;
-  nlohmann::json done_;
+  Done done_;                          ///< what the responder has counted
   std::atomic<bool> tell_end_{false};  ///< the responder's own traffic must end now
   bool interrupted_ = false;
   std::chrono::steady_clock::time_point window_end_ = {};
-  Report forward_, backward_;  ///< the responder's
 };
 
 }  // namespace rdmameter

@@ -8,59 +8,86 @@
 #include <vector>
 
 #include "core/engine/endpoint_runner.h"
+#include "core/result/row_fields.h"
+#include "core/wire/message.h"
 
 namespace rdmameter {
 
 /// Messages of each thread.
 using Totals = std::vector<std::uint64_t>;
 
-/// {"operations", "elapsed_ns", "total", "traffic_ns", "counters", "arrivals", "duplicated",
-/// "reordered", "peak", "gap_limit_ns", "gaps", "verdict"}
-/// @param sent  by each of the peer's threads; what arrived here, where nothing at this end counts
-nlohmann::json report_to_wire(const EndpointRunner& runner, const TestCase& test_case,
-                              const Totals& sent);
+/// Of messages; a double holds each.
+inline constexpr std::uint64_t kMaxMessages = 1ULL << 53;
+inline constexpr std::size_t kMaxPeers = 1024;  ///< the axis's range
+inline constexpr std::uint64_t kMaxTime_ns = 1ULL << 62;
 
+/// What an end has counted, for itself and for its peer.
 struct Report {
   std::uint64_t operations = 0, elapsed_ns = 0, traffic_ns = 0;
   Totals totals;
-  std::uint64_t total = 0;  ///< of all threads
-  Totals arrivals;          ///< of each receive queue, where there are several peers; else empty
-  std::optional<Verdict> verdict;
+  Totals arrivals;  ///< of each receive queue, where there are several peers; else empty
   std::optional<std::uint64_t> duplicated,
-      reordered;                 ///< of what arrived, where it carries numbers
-  std::optional<PeakData> peak;  ///< of what it sent
-  nlohmann::ordered_json gpu;    ///< see gpu_facts_of()
-  bool data_in_order = false;    ///< promised, of a case whose messages are seen in memory
-  WatchData watched;             ///< of a case with `blame`: gaps, without their times
+      reordered;                    ///< of what arrived, where it carries numbers
+  std::optional<PeakData> peak;     ///< of what it sent
+  nlohmann::ordered_json counters;  ///< of its device: counts by name, or null
+  std::optional<std::string> gpu_registration, gpu_pcie_path;  ///< see gpu_facts_of()
+  bool data_in_order = false;  ///< promised, of a case whose messages are seen in memory
+  WatchData watched;           ///< of a case with `blame`: gaps, without their times
+  std::optional<Verdict> verdict;
+
+  std::uint64_t total() const;  ///< of all threads
 };
+
+void list_fields(auto& fields, Is<Verdict> auto& verdict) {
+  const FieldRule bytes{.max = kMaxMessages};
+  fields("checked_bytes", verdict.checked_bytes, bytes);
+  fields("missing_bytes", verdict.missing_bytes, bytes);
+  fields("wrong_bytes", verdict.wrong_bytes, bytes);
+  fields("guard_bytes_hit", verdict.guard_bytes_hit, bytes);
+  fields("whole_slots", verdict.whole_slots, bytes);
+  fields("first_fault", verdict.first_fault, {.max_size = 200});
+}
+
+/// Three numbers for each: its message, its length [ns], and 2 if it was found plus 1 if it was
+/// first. A list of thousands would be too long with keys.
+nlohmann::ordered_json gaps_to_json(const std::vector<WatchData::Gap>& gaps);
+std::vector<WatchData::Gap> gaps_from_json(const CheckedJson& json);
+
+void list_fields(auto& fields, Is<Report> auto& report) {
+  const FieldRule messages{.max = kMaxMessages}, time{.max = kMaxTime_ns};
+  fields("operations", report.operations, messages);
+  fields("elapsed_ns", report.elapsed_ns, time);
+  fields("traffic_ns", report.traffic_ns, time);
+  fields("total", report.totals, messages);
+  fields("arrivals", report.arrivals, {.max = kMaxMessages, .max_size = kMaxPeers});
+  fields("duplicated", report.duplicated, messages);
+  fields("reordered", report.reordered, messages);
+  fields("peak", report.peak);
+  fields("counters", report.counters);
+  fields("gpu_registration", report.gpu_registration, {.max_size = 16});
+  fields("gpu_pcie_path", report.gpu_pcie_path, {.max_size = 16});
+  fields("data_in_order", report.data_in_order);
+  fields("gap_limit_ns", report.watched.gap_limit_ns, time);
+  fields.embedded("gaps", report.watched.gaps, gaps_to_json, gaps_from_json);
+  fields("verdict", report.verdict);
+}
+
+/// @throws MeasurementError  its counters are no counts by plain names
+void complete(const Report& report, const CheckedJson& json);
 
 /// What this end's loop counted.
 Report report_of(const EndpointRunner& runner, const TestCase& test_case);
 
-/// The peer's report of such a case; what the case does not need is not looked at.
+/// That, with what only the peer asks for: device counters, gaps, what verification found.
+/// @param sent  by each of the peer's threads; what arrived here, where nothing at this end counts
+Report report_for_peer(const EndpointRunner& runner, const TestCase& test_case, const Totals& sent);
+
+/// Leaves of a peer's report what such a case has.
 /// @param test_case  as it is in truth, its SGEs known
-/// @throws MeasurementError
-Report report_from_wire(const nlohmann::json& wire, const TestCase& test_case);
+/// @throws MeasurementError  it lacks some of that
+void keep_what_the_case_has(Report& report, const TestCase& test_case);
 
-/// The peer's device counters: an object of counts, or null.
-/// @throws MeasurementError
-nlohmann::ordered_json counters_from_wire(const nlohmann::json& wire);
-
-/// CPU numbers that a peer has sent, at `key`.
-/// @throws MeasurementError
-std::vector<unsigned> cpus_from_wire(const nlohmann::json& message, std::string_view key);
-
-/// The peer's placement_json(), at `placement`.
-/// @throws MeasurementError
-nlohmann::ordered_json placement_from_wire(const nlohmann::json& wire);
-
-/// @throws MeasurementError  not so many numbers below 2^53
-Totals totals_from_wire(const nlohmann::json& message, std::string_view key, std::uint64_t threads);
-
-/// A case whose QPs are connected, as the end sees it that says so: {"case", "local", "remote"}.
-/// @param test_case      as it is in truth
-/// @param local, remote  introductions: Duplex::connection_info()
-nlohmann::json connected_to_wire(const TestCase& test_case, const nlohmann::json& local,
-                                 const nlohmann::json& remote);
+/// @throws MeasurementError  they are not of so many threads
+void require_totals_of(const Totals& totals, std::uint64_t threads);
 
 }  // namespace rdmameter

@@ -16,11 +16,9 @@
 #include "core/session/failure.h"
 #include "core/session/handshake.h"
 #include "core/session/loop_thread.h"
-#include "core/session/protocol.h"
-#include "core/session/report.h"
+#include "core/session/messages.h"
 #include "core/session/socket_runner.h"
 #include "core/session/window_sync.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -78,13 +76,13 @@ void keep_to_own_memory(TestCase& asked, const std::optional<OwnEnd>& own) {
   asked.registration.gpu = own->gpu_registration;
 }
 
-/// What an automatic wait has become at the initiator; any other is as the plan had it, for the CQs
-/// are made by it.
-Wait wait_from_wire(const nlohmann::json& message, const TestCase& test_case) {
+/// @param wait  what an automatic one has become at the initiator; any other is as the plan had it,
+///              for the CQs are made by it
+void settle_wait(TestCase& test_case, Wait wait) {
   const bool open = test_case.wait == Wait::automatic;
-  const auto number = [](Wait wait) { return static_cast<std::uint64_t>(wait); };
-  return static_cast<Wait>(require_uint(message, "wait", number(open ? Wait::spin : test_case.wait),
-                                        number(open ? Wait::yield : test_case.wait)));
+  if (open ? wait != Wait::spin && wait != Wait::yield : wait != test_case.wait)
+    throw MeasurementError("the peer's message: its `wait` is not that of the case");
+  test_case.wait = wait;
 }
 
 class ClientSession {
@@ -101,15 +99,12 @@ class ClientSession {
   void serve(const Greeting& greeting);
 
  private:
-  void send(nlohmann::json message, const char* type) {
-    message["type"] = type;
-    channel_.send(message, Deadline::in(kSetupTimeout));
-  }
+  void send(const nlohmann::json& message) { channel_.send(message, Deadline::in(kSetupTimeout)); }
   void welcome(const Greeting& greeting);
-  const OpenDevice* described(const nlohmann::json& message);
-  void list_ports_for(const nlohmann::json& question);
+  const OpenDevice* described(const Wanted& wanted);
+  void list_ports_for(const Wanted& wanted);
   bool serve_next();
-  void serve_case(const nlohmann::json& prepare);
+  void serve_case(const nlohmann::json& message);
   OpenDevice& device_of(const TestCase& test_case) {
     return devices_.get(test_case.responder.device, test_case.responder.port_num,
                         test_case.responder.gid_index);
@@ -137,9 +132,9 @@ class ClientSession {
 };
 
 void ClientSession::welcome(const Greeting& greeting) {
-  const nlohmann::json message = welcome_initiator(
-      channel_, greeting, [this](const nlohmann::json& question) { list_ports_for(question); });
-  const OpenDevice* const device = message.contains("device") ? described(message) : nullptr;
+  const Wanted wanted = welcome_initiator(
+      channel_, greeting, [this](const Wanted& question) { list_ports_for(question); });
+  const OpenDevice* const device = described(wanted);
   nlohmann::ordered_json environment = environment_with(clock_, device);
   if (own_ && !own_->memory.empty()) environment["memory"] = own_->memory;
   send_environment(channel_, environment);
@@ -149,16 +144,18 @@ void ClientSession::welcome(const Greeting& greeting) {
 }
 
 /// The device that a client wants to know of; null: there is none.
-const OpenDevice* ClientSession::described(const nlohmann::json& message) {
-  EndSettings wanted = end_from_wire(message);
-  choose_own(wanted, own_);
-  return devices_.find(wanted.device, wanted.port_num, wanted.gid_index);
+const OpenDevice* ClientSession::described(const Wanted& wanted) {
+  if (!wanted.end) return nullptr;
+  EndSettings end = *wanted.end;
+  choose_own(end, own_);
+  return devices_.find(end.device, end.port_num, end.gid_index);
 }
 
-void ClientSession::list_ports_for(const nlohmann::json& question) {
-  EndSettings wanted = end_from_wire(question);
-  choose_own(wanted, own_);
-  answer_list_ports(channel_, wanted);
+void ClientSession::list_ports_for(const Wanted& wanted) {
+  if (!wanted.end) throw MeasurementError("the peer's message: `list_ports` has no `end`");
+  EndSettings end = *wanted.end;
+  choose_own(end, own_);
+  answer_list_ports(channel_, end);
 }
 
 /// Does what a peer asks for; tells it why that failed, unless it is the connection that did.
@@ -188,19 +185,19 @@ void ClientSession::serve(const Greeting& greeting) {
 /// @return false when the client has said bye
 bool ClientSession::serve_next() {
   const nlohmann::json message = channel_.receive(Deadline::in(kIdle));
-  const std::string& type = require_string(message, "type", 32);
+  const std::string type = type_of(message);
   if (type == "bye") return false;
   if (type == "abandon") {
-    send({}, "abandoned");
+    send(make_message("abandoned"));
   } else if (type == "prepare") {
     serve_case(message);
   } else if (type == "list_ports") {
-    or_tell(channel_, [&] { list_ports_for(message); });
+    or_tell(channel_, [&] { list_ports_for(read_message<Wanted>(message)); });
   } else if (type == "examine") {
     host_.log("examines this machine");
     answer_examine(channel_);
   } else if (type == "row") {
-    host_.show_row(require_object(message, "row"));
+    host_.show_row(read_message<RowMessage>(message).row);
   } else if (type != "alive" && type != "gate" && type != "finish") {
     // Those three may have crossed a "failed" of ours.
     throw MeasurementError("an unknown message: is that an rdmameter of this release?");
@@ -208,49 +205,46 @@ bool ClientSession::serve_next() {
   return true;
 }
 
-void ClientSession::serve_case(const nlohmann::json& prepare) {
+void ClientSession::serve_case(const nlohmann::json& message) {
   try {
-    TestCase test_case = case_from_wire(require_object(prepare, "case"));
-    const std::uint64_t seed = require_uint_as<std::uint64_t>(prepare, "seed");
+    const auto prepare = read_message<Prepare>(message);
+    TestCase test_case = case_from_wire(prepare.test_case);
     choose_own(test_case.responder, own_);
     keep_to_own_memory(test_case, own_);
     if (const std::string why = why_impossible(test_case); !why.empty()) throw Unsupported(why);
-    const std::vector<Gid> gids = gids_from_wire(prepare, "gids");
     const RunningCase running{host_, needs_of(test_case)};
     host_.log(case_text(test_case));
     if (!test_case.over_tcp()) {
       const EndSettings& own = test_case.responder;
-      use_gids_of(devices_.get_anew(own.device, own.port_num, own.gid_index), gids);
+      use_gids_of(devices_.get_anew(own.device, own.port_num, own.gid_index), prepare.gids);
     }
     const std::string used =
         test_case.over_tcp() ? std::string() : device_of(test_case).port.device;
-    const std::vector<unsigned> theirs = cpus_from_wire(prepare, "cpus");
-    const bool same_host = require_bool(prepare, "same_host");
-    const auto avoid = same_host ? std::span<const unsigned>(theirs) : std::span<const unsigned>();
-    const Placement placement =
-        choose_placement(wish_of(test_case, Role::responder, used, same_host, avoid), claims_);
+    const auto avoid =
+        prepare.same_host ? std::span<const unsigned>(prepare.cpus) : std::span<const unsigned>();
+    const Placement placement = choose_placement(
+        wish_of(test_case, Role::responder, used, prepare.same_host, avoid), claims_);
     if (test_case.control()) {
       if (!serve_connects(channel_, device_of(test_case), test_case, placement, interrupt_))
-        send({}, "abandoned");
+        send(make_message("abandoned"));
       return;
     }
     settle_here(test_case);
-    std::optional<Duplex> made = meet(test_case, seed, placement);
+    std::optional<Duplex> made = meet(test_case, prepare.seed, placement);
     if (!made) return;
     Duplex& duplex = *made;
     const std::optional<Totals> sent = run(duplex, test_case, placement);
     if (!sent) {
-      send({}, "abandoned");
+      send(make_message("abandoned"));
       return;
     }
-    nlohmann::json done = report_to_wire(*duplex.forward, test_case, *sent);
-    if (duplex.backward) {
-      // Its messages come to the initiator, but for those that bring data here.
-      done["backward"] = report_to_wire(*duplex.backward, test_case, duplex.backward->totals());
-    }
-    done["placement"] = placement_json(placement, duplex.places());
-    done["shared_responder"] = host_.case_is_shared();
-    send(done, "done");
+    Done done{.forward = report_for_peer(*duplex.forward, test_case, *sent),
+              .backward = {},
+              .placement = placement_data(placement, duplex.places()),
+              .shared_responder = host_.case_is_shared()};
+    if (duplex.backward)  // its messages come to the initiator, but for those that bring data here
+      done.backward = report_for_peer(*duplex.backward, test_case, duplex.backward->totals());
+    send(make_message("done", done));
   } catch (const ChannelError&) {
     throw;
   } catch (const Interrupted&) {
@@ -272,10 +266,7 @@ std::optional<Duplex> ClientSession::meet(TestCase& test_case, std::uint64_t see
                                           const Placement& placement) {
   const Pinned pinned = pinned_to_make(placement, "--peer-core");
   std::optional<Duplex> duplex = make_duplex(test_case, seed);
-  const std::optional<unsigned> cpu = placement.only();
-  nlohmann::json ready = duplex->connection_info();
-  ready["only_cpu"] = cpu ? nlohmann::json(*cpu) : nlohmann::json();
-  send(std::move(ready), "ready");
+  send(make_message("ready", Ready{duplex->introductions(), placement.only()}));
   if (!connect(*duplex, test_case)) duplex.reset();
   return duplex;
 }
@@ -293,20 +284,21 @@ Duplex ClientSession::make_duplex(const TestCase& test_case, std::uint64_t seed)
 /// @return false when the initiator has abandoned the case
 bool ClientSession::connect(Duplex& duplex, TestCase& test_case) {
   const nlohmann::json message = channel_.receive(Deadline::in(kSetupTimeout));
-  const std::string& type = require_string(message, "type", 32);
+  const std::string type = type_of(message);
   if (type == "abandon") {
-    send({}, "abandoned");
+    send(make_message("abandoned"));
     return false;
   }
   if (type != "connect") throw MeasurementError("expected the message 'connect'");
-  test_case.wait = wait_from_wire(message, test_case);
-  duplex.connect(message);
+  const auto connect = read_message<ConnectMessage>(message);
+  settle_wait(test_case, connect.wait);
+  duplex.connect(connect.ends);
   duplex.establish();
   duplex.forward->take_fatal_event();  // nobody's any more
   if (host_.shows_connected()) {
     TestCase effective = test_case;
-    duplex.forward->record_effective(effective, message);
-    host_.show_connected(connected_to_wire(effective, duplex.connection_info(), message));
+    duplex.forward->record_effective(effective, connect.ends.forward);
+    host_.show_connected(connected_case(effective, duplex.introductions(), connect.ends));
   }
   return true;
 }
@@ -324,7 +316,7 @@ std::optional<Totals> ClientSession::run(Duplex& duplex, const TestCase& test_ca
   const auto loop = start(*duplex.forward, 0);
   std::unique_ptr<LoopThread> sender;
   if (duplex.backward) sender = start(*duplex.backward, test_case.threads);
-  send({}, "running");
+  send(make_message("running"));
   std::optional<Totals> sent =
       await_finish(*loop, sender.get(), gate, attention, duplex, test_case.threads);
   if (!sent) return sent;
@@ -361,7 +353,7 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
     if (waited == Waited::deadline && !deadline.passed()) continue;
     const nlohmann::json message = channel_.receive(deadline);
     deadline = Deadline::in(kSilence);
-    const std::string& type = require_string(message, "type", 32);
+    const std::string type = type_of(message);
     if (type == "alive" || gate.receive(message)) continue;
     if (type == "abandon") return std::nullopt;
     if (type == "end_now" && duplex.backward) {
@@ -369,7 +361,9 @@ std::optional<Totals> ClientSession::await_finish(LoopThread& loop, LoopThread* 
       continue;
     }
     if (type != "finish") throw MeasurementError("expected the message 'finish'");
-    return totals_from_wire(message, "sent", threads);
+    const auto finish = read_message<Finish>(message);
+    require_totals_of(finish.sent, threads);
+    return finish.sent;
   }
 }
 

@@ -7,6 +7,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
+#include "core/engine/introduction.h"
+
 namespace rdmameter {
 
 /// Memory and threads of a case at the responder.
@@ -27,10 +29,12 @@ enum class ClientEvent : std::uint8_t {
   session_end,  ///< that process crashed, or the server has killed it
 };
 
-/// Takes what is shown of a session: a row, or a connected case. It may be anything where a peer
-/// sends it; from any thread.
+/// Takes a row of a session, to show it. It may be anything where a peer sends it; from any thread.
 /// @throws MeasurementError, UsageError  it is not what it should be, which ends the session
 using ShowListener = std::function<void(const nlohmann::json& what)>;
+
+/// The same of a case whose QPs are connected.
+using ConnectedListener = std::function<void(const ConnectedCase& what)>;
 
 class SessionHost {
  public:
@@ -44,9 +48,8 @@ class SessionHost {
   virtual void end_case() noexcept = 0;
   /// Does anybody look at connected cases?
   virtual bool shows_connected() const = 0;
-  /// A case whose QPs are connected: see connected_to_wire().
-  /// @throws as show_row()
-  virtual void show_connected(const nlohmann::json& connected) = 0;
+  /// A case whose QPs are connected. @throws as show_row()
+  virtual void show_connected(const ConnectedCase& connected) = 0;
   /// A row that the client sends, to be shown.
   /// @throws MeasurementError, UsageError  it is none
   virtual void show_row(const nlohmann::json& row) = 0;

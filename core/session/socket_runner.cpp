@@ -12,7 +12,6 @@
 #include "core/engine/loop/table.h"
 #include "core/session/protocol.h"
 #include "core/wire/auth.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
@@ -59,14 +58,15 @@ SocketRunner::SocketRunner(int session, const InterruptSource& interrupt, const 
   if (role == Role::responder) listener_.emplace(Address{host_, 0});
 }
 
-nlohmann::json SocketRunner::connection_info() const {
-  if (!listener_) return nlohmann::json::object();
-  return {{"tcp_port", listener_->port()}, {"tcp_nonce", nonce_}};
+Introduction SocketRunner::introduction() const {
+  Introduction end;
+  if (listener_) end.listening = {.port = listener_->port(), .nonce = nonce_};
+  return end;
 }
 
-void SocketRunner::connect(const nlohmann::json& peer) {
+void SocketRunner::connect(const Introduction& peer) {
   if (role_ == Role::initiator)
-    call(peer);
+    call(peer.where_listening());
   else
     let_in();
   traffic_.socket = connection_.socket.get();
@@ -74,9 +74,8 @@ void SocketRunner::connect(const nlohmann::json& peer) {
 
 /// The number goes into the socket's empty buffer at once, so it is there before the responder is
 /// told that we are.
-void SocketRunner::call(const nlohmann::json& peer) {
-  const Address address{host_, require_uint_as<std::uint16_t>(peer, "tcp_port", 1)};
-  const std::string nonce = require_string(peer, "tcp_nonce", kNonceChars, kNonceChars);
+void SocketRunner::call(const ListeningAt& peer) {
+  const Address address{host_, peer.port};
   try {
     connection_ = connect_to(address, Deadline::in(kTestConnectionTimeout), interrupt_);
   } catch (const MeasurementError& error) {
@@ -85,8 +84,8 @@ void SocketRunner::call(const nlohmann::json& peer) {
                     "between the two ends let only the session's port through?",
                     error.what()));
   }
-  if (::send(connection_.socket.get(), nonce.data(), nonce.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
-      static_cast<ssize_t>(nonce.size()))
+  if (::send(connection_.socket.get(), peer.nonce.data(), peer.nonce.size(),
+             MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(peer.nonce.size()))
     throw MeasurementError(
         fmt::format("the connection to {} was lost at once: {}", address.text(), strerror(errno)));
 }

@@ -25,10 +25,10 @@ class SocketRunner final : public EndpointRunner {
                std::uint64_t seed);
 
   /// The responder's: port, and the number that shows whose connection it is.
-  nlohmann::json connection_info() const override;
+  Introduction introduction() const override;
   /// The initiator connects and shows the number; the responder lets in nobody else.
-  void connect(const nlohmann::json& peer) override;
-  void record_effective(TestCase&, const nlohmann::json&) const override {}
+  void connect(const Introduction& peer) override;
+  void record_effective(TestCase&, const Introduction&) const override {}
   std::string take_fatal_event() override { return {}; }
   void abort_traffic() noexcept override;
   std::optional<Verdict> verify(const std::vector<std::uint64_t>& peer_totals) const override;
@@ -39,7 +39,7 @@ class SocketRunner final : public EndpointRunner {
 
  private:
   Loop loop(Wait wait, ClockChoice::Kind clock) override;
-  void call(const nlohmann::json& peer);
+  void call(const ListeningAt& peer);
   void let_in();
   bool shows_nonce(int socket, Deadline deadline) const;
 

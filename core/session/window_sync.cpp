@@ -2,8 +2,7 @@
 #include "core/session/window_sync.h"
 
 #include "core/base/error.h"
-#include "core/session/protocol.h"
-#include "core/wire/fields.h"
+#include "core/session/messages.h"
 
 namespace rdmameter {
 
@@ -26,7 +25,8 @@ void WindowSync::publish() {
   for (std::size_t step = 0; step < LoadGate::kSteps; ++step) {
     if (said_[step] || !gate_->reached_here(static_cast<LoadGate::Step>(step))) continue;
     said_[step] = Clock::now();
-    channel_.send({{"type", "gate"}, {"step", step}}, Deadline::in(kSetupTimeout));
+    channel_.send(make_message("gate", GateMessage{static_cast<LoadGate::Step>(step)}),
+                  Deadline::in(kSetupTimeout));
   }
 }
 
@@ -40,10 +40,9 @@ bool WindowSync::overdue(Clock::time_point now) const {
 }
 
 bool WindowSync::receive(const nlohmann::json& message) {
-  if (require_string(message, "type", 32) != "gate") return false;
+  if (type_of(message) != "gate") return false;
   if (!gate_ || !both_ways_) throw MeasurementError("the message 'gate' was not expected");
-  gate_->notify(
-      static_cast<LoadGate::Step>(require_uint(message, "step", 0, LoadGate::kSteps - 1)));
+  gate_->notify(read_message<GateMessage>(message).step);
   return true;
 }
 

@@ -11,9 +11,6 @@
 #include <memory>
 #include <tuple>
 
-#include "core/base/error.h"
-#include "core/wire/fields.h"
-
 namespace rdmameter {
 namespace {
 
@@ -126,37 +123,6 @@ std::optional<GidPair> choose_gid_pair(std::span<const Gid> mine, std::span<cons
           (!best || order_of(here, there) < order_of(best->mine, best->theirs)))
         best = {here, there};
   return best;
-}
-
-nlohmann::json gids_to_wire(std::span<const Gid> gids) {
-  auto list = nlohmann::json::array();
-  for (const Gid& gid : gids)
-    list.push_back({{"index", gid.index},
-                    {"gid", gid_text(gid.value)},
-                    {"gid_type", gid_type_name(gid.type)},
-                    {"subnet_bits", gid.subnet_bits}});
-  return list;
-}
-
-Gid gid_from_wire(const nlohmann::json& object) {
-  const auto value = gid_from_text(require_string(object, "gid", 64));
-  const auto type = gid_type_from_name(require_string(object, "gid_type", 16));
-  if (!value || !type) throw MeasurementError("the peer's message: gid or gid_type is not valid");
-  Gid gid;
-  gid.value = *value;
-  gid.type = *type;
-  return gid;
-}
-
-std::vector<Gid> gids_from_wire(const nlohmann::json& message, std::string_view key) {
-  std::vector<Gid> gids;
-  for (const nlohmann::json& each : require_array(message, key, kMostGidsOffered)) {
-    Gid gid = gid_from_wire(each);
-    gid.index = static_cast<std::uint32_t>(require_uint(each, "index", 0, 255));
-    gid.subnet_bits = static_cast<std::uint8_t>(require_uint(each, "subnet_bits", 0, kGidBits));
-    gids.push_back(gid);
-  }
-  return gids;
 }
 
 }  // namespace rdmameter

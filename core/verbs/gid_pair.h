@@ -7,12 +7,12 @@
 
 #include <array>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/result/field_list.h"
 #include "core/verbs/gid.h"
 
 namespace rdmameter {
@@ -48,12 +48,12 @@ using GidPairRank = std::array<bool, 4>;
 GidPairRank rank_of(const GidPair& pair);
 bool of_two_subnets(const GidPair& pair);
 
-/// The value and the type of a peer's GID, from its `gid` and `gid_type`.
-/// @throws MeasurementError  they are not valid
-Gid gid_from_wire(const nlohmann::json& object);
-
-nlohmann::json gids_to_wire(std::span<const Gid> gids);
-/// @throws MeasurementError  a field is missing or out of range
-std::vector<Gid> gids_from_wire(const nlohmann::json& message, std::string_view key);
+/// As an end tells it to its peer.
+void list_fields(auto& fields, Is<Gid> auto& gid) {
+  fields("index", gid.index, {.max = 255});  // as ibv_global_route holds it
+  fields.coded("gid", gid.value, gid_text, gid_from_text);
+  fields.coded("gid_type", gid.type, gid_type_name, gid_type_from_name);
+  fields("subnet_bits", gid.subnet_bits, {.max = 128});
+}
 
 }  // namespace rdmameter

@@ -13,13 +13,11 @@
 #include "core/verbs/gid_pair.h"
 #include "core/verbs/iwarp.h"
 #include "core/verbs/probe.h"
-#include "core/wire/fields.h"
 
 namespace rdmameter {
 namespace {
 
 constexpr Transport kTransports[] = {Transport::rc, Transport::uc, Transport::ud};
-constexpr std::size_t kMostDeviceBytes = 64;  ///< IBV_SYSFS_NAME_MAX
 
 /// An open device, and where its ports are in the list.
 struct Listed {
@@ -115,43 +113,10 @@ std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_ind
   return ports;
 }
 
-nlohmann::json ports_to_wire(std::vector<PortFacts> ports) {
-  auto list = nlohmann::json::array();
-  // Those that can be chosen before those that only have a reason.
+std::vector<PortFacts> ports_to_tell(std::vector<PortFacts> ports) {
   std::stable_partition(ports.begin(), ports.end(),
                         [](const PortFacts& port) { return port.state == IBV_PORT_ACTIVE; });
-  for (const PortFacts& port : ports) {
-    if (list.size() == kMostPortsTold) break;
-    auto lacks = nlohmann::json::array();
-    for (const Transport transport : port.lacks) lacks.push_back(transport_name(transport));
-    list.push_back({{"device", port.device},
-                    {"port_num", port.number},
-                    {"state", static_cast<unsigned>(port.state)},
-                    {"link_layer", port.link_layer},
-                    {"iwarp", port.iwarp},
-                    {"gids", gids_to_wire(port.gids)},
-                    {"lacks", std::move(lacks)}});
-  }
-  return list;
-}
-
-std::vector<PortFacts> ports_from_wire(const nlohmann::json& message) {
-  constexpr std::uint64_t kMostState = 7, kMostLinkLayer = 255;  // room for later ones
-  std::vector<PortFacts> ports;
-  for (const nlohmann::json& each : require_array(message, "ports", kMostPortsTold)) {
-    PortFacts port{
-        .device = require_string(each, "device", kMostDeviceBytes, 1),
-        .number = require_uint_as<std::uint8_t>(each, "port_num"),
-        .state = static_cast<ibv_port_state>(require_uint(each, "state", 0, kMostState)),
-        .link_layer = static_cast<int>(require_uint(each, "link_layer", 0, kMostLinkLayer)),
-        .iwarp = require_bool(each, "iwarp"),
-        .gids = gids_from_wire(each, "gids"),
-        .lacks = {}};
-    for (const nlohmann::json& name : require_array(each, "lacks", std::size(kTransports)))
-      for (const Transport transport : kTransports)
-        if (name == transport_name(transport)) port.lacks.push_back(transport);
-    ports.push_back(std::move(port));
-  }
+  if (ports.size() > kMostPortsTold) ports.resize(kMostPortsTold);
   return ports;
 }
 

@@ -6,13 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/result/field_list.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/gid.h"
+#include "core/verbs/gid_pair.h"
 
 namespace rdmameter {
 
@@ -46,8 +47,19 @@ std::string_view kind_name(const PortFacts& port);
 /// @return  also those that cannot be used; empty: there is no (such) device
 std::vector<PortFacts> list_ports(std::string_view device, std::uint64_t gid_index);
 
-nlohmann::json ports_to_wire(std::vector<PortFacts> ports);
-/// @throws MeasurementError  a field is missing or out of range
-std::vector<PortFacts> ports_from_wire(const nlohmann::json& message);
+/// Those of which a peer is told: kMostPortsTold, such as can be chosen before those that only have
+/// a reason.
+std::vector<PortFacts> ports_to_tell(std::vector<PortFacts> ports);
+
+/// As an end tells it to its peer.
+void list_fields(auto& fields, Is<PortFacts> auto& port) {
+  fields("device", port.device, {.min_size = 1, .max_size = IBV_SYSFS_NAME_MAX});
+  fields("port_num", port.number);
+  fields("state", port.state, {.max = 7});  // room for later ones
+  fields("link_layer", port.link_layer, {.max = 255});
+  fields("iwarp", port.iwarp);
+  fields("gids", port.gids, {.max_size = kMostGidsOffered});
+  fields("lacks", port.lacks, {.max = static_cast<std::uint64_t>(Transport::ud), .max_size = 3});
+}
 
 }  // namespace rdmameter

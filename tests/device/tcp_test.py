@@ -110,7 +110,9 @@ class Ends(rdmameter.Test):
 
     def test_a_responder_that_failed_before_the_connection_broke_under_our_words_is_quoted(self):
         with socket.create_server(("127.0.0.1", 0)) as traffic:
-            ready = {"type": "ready", "tcp_port": traffic.getsockname()[1], "tcp_nonce": "0" * 64, "only_cpu": None}
+            ready = {"type": "ready", "forward": {
+                "device": "", "port_num": 0, "thread_domain": False, "recv_sge": 1, "group": "", "threads": [],
+                "listening": {"port": traffic.getsockname()[1], "nonce": "0" * 64}}}
 
             def answer(peer):
                 wire.welcome(peer)

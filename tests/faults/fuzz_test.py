@@ -387,16 +387,16 @@ class Talk:
             return False
         wait = plan["case"]["wait"] or self.chance.choice((1, 2))
         self.say({**ready, "type": "connect", "wait": wait})
-        if "tcp_port" in ready:
-            self.connect_to(ready)
+        if listening := ready["forward"]["listening"]:
+            self.connect_to(listening)
         running = self.hear("running")
         return running is not None and running["type"] == "running"
 
-    def connect_to(self, ready):
+    def connect_to(self, listening):
         """The connection of a test over TCP."""
-        end = socket.create_connection(("127.0.0.1", ready["tcp_port"]), 10)
+        end = socket.create_connection(("127.0.0.1", listening["port"]), 10)
         self.ends.append(end)
-        end.sendall(ready["tcp_nonce"].encode() if self.chance.random() < 0.9 else b"0" * 64)
+        end.sendall(listening["nonce"].encode() if self.chance.random() < 0.9 else b"0" * 64)
         if self.chance.random() < 0.5:
             end.sendall(self.chance.randbytes(self.chance.choice((1, 64, 4096))))
 

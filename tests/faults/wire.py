@@ -21,7 +21,7 @@ import rdmameter  # pylint: disable=wrong-import-position
 HEADER = pathlib.Path(__file__).resolve().parents[2] / "core/session/protocol.h"
 PROTOCOL = int(re.search(r"kProtocolVersion = (\d+);", HEADER.read_text(encoding="utf-8"))[1])
 PROOF_TIMEOUT, SILENCE, PLACE_TIMEOUT, SETUP_TIMEOUT = 2, 20, 20, 30  # [s]
-ANY_DEVICE = {"device": "", "port_num": 2**64 - 1, "gid_index": 2**64 - 1}
+ANY_DEVICE = {"end": {"device": "", "port_num": 2**64 - 1, "gid_index": 2**64 - 1, "core": "", "memory": ""}}
 
 
 def frame(message):

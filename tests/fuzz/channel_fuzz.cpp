@@ -12,7 +12,7 @@
 
 #include "core/wire/auth.h"
 #include "core/wire/channel.h"
-#include "core/wire/fields.h"
+#include "core/wire/message.h"
 
 namespace rdmameter {
 namespace {
@@ -32,26 +32,31 @@ void refuse_or_take(Take&& take) {
   }
 }
 
+/// As large a part of a message as any message has: a proof, and facts for people.
+struct Proof {
+  std::uint64_t number = 0;
+  std::string proof;
+  std::vector<std::uint32_t> qpns;
+  std::optional<bool> on;
+};
+
+void list_fields(auto& fields, Is<Proof> auto& message) {
+  fields("number", message.number, {.min = 3, .max = 0xffffff});
+  fields("proof", message.proof, {.max_size = kProofChars});
+  fields("qpns", message.qpns, {.max = 0xffffff, .max_size = 64});
+  fields("on", message.on);
+}
+
 void take_fields(const nlohmann::json& message) {
-  for (const char* const key : {"a", "type", "version", "nonce", "proof", "case", "qps"}) {
-    refuse_or_take([&] {
-      const std::uint64_t value = require_uint(message, key, 3, 0xffffff);
-      if (value < 3 || value > 0xffffff) std::abort();
-    });
-    refuse_or_take([&] { require_bool(message, key); });
-    refuse_or_take([&] {
-      const std::string text = require_string(message, key, kNonceChars);
-      if (text.size() > kNonceChars || text.find('\x1b') != std::string::npos) std::abort();
-      const Challenge challenge{1, text, text};
-      if (proof_holds("0123456789abcdef", Role::initiator, challenge, text)) std::abort();
-    });
-    refuse_or_take([&] {
-      for (const nlohmann::json& each : require_array(message, key, 64)) {
-        refuse_or_take([&] { require_uint(each, "qpn", 0, 0xffffff); });
-      }
-    });
-    refuse_or_take([&] { require_object(message, key); });
-  }
+  refuse_or_take([&] { type_of(message); });
+  refuse_or_take([&] {
+    const auto [number, proof, qpns, on] = read_message<Proof>(message);
+    if (number < 3 || number > 0xffffff || qpns.size() > 64) std::abort();
+    if (proof.size() > kProofChars || proof.find('\x1b') != std::string::npos) std::abort();
+    const Challenge challenge{1, proof, proof};
+    if (proof_holds("0123456789abcdef", Role::initiator, challenge, proof)) std::abort();
+  });
+  if (printable_json(message).dump().find('\x1b') != std::string::npos) std::abort();
 }
 
 void receive_all(std::string_view stream, std::size_t limit) {

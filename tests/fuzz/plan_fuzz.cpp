@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: what a proved peer may say of a case and of its end. The first byte chooses the
-// number of QPs that an end must have; the rest is the JSON of a message: a case, an end, or its
-// ports.
+// number of QPs that an end must have; the rest is the JSON of a message: a case, an end, its
+// ports, or any other of a session.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +12,8 @@
 #include "core/engine/case_memory.h"
 #include "core/engine/endpoint.h"
 #include "core/engine/layout/layout.h"
+#include "core/session/failure.h"
+#include "core/session/messages.h"
 #include "core/test_case/test_case.h"
 #include "core/verbs/port_choice.h"
 #include "core/wire/channel.h"
@@ -60,18 +62,20 @@ void take_case(const nlohmann::json& message) {
 }
 
 void take_endpoint(const nlohmann::json& message, std::uint32_t qps) {
-  const EndpointInfo info = endpoint_info_from_wire(message, qps);
+  const auto info = read_message<EndpointInfo>(message);
+  require_queues_of(info, qps);
   require(info.qpns.size() == qps && info.psns.size() == qps);
   require(*std::ranges::max_element(info.psns) <= 0xffffff);
-  endpoint_info_from_wire(endpoint_info_to_wire(info), qps);
+  require_queues_of(read_message<EndpointInfo>(make_message("", info)), qps);
 }
 
 /// What any two ends tell of their ports leads to a choice, and to texts.
 void take_ports(const nlohmann::json& message) {
   const EndSettings any{
       .device = {}, .port_num = kAuto, .gid_index = kAuto, .core = {}, .memory = {}};
-  const std::vector<PortFacts> ports = ports_from_wire(message);
-  require(ports_from_wire({{"ports", ports_to_wire(ports)}}).size() == ports.size());
+  const std::vector<PortFacts> ports = read_message<Ports>(message).ports;
+  const nlohmann::json again = make_message("", Ports{ports_to_tell(ports)});
+  require(read_message<Ports>(again).ports.size() == ports.size());
   const EndPorts end{ports, any};
   const PortFacts* const alone = choose_port(end, Transport::rc);
   const auto pair = choose_port_pair(end, end, Transport::rc);
@@ -92,6 +96,16 @@ void refuse_or_take(Take&& take) {
   }
 }
 
+/// Each message of a session reads the same once it is written.
+template <class... Messages>
+void take_messages(const nlohmann::json& message) {
+  (refuse_or_take([&] {
+     const nlohmann::json once = make_message("", read_message<Messages>(message));
+     require(make_message("", read_message<Messages>(once)) == once);
+   }),
+   ...);
+}
+
 }  // namespace
 }  // namespace rdmameter
 
@@ -105,6 +119,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   refuse_or_take([&] { take_case(message); });
+  take_messages<Hello, ChallengeMessage, Proof, Wanted, Prepare, Ready, ConnectMessage, GateMessage,
+                Finish, Done, Failure>(message);
   refuse_or_take([&] { take_ports(message); });
   refuse_or_take([&] { take_endpoint(message, data[0] % 4U + 1); });
   return 0;

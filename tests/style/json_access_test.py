@@ -6,7 +6,7 @@ that what libraries throw is told by error_text() (core/base/error_text.h).
 Usage: json_access_test.py SOURCE_ROOT
 
 `json["key"] = value` writes, and stays. What is read is read by at() (which throws), find(), value(), CheckedJson or
-core/wire/fields.h. Types are not known here, so the test goes by names: a text in brackets, and any key in brackets behind a name that
+a list of fields. Types are not known here, so the test goes by names: a text in brackets, and any key in brackets behind a name that
 is declared as a const JSON in the same file.
 """
 import re

@@ -159,7 +159,8 @@ TEST(JoinedRanks, QuoteWhatAnUnprovedEndSaysInARanksPlace) {
     ASSERT_TRUE(connection);
     Channel channel(std::move(*connection), calm);
     channel.receive(Deadline::in(std::chrono::seconds(10)));
-    channel.send({{"over", "rank 7 on node9 has died"}}, Deadline::in(std::chrono::seconds(10)));
+    channel.send({{"nonce", nullptr}, {"proof", nullptr}, {"over", "rank 7 on node9 has died"}},
+                 Deadline::in(std::chrono::seconds(10)));
   });
   PmixJob job(kPatience, calm);
   try {

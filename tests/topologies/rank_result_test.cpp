@@ -130,11 +130,10 @@ TEST(RankResult, EachLeafLeftOutNullOrOfAnotherTypeIsAnErrorInWords) {
   sent.failure.clear();
   expect_words_or_a_value(rank_result_to_wire(sent), rank_result_from_wire);
   expect_words_or_a_value(rank_samples_to_wire(sent.samples), rank_samples_from_wire);
-  expect_words_or_a_value(
-      refused_edges_to_wire({{.rank = 0, .peer = 1, .reason = "none", .barrier = false}}).dump(),
-      [](const std::string& wire) {
-        return refused_edges_from_wire(nlohmann::json::parse(wire), 2);
-      });
+  const RefusedEdges refused{{{.rank = 0, .peer = 1, .reason = "none", .barrier = false}}};
+  expect_words_or_a_value(message_text(refused), [](const std::string& wire) {
+    return read_message_text<RefusedEdges>(wire);
+  });
 }
 
 TEST(RankResult, HistogramsOfRanksAddUpExactly) {

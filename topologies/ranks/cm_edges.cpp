@@ -10,7 +10,6 @@
 #include "core/engine/device/device_terms.h"
 #include "core/verbs/check.h"
 #include "core/wire/auth.h"
-#include "core/wire/fields.h"
 #include "topologies/ranks/loop/message_buffer.h"
 #include "topologies/ranks/node.h"
 
@@ -92,12 +91,12 @@ CmEndpoint CmEdges::end_towards(const EndpointInfo& peer) const {
   return end;
 }
 
-nlohmann::json CmEdges::invitation(Rank caller) const {
-  return {{"port", port_}, {"nonce", nonce_}, {"first", first_.at(caller)}};
+CmInvitation CmEdges::invitation(Rank caller) const {
+  return {.listening = {.port = port_, .nonce = nonce_}, .first = first_.at(caller)};
 }
 
 void CmEdges::connect(const std::map<Rank, EndpointInfo>& peers,
-                      const std::map<Rank, nlohmann::json>& invitations) {
+                      const std::map<Rank, CmInvitation>& invitations) {
   std::map<Rank, CmEndpoint> ends;
   for (const auto& [peer, with_peer] : qps_) ends.emplace(peer, end_towards(info_of(peers, peer)));
   for (const auto& [peer, with_peer] : qps_) {
@@ -105,15 +104,13 @@ void CmEdges::connect(const std::map<Rank, EndpointInfo>& peers,
     const auto invitation = invitations.find(peer);
     if (invitation == invitations.end())
       throw MeasurementError(fmt::format("rank {} has not told how to call it", peer));
+    const auto& [listening, first] = invitation->second;
     const EndpointInfo& info = info_of(peers, peer);
     const CmAddress there =
         cm_address_of(info.gid, info.link_layer,
-                      {.port = require_uint_as<std::uint16_t>(invitation->second, "port", 1),
-                       .netdev = endpoint_info_of(device_).gid.netdev},
+                      {.port = listening.port, .netdev = endpoint_info_of(device_).gid.netdev},
                       fmt::format("rank {}", peer));
-    below_.connect(ends.at(peer), there,
-                   require_string(invitation->second, "nonce", kNonceChars, kNonceChars), with_peer,
-                   with_peer.size(), require_uint_as<std::uint32_t>(invitation->second, "first"));
+    below_.connect(ends.at(peer), there, listening.nonce, with_peer, with_peer.size(), first);
   }
   // They differ in their reads alone, which the two drivers settle as they connect (RFC 6581).
   if (!called_.empty()) above_.accept(ends.rbegin()->second, nonce_, called_);

@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/engine/endpoint.h"
+#include "core/engine/introduction.h"
 #include "core/verbs/cm/connector.h"
 #include "topologies/ranks/rank_plan.h"
 
@@ -27,6 +27,17 @@ void require_iwarp_carries(const OpenDevice& device, const TestCase& test_case,
 /// @throws MeasurementError, VerbsError
 void send_first(ibv_qp& qp, const EndpointInfo& peer, const std::string& where);
 
+/// Where a rank awaits the connections of one below.
+struct CmInvitation {
+  ListeningAt listening;
+  std::uint32_t first = 0;  ///< of its QPs those with that rank begin here
+};
+
+void list_fields(auto& fields, Is<CmInvitation> auto& invitation) {
+  fields("listening", invitation.listening);
+  fields("first", invitation.first);
+}
+
 /// Lives as long as the connections: with it they end.
 class CmEdges {
  public:
@@ -37,14 +48,14 @@ class CmEdges {
           std::map<Rank, std::vector<ibv_qp*>> qps, CmWatch watch);
 
   /// What a rank above must know to call this one.
-  nlohmann::json invitation(Rank caller) const;
+  CmInvitation invitation(Rank caller) const;
 
   /// Brings all QPs to RTS.
   /// @param peers        all others: their devices
   /// @param invitations  of those below
   /// @throws Unsupported, MeasurementError, VerbsError, Interrupted
   void connect(const std::map<Rank, EndpointInfo>& peers,
-               const std::map<Rank, nlohmann::json>& invitations);
+               const std::map<Rank, CmInvitation>& invitations);
 
  private:
   CmEndpoint end_towards(const EndpointInfo& peer) const;

@@ -22,7 +22,6 @@
 #include "core/verbs/environment.h"
 #include "core/verbs/iwarp.h"
 #include "core/verbs/kernel_objects.h"
-#include "core/wire/fields.h"
 #include "topologies/graphs/placed_routes.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/cm_edges.h"
@@ -36,18 +35,53 @@
 namespace rdmameter {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kMaxFailureBytes = 4096;
 constexpr std::size_t kMaxQps = 1U << 24;  ///< QPNs are 24 bits wide
 
-json failure_json(const std::exception& error) {
-  return {{"failure", beginning(printable(error.what()), kMaxFailureBytes)},
-          {"kind", failure_kind(error)}};
+Failure failure_of(const std::exception& error) {
+  return {.kind = std::string(failure_kind(error)),
+          .reason = std::string(beginning(printable(error.what()), kMaxFailureBytes))};
 }
 
-std::string dump(const json& message) {
-  return message.dump(-1, ' ', false, json::error_handler_t::replace);
+/// What all ranks tell each other before the first case.
+struct CoresAndSeed {
+  std::vector<std::uint64_t> cores;   ///< that the rank may run on
+  std::optional<std::uint32_t> seed;  ///< rank 0's
+};
+
+void list_fields(auto& fields, Is<CoresAndSeed> auto& said) {
+  fields("cores", said.cores, {.max_size = CPU_SETSIZE});
+  fields("seed", said.seed);
+}
+
+/// What a rank that is to have QPs with another one tells it of them.
+struct QpsWithPeer {
+  std::optional<EndpointQueues> graph, barrier;
+  std::optional<CmInvitation> cm;
+};
+
+void list_fields(auto& fields, Is<QpsWithPeer> auto& qps) {
+  fields("graph", qps.graph);
+  fields("barrier", qps.barrier);
+  fields("cm", qps.cm);
+}
+
+/// What is measured again, to find who is slow.
+struct Trips {
+  std::vector<RoundTripStops> trips;
+};
+
+void list_fields(auto& fields, Is<Trips> auto& again) {
+  fields("trips", again.trips);
+}
+
+struct ProgramAndOptions {
+  std::string version, options;
+};
+
+void list_fields(auto& fields, Is<ProgramAndOptions> auto& said) {
+  fields("version", said.version);
+  fields("options", said.options);
 }
 
 std::string combined_samples(const std::string& a, const std::string& b) {
@@ -117,7 +151,7 @@ class RankMeasurer final : public TopologyMeasurer {
 
   /// After this the case goes on only if no rank has failed.
   /// @param failure  empty: this rank has not
-  void agree(const json& failure);
+  void agree(const std::optional<Failure>& failure);
   template <class Call>
   auto with_all(Call call);
   OpenDevice& device_of(const TestCase& test_case);
@@ -144,19 +178,20 @@ class RankMeasurer final : public TopologyMeasurer {
 /// there are, and give each the same ones or its own. And rank 0's seed, by which all ranks know
 /// what the messages of every other one hold.
 void RankMeasurer::share_cores_and_seed() {
-  constexpr std::size_t kMaxCores = CPU_SETSIZE;
   const std::vector<std::string>& hosts = ranks_.hosts();
-  json own = {{"cores", allowed_cpu_numbers()}};
-  if (ranks_.rank() == 0) own["seed"] = std::random_device()();
-  const std::vector<std::string> said = all_gather(ranks_, dump(own));
-  seed_ = require_uint(json::parse(said.front(), nullptr, false), "seed", 0, UINT32_MAX);
+  CoresAndSeed own;
+  for (const auto cpu : allowed_cpu_numbers()) own.cores.push_back(cpu);
+  if (ranks_.rank() == 0) own.seed = std::random_device()();
+  const std::vector<std::string> said = all_gather(ranks_, message_text(own));
+  const auto seed = read_message_text<CoresAndSeed>(said.front()).seed;
+  if (!seed) throw MeasurementError("the peer's message: rank 0 has told no `seed`");
+  seed_ = *seed;
   std::set<std::uint64_t> cores;
   std::set<std::string_view> heard;  // most say the same
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
     if (hosts[rank] != hosts[ranks_.rank()] || !heard.insert(said[rank]).second) continue;
-    const json received = json::parse(said[rank], nullptr, false);
-    for (const json& core : require_array(received, "cores", kMaxCores))
-      cores.insert(core.get<std::uint64_t>());
+    const auto received = read_message_text<CoresAndSeed>(said[rank]);
+    cores.insert(received.cores.begin(), received.cores.end());
   }
   cores_ = cores.empty() ? static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)) : cores.size();
 }
@@ -172,30 +207,26 @@ auto RankMeasurer::with_all(Call call) {
   }
 }
 
-void RankMeasurer::agree(const json& failure) {
-  std::string text, kind;
+void RankMeasurer::agree(const std::optional<Failure>& failure) {
+  Failure first;
   std::uint64_t more = 0;
-  const std::string own = failure.empty() ? "" : dump(failure);
+  const std::string own = failure ? message_text(*failure) : "";
   const std::vector<std::string> failures = with_all([&] { return ranks_.gather(own); });
   for (std::size_t rank = 0; rank < failures.size(); ++rank) {
     if (failures[rank].empty()) continue;
-    if (!text.empty()) {
+    if (!first.reason.empty()) {
       ++more;
       continue;
     }
-    const json received = json::parse(failures[rank], nullptr, false);
-    text = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank],
-                       require_string(received, "failure", kMaxFailureBytes));
-    kind = require_string(received, "kind", 32);
+    first = read_message_text<Failure>(failures[rank]);
+    first.reason = fmt::format("rank {} on {}: {}", rank, ranks_.hosts()[rank], first.reason);
   }
-  if (more > 0) text += fmt::format(" (and {} more rank{})", more, more == 1 ? "" : "s");
-  const std::string of_all = with_all([&] {
-    return ranks_.broadcast(text.empty() ? "" : dump({{"failure", text}, {"kind", kind}}));
-  });
+  if (more > 0) first.reason += fmt::format(" (and {} more rank{})", more, more == 1 ? "" : "s");
+  const std::string of_all =
+      with_all([&] { return ranks_.broadcast(first.reason.empty() ? "" : message_text(first)); });
   if (of_all.empty()) return;
-  const json first = json::parse(of_all, nullptr, false);
-  throw_failure(require_string(first, "kind", 32),
-                require_string(first, "failure", 2 * kMaxFailureBytes));
+  first = read_message_text<Failure>(of_all);
+  throw_failure(first.kind, first.reason);
 }
 
 std::string RankMeasurer::device_name(const TestCase& test_case) const {
@@ -289,47 +320,43 @@ void RankMeasurer::listen(Part& part) const {
 /// What each rank that is to have QPs with this one must know of them: a line about the device,
 /// which many ranks say alike, then the QPs.
 std::map<Rank, std::string> RankMeasurer::addresses(const Part& part) const {
-  std::map<Rank, json> by_peer;
+  std::map<Rank, QpsWithPeer> by_peer;
   for (const Rank peer : part.plan.graph.neighbours[ranks_.rank()])
-    by_peer[peer]["graph"] = endpoint_queues_to_wire(part.node->info_for(peer));
+    by_peer[peer].graph = part.node->info_for(peer);
   for (const Rank peer : part.barrier->partners())
-    by_peer[peer]["barrier"] = endpoint_queues_to_wire(part.barrier->info_for(peer));
+    by_peer[peer].barrier = part.barrier->info_for(peer);
   if (part.cm)
-    for (auto& [peer, info] : by_peer)
-      if (peer > ranks_.rank()) info["cm"] = part.cm->invitation(peer);
-  const std::string device = dump(endpoint_device_to_wire(endpoint_info_of(*part.device)));
+    for (auto& [peer, qps] : by_peer)
+      if (peer > ranks_.rank()) qps.cm = part.cm->invitation(peer);
+  const std::string device = message_text<EndpointDevice>(endpoint_info_of(*part.device));
   std::map<Rank, std::string> texts;
-  for (const auto& [peer, info] : by_peer) texts.emplace(peer, device + '\n' + dump(info));
+  for (const auto& [peer, qps] : by_peer) texts.emplace(peer, device + '\n' + message_text(qps));
   return texts;
 }
 
 /// @param received  addresses() of other ranks for this one
 void RankMeasurer::connect(Part& part, const std::map<Rank, std::string>& received) {
   std::map<Rank, EndpointInfo> graph_peers, barrier_peers, all_peers;
-  std::map<Rank, json> invitations;
+  std::map<Rank, CmInvitation> invitations;
   std::map<std::string_view, EndpointInfo> devices;  // by their lines
   for (const auto& [peer, text] : received) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const auto [device, is_new] = devices.try_emplace(std::string_view(text).substr(0, end));
     if (is_new) {
-      device->second = endpoint_device_from_wire(json::parse(device->first, nullptr, false));
+      device->second = {read_message_text<EndpointDevice>(device->first), {}};
       // Its other GIDs are not looked at again for each QP.
       if (const auto pair = choose_gid_pair(part.device->gids, device->second.gids))
         device->second.gids = {pair->theirs};
     }
-    const json message = json::parse(std::string_view(text).substr(end), nullptr, false);
-    const auto read = [&, peer = peer, &known = device->second](
-                          const char* key, std::map<Rank, EndpointInfo>& peers) {
-      if (!message.contains(key)) return;
-      const json& queues = require_object(message, key);
-      const std::size_t qps = require_array(queues, "qpns", kMaxQps).size();
-      EndpointInfo& info = peers.emplace(peer, known).first->second;
-      endpoint_queues_from_wire(queues, static_cast<std::uint32_t>(qps), info);
-    };
-    read("graph", graph_peers);
-    read("barrier", barrier_peers);
+    const auto told = read_message_text<QpsWithPeer>(std::string_view(text).substr(end));
+    for (const auto& [queues, peers] :
+         {std::pair(&told.graph, &graph_peers), std::pair(&told.barrier, &barrier_peers)}) {
+      if (!*queues) continue;
+      require_queues_of(**queues, (*queues)->qpns.size());
+      peers->emplace(peer, EndpointInfo{device->second, **queues});
+    }
     all_peers.emplace(peer, device->second);
-    if (message.contains("cm")) invitations.emplace(peer, require_object(message, "cm"));
+    if (told.cm) invitations.emplace(peer, *told.cm);
   }
   part.lap("bootstrap");
   const Pinned pinned{part.placement.first(), "--core"};
@@ -354,22 +381,27 @@ std::vector<RefusedEdge> RankMeasurer::connect_edges(
   std::vector<RefusedEdge> refused;
   for (const bool barrier : {true, false})
     for (const auto& [peer, reason] : barrier ? of_barrier : of_graph)
-      refused.push_back(
-          {.rank = ranks_.rank(), .peer = peer, .reason = reason, .barrier = barrier});
+      refused.push_back({.rank = ranks_.rank(),
+                         .peer = peer,
+                         .reason = std::string(beginning(printable(reason), kMaxEdgeReasonBytes)),
+                         .barrier = barrier});
   return refused;
 }
 
 /// @return  those of all ranks
 std::vector<RefusedEdge> RankMeasurer::share(const std::vector<RefusedEdge>& own, Rank ranks) {
-  const std::string mine = own.empty() ? "" : dump(refused_edges_to_wire(own));
-  json of_all = json::array();
+  const std::string mine = own.empty() ? "" : message_text(RefusedEdges{own});
+  RefusedEdges of_all;
   for (const std::string& text : with_all([&] { return ranks_.gather(mine); }))
     if (!text.empty())
-      for (const json& edge : json::parse(text, nullptr, false)) of_all.push_back(edge);
+      std::ranges::move(read_message_text<RefusedEdges>(text).edges,
+                        std::back_inserter(of_all.edges));
   const std::string told =
-      with_all([&] { return ranks_.broadcast(of_all.empty() ? "" : dump(of_all)); });
+      with_all([&] { return ranks_.broadcast(of_all.edges.empty() ? "" : message_text(of_all)); });
   if (told.empty()) return {};
-  return refused_edges_from_wire(json::parse(told, nullptr, false), ranks);
+  auto refused = read_message_text<RefusedEdges>(told);
+  require_edges_of(refused, ranks);
+  return std::move(refused.edges);
 }
 
 /// Pairs that would need a refused edge are lost. Where the barrier needs one, this attempt is
@@ -470,7 +502,7 @@ std::string RankMeasurer::trips_to_judge(const Part& part, const std::vector<Ran
   topology.straggler.emplace();
   const std::vector<RoundTripStops> trips =
       elimination_trips(suspect, topology.matrix_ns, part.plan.graph, places, part.test_case.seed);
-  return trips.empty() ? std::string() : dump(trips);
+  return trips.empty() ? std::string() : message_text(Trips{trips});
 }
 
 RankResult RankMeasurer::run_again(Part& part, const std::vector<RoundTripStops>& trips) {
@@ -485,9 +517,7 @@ void RankMeasurer::judge(Part& part, const std::vector<RankResult>& results, Out
   const std::string own = outcome.topology ? trips_to_judge(part, results, outcome) : std::string();
   const std::string asked = with_all([&] { return ranks_.broadcast(own); });
   if (asked.empty()) return;
-  const json message = json::parse(asked, nullptr, false);
-  std::vector<RoundTripStops> trips;
-  for (const json& stops : message) trips.push_back(stops.get<RoundTripStops>());
+  const std::vector<RoundTripStops> trips = read_message_text<Trips>(asked).trips;
   const std::string result =
       part.taken ? rank_result_to_wire(run_again(part, trips)) : std::string();
   const std::vector<std::string> reports = with_all([&] { return ranks_.gather(result); });
@@ -555,13 +585,13 @@ Outcome RankMeasurer::collect(const Part& part, const std::vector<RankResult>& r
 
 void RankMeasurer::connect_all(Part& part) {
   // A step of this rank's own, whose failure all ranks hear of.
-  const auto step = [&part](const std::function<void()>& own) -> json {
+  const auto step = [&part](const std::function<void()>& own) -> std::optional<Failure> {
     if (!part.taken) return {};
     try {
       own();
       return {};
     } catch (const std::exception& error) {
-      return failure_json(error);
+      return failure_of(error);
     }
   };
   agree(step([&] { create(part); }));
@@ -569,7 +599,7 @@ void RankMeasurer::connect_all(Part& part) {
       part.taken ? addresses(part) : std::map<Rank, std::string>();
   const std::map<Rank, std::string> received = with_all([&] { return ranks_.exchange(own); });
   part.lap("bootstrap");
-  const json connected = step([&] { connect(part, received); });
+  const std::optional<Failure> connected = step([&] { connect(part, received); });
   part.laps.lap_ns();  // the graph's own QPs: connect_ns tells it
   agree(connected);
   if (part.plan.in_rounds()) {
@@ -603,16 +633,13 @@ std::vector<RankResult> RankMeasurer::measure_all(Part& part) {
   PairAttempts attempts(2 * part.mine.pair_turns.size());
   for (;;) {
     std::string next;
-    if (ranks_.rank() == 0 && attempts.add(std::move(results), no_barrier_)) {
-      json message = attempts.next();
-      message["no_barrier"] = no_barrier_;
-      next = dump(message);
-    }
+    if (ranks_.rank() == 0 && attempts.add(std::move(results), no_barrier_))
+      next = message_text(attempts.next(no_barrier_));
     next = with_all([&] { return ranks_.broadcast(next); });
     if (next.empty()) return attempts.take_results();
-    const json message = json::parse(next);
-    part.pairs = pairs_left(message, ranks_.rank());
-    no_barrier_ = message.at("no_barrier").get<RankPairs>();
+    const auto attempt = read_message_text<NextAttempt>(next);
+    part.pairs = pairs_left(attempt, ranks_.rank());
+    no_barrier_ = attempt.no_barrier;
     part.cm.reset();
     part.barrier.reset();
     part.node.reset();
@@ -680,21 +707,18 @@ std::unique_ptr<TopologyMeasurer> make_topology_measurer(Ranks& ranks,
 }
 
 std::string check_same(Ranks& ranks, const std::string& version, const std::string& options) {
-  const json mine{{"version", version}, {"options", options}};
-  const std::vector<std::string> received = all_gather(ranks, dump(mine));
-  const json first = json::parse(received.front(), nullptr, false);
+  const std::vector<std::string> received =
+      all_gather(ranks, message_text(ProgramAndOptions{version, options}));
+  const auto first = read_message_text<ProgramAndOptions>(received.front());
   for (std::size_t rank = 0; rank < received.size(); ++rank) {
-    if (received[rank] == received.front()) continue;
-    const json other = json::parse(received[rank], nullptr, false);
-    for (const char* what : {"version", "options"})
-      if (!other.is_object() || !first.is_object() ||
-          other.value(what, "") != first.value(what, ""))
+    const auto other = read_message_text<ProgramAndOptions>(received[rank]);
+    for (const auto& [what, part] : {std::pair("version", &ProgramAndOptions::version),
+                                     std::pair("set of options", &ProgramAndOptions::options)})
+      if (other.*part != first.*part)
         return fmt::format(
             "rank {} has another {} than rank 0: '{}' and '{}'; start all ranks with "
             "one program and one command line",
-            rank, std::string(what) == "version" ? "version" : "set of options",
-            other.is_object() ? other.value(what, "") : "",
-            first.is_object() ? first.value(what, "") : "");
+            rank, what, other.*part, first.*part);
   }
   return {};
 }

@@ -50,13 +50,9 @@ bool PairAttempts::add(std::vector<RankResult> results, RankPairs& avoided) {
   return passed_ < half_rounds_;
 }
 
-nlohmann::json PairAttempts::next() const {
-  return {{"half_round", passed_}, {"lost", lost_}};
-}
-
-PairsLeft pairs_left(const nlohmann::json& next, Rank rank) {
-  PairsLeft left{.half_round = next.at("half_round").get<std::uint64_t>()};
-  for (const auto& [a, b] : next.at("lost").get<RankPairs>()) {
+PairsLeft pairs_left(const NextAttempt& next, Rank rank) {
+  PairsLeft left{.half_round = next.half_round};
+  for (const auto& [a, b] : next.lost) {
     if (a == rank) left.lost.insert(b);
     if (b == rank) left.lost.insert(a);
   }

@@ -3,14 +3,27 @@
 // and go on with those that are left. At rank 0.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/wire/message.h"
 #include "topologies/ranks/barrier_qps.h"
 #include "topologies/ranks/rank_result.h"
 #include "topologies/ranks/rank_run.h"
 
 namespace rdmameter {
+
+/// What each rank must know of the next attempt.
+struct NextAttempt {
+  std::uint64_t half_round = 0;  ///< at which it begins
+  RankPairs lost;                ///< that are not measured any more
+  RankPairs no_barrier;          ///< that the barrier avoids
+};
+
+void list_fields(auto& fields, Is<NextAttempt> auto& next) {
+  fields("half_round", next.half_round);
+  fields("lost", next.lost);
+  fields("no_barrier", next.no_barrier);
+}
 
 class PairAttempts {
  public:
@@ -23,8 +36,8 @@ class PairAttempts {
   /// @return  is another attempt needed, and of use?
   bool add(std::vector<RankResult> results, RankPairs& avoided);
 
-  /// What each rank must know of the next one.
-  nlohmann::json next() const;
+  /// @param no_barrier  pairs that the barrier avoids
+  NextAttempt next(const RankPairs& no_barrier) const { return {passed_, lost_, no_barrier}; }
 
   /// Of all attempts, by rank. Those of an attempt that had no use tell why.
   std::vector<RankResult> take_results() { return std::move(results_); }
@@ -36,7 +49,7 @@ class PairAttempts {
   std::vector<RankResult> results_;
 };
 
-/// Of one rank. @param next  of PairAttempts
-PairsLeft pairs_left(const nlohmann::json& next, Rank rank);
+/// Of one rank.
+PairsLeft pairs_left(const NextAttempt& next, Rank rank);
 
 }  // namespace rdmameter

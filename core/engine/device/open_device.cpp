@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/device/open_device.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/base/error.h"
@@ -8,7 +10,6 @@
 #include "core/verbs/environment.h"
 #include "core/verbs/port_choice.h"
 #include "core/verbs/probe.h"
-#include "core/verbs/qp_state.h"
 
 namespace rdmameter {
 namespace {
@@ -65,6 +66,16 @@ EndpointInfo endpoint_info_of(const OpenDevice& device) {
   info.reads_out = device.limits.max_qp_init_rd_atom;
   info.qkey = kQkey;
   return info;
+}
+
+void complete(const EndpointDevice& info, const CheckedJson& json) {
+  if (!mtu_from_bytes(info.mtu_bytes)) json.at("mtu_bytes").fail("is not an MTU");
+}
+
+void require_queues_of(const EndpointQueues& queues, std::uint64_t qps) {
+  if (queues.qpns.size() == qps && queues.psns.size() == qps && queues.rkeys.size() <= qps) return;
+  throw MeasurementError(
+      fmt::format("the peer's message: its QPs and their keys are not those of {} QPs", qps));
 }
 
 }  // namespace rdmameter

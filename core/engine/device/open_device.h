@@ -15,6 +15,7 @@
 #include "core/verbs/gid_pair.h"
 #include "core/verbs/handles.h"
 #include "core/verbs/memory/memory.h"
+#include "core/verbs/qp_state.h"
 
 namespace rdmameter {
 
@@ -47,8 +48,8 @@ void look_again(OpenDevice& device, std::uint64_t gid_index);
 /// Takes the GID that goes best with those of the peer; where none goes, it stays as it is.
 void use_gids_of(OpenDevice& device, std::span<const Gid> peer);
 
-/// What an end tells the other: all that is needed to reach it.
-struct EndpointInfo {
+/// What all endpoints on a device tell the other end alike.
+struct EndpointDevice {
   std::uint16_t lid = 0;
   Gid gid;                ///< the one that it uses
   std::vector<Gid> gids;  ///< those that it may use
@@ -56,13 +57,62 @@ struct EndpointInfo {
   bool needs_grh = true;                      ///< see PortInfo
   std::uint32_t mtu_bytes = 0;                ///< its port's active MTU
   std::uint32_t reads_in = 0, reads_out = 0;  ///< outstanding reads that it can take, and make
-  std::uint64_t address = 0;                  ///< of the area that one-sided operations work on
-  std::vector<std::uint32_t> rkeys;           ///< of it: of each QP, or one for all
+};
+
+/// What each has of its own.
+struct EndpointQueues {
+  std::uint64_t address = 0;         ///< of the area that one-sided operations work on
+  std::vector<std::uint32_t> rkeys;  ///< of it: of each QP, or one for all
   std::uint32_t qkey = 0;
   std::vector<std::uint32_t> qpns, psns;
   std::uint64_t credit_address = 0;  ///< of the words where it gets credits; 0: it needs none
   std::uint32_t credit_rkey = 0;
 };
+
+/// What an end tells the other: all that is needed to reach it.
+struct EndpointInfo : EndpointDevice, EndpointQueues {};
+
+namespace lists {
+
+void endpoint_device(auto& fields, auto& info) {
+  fields("lid", info.lid);
+  fields("gid", info.gid);
+  fields("gids", info.gids, {.max_size = kMostGidsOffered});
+  fields("link_layer", info.link_layer, {.max = 255});
+  fields("needs_grh", info.needs_grh);
+  fields("mtu_bytes", info.mtu_bytes, {.min = 256, .max = 4096});
+  fields("reads_in", info.reads_in);
+  fields("reads_out", info.reads_out);
+}
+
+void endpoint_queues(auto& fields, auto& info) {
+  fields("address", info.address);
+  fields("rkeys", info.rkeys);
+  fields("qkey", info.qkey);
+  fields("qpns", info.qpns, {.max = k24Bits});
+  fields("psns", info.psns, {.max = k24Bits});
+  fields("credit_address", info.credit_address);
+  fields("credit_rkey", info.credit_rkey);
+}
+
+}  // namespace lists
+
+void list_fields(auto& fields, Is<EndpointDevice> auto& info) {
+  lists::endpoint_device(fields, info);
+}
+void list_fields(auto& fields, Is<EndpointQueues> auto& info) {
+  lists::endpoint_queues(fields, info);
+}
+void list_fields(auto& fields, Is<EndpointInfo> auto& info) {
+  lists::endpoint_device(fields, info);
+  lists::endpoint_queues(fields, info);
+}
+
+/// @throws MeasurementError  its `mtu_bytes` is none of IBTA's
+void complete(const EndpointDevice& info, const CheckedJson& json);
+
+/// @throws MeasurementError  a peer's are not those of so many QPs
+void require_queues_of(const EndpointQueues& queues, std::uint64_t qps);
 
 /// An open device's, without memory and QPs.
 EndpointInfo endpoint_info_of(const OpenDevice& device);

@@ -161,10 +161,10 @@ class NullMeasurer final : public Measurer {
                                         .peak = run.peak};
     outcome.work = {{"polls", run.tally.polls}};
     outcome.resources = {{"buffer_bytes", run.buffer_bytes}};
-    outcome.extra = {
-        {"path", "null"},
-        {"placement",
-         {{"initiator", placement_json(placement, run.place)}, {"responder", nullptr}}}};
+    outcome.extra = {{"path", "null"},
+                     {"placement",
+                      {{"initiator", placement_json(placement_data(placement, run.place))},
+                       {"responder", nullptr}}}};
     return outcome;
   }
 

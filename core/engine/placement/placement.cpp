@@ -138,21 +138,26 @@ Pinned pinned_to_make(const Placement& placement, std::string_view option) {
   return Pinned{placement.first(), option};
 }
 
-nlohmann::ordered_json placement_json(const Placement& placement,
-                                      std::span<const LoopPlace> loops) {
-  using json = nlohmann::ordered_json;
-  json cpus = json::array(), nodes = json::array();
+void complete(const PlacementData& data, const CheckedJson& json) {
+  if (data.pinned == data.reason.has_value())
+    json.fail("has a reason where it is not pinned, and only there");
+}
+
+PlacementData placement_data(const Placement& placement, std::span<const LoopPlace> loops) {
+  PlacementData data{.pinned = !placement.cpus.empty()};
+  if (!placement.reason.empty()) data.reason = placement.reason;
   for (const LoopPlace& each : loops) {
-    cpus.push_back(each.cpu);
-    nodes.push_back(each.numa_node);
+    data.cpus.push_back(each.cpu);
+    data.numa_nodes.push_back(each.numa_node);
   }
   const DeviceLocality& device = placement.device;
-  return {{"pinned", !placement.cpus.empty()},
-          {"reason", placement.reason.empty() ? json(nullptr) : json(placement.reason)},
-          {"cpus", cpus},
-          {"numa_nodes", nodes},
-          {"device_numa_node", device.numa_node ? json(*device.numa_node) : json(nullptr)},
-          {"device_cpus", device.cpus.empty() ? json(nullptr) : json(cpu_list_text(device.cpus))}};
+  if (device.numa_node) data.device_numa_node = static_cast<unsigned>(*device.numa_node);
+  if (!device.cpus.empty()) data.device_cpus = cpu_list_text(device.cpus);
+  return data;
+}
+
+nlohmann::ordered_json placement_json(const PlacementData& data) {
+  return write_fields(data, FieldForm::message);
 }
 
 }  // namespace rdmameter

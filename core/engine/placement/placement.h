@@ -13,11 +13,16 @@
 
 #include "core/engine/placement/affinity.h"
 #include "core/engine/placement/cpu_claims.h"
+#include "core/result/field_list.h"
 #include "core/test_case/test_case.h"
 
 namespace rdmameter {
 
 /// Where a device is attached, as sysfs has it.
+/// Bounds of what a peer says of CPUs and NUMA nodes, and of how many loops.
+inline constexpr std::uint64_t kMaxCpuNumber = 1U << 16;
+inline constexpr std::size_t kMaxLoopsPlaced = 2048;
+
 struct DeviceLocality {
   std::optional<int> numa_node;  ///< nullopt: the kernel does not tell (always so for rxe)
   std::vector<unsigned> cpus;    ///< local_cpulist; empty: the kernel does not tell
@@ -87,8 +92,33 @@ PlacementWish wish_of(const TestCase& test_case, Role role, std::string_view dev
 /// @throws UsageError  as Pinned()
 Pinned pinned_to_make(const Placement& placement, std::string_view option);
 
-/// {"pinned", "reason", "cpus", "numa_nodes", "device_numa_node", "device_cpus"}: for a row.
+/// As a row and messages have it.
+struct PlacementData {
+  bool pinned = false;
+  std::optional<std::string> reason;       ///< why it is not pinned
+  std::vector<unsigned> cpus, numa_nodes;  ///< where each loop was
+  std::optional<unsigned> device_numa_node;
+  std::optional<std::string> device_cpus;
+};
+
+void list_fields(auto& fields, Is<PlacementData> auto& data) {
+  const FieldRule numbers{.max = kMaxCpuNumber, .max_size = kMaxLoopsPlaced};
+  const FieldRule text{.min_size = 1, .max_size = 1024};
+  fields("pinned", data.pinned);
+  fields("reason", data.reason, text);
+  fields("cpus", data.cpus, numbers);
+  fields("numa_nodes", data.numa_nodes, numbers);
+  fields("device_numa_node", data.device_numa_node, numbers);
+  fields("device_cpus", data.device_cpus, text);
+}
+
+/// @throws MeasurementError  of a peer's: it has a reason and is pinned, or neither
+void complete(const PlacementData& data, const CheckedJson& json);
+
 /// @param loops  where they were; may be fewer than the placement has, for some ends have none
-nlohmann::ordered_json placement_json(const Placement& placement, std::span<const LoopPlace> loops);
+PlacementData placement_data(const Placement& placement, std::span<const LoopPlace> loops);
+
+/// For a row: what is not known is null.
+nlohmann::ordered_json placement_json(const PlacementData& data);
 
 }  // namespace rdmameter

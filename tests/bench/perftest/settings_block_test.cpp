@@ -31,9 +31,9 @@ nlohmann::json test_info_of(const PerftestReport& report, const TestCase& test_c
       .at("test_info");
 }
 
-/// As two VerbsRunners introduce themselves.
-nlohmann::json introduction(const EndpointInfo& end) {
-  return {{"endpoint", endpoint_info_to_wire(end)}};
+/// As a VerbsRunner introduces itself.
+Introductions introduction(const EndpointInfo& end) {
+  return {.forward = {.endpoint = end}, .backward = {}};
 }
 
 EndpointInfo end_at(const char* gid, std::vector<std::uint32_t> rkeys) {
@@ -145,11 +145,9 @@ TEST(PerftestSettings, NameTheDepthsThatPerftestsEndsName) {
               AllOf(HasSubstr(" TX depth        : 1\n"), Not(HasSubstr("RX depth"))));
 }
 
-nlohmann::json told_of(const TestCase& test_case) {
-  const nlohmann::json told{{"case", case_to_wire(test_case)},
-                            {"local", introduction(end_at("fe80::1", {}))},
-                            {"remote", introduction(end_at("::ffff:192.0.2.1", {0x1234, 0x5678}))}};
-  return nlohmann::json::parse(told.dump());
+ConnectedCase told_of(const TestCase& test_case) {
+  return {test_case, introduction(end_at("fe80::1", {})),
+          introduction(end_at("::ffff:192.0.2.1", {0x1234, 0x5678}))};
 }
 
 PerftestConnection connection_of(const TestCase& test_case) {
@@ -194,9 +192,9 @@ TEST(PerftestAddresses, OfReadsHaveHowManyMayBeUnderWayAndOfSendsNoKey) {
 TEST(PerftestAddresses, OfAMulticastAreTheGroupsWhereItIsReceived) {
   TestCase test_case = default_case(Opcode::mcast_send, Pattern::bandwidth);
   test_case.qps = 2;
-  nlohmann::json told = told_of(test_case);
-  told["local"]["group"] = "239.1.2.3";  // each end has one; the receiver's is taken
-  told["remote"]["group"] = "ff15::a1";
+  ConnectedCase told = told_of(test_case);
+  told.local.forward.group = "239.1.2.3";  // each end has one; the receiver's is taken
+  told.remote.forward.group = "ff15::a1";
   EXPECT_THAT(perftest_addresses({}, perftest_connection(told, false)),
               AllOf(HasSubstr(" local address: LID 0000 QPN 0x0011 PSN 000000\n GID: 254:128:"),
                     HasSubstr(" remote address: LID 0000 QPN 0xffffff PSN 000000\n"
@@ -211,11 +209,9 @@ TEST(PerftestAddresses, OfAMulticastAreTheGroupsWhereItIsReceived) {
 TEST(PerftestAddresses, AreTakenFromNothingElse) {
   TestCase test_case = bandwidth_of_writes();  // of one QP, and the ends have two
   EXPECT_ANY_THROW(connection_of(test_case));
-  EXPECT_ANY_THROW(perftest_connection({{"case", case_to_wire(test_case)}}, false));
-  EXPECT_ANY_THROW(perftest_connection({{"case", 7}}, false));
+  EXPECT_ANY_THROW(perftest_connection({test_case, {}, {}}, false));
   test_case.threads = 2;  // not of perftest's: its ends have introductions of another form
-  EXPECT_EQ(perftest_addresses({}, perftest_connection({{"case", case_to_wire(test_case)}}, false)),
-            "");
+  EXPECT_EQ(perftest_addresses({}, perftest_connection({test_case, {}, {}}, false)), "");
 }
 
 }  // namespace

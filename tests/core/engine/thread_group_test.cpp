@@ -28,9 +28,9 @@ class FakeRunner final : public EndpointRunner {
   FakeRunner(const TestCase& test_case, std::uint64_t seed, Body body)
       : EndpointRunner(test_case, Role::initiator, seed), seed_(seed), body_(std::move(body)) {}
 
-  nlohmann::json connection_info() const override { return {{"number", seed_}}; }
-  void connect(const nlohmann::json& peer) override { peer_ = peer.at("number"); }
-  void record_effective(TestCase&, const nlohmann::json&) const override {}
+  Introduction introduction() const override { return {.recv_sge = seed_}; }
+  void connect(const Introduction& peer) override { peer_ = peer.recv_sge; }
+  void record_effective(TestCase&, const Introduction&) const override {}
   std::string take_fatal_event() override {
     return ++asked_for_events_ == event_after_ ? "IBV_EVENT_PORT_ERR" : "";
   }
@@ -201,13 +201,13 @@ TEST(ThreadGroup, IntroducesAndConnectsEachThreadToItsOwn) {
     return LoopResult{};
   };
   FakeTeam here{3, body}, there{3, body};
-  here.group.connect(there.group.connection_info());
+  here.group.connect(there.group.introduction());
   const auto verdict = here.group.verify({1, 10, 100});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->checked_bytes, 111U);
   EXPECT_EQ(verdict->first_fault, "thread 2: torn");  // whose peer's number is 4
   FakeTeam fewer{2, body};
-  EXPECT_THROW(here.group.connect(fewer.group.connection_info()), MeasurementError);
+  EXPECT_THROW(here.group.connect(fewer.group.introduction()), MeasurementError);
 }
 
 TEST(ThreadGroup, TellsEachThreadWhatItsPeerSent) {

@@ -58,8 +58,8 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
   start.clock.ticks_per_ns = 2.3999;
   start.clock.error_ppm = 0.125;
   start.clock.reason = "invariant";
-  const SessionStart got =
-      start_from_pipe(parse_message(start_to_pipe(start).dump(), "the server"));
+  const SessionStart got = read_message<SessionStart>(
+      parse_message(make_message("session", start).dump(), "the server"));
   EXPECT_EQ(got.peer, start.peer);
   EXPECT_EQ(got.server, 4711);
   EXPECT_EQ(got.greeting.initiator_version, "0.1.0");
@@ -79,7 +79,7 @@ TEST(SessionPipe, CarriesWhatASessionHasToKnow) {
   EXPECT_EQ(got.own->memory, "cuda:1");
   EXPECT_EQ(got.own->gpu_registration, GpuRegistration::data_direct);
   start.own.reset();
-  EXPECT_FALSE(start_from_pipe(start_to_pipe(start)).own);
+  EXPECT_FALSE(read_message<SessionStart>(make_message("session", start)).own);
 }
 
 TEST(SessionPipe, ARowReachesWhoListensAndNobodyElse) {
@@ -105,27 +105,32 @@ TEST(SessionPipe, AConnectedCaseIsToldWhereItIsShownUnlessItIsTooLong) {
   PipeEnds ends;
   ServerHost host{ends.shared, "192.0.2.1:1"};
   EXPECT_FALSE(host.shows_connected());
-  std::vector<json> told;
-  ends.shared.on_connected = [&](const json& connected) { told.push_back(connected); };
+  std::vector<std::string> told;
+  ends.shared.on_connected = [&](const ConnectedCase& connected) {
+    told.push_back(connected.local.forward.device);
+  };
   EXPECT_TRUE(host.shows_connected());
   EXPECT_FALSE(PipeHost{ends.session}.shows_connected());
   PipeHost session{ends.session, true};
   EXPECT_TRUE(session.shows_connected());
-  session.show_connected({{"local", {{"long", std::string(kShownPipeMessageBytes, 'x')}}}});
-  session.show_connected({{"local", {{"qpns", {17}}}}});
+  ConnectedCase connected{default_case(Opcode::send, Pattern::ping_pong), {}, {}};
+  connected.local.forward.endpoint.emplace().rkeys.resize(kShownPipeMessageBytes);
+  session.show_connected(connected);  // too long
+  connected.local.forward = {.device = "mlx5_1"};
+  session.show_connected(connected);
   answer_session(ends.server, host, soon());
-  EXPECT_THAT(told, ElementsAre(json{{"local", {{"qpns", {17}}}}}));
+  EXPECT_THAT(told, ElementsAre("mlx5_1"));
   ends.session.send({{"type", "connected"}, {"connected", 7}}, soon());
   EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError);
   SessionStart start{.peer = "", .greeting = {}, .clock = {}};
-  EXPECT_FALSE(start_from_pipe(start_to_pipe(start)).shown);
+  EXPECT_FALSE(read_message<SessionStart>(make_message("session", start)).shown);
   start.shown = true;
-  EXPECT_TRUE(start_from_pipe(start_to_pipe(start)).shown);
+  EXPECT_TRUE(read_message<SessionStart>(make_message("session", start)).shown);
 }
 
 TEST(SessionPipe, ASessionWithoutATokenHasNoKeys) {
-  const nlohmann::json message = start_to_pipe({.peer = "", .greeting = {}, .clock = {}});
-  EXPECT_FALSE(start_from_pipe(message).greeting.seal_keys);
+  const SessionStart start{.peer = "", .greeting = {}, .clock = {}};
+  EXPECT_FALSE(read_message<SessionStart>(make_message("session", start)).greeting.seal_keys);
 }
 
 TEST(SessionPipe, ACaseIsTakenFromTheServersAccountAndGivenBack) {
@@ -225,20 +230,22 @@ TEST(SessionPipe, ALineTellsOfEveryEventButTheEndOfASessionsProcess) {
   session.log("connected", ClientEvent::connected);
   session.log("dropped", ClientEvent::dropped);
   session.log("its session is killed", ClientEvent::session_end);
-  ends.session.send({{"type", "log"}, {"text", ""}, {"event", "gone"}}, soon());
-  for (int i = 0; i < 5; ++i) answer_session(ends.server, host, soon());
-  EXPECT_THAT(ends.events, ElementsAre(ClientEvent::note, ClientEvent::connected,
-                                       ClientEvent::dropped, ClientEvent::note, ClientEvent::note));
+  for (int i = 0; i < 3; ++i) answer_session(ends.server, host, soon());
+  EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError);
+  EXPECT_THAT(ends.events,
+              ElementsAre(ClientEvent::note, ClientEvent::connected, ClientEvent::dropped));
 }
 
-TEST(SessionPipe, ALineWithoutTextIsALine) {
+TEST(SessionPipe, ALineHasATextAndAnEvent) {
   PipeEnds ends;
   ServerHost host{ends.shared, "192.0.2.1:1"};
-  ends.session.send({{"type", "log"}}, soon());
-  ends.session.send({{"type", "log"}, {"text", 7}}, soon());
-  answer_session(ends.server, host, soon());
-  answer_session(ends.server, host, soon());
-  EXPECT_THAT(ends.lines, ElementsAre("", ""));
+  for (const json& line :
+       {json{{"type", "log"}, {"event", 0}}, json{{"type", "log"}, {"text", 7}, {"event", 0}},
+        json{{"type", "log"}, {"text", ""}, {"event", "gone"}}}) {
+    ends.session.send(line, soon());
+    EXPECT_THROW(answer_session(ends.server, host, soon()), MeasurementError) << line;
+  }
+  EXPECT_TRUE(ends.lines.empty());
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace {
 
 Report report(std::uint64_t messages, std::uint64_t elapsed_ns) {
   Report report;
-  report.operations = report.total = messages;
+  report.operations = messages;
+  report.totals = {messages};
   report.elapsed_ns = report.traffic_ns = elapsed_ns;
   return report;
 }

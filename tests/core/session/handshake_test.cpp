@@ -21,8 +21,8 @@ using ::testing::HasSubstr;
 
 constexpr const char* kToken = "a-token-of-more-than-16-characters";
 
-json want() {
-  return {{"device", "mlx5_0"}, {"port_num", 1}, {"gid_index", 3}};
+std::optional<EndSettings> want() {
+  return EndSettings{.device = "mlx5_0", .port_num = 1, .gid_index = 3, .core = {}, .memory = {}};
 }
 
 json challenge(bool token_required) {
@@ -189,7 +189,7 @@ TEST(GreetResponder, TakesTheKindOfFailureOfAServerThatHasProvedTheToken) {
     talk.theirs.send(failed("no_device"), soon());
   });
   EXPECT_THROW(greet_responder(
-                   talk.ours, [] { return std::string(kToken); }, [] { return json::object(); }),
+                   talk.ours, [] { return std::string(kToken); }, [] { return std::nullopt; }),
                NoDevice);
   server.join();
 }
@@ -291,8 +291,8 @@ struct BothEnds : Conversation {
   explicit BothEnds(const std::string& token) {
     std::thread responder([&] {
       greeting = greet_initiator(theirs, token, soon());
-      const json wanted = welcome_initiator(theirs, greeting, {});
-      device = wanted.value("device", "");
+      const Wanted wanted = welcome_initiator(theirs, greeting, {});
+      device = wanted.end.value_or(EndSettings{}).device;
       send_environment(theirs, {{"host", "there"}});
     });
     environment = greet_responder(

@@ -35,8 +35,8 @@ struct Ends {
         responder(there.socket.get(), interrupt, test_case, Role::responder, responder_seed) {}
 
   void connect() {
-    initiator.connect(responder.connection_info());
-    responder.connect(initiator.connection_info());
+    initiator.connect(responder.introduction());
+    responder.connect(initiator.introduction());
   }
 
   /// @return how the initiator's loop ended; the responder's is told to finish then
@@ -164,11 +164,11 @@ TEST(SocketRunner, WithoutWarmUpTheFirstMessageOpensTheWindow) {
 
 TEST(SocketRunner, LetsInNobodyButTheInitiator) {
   Ends ends{tcp(Pattern::ping_pong)};
-  const nlohmann::json ready = ends.responder.connection_info();
-  const Address port{"127.0.0.1", ready.at("tcp_port").get<std::uint16_t>()};
+  const ListeningAt listening = ends.responder.introduction().where_listening();
+  const Address port{"127.0.0.1", listening.port};
   const auto stranger = [&] { return connect_to(port, Deadline::in(100ms), ends.interrupt); };
   const Connection silent = stranger(), liar = stranger();
-  const std::string wrong(ready.at("tcp_nonce").get<std::string>().size(), '0');
+  const std::string wrong(listening.nonce.size(), '0');
   ASSERT_GT(::send(liar.socket.get(), wrong.data(), wrong.size(), MSG_NOSIGNAL), 0);
   ends.connect();
   EXPECT_EQ(loop_result_text(ends.run(Wait::yield), ""), "");
@@ -177,8 +177,10 @@ TEST(SocketRunner, LetsInNobodyButTheInitiator) {
 
 TEST(SocketRunner, SaysWhyItCannotConnect) {
   Ends ends{tcp(Pattern::ping_pong)};
-  nlohmann::json ready = ends.responder.connection_info();
-  ready["tcp_port"] = 0;
+  Introduction ready = ends.responder.introduction();
+  ready.listening->port = 0;
+  EXPECT_THROW(ends.initiator.connect(ready), MeasurementError);
+  ready.listening.reset();
   EXPECT_THROW(ends.initiator.connect(ready), MeasurementError);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/wire/message.h"
 
 namespace rdmameter {
 namespace {
@@ -123,10 +124,18 @@ TEST(Subnets, AreThoseOfTheInterfaces) {
   EXPECT_EQ(gids[1].subnet_bits, 0);
 }
 
+struct Gids {
+  std::vector<Gid> gids;
+};
+
+void list_fields(auto& fields, Is<Gids> auto& message) {
+  fields("gids", message.gids, {.max_size = kMostGidsOffered});
+}
+
 TEST(GidsOnTheWire, ComeAsTheyWereOrAreRefused) {
   const std::vector<Gid> sent = {of(3, "::ffff:10.0.0.1", GidType::roce_v2, 24)};
-  const nlohmann::json message = {{"gids", gids_to_wire(sent)}};
-  const std::vector<Gid> come = gids_from_wire(message, "gids");
+  const nlohmann::json message = make_message("", Gids{sent});
+  const std::vector<Gid> come = read_message<Gids>(message).gids;
   ASSERT_EQ(come.size(), 1U);
   EXPECT_EQ(come[0].index, 3U);
   EXPECT_EQ(gid_text(come[0].value), "::ffff:10.0.0.1");
@@ -138,11 +147,11 @@ TEST(GidsOnTheWire, ComeAsTheyWereOrAreRefused) {
                                    {"subnet_bits", 129}}) {
     nlohmann::json wrong = message;
     wrong["gids"][0][key] = value;
-    EXPECT_THROW(gids_from_wire(wrong, "gids"), MeasurementError) << key;
+    EXPECT_THROW(read_message<Gids>(wrong), MeasurementError) << key;
   }
   nlohmann::json many = message;
   while (many["gids"].size() <= kMostGidsOffered) many["gids"].push_back(many["gids"][0]);
-  EXPECT_THROW(gids_from_wire(many, "gids"), MeasurementError);
+  EXPECT_THROW(read_message<Gids>(many), MeasurementError);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
+#include "core/session/messages.h"
 
 namespace rdmameter {
 namespace {
@@ -193,7 +194,7 @@ TEST(NotJoined, SaysSoWhereNoPairCould) {
 
 TEST(PortsOnTheWire, AreWhatTheyWere) {
   const auto ports = ports_of({"a/1 roce 10.0.0.1/24 no-rc", "b/1 closed", "c/2 ib DOWN"});
-  const auto got = ports_from_wire({{"ports", nlohmann::json::parse(ports_to_wire(ports).dump())}});
+  const auto got = read_message<Ports>(make_message("ports", Ports{ports_to_tell(ports)})).ports;
   ASSERT_EQ(got.size(), ports.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {
     EXPECT_EQ(got[i].where(), ports[i].where());
@@ -206,8 +207,8 @@ TEST(PortsOnTheWire, AreWhatTheyWere) {
 }
 
 TEST(PortsOnTheWire, OfAnotherShapeAreRefused) {
-  const nlohmann::json good = {{"ports", ports_to_wire(ports_of({"a/1 roce 10.0.0.1/24 no-rc"}))}};
-  ports_from_wire(good);
+  const nlohmann::json good = make_message("", Ports{ports_of({"a/1 roce 10.0.0.1/24 no-rc"})});
+  read_message<Ports>(good);
   for (const auto& [pointer, value] : std::vector<std::pair<std::string, nlohmann::json>>{
            {"/ports", nullptr},
            {"/ports/0", 1},
@@ -223,15 +224,16 @@ TEST(PortsOnTheWire, OfAnotherShapeAreRefused) {
            {"/ports/0/gids", nullptr},
            {"/ports/0/gids/0/subnet_bits", 129},
            {"/ports/0/lacks", "rc"},
-           {"/ports/0/lacks", {"rc", "uc", "ud", "xrc"}}}) {
+           {"/ports/0/lacks", {0, 1, 2, 3}},
+           {"/ports/0/lacks", {3}}}) {
     SCOPED_TRACE(pointer);
     nlohmann::json bad = good;
     bad[nlohmann::json::json_pointer(pointer)] = value;
-    EXPECT_THROW(ports_from_wire(bad), MeasurementError);
+    EXPECT_THROW(read_message<Ports>(bad), MeasurementError);
   }
   nlohmann::json many = good;
   for (std::size_t i = 0; i < kMostPortsTold; ++i) many["ports"].push_back(many["ports"][0]);
-  EXPECT_THROW(ports_from_wire(many), MeasurementError);
+  EXPECT_THROW(read_message<Ports>(many), MeasurementError);
 }
 
 }  // namespace

@@ -83,8 +83,8 @@ struct Told {
 Told measure(OpenDevice& device, const TestCase& test_case) {
   VerbsRunner initiator{device, test_case, Role::initiator, 7},
       responder{device, test_case, Role::responder, 7};
-  responder.connect(initiator.connection_info());
-  initiator.connect(responder.connection_info());
+  responder.connect(initiator.introduction());
+  initiator.connect(responder.introduction());
   const ClockChoice clock;  // the kernel's, which the device's is made of
   StopFlag never, stop;
   std::thread other{[&] { responder.run(Wait::yield, {}, clock, stop); }};

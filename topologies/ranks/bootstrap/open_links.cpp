@@ -21,7 +21,7 @@
 #include "core/log/tell.h"
 #include "core/wire/auth.h"
 #include "core/wire/channel.h"
-#include "core/wire/fields.h"
+#include "core/wire/message.h"
 #include "core/wire/waiting_room.h"
 #include "topologies/ranks/bootstrap/own_addresses.h"
 #include "topologies/ranks/bootstrap/pmix_job.h"
@@ -30,7 +30,6 @@
 namespace rdmameter {
 namespace {
 
-using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr std::uint32_t kVersion = 2;  ///< of the messages below and of what follows
@@ -44,7 +43,7 @@ constexpr milliseconds kAgainFor{8000}, kAgainPause{200}, kForRefusal{1000};
 /// A look at the clock, and at connections that have had their time.
 constexpr milliseconds kLookAtTime{500};
 constexpr int kAcceptedAtOnce = 64;
-constexpr std::size_t kMaxReasonBytes = 4096;
+constexpr std::size_t kMaxWordBytes = 4096;
 
 /// What a rank publishes.
 struct Card {
@@ -53,22 +52,44 @@ struct Card {
   std::uint16_t port = 0;
 };
 
-std::string to_text(const Card& card) {
-  return json{{"host", card.host},
-              {"secret", card.secret},
-              {"addresses", card.addresses},
-              {"port", card.port}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+void list_fields(auto& fields, Is<Card> auto& card) {
+  fields("host", card.host, {.max_size = kMaxNameBytes});
+  fields("secret", card.secret, {.min_size = kTokenMinChars, .max_size = kTokenMaxChars});
+  fields("addresses", card.addresses, {.max_size = kMaxOwnAddresses});
+  fields("port", card.port, {.min = 1});
 }
 
-Card card_from(const std::string& text) {
-  const json message = json::parse(text, nullptr, false);
-  Card card{.host = require_string(message, "host", kMaxNameBytes),
-            .secret = require_string(message, "secret", kTokenMaxChars, kTokenMinChars),
-            .port = require_uint_as<std::uint16_t>(message, "port", 1)};
-  for (const json& address : require_array(message, "addresses", kMaxOwnAddresses))
-    if (address.is_string()) card.addresses.push_back(address.get<std::string>());
-  return card;
+/// The first message on a link.
+struct LinkGreeting {
+  Rank from = 0, to = 0;
+  std::size_t step = 0;  ///< `to` is so many powers of two ahead
+  std::string host, nonce;
+};
+
+void list_fields(auto& fields, Is<LinkGreeting> auto& greeting) {
+  fields("from", greeting.from);
+  fields("to", greeting.to);
+  fields("step", greeting.step);
+  fields("host", greeting.host, {.max_size = kMaxNameBytes});
+  fields("nonce", greeting.nonce, {.min_size = kNonceChars, .max_size = kNonceChars});
+}
+
+/// The answer to it, the proof of both ends that they know the other's secret; or at any time why
+/// the sender ends the run.
+struct LinkWord {
+  std::optional<std::string> nonce, proof, over;
+
+  /// @throws MeasurementError  it is not there
+  static const std::string& required(const std::optional<std::string>& word) {
+    if (!word) throw MeasurementError("the peer's message: it is not what a rank says now");
+    return *word;
+  }
+};
+
+void list_fields(auto& fields, Is<LinkWord> auto& word) {
+  fields("nonce", word.nonce, {.min_size = kNonceChars, .max_size = kNonceChars});
+  fields("proof", word.proof, {.max_size = kProofChars});
+  fields("over", word.over, {.max_size = kMaxWordBytes});
 }
 
 std::string name_of(Rank rank, const std::string& host) {
@@ -191,12 +212,12 @@ class LinkOpener {
   void look_at_calls();
   void greet(std::size_t step);
   void hear_ahead(std::size_t step);
-  void take_from_ahead(std::size_t step, const json& message);
+  void take_from_ahead(std::size_t step, const LinkWord& word);
   void try_again(std::size_t step, const ChannelError& error);
   void accept_callers(Listener& listener);
   bool hear(Caller& caller);
-  bool take_greeting(Caller& caller, const json& greeting);
-  void take_proof(Caller& caller, const json& message);
+  bool take_greeting(Caller& caller, const LinkGreeting& greeting);
+  void take_proof(Caller& caller, const LinkWord& word);
   void hear_all(Listener& listener);
   void look_at_time(Deadline deadline) const;
   bool all_met() const;
@@ -289,12 +310,8 @@ void LinkOpener::greet(std::size_t step) {
   meeting.nonce = make_nonce();
   ahead.stage = Ahead::Stage::greeted;
   try {
-    meeting.channel->send({{"from", job_.rank()},
-                           {"to", meeting.peer},
-                           {"step", step},
-                           {"host", own_.host},
-                           {"nonce", meeting.nonce}},
-                          Deadline::in(kForStranger));
+    const LinkGreeting greeting{job_.rank(), meeting.peer, step, own_.host, meeting.nonce};
+    meeting.channel->send(make_message("", greeting), Deadline::in(kForStranger));
   } catch (const ChannelError& error) {
     try_again(step, error);
   }
@@ -315,37 +332,35 @@ void LinkOpener::hear_ahead(std::size_t step) {
   Ahead& ahead = ahead_[step];
   try {
     while (ahead.stage != Ahead::Stage::met) {
-      const std::optional<json> message = ahead.meeting.channel->try_receive();
+      const auto message = ahead.meeting.channel->try_receive();
       if (!message) return;
-      take_from_ahead(step, *message);
+      take_from_ahead(step, read_message<LinkWord>(*message));
     }
   } catch (const ChannelError& error) {
     try_again(step, error);
   }
 }
 
-void LinkOpener::take_from_ahead(std::size_t step, const json& message) {
+void LinkOpener::take_from_ahead(std::size_t step, const LinkWord& word) {
   Ahead& ahead = ahead_[step];
   Meeting& meeting = ahead.meeting;
-  if (message.contains("over")) {  // anybody can say that who has the rank's port
-    const std::string reason = require_string(message, "over", kMaxReasonBytes);
+  if (word.over)  // anybody can say that who has the rank's port
     throw ToldByOther(
         fmt::format("what answers for {} ended the run before it proved that it is a rank of this "
                     "job: \"{}\"",
-                    meeting.name(), reason),
-        reason);
-  }
+                    meeting.name(), *word.over),
+        *word.over);
   const std::string& secret = cards_[step].secret;
   if (ahead.stage == Ahead::Stage::greeted) {
-    meeting.peer_nonce = require_string(message, "nonce", kNonceChars, kNonceChars);
-    meeting.channel->send(
-        {{"proof", make_proof(secret, Role::initiator, challenge(meeting, Role::initiator))}},
-        Deadline::in(kForStranger));
+    meeting.peer_nonce = LinkWord::required(word.nonce);
+    const LinkWord proof{
+        .proof = make_proof(secret, Role::initiator, challenge(meeting, Role::initiator))};
+    meeting.channel->send(make_message("", proof), Deadline::in(kForStranger));
     ahead.stage = Ahead::Stage::proved;
     return;
   }
   if (!proof_holds(secret, Role::responder, challenge(meeting, Role::initiator),
-                   require_string(message, "proof", kProofChars)))
+                   LinkWord::required(word.proof)))
     throw MeasurementError(fmt::format(
         "what answers for {} is no rank of this job; the run ends on all ranks", meeting.name()));
   ahead.stage = Ahead::Stage::met;
@@ -367,12 +382,12 @@ void LinkOpener::accept_callers(Listener& listener) {
 /// @return  does it stay? Not who has proved itself, is gone, says what no rank does, or is slow.
 bool LinkOpener::hear(Caller& caller) {
   try {
-    while (const std::optional<json> message = caller.meeting.channel->try_receive()) {
+    while (const auto message = caller.meeting.channel->try_receive()) {
       if (caller.step) {
-        take_proof(caller, *message);
+        take_proof(caller, read_message<LinkWord>(*message));
         return false;
       }
-      if (!take_greeting(caller, *message)) return false;
+      if (!take_greeting(caller, read_message<LinkGreeting>(*message))) return false;
     }
     return !caller.deadline.passed();
   } catch (const MeasurementError&) {
@@ -381,33 +396,33 @@ bool LinkOpener::hear(Caller& caller) {
 }
 
 /// @return  was it that of a rank that is awaited?
-bool LinkOpener::take_greeting(Caller& caller, const json& greeting) {
+bool LinkOpener::take_greeting(Caller& caller, const LinkGreeting& greeting) {
   Meeting& meeting = caller.meeting;
-  meeting.peer = require_uint_as<Rank>(greeting, "from");
-  meeting.host = require_string(greeting, "host", kMaxNameBytes);
-  meeting.peer_nonce = require_string(greeting, "nonce", kNonceChars, kNonceChars);
-  const std::size_t step = require_uint(greeting, "step", 0, steps_ - 1);
-  if (require_uint_as<Rank>(greeting, "to") != job_.rank() || meeting.peer != behind_by(step) ||
+  meeting.peer = greeting.from;
+  meeting.host = greeting.host;
+  meeting.peer_nonce = greeting.nonce;
+  const std::size_t step = greeting.step;
+  if (step >= steps_ || greeting.to != job_.rank() || meeting.peer != behind_by(step) ||
       behind_[step])
     return false;
   caller.step = step;
-  meeting.channel->send({{"nonce", meeting.nonce}}, Deadline::in({}));
+  meeting.channel->send(make_message("", LinkWord{.nonce = meeting.nonce}), Deadline::in({}));
   return true;
 }
 
-void LinkOpener::take_proof(Caller& caller, const json& message) {
+void LinkOpener::take_proof(Caller& caller, const LinkWord& word) {
   Meeting& meeting = caller.meeting;
-  if (message.contains("over")) {  // anybody can say that
-    last_words_[*caller.step] = require_string(message, "over", kMaxReasonBytes);
+  if (word.over) {  // anybody can say that
+    last_words_[*caller.step] = *word.over;
     return;
   }
   if (!proof_holds(own_.secret, Role::initiator, challenge(meeting, Role::responder),
-                   require_string(message, "proof", kProofChars)))
+                   LinkWord::required(word.proof)))
     return tell_imposter(meeting);
   if (behind_[*caller.step]) return;
-  meeting.channel->send(
-      {{"proof", make_proof(own_.secret, Role::responder, challenge(meeting, Role::responder))}},
-      Deadline::in({}));
+  const LinkWord proof{
+      .proof = make_proof(own_.secret, Role::responder, challenge(meeting, Role::responder))};
+  meeting.channel->send(make_message("", proof), Deadline::in({}));
   behind_[*caller.step] = std::move(meeting);
 }
 
@@ -498,7 +513,7 @@ void LinkOpener::say_why(const std::string& why) {
   const auto say = [&](Meeting& meeting) {
     if (!meeting.channel || !meeting.channel->usable()) return;
     try {
-      meeting.channel->send({{"over", why}}, Deadline::in(kForStranger));
+      meeting.channel->send(make_message("", LinkWord{.over = why}), Deadline::in(kForStranger));
     } catch (const std::exception&) {  // it does not wait any more
     }
   };
@@ -531,9 +546,9 @@ OpenedLinks LinkOpener::open() {
                            : own_addresses(options_.interface)};
   Listener listener = listener_on(own_.addresses, only_this_machine, options_.interface);
   own_.port = listener.port();
-  job_.publish(to_text(own_));
+  job_.publish(message_text(own_));
   for (std::size_t step = 0; step < steps_; ++step)
-    cards_.push_back(card_from(job_.card_of(ahead_by(step))));
+    cards_.push_back(read_message_text<Card>(job_.card_of(ahead_by(step))));
   try {
     make_sure(listener);
   } catch (const ToldByOther& error) {

@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "core/base/printable.h"
-#include "core/wire/fields.h"
 #include "topologies/graphs/routes.h"
 
 namespace rdmameter {
 namespace {
-
-constexpr std::size_t kMaxRefusalBytes = 1024;
 
 /// Calls `visit` with both ranks of each edge on the way.
 class EdgesOnWay {
@@ -44,24 +41,10 @@ class EdgesOnWay {
 
 }  // namespace
 
-nlohmann::json refused_edges_to_wire(const std::vector<RefusedEdge>& edges) {
-  nlohmann::json wire = nlohmann::json::array();
-  for (const RefusedEdge& edge : edges)
-    wire.push_back({{"rank", edge.rank},
-                    {"peer", edge.peer},
-                    {"reason", beginning(printable(edge.reason), kMaxRefusalBytes)},
-                    {"barrier", edge.barrier}});
-  return wire;
-}
-
-std::vector<RefusedEdge> refused_edges_from_wire(const nlohmann::json& wire, Rank ranks) {
-  std::vector<RefusedEdge> edges;
-  for (const nlohmann::json& each : wire)
-    edges.push_back({.rank = require_uint_as<Rank>(each, "rank", 0, ranks - 1),
-                     .peer = require_uint_as<Rank>(each, "peer", 0, ranks - 1),
-                     .reason = require_string(each, "reason", kMaxRefusalBytes),
-                     .barrier = require_bool(each, "barrier")});
-  return edges;
+void require_edges_of(const RefusedEdges& refused, Rank ranks) {
+  for (const RefusedEdge& edge : refused.edges)
+    if (edge.rank >= ranks || edge.peer >= ranks)
+      throw MeasurementError("the peer's message: `edges` name a rank that the case has not");
 }
 
 std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank rank,

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/wire/message.h"
 #include "topologies/graphs/graph.h"
 
 namespace rdmameter {
@@ -19,10 +19,26 @@ struct RefusedEdge {
   bool barrier = false;  ///< it is the barrier's QP, and not the graph's
 };
 
-nlohmann::json refused_edges_to_wire(const std::vector<RefusedEdge>& edges);
-/// @param ranks  of the case
-/// @throws MeasurementError  it is not what refused_edges_to_wire() makes
-std::vector<RefusedEdge> refused_edges_from_wire(const nlohmann::json& wire, Rank ranks);
+inline constexpr std::size_t kMaxEdgeReasonBytes = 1024;
+
+void list_fields(auto& fields, Is<RefusedEdge> auto& edge) {
+  fields("rank", edge.rank);
+  fields("peer", edge.peer);
+  fields("reason", edge.reason, {.max_size = kMaxEdgeReasonBytes});
+  fields("barrier", edge.barrier);
+}
+
+/// As ranks tell each other of them.
+struct RefusedEdges {
+  std::vector<RefusedEdge> edges;
+};
+
+void list_fields(auto& fields, Is<RefusedEdges> auto& refused) {
+  fields("edges", refused.edges);
+}
+
+/// @throws MeasurementError  one is not between two of so many ranks
+void require_edges_of(const RefusedEdges& refused, Rank ranks);
 
 /// Of the graph's edges, by partner of a rank the first one on the way there or back.
 std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank rank,

@@ -201,10 +201,10 @@ TEST_F(PlacementTest, OfEachThreadIsKnown) {
 
 TEST_F(PlacementTest, IsInTheRow) {
   const std::vector<LoopPlace> places{{.cpu = 4, .numa_node = 1}, {.cpu = 5, .numa_node = 1}};
-  EXPECT_EQ(placement_json(choose({.device = "mlx5_1", .loops = 2}), places).dump(),
+  EXPECT_EQ(placement_json(placement_data(choose({.device = "mlx5_1", .loops = 2}), places)).dump(),
             R"({"pinned":true,"reason":null,"cpus":[4,5],"numa_nodes":[1,1],)"
             R"("device_numa_node":1,"device_cpus":"4-7,12-15"})");
-  EXPECT_EQ(placement_json(choose({.device = "rxe0"}), {}).dump(),
+  EXPECT_EQ(placement_json(placement_data(choose({.device = "rxe0"}), {})).dump(),
             R"({"pinned":false,"reason":"the kernel names no NUMA node of rxe0","cpus":[],)"
             R"("numa_nodes":[],"device_numa_node":null,"device_cpus":null})");
 }

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the messages of a session hold, each with its list of fields. protocol.h says who sends
+// which when; those of a test that connects are in connect_test.cpp, a failure in failure.h.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine/introduction.h"
+#include "core/engine/loop/gate.h"
+#include "core/engine/placement/placement.h"
+#include "core/session/protocol.h"
+#include "core/session/report.h"
+#include "core/verbs/port_facts.h"
+#include "core/wire/auth.h"
+#include "core/wire/message.h"
+
+namespace rdmameter {
+
+/// "hello"
+struct Hello {
+  std::uint32_t protocol = kProtocolVersion;
+  std::string version = RDMAMETER_VERSION;
+  std::string nonce;
+};
+
+void list_fields(auto& fields, Is<Hello> auto& hello) {
+  fields("protocol", hello.protocol, {.max = 1'000'000});
+  fields("version", hello.version, {.min_size = 1, .max_size = kMaxVersionBytes});
+  fields("nonce", hello.nonce, {.min_size = kNonceChars, .max_size = kNonceChars});
+}
+
+/// "challenge"
+struct ChallengeMessage {
+  Hello hello;  ///< the responder's
+  bool token_required = false;
+};
+
+void list_fields(auto& fields, Is<ChallengeMessage> auto& challenge) {
+  list_fields(fields, challenge.hello);
+  fields("token_required", challenge.token_required);
+}
+
+/// "proof", "welcome"
+struct Proof {
+  std::string proof;  ///< empty: without a token
+};
+
+void list_fields(auto& fields, Is<Proof> auto& message) {
+  fields("proof", message.proof, {.max_size = kProofChars});
+}
+
+namespace lists {
+
+void end_settings(auto& fields, auto& end) {
+  fields("device", end.device, {.max_size = IBV_SYSFS_NAME_MAX});
+  fields("port_num", end.port_num);
+  fields("gid_index", end.gid_index);
+  fields("core", end.core, {.max_size = 1024});
+  fields("memory", end.memory, {.max_size = 2048});
+}
+
+}  // namespace lists
+
+void list_fields(auto& fields, Is<EndSettings> auto& end) {
+  lists::end_settings(fields, end);
+}
+
+/// "list_ports", "describe": of the responder's devices
+struct Wanted {
+  std::optional<EndSettings> end;  ///< what the user has fixed; nothing: no device is opened
+};
+
+void list_fields(auto& fields, Is<Wanted> auto& wanted) {
+  fields("end", wanted.end);
+}
+
+/// "ports"
+struct Ports {
+  std::vector<PortFacts> ports;
+};
+
+void list_fields(auto& fields, Is<Ports> auto& message) {
+  fields("ports", message.ports, {.max_size = kMostPortsTold});
+}
+
+/// "prepare"
+struct Prepare {
+  nlohmann::ordered_json test_case;  ///< see case_from_wire()
+  std::uint64_t seed = 0;            ///< of the payloads' patterns
+  std::vector<Gid> gids;             ///< that the initiator may use
+  bool same_host = false;
+  std::vector<unsigned> cpus;  ///< of the initiator's loops; empty: they are not pinned
+};
+
+void list_fields(auto& fields, Is<Prepare> auto& prepare) {
+  fields("case", prepare.test_case);
+  fields("seed", prepare.seed);
+  fields("gids", prepare.gids, {.max_size = kMostGidsOffered});
+  fields("same_host", prepare.same_host);
+  fields("cpus", prepare.cpus, {.max = kMaxCpuNumber, .max_size = kMaxLoopsPlaced});
+}
+
+/// "ready"
+struct Ready {
+  Introductions ends;
+  std::optional<unsigned> only_cpu;  ///< the only one on which the first loop may run
+};
+
+void list_fields(auto& fields, Is<Ready> auto& ready) {
+  list_fields(fields, ready.ends);
+  fields("only_cpu", ready.only_cpu, {.max = kMaxCpuNumber});
+}
+
+/// "connect"
+struct ConnectMessage {
+  Introductions ends;
+  Wait wait = Wait::automatic;  ///< what an automatic one has become
+};
+
+void list_fields(auto& fields, Is<ConnectMessage> auto& connect) {
+  list_fields(fields, connect.ends);
+  fields("wait", connect.wait, {.max = static_cast<std::uint64_t>(Wait::event)});
+}
+
+/// "gate"
+struct GateMessage {
+  LoadGate::Step step{};  ///< which the sender has reached
+};
+
+void list_fields(auto& fields, Is<GateMessage> auto& gate) {
+  fields("step", gate.step, {.max = LoadGate::kSteps - 1});
+}
+
+/// "environment"
+struct EnvironmentMessage {
+  nlohmann::ordered_json environment;  ///< facts for people, whatever they are
+};
+
+void list_fields(auto& fields, Is<EnvironmentMessage> auto& message) {
+  fields("environment", message.environment);
+}
+
+/// "row"
+struct RowMessage {
+  nlohmann::ordered_json row;  ///< see read_row()
+};
+
+void list_fields(auto& fields, Is<RowMessage> auto& message) {
+  fields("row", message.row);
+}
+
+/// "examination"
+struct ExaminationMessage {
+  nlohmann::ordered_json examination;  ///< see checked_examination()
+};
+
+void list_fields(auto& fields, Is<ExaminationMessage> auto& message) {
+  fields("examination", message.examination);
+}
+
+/// "finish"
+struct Finish {
+  Totals sent;
+};
+
+void list_fields(auto& fields, Is<Finish> auto& finish) {
+  fields("sent", finish.sent, {.max = kMaxMessages});
+}
+
+/// "done"
+struct Done {
+  Report forward;
+  std::optional<Report> backward;
+  PlacementData placement;
+  bool shared_responder = false;  ///< has another client's case run meanwhile?
+};
+
+void list_fields(auto& fields, Is<Done> auto& done) {
+  fields("forward", done.forward);
+  fields("backward", done.backward);
+  fields("placement", done.placement);
+  fields("shared_responder", done.shared_responder);
+}
+
+}  // namespace rdmameter

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of a peer as structs: each has one list of fields (core/result/field_list.h), by which
+// it is written and read with types and ranges checked. What comes from a peer passes here once and
+// is trusted afterwards.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/result/field_list.h"
+
+namespace rdmameter {
+
+/// @param type  what the receiver tells messages apart by; empty: it is a part of one
+template <class Data>
+nlohmann::json make_message(std::string_view type, const Data& data) {
+  nlohmann::json message = write_fields(data, FieldForm::message);
+  if (!type.empty()) message["type"] = type;
+  return message;
+}
+
+/// A message without fields.
+inline nlohmann::json make_message(std::string_view type) {
+  return {{"type", type}};
+}
+
+/// Keys that the list does not name are not looked at.
+/// @throws MeasurementError  a key is missing, of another type or out of range: the text names it
+template <class Data>
+Data read_message(const nlohmann::json& message) {
+  const nlohmann::ordered_json json(message);
+  return read_fields<Data>(CheckedJson(json, "", Reading::message));
+}
+
+/// A message as text, where what carries it knows nothing of JSON. Text that is not UTF-8 goes with
+/// U+FFFD in its place.
+template <class Data>
+std::string message_text(const Data& data) {
+  return make_message("", data).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// @throws MeasurementError  as read_message(); it is no JSON
+template <class Data>
+Data read_message_text(std::string_view text) {
+  return read_message<Data>(nlohmann::json::parse(text, nullptr, false));
+}
+
+/// @throws MeasurementError  it has none
+std::string type_of(const nlohmann::json& message);
+
+/// Facts of the peer's for people to read, whatever they are: all texts and keys made printable.
+nlohmann::ordered_json printable_json(const nlohmann::json& facts);
+
+}  // namespace rdmameter
