@@ -250,6 +250,14 @@ class BadInput(unittest.TestCase):
         for typed in ("0", "0.5", "1,2"):
             self.assertEqual(run("run", "--device", "null", "write_lat", "--dry-run", "--duration", typed).returncode, 0)
 
+    def test_brackets_stay_where_several_words_may_stand(self):
+        for words in (("run", "[127.0.0.1]", "tcp_lat"), ("doctor", "[127.0.0.1]"), ("topo", "connections", "[127.0.0.1]")):
+            self.refused(*words, says="`[127.0.0.1]` is not an address: brackets are for IPv6 addresses")
+        self.refused("run", "--device", "null", "[read_lat,write_lat]", says="there is no test '[read_lat,write_lat]'")
+        self.refused("show", "[a.json]", says="[a.json]: cannot be read")
+        self.refused("export", "--case", "[a]", "[b]", "--format=[c]", says="'[c]'")
+        self.refused("serve", "[a]", says="unexpected argument '[a]'\n")
+
     def test_without_a_subcommand_says_which_there_are(self):
         self.refused(says="devices")
 
