@@ -5,11 +5,14 @@
 Usage: cli_test.py PATH_OF_RDMAMETER [unittest's arguments]
 """
 import fcntl
+import functools
+import itertools
 import json
 import os
 import pathlib
 import pty
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -882,6 +885,20 @@ class Failures(unittest.TestCase):
         for more in (("--memory", "host,file:/dev/zero"), ("--background", "write_bw --memory file:/dev/zero")):
             result = run("run", "--loopback", "write_lat", "--overwrite-file", *more, "--dry-run")
             self.assertEqual(result.returncode, 0, result)
+
+    def test_for_lack_of_memory_tell_how_much_was_asked_for(self):
+        """Also for what is aligned to a cache line, as the state of a simulated rank's QP is."""
+        if is_sanitized():
+            self.skipTest("a sanitizer's memory is not the program's")
+        words = [PROGRAM, "topo", "mesh", "--simulate", "delay:2us", "--ranks"]
+        told = []
+        for ranks, mib in itertools.product(("300", "400"), (120, 137, 150)):
+            limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (mib << 20, mib << 20))
+            result = subprocess.run(words + [ranks], capture_output=True, text=True, timeout=60, check=False, preexec_fn=limit)
+            told += re.findall("  error: (out of memory.*)", result.stdout)
+        self.assertGreater(len(told), 0)
+        for text in told:
+            self.assertRegex(text, ": [0-9]+ MiB were asked for by rdmameter topo$")
 
     def test_are_told_on_both_where_these_are_apart(self):
         result = run(*self.ARGUMENTS)
