@@ -98,6 +98,22 @@ class Texts(unittest.TestCase):
                 self.assertNotRegex(shown, f"(^|,)\"?{re.escape(text)}")
 
 
+    def test_what_turns_a_text_around_is_escaped_in_every_file_of_json(self):
+        base = pathlib.Path(os.path.dirname(os.path.abspath(__file__)), "../data/base.json").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            path, written = pathlib.Path(folder, "in.json"), folder + "/out.json"
+            path.write_text(base.replace("_lat/", "_lat\u202e/"), encoding="utf-8")
+            for words in (("merge", path), ("export", path, "--format", "bmf"), ("export", path, "--format", "github-smaller")):
+                done = run(*words, "-o", written)
+                self.assertEqual(done.returncode, 0, done)
+                text = pathlib.Path(written).read_text(encoding="utf-8")
+                self.assertIn("_lat\\u202e/", text, words)
+                self.assertNotIn("\u202e", text, words)
+            done = run("history", "add", path, "--into", folder + "/history.jsonl")
+            self.assertEqual(done.returncode, 0, done)
+            self.assertNotIn("\u202e", pathlib.Path(folder, "history.jsonl").read_text(encoding="utf-8"))
+
+
 class ResultsPage(unittest.TestCase):
     def test_names_every_key_of_an_environment(self):
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
