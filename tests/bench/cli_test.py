@@ -790,6 +790,7 @@ class Progress(unittest.TestCase):
     def test_is_shown_at_a_terminal_and_not_under_ci(self):
         self.assertRegex(self.seen(CI=None), r"1/1  0:\d\d elapsed  write_lat/rc")
         self.assertEqual(self.seen(CI="true"), "")
+        self.assertNotIn("elapsed", self.seen(CI=None, TERM=""))
 
     def test_has_a_summary_where_the_rows_are_read_at_a_terminal_too(self):
         with tempfile.TemporaryDirectory() as folder:
