@@ -12,10 +12,25 @@
   throw rdmameter::OutOfMemory(bytes);
 }
 
+/// Of types that are aligned to a cache line.
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, static_cast<std::size_t>(alignment), bytes) == 0) return memory;
+  throw rdmameter::OutOfMemory(bytes);
+}
+
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/options/command.h"
+#include "core/base/json_text.h"
 #include "core/log/print.h"
 #include "core/verbs/device.h"
 #include "reports/text/terminal_lines.h"
@@ -15,7 +16,7 @@ namespace {
 ExitStatus run_devices(bool as_json) {
   const nlohmann::ordered_json devices = devices_json();
   if (as_json)
-    print("{}\n", devices.dump(2));
+    print("{}\n", json_text(devices, 2));
   else if (!devices.at("devices").empty())
     print_text(for_stdout(devices_text(devices)));
   if (devices.at("devices").empty()) open_device("");  // throws: it knows what to do next

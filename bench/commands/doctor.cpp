@@ -14,6 +14,7 @@
 #include "bench/running/measurers.h"
 #include "core/base/error.h"
 #include "core/base/error_text.h"
+#include "core/base/json_text.h"
 #include "core/log/print.h"
 #include "core/session/examine_peer.h"
 #include "reports/text/text.h"
@@ -65,7 +66,7 @@ void print_json(const Diagnosis& diagnosis) {
   } else if (!diagnosis.why_no_peer.empty()) {
     all["peer"] = {{"error", printable(diagnosis.why_no_peer)}};
   }
-  print("{}\n", all.dump(2));
+  print("{}\n", json_text(all, 2));
 }
 
 void print_for_people(const Diagnosis& diagnosis, const std::string& host) {

@@ -6,6 +6,7 @@
 
 #include <CLI/Error.hpp>
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "bench/cases/nearest.h"
@@ -48,6 +49,28 @@ void complete_switches(std::vector<std::string>& arguments) {
     if (const Axis* const axis = named_switch(arguments[i]);
         axis != nullptr && (i + 1 == arguments.size() || !are_words_of(*axis, arguments[i + 1])))
       arguments[i] += "=on";
+}
+
+constexpr char kBehindBracket = '\0';  // no argument has one
+
+std::string without_mark(std::string word) {
+  if (word.ends_with(kBehindBracket)) word.pop_back();
+  return word;
+}
+
+void read_marks(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options())
+    option->transform(std::function<std::string(std::string)>(without_mark), "");
+  for (CLI::App* const sub : app.get_subcommands({})) read_marks(*sub);
+}
+
+/// Where an option or positional takes several values, CLI11 takes `[127.0.0.1]` for a list and its
+/// brackets off, and cannot be told not to. A mark behind the bracket hides it, until the value is
+/// taken.
+void keep_brackets(CLI::App& app, std::vector<std::string>& arguments) {
+  for (std::string& argument : arguments)
+    if (argument.ends_with(']')) argument += kBehindBracket;
+  read_marks(app);
 }
 
 /// "run", "history add"
@@ -100,6 +123,7 @@ void check_rest(const CLI::App& app, OptionsOfLetter of_letter) {
   std::vector<std::string> rest = app.remaining(true);
   std::erase(rest, "--");  // CLI11 keeps the mark behind which everything is positional
   if (rest.empty()) return;
+  rest.front() = without_mark(rest.front());
   if (rest.front().starts_with('-') && rest.front() != "-")
     refuse_option(*last, rest.front(), of_letter);
   if (subs.empty()) refuse_subcommand(app, rest.front());
@@ -174,6 +198,7 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, OptionsOfLetter of
                              ? CLI::AppFormatMode::All
                              : CLI::AppFormatMode::Normal;
   complete_switches(arguments);
+  keep_brackets(app, arguments);
   std::ranges::reverse(arguments);  // what CLI11's parse(vector) wants
   try {
     app.parse(arguments);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_text.h"
 #include "core/base/parse_value.h"
 #include "core/engine/loop/bandwidth.h"
 
@@ -140,8 +141,7 @@ std::string perftest_test_info(const PerftestReport& report, const TestCase& tes
   std::ranges::replace(title, ' ', '_');
   std::string text = fmt::format("\"test_info\": {{\n\"test\": \"{}\"", title);
   const auto put = [&text](const char* key, const nlohmann::json& value) {
-    text += fmt::format(",\n\"{}\": {}", key,
-                        value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    text += fmt::format(",\n\"{}\": {}", key, json_text(value));
   };
   if (test_case.wait == Wait::event)
     put("Test with events",

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/json_text.h"
 #include "core/log/tell.h"
 #include "core/result/result_file.h"
 #include "core/result/row_json.h"
@@ -19,11 +20,6 @@ namespace rdmameter {
 namespace {
 
 constexpr std::string_view kTrailer = "\n]}\n";
-
-/// One line. Text that is not UTF-8 (a device's name, an errno text) must not cost the row.
-std::string to_line(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
 
 /// Does the path lead to this open file?
 bool stands_at(int file, const std::string& path) {
@@ -56,7 +52,7 @@ int lock_older(const std::string& path) {
 ResultWriter::ResultWriter(std::string path, const nlohmann::ordered_json& context,
                            Replacing replacing)
     : path_(std::move(path)),
-      head_("{\"context\": " + to_line(context) + ",\n\"benchmarks\": ["),
+      head_("{\"context\": " + json_text(context) + ",\n\"benchmarks\": ["),
       trailer_at_(head_.size()),
       replacing_(replacing),
       place_(look_at_output(path_)) {
@@ -123,7 +119,7 @@ void ResultWriter::replace_trailer(const std::string& text, const char* step) {
 void ResultWriter::append(const Row& row) {
   if (finished_) fail("appending a row", EBADF);
   if (!place_.stream && !file_) begin();
-  const std::string text = (rows_ == 0 ? "\n" : ",\n") + to_line(row_to_json(row));
+  const std::string text = (rows_ == 0 ? "\n" : ",\n") + json_text(row_to_json(row));
   if (file_) {
     replace_trailer(text + std::string(kTrailer), "appending a row");
   } else if (const int error = write_all(stream_, text); error != 0) {

@@ -33,12 +33,12 @@ Descriptor inherited(int number) {
   return Descriptor{number};
 }
 
-/// Before anything of the client's is read or any library of a device's is loaded.
-/// @throws VerbsError  which the client has been told, for it is not let in
-void shut_in(const SandboxOptions& options, int client, SessionHost& host,
-             const InterruptSource& interrupt) {
+/// @param begin  before anything of the client's is read, so that it is not let in if this fails
+/// @throws       what `begin` does; the client has been told
+template <class Begin>
+auto or_tell_client(int client, SessionHost& host, const InterruptSource& interrupt, Begin begin) {
   try {
-    enter_sandbox(options);
+    return begin();
   } catch (const std::exception& error) {
     host.log(error_text(error));
     Channel{{Descriptor{dup(client)}, "the client"}, interrupt}.send(failure_message(error),
@@ -94,8 +94,10 @@ void serve_inherited_session(const InterruptSource& interrupt) {
   if (start.shown) pipe.set_max_message_bytes(kShownPipeMessageBytes);
   if (start.gpus) setenv("CUDA_CACHE_DISABLE", "1", 1);  // nothing is compiled, nothing written
   PipeHost host{pipe, start.shown};
-  shut_in(start.sandbox, client.get(), host, interrupt);
-  const ServerWatch watch{pipe.fd(), interrupt};
+  const ServerWatch watch = or_tell_client(client.get(), host, interrupt, [&] {
+    enter_sandbox(start.sandbox);  // before any library of a device's is loaded
+    return ServerWatch{pipe.fd(), interrupt};
+  });
   const TellHost sink{host};
   serve_session({std::move(client), start.peer}, start.greeting, start.clock, start.own, start.gpus,
                 host, interrupt);

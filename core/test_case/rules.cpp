@@ -80,10 +80,10 @@ std::string why_not_split(const TestCase& c) {
   const auto more_than_bytes = [&](std::uint64_t sges) {
     return sges != kDeviceMax && sges > c.size_bytes;
   };
-  if (!more_than_bytes(c.queues.sge) && (c.one_sided() || !more_than_bytes(c.queues.recv_sge)))
-    return {};
-  return fmt::format("{} byte{} cannot be split over more SGEs than that: use a larger --size",
-                     c.size_bytes, c.size_bytes == 1 ? "" : "s");
+  const bool sent = more_than_bytes(c.queues.sge);
+  if (!sent && (c.one_sided() || !more_than_bytes(c.queues.recv_sge))) return {};
+  return fmt::format("{} byte{} cannot be split over {} SGEs: use a larger --size", c.size_bytes,
+                     c.size_bytes == 1 ? "" : "s", sent ? c.queues.sge : c.queues.recv_sge);
 }
 
 /// Of the memory of the two that the CPU does not reach.

@@ -98,6 +98,9 @@ std::string remedy(std::string_view verb, int error_number) {
   if (pins && is_any_of(error_number, {ENOMEM, EAGAIN})) return exhausted_remedy(error_number);
   if (starts("ibv_create_cq_ex") && is_unsupported(error_number))
     return "Its provider has no extended CQs: use --cq classic.";
+  if (starts("ibv_alloc_mw") && is_unsupported(error_number))
+    return "Its provider makes no memory windows, whatever the device tells of them: choose "
+           "another device.";
   if (starts("ibv_create_") && error_number == EINVAL)
     return "A depth, SGE count or inline size is beyond this device's limits: see `rdmameter "
            "devices`.";

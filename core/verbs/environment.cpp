@@ -190,13 +190,14 @@ std::optional<std::string> device_driver(std::string_view name,
   return std::nullopt;
 }
 
-std::optional<unsigned> rdma_core_version(const std::filesystem::path& proc) {
+std::optional<RdmaCoreVersion> rdma_core_version(const std::filesystem::path& proc) {
   const std::string loaded = ibverbs_version(proc).value_or("");
   const std::size_t at = loaded.find('.', loaded.find('.') + 1) + 1;  // 0: there are no two dots
-  unsigned version = 0;
-  const auto [end, error] =
-      std::from_chars(loaded.data() + at, loaded.data() + loaded.size(), version);
+  const char* const last = loaded.data() + loaded.size();
+  RdmaCoreVersion version;
+  const auto [end, error] = std::from_chars(loaded.data() + at, last, version.release);
   if (at == 0 || error != std::errc{}) return std::nullopt;
+  if (end != last && *end == '.') std::from_chars(end + 1, last, version.point);
   return version;
 }
 

@@ -3,6 +3,7 @@
 // numbers can be told apart by what they were measured on.
 #pragma once
 
+#include <compare>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -42,9 +43,14 @@ nlohmann::ordered_json environment_json(const ClockChoice& clock, const DeviceIn
 std::optional<std::string> device_driver(std::string_view device,
                                          const std::filesystem::path& sysfs = "/sys");
 
-/// The rdma-core that libibverbs and its providers are of, 44 of libibverbs.so.1.14.44.0; nullopt:
-/// no such file is loaded.
-std::optional<unsigned> rdma_core_version(const std::filesystem::path& proc = "/proc");
+struct RdmaCoreVersion {
+  unsigned release = 0, point = 0;
+  auto operator<=>(const RdmaCoreVersion&) const = default;
+};
+
+/// The rdma-core that libibverbs and its providers are of, 44.1 of libibverbs.so.1.14.44.1;
+/// nullopt: no such file is loaded.
+std::optional<RdmaCoreVersion> rdma_core_version(const std::filesystem::path& proc = "/proc");
 
 /// Parts of it, apart for tests.
 nlohmann::ordered_json host_json(const KernelTrees& trees);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 
 #include "core/verbs/check.h"
@@ -95,8 +96,17 @@ bool takes_inline(const ibv_context& context) {
   return device_driver(device_name(context)) != "mana";
 }
 
+bool rxe_miscounts_pieces(RdmaCoreVersion version) noexcept {
+  constexpr unsigned kFirst = 40;
+  constexpr unsigned kMended[]{13, 13, 13, 12, 12, 11, 10, 9, 8, 8, 7, 7,
+                               6,  6,  5,  4,  4,  3,  2,  2, 2, 1, 1, 1};  // of 40, 41...
+  if (version.release >= kFirst + std::size(kMended)) return false;
+  return version.release < kFirst || version.point < kMended[version.release - kFirst];
+}
+
 bool miscounts_pieces(const ibv_context& context) {
-  return device_driver(device_name(context)) == "rdma_rxe" && rdma_core_version().value_or(0) < 64;
+  return device_driver(device_name(context)) == "rdma_rxe" &&
+         rxe_miscounts_pieces(rdma_core_version().value_or(RdmaCoreVersion{}));
 }
 
 std::uint32_t most_reads_posted(const ibv_context& context, std::uint64_t sges) {

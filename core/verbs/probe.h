@@ -13,6 +13,8 @@
 
 namespace rdmameter {
 
+struct RdmaCoreVersion;  // core/verbs/environment.h
+
 ibv_qp_type qp_type(Transport transport);
 std::string_view transport_name(Transport transport);  ///< "rc", "uc", "ud"
 
@@ -61,7 +63,8 @@ bool takes_inline(const ibv_context& context);
 
 /// Does ibv_wr_*() count the bytes of several pieces wrongly? rdma-core's rxe before 64 counts none
 /// of inlined ones (rxe.c, wr_set_inline_data_list()), and takes each other one for as long as the
-/// first (wr_set_sge_list()).
+/// first (wr_set_sge_list()). Late point releases of 40 to 63 have both mended.
+bool rxe_miscounts_pieces(RdmaCoreVersion version) noexcept;
 bool miscounts_pieces(const ibv_context& context);
 
 /// The most inline bytes that are tried: far above what any known device takes.

@@ -4,6 +4,7 @@
 // [operations/s] are there in every project, other measures are made when first seen.
 #include <algorithm>
 
+#include "core/base/json_text.h"
 #include "reports/export/format.h"
 #include "reports/summary/summary.h"
 
@@ -41,7 +42,7 @@ std::string to_bmf(std::span<const ResultFile> files) {
       entry["lower_value"] = value.min * measure.scale;
       entry["upper_value"] = value.max * measure.scale;
     }
-  return escaped_json(json.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return json_text(json, 1) + "\n";
 }
 
 }  // namespace rdmameter

@@ -7,7 +7,6 @@
 
 #include "core/base/error.h"
 #include "core/base/parse_value.h"
-#include "core/base/printable.h"
 
 namespace rdmameter {
 namespace {
@@ -26,20 +25,6 @@ constexpr std::array kFormats = {
 };
 
 }  // namespace
-
-std::string escaped_json(std::string_view json) {
-  std::string result;
-  for (std::size_t at = 0; at < json.size();) {
-    const auto [point, bytes] = code_point_at(json, at);
-    const std::string_view character = json.substr(at, bytes);
-    if (point >= 0x7F && point != kMalformed && !is_printable(character))
-      result += fmt::format("\\u{:04x}", point);  // none of these is beyond U+FFFF
-    else
-      result += character;
-    at += bytes;
-  }
-  return result;
-}
 
 std::span<const ExportFormat> export_formats() {
   return kFormats;

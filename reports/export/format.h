@@ -32,10 +32,6 @@ std::string export_results(const ExportFormat& format, std::span<const ResultFil
 
 // ---- The writers of export/, one for each format; see ExportFormat::write.
 
-/// The text of a JSON, in whose strings each character beyond ASCII that a terminal would obey
-/// (U+202E) is escaped: it reads as before. JSON itself escapes those of ASCII.
-std::string escaped_json(std::string_view json);
-
 std::string to_openmetrics(std::span<const ResultFile> files);
 std::string to_github_smaller(std::span<const ResultFile> files);
 std::string to_github_bigger(std::span<const ResultFile> files);

@@ -4,6 +4,7 @@
 // https://github.com/benchmark-action/github-action-benchmark (README, "tool")
 #include <fmt/core.h>
 
+#include "core/base/json_text.h"
 #include "reports/export/format.h"
 #include "reports/summary/summary.h"
 
@@ -31,7 +32,7 @@ std::string of_direction(const ResultFile& file, bool smaller_is_better) {
       }
       list.push_back(std::move(entry));
     }
-  return escaped_json(list.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
+  return json_text(list, 1) + "\n";
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/base/input_file.h"
+#include "core/base/json_text.h"
 #include "core/base/parse_value.h"
 #include "core/base/patient_write.h"
 #include "core/base/printable.h"
@@ -139,7 +140,7 @@ void append_json(const std::string& path, const Json& json) {
     throw UsageError(fmt::format("{}: cannot be written: {}.", path, std::strerror(errno)));
   try {
     lock(file, path);
-    write_line(file, path, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    write_line(file, path, json_text(json) + "\n");
   } catch (...) {
     close(file);
     throw;

@@ -168,7 +168,9 @@ std::string device_line(const Json& device) {
   std::string text = value_text(fact_at(device, "name"));
   if (const std::string port = value_text(fact_at(device, "port_num")); !port.empty())
     text += "/" + port;
+  const bool rate_untold = device.contains("rate_gbps") && device.at("rate_gbps").is_null();
   std::string facts = fact(device, "link_layer", "") + fact(device, "rate_gbps", "", " Gb/s") +
+                      (rate_untold ? ", link rate not known" : "") +
                       fact(device, "active_mtu_bytes", "MTU ", " B") +
                       fact(device, "gid_index", "GID ");
   for (const char* key : {"gid_type", "gid"})

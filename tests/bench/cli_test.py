@@ -5,11 +5,14 @@
 Usage: cli_test.py PATH_OF_RDMAMETER [unittest's arguments]
 """
 import fcntl
+import functools
+import itertools
 import json
 import os
 import pathlib
 import pty
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -93,6 +96,22 @@ class Texts(unittest.TestCase):
                 shown = run("show", "--csv", *more, path).stdout
                 self.assertIn("'" + text, shown[:20000])
                 self.assertNotRegex(shown, f"(^|,)\"?{re.escape(text)}")
+
+
+    def test_what_turns_a_text_around_is_escaped_in_every_file_of_json(self):
+        base = pathlib.Path(os.path.dirname(os.path.abspath(__file__)), "../data/base.json").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            path, written = pathlib.Path(folder, "in.json"), folder + "/out.json"
+            path.write_text(base.replace("_lat/", "_lat\u202e/"), encoding="utf-8")
+            for words in (("merge", path), ("export", path, "--format", "bmf"), ("export", path, "--format", "github-smaller")):
+                done = run(*words, "-o", written)
+                self.assertEqual(done.returncode, 0, done)
+                text = pathlib.Path(written).read_text(encoding="utf-8")
+                self.assertIn("_lat\\u202e/", text, words)
+                self.assertNotIn("\u202e", text, words)
+            done = run("history", "add", path, "--into", folder + "/history.jsonl")
+            self.assertEqual(done.returncode, 0, done)
+            self.assertNotIn("\u202e", pathlib.Path(folder, "history.jsonl").read_text(encoding="utf-8"))
 
 
 class ResultsPage(unittest.TestCase):
@@ -249,6 +268,14 @@ class BadInput(unittest.TestCase):
         self.refused("compare", "a.json", "b.json", "--gate", "p99=0,5%", says=point + "0.5%;")
         for typed in ("0", "0.5", "1,2"):
             self.assertEqual(run("run", "--device", "null", "write_lat", "--dry-run", "--duration", typed).returncode, 0)
+
+    def test_brackets_stay_where_several_words_may_stand(self):
+        for words in (("run", "[127.0.0.1]", "tcp_lat"), ("doctor", "[127.0.0.1]"), ("topo", "connections", "[127.0.0.1]")):
+            self.refused(*words, says="`[127.0.0.1]` is not an address: brackets are for IPv6 addresses")
+        self.refused("run", "--device", "null", "[read_lat,write_lat]", says="there is no test '[read_lat,write_lat]'")
+        self.refused("show", "[a.json]", says="[a.json]: cannot be read")
+        self.refused("export", "--case", "[a]", "[b]", "--format=[c]", says="'[c]'")
+        self.refused("serve", "[a]", says="unexpected argument '[a]'\n")
 
     def test_without_a_subcommand_says_which_there_are(self):
         self.refused(says="devices")
@@ -763,6 +790,7 @@ class Progress(unittest.TestCase):
     def test_is_shown_at_a_terminal_and_not_under_ci(self):
         self.assertRegex(self.seen(CI=None), r"1/1  0:\d\d elapsed  write_lat/rc")
         self.assertEqual(self.seen(CI="true"), "")
+        self.assertNotIn("elapsed", self.seen(CI=None, TERM=""))
 
     def test_has_a_summary_where_the_rows_are_read_at_a_terminal_too(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -874,6 +902,20 @@ class Failures(unittest.TestCase):
         for more in (("--memory", "host,file:/dev/zero"), ("--background", "write_bw --memory file:/dev/zero")):
             result = run("run", "--loopback", "write_lat", "--overwrite-file", *more, "--dry-run")
             self.assertEqual(result.returncode, 0, result)
+
+    def test_for_lack_of_memory_tell_how_much_was_asked_for(self):
+        """Also for what is aligned to a cache line, as the state of a simulated rank's QP is."""
+        if is_sanitized():
+            self.skipTest("a sanitizer's memory is not the program's")
+        words = [PROGRAM, "topo", "mesh", "--simulate", "delay:2us", "--ranks"]
+        told = []
+        for ranks, mib in itertools.product(("300", "400"), (120, 137, 150)):
+            limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (mib << 20, mib << 20))
+            result = subprocess.run(words + [ranks], capture_output=True, text=True, timeout=60, check=False, preexec_fn=limit)
+            told += re.findall("  error: (out of memory.*)", result.stdout)
+        self.assertGreater(len(told), 0)
+        for text in told:
+            self.assertRegex(text, ": [0-9]+ MiB were asked for by rdmameter topo$")
 
     def test_are_told_on_both_where_these_are_apart(self):
         result = run(*self.ARGUMENTS)

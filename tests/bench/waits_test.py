@@ -76,7 +76,8 @@ class Waits(unittest.TestCase):
 
     def test_a_pipe_that_nobody_reads_keeps_no_writer(self):
         for arguments in (("report", "base.json", "-o", "-"), ("show", "--csv", *["topo_scale.json", "bandwidth.json"] * 8),
-                          (*MEASURE, "--repetitions", "60", "-o", "-")):
+                          (*MEASURE, "--repetitions", "60", "-o", "-"), (*MEASURE, "--repetitions", "1000"),
+                          ("topo", "mesh", "--ranks", "4", "--simulate", "delay:2us", "--size", ",".join(map(str, range(1, 200))))):
             end, full = os.pipe()
             self.addCleanup(os.close, end)
             fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)

@@ -333,6 +333,13 @@ class LinkRate(rdmameter.Test):
         self.play("efa")
         self.assertEqual(self.listed(), [None, None])
 
+    def test_a_rate_that_nothing_tells_is_said_in_place_of_a_share_of_it(self):
+        self.play("mana")
+        path = self.run_program("--loopback", "write_bw", *BETWEEN_BOTH, *SHORT).path
+        shown = subprocess.run([rdmameter.program, "show", path], check=True, capture_output=True, text=True).stdout
+        self.assertIn("Ethernet, link rate not known, MTU", " ".join(shown.split()))
+        self.assertNotIn("of line", shown)
+
     def test_what_a_payload_can_get_is_the_lesser_of_line_and_slot_at_both_ends(self):
         self.play("mlx5-xdr,mlx5-ib")
         rates, row = self.rates(*BETWEEN_BOTH)
@@ -884,7 +891,8 @@ class Events(rdmameter.Test):
     def test_another_lid_ends_the_case_and_the_next_one_uses_it(self):
         self.play("mlx5-ib")
         self.inject("post_send@2000=LID_CHANGE")
-        rows = self.run_program("--loopback", "send_lat", "--size", "8,64", "--duration", "3", status=rdmameter.FAILED).rows
+        # It is the event that ends the first case, however late it comes.
+        rows = self.run_program("--loopback", "send_lat", "--duration", "600,0.5", status=rdmameter.FAILED).rows
         self.assertIn("IBV_EVENT_LID_CHANGE: the port got another LID", rows[0]["error_message"])
         self.assertNotIn("error_message", rows[1])
 

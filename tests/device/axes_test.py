@@ -152,7 +152,7 @@ class Pieces(rdmameter.Test):
         self.assertRegex(self.skipped("send_bw", "--recv-sge", str(most + 1)), "the responder: SGEs per receive")
 
     def test_more_than_there_are_bytes_are_skipped(self):
-        self.assertRegex(self.skipped("write_bw", "--size", "3", "--sge", "4"), "3 bytes cannot be split")
+        self.assertRegex(self.skipped("write_bw", "--size", "3", "--sge", "4"), "3 bytes cannot be split over 4 SGEs: use a larger --size")
 
 
 class Receives(rdmameter.Test):

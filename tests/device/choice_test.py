@@ -73,6 +73,10 @@ class FirstWithoutGid(Choice):
     def test_devices_recommends_it(self):
         done = subprocess.run([rdmameter.program, "devices"], capture_output=True, text=True, timeout=60, check=True, env=rdmameter.environment())
         self.assertIn(f"{self.SECOND} is taken unless --device says otherwise", done.stdout)
+        self.assertIn("* the GID taken unless --gid-index says otherwise", done.stdout)
+        self.setting("PORTS", "soft0=no-gid,soft1=no-gid")
+        done = subprocess.run([rdmameter.program, "devices"], capture_output=True, text=True, timeout=60, check=True, env=rdmameter.environment())
+        self.assertNotIn("the GID taken", done.stdout)
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

@@ -11,6 +11,7 @@ import time
 import unittest.mock
 
 import rdmameter
+from topo_test import Topo
 
 PAIR = ("--loopback", "--device", "rxe0", "--peer-device", "rxe1")
 
@@ -203,24 +204,33 @@ class Loss(rdmameter.Test):
         self.assertIn("RNR NAKs: the peer had no receive", done.stdout)
 
 
+def device_of_losses(folder, wire, held="poll_cq@40=10ms"):
+    """A device on which a receiver shows up late, and which knows which messages it had no receive for, and what the wire did.
+    @param held  each CQ of a receiver, when 40 messages have been taken from it
+    @return  the settings, and the function that then counts how often what became of a message"""
+    log = f"{folder}/fates{len(os.listdir(folder))}"
+
+    def fates():
+        counted = collections.Counter()
+        for path in glob.glob(f"{log}.*"):  # of each process
+            with open(path, encoding="ascii") as file:
+                counted.update(line.split()[0] for line in file)
+        return counted
+
+    return {"RDMAMETER_DEVICE_FAULTS": held, "RDMAMETER_DEVICE_LOG": log, "RDMAMETER_DEVICE_WIRE": wire}, fates
+
+
 @rdmameter.on(rdmameter.SOFTWARE)
 class Numbers(rdmameter.Test):
-    """A receiver that shows up late, and what its device knows: which messages it had no receive for, and what the wire did."""
-    HELD = "poll_cq@40=10ms"  # each CQ of a receiver, when 40 messages have been taken from it
-
     def figures(self, *arguments, wire=""):
         """Measures. @return  the rows' figures, and how often the device has done what (duplicated, lost...) to all of them"""
-        log = f"{self.scratch}/fates{len(os.listdir(self.scratch))}"
-        settings = {"RDMAMETER_DEVICE_FAULTS": self.HELD, "RDMAMETER_DEVICE_LOG": log, "RDMAMETER_DEVICE_WIRE": wire}
+        settings, fates = device_of_losses(self.scratch, wire)
         with unittest.mock.patch.dict(os.environ, settings):
             rows = self.measure(*arguments)
-        (path,) = glob.glob(f"{log}.*")
-        with open(path, encoding="ascii") as file:
-            fates = collections.Counter(line.split()[0] for line in file)
         figures = {row["name"]: row["bandwidth"] for row in rows}
         for name, each in figures.items():
             self.assertEqual(each["lost"], each["sent"] - each["received"] + each["duplicated"], name)
-        return figures, fates
+        return figures, fates()
 
     def assert_true(self, *arguments):
         figures, fates = self.figures(*arguments)
@@ -268,6 +278,31 @@ class Numbers(rdmameter.Test):
         self.assertEqual(told, [(100, None, 10), (56, 100, 14), (100, None, 10), (2, 100, 1)])
         self.assertEqual(rows[3]["resources"]["recv_wrs_per_qp"], 2)
         self.assertEqual(rows[3]["lost"], 0)
+
+
+@rdmameter.on(rdmameter.SOFTWARE)
+class NumbersAmongRanks(Topo):
+    def lost(self, *arguments, wire=""):
+        """@return  what each traffic says that it has lost, and how often the device has done what"""
+        settings, fates = device_of_losses(self.scratch, wire)
+        with unittest.mock.patch.dict(os.environ, settings):
+            done = self.topo(*arguments, "--warmup", "0", "--loss-timeout", "1s", "--verify")
+        rows = {row["case"]["traffic"]: row for row in done.rows}
+        return {name: row["bandwidth"]["lost"] if "bandwidth" in row else row["lost"] for name, row in rows.items()}, fates()
+
+    def test_what_a_held_rank_has_not_read_no_other_message_overwrites(self):
+        """A credit is a promise of a receive. A flood of datagrams has none, and loses what finds no receive."""
+        words = ("--ranks", "3", "--traffic", "pairs,token,alltoall,flood", "--size", "4K", "--iterations", "200")
+        for graph in (("mesh", "--transport", "uc"), ("ring", "--transport", "uc"), ("udmesh",)):
+            lost, fates = self.lost(*graph, *words)
+            self.assertEqual(lost, {"pairs": 0, "token": 0, "alltoall": 0, "flood": fates["unreceived"]}, graph)
+        self.assertGreater(fates["unreceived"], 0)
+
+    def test_what_the_wire_does_is_counted_to_the_last(self):
+        lost, fates = self.lost("udmesh", "--ranks", "3", "--traffic", "pairs,token", "--size", "64", "--iterations", "20",
+                                wire="loss=0.03,seed=3")
+        self.assertGreater(fates["lost"], 3)
+        self.assertEqual((sum(lost.values()), fates["unreceived"]), (fates["lost"], 0))
 
 
 @rdmameter.on(rdmameter.SOFTWARE)

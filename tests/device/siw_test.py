@@ -68,7 +68,7 @@ class EveryDay(Siw):
 @rdmameter.on(rdmameter.SIW)
 class Whole(Siw):
     def test_sizes(self):
-        self.measure(*TESTS, "--size", "1,4K,1M", "--iterations", "20", "--warmup", "5", "--verify")
+        self.measure(*TESTS, "--size", "1,4K,1M", "--iterations", "10", "--warmup", "2", "--verify", timeout=300)
 
     def test_axes_that_iwarp_has(self):
         for options in (("--depth", "1,16,256"), ("--post-list", "4", "--depth", "64"), ("--signal-every", "1,16"), ("--sge", "1,3"), ("--recv-sge", "2"),

@@ -210,6 +210,8 @@ class OpenFiles(rdmameter.Test):
 class Processes(rdmameter.Test):
     """A server of a user who may have few processes. The limit is on all of a user's, and root has none."""
     USER = "54321"  # nobody's: it has no other processes
+    TOLD = (r"(a thread cannot be created|cannot start a process for this session)[^\n]*: Resource temporarily unavailable\. "
+            r"Raise the limit on processes \(`ulimit -u`, TasksMax")
 
     def setUp(self):
         super().setUp()
@@ -241,6 +243,7 @@ class Processes(rdmameter.Test):
             return ""
         self.assertEqual(client.status, rdmameter.FAILED, client)
         self.assert_valid(client.path)
+        self.assertRegex(" ".join(client.stderr.split()), self.TOLD)
         return server.stderr.partition("\n")[2]
 
     def test_too_few_of_them_are_named_with_the_remedy_wherever_they_run_out_and_the_server_goes_on(self):
@@ -250,8 +253,7 @@ class Processes(rdmameter.Test):
                 told = self.served_with(processes)
                 if not told:
                     break
-                self.assertRegex(told, r"(a thread cannot be created|cannot start a process for this session)[^\n]*: Resource "
-                                       r"temporarily unavailable\. Raise the limit on processes \(`ulimit -u`, TasksMax")
+                self.assertRegex(told, self.TOLD)
                 causes.add("thread" if "a thread" in told else "process")
         self.assertEqual((told, causes), ("", {"thread", "process"}))
 

@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -20,6 +21,18 @@ SHORT = ("--iterations", "200", "--warmup", "10")
 LONG = ("tcp_lat", "--duration", "60", "--wait", "yield")
 TOKEN = "a-token-of-more-than-16-characters"
 PIDFD_GETFD = 438  # the system call, which Python lacks
+# Runs a command as on a kernel without Landlock: landlock_create_ruleset(2) is refused with ENOSYS, by a filter of seccomp.
+NO_LANDLOCK = (sys.executable, "-c", """
+import ctypes, os, struct, sys
+LOAD_CALL, IF_EQUAL, RETURN, ALLOW, REFUSE, NO_NEW_PRIVS, SECCOMP, FILTER = 0x20, 0x15, 0x06, 0x7FFF0000, 0x50000, 38, 22, 2
+rules = b"".join(struct.pack("HBBI", *each) for each in ((LOAD_CALL, 0, 0, 0), (IF_EQUAL, 0, 1, 444), (RETURN, 0, 0, REFUSE | 38), (RETURN, 0, 0, ALLOW)))
+held = ctypes.create_string_buffer(rules)
+program = ctypes.create_string_buffer(struct.pack("HP", len(rules) // 8, ctypes.addressof(held)))
+call = ctypes.CDLL(None).prctl
+if call(NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or call(SECCOMP, FILTER, program) != 0:
+    sys.exit("no filter of system calls can be set here")
+os.execvp(sys.argv[1], sys.argv[1:])
+""")
 SERVER_DESCRIPTOR = 4  # of a session (core/server/session_pipe.h)
 # A sanitized session that crashes is ended by its signal, as any other.
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":handle_segv=0:handle_abort=0"
@@ -331,6 +344,14 @@ class Sandbox(rdmameter.Test):
         server = self.serve("--sandbox", "on")
         server.stop()
         self.assertEqual("this kernel has no Landlock" in server.log, not landlock)
+
+    def test_a_server_that_needs_landlock_does_not_start_without(self):
+        done = rdmameter.Started([*NO_LANDLOCK, rdmameter.program, "serve", "--port", "0", "--sandbox", "required"], rdmameter.environment()).end(30)
+        self.assertEqual(done.status, rdmameter.USAGE, done)
+        self.assertIn("--sandbox required: this kernel has no Landlock of ABI 2", " ".join(done.stderr.split()))
+        server = self.serve("--sandbox", "on", prefix=NO_LANDLOCK)
+        self.run_program(f"127.0.0.1:{server.port}", "tcp_lat", *SHORT)
+        self.assertIn("this kernel has no Landlock", server.log)
 
     def test_options_that_make_no_sense_are_refused(self):
         for arguments, pattern in ((("--sandbox", "maybe"), "invalid value 'maybe' for --sandbox: expected off, on, required"),

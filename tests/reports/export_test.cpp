@@ -229,10 +229,5 @@ TEST(EpochSeconds, KnowsZonesAndRefusesTheRest) {
     EXPECT_EQ(epoch_seconds(wrong), std::nullopt) << wrong;
 }
 
-TEST(Export, EscapesInJsonWhatATerminalObeysAndKeepsEveryScript) {
-  EXPECT_EQ(escaped_json("{\"\u202ea µ\u2028日\": 1}\n"), "{\"\\u202ea µ\\u2028日\": 1}\n");
-  EXPECT_EQ(nlohmann::json::parse(escaped_json("\"\u202e\"")), "\u202e");
-}
-
 }  // namespace
 }  // namespace rdmameter

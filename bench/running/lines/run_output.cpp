@@ -31,6 +31,7 @@ constexpr std::size_t kWidestName = 48;  // longer names push their line, not th
 /// The lines were all that the run was to leave, and nobody has them.
 [[noreturn]] void end_unseen() {
   if (print_error() == EPIPE) throw Interrupted("the reader of stdout has gone");
+  if (print_error() == EINTR) throw Interrupted("interrupted while nobody read stdout");
   throw ResultFileError(fmt::format("stdout cannot be written: {}; -o FILE keeps what is measured",
                                     std::strerror(print_error())),
                         print_error());

@@ -203,7 +203,7 @@ struct Driver {
   int (*free)(void*);
   int (*copy)(void* to, const void* from, std::size_t bytes, int kind);
   int (*synchronize)();
-  int (*share)(const void*, std::size_t bytes, int* dmabuf, std::uint64_t* offset);
+  unsigned (*share)(const void*, std::size_t bytes, int* dmabuf, std::uint64_t* offset);
   bool whole = true, shares = true;  ///< has it all of them; the last one?
 };
 
@@ -256,7 +256,8 @@ SharedPart share(const Gpu& gpu, std::uint64_t address, std::size_t bytes, bool 
         "{}: that GPU shares no memory as a dma-buf: it takes ROCm 5.6 or newer", gpu.memory));
   int fd = -1;
   std::uint64_t offset = 0;
-  const int status = driver().share(reinterpret_cast<const void*>(address), bytes, &fd, &offset);
+  const unsigned status =
+      driver().share(reinterpret_cast<const void*>(address), bytes, &fd, &offset);
   if (status != 0)
     throw VerbsError(fmt::format("hsa_amd_portable_export_dmabuf of {}: status {:#x}; it takes a "
                                  "kernel with CONFIG_DMABUF_MOVE_NOTIFY and CONFIG_PCI_P2PDMA",

@@ -543,7 +543,8 @@ TEST(WhyImpossible, SplitsNoAtomicIntoMorePiecesThanBytes) {
   TestCase atomic = default_case(Opcode::fetch_add, Pattern::bandwidth);
   EXPECT_EQ(why_impossible(atomic), "");
   atomic.queues.sge = kAtomicBytes + 1;
-  EXPECT_THAT(why_impossible(atomic), HasSubstr("8 bytes cannot be split"));
+  EXPECT_THAT(why_impossible(atomic),
+              HasSubstr("8 bytes cannot be split over 9 SGEs: use a larger --size"));
 }
 
 TEST(WhyImpossible, HoldsAUdMessageToTheMtu) {

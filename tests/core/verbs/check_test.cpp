@@ -148,6 +148,7 @@ TEST(Remedy, DependsOnVerbAndReason) {
   EXPECT_THAT(remedy("ibv_open_device", ENOENT), HasSubstr("modprobe ib_uverbs"));
   EXPECT_THAT(remedy("ibv_modify_qp(INIT->RTR)", ETIMEDOUT), HasSubstr("ip neigh"));
   EXPECT_THAT(remedy("ibv_create_qp", EINVAL), HasSubstr("rdmameter devices"));
+  EXPECT_THAT(remedy("ibv_alloc_mw", EOPNOTSUPP), HasSubstr("choose another device"));
   EXPECT_THAT(remedy("ibv_dereg_mr", EBUSY), IsEmpty());
   EXPECT_THAT(remedy("ibv_reg_mr", EBUSY), Not(HasSubstr("MEMLOCK")));
 }

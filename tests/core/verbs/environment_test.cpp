@@ -24,7 +24,7 @@ TEST(HostEnvironment, ReadsWhatTheKernelShows) {
                "powersave\n");
   tree.write("proc/self/maps",
              "7f00-7f01 r--p 00000000 08:01 7 /usr/lib/libc.so.6\n"
-             "7f02-7f03 r-xp 00000000 08:01 9 /usr/lib/libibverbs.so.1.14.44.0\n"
+             "7f02-7f03 r-xp 00000000 08:01 9 /usr/lib/libibverbs.so.1.14.44.12\n"
              "7f04-7f05 r-xp 00000000 08:01 9 /usr/lib/libibverbs/librxe-rdmav34.so\n"
              "7f06-7f07 r-xp 00000000 08:01 9 /usr/lib/libmlx5.so.1.24.44.0\n"
              "7f08-7f09 rw-p 00000000 08:01 9 /usr/lib/libmlx5.so.1.24.44.0\n");
@@ -34,8 +34,8 @@ TEST(HostEnvironment, ReadsWhatTheKernelShows) {
   const ordered_json host = host_json({.proc = tree.root() / "proc", .sysfs = tree.root() / "sys"});
   EXPECT_EQ(host["version"], RDMAMETER_VERSION);
   EXPECT_EQ(host["boot_id"], "6b1f");
-  EXPECT_EQ(host["libibverbs"], "1.14.44.0");
-  EXPECT_EQ(rdma_core_version(tree.root() / "proc"), 44U);
+  EXPECT_EQ(host["libibverbs"], "1.14.44.12");
+  EXPECT_EQ(rdma_core_version(tree.root() / "proc"), (RdmaCoreVersion{44, 12}));
   EXPECT_EQ(host["providers"], "libmlx5.so.1.24.44.0, librxe-rdmav34.so");
   EXPECT_THAT(host["build"], testing::AnyOf("optimised", "not optimised", "sanitized"));
   EXPECT_EQ(host["cpu_model"], "Some CPU @ 2.60GHz");

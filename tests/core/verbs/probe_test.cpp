@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/verbs/environment.h"
 
 namespace {
 
@@ -73,6 +74,15 @@ namespace {
 const std::vector<std::uint32_t> kLimits{
     0, 1, 32, 60, 96, 101, 220, 512, 956, 1024, 4096, 4097, kMaxInlineBytes - 1, kMaxInlineBytes};
 constexpr std::size_t kInlineTries = 17;  // two to this power are the answers that there may be
+
+TEST(Rxe, CountsPiecesRightFromReleasesOnThatHaveBothMended) {
+  for (const RdmaCoreVersion mended :
+       {RdmaCoreVersion{64, 0}, {63, 1}, {60, 2}, {56, 4}, {40, 13}, {70, 0}})
+    EXPECT_FALSE(rxe_miscounts_pieces(mended)) << mended.release << '.' << mended.point;
+  for (const RdmaCoreVersion before :
+       {RdmaCoreVersion{}, {39, 20}, {63, 0}, {56, 1}, {44, 11}, {40, 12}})
+    EXPECT_TRUE(rxe_miscounts_pieces(before)) << before.release << '.' << before.point;
+}
 
 TEST(InlineLimit, IsFoundToTheByte) {
   for (const std::uint32_t limit : kLimits) {
