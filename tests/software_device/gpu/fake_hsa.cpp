@@ -9,9 +9,9 @@
 extern "C" {
 
 /// As HSA: of the whole allocation, with the offset of what was asked for.
-int hsa_amd_portable_export_dmabuf(const void* pointer, std::size_t bytes, int* dmabuf,
+unsigned hsa_amd_portable_export_dmabuf(const void* pointer, std::size_t bytes, int* dmabuf,
                                         std::uint64_t* offset) {
-  constexpr int kInvalidArgument = 0x1001;
+  constexpr unsigned kInvalidArgument = 0x1001;
   using File = int(std::uint64_t, std::size_t, std::uint64_t*);
   void* const hip = dlopen("libamdhip64.so.6", RTLD_NOW | RTLD_NOLOAD);
   auto* const file_of =
