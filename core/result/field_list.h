@@ -70,7 +70,7 @@ class FieldWriter {
     keys_.emplace_back(key);
     if (form_ == FieldForm::message || !absent(value, rule)) json_[key] = to_json(value, rule);
   }
-  /// A value that is a text. @param text  of it  @param parse  an optional: nothing, it is none
+  /// A value that JSON has as a text: by text(value), and parse(text), which gives an optional.
   void coded(const char* key, const auto& value, const auto& text, const auto&) {
     constant(key, text(value));
   }
