@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/topology/model_text.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,13 +16,6 @@ namespace {
 std::string digits(double value) {
   constexpr int kMostDecimals = 6;
   return std::isfinite(value) ? three_digits(value, kMostDecimals) : kUnknown;
-}
-
-std::string sizes_text(const TopologyModel& model) {
-  std::string text;
-  for (const std::uint64_t size : model.sizes_bytes)
-    text += (text.empty() ? "" : ", ") + fmt::format("{} B", size);
-  return text;
 }
 
 std::string facts_text(const TopologyModel& model, const TextStyle& style) {
@@ -235,7 +229,8 @@ std::vector<std::string> model_remarks(const TopologyModel& model, bool judge_sh
                           "same)."));
   const bool one_kind = model.latency && !model.latency->by_kind();
   if (one_kind && !model.latency->knows_beta())
-    remarks.push_back("Beta needs more than one size; alpha is that of " + sizes_text(model) + ".");
+    remarks.push_back(fmt::format("Beta needs more than one size; alpha is that of {} B.",
+                                  fmt::join(model.sizes_bytes, " B, ")));
   if (one_kind && !model.latency->knows_per_hop())
     remarks.push_back("The cost of a hop needs a graph with relays, such as a ring of four ranks.");
   constexpr double kPoor = 0.15;

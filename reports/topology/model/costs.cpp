@@ -119,10 +119,6 @@ std::optional<double> CostFit::error_at_max_ranks(const std::string& graph,
   return found == errors_.end() ? std::nullopt : found->second;
 }
 
-double Costs::time_ns(double hops, double bytes) const {
-  return alpha_ns + (hops - 1) * per_hop_ns + hops * bytes * beta_ns_per_byte;
-}
-
 std::vector<double> CostFit::terms(double hops, double bytes) {
   return {1, hops - 1, hops * bytes};
 }

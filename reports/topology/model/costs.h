@@ -34,8 +34,6 @@ struct PredictionInterval {
 /// (store and forward: each hop carries all bytes anew).
 struct Costs {
   double alpha_ns = 0, per_hop_ns = 0, beta_ns_per_byte = 0;
-
-  double time_ns(double hops, double bytes) const;
 };
 
 /// Fits times to hops and bytes: with one cost of each sort for all edges, or with one for each

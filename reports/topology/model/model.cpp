@@ -39,16 +39,12 @@ Json setting_of(const Row& row) {
   return setting;
 }
 
-/// Axes that only some traffics or graphs have: that the others lack them is no difference.
-bool may_lack(std::string_view key) {
-  return key == "pairs" || key == "seed";
-}
-
-/// Has the other one all of this, but for what it may lack?
+/// Has the other one all of this? Only some traffics or graphs have pairs or a seed: that the
+/// others lack these is no difference.
 bool is_part_of(const Json& setting, const Json& other) {
   for (const auto& [key, value] : setting.items()) {
     const auto found = other.find(key);
-    if (found == other.end() ? !may_lack(key) : *found != value) return false;
+    if (found == other.end() ? key != "pairs" && key != "seed" : *found != value) return false;
   }
   return true;
 }

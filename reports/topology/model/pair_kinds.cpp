@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -32,7 +32,7 @@ struct CountedRoute {
   std::array<std::uint32_t, kHostKinds> hops{};
   std::uint16_t lower_end = 0, higher_end = 0;  ///< kinds of the first and the last edge, in order
 
-  bool operator==(const CountedRoute&) const = default;
+  auto operator<=>(const CountedRoute&) const = default;
 
   /// The last edge is the first one of the way back.
   RouteKinds kinds() const {
@@ -42,16 +42,6 @@ struct CountedRoute {
     kinds.first[lower_end] += kHalf;
     kinds.first[higher_end] += kHalf;
     return kinds;
-  }
-};
-
-struct HashOfRoute {
-  /// FNV-1a, of whole numbers in place of bytes.
-  std::size_t operator()(const CountedRoute& route) const {
-    constexpr std::uint64_t kBasis = 0xcbf29ce484222325, kPrime = 0x100000001b3;
-    std::uint64_t hash = kBasis;
-    for (const std::uint32_t hops : route.hops) hash = (hash ^ hops) * kPrime;
-    return ((hash ^ route.lower_end) * kPrime ^ route.higher_end) * kPrime;
   }
 };
 
@@ -127,7 +117,7 @@ class KindCounter {
  private:
   std::uint64_t pairs_ = 0;
   std::array<std::uint64_t, kHostKinds> ends_{}, hops_{};  ///< by kind of edge
-  std::unordered_set<CountedRoute, HashOfRoute> seen_;
+  std::set<CountedRoute> seen_;
   std::vector<RouteKinds> routes_;
 };
 

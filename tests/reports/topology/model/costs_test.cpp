@@ -21,7 +21,7 @@ TEST(CostFit, SaysWhatOneSizeOrOneNumberOfHopsCannotTell) {
   const CostFit one_size(measured(kTruth, {.sizes = {64}}, 1));
   EXPECT_FALSE(one_size.knows_beta());
   EXPECT_TRUE(one_size.knows_per_hop());
-  EXPECT_NEAR(one_size.costs().time_ns(3, 64), kTruth.time_ns(3, 64), 300);
+  EXPECT_NEAR(time_ns(one_size.costs(), 3, 64), time_ns(kTruth, 3, 64), 300);
   const CostFit one_hop(measured(kTruth, {.ring_ranks = {}}, 1));
   EXPECT_TRUE(one_hop.knows_beta());
   EXPECT_FALSE(one_hop.knows_per_hop());

@@ -11,6 +11,7 @@
 #include "reports/topology/model_text.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/topology/model/held_out_kinds.h"
+#include "tests/reports/topology/model/noisy_costs.h"
 #include "tests/reports/topology/model/placed_rows.h"
 
 namespace rdmameter {
@@ -150,7 +151,7 @@ TEST(HostKinds, WhereRanksWouldBeIsNotKnownOfHostsThatAreUnequalOrInTurn) {
       rows.push_back(placed_row(graph, hosts, 8, 0, engine));
     const TopologyModel model = topology_models(rows, context_of(hosts)).front();
     const auto mesh = predict(model, {"mesh"}, 64), ring = predict(model, {"ring"}, 64);
-    EXPECT_NEAR(*mesh->sizes[0].of_kind[kSame].mean_ns, kWithinHost.time_ns(1, 8), 1);
+    EXPECT_NEAR(*mesh->sizes[0].of_kind[kSame].mean_ns, time_ns(kWithinHost, 1, 8), 1);
     EXPECT_FALSE((*mesh->pairs)[kSame].share);
     EXPECT_FALSE(mesh->sizes[0].all.mean_ns);
     EXPECT_FALSE(ring->pairs);
@@ -170,7 +171,7 @@ TEST(HostKinds, RowsThatDoNotSplitAreLeftOutAndCounted) {
       topology_models(std::span(rows).last(1), context_of(placed(8, 4))).front();
   EXPECT_FALSE(none.latency);
   EXPECT_THAT(model_text(none, {}, {.width = 200}), HasSubstr("The latencies of 1 rows"));
-  EXPECT_NEAR(*model.latency->costs_of(PairKind::other_host).alpha_ns, kBetweenHosts.time_ns(1, 8),
+  EXPECT_NEAR(*model.latency->costs_of(PairKind::other_host).alpha_ns, time_ns(kBetweenHosts, 1, 8),
               1);
 }
 
@@ -182,7 +183,7 @@ TEST(HostKinds, SimulatedRowsHaveTheHostsOfTheirNetwork) {
   const Json other_hosts = context_of(placed(8, 2));  // of a result that others were merged into
   const TopologyModel model = topology_models(rows, other_hosts).front();
   ASSERT_TRUE(model.latency->by_kind());
-  EXPECT_NEAR(*model.latency->costs_of(PairKind::other_host).alpha_ns, kBetweenHosts.time_ns(1, 8),
+  EXPECT_NEAR(*model.latency->costs_of(PairKind::other_host).alpha_ns, time_ns(kBetweenHosts, 1, 8),
               1);
   rows[0].case_object["device"] = "simulated:delay:5us";
   EXPECT_FALSE(topology_models(rows, other_hosts).front().latency->by_kind());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/topology/model/model.h"
+#include "tests/reports/topology/model/noisy_costs.h"
 #include "tests/reports/topology/model/simulated_cluster.h"
 
 namespace rdmameter {
@@ -43,7 +44,7 @@ TEST(SimulatedCluster, LatencyOf16384RanksIsPredictedFrom32) {
       samples += static_cast<double>(data.count);
       sum_ns += static_cast<double>(data.sum_ns) / 2;
     }
-    const double expected = small_clusters().latency->costs().time_ns(hops / samples, 4096);
+    const double expected = time_ns(small_clusters().latency->costs(), hops / samples, 4096);
     EXPECT_NEAR(sum_ns / samples / expected, 1, 0.03) << graph;
     ASSERT_TRUE(predicted);
     EXPECT_NEAR(*predicted->sizes[1].all.mean_ns / expected,
