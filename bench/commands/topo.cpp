@@ -147,8 +147,8 @@ void declare_options(CLI::App& app, TopoOptions& options) {
       });
   add_option(app, "--simulate", options.simulate, "NETWORK",
              "measure nothing: run the ranks in this process, in virtual time, on a network like "
-             "delay:2us,rate:100Gb/s, or like the one of a result, from:FILE (docs/topologies.md "
-             "has all of it)");
+             "delay:2us,rate:100Gb/s, or like the one of a result, from:FILE "
+             "(docs/topologies-reference.md has all of it)");
   app.add_flag("--judge-shared", options.judge_shared,
                help_text("look for a slow rank or pair of ranks even where ranks share cores"));
   add_predict_option(app, options.predict);

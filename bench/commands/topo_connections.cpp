@@ -43,7 +43,7 @@ constexpr const char* kDefaultSize = "32";
 
 constexpr const char* kConnectionsFooter =
     "Measured are 1, 2, 4... connections, and more numbers around a knee, where the\n"
-    "rate falls by 10 %. docs/topologies.md says how.\n\n"
+    "rate falls by 10 %. docs/topologies-reference.md says how.\n\n"
     "Examples:\n"
     "  rdmameter topo connections 192.0.2.1 -o connections.json\n"
     "  rdmameter topo connections --loopback --over rc --opcode write --max-qps 512\n"

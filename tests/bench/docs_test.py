@@ -107,12 +107,13 @@ class Docs(unittest.TestCase):
         tests = [line.split()[0] for line in output("run", "--list").splitlines()]
         self.all_in(tests, "the table of measuring.md", first_cells(section("measuring.md", "## The tests")))
 
-    def test_every_graph_traffic_and_schedule_is_in_a_table_of_topologies_md(self):
+    def test_every_graph_traffic_and_schedule_is_in_a_table_of_the_reference(self):
         text = output("topo", "--list")
-        for heading, place in (("Graphs:", "## Choosing a graph"), ("Traffics", "## Traffics"), ("Schedules", "## Traffics")):
+        page = "topologies-reference.md"
+        traffics = section(page, "## Traffics") + section(page, "## Collectives")
+        for heading, places in (("Graphs:", section(page, "### Choosing a graph")), ("Traffics", traffics), ("Schedules", traffics)):
             names = {name.split(":")[0] for name in listed(text, heading)}
-            cells = {cell.split(":")[0] for cell in first_cells(section("topologies.md", place))}
-            self.all_in(names, f"{place} of topologies.md", cells)
+            self.all_in(names, f"a table of {page}", {cell.split(":")[0] for cell in first_cells(places)})
 
     def test_every_export_format_is_in_the_table_of_reports_md(self):
         formats = listed(output("export", "--help"), "Formats:")

@@ -32,7 +32,7 @@ std::pair<std::uint64_t, std::uint64_t> sides_of(const std::string& torus) {
   return {number_in(torus), std::stoull(torus.substr(torus.find('x') + 1))};
 }
 
-/// QPs of a rank where an edge has one, as docs/topologies.md has them.
+/// QPs of a rank where an edge has one, as docs/topologies-reference.md has them.
 std::uint64_t neighbours_of(const std::string& shape, Rank rank, std::uint64_t n) {
   const auto on_ring = [](std::uint64_t length) {
     return length > 2 ? std::uint64_t{2} : length - 1;

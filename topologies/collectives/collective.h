@@ -79,7 +79,7 @@ struct Collective {
 
 std::span<const Collective* const> collectives();
 
-/// Those of so many bytes, as nccl-tests counts them (docs/topologies.md); 0: it is too few.
+/// Those of so many bytes, as nccl-tests counts them (docs/topologies-reference.md); 0: too few.
 std::uint64_t words_of_size(CollectiveKind kind, Rank ranks, std::uint64_t size_bytes);
 /// The least size of which words_of_size() makes anything.
 std::uint64_t least_size(CollectiveKind kind, Rank ranks);

@@ -29,7 +29,7 @@ struct PredictionInterval {
   double low = 0, high = 0;
 };
 
-/// What a message costs by hops and bytes: the model of docs/topologies.md.
+/// What a message costs by hops and bytes: the model of docs/topologies-reference.md.
 /// time = alpha + (hops - 1) * per_hop + hops * bytes * beta
 /// (store and forward: each hop carries all bytes anew).
 struct Costs {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What measured topologies say about others that were not measured: costs, fitted to the rows of a
-// result, and what they come to for any shape at any number of ranks. docs/topologies.md has the
-// formulas.
+// result, and what they come to for any shape at any number of ranks.
+// docs/topologies-reference.md has the formulas.
 #pragma once
 
 #include <cstdint>
