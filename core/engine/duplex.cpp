@@ -33,7 +33,7 @@ Introductions Duplex::introductions() const {
 void Duplex::connect(const Introductions& peer) {
   forward->connect(peer.forward);
   if (!backward) return;
-  if (!peer.backward) throw MeasurementError("the peer's message: it has no `backward`");
+  if (!peer.backward) throw MeasurementError("the peer's message: the key \"backward\" is missing");
   backward->connect(*peer.backward);
 }
 

@@ -26,6 +26,8 @@ void list_fields(auto& fields, Is<ListeningAt> auto& at) {
   fields("nonce", at.nonce, {.min_size = kNonceChars, .max_size = kNonceChars});
 }
 
+inline constexpr std::size_t kMaxThreadsOfACase = 256;  ///< the axis's range
+
 /// Of one direction.
 struct Introduction {
   std::optional<EndpointInfo> endpoint;  ///< nothing: it is on no verbs device
@@ -38,7 +40,7 @@ struct Introduction {
   std::vector<Introduction> threads;  ///< of several threads each; what concerns the device alone
                                       ///< is then the first one's
 
-  /// @throws MeasurementError  a peer has none, or not that of so many QPs
+  /// @throws MeasurementError  a peer has none, or not that of so many QPs; or no number of a port
   const EndpointInfo& endpoint_of(std::uint64_t qps) const;
   /// @throws MeasurementError  a peer listens nowhere
   const ListeningAt& where_listening() const;
@@ -52,7 +54,7 @@ void list_fields(auto& fields, Is<Introduction> auto& end) {
   fields("recv_sge", end.recv_sge);
   fields("group", end.group, {.max_size = 64});
   fields("listening", end.listening);
-  fields("threads", end.threads);
+  fields("threads", end.threads, {.max_size = kMaxThreadsOfACase});
 }
 
 /// Of both directions.

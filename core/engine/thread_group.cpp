@@ -56,7 +56,8 @@ Introduction ThreadGroup::introduction() const {
 void ThreadGroup::connect(const Introduction& peer) {
   if (peer.threads.size() != members_.size())
     throw MeasurementError(
-        fmt::format("the peer's message: `threads` are not {}", members_.size()));
+        fmt::format("the peer's message: threads has {} elements, and the case has {} threads",
+                    peer.threads.size(), members_.size()));
   for (std::size_t i = 0; i < members_.size(); ++i) members_[i]->connect(peer.threads[i]);
 }
 

@@ -165,9 +165,11 @@ void VerbsRunner::record_effective(TestCase& test_case, const Introduction& peer
   test_case.queues.sge = case_.queues.sge;
   // The peer decides where the case says "as many as the device has", but a piece has a byte.
   const bool open = test_case.queues.recv_sge == kDeviceMax;
-  if (open ? peer.recv_sge < 1 || peer.recv_sge > test_case.size_bytes
-           : peer.recv_sge != test_case.queues.recv_sge)
-    throw MeasurementError("the peer's message: its `recv_sge` are not those of the case");
+  const std::uint64_t min = open ? 1 : test_case.queues.recv_sge,
+                      max = open ? test_case.size_bytes : test_case.queues.recv_sge;
+  if (peer.recv_sge < min || peer.recv_sge > max)
+    throw MeasurementError(fmt::format("the peer's message: recv_sge is {}, outside {} to {}",
+                                       peer.recv_sge, min, max));
   test_case.queues.recv_sge = peer.recv_sge;
   if (!test_case.takes_receive()) return;
   // Of the end that has more QPs, and so less memory for the receives of each.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
@@ -55,7 +56,9 @@ const std::string& CheckedJson::text() const {
 const std::string& CheckedJson::text_within(std::size_t min, std::size_t max) const {
   const std::string& value = text();
   if (value.size() < min || value.size() > max || (of_peer() && !is_printable(value)))
-    fail(fmt::format("is not a text of {} to {} bytes without control characters", min, max));
+    fail(max == std::numeric_limits<std::size_t>::max()
+             ? "is not a text without control characters"
+             : fmt::format("is not a text of {} to {} bytes without control characters", min, max));
   return value;
 }
 
@@ -117,7 +120,7 @@ void CheckedJson::require(std::uint64_t expected) const {
 }
 
 void CheckedJson::fail(std::string_view reason) const {
-  refuse(fmt::format("{} {}", where_, reason));
+  refuse(fmt::format("{} {}", where_.empty() ? "it" : where_, reason));
 }
 
 void CheckedJson::lacks(std::string_view key, std::string_view why) const {

@@ -74,6 +74,8 @@ class FieldWriter {
   void coded(const char* key, const auto& value, const auto& text, const auto&) {
     constant(key, text(value));
   }
+  /// A text of any bytes, for whoever makes it printable.
+  void any_text(const char* key, const std::string& value) { constant(key, value); }
   /// What other functions write and read, as JSON.
   void embedded(const char* key, const auto& value, const auto& to_json, const auto&) {
     constant(key, to_json(value));
@@ -190,6 +192,10 @@ class FieldReader {
     if (!parsed) json.fail("is not valid");
     value = *parsed;
   }
+  void any_text(const char* key, std::string& value) {
+    keys_.emplace_back(key);
+    value = json_.at(key).text();
+  }
   /// @param from_json  of a CheckedJson
   void embedded(const char* key, auto& value, const auto&, const auto& from_json) {
     keys_.emplace_back(key);
@@ -245,17 +251,20 @@ class FieldReader {
     } else {
       const auto found = object_.find(std::string_view(key));
       if (!json_.of_peer()) return !is_needed<Value> && found == object_.end();
-      constexpr bool kMayBeNull = requires(Value value) {
-        value.has_value();
-      }
-      || std::same_as<Value, nlohmann::ordered_json>;
-      return kMayBeNull && (found == object_.end() || found->is_null());
+      return is_optional<Value> && (found == object_.end() || found->is_null());
     }
   }
   template <class Value>
+  static constexpr bool is_optional = requires(Value value) {
+    value.has_value();
+  };
+  template <class Value>
   static constexpr bool is_needed =
-      !(requires(Value value) { value.has_value(); } || std::same_as<Value, bool> ||
+      !(is_optional<Value> || std::same_as<Value, bool> ||
         std::same_as<Value, nlohmann::ordered_json> || IsArray<Value>);
+
+  /// Sizes are the array's.
+  static FieldRule of_element(const FieldRule& rule) { return {.min = rule.min, .max = rule.max}; }
 
   static void read(const CheckedJson& json, bool& value, const FieldRule&) { value = json.flag(); }
   static void read(const CheckedJson& json, double& value, const FieldRule& rule);
@@ -289,8 +298,11 @@ class FieldReader {
   }
   template <class Value>
   static void read(const CheckedJson& json, std::vector<Value>& values, const FieldRule& rule) {
-    values.resize(json.array_size_within(rule.min_size, rule.max_size));
-    for (std::size_t i = 0; i < values.size(); ++i) read(json.at(i), values[i], rule);
+    const std::size_t size = json.array_size_within(rule.min_size, rule.max_size);
+    values.clear();
+    // One after the other: what is no element must not have made room for all.
+    for (std::size_t i = 0; i < size; ++i)
+      read(json.at(i), values.emplace_back(), of_element(rule));
   }
   template <class Value>
   static void read(const CheckedJson& json, std::set<Value>& values, const FieldRule& rule) {

@@ -38,9 +38,7 @@ struct LogLine {
 };
 
 void list_fields(auto& fields, Is<LogLine> auto& line) {
-  fields.coded(
-      "text", line.text, [](const auto& text) { return text; },
-      [](const std::string& text) { return std::optional(text); });
+  fields.any_text("text", line.text);
   fields("event", line.event, {.max = static_cast<std::uint64_t>(ClientEvent::dropped)});
 }
 

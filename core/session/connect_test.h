@@ -3,8 +3,8 @@
 //
 //   initiator                        responder
 //   prepare {case}              ->
-//                               <-   ready {endpoint, cm_port, cm_nonce}
-//   connect {endpoint}          ->
+//                               <-   ready {forward}, as of any case
+//   connect {forward}           ->
 //                               <-   running {}
 //   for each connection:
 //   make {keep}                 ->   lets the last one go, or keeps it; a QP in INIT

@@ -118,7 +118,8 @@ nlohmann::ordered_json greet_responder(
     channel.seal(make_seal_keys(token, Role::initiator, both));
   }
   channel.set_max_message_bytes(kProvedMessageBytes);
-  const Wanted wanted{choose_wanted()};
+  const std::optional<EndSettings> chosen = choose_wanted();
+  const Wanted wanted = chosen ? wanted_of(*chosen) : Wanted{};
   const Deadline rest = Deadline::in(kSetupTimeout);  // choosing has taken a part of the other's
   channel.send(make_message("describe", wanted), rest);
   const auto described =

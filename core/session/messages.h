@@ -72,11 +72,19 @@ void list_fields(auto& fields, Is<EndSettings> auto& end) {
 
 /// "list_ports", "describe": of the responder's devices
 struct Wanted {
-  std::optional<EndSettings> end;  ///< what the user has fixed; nothing: no device is opened
+  /// Device, port and GID that the user has fixed; nothing: no device is opened.
+  std::optional<EndSettings> end;
 };
 
 void list_fields(auto& fields, Is<Wanted> auto& wanted) {
   fields("end", wanted.end);
+}
+
+/// A question needs to know of neither cores nor memory.
+inline Wanted wanted_of(EndSettings end) {
+  end.core.clear();
+  end.memory.clear();
+  return {std::move(end)};
 }
 
 /// "ports"

@@ -9,20 +9,21 @@
 //   proof {proof}                             ->
 //                                             <-  welcome {proof}
 //   from here on sealed (core/wire/seal.h), where a token is required:
-//   list_ports {device, port_num, gid_index}  -> (what the user has fixed of the responder's)
+//   list_ports {end}                          -> (what the user has fixed of the responder's)
 //                                             <-  ports {ports}: what it knows of each, by which
 //                                             the initiator chooses for both ends
-//   describe {device, port_num, gid_index}    -> (the responder's; without them it opens none)
+//   describe {end}                            -> (the responder's; without it no device is opened)
 //                                             <-  environment {environment}
 //   then for each repetition of a case:
 //   prepare {case, seed, gids, same_host, cpus}                ->
-//                                             <-  ready {endpoint, only_cpu}
-//   connect {endpoint, wait}                  ->
+//                                             <-  ready {forward, backward, only_cpu}
+//   connect {forward, backward, wait}         ->
 //                                             <-  running {}
 //   (the measured traffic; meanwhile: alive {} every few seconds)
 //   (only where both ends send: end_now {}, when the user has interrupted the measurement)
 //   finish {sent by each thread}              ->
-//                                             <-  done {counted, counters, verdict, placement...}
+//                                             <-  done {forward, backward, placement,
+//                                             shared_responder}
 //   Where both ends send, "ready", "connect" and "done" hold the same of the other direction, as
 //   "backward", and either end says gate {step} while the traffic runs: all its loops are warm, or
 //   their windows closed.

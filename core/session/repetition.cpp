@@ -122,7 +122,8 @@ void Repetition::measure(Duplex& duplex) {
   done_ = expect<Done>("done");
   keep_what_the_case_has(done_.forward, case_);
   if (!receiver) return;
-  if (!done_.backward) throw MeasurementError("the peer's message: it has no `backward`");
+  if (!done_.backward)
+    throw MeasurementError("the peer's message: the key \"backward\" is missing");
   keep_what_the_case_has(*done_.backward, case_);
   receiver->finish(done_.backward->totals, interrupt_);
 }
@@ -261,7 +262,7 @@ Outcome Repetition::outcome(Duplex& duplex) const {
   }
   require_any(case_, outcome);
   outcome.device_counters = {{"initiator", runner.counters()},
-                             {"responder", done_.forward.counters}};
+                             {"responder", done_.forward.counters.value_or(nullptr)}};
   outcome.work = {{"wrs", tally.total}, {"polls", tally.polls}};
   if (tally.doorbells != 0) outcome.work["doorbells"] = tally.doorbells;
   if (tally.cqes != 0) outcome.work["cqes"] = tally.cqes;

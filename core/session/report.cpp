@@ -14,7 +14,8 @@ namespace rdmameter {
 namespace {
 
 void require(bool there, std::string_view key) {
-  if (!there) throw MeasurementError(fmt::format("the peer's message: `{}` is missing", key));
+  if (!there)
+    throw MeasurementError(fmt::format("the peer's message: the key \"{}\" is missing", key));
 }
 
 }  // namespace
@@ -31,8 +32,9 @@ void complete(const Report& report, const CheckedJson& json) {
                     std::string_view{"_-."}.find(static_cast<char>(each)) != std::string_view::npos;
            });
   };
-  bool good = report.counters.size() <= kMaxCounters;
-  for (const auto& [name, value] : report.counters.items())
+  if (!report.counters) return;
+  bool good = report.counters->size() <= kMaxCounters;
+  for (const auto& [name, value] : report.counters->items())
     good = good && plain(name) && value.is_number_unsigned();
   if (!good) json.at("counters").fail("are not counts by name");
 }
@@ -79,7 +81,7 @@ Report report_for_peer(const EndpointRunner& runner, const TestCase& test_case,
                        const Totals& sent) {
   Report report = report_of(runner, test_case);
   const nlohmann::ordered_json facts = runner.facts();
-  report.counters = runner.counters();
+  if (auto counters = runner.counters(); !counters.is_null()) report.counters = std::move(counters);
   if (test_case.seen_in_memory()) report.data_in_order = facts.value("data_in_order", false);
   if (is_gpu(test_case.responder.memory)) {
     report.gpu_registration = facts.at("gpu_registration").get<std::string>();
@@ -97,14 +99,19 @@ Report report_for_peer(const EndpointRunner& runner, const TestCase& test_case,
 void keep_what_the_case_has(Report& report, const TestCase& test_case) {
   require_totals_of(report.totals, test_case.threads);
   const bool numbered = numbers_read(test_case) != NumberPlace::none;
-  require(!numbered || (report.duplicated && report.reordered), "duplicated");
+  require(!numbered || report.duplicated, "duplicated");
+  require(!numbered || report.reordered, "reordered");
   if (!numbered) report.duplicated.reset(), report.reordered.reset();
   if (!test_case.peak) report.peak.reset();
   if (report.peak && (report.peak->messages > kMaxMessages / test_case.size_bytes ||
                       report.peak->bytes != report.peak->messages * test_case.size_bytes))
-    throw MeasurementError("the peer's message: the bytes of `peak` are not those of its messages");
+    throw MeasurementError("the peer's message: peak: bytes are not those of its messages");
+  if (report.peak && report.peak->window_ns > kMaxTime_ns)
+    throw MeasurementError(
+        fmt::format("the peer's message: peak: window_ns is beyond {}", kMaxTime_ns));
   const bool gpu = is_gpu(test_case.responder.memory);
-  require(!gpu || (report.gpu_registration && report.gpu_pcie_path), "gpu_registration");
+  require(!gpu || report.gpu_registration, "gpu_registration");
+  require(!gpu || report.gpu_pcie_path, "gpu_pcie_path");
   if (!gpu) report.gpu_registration.reset(), report.gpu_pcie_path.reset();
   if (test_case.peers == 1) report.arrivals.clear();
   if (!test_case.watched() || !test_case.answered()) report.watched = {};

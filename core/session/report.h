@@ -18,7 +18,7 @@ using Totals = std::vector<std::uint64_t>;
 
 /// Of messages; a double holds each.
 inline constexpr std::uint64_t kMaxMessages = 1ULL << 53;
-inline constexpr std::size_t kMaxPeers = 1024;  ///< the axis's range
+inline constexpr std::size_t kMaxPeers = 4096;  ///< the axis's range
 inline constexpr std::uint64_t kMaxTime_ns = 1ULL << 62;
 
 /// What an end has counted, for itself and for its peer.
@@ -27,9 +27,9 @@ struct Report {
   Totals totals;
   Totals arrivals;  ///< of each receive queue, where there are several peers; else empty
   std::optional<std::uint64_t> duplicated,
-      reordered;                    ///< of what arrived, where it carries numbers
-  std::optional<PeakData> peak;     ///< of what it sent
-  nlohmann::ordered_json counters;  ///< of its device: counts by name, or null
+      reordered;                                   ///< of what arrived, where it carries numbers
+  std::optional<PeakData> peak;                    ///< of what it sent
+  std::optional<nlohmann::ordered_json> counters;  ///< of its device: counts by name
   std::optional<std::string> gpu_registration, gpu_pcie_path;  ///< see gpu_facts_of()
   bool data_in_order = false;  ///< promised, of a case whose messages are seen in memory
   WatchData watched;           ///< of a case with `blame`: gaps, without their times
@@ -67,7 +67,7 @@ void list_fields(auto& fields, Is<Report> auto& report) {
   fields("gpu_registration", report.gpu_registration, {.max_size = 16});
   fields("gpu_pcie_path", report.gpu_pcie_path, {.max_size = 16});
   fields("data_in_order", report.data_in_order);
-  fields("gap_limit_ns", report.watched.gap_limit_ns, time);
+  fields("gap_limit_ns", report.watched.gap_limit_ns, messages);
   fields.embedded("gaps", report.watched.gaps, gaps_to_json, gaps_from_json);
   fields("verdict", report.verdict);
 }

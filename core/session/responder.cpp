@@ -80,8 +80,12 @@ void keep_to_own_memory(TestCase& asked, const std::optional<OwnEnd>& own) {
 ///              for the CQs are made by it
 void settle_wait(TestCase& test_case, Wait wait) {
   const bool open = test_case.wait == Wait::automatic;
-  if (open ? wait != Wait::spin && wait != Wait::yield : wait != test_case.wait)
-    throw MeasurementError("the peer's message: its `wait` is not that of the case");
+  const auto number = [](Wait one) { return static_cast<std::uint64_t>(one); };
+  const std::uint64_t min = number(open ? Wait::spin : test_case.wait),
+                      max = number(open ? Wait::yield : test_case.wait);
+  if (number(wait) < min || number(wait) > max)
+    throw MeasurementError(
+        fmt::format("the peer's message: wait is {}, outside {} to {}", number(wait), min, max));
   test_case.wait = wait;
 }
 
@@ -152,7 +156,7 @@ const OpenDevice* ClientSession::described(const Wanted& wanted) {
 }
 
 void ClientSession::list_ports_for(const Wanted& wanted) {
-  if (!wanted.end) throw MeasurementError("the peer's message: `list_ports` has no `end`");
+  if (!wanted.end) throw MeasurementError("the peer's message: the key \"end\" is missing");
   EndSettings end = *wanted.end;
   choose_own(end, own_);
   answer_list_ports(channel_, end);

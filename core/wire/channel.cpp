@@ -99,7 +99,8 @@ struct Channel::Progress {
   }
 };
 
-nlohmann::json parse_message(std::string_view text, const std::string& peer) {
+nlohmann::json parse_message(std::string_view text, const std::string& peer,
+                             std::size_t max_parsed_bytes) {
   const auto refuse = [&peer](const std::string& why) {
     return ChannelError(
         Cause::protocol,
@@ -108,9 +109,9 @@ nlohmann::json parse_message(std::string_view text, const std::string& peer) {
   const Shape shape = shape_of(text);
   if (shape.depth > kMessageDepth)
     throw refuse(fmt::format("it is nested more than {} deep", kMessageDepth));
-  if (shape.parsed_bytes > kParsedMessageBytes)
+  if (shape.parsed_bytes > max_parsed_bytes)
     throw refuse(fmt::format("it has so many values that they would take more than {} MiB",
-                             kParsedMessageBytes >> 20));
+                             max_parsed_bytes >> 20));
   // The parser takes a NUL for the end and would not look at what follows.
   if (text.find('\0') != std::string_view::npos) throw refuse("it holds a NUL");
   nlohmann::json message;

@@ -113,9 +113,10 @@ class Channel {
 };
 
 /// Parses the JSON of one message: an object, nested at most kMessageDepth deep, whose values take
-/// at most kParsedMessageBytes; both are known before anything is allocated. No byte of it is
-/// repeated in the error's text, which may end up on a terminal or in a result file.
+/// at most so many bytes; both are known before anything is allocated. No byte of it is repeated in
+/// the error's text, which may end up on a terminal or in a result file.
 /// @throws ChannelError (protocol) naming `peer`
-nlohmann::json parse_message(std::string_view text, const std::string& peer);
+nlohmann::json parse_message(std::string_view text, const std::string& peer,
+                             std::size_t max_parsed_bytes = kParsedMessageBytes);
 
 }  // namespace rdmameter

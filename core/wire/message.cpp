@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wire/message.h"
 
+#include "core/base/error.h"
 #include "core/base/printable.h"
 
 namespace rdmameter {
-namespace {
-
-struct Typed {
-  std::string type;
-};
-
-void list_fields(auto& fields, Is<Typed> auto& message) {
-  fields("type", message.type, {.max_size = 32});
-}
-
-}  // namespace
-
 std::string type_of(const nlohmann::json& message) {
-  return read_message<Typed>(message).type;
+  constexpr std::size_t kMostBytes = 32;
+  const auto found = message.find("type");  // of what is no object: its end
+  if (found == message.end())
+    throw MeasurementError("the peer's message: the key \"type\" is missing");
+  const nlohmann::ordered_json type(*found);
+  return CheckedJson(type, "type", Reading::message).text_within(0, kMostBytes);
 }
 
 nlohmann::ordered_json printable_json(const nlohmann::json& facts) {

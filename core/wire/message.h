@@ -4,11 +4,13 @@
 // is trusted afterwards.
 #pragma once
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "core/result/field_list.h"
+#include "core/wire/channel.h"
 
 namespace rdmameter {
 
@@ -40,10 +42,12 @@ std::string message_text(const Data& data) {
   return make_message("", data).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// @throws MeasurementError  as read_message(); it is no JSON
+/// Of whatever length.
+/// @throws MeasurementError  as read_message(), parse_message()
 template <class Data>
 Data read_message_text(std::string_view text) {
-  return read_message<Data>(nlohmann::json::parse(text, nullptr, false));
+  return read_message<Data>(
+      parse_message(text, "the peer", std::numeric_limits<std::size_t>::max()));
 }
 
 /// @throws MeasurementError  it has none

@@ -87,9 +87,18 @@ class Plan(wire.Test):
                 self.client.say({"type": "connect", "forward": {**ready["forward"], "endpoint": endpoint}, "wait": 1})
                 self.assertEqual(self.client.hear()["type"], "failed")
                 self.assertEqual(self.answer()["type"], "ready")
+        for changes, reason in (({"port_num": 0}, "port_num is 0, outside 1 to 255"),
+                                ({"threads": [0] * 170_000}, "threads has 170000 elements, and at most 256 are read")):
+            self.client.say({"type": "connect", "forward": {**ready["forward"], **changes}, "wait": 1})
+            self.assertIn(reason, self.client.hear()["reason"])
+            self.assertEqual(self.answer()["type"], "ready")
         self.client.say({"type": "abandon"})
         self.assertEqual(self.client.hear()["type"], "abandoned")
         self.assert_still_served()
+
+    def test_a_row_that_is_none_ends_the_session(self):
+        self.client.say({"type": "row"})
+        self.server.await_log('dropped: .*the key "row" is missing')
 
     def connect(self, ready, wait):
         """Tells the server its own end, so that a loopback of it begins."""
@@ -190,14 +199,16 @@ class Lies(wire.Test):
         datagrams = ("send_bw", "--transport", "ud", "--size", "8")
         for kind, key, value, arguments in (
                 ("ready", "recv_sge", 65535, datagrams), ("ready", "recv_sge", 9, (*datagrams, "--recv-sge", "max")),
-                ("ready", "recv_sge", 0, datagrams), ("ready", "endpoint", {}, datagrams),
+                ("ready", "recv_sge", 0, datagrams), ("ready", "endpoint", {}, datagrams), ("ready", "port_num", 0, datagrams),
+                ("environment", "environment", None, datagrams), ("environment", "environment", [1], datagrams),
                 ("done", "counters", {"\u009b31m": 1}, datagrams), ("done", "counters", [1], datagrams),
                 ("done", "counters", {"a": "b"}, datagrams), ("done", "shared_responder", "yes", datagrams),
                 ("done", "duplicated", -1, datagrams), ("done", "total", [], datagrams),
                 ("done", "arrivals", [2**60], (*datagrams, "--peers", "2")),
                 ("done", "verdict", {}, ("send_bw", "--verify"))):
             with self.subTest(kind=kind, key=key, value=value):
-                self.assert_disbelieved(kind, key, value, f"{key}|lid|checked_bytes|the totals", *arguments)
+                self.assert_disbelieved(kind, key, value, {"endpoint": 'endpoint: the key "lid" is missing', "verdict": 'the key "checked_bytes" is missing',
+                     "total": "the totals are not of"}.get(key, rf"\b{key}(\[\d+\])? (is|are|has) "), *arguments)
 
     def test_what_the_case_does_not_ask_for_is_not_in_its_row(self):
         def change(message):

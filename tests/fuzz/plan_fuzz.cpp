@@ -12,6 +12,7 @@
 #include "core/engine/case_memory.h"
 #include "core/engine/endpoint.h"
 #include "core/engine/layout/layout.h"
+#include "core/server/session_pipe.h"
 #include "core/session/failure.h"
 #include "core/session/messages.h"
 #include "core/test_case/test_case.h"
@@ -119,8 +120,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   refuse_or_take([&] { take_case(message); });
-  take_messages<Hello, ChallengeMessage, Proof, Wanted, Prepare, Ready, ConnectMessage, GateMessage,
-                Finish, Done, Failure>(message);
+  take_messages<Hello, ChallengeMessage, Proof, Wanted, EnvironmentMessage, Ports, Prepare, Ready,
+                ConnectMessage, GateMessage, RowMessage, Finish, Done, Failure, ConnectedCase,
+                SessionStart>(message);
   refuse_or_take([&] { take_ports(message); });
   refuse_or_take([&] { take_endpoint(message, data[0] % 4U + 1); });
   return 0;

@@ -140,6 +140,8 @@ TEST(JoinedRanks, NameOneThatCannotBeReachedWithEachOfItsAddressesAndWhatToDo) {
                 refused("127.0.0.3") + "Name the network that leads there: --bootstrap-if");
   // This machine has that one, too, so that it does not lead to another.
   EXPECT_THAT(why_not_reached(R"("127.0.0.1")"), HasSubstr("addresses: it has no address. Name"));
+  const std::string longest = "2001:db8:1234:5678:9abc:def0:1234:5678";
+  EXPECT_THAT(why_not_reached('"' + longest + '"'), HasSubstr("[" + longest + "]:1"));
 }
 
 /// A card as a rank publishes it.

@@ -79,6 +79,12 @@ TEST(CheckSame, IsContentWithRanksThatWereStartedAlike) {
               Each(IsEmpty()));
 }
 
+TEST(CheckSame, TakesCommandLinesOfAnyBytesAndShowsThemPrintable) {
+  EXPECT_THAT(said_of({{"1.0.0", " -o a\tb\u202e"}, {"1.0.0", " -o a\tb\u202e"}}), Each(IsEmpty()));
+  EXPECT_THAT(said_of({{"1.0.0", " -o a\tb"}, {"1.0.0", " -o a\nb"}}),
+              Each(HasSubstr("' -o a?b' and ' -o a?b'")));
+}
+
 TEST(CheckSame, NamesTheRankOfAnotherVersionAndBothVersions) {
   EXPECT_THAT(said_of({{"1.0.0", " topo mesh"}, {"1.0.0", " topo mesh"}, {"0.9.1", " topo mesh"}}),
               Each(AllOf(HasSubstr("rank 2 has another version than rank 0: '0.9.1' and '1.0.0'"),

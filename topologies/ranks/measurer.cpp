@@ -36,7 +36,6 @@ namespace rdmameter {
 namespace {
 
 constexpr std::size_t kMaxFailureBytes = 4096;
-constexpr std::size_t kMaxQps = 1U << 24;  ///< QPNs are 24 bits wide
 
 Failure failure_of(const std::exception& error) {
   return {.kind = std::string(failure_kind(error)),
@@ -80,8 +79,8 @@ struct ProgramAndOptions {
 };
 
 void list_fields(auto& fields, Is<ProgramAndOptions> auto& said) {
-  fields("version", said.version);
-  fields("options", said.options);
+  fields.any_text("version", said.version);
+  fields.any_text("options", said.options);
 }
 
 std::string combined_samples(const std::string& a, const std::string& b) {
@@ -718,7 +717,7 @@ std::string check_same(Ranks& ranks, const std::string& version, const std::stri
         return fmt::format(
             "rank {} has another {} than rank 0: '{}' and '{}'; start all ranks with "
             "one program and one command line",
-            rank, what, other.*part, first.*part);
+            rank, what, printable(other.*part), printable(first.*part));
   }
   return {};
 }

@@ -73,9 +73,14 @@ void complete(const EndpointDevice& info, const CheckedJson& json) {
 }
 
 void require_queues_of(const EndpointQueues& queues, std::uint64_t qps) {
-  if (queues.qpns.size() == qps && queues.psns.size() == qps && queues.rkeys.size() <= qps) return;
-  throw MeasurementError(
-      fmt::format("the peer's message: its QPs and their keys are not those of {} QPs", qps));
+  const auto hold = [qps](std::string_view key, std::size_t size, bool fits) {
+    if (!fits)
+      throw MeasurementError(fmt::format(
+          "the peer's message: {} has {} elements, and the case has {} QPs", key, size, qps));
+  };
+  hold("qpns", queues.qpns.size(), queues.qpns.size() == qps);
+  hold("psns", queues.psns.size(), queues.psns.size() == qps);
+  hold("rkeys", queues.rkeys.size(), queues.rkeys.size() <= qps);
 }
 
 }  // namespace rdmameter

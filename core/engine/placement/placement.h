@@ -18,11 +18,11 @@
 
 namespace rdmameter {
 
-/// Where a device is attached, as sysfs has it.
 /// Bounds of what a peer says of CPUs and NUMA nodes, and of how many loops.
 inline constexpr std::uint64_t kMaxCpuNumber = 1U << 16;
 inline constexpr std::size_t kMaxLoopsPlaced = 2048;
 
+/// Where a device is attached, as sysfs has it.
 struct DeviceLocality {
   std::optional<int> numa_node;  ///< nullopt: the kernel does not tell (always so for rxe)
   std::vector<unsigned> cpus;    ///< local_cpulist; empty: the kernel does not tell

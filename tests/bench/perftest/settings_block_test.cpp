@@ -33,7 +33,7 @@ nlohmann::json test_info_of(const PerftestReport& report, const TestCase& test_c
 
 /// As a VerbsRunner introduces itself.
 Introductions introduction(const EndpointInfo& end) {
-  return {.forward = {.endpoint = end}, .backward = {}};
+  return {.forward = {.endpoint = end, .device = "mlx5_0", .port_num = 1}, .backward = {}};
 }
 
 EndpointInfo end_at(const char* gid, std::vector<std::uint32_t> rkeys) {

@@ -30,6 +30,8 @@ struct Outer {
   bool on = false;
   std::string name = "mlx5_0";
   std::vector<std::uint32_t> qpns = {1, 2, 3};
+  std::vector<std::string> addresses = {"2001:db8:1234:5678:9abc:def0:1234:5678"};
+  nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   std::optional<Inner> inner;
   std::optional<std::string> reason;
 };
@@ -41,6 +43,8 @@ void list_fields(auto& fields, Is<Outer> auto& outer) {
   fields("on", outer.on);
   fields("name", outer.name, {.min_size = 1, .max_size = 32});
   fields("qpns", outer.qpns, {.max = 0xffffff, .min_size = 1, .max_size = 4});
+  fields("addresses", outer.addresses, {.max_size = 2});  // of them, and not of their bytes
+  fields("facts", outer.facts);
   fields("inner", outer.inner);
   fields("reason", outer.reason, {.max_size = 8});
 }
@@ -63,9 +67,11 @@ std::string refusal_with(const std::string& pointer, const json& value) {
 
 TEST(Message, IsWholeAndComesAsItWas) {
   const json message = make_message("outer", Outer{});
-  EXPECT_EQ(message.dump(),
-            R"({"count":18446744073709551615,"inner":null,"layer":2,"name":"mlx5_0","on":false,)"
-            R"("port":1,"qpns":[1,2,3],"reason":null,"type":"outer"})");
+  EXPECT_EQ(
+      message.dump(),
+      R"({"addresses":["2001:db8:1234:5678:9abc:def0:1234:5678"],)"
+      R"("count":18446744073709551615,"facts":{},"inner":null,"layer":2,"name":"mlx5_0","on":false,)"
+      R"("port":1,"qpns":[1,2,3],"reason":null,"type":"outer"})");
   EXPECT_EQ(type_of(message), "outer");
   const auto read = read_message<Outer>(json::parse(message.dump()));
   EXPECT_EQ(read.count, kMost);
@@ -77,7 +83,7 @@ TEST(Message, IsWholeAndComesAsItWas) {
 
 TEST(Message, WithoutAKeyOfAnotherTypeOrOutOfRangeIsRefusedByName) {
   const json good = make_message("outer", Outer{});
-  for (const char* key : {"count", "port", "layer", "on", "name", "qpns"}) {
+  for (const char* key : {"count", "port", "layer", "on", "name", "qpns", "addresses", "facts"}) {
     json message = good;
     message.erase(key);
     EXPECT_EQ(refusal_of(message),
@@ -99,6 +105,10 @@ TEST(Message, WithoutAKeyOfAnotherTypeOrOutOfRangeIsRefusedByName) {
                                                  {"/qpns", json::array()},
                                                  {"/qpns", {1, 2, 3, 4, 5}},
                                                  {"/qpns", 1},
+                                                 {"/addresses", {"a", "b", "c"}},
+                                                 {"/addresses/0", "two\nlines"},
+                                                 {"/facts", nullptr},
+                                                 {"/facts", json::array()},
                                                  {"/inner", 7},
                                                  {"/inner", json::array()},
                                                  {"/reason", 1}})
@@ -107,7 +117,10 @@ TEST(Message, WithoutAKeyOfAnotherTypeOrOutOfRangeIsRefusedByName) {
     EXPECT_NE(refusal_of(none), "");
     EXPECT_THROW(type_of(none), MeasurementError);
   }
+  EXPECT_EQ(refusal_of(json(1)), "the peer's message: it is not an object");
   EXPECT_THROW(read_message_text<Outer>("no JSON"), MeasurementError);
+  const std::string deep = std::string(60'000, '[') + std::string(60'000, ']');
+  EXPECT_THROW(read_message_text<Outer>(deep), MeasurementError);
 }
 
 TEST(Message, TakesSignedNumbersOfMessagesMadeByHand) {

@@ -44,7 +44,7 @@ class EdgesOnWay {
 void require_edges_of(const RefusedEdges& refused, Rank ranks) {
   for (const RefusedEdge& edge : refused.edges)
     if (edge.rank >= ranks || edge.peer >= ranks)
-      throw MeasurementError("the peer's message: `edges` name a rank that the case has not");
+      throw MeasurementError("the peer's message: edges names a rank that is not in the case");
 }
 
 std::map<Rank, const RefusedEdge*> cut_off_partners(const Graph& graph, Rank rank,
