@@ -5,8 +5,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -56,15 +58,27 @@ Due take_first_due(std::uint64_t now) {
   return wire.heap[count - 1];
 }
 
+class Courier;
+Courier& courier();
+
 /// Moves what is due when nobody polls: a program that waits for an event, or looks at its memory.
 /// It runs only while something is on the wire. It outlives its process's main(), so it is never
-/// destroyed.
+/// destroyed; but the process does not end while it moves: what it has taken off the wire may be
+/// another process's, which would wait for it without end.
 class Courier {
  public:
+  /// Of a process that ends.
+  void stop() {
+    if (pid_ != own_pid()) return;  // a forked one has no such thread
+    std::unique_lock locked(mutex_);
+    over_ = true;
+    moved_.wait(locked, [this] { return !moving_; });
+  }
+
   /// Something is due at this time.
   void know(std::uint64_t when_ns) {
     const std::lock_guard locked(mutex_);
-    if (pid_ != own_pid()) start();
+    if (pid_ != own_pid() && !over_) start();
     if (when_ns < wakes_ns_) wake_.notify_one();
   }
 
@@ -73,6 +87,8 @@ class Courier {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the program's threads' affair
+    static std::once_flag once;
+    std::call_once(once, [] { std::atexit([] { courier().stop(); }); });
     std::thread([this] { run(); }).detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pid_ = own_pid();
@@ -82,7 +98,7 @@ class Courier {
     std::unique_lock locked(mutex_);
     for (;;) {
       const std::uint64_t next_ns = next_due_ns(), now = now_ns();
-      if (next_ns == kNever) {
+      if (next_ns == kNever || over_) {
         pid_ = 0;
         wakes_ns_ = 0;
         return;
@@ -93,9 +109,12 @@ class Courier {
         wakes_ns_ = 0;
         continue;
       }
+      moving_ = true;
       locked.unlock();
       move_what_is_due();
       locked.lock();
+      moving_ = false;
+      moved_.notify_all();
     }
   }
 
@@ -103,9 +122,10 @@ class Courier {
   static constexpr std::uint64_t kLongest_ns = 20'000'000;
 
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::uint32_t pid_ = 0;       ///< of the process that it runs in; 0: it does not run
-  std::uint64_t wakes_ns_ = 0;  ///< 0: it is awake
+  std::condition_variable wake_, moved_;
+  bool moving_ = false, over_ = false;
+  std::atomic<std::uint32_t> pid_ = 0;  ///< of the process that it runs in; 0: it does not run
+  std::uint64_t wakes_ns_ = 0;          ///< 0: it is awake
 };
 
 Courier& courier() {
